@@ -1,0 +1,164 @@
+# shellcheck shell=bash
+# The outside half of ./dev: makes the Debian 13 root once, then re-runs ./dev inside it.
+# Sourced by ./dev, which sets $project.
+
+cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
+suite=trixie
+packages=$(grep -v '^#' "$project/.ci/packages.txt" | paste -sd, -)
+# A root is identified by what is in it, so that a change of the package list makes a new one.
+root=$cache/root-$suite-$(printf '%s' "$packages" | sha256sum | cut -c1-12)
+
+die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
+say() { printf 'dev: %s\n' "$*" >&2; }
+
+# mmdebstrap is one Perl script: where it is not installed, the package is unpacked into the cache,
+# which needs no privilege; installing it system-wide is left to the user.
+find_mmdebstrap() {
+  if command -v mmdebstrap >/dev/null; then
+    mmdebstrap=mmdebstrap
+    return
+  fi
+  mmdebstrap=$cache/tools/usr/bin/mmdebstrap
+  if [[ -x $mmdebstrap ]]; then return; fi
+  command -v apt-get >/dev/null || return 1
+  say 'fetching mmdebstrap into the cache'
+  mkdir -p "$cache/tools"
+  (
+    cd "$cache/tools"
+    if ! apt-get download mmdebstrap >/dev/null 2>&1; then
+      [[ $(id -u) == 0 ]] || exit 1
+      apt-get update >/dev/null && apt-get download mmdebstrap >/dev/null
+    fi
+    dpkg -x mmdebstrap_*.deb .
+  )
+}
+
+# An ordinary user needs a range of sub-ids and newuidmap to own the files of a whole system.
+check_user_namespaces() {
+  command -v newuidmap >/dev/null ||
+    die 'making a Debian root as an ordinary user needs newuidmap: install the package uidmap (or run as root)'
+  grep -q "^$(id -un):" /etc/subuid 2>/dev/null ||
+    die "no sub-user-ids for $(id -un) in /etc/subuid: ask for 'usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)'"
+}
+
+make_root_with_mmdebstrap() {
+  local mode=root
+  if [[ $(id -u) != 0 ]]; then
+    check_user_namespaces
+    mode=unshare
+  fi
+  "$mmdebstrap" --mode="$mode" --variant=apt --include="$packages" \
+    --aptopt='Apt::Install-Recommends "false"' \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' \
+    "$suite" "$1" 2>&1 | progress
+}
+
+make_root_with_engine() {
+  local engine=$1 container
+  container=$("$engine" create "debian:$suite" sh -c \
+    "apt-get update && apt-get install -y --no-install-recommends ${packages//,/ }")
+  "$engine" start --attach "$container" 2>&1 | progress
+  mkdir -p "$2"
+  "$engine" export "$container" | tar -x --no-same-owner -C "$2"
+  "$engine" rm "$container" >/dev/null
+}
+
+# Shows that work goes on, without the noise of a package manager.
+progress() {
+  local line
+  while IFS= read -r line; do
+    case $line in
+      I:* | E:* | W:* | Get:* | Fetched*) printf 'dev:   %.100s\n' "$line" >&2 ;;
+    esac
+    printf '%s\n' "$line" >>"$cache/root.log"
+  done
+}
+
+ensure_root() {
+  if [[ -e $root/.complete ]]; then return; fi
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock 9
+  if [[ -e $root/.complete ]]; then exec 9>&-; return; fi
+  say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
+  : >"$cache/root.log"
+  local new=$root.new
+  discard "$new"
+  if find_mmdebstrap; then
+    make_root_with_mmdebstrap "$new" || die "making the root failed; see $cache/root.log"
+  elif command -v podman >/dev/null; then
+    make_root_with_engine podman "$new" || die "making the root failed; see $cache/root.log"
+  elif command -v docker >/dev/null; then
+    make_root_with_engine docker "$new" || die "making the root failed; see $cache/root.log"
+  else
+    die 'needs mmdebstrap (Debian package), podman or docker to make a Debian 13 root: install one of them'
+  fi
+  in_namespaces touch "$new/.complete"
+  mv "$new" "$root"
+  exec 9>&-
+}
+
+in_namespaces() {
+  if [[ $(id -u) == 0 ]]; then "$@"; else unshare --map-auto --map-root-user "$@"; fi
+}
+
+discard() { if [[ -e $1 ]]; then in_namespaces rm -rf --one-file-system "$1"; fi; }
+
+# pivot_root in a mount namespace of our own; the project appears at its own path, so that paths in
+# compiler messages and editors agree inside and outside.
+enter_root() {
+  local ns=(--mount --pid --fork --kill-child)
+  if [[ $(id -u) != 0 ]]; then
+    check_user_namespaces
+    ns+=(--map-auto --map-root-user)
+  fi
+  local keep=() name
+  for name in TERM COLORTERM LANG NO_COLOR CI COLUMNS LINES \
+    http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
+    SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO REQUESTS_CA_BUNDLE; do
+    if [[ -n ${!name:-} ]]; then keep+=("$name=${!name}"); fi
+  done
+  while IFS= read -r name; do keep+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
+  mkdir -p "$cache/ccache" "$cache/home"
+  exec unshare "${ns[@]}" -- bash "$project/scripts/enter.sh" "$root" "$project" "$cache" "$PWD" \
+    "${keep[@]}" -- "$project/dev" "$@"
+}
+
+main() {
+  case ${1:-help} in
+    help | -h | --help) usage; exit 0 ;;
+    e2e | images)
+      say "$1: not yet"
+      exit 2
+      ;;
+    build | test | demo | shell | lint | bench | run) ;;
+    *)
+      say "unknown command '$1'"
+      usage >&2
+      exit 2
+      ;;
+  esac
+  ensure_root
+  enter_root "$@"
+}
+
+usage() {
+  cat <<'EOF'
+Usage: ./dev COMMAND [ARGS]
+
+  demo [--quick] [--out DIR]   a tsunami that grows and shrinks while it runs, on this machine
+  test [CTEST ARGS]            build and run every test      (for example: ./dev test -R mesh)
+  build [PRESET]               release (default), debug, asan or tsan, into build/PRESET
+  run CMD [ARGS]               run a command with the built programs on PATH (for example: ./dev run empi --help)
+  bench NAME|list              print benchmark figures, one line each: bench NAME.FIGURE VALUE UNIT
+  lint [--tidy]                formatting, shell scripts, layering; --tidy adds clang-tidy
+  shell                        a shell inside the Debian 13 root
+  e2e, images                  not yet
+
+Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
+             EMPI_DATA     a folder with chile2010/ and tohoku2011/ (default: ../shared/data, then built-in)
+             EMPI_PRESET   the preset that test, demo, run and bench use (release)
+EOF
+}
