@@ -1,0 +1,46 @@
+#pragma once
+
+// Reading, writing and checking an ElasticMPIJob. No input or output besides the texts passed in.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/api/result.hpp"
+
+namespace emj {
+
+// A manifest as a user writes it. Every violation carries its line. Unknown fields are refused, with the
+// nearest known name. Defaults are filled in; the value has passed validate().
+Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename);
+
+// An object as the API server or the local state folder holds it. Unknown fields of metadata are
+// ignored, those of spec and status refused.
+Result<ElasticMPIJob> parse_json(const nlohmann::json& object, const std::string& filename = {});
+Result<JobStatus> parse_status(const nlohmann::json& status);
+
+nlohmann::json to_json(const ElasticMPIJob& job);  // apiVersion, kind, metadata, spec, status
+nlohmann::json spec_to_json(const JobSpec& spec);
+nlohmann::json status_to_json(const JobStatus& status);
+
+// Everything the schema alone cannot say, plus the limits it does say; warnings are marked as such.
+std::vector<Violation> validate(const ElasticMPIJob& job);
+// Changes that an update must not make: immutable fields, and the template while the job is not suspended.
+std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after);
+// The Kubernetes operator refuses spec.local.
+std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job);
+
+bool refuses(const std::vector<Violation>& violations);  // at least one is no warning
+
+// Kubernetes quantities ("100m", "1Gi", "1e3") in base units; nullopt when malformed.
+std::optional<double> parse_quantity(const std::string& text);
+
+// A short stable text that differs when spec.autoscaling differs.
+std::string fingerprint(const AutoscalingSpec& autoscaling);
+
+// Paths of all fields the parser knows below spec and status, without array brackets: "spec.worker.replicas".
+// The inside of the pod template is not listed. Kept equal to the CRD by a test.
+std::vector<std::string> known_fields();
+
+}  // namespace emj

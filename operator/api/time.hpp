@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace emj {
+
+using Millis = std::chrono::milliseconds;
+using Seconds = std::chrono::seconds;
+// UTC, to the millisecond: what status can store without loss.
+using Time = std::chrono::sys_time<Millis>;
+
+// RFC 3339, "2026-01-31T12:00:00.250Z"; whole seconds are written without a fraction.
+std::string to_string(Time time);
+std::optional<Time> parse_time(std::string_view text);
+
+}  // namespace emj

@@ -1,0 +1,167 @@
+#pragma once
+
+// The life cycle of one job as a pure function: what is seen and what time it is -> what to do and what
+// to write into status. Level based: every call starts from what is observed, nothing is remembered
+// between calls except status, and calling it twice with the same input gives the same answer.
+//
+// Contract with the caller:
+//  1. Write Decision::status first (if it differs). If that fails, do none of the actions; observe again.
+//     Indices, change ids and the fence are in status BEFORE anything is done with them.
+//  2. Then do the actions in order. Each is idempotent: a pod that exists, a pod that is gone, a change
+//     the lead already knows are all success. If one fails, stop and observe again.
+//  3. Call again on every new observation, and at the latest after the smallest Requeue.
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/decide/policy.hpp"
+
+namespace emj {
+
+enum class PodPhase { Pending, Running, Succeeded, Failed, Unknown };
+
+struct PodView {
+  std::string name;
+  std::string uid;
+  int index = 0;
+  PodPhase phase = PodPhase::Pending;
+  std::string ip;
+  bool ready = false;        // the agent answers
+  bool terminating = false;  // deletionTimestamp is set
+  bool disruption_target = false;  // eviction, preemption or a node drain was announced
+  std::optional<int> exit_code;    // of the worker container, once it has ended
+  std::string message;  // termination message (the ranks' last lines), or why the pod is waiting
+};
+
+// The states of a change in the runtime, as the lead names them.
+enum class ChangeState { Preparing, Building, Ready, Window, RollingBack, Draining, Recovering };
+
+struct ChangeView {
+  std::string id;
+  ChangeState state = ChangeState::Preparing;
+};
+
+struct EndedChange {
+  std::string id;
+  bool committed = false;  // otherwise rolled back
+  bool timed_out = false;  // rolled back because its deadline passed
+  std::string reason;
+  std::int64_t paused_millis = 0;
+};
+
+enum class ProgramState { NotStarted, Running, Succeeded, Failed };
+
+// What the lead answers to GET /v1/membership. With reachable == false nothing else is looked at.
+struct RuntimeView {
+  bool reachable = false;
+  std::int64_t epoch = 0;
+  std::int64_t fence = 0;
+  std::string lead_uid;
+  std::vector<std::string> members;   // pod UIDs of the committed epoch, in rank order
+  std::optional<ChangeView> change;   // in flight
+  std::optional<EndedChange> ended;   // the latest one that ended
+  std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
+  ProgramState program = ProgramState::NotStarted;
+  std::string message;  // Failed: which rank, how, its last lines
+};
+
+struct Observed {
+  ElasticMPIJob job;  // spec and status as last read
+  std::vector<PodView> pods;  // all pods owned by the job
+  RuntimeView runtime;
+  std::vector<Sample> samples;  // oldest first
+  std::int64_t fence = 1;  // the fence this controller holds
+  bool cancel_requested = false;
+  bool resume_autoscaling = false;  // `empi resume`
+  std::string invalid_template;     // the server's message when it refused the pod template (422)
+};
+
+// --- actions --------------------------------------------------------------------------------------
+
+struct CreatePod {
+  int index = 0;
+  bool operator==(const CreatePod&) const = default;
+};
+
+enum class DeleteReason {
+  Released,    // left the job in a committed change
+  NeverJoined,  // was never a member
+  JobEnded,    // success, failure, cancel, or before a restart from the start
+  Suspended
+};
+
+struct DeletePod {
+  std::string name;
+  std::string uid;  // precondition: never another pod of the same name
+  DeleteReason reason = DeleteReason::NeverJoined;
+  bool operator==(const DeletePod&) const = default;
+};
+
+struct MemberAddress {
+  std::string name;
+  std::string uid;
+  std::string ip;
+  int index = 0;
+  bool operator==(const MemberAddress&) const = default;
+};
+
+// Tell the lead to start the program on these members, in this order, as epoch `epoch`.
+struct StartJob {
+  std::string lead_uid;
+  std::vector<MemberAddress> members;
+  std::int64_t fence = 0;
+  std::int64_t epoch = 1;
+  bool operator==(const StartJob&) const = default;
+};
+
+struct SendChange {
+  std::string id;
+  std::int64_t fence = 0;
+  std::int64_t epoch = 0;  // the epoch it starts from
+  std::vector<MemberAddress> add;
+  std::vector<std::string> remove;  // pod UIDs
+  Time deadline{};
+  bool operator==(const SendChange&) const = default;
+};
+
+struct CancelChange {
+  std::string id;
+  std::int64_t fence = 0;
+  bool operator==(const CancelChange&) const = default;
+};
+
+// Write spec.worker.replicas through the scale subresource, as the autoscaler.
+struct WriteScale {
+  int replicas = 0;
+  bool operator==(const WriteScale&) const = default;
+};
+
+struct Requeue {
+  Millis after{};
+  bool operator==(const Requeue&) const = default;
+};
+
+// Emitted once per transition, not once per call.
+struct RecordEvent {
+  bool warning = false;
+  std::string reason;
+  std::string message;
+  bool operator==(const RecordEvent&) const = default;
+};
+
+using Action =
+    std::variant<CreatePod, DeletePod, StartJob, SendChange, CancelChange, WriteScale, Requeue, RecordEvent>;
+
+std::string to_string(const Action& action);
+
+struct Decision {
+  std::vector<Action> actions;
+  JobStatus status;
+};
+
+Decision decide(const Observed& observed, Time now);
+
+}  // namespace emj

@@ -1,0 +1,87 @@
+#pragma once
+
+// Autoscaling policies: pure functions of measured windows. No clock, no input or output, so that the
+// controller, `empi simulate` and the tests run the same code.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+
+namespace emj {
+
+// One measuring window of a whole job. Ratios are in [0, 1]; definitions of POP: with U_i the useful time
+// of rank i, E the elapsed time and N ranks: parallel efficiency sum U/(E N) = load balance x
+// communication efficiency; MTCT = time in MPI / useful time = 1/PE - 1.
+struct Sample {
+  Time start{};
+  Time end{};
+  std::int64_t epoch = 0;
+  int ranks = 0;
+  int workers = 0;
+  double parallel_efficiency = 0;
+  double load_balance = 0;
+  double communication_efficiency = 0;
+  double mtct = 0;
+  double mtct_trend = 0;
+  std::int64_t iterations = 0;
+  double mean_iteration_seconds = 0;
+  double ci_halfwidth = 0;  // relative: 95 % half-width of the mean iteration time over that mean
+  double work_units = 0;    // reported by the application over the window, 0 when it reports none
+
+  bool operator==(const Sample&) const = default;
+};
+
+struct PolicyInput {
+  std::vector<Sample> windows;  // oldest first; all that are known, the guards select
+  int current = 0;              // workers of the committed epoch
+  int min = 1;
+  int max = 1;
+  Step step;
+  std::vector<int> allowed;          // ascending; empty: all
+  std::vector<SizeChange> history;   // oldest first; the start of the job counts as a change 0 -> n
+  Time now{};
+};
+
+// What a policy wants, in words with the numbers it used.
+struct Proposal {
+  int wanted = 0;
+  std::string reason;
+  bool insufficient_data = false;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual const char* name() const = 0;
+  // Judges measured windows (true) or goes by the clock alone (false: the data gate, the stabilisation
+  // windows and the expected gain do not apply).
+  virtual bool needs_samples() const = 0;
+  // `input.windows` holds only windows of the current size that the data gate let through, at most
+  // spec.autoscaling.windows of them. Proposals need not respect the limits; the caller clamps.
+  virtual Proposal propose(const PolicyInput& input, PolicyState& state) const = 0;
+};
+
+std::unique_ptr<Policy> make_policy(const PolicySpec& spec);
+
+enum class Verdict {
+  Scale,      // Auto: write this size
+  Recommend,  // mode Recommend: publish it only
+  Keep,       // the policy wants the current size
+  Wait        // data missing, or a guard (cool-down, stabilisation, gain, lock-out) says not yet
+};
+
+struct AutoscaleResult {
+  Verdict verdict = Verdict::Keep;
+  int wanted = 0;    // within limits and allowed sizes
+  std::string line;  // one line of words with its numbers
+  std::optional<Time> look_again;  // earliest time at which the verdict can change without new samples
+};
+
+// A policy with everything that stands around it: the data gate, clamping, stabilisation, cool-down,
+// reversal lock-out, expected gain, modes. Mode Off and policy Manual always Keep.
+AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input, PolicyState& state);
+
+}  // namespace emj
