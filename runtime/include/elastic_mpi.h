@@ -1,0 +1,92 @@
+/* Elastic MPI: MPI programs whose set of ranks changes while they run.
+ *
+ * The four calls of the thesis "Elastic MPI" (seed 000, section 3.2; names, constants and parameters as
+ * there). Link libelastic_mpi before libmpi. Run without an agent, a program simply never adapts.
+ *
+ *   int status, adapt, staying, leaving, joining;
+ *   MPI_Init_adapt(&argc, &argv, &status);
+ *   if (status == MPI_ADAPT_STATUS_JOINING) adapt_window();          // data arrives, then fall into the loop
+ *   while (!done) {
+ *     MPI_Probe_adapt(&adapt, &status, NULL);
+ *     if (adapt == MPI_ADAPT_TRUE) { adapt_window(); if (status == MPI_ADAPT_STATUS_LEAVING) break; }
+ *     step(MPI_COMM_WORLD);
+ *   }
+ *   MPI_Finalize();
+ *
+ *   void adapt_window(void) {
+ *     MPI_Comm inter, next;
+ *     MPI_Comm_adapt_begin(&inter, &next, &staying, &leaving, &joining);
+ *     ... move data to its new owners ...
+ *     MPI_Comm_adapt_commit();   // from here MPI_COMM_WORLD means the new world
+ *   }
+ *
+ * After a commit MPI_COMM_WORLD means the current world in every MPI call: libraries that keep it go on
+ * working. Objects derived from the old world (duplicates, windows, files) stay on the old world: free them
+ * before the commit and make them again after it.
+ */
+#ifndef ELASTIC_MPI_H
+#define ELASTIC_MPI_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  MPI_ADAPT_STATUS_NEW = 0,     /* started with the job */
+  MPI_ADAPT_STATUS_JOINING = 1, /* started by an expansion; not part of the world before its first commit */
+  MPI_ADAPT_STATUS_STAYING = 2, /* remains after the pending change */
+  MPI_ADAPT_STATUS_LEAVING = 3  /* leaves with the pending change */
+};
+enum { MPI_ADAPT_FALSE = 0, MPI_ADAPT_TRUE = 1 };
+
+/* Initialises MPI (at MPI_THREAD_MULTIPLE) and makes the process malleable. Collective like MPI_Init.
+ * proc_status: MPI_ADAPT_STATUS_NEW or MPI_ADAPT_STATUS_JOINING. */
+int MPI_Init_adapt(int* argc, char*** argv, int* proc_status);
+
+/* Asks whether to adapt now. Collective over the world: every rank calls it the same number of times between
+ * commits, and all get the same flag in the same call. Does not communicate; with nothing pending it reads
+ * shared memory only. proc_status: STAYING (also with nothing pending, JOINING never) or LEAVING.
+ * info: may be NULL; else receives an MPI_Info to be freed by the caller with keys "change", "staying",
+ * "leaving", "joining" when adapt_flag is MPI_ADAPT_TRUE, and MPI_INFO_NULL otherwise. */
+int MPI_Probe_adapt(int* adapt_flag, int* proc_status, MPI_Info* info);
+
+/* Opens the adaptation window. Collective over stayers, leavers and joiners; joiners call it right after
+ * MPI_Init_adapt and may wait in it.
+ * intercomm: (stayers + leavers) | joiners; MPI_COMM_NULL when nobody joins.
+ * new_comm_world: the next world; MPI_COMM_NULL on leavers.
+ * Both are freed by the commit. Errors on them are returned, not fatal. */
+int MPI_Comm_adapt_begin(MPI_Comm* intercomm, MPI_Comm* new_comm_world, int* staying_count, int* leaving_count,
+                         int* joining_count);
+
+/* Agrees on the outcome and ends the window. Collective over stayers, leavers and joiners.
+ * MPI_SUCCESS: MPI_COMM_WORLD means the new world; leavers go on alone and must call MPI_Finalize.
+ * An error of class MPIX_ERR_ADAPT_ROLLED_BACK: somebody aborted or a joiner was lost; the old world holds and
+ * nothing of it was touched. (Joiners do not return from a rolled back commit: they are dismissed.) */
+int MPI_Comm_adapt_commit(void);
+
+/* --- beyond the thesis --- */
+
+/* Error class of a commit that was rolled back. Valid after MPI_Init_adapt. */
+extern int MPIX_ERR_ADAPT_ROLLED_BACK;
+
+/* The intracommunicator of stayers, leavers and joiners, in this order: old ranks keep their numbers,
+ * joiners follow. Valid between begin and commit; not to be freed. Local. */
+int MPIX_Comm_adapt_union(MPI_Comm* union_comm);
+
+/* Declares that this rank cannot go on with the change (out of memory, say): every pending operation on the
+ * window's communicators fails everywhere and the commit, which must still be called, rolls back. Local. */
+int MPIX_Comm_adapt_abort(void);
+
+/* Reports how much data this rank moved in the window (for summaries and cost models). Local. */
+int MPIX_Comm_adapt_moved(double milliseconds, long long bytes);
+
+/* Reports work done since the last call (any unit, for example cells updated) and progress in 0..1 (negative:
+ * unknown). Local, no communication; works in rigid programs too. */
+int MPIX_Progress_adapt(double work_units, double progress);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

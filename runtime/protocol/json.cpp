@@ -1,0 +1,149 @@
+#include "runtime/protocol/json.hpp"
+
+namespace empi {
+
+using nlohmann::json;
+
+void to_json(json& j, const Member& m) {
+  j = {{"uid", m.uid},       {"name", m.name},     {"address", m.address},
+       {"slots", m.slots},   {"nspace", m.nspace}, {"firstRank", m.first_rank}};
+}
+void from_json(const json& j, Member& m) {
+  j.at("uid").get_to(m.uid);
+  j.at("name").get_to(m.name);
+  j.at("address").get_to(m.address);
+  m.slots = j.value("slots", 1);
+  m.nspace = j.value("nspace", "");
+  m.first_rank = j.value("firstRank", 0u);
+}
+
+void to_json(json& j, const Membership& m) { j = {{"epoch", m.epoch.value}, {"members", m.members}}; }
+void from_json(const json& j, Membership& m) {
+  j.at("epoch").get_to(m.epoch.value);
+  j.at("members").get_to(m.members);
+}
+
+void to_json(json& j, const ChangeRequest& r) {
+  j = {{"id", r.id},   {"fence", r.fence.value}, {"epoch", r.epoch.value},
+       {"add", r.add}, {"remove", r.remove},     {"deadlineMillis", r.deadline_ms}};
+}
+void from_json(const json& j, ChangeRequest& r) {
+  j.at("id").get_to(r.id);
+  j.at("fence").get_to(r.fence.value);
+  j.at("epoch").get_to(r.epoch.value);
+  r.add = j.value("add", std::vector<Member>{});
+  r.remove = j.value("remove", std::vector<std::string>{});
+  j.at("deadlineMillis").get_to(r.deadline_ms);
+}
+
+void to_json(json& j, const ChangeTimes& t) {
+  j = {{"prepareMillis", t.prepare_ms}, {"buildMillis", t.build_ms},
+       {"armMillis", t.arm_ms},         {"waitMillis", t.wait_ms},
+       {"pauseMillis", t.pause_ms},     {"redistributeMillis", t.redistribute_ms},
+       {"drainMillis", t.drain_ms},     {"lostMillis", t.lost_ms}};
+}
+void from_json(const json& j, ChangeTimes& t) {
+  t.prepare_ms = j.value("prepareMillis", 0.0);
+  t.build_ms = j.value("buildMillis", 0.0);
+  t.arm_ms = j.value("armMillis", 0.0);
+  t.wait_ms = j.value("waitMillis", 0.0);
+  t.pause_ms = j.value("pauseMillis", 0.0);
+  t.redistribute_ms = j.value("redistributeMillis", 0.0);
+  t.drain_ms = j.value("drainMillis", 0.0);
+  t.lost_ms = j.value("lostMillis", 0.0);
+}
+
+void to_json(json& j, const ChangeStatus& s) {
+  j = {{"request", s.request},     {"state", to_string(s.state)}, {"outcome", s.outcome},
+       {"reason", s.reason},       {"fromRanks", s.from_ranks},   {"toRanks", s.to_ranks},
+       {"times", s.times},         {"released", s.released},      {"kind", s.request.kind()}};
+}
+void from_json(const json& j, ChangeStatus& s) {
+  j.at("request").get_to(s.request);
+  s.state = change_state_from(j.at("state").get<std::string>()).value_or(ChangeState::Failed);
+  s.outcome = j.value("outcome", "");
+  s.reason = j.value("reason", "");
+  s.from_ranks = j.value("fromRanks", 0);
+  s.to_ranks = j.value("toRanks", 0);
+  s.times = j.value("times", ChangeTimes{});
+  s.released = j.value("released", std::vector<std::string>{});
+}
+
+void to_json(json& j, const WindowSample& s) {
+  j = {{"index", s.index},
+       {"widthSeconds", s.width_s},
+       {"epoch", s.epoch},
+       {"mixed", s.mixed},
+       {"ranks", s.ranks},
+       {"pods", s.pods},
+       {"elapsedSeconds", s.elapsed_s},
+       {"usefulSeconds", s.useful_s},
+       {"maxUsefulSeconds", s.max_useful_s},
+       {"maxPodUsefulSeconds", s.max_pod_useful_s},
+       {"mpiSeconds", s.mpi_s},
+       {"mpiCollectiveSeconds", s.mpi_collective_s},
+       {"adaptSeconds", s.adapt_s},
+       {"emulatedSeconds", s.emulated_s},
+       {"mpiCalls", s.mpi_calls},
+       {"mpiBytes", s.mpi_bytes},
+       {"iterations", s.iterations},
+       {"iterationSeconds", s.iteration_s},
+       {"iterationSeconds2", s.iteration_s2},
+       {"workUnits", s.work_units},
+       {"progress", s.progress}};
+}
+void from_json(const json& j, WindowSample& s) {
+  j.at("index").get_to(s.index);
+  j.at("widthSeconds").get_to(s.width_s);
+  s.epoch = j.value("epoch", std::int64_t{0});
+  s.mixed = j.value("mixed", false);
+  s.ranks = j.value("ranks", 0);
+  s.pods = j.value("pods", 0);
+  s.elapsed_s = j.value("elapsedSeconds", 0.0);
+  s.useful_s = j.value("usefulSeconds", 0.0);
+  s.max_useful_s = j.value("maxUsefulSeconds", 0.0);
+  s.max_pod_useful_s = j.value("maxPodUsefulSeconds", 0.0);
+  s.mpi_s = j.value("mpiSeconds", 0.0);
+  s.mpi_collective_s = j.value("mpiCollectiveSeconds", 0.0);
+  s.adapt_s = j.value("adaptSeconds", 0.0);
+  s.emulated_s = j.value("emulatedSeconds", 0.0);
+  s.mpi_calls = j.value("mpiCalls", std::uint64_t{0});
+  s.mpi_bytes = j.value("mpiBytes", std::uint64_t{0});
+  s.iterations = j.value("iterations", std::uint64_t{0});
+  s.iteration_s = j.value("iterationSeconds", 0.0);
+  s.iteration_s2 = j.value("iterationSeconds2", 0.0);
+  s.work_units = j.value("workUnits", 0.0);
+  s.progress = j.value("progress", -1.0);
+}
+
+void to_json(json& j, const StartRequest& s) { j = {{"fence", s.fence.value}, {"members", s.members}}; }
+void from_json(const json& j, StartRequest& s) {
+  j.at("fence").get_to(s.fence.value);
+  j.at("members").get_to(s.members);
+}
+
+void to_json(json& j, const JobOutcome& o) {
+  j = {{"result", o.result}, {"reason", o.reason}, {"exitCode", o.exit_code}, {"tail", o.tail}};
+}
+void from_json(const json& j, JobOutcome& o) {
+  o.result = j.value("result", "");
+  o.reason = j.value("reason", "");
+  o.exit_code = j.value("exitCode", 0);
+  o.tail = j.value("tail", std::vector<std::string>{});
+}
+
+void to_json(json& j, const MembershipView& v) {
+  j = {{"uid", v.uid},       {"fence", v.fence.value}, {"membership", v.membership}, {"state", to_string(v.state)},
+       {"change", v.change}, {"outcome", v.outcome},   {"ending", v.ending}};
+}
+void from_json(const json& j, MembershipView& v) {
+  v.uid = j.value("uid", "");
+  v.fence.value = j.value("fence", std::int64_t{0});
+  j.at("membership").get_to(v.membership);
+  v.state = change_state_from(j.value("state", "Stable")).value_or(ChangeState::Failed);
+  v.change = j.value("change", "");
+  v.outcome = j.value("outcome", JobOutcome{});
+  v.ending = j.value("ending", false);
+}
+
+}  // namespace empi

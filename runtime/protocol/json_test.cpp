@@ -1,0 +1,66 @@
+#include "runtime/protocol/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/protocol/rank_messages.hpp"
+
+namespace empi {
+namespace {
+
+using nlohmann::json;
+
+Membership three_pods() {
+  return {Epoch{4},
+          {{"u0", "job-w-0", "10.0.0.2:7400", 2, "job.1", 0},
+           {"u1", "job-w-1", "10.0.0.3:7400", 2, "job.1", 2},
+           {"u2", "job-w-2", "10.0.0.4:7400", 1, "job.4", 0}}};
+}
+
+TEST(Json, MembershipSurvivesTheTrip) {
+  const Membership m = three_pods();
+  EXPECT_EQ(json::parse(json(m).dump()).get<Membership>(), m);
+}
+
+TEST(Json, ChangeRequestNeedsItsIdentity) {
+  const json whole = ChangeRequest{"c1", {2}, {4}, {}, {"u1"}, 1000};
+  EXPECT_EQ(whole.get<ChangeRequest>().remove, std::vector<std::string>{"u1"});
+  for (const char* field : {"id", "fence", "epoch", "deadlineMillis"}) {
+    json part = whole;
+    part.erase(field);
+    EXPECT_THROW(part.get<ChangeRequest>(), json::exception) << field;
+  }
+}
+
+TEST(Json, RankMessagesSurviveTheTrip) {
+  RankReport report;
+  report.kind = RankReport::Kind::Agreed;
+  report.proc = {"job.1", 3};
+  report.change = "c1";
+  report.ok = false;
+  report.pause_ms = 1.5;
+  const auto back = decode_report(encode(report));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind, RankReport::Kind::Agreed);
+  EXPECT_EQ(back->proc, report.proc);
+  EXPECT_FALSE(back->ok);
+  EXPECT_EQ(back->pause_ms, 1.5);
+}
+
+TEST(Json, GarbageIsNoRankMessage) {
+  for (const char* text : {"", "{", "[]", "{}", R"({"kind":"built","ok":"yes"})"})
+    EXPECT_FALSE(decode_report(text)) << text;
+}
+
+TEST(Membership, NextKeepsTheOrderOfThoseWhoStay) {
+  const Membership next = next_membership(three_pods(), {{"u9", "job-w-9", "10.0.0.9:7400", 2, "job.5", 0}}, {"u0"});
+  EXPECT_EQ(next.epoch, Epoch{5});
+  ASSERT_EQ(next.members.size(), 3u);
+  EXPECT_EQ(next.lead().uid, "u1");
+  EXPECT_EQ(next.world_rank("u2"), 2);
+  EXPECT_EQ(next.world_rank("u9"), 3);
+  EXPECT_EQ(next.world_rank("u0"), -1);
+  EXPECT_EQ(next.ranks(), 5);
+}
+
+}  // namespace
+}  // namespace empi

@@ -1,0 +1,36 @@
+#include "runtime/protocol/membership.hpp"
+
+#include <algorithm>
+
+namespace empi {
+
+const Member* Membership::find(const std::string& uid) const {
+  auto at = std::ranges::find(members, uid, &Member::uid);
+  return at == members.end() ? nullptr : &*at;
+}
+
+int Membership::ranks() const {
+  int sum = 0;
+  for (const Member& member : members) sum += member.slots;
+  return sum;
+}
+
+int Membership::world_rank(const std::string& uid) const {
+  int rank = 0;
+  for (const Member& member : members) {
+    if (member.uid == uid) return rank;
+    rank += member.slots;
+  }
+  return -1;
+}
+
+Membership next_membership(const Membership& current, const std::vector<Member>& added,
+                           const std::vector<std::string>& removed) {
+  Membership next{Epoch{current.epoch.value + 1}, {}};
+  std::ranges::copy_if(current.members, std::back_inserter(next.members),
+                       [&](const Member& m) { return std::ranges::find(removed, m.uid) == removed.end(); });
+  std::ranges::copy(added, std::back_inserter(next.members));
+  return next;
+}
+
+}  // namespace empi

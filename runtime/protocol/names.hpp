@@ -1,0 +1,41 @@
+// The one home of every environment variable, path and header name that agent, library, sidecar and
+// operator share. Grep for a name and you find it here.
+#pragma once
+
+namespace empi::names {
+
+// --- environment of an agent (set by the operator or by local mode) ---
+inline constexpr char kJobName[] = "EMPI_JOB_NAME";
+inline constexpr char kJobNamespace[] = "EMPI_JOB_NAMESPACE";
+inline constexpr char kJobUid[] = "EMPI_JOB_UID";
+inline constexpr char kPodName[] = "EMPI_POD_NAME";
+inline constexpr char kPodUid[] = "EMPI_POD_UID";
+inline constexpr char kPodAddress[] = "EMPI_POD_ADDRESS";    // IP that other pods reach us by
+inline constexpr char kAgentPort[] = "EMPI_AGENT_PORT";      // default kDefaultAgentPort
+inline constexpr char kSidecarPort[] = "EMPI_SIDECAR_PORT";  // default kDefaultSidecarPort
+inline constexpr char kSlots[] = "EMPI_SLOTS";               // ranks per pod
+inline constexpr char kTokenFile[] = "EMPI_TOKEN_FILE";      // file with the job's bearer token, re-read on change
+inline constexpr char kMode[] = "EMPI_MODE";                 // "malleable" or "rigid"
+inline constexpr char kNetworkInterface[] = "EMPI_NETWORK_INTERFACE";  // for Open MPI's TCP: eth0, or lo
+inline constexpr char kPartitionSeconds[] = "EMPI_PARTITION_SECONDS";  // ranks are killed after this long without the lead
+inline constexpr char kTerminationLog[] = "EMPI_TERMINATION_LOG";      // default /dev/termination-log when writable
+inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";                  // error, warn, info, debug
+
+// --- shared by agent, ranks and sidecar of one pod ---
+inline constexpr char kRunDir[] = "EMPI_RUN_DIR";  // memory-backed folder: pages, socket, PMIx files
+inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
+inline constexpr char kSlowdown[] = "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
+
+// --- environment of a rank (set by the agent) ---
+inline constexpr char kSocket[] = "EMPI_SOCKET";    // Unix SOCK_SEQPACKET socket of the agent
+inline constexpr char kPage[] = "EMPI_PAGE";        // file of this rank's shared-memory page
+inline constexpr char kStatus[] = "EMPI_STATUS";    // "new" or "joining"
+
+inline constexpr int kDefaultAgentPort = 7400;
+inline constexpr int kDefaultSidecarPort = 7401;
+
+// --- files in the run directory ---
+inline constexpr char kSocketFile[] = "agent.sock";
+inline constexpr char kPagePrefix[] = "page.";  // page.<pmix namespace>.<rank>
+
+}  // namespace empi::names

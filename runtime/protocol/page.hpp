@@ -1,0 +1,72 @@
+// The shared-memory page of one rank: a small file in the pod's run directory that rank, agent and sidecar
+// map. No system call and no lock on the rank's side.
+//
+// Writers: the agent writes `Control`, the rank's main thread writes the rest. Counters are read under a
+// sequence lock (`read_counters`).
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace empi {
+
+inline constexpr std::uint64_t kPageMagic = 0x31454741504d45ull;  // "EMPAGE1"
+
+// What the agent tells the rank without a message: the iteration at which to adapt.
+// One word, so that it can never be seen half written: (probe count << 2) | ArmState.
+enum class ArmState : std::uint64_t { Idle = 0, Armed = 1, Confirmed = 2 };
+
+constexpr std::uint64_t arm_word(std::uint64_t iteration, ArmState state) {
+  return iteration << 2 | static_cast<std::uint64_t>(state);
+}
+constexpr std::uint64_t arm_iteration(std::uint64_t word) { return word >> 2; }
+constexpr ArmState arm_state(std::uint64_t word) { return static_cast<ArmState>(word & 3); }
+
+enum class RankPhase : std::uint32_t {
+  Starting, Running, WaitingAtIteration, InWindow, Lingering, Finalizing, Finalized
+};
+
+// Cumulative since MPI_Init; times in nanoseconds of CLOCK_MONOTONIC.
+struct Counters {
+  std::uint64_t start_ns = 0;         // end of MPI_Init: nothing before it counts
+  std::uint64_t mpi_ns = 0;           // time in MPI calls that have returned
+  std::uint64_t mpi_collective_ns = 0;  // of these, in collectives
+  std::uint64_t in_mpi_since_ns = 0;  // entry time of the call now in progress, 0 outside MPI
+  std::uint64_t mpi_calls = 0;
+  std::uint64_t mpi_bytes = 0;        // bytes sent by this rank (payload handed to MPI)
+  std::uint64_t emulated_ns = 0;      // of the useful time, slept by the slowdown emulation
+  std::uint64_t iterations = 0;
+  std::uint64_t iteration_ns = 0;     // sum over iterations
+  double iteration_s2 = 0;            // sum of squared durations (s^2), for confidence intervals
+  double work_units = 0;              // reported by the application
+  double progress = 0;                // 0..1, negative when unknown
+  std::uint64_t adapt_ns = 0;         // in adaptation windows and waits at the agreed iteration: neither MPI nor useful
+};
+
+struct alignas(64) Page {
+  std::uint64_t magic = 0;
+  std::uint32_t bytes = 0;  // sizeof(Page) of the writer: a mismatch means different builds
+  std::int32_t pid = 0;
+  char nspace[256] = {};
+  std::uint32_t rank = 0;        // within nspace
+  std::uint32_t world_rank = 0;  // now; updated at commit
+  std::uint32_t world_size = 0;
+
+  struct alignas(64) Control {
+    std::atomic<std::uint64_t> armed{0};
+  } control;
+
+  struct alignas(64) Rank {
+    std::atomic<std::uint64_t> probes{0};  // collective calls of MPI_Probe_adapt since the last commit
+    std::atomic<RankPhase> phase{RankPhase::Starting};
+  } rank_state;
+
+  alignas(64) std::atomic<std::uint64_t> sequence{0};  // odd while counters are being written
+  Counters counters;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// A consistent copy of the counters, or false when the writer stayed in the middle of an update
+// (it died there, or was preempted): try again later.
+bool read_counters(const Page& page, Counters& out);
+
+}  // namespace empi

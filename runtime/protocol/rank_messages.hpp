@@ -1,0 +1,60 @@
+// What a rank's library and its agent say to each other over the pod's Unix socket (SOCK_SEQPACKET, one JSON
+// object a datagram). The fast path is not here: an idle probe only reads the page.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/protocol/ids.hpp"
+
+namespace empi {
+
+// Rank -> agent.
+struct RankReport {
+  enum class Kind {
+    Hello,       // past MPI_Init, control thread running. Fields: proc, pid
+    Built,       // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error, *_ms
+    AtBegin,     // a joiner waits in MPI_Comm_adapt_begin. Fields: change
+    Agreed,      // end of the window: ok = committed, else everything is as it was. Fields: change, ok, error,
+                 // wait_ms, pause_ms, redistribute_ms, bytes
+    Past,        // nothing of this rank uses what the union shared any more. Fields: change
+    Adapted,     // a few iterations later: what the change cost this rank. Fields: change, lost_ms
+    Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
+    Finalized    // its MPI_Finalize is complete: an exit from now on is no failure
+  };
+  Kind kind = Kind::Hello;
+  ProcId proc;
+  int pid = 0;
+  std::string change;
+  bool ok = true;
+  std::string error;
+  double duplicate_ms = 0, accept_ms = 0, merge_ms = 0, split_ms = 0, warm_ms = 0, build_ms = 0;
+  double wait_ms = 0, pause_ms = 0, redistribute_ms = 0, lost_ms = 0;
+  std::int64_t bytes = 0;
+  int parked = 0;  // helper threads that never came back, for the metric
+};
+
+// Agent -> rank.
+struct RankOrder {
+  enum class Kind {
+    Build,    // build the next world of `change` (old ranks accept on `port`, joiners connect)
+    Cancel,   // give the attempt up: revoke what is being built (or the union, in the window) and report
+    Release,  // a leaver may go now
+  };
+  Kind kind = Kind::Build;
+  std::string change;
+  std::string port;        // opaque name both sides pass to accept and connect; empty when nobody joins
+  bool joining = false;    // this rank is a joiner
+  bool leaving = false;    // this rank leaves
+  int staying_count = 0, leaving_count = 0, joining_count = 0;  // ranks
+  std::int64_t epoch = 0;        // the epoch that a commit makes
+  std::uint64_t probes = 0;      // not used by old ranks; joiners inherit the count at commit (it restarts at 0)
+};
+
+std::string encode(const RankReport& report);
+std::string encode(const RankOrder& order);
+// Nothing when the text is not such a message.
+std::optional<RankReport> decode_report(std::string_view text);
+std::optional<RankOrder> decode_order(std::string_view text);
+
+}  // namespace empi

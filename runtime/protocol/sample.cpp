@@ -1,0 +1,63 @@
+#include "runtime/protocol/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace empi {
+
+void merge(WindowSample& into, const WindowSample& other) {
+  into.mixed = into.mixed || other.mixed || into.epoch != other.epoch;
+  into.epoch = std::max(into.epoch, other.epoch);
+  into.ranks += other.ranks;
+  into.pods += other.pods;
+  into.elapsed_s += other.elapsed_s;
+  into.useful_s += other.useful_s;
+  into.max_useful_s = std::max(into.max_useful_s, other.max_useful_s);
+  into.max_pod_useful_s = std::max(into.max_pod_useful_s, other.max_pod_useful_s);
+  into.mpi_s += other.mpi_s;
+  into.mpi_collective_s += other.mpi_collective_s;
+  into.adapt_s += other.adapt_s;
+  into.emulated_s += other.emulated_s;
+  into.mpi_calls += other.mpi_calls;
+  into.mpi_bytes += other.mpi_bytes;
+  if (other.iterations > into.iterations) {
+    into.iterations = other.iterations;
+    into.iteration_s = other.iteration_s;
+    into.iteration_s2 = other.iteration_s2;
+  }
+  into.work_units += other.work_units;
+  into.progress = std::max(into.progress, other.progress);
+}
+
+Efficiency efficiency(const WindowSample& s) {
+  Efficiency e;
+  const double measured = s.elapsed_s - s.adapt_s;  // a resize is no property of the size
+  if (s.ranks <= 0 || measured <= 0 || s.useful_s <= 0 || s.max_useful_s <= 0) return e;
+  e.known = true;
+  e.parallel = std::min(1.0, s.useful_s / measured);
+  e.load_balance = s.useful_s / (s.ranks * s.max_useful_s);
+  if (s.pods > 0 && s.max_pod_useful_s > 0) {
+    e.load_balance_out = s.useful_s / (s.max_pod_useful_s * s.pods);
+    e.load_balance_in = e.load_balance / e.load_balance_out;
+  }
+  e.communication = std::min(1.0, e.parallel / e.load_balance);
+  e.mtct = 1 / e.parallel - 1;
+  e.wait_s = std::max(0.0, std::min(s.ranks * s.max_useful_s - s.useful_s, s.mpi_s));
+  e.transfer_s = std::max(0.0, s.mpi_s - e.wait_s);
+  return e;
+}
+
+double relative_half_width(const std::vector<WindowSample>& windows) {
+  double n = 0, sum = 0, squares = 0;
+  for (const WindowSample& w : windows) {
+    n += static_cast<double>(w.iterations);
+    sum += w.iteration_s;
+    squares += w.iteration_s2;
+  }
+  if (n < 3 || sum <= 0) return 1;
+  const double mean = sum / n;
+  const double variance = std::max(0.0, (squares - n * mean * mean) / (n - 1));
+  return 1.96 * std::sqrt(variance / n) / mean;
+}
+
+}  // namespace empi

@@ -1,0 +1,36 @@
+// How a job starts and what every agent can say about it.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/protocol/change.hpp"
+
+namespace empi {
+
+// The controller's first word, to the pod that will be the lead (the first member).
+struct StartRequest {
+  Fence fence;
+  std::vector<Member> members;  // nspace and first_rank are filled in by the lead
+};
+
+// How the job ended, in an agent's eyes. `tail` keeps the last output lines of the rank that failed first.
+struct JobOutcome {
+  std::string result;  // "" while it runs, "succeeded", "failed" or "stopped"
+  std::string reason;  // in words: "rank 3 (pod tsunami-w-1) was killed by signal 9"
+  int exit_code = 0;
+  std::vector<std::string> tail;
+};
+
+// GET /v1/membership.
+struct MembershipView {
+  std::string uid;         // of the pod that answers
+  Fence fence;
+  Membership membership;   // epoch 0 and empty before the start
+  ChangeState state = ChangeState::Stable;
+  std::string change;      // id of the change in hand, "" when Stable
+  JobOutcome outcome;
+  bool ending = false;     // a rank has finalised: no more changes
+};
+
+}  // namespace empi
