@@ -230,9 +230,8 @@ struct Condition {
 
 // The first start: pods planned with their indices before any of them is created.
 struct StartStatus {
-  IndexSet workers;      // planned
-  IndexSet created;      // seen at least once: one that vanishes afterwards is lost, not late
-  std::int64_t epoch = 1;  // the first epoch of this run of the program
+  IndexSet workers;        // planned
+  IndexSet created;        // seen at least once: one that vanishes afterwards is lost, not late
   bool requested = false;  // StartJob was decided: the plan is frozen
   Time start_time{};
   Time deadline{};

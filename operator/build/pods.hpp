@@ -10,8 +10,7 @@
 
 namespace emj {
 
-inline constexpr int agent_port = 7077;    // agents of one job, and the operator, talk here
-inline constexpr int metrics_port = 9401;  // Prometheus reads the sidecar here
+// Ports and environment names: runtime/protocol/names.hpp.
 
 // What the operator's installation, not the job, decides.
 struct BuildOptions {

@@ -36,8 +36,8 @@ struct PodView {
   std::string message;  // termination message (the ranks' last lines), or why the pod is waiting
 };
 
-// The states of a change in the runtime, as the lead names them.
-enum class ChangeState { Preparing, Building, Ready, Window, RollingBack, Draining, Recovering };
+// The states of a change in flight, as the lead names them (runtime/protocol/change.hpp).
+enum class ChangeState { Preparing, Building, Ready, Window, Committed, Draining, RollingBack };
 
 struct ChangeView {
   std::string id;
@@ -49,7 +49,8 @@ struct EndedChange {
   bool committed = false;  // otherwise rolled back
   bool timed_out = false;  // rolled back because its deadline passed
   std::string reason;
-  std::int64_t paused_millis = 0;
+  std::int64_t paused_millis = 0;  // begin until commit
+  std::int64_t lost_millis = 0;    // all time lost to it (decision R7)
 };
 
 enum class ProgramState { NotStarted, Running, Succeeded, Failed };
@@ -65,6 +66,7 @@ struct RuntimeView {
   std::optional<EndedChange> ended;   // the latest one that ended
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   ProgramState program = ProgramState::NotStarted;
+  bool ending = false;  // a rank has finalised: no more changes
   std::string message;  // Failed: which rank, how, its last lines
 };
 
@@ -108,13 +110,20 @@ struct MemberAddress {
   bool operator==(const MemberAddress&) const = default;
 };
 
-// Tell the lead to start the program on these members, in this order, as epoch `epoch`.
+// Tell the lead, the first member, to start the program on these members in this order.
 struct StartJob {
   std::string lead_uid;
   std::vector<MemberAddress> members;
   std::int64_t fence = 0;
-  std::int64_t epoch = 1;
   bool operator==(const StartJob&) const = default;
+};
+
+// Tell the lead to end the program now, before its pods are deleted.
+struct StopJob {
+  std::string lead_uid;
+  std::int64_t fence = 0;
+  std::string reason;
+  bool operator==(const StopJob&) const = default;
 };
 
 struct SendChange {
@@ -152,8 +161,8 @@ struct RecordEvent {
   bool operator==(const RecordEvent&) const = default;
 };
 
-using Action =
-    std::variant<CreatePod, DeletePod, StartJob, SendChange, CancelChange, WriteScale, Requeue, RecordEvent>;
+using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, SendChange, CancelChange, WriteScale,
+                            Requeue, RecordEvent>;
 
 std::string to_string(const Action& action);
 
