@@ -2,6 +2,7 @@
 # Runs as process 1 of fresh mount and pid namespaces: turns ROOT into / and runs a command in it.
 # Usage: enter.sh ROOT PROJECT CACHE WORKDIR [NAME=VALUE...] -- COMMAND [ARGS]
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin # pivot_root lives there, and an ordinary user may not have it on PATH
 root=$1 project=$2 cache=$3 workdir=$4
 shift 4
 vars=()
@@ -39,7 +40,8 @@ fi
 cd "$root"
 mkdir -p .old
 pivot_root . .old
-umount -l /.old
+# Some kernels refuse to detach the host's tree in a user namespace; then it is covered instead.
+umount -l /.old 2>/dev/null || mount -t tmpfs -o ro,size=4k none /.old
 cd "$workdir" 2>/dev/null || cd "$project"
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/cache/home USER=root \
   LC_ALL=C.UTF-8 CCACHE_DIR=/cache/ccache CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G \
