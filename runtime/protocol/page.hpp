@@ -4,7 +4,9 @@
 // Writers: the agent writes `Control`, the rank's main thread writes the rest. Counters are read under a
 // sequence lock (`read_counters`).
 #pragma once
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace empi {
@@ -25,6 +27,10 @@ enum class RankPhase : std::uint32_t {
   Starting, Running, WaitingAtIteration, InWindow, Lingering, Finalizing, Finalized
 };
 
+// Upper bounds (s) of the buckets that iteration durations are counted in; one more bucket takes the rest.
+inline constexpr std::array kIterationBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                0.25,  0.5,    1.0,   2.5,  5.0,   10.0};
+
 // Cumulative since MPI_Init; times in nanoseconds of CLOCK_MONOTONIC.
 struct Counters {
   std::uint64_t start_ns = 0;         // end of MPI_Init: nothing before it counts
@@ -40,7 +46,21 @@ struct Counters {
   double work_units = 0;              // reported by the application
   double progress = 0;                // 0..1, negative when unknown
   std::uint64_t adapt_ns = 0;         // in adaptation windows and waits at the agreed iteration: neither MPI nor useful
+  std::uint64_t in_adapt_since_ns = 0;  // entry time of the window or wait now in progress (a joiner waiting
+                                        // in begin too), 0 outside: readers see it before it is over
+  std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};  // iterations by duration
 };
+
+// Counts one finished iteration. The writer of the page calls it, so that the figures of iterations agree.
+inline void count_iteration(Counters& c, std::uint64_t duration_ns) {
+  const double seconds = static_cast<double>(duration_ns) * 1e-9;
+  std::size_t bucket = 0;
+  while (bucket < kIterationBounds.size() && seconds > kIterationBounds[bucket]) ++bucket;
+  ++c.iterations;
+  c.iteration_ns += duration_ns;
+  c.iteration_s2 += seconds * seconds;
+  ++c.iteration_buckets[bucket];
+}
 
 struct alignas(64) Page {
   std::uint64_t magic = 0;
