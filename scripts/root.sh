@@ -42,17 +42,21 @@ check_user_namespaces() {
 }
 
 make_root_with_mmdebstrap() {
-  local mode=root
-  if [[ $(id -u) != 0 ]]; then
+  local options=(--variant=apt --include="$packages"
+    --aptopt='Apt::Install-Recommends "false"'
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
+    --dpkgopt='path-include=/usr/share/doc/*/copyright'
+    --dpkgopt='path-exclude=/usr/share/locale/*')
+  if [[ $(id -u) == 0 ]]; then
+    "$mmdebstrap" --mode=root "${options[@]}" "$suite" "$1" 2>&1 | progress
+  else
+    # mmdebstrap maps root to a sub-id; unpacked in our own mapping the files belong to us instead,
+    # so that set-user-id programs in the root stay root's.
     check_user_namespaces
-    mode=unshare
+    mkdir -p "$1"
+    "$mmdebstrap" --mode=unshare "${options[@]}" --format=tar "$suite" - 2> >(progress) |
+      in_namespaces tar -x --numeric-owner --exclude='./dev/*' -C "$1"
   fi
-  "$mmdebstrap" --mode="$mode" --variant=apt --include="$packages" \
-    --aptopt='Apt::Install-Recommends "false"' \
-    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-    --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' \
-    "$suite" "$1" 2>&1 | progress
 }
 
 make_root_with_engine() {
