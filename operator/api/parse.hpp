@@ -2,7 +2,9 @@
 
 // Reading, writing and checking an ElasticMPIJob. No input or output besides the texts passed in.
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +41,17 @@ std::optional<double> parse_quantity(const std::string& text);
 // A short stable text that differs when spec.autoscaling differs.
 std::string fingerprint(const AutoscalingSpec& autoscaling);
 
-// Paths of all fields the parser knows below spec and status, without array brackets: "spec.worker.replicas".
-// The inside of the pod template is not listed. Kept equal to the CRD by a test.
-std::vector<std::string> known_fields();
+// A field the parser knows. Kept equal to the CRD by a test.
+struct FieldInfo {
+  std::string path;  // "spec.worker.replicas"; items of a list are "status.conditions[].type"
+  std::string type;  // as in the CRD: object, array, string, integer, number, boolean, int-or-string
+  std::optional<std::int64_t> minimum, maximum;
+  std::vector<std::string> choices;  // the accepted values of an enumeration
+
+  bool operator==(const FieldInfo&) const = default;
+};
+
+// All fields below spec and status, parents before children. The inside of the pod template is not listed.
+std::vector<FieldInfo> known_fields();
 
 }  // namespace emj

@@ -1,0 +1,302 @@
+#pragma once
+
+// Every field of ElasticMPIJob, named once. A visitor walks them to read JSON, to write JSON or to list
+// them. Private to operator/api.
+//
+// A visitor offers:
+//   field(name, reference, range)   plain values, optionals, times, enumerations, lists of numbers or texts
+//   object(name, function)          a nested object that always exists
+//   object(name, optional, ...)     a nested object that may be absent; described by describe(v, T&)
+//   list(name, vector)              a list of objects, each described by describe(v, T&)
+//   group(key, optional)            fields of the current object that exist when `key` does
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "operator/api/job.hpp"
+
+namespace emj::fields {
+
+struct Range {
+  std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
+  std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
+};
+
+inline constexpr Range any{};
+inline constexpr Range not_negative{0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Range percent{0, 100};
+inline constexpr Range worker_count{1, 10000};
+inline constexpr std::int64_t day_in_seconds = 86400;
+
+template <class E>
+struct Names;
+
+template <class E>
+const char* name_of(E value) {
+  for (const auto& [candidate, name] : Names<E>::all)
+    if (candidate == value) return name;
+  return "";
+}
+
+#define EMJ_NAMES(Type, count, ...)                                   \
+  template <>                                                         \
+  struct Names<Type> {                                                \
+    static constexpr std::array<std::pair<Type, const char*>, count> all{{__VA_ARGS__}}; \
+  };
+
+EMJ_NAMES(RuntimeMode, 2, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::Rigid, "Rigid"})
+EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
+EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
+          {AutoscalingMode::Auto, "Auto"})
+EMJ_NAMES(PolicyName, 4, {PolicyName::Threshold, "threshold"}, {PolicyName::Stepping, "stepping"},
+          {PolicyName::Random, "random"}, {PolicyName::Manual, "manual"})
+EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPolicy::All, "All"},
+          {CleanPodPolicy::None, "None"})
+EMJ_NAMES(NetworkPolicyMode, 2, {NetworkPolicyMode::JobOnly, "JobOnly"}, {NetworkPolicyMode::None, "None"})
+EMJ_NAMES(LocalNetwork, 2, {LocalNetwork::Namespaces, "Namespaces"}, {LocalNetwork::Loopback, "Loopback"})
+EMJ_NAMES(JobState, 7, {JobState::Pending, "Pending"}, {JobState::Starting, "Starting"},
+          {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"}, {JobState::Suspended, "Suspended"},
+          {JobState::Succeeded, "Succeeded"}, {JobState::Failed, "Failed"})
+EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePhase::Requested, "Requested"},
+          {ResizePhase::Preparing, "Preparing"}, {ResizePhase::Building, "Building"},
+          {ResizePhase::Ready, "Ready"}, {ResizePhase::Window, "Window"},
+          {ResizePhase::Cancelling, "Cancelling"}, {ResizePhase::RollingBack, "RollingBack"},
+          {ResizePhase::Draining, "Draining"})
+#undef EMJ_NAMES
+
+// --- spec -----------------------------------------------------------------------------------------
+
+template <class V>
+void describe(V& v, WorkerSpec& worker) {
+  v.field("replicas", worker.replicas, worker_count);
+  v.field("minReplicas", worker.min_replicas, worker_count);
+  v.field("maxReplicas", worker.max_replicas, worker_count);
+  v.pod("template", worker.pod);
+}
+
+template <class V>
+void describe(V& v, ResizeSpec& resize) {
+  v.field("stepSize", resize.step, worker_count);
+  v.field("allowedReplicas", resize.allowed_replicas, worker_count);
+  v.field("prepareTimeoutSeconds", resize.prepare_timeout, Range{1, day_in_seconds});
+  v.field("joinTimeoutSeconds", resize.join_timeout, Range{1, day_in_seconds});
+  v.field("onTimeout", resize.on_timeout);
+  v.choice("onWorkerLoss", resize.on_worker_loss, {"Fail"});
+}
+
+template <class V>
+void describe(V& v, PolicySpec& policy) {
+  v.field("name", policy.name);
+  v.object("threshold", [&](V& v) {
+    v.field("lowPercent", policy.threshold.low_percent, Range{1, 10000});
+    v.field("highPercent", policy.threshold.high_percent, Range{1, 10000});
+    v.field("noisePercent", policy.threshold.noise_percent, Range{0, 50});
+  });
+  v.object("stepping", [&](V& v) {
+    v.field("step", policy.stepping.step, Range{-10000, 10000});
+    v.field("intervalSeconds", policy.stepping.interval, Range{1, day_in_seconds});
+  });
+  v.object("random", [&](V& v) {
+    v.field("seed", policy.random.seed, not_negative);
+    v.field("intervalSeconds", policy.random.interval, Range{1, day_in_seconds});
+  });
+}
+
+template <class V>
+void describe(V& v, AutoscalingSpec& autoscaling) {
+  v.field("mode", autoscaling.mode);
+  v.object("policy", [&](V& v) { describe(v, autoscaling.policy); });
+  v.field("scaleUpStabilizationSeconds", autoscaling.scale_up_stabilization, Range{0, day_in_seconds});
+  v.field("scaleDownStabilizationSeconds", autoscaling.scale_down_stabilization, Range{0, day_in_seconds});
+  v.field("cooldownSeconds", autoscaling.cooldown, Range{0, day_in_seconds});
+  v.field("minExpectedGainPercent", autoscaling.min_expected_gain_percent, percent);
+  v.field("minIterations", autoscaling.min_iterations, Range{1, 1000000});
+  v.field("maxErrorPercent", autoscaling.max_error_percent, Range{1, 100});
+  v.field("windowSeconds", autoscaling.window, Range{1, 3600});
+  v.field("windows", autoscaling.windows, Range{1, 100});
+}
+
+template <class V>
+void describe(V& v, LocalSpec& local) {
+  v.field("slowdownFactor", local.slowdown_factor, Range{1, 1000});
+  v.field("networkDelayMicroseconds", local.network_delay_microseconds, Range{0, 1000000});
+  v.field("networkMegabitsPerSecond", local.network_megabits_per_second, Range{0, 1000000});
+  v.field("network", local.network);
+}
+
+template <class V>
+void describe(V& v, JobSpec& spec) {
+  v.field("suspend", spec.suspend);
+  v.field("managedBy", spec.managed_by);
+  v.field("slotsPerWorker", spec.slots_per_worker, Range{1, 1024});
+  v.object("worker", [&](V& v) { describe(v, spec.worker); });
+  v.object("runtime", [&](V& v) {
+    v.choice("implementation", spec.runtime.implementation, {"OpenMPI"});
+    v.field("mode", spec.runtime.mode);
+  });
+  v.object("resize", [&](V& v) { describe(v, spec.resize); });
+  v.object("autoscaling", [&](V& v) { describe(v, spec.autoscaling); });
+  v.object("runPolicy", [&](V& v) {
+    v.field("backoffLimit", spec.run_policy.backoff_limit, Range{0, 100});
+    v.field("activeDeadlineSeconds", spec.run_policy.active_deadline, Range{1, 10 * 365 * day_in_seconds});
+    v.field("ttlSecondsAfterFinished", spec.run_policy.ttl_after_finished, not_negative);
+    v.field("cleanPodPolicy", spec.run_policy.clean_pods);
+  });
+  v.object("scheduling", [&](V& v) {
+    v.field("queueName", spec.scheduling.queue_name);
+    v.field("priorityClassName", spec.scheduling.priority_class_name);
+  });
+  v.object("network", [&](V& v) {
+    v.field("clusterDomain", spec.network.cluster_domain);
+    v.field("policy", spec.network.policy);
+  });
+  v.object("local", spec.local);
+}
+
+// --- status ---------------------------------------------------------------------------------------
+
+template <class V>
+void describe(V& v, Condition& condition) {
+  v.field("type", condition.type);
+  v.choice("status", condition.status, {"True", "False", "Unknown"});
+  v.field("reason", condition.reason);
+  v.field("message", condition.message);
+  v.field("lastTransitionTime", condition.last_transition_time);
+  v.field("observedGeneration", condition.observed_generation);
+}
+
+template <class V>
+void describe(V& v, StartStatus& start) {
+  v.field("workers", start.workers);
+  v.field("created", start.created);
+  v.field("requested", start.requested);
+  v.field("startTime", start.start_time);
+  v.field("deadline", start.deadline);
+}
+
+template <class V>
+void describe(V& v, ResizeStatus& resize) {
+  v.field("id", resize.id);
+  v.field("from", resize.from);
+  v.field("to", resize.to);
+  v.field("phase", resize.phase);
+  v.field("epoch", resize.epoch);
+  v.field("add", resize.add);
+  v.field("created", resize.created);
+  v.field("remove", resize.remove);
+  v.field("startTime", resize.start_time);
+  v.field("deadline", resize.deadline);
+  v.field("requestedTime", resize.requested_time);
+}
+
+template <class V>
+void describe(V& v, BlockedTarget& blocked) {
+  v.field("target", blocked.target);
+  v.field("generation", blocked.generation);
+  v.field("reason", blocked.reason);
+  v.field("attempts", blocked.attempts);
+  v.field("retryAfter", blocked.retry_after);
+}
+
+template <class V>
+void describe(V& v, LastResize& last) {
+  v.field("from", last.from);
+  v.field("to", last.to);
+  v.field("result", last.result);
+  v.field("reason", last.reason);
+  v.field("preparedMillis", last.prepared_millis);
+  v.field("joinedMillis", last.joined_millis);
+  v.field("pausedMillis", last.paused_millis);
+  v.field("completionTime", last.completion_time);
+}
+
+template <class V>
+void describe(V& v, Recommendation& recommendation) {
+  v.field("replicas", recommendation.replicas);
+  v.field("efficiencyPercent", recommendation.efficiency_percent);
+  v.field("reason", recommendation.reason);
+  v.field("time", recommendation.time);
+}
+
+template <class V>
+void describe(V& v, Performance& performance) {
+  v.field("efficiencyPercent", performance.efficiency_percent);
+  v.field("windowEnd", performance.window_end);
+}
+
+template <class V>
+void describe(V& v, DecisionRecord& decision) {
+  v.field("time", decision.time);
+  v.field("from", decision.from);
+  v.field("to", decision.to);
+  v.field("policy", decision.policy);
+  v.field("action", decision.action);
+  v.field("reason", decision.reason);
+  v.field("count", decision.count);
+}
+
+template <class V>
+void describe(V& v, SizeChange& change) {
+  v.field("time", change.time);
+  v.field("from", change.from);
+  v.field("to", change.to);
+  v.field("costSeconds", change.cost_seconds);
+  v.field("workPerIteration", change.work_per_iteration);
+}
+
+template <class V>
+void describe(V& v, MeasuredSize& measured) {
+  v.field("workers", measured.workers);
+  v.field("efficiencyPercent", measured.efficiency_percent);
+  v.field("iterationSeconds", measured.iteration_seconds);
+  v.field("time", measured.time);
+}
+
+template <class V>
+void describe(V& v, PolicyState& state) {
+  v.field("upSince", state.up_since);
+  v.field("downSince", state.down_since);
+  v.field("lastTick", state.last_tick);
+  v.field("ticks", state.ticks);
+  v.field("lastWindowEnd", state.last_window_end);
+  v.list("changes", state.changes);
+  v.list("measured", state.measured);
+  v.field("acceptedReplicas", state.accepted_replicas);
+  v.field("writtenReplicas", state.written_replicas);
+  v.field("pausedSpec", state.paused_spec);
+}
+
+template <class V>
+void describe(V& v, JobStatus& status) {
+  v.field("observedGeneration", status.observed_generation);
+  v.field("state", status.state);
+  v.field("replicas", status.replicas);
+  v.field("selector", status.selector);
+  v.field("desiredReplicas", status.desired_replicas);
+  v.field("readyReplicas", status.ready_replicas);
+  v.field("joinedReplicas", status.joined_replicas);
+  v.field("fence", status.fence);
+  v.field("epoch", status.epoch);
+  v.field("nextIndex", status.next_index);
+  v.field("nextChange", status.next_change);
+  v.field("leadUID", status.lead_uid);
+  v.field("activeWorkers", status.active_workers);
+  v.object("start", status.start);
+  v.object("resize", [&](V& v) {
+    v.group("id", status.resize);
+    v.object("blocked", status.blocked);
+  });
+  v.object("lastResize", status.last_resize);
+  v.object("recommendation", status.recommendation);
+  v.object("performance", status.performance);
+  v.list("decisions", status.decisions);
+  v.object("policyState", [&](V& v) { describe(v, status.policy_state); });
+  v.field("restarts", status.restarts);
+  v.field("startTime", status.start_time);
+  v.field("completionTime", status.completion_time);
+  v.list("conditions", status.conditions);
+}
+
+}  // namespace emj::fields

@@ -1,0 +1,152 @@
+// What makes a job impossible or unwise. The same rules stand in crds/elasticmpijob.yaml as CEL.
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "operator/api/parse.hpp"
+
+namespace emj {
+namespace {
+
+using Violations = std::vector<Violation>;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void refuse(Violations& out, std::string field, std::string reason, std::string expected, std::string hint = {}) {
+  out.push_back({std::move(field), std::move(reason), std::move(expected), std::move(hint)});
+}
+
+void warn(Violations& out, std::string field, std::string reason, std::string hint) {
+  out.push_back({std::move(field), std::move(reason), "", std::move(hint), 0, true});
+}
+
+// RFC 1035 label, so that <job>-w-<index> and the Service are DNS names everywhere.
+bool is_label(const std::string& name, std::size_t longest) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (name.empty() || name.size() > longest || !is_lower(name[0]) || name.back() == '-') return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+}
+
+void check_metadata(const Metadata& metadata, Violations& out) {
+  if (!is_label(metadata.name, 50))
+    refuse(out, "metadata.name", "is \"" + metadata.name + "\"",
+           "at most 50 of a-z, 0-9 and -, starting with a letter, not ending with -",
+           "dots and capitals would break the workers' host names");
+}
+
+void check_sizes(const JobSpec& spec, Violations& out) {
+  const WorkerSpec& worker = spec.worker;
+  if (worker.min_replicas > worker.max_replicas) {
+    refuse(out, "spec.worker.minReplicas", "is " + text(worker.min_replicas),
+           "at most maxReplicas, " + text(worker.max_replicas));
+    return;
+  }
+  const std::string limits = text(worker.min_replicas) + " to " + text(worker.max_replicas);
+  if (worker.replicas && (*worker.replicas < worker.min_replicas || *worker.replicas > worker.max_replicas))
+    refuse(out, "spec.worker.replicas", "is " + text(*worker.replicas),
+           "minReplicas to maxReplicas, " + limits);
+  const auto& allowed = spec.resize.allowed_replicas;
+  const auto fits = [&](int size) { return size >= worker.min_replicas && size <= worker.max_replicas; };
+  if (!allowed.empty() && std::none_of(allowed.begin(), allowed.end(), fits))
+    refuse(out, "spec.resize.allowedReplicas", "has no size that the job may have",
+           "at least one within minReplicas to maxReplicas, " + limits);
+  else if (worker.replicas && fits(*worker.replicas) && !is_feasible(spec, *worker.replicas))
+    warn(out, "spec.worker.replicas",
+         "is " + text(*worker.replicas) + ", which allowedReplicas does not have",
+         "the job will run with " + text(feasible_size(spec, *worker.replicas)) + " workers");
+}
+
+void check_threshold(const ThresholdParameters& p, const Step& step, Violations& out) {
+  const std::string path = "spec.autoscaling.policy.threshold";
+  if (p.low_percent >= p.high_percent) {
+    refuse(out, path + ".lowPercent", "is " + text(p.low_percent),
+           "less than highPercent, " + text(p.high_percent));
+    return;
+  }
+  if (!step.factor2()) return;
+  // U (1 - e) >= 4 L (1 + e): one doubling multiplies MTCT by at most 4 (time in MPI per rank growing no
+  // faster than the number of ranks), so it cannot carry a job from below L to above U and back.
+  const std::int64_t left = std::int64_t{p.high_percent} * (100 - p.noise_percent);
+  const std::int64_t right = 4 * std::int64_t{p.low_percent} * (100 + p.noise_percent);
+  if (left >= right) return;
+  const std::int64_t smallest_high = (right + (100 - p.noise_percent) - 1) / (100 - p.noise_percent);
+  refuse(out, path + ".highPercent",
+         "is " + text(p.high_percent) + " with lowPercent " + text(p.low_percent) + " and noisePercent " +
+             text(p.noise_percent) + ": doubling and halving could alternate for ever",
+         "at least " + text(smallest_high) + ", so that U(1-e) >= 4L(1+e)",
+         "raise highPercent, lower lowPercent, or set spec.resize.stepSize to a number");
+}
+
+void check_autoscaling(const JobSpec& spec, Violations& out) {
+  const AutoscalingSpec& autoscaling = spec.autoscaling;
+  const PolicySpec& policy = autoscaling.policy;
+  if (spec.runtime.mode == RuntimeMode::Rigid && autoscaling.mode != AutoscalingMode::Off)
+    refuse(out, "spec.autoscaling.mode",
+           std::string("is ") + to_string(autoscaling.mode) + " while spec.runtime.mode is Rigid",
+           "\"Off\"", "a rigid program cannot change its size; make it malleable or switch autoscaling off");
+  if (policy.name == PolicyName::Threshold) check_threshold(policy.threshold, spec.resize.step, out);
+  if (policy.name == PolicyName::Stepping && policy.stepping.step == 0)
+    refuse(out, "spec.autoscaling.policy.stepping.step", "is 0", "a number of workers other than 0",
+           "use policy manual to stay at one size");
+  if (autoscaling.mode == AutoscalingMode::Auto && spec.worker.replicas && policy.name != PolicyName::Manual)
+    warn(out, "spec.worker.replicas", "is given while spec.autoscaling.mode is Auto",
+         "the job starts with it and autoscaling changes it; applying the manifest again would fight with that, "
+         "so better leave it out");
+}
+
+// Fields that exist so that their absence can be said clearly.
+void check_not_implemented(const JobSpec& spec, Violations& out) {
+  if (spec.run_policy.ttl_after_finished)
+    refuse(out, "spec.runPolicy.ttlSecondsAfterFinished", "is not implemented yet", "",
+           "leave it out and delete finished jobs yourself");
+  if (!spec.scheduling.queue_name.empty())
+    refuse(out, "spec.scheduling.queueName", "is not implemented yet", "",
+           "leave it out: jobs start as soon as their pods find room");
+}
+
+}  // namespace
+
+std::vector<Violation> validate(const ElasticMPIJob& job) {
+  Violations out;
+  check_metadata(job.metadata, out);
+  check_sizes(job.spec, out);
+  check_autoscaling(job.spec, out);
+  check_not_implemented(job.spec, out);
+  if (job.spec.worker.pod.command.empty())
+    refuse(out, "spec.worker.template.spec.containers[0].command", "missing", "the program to run on every rank");
+  return out;
+}
+
+std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after) {
+  Violations out;
+  const auto frozen = [&](bool changed, const char* field, const char* hint) {
+    if (changed) refuse(out, field, "was changed", "the value the job was created with", hint);
+  };
+  const char* const recreate = "delete the job and create it anew";
+  frozen(before.spec.managed_by != after.spec.managed_by, "spec.managedBy", recreate);
+  frozen(before.spec.slots_per_worker != after.spec.slots_per_worker, "spec.slotsPerWorker", recreate);
+  frozen(before.spec.runtime != after.spec.runtime, "spec.runtime", recreate);
+  frozen(before.spec.worker.pod != after.spec.worker.pod && !before.spec.suspend, "spec.worker.template",
+         "set spec.suspend to true first: the job then starts again from the beginning");
+  frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
+         "spec.worker.replicas", "the job has ended");
+  return out;
+}
+
+std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job) {
+  Violations out;
+  if (job.spec.local)
+    refuse(out, "spec.local", "is for local runs (empi run) only", "a job without it",
+           "remove it: a cluster has real nodes and a real network");
+  if (job.spec.worker.pod.image.empty())
+    refuse(out, "spec.worker.template.spec.containers[0].image", "missing", "a container image");
+  return out;
+}
+
+bool refuses(const std::vector<Violation>& violations) {
+  return std::any_of(violations.begin(), violations.end(), [](const Violation& v) { return !v.warning; });
+}
+
+}  // namespace emj
