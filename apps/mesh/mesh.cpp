@@ -1,0 +1,182 @@
+#include "apps/mesh/mesh.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "apps/mesh/mpi_check.hpp"
+
+namespace mesh {
+namespace {
+
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "asking for the rank");
+  return rank;
+}
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm, &size), "asking for the number of ranks");
+  return size;
+}
+
+void check_domain(const Domain& d) {
+  if (d.nx < 1 || d.ny < 1 || d.nx > 181 || d.ny > 181 || d.roots() > max_roots)
+    throw std::invalid_argument("mesh: a domain of " + std::to_string(d.nx) + " x " + std::to_string(d.ny) +
+                                " root squares was asked for; 1 x 1 to 181 x 181 are possible");
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> cut_positions(std::span<const Leaf> leaves) {
+  std::vector<std::uint8_t> may_cut(leaves.size(), 1);
+  for (std::size_t i = 1; i < leaves.size(); ++i)
+    if (are_siblings(leaves[i - 1], leaves[i])) may_cut[i] = 0;
+  return may_cut;
+}
+
+std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t begin, std::uint64_t end) {
+  check_domain(domain);
+  if (level < 0 || level > max_level)
+    throw std::invalid_argument("mesh: level " + std::to_string(level) + " is not in 0.." + std::to_string(max_level));
+  std::vector<Leaf> leaves;
+  leaves.reserve(end - begin);
+  const int shift = path_top - level;  // leaf number = (root | path) read as one integer
+  for (std::uint64_t i = begin; i < end; ++i) leaves.push_back({(i << shift) + static_cast<std::uint64_t>(level)});
+  return leaves;
+}
+
+Mesh::Mesh(MPI_Comm comm, Domain domain, int level) : domain_(domain) {
+  check_domain(domain);
+  const auto ranks = static_cast<std::uint64_t>(size_of(comm)), rank = static_cast<std::uint64_t>(rank_of(comm));
+  const std::uint64_t total = static_cast<std::uint64_t>(domain.roots()) << level;
+  const auto cut = [&](std::uint64_t r) { return r == ranks ? total : total * r / ranks & ~1ull; };
+  assign(uniform_leaves(domain, level, cut(rank), cut(rank + 1)), comm);
+}
+
+void Mesh::set_bounds(bool empty, Leaf first) {
+  const int ranks = size_of(comm_);
+  const std::uint64_t none = ~0ull;
+  const std::uint64_t mine = empty ? none : first.key();
+  bounds_.assign(static_cast<std::size_t>(ranks) + 1, none);
+  check_mpi(MPI_Allgather(&mine, 1, MPI_UINT64_T, bounds_.data(), 1, MPI_UINT64_T, comm_), "sharing the cuts");
+  // A rank without leaves owns an empty interval in front of the next rank's.
+  for (int r = ranks - 1; r >= 0; --r) bounds_[r] = std::min(bounds_[r], bounds_[r + 1]);
+}
+
+int Mesh::owner(std::uint64_t key) const {
+  return static_cast<int>(std::upper_bound(bounds_.begin(), bounds_.end() - 1, key) - bounds_.begin()) - 1;
+}
+
+std::int32_t Mesh::find(Leaf descendant) const {
+  const auto after = std::upper_bound(leaves_.begin(), leaves_.end(), descendant.key(),
+                                      [](std::uint64_t key, Leaf leaf) { return key < leaf.key(); });
+  if (after == leaves_.begin() || descendant.key() >= (after - 1)->key_end()) return -1;
+  return static_cast<std::int32_t>(after - leaves_.begin()) - 1;
+}
+
+void Mesh::assign(std::vector<Leaf> leaves, MPI_Comm comm) {
+  leaves_ = std::move(leaves);
+  comm_ = comm;
+  set_bounds(leaves_.empty(), leaves_.empty() ? Leaf{} : leaves_.front());
+  build_local_topology(domain_, leaves_, topology_);
+  resolve_external();
+}
+
+namespace {
+
+// A halo edge before it gets its number. The mid point names an edge of a conforming mesh on both ranks.
+struct HaloEdge {
+  int rank;
+  Point from_plus_to;
+  ExternalEdge mine;
+  bool mine_is_left;
+};
+
+// An interior point of the triangle across the edge that has the edge as hypotenuse, in units / 4.
+std::pair<std::int64_t, std::int64_t> beyond(const ExternalEdge& e) {
+  const std::int64_t dx = e.to.x - e.from.x, dy = e.to.y - e.from.y;
+  // mid point plus a quarter of the outward normal (dy, -dx); that triangle's height is half of the edge
+  return {2ll * (e.from.x + e.to.x) + dy, 2ll * (e.from.y + e.to.y) - dx};
+}
+
+}  // namespace
+
+void Mesh::resolve_external() {
+  Edges& edges = topology_.edges;
+  const int my_rank = rank_of(comm_);
+  const auto add = [&](const ExternalEdge& e, std::int32_t left, std::int32_t right, bool mine_is_left,
+                       bool leg_of_both) {
+    const auto id = static_cast<std::int32_t>(edges.size());
+    edges.left.push_back(left);
+    edges.right.push_back(right);
+    edges.shape.push_back(
+        EdgeShape::encode(e.hypotenuse_level, mine_is_left ? e.to - e.from : e.from - e.to, leg_of_both));
+    edges.y_sum.push_back(e.from.y + e.to.y);
+    topology_.cell_slots[3 * e.cell + e.local] = 2 * id + (mine_is_left ? 0 : 1);
+    return id;
+  };
+
+  std::vector<HaloEdge> halo_edges;
+  std::vector<std::pair<ExternalEdge, Border>> border_edges;
+  for (const ExternalEdge& e : topology_.external) {
+    const auto [x4, y4] = beyond(e);
+    const auto there = domain_.locate(x4, y4, e.hypotenuse_level);
+    if (!there) {
+      const Border border = x4 < 0 ? Border::west : y4 < 0 ? Border::south
+                            : x4 > 4ll * side * domain_.nx ? Border::east : Border::north;
+      border_edges.emplace_back(e, border);
+      continue;
+    }
+    const bool mine_is_left = leaves_[e.cell].key() < there->key();
+    const int rank = owner(there->key());
+    if (rank != my_rank) {
+      halo_edges.push_back({rank, e.from + e.to, e, mine_is_left});
+    } else if (mine_is_left) {
+      const std::int32_t other = find(*there);
+      if (other < 0) throw std::logic_error("mesh: the leaves of this rank have a gap");
+      const int other_level = leaves_[other].level();
+      if (other_level != e.hypotenuse_level && other_level + 1 != e.hypotenuse_level)
+        throw std::logic_error("mesh: the leaves are not conforming across root triangles");
+      // The other cell has the edge as its hypotenuse, or as the leg that is its child's hypotenuse.
+      const int local = other_level == e.hypotenuse_level ? 2 : there->branch(e.hypotenuse_level);
+      const auto id = add(e, e.cell, other, true, e.local != 2 && local != 2);
+      topology_.cell_slots[3 * other + local] = 2 * id + 1;
+    }
+  }
+  edges.interior = edges.size();
+
+  std::sort(halo_edges.begin(), halo_edges.end(), [](const HaloEdge& p, const HaloEdge& q) {
+    return std::tie(p.rank, p.from_plus_to.x, p.from_plus_to.y) < std::tie(q.rank, q.from_plus_to.x, q.from_plus_to.y);
+  });
+  std::vector<Halo::Neighbour> neighbours;
+  std::vector<std::int32_t> cells;
+  std::vector<std::uint64_t> send;
+  for (const HaloEdge& h : halo_edges) {
+    const auto slot = static_cast<std::int32_t>(cells.size());
+    if (neighbours.empty() || neighbours.back().rank != h.rank) neighbours.push_back({h.rank, slot, slot});
+    neighbours.back().end = slot + 1;
+    cells.push_back(h.mine.cell);
+    send.push_back(leaves_[h.mine.cell].bits);
+  }
+  halo_ = Halo(comm_, std::move(neighbours), std::move(cells));
+  const auto received = halo_.exchange(send);
+  halo_leaves_.resize(received.size());
+  const auto own = static_cast<std::int32_t>(leaves_.size());
+  for (std::size_t slot = 0; slot < received.size(); ++slot) {
+    halo_leaves_[slot] = {received[slot]};
+    const HaloEdge& h = halo_edges[slot];
+    const bool leg_of_both = h.mine.local != 2 && halo_leaves_[slot].level() != h.mine.hypotenuse_level;
+    const auto ghost = own + static_cast<std::int32_t>(slot);
+    if (h.mine_is_left) add(h.mine, h.mine.cell, ghost, true, leg_of_both);
+    else add(h.mine, ghost, h.mine.cell, false, leg_of_both);
+  }
+
+  boundary_.clear();
+  auto exterior = own + static_cast<std::int32_t>(received.size());
+  for (const auto& [e, border] : border_edges)
+    boundary_.push_back({add(e, e.cell, exterior++, true, e.local != 2), border});
+}
+
+}  // namespace mesh

@@ -1,0 +1,97 @@
+// Distributed conforming adaptive triangular mesh on the Sierpinski curve. Knows geometry and topology only; what
+// lives in the cells belongs to the application and follows adaptions by Transfer and moves with the leaves.
+//
+//   mesh::Mesh m(comm, {.nx = 2, .ny = 1}, 10);           // uniform, level 10, split evenly
+//   auto transfer = m.adapt(marks);                        // +1 refine, -1 coarsen if all agree, 0 keep
+//   values = transfer.apply(values, refine, coarsen);      // cell data follow
+//   m.assign(moved_leaves, new_comm);                      // after leaves moved between ranks
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "apps/mesh/halo.hpp"
+#include "apps/mesh/leaf.hpp"
+#include "apps/mesh/topology.hpp"
+#include "apps/mesh/transfer.hpp"
+
+namespace mesh {
+
+enum class Border : std::uint8_t { west, east, south, north };
+
+struct BoundaryEdge {
+  std::int32_t edge;  // its right cell is the exterior cell
+  Border border;
+};
+
+class Mesh {
+ public:
+  // Uniform mesh of the level, cut evenly over the ranks of comm. Collective; comm must outlive its use here.
+  Mesh(MPI_Comm comm, Domain domain, int level);
+  // No leaves yet: assign() must follow.
+  explicit Mesh(Domain domain) : domain_(domain) {}
+
+  const Domain& domain() const { return domain_; }
+  MPI_Comm comm() const { return comm_; }
+
+  std::span<const Leaf> leaves() const { return leaves_; }
+  std::size_t cells() const { return leaves_.size(); }
+  std::size_t halo_cells() const { return halo_.size(); }
+  // All cells that edges refer to: own, halo, exterior.
+  std::size_t all_cells() const { return cells() + halo_.size() + boundary_.size(); }
+  const Edges& edges() const { return topology_.edges; }
+  std::span<const BoundaryEdge> boundary() const { return boundary_; }
+  // 3 per cell: 2 * edge + (0 left | 1 right); local order ab, bc, ac.
+  std::span<const std::int32_t> cell_slots() const { return topology_.cell_slots; }
+  std::span<const std::uint8_t> cell_shape() const { return topology_.cell_shape; }
+  std::span<const std::int32_t> cell_y_sum() const { return topology_.cell_y_sum; }
+  std::span<const Leaf> halo_leaves() const { return halo_leaves_; }
+  Halo& halo() { return halo_; }
+  Triangle triangle(std::size_t cell) const { return domain_.triangle(leaves_[cell]); }
+
+  // Rank r owns the keys [bounds[r], bounds[r + 1]); P + 1 entries.
+  std::span<const std::uint64_t> bounds() const { return bounds_; }
+  int owner(std::uint64_t key) const;
+  // This rank's cell that contains the descendant, or -1.
+  std::int32_t find(Leaf descendant) const;
+
+  // Replaces the leaves of all ranks: concatenated in rank order they must be sorted, without gaps and conforming,
+  // with siblings on one rank. Rebuilds edges and halo. Collective on comm.
+  void assign(std::vector<Leaf> leaves, MPI_Comm comm);
+  // Rebuilds edges and halo for the present leaves on another communicator. Collective on comm.
+  void rebuild(MPI_Comm comm) { assign(std::move(leaves_), comm); }
+
+  // Bisects cells marked > 0 (and what conformity asks for), joins siblings whose pair, and the pair across their
+  // parents' hypotenuse, are all marked < 0 and unhurt by refinement. Collective. The result is the same for every
+  // number of ranks.
+  Transfer adapt(std::span<const std::int8_t> marks);
+
+  // One round of marks[i] = max of itself and its neighbours. Collective.
+  void dilate(std::vector<std::int8_t>& marks);
+
+ private:
+  void resolve_external();
+  std::vector<std::uint8_t> close_marks(std::span<const std::int8_t> marks) const;
+  std::vector<std::uint8_t> agree_to_coarsen(std::span<const std::int8_t> marks,
+                                             std::span<const std::uint8_t> bisect) const;
+  void set_bounds(bool empty, Leaf first);
+
+  Domain domain_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<Leaf> leaves_;
+  std::vector<std::uint64_t> bounds_;
+  LocalTopology topology_;
+  std::vector<BoundaryEdge> boundary_;
+  Halo halo_;
+  std::vector<Leaf> halo_leaves_;
+};
+
+// 1 where a rank's interval may begin: everywhere but between siblings.
+std::vector<std::uint8_t> cut_positions(std::span<const Leaf> leaves);
+
+// The uniform mesh's leaves number [begin, end) in curve order.
+std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t begin, std::uint64_t end);
+
+}  // namespace mesh

@@ -1,0 +1,66 @@
+// Edges of one rank's interval of leaves, found by one pass along the Sierpinski curve with two stacks: an edge is
+// either crossed by the curve (it joins consecutive leaves) or lies to its left or right, where edges close in
+// last-in-first-out order (Bader et al., "Memory efficient adaptive mesh generation and implementation of
+// multigrid algorithms using Sierpinski curves", 2010). What the pass cannot close (edges of root triangles and of
+// the interval's ends) is returned as external and resolved by point location.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "apps/mesh/leaf.hpp"
+
+namespace mesh {
+
+// Geometry of an edge up to its position: the level at which it is a hypotenuse, the direction of the edge seen
+// counter-clockwise from its left cell, and whether it is a leg of both cells (then both are larger than usual).
+struct EdgeShape {
+  static constexpr int directions = 9;
+  static constexpr int count = (max_level + 2) * directions * 2;
+  static std::uint16_t encode(int hypotenuse_level, Point direction, bool leg_of_both) {
+    const auto sign = [](std::int32_t v) { return (v > 0) - (v < 0) + 1; };
+    return static_cast<std::uint16_t>((hypotenuse_level * directions + sign(direction.x) * 3 + sign(direction.y)) * 2 +
+                                      (leg_of_both ? 1 : 0));
+  }
+  static int level(std::uint16_t shape) { return shape / (2 * directions); }
+  static int direction(std::uint16_t shape) { return shape / 2 % directions; }
+  static bool leg_of_both(std::uint16_t shape) { return shape % 2 == 1; }
+  // Length of the longer coordinate difference of an edge that is a hypotenuse on this level, in units.
+  static std::int32_t extent(int level) { return level % 2 == 0 ? side >> (level / 2) : side >> ((level - 1) / 2); }
+};
+
+// Flat edge list. Cells 0..n-1 are this rank's leaves, then come one halo cell per halo edge and one exterior cell
+// per boundary edge. `left` is always the cell with the smaller key (the interior cell on the boundary), so an edge
+// is oriented the same way on every rank. Order: interior edges by first touch, halo edges, boundary edges.
+struct Edges {
+  std::vector<std::int32_t> left, right;
+  std::vector<std::uint16_t> shape;
+  std::vector<std::int32_t> y_sum;  // sum of the end points' y, in units
+  std::size_t interior = 0;
+  std::size_t size() const { return left.size(); }
+  void clear() {
+    left.clear(), right.clear(), shape.clear(), y_sum.clear();
+    interior = 0;
+  }
+};
+
+struct ExternalEdge {
+  std::int32_t cell = 0;
+  std::int32_t local = 0;  // 0: ab, 1: bc, 2: ac
+  Point from, to;          // counter-clockwise around the cell
+  std::int32_t hypotenuse_level = 0;
+};
+
+// What the pass along the curve knows about the cells and edges of an interval of leaves.
+struct LocalTopology {
+  Edges edges;
+  std::vector<std::int32_t> cell_slots;    // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
+  std::vector<std::uint8_t> cell_shape;    // EdgeShape direction (0..8) of c - a
+  std::vector<std::int32_t> cell_y_sum;    // a.y + b.y + c.y
+  std::vector<ExternalEdge> external;
+};
+
+// Rebuilds `topology` (reusing its memory) for sorted, gap-free leaves. Local, O(n).
+void build_local_topology(const Domain& domain, std::span<const Leaf> leaves, LocalTopology& topology);
+
+}  // namespace mesh

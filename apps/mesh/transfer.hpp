@@ -1,0 +1,91 @@
+// How cell data follow an adaption: a list of runs over the old cells, plus at most one cell that changes rank so
+// that the two children of a parent never lie on different ranks.
+#pragma once
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "apps/mesh/leaf.hpp"
+#include "apps/mesh/mpi_check.hpp"
+
+namespace mesh {
+
+struct Transfer {
+  enum class Kind : std::uint8_t { keep, refine, coarsen };
+  struct Run {
+    std::int32_t old_begin;
+    std::int32_t count;  // old cells: any number for keep, 1 for refine, 2 for coarsen
+    Kind kind;
+  };
+  std::vector<Run> runs;
+  std::vector<Leaf> old_leaves, new_leaves;  // before and after, without the cell that changes rank
+  MPI_Comm comm = MPI_COMM_NULL;
+  int give_first_to = -1;    // rank that takes this rank's first new cell
+  int take_last_from = -1;   // rank whose first new cell is appended here
+  bool changed = false;      // true if any leaf of any rank changed
+
+  // Data of the new cells of this rank. Collective on comm.
+  //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of trivially copyable T;
+  //   refine(parent leaf, parent T) -> pair of the children's T; coarsen(parent leaf, first T, second T) -> T.
+  // New cells are numbered as in the rank's final leaves. keep() may see new begin = -1 never.
+  template <class T, class Get, class Keep, class Put, class Refine, class Coarsen>
+  void apply(Get get, Keep keep, Put put, Refine refine, Coarsen coarsen) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T given{};
+    std::int32_t next = give_first_to >= 0 ? -1 : 0;
+    const auto emit = [&](const T& value) {
+      if (next < 0) given = value;
+      else put(next, value);
+      ++next;
+    };
+    const auto offset = next;
+    // Children that closure bisected once more are told by the new leaves themselves.
+    const auto split = [&](auto& self, Leaf leaf, const T& value) -> void {
+      if (new_leaves[static_cast<std::size_t>(next - offset)] == leaf) return emit(value);
+      const auto [first, second] = refine(leaf, value);
+      self(self, leaf.child(0), first);
+      self(self, leaf.child(1), second);
+    };
+    for (const Run& run : runs) {
+      if (run.kind == Kind::refine) {
+        split(split, old_leaves[static_cast<std::size_t>(run.old_begin)], get(run.old_begin));
+      } else if (run.kind == Kind::coarsen) {
+        const Leaf parent = old_leaves[static_cast<std::size_t>(run.old_begin)].parent();
+        emit(coarsen(parent, get(run.old_begin), get(run.old_begin + 1)));
+      } else {
+        std::int32_t begin = run.old_begin, count = run.count;
+        if (next < 0) emit(get(begin)), ++begin, --count;
+        if (count > 0) keep(begin, next, count);
+        next += count;
+      }
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (give_first_to >= 0)
+      check_mpi(MPI_Isend(&given, sizeof(T), MPI_BYTE, give_first_to, 303, comm, &request), "giving a cell");
+    if (take_last_from >= 0) {
+      T taken{};
+      check_mpi(MPI_Recv(&taken, sizeof(T), MPI_BYTE, take_last_from, 303, comm, MPI_STATUS_IGNORE),
+                "taking a cell");
+      put(next, taken);
+    }
+    check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "giving a cell");
+  }
+
+  // The same for data in one vector.
+  template <class T, class Refine, class Coarsen>
+  std::vector<T> apply(const std::vector<T>& old, Refine refine, Coarsen coarsen) const {
+    std::vector<T> result(new_leaves.size() - (give_first_to >= 0) + (take_last_from >= 0));
+    apply<T>([&](std::int32_t i) { return old[i]; },
+             [&](std::int32_t from, std::int32_t to, std::int32_t count) {
+               std::copy_n(old.begin() + from, count, result.begin() + to);
+             },
+             [&](std::int32_t i, const T& value) { result[i] = value; }, refine, coarsen);
+    return result;
+  }
+};
+
+}  // namespace mesh
