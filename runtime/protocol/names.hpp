@@ -24,6 +24,7 @@ inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";                  // error,
 // --- shared by agent, ranks and sidecar of one pod ---
 inline constexpr char kRunDir[] = "EMPI_RUN_DIR";  // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
+inline constexpr char kOutputDir[] = "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
 inline constexpr char kSlowdown[] = "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
 
 // --- environment of a rank (set by the agent) ---
