@@ -1,0 +1,64 @@
+#include "runtime/sidecar/agent_client.hpp"
+
+#include <httplib.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+
+#include "runtime/protocol/json.hpp"
+
+namespace empi::sidecar {
+
+std::string read_token(const std::string& file) {
+  std::string token;
+  if (std::ifstream in(file); !file.empty() && in) std::getline(in, token);
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  return token;
+}
+
+struct AgentClient::Http {
+  httplib::Client client;
+  Http(const std::string& host, int port) : client(host, port) {
+    client.set_keep_alive(true);
+    client.set_connection_timeout(std::chrono::milliseconds(300));
+    client.set_read_timeout(std::chrono::milliseconds(700));
+  }
+  nlohmann::json get(const char* path, const std::string& token) {
+    httplib::Headers headers;
+    if (!token.empty()) headers.emplace("Authorization", "Bearer " + token);
+    const httplib::Result answer = client.Get(path, headers);
+    if (!answer) throw std::runtime_error(std::string(path) + ": " + httplib::to_string(answer.error()));
+    if (answer->status != 200)
+      throw std::runtime_error(std::string(path) + ": status " + std::to_string(answer->status) + ", " + answer->body);
+    return nlohmann::json::parse(answer->body);
+  }
+};
+
+AgentClient::AgentClient(const std::string& host, int port, std::string token_file, std::string pod_uid)
+    : http_(std::make_unique<Http>(host, port)), token_file_(std::move(token_file)), pod_uid_(std::move(pod_uid)) {}
+
+AgentClient::~AgentClient() = default;
+
+std::optional<AgentView> AgentClient::look() {
+  try {
+    const std::string token = read_token(token_file_);
+    const auto member = http_->get(paths::kMembership, token).get<MembershipView>();
+    AgentView view;
+    view.epoch = member.membership.epoch.value;
+    view.lead = !member.membership.members.empty() && member.membership.lead().uid == pod_uid_;
+    if (view.lead) {
+      view.changes = http_->get(paths::kChange, token).at("changes").get<std::vector<ChangeStatus>>();
+      view.job_windows = http_->get(paths::kSample, token).at("windows").get<std::vector<WindowSample>>();
+    }
+    complained_ = false;
+    return view;
+  } catch (const std::exception& e) {
+    if (!complained_) spdlog::warn("cannot ask this pod's agent ({}); figures of the job are left out until it answers", e.what());
+    complained_ = true;
+    return std::nullopt;
+  }
+}
+
+}  // namespace empi::sidecar

@@ -1,0 +1,45 @@
+// The sidecar: its HTTP door (a thread of its own until destruction) and its sampling.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "runtime/profile/window_reader.hpp"
+#include "runtime/sidecar/agent_client.hpp"
+#include "runtime/sidecar/options.hpp"
+#include "runtime/sidecar/pod_state.hpp"
+
+namespace empi::sidecar {
+
+class Server {
+ public:
+  // Listens at once. Throws std::runtime_error when the port is taken.
+  explicit Server(const Options& options);
+  ~Server();
+
+  int port() const { return port_; }
+  // Ends the window now and takes it in; the caller waits for the boundaries.
+  void end_window();
+
+ private:
+  struct Http;
+  void add_routes();
+  bool may_read(const std::string& authorization) const;
+
+  const Options options_;
+  profile::WindowReader reader_;
+  std::uint64_t previous_ns_ = 0;
+  std::int64_t epoch_ = 0;
+  std::unique_ptr<AgentClient> agent_;
+
+  mutable std::mutex mutex_;  // guards state_
+  PodState state_;
+  std::atomic<std::uint64_t> sampled_ns_{0};  // when the last window ended, for /healthz
+
+  int port_ = 0;
+  std::unique_ptr<Http> http_;
+  std::thread thread_;
+};
+
+}  // namespace empi::sidecar

@@ -1,0 +1,176 @@
+// The real program over real HTTP, with pages that this test writes as ranks do.
+#include <gtest/gtest.h>
+#include <httplib.h>
+#include <signal.h>
+
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "runtime/profile/testing/synthetic_page.hpp"
+#include "runtime/profile/window_reader.hpp"
+#include "runtime/protocol/json.hpp"
+#include "runtime/protocol/names.hpp"
+#include "runtime/sidecar/exposition.hpp"
+#include "runtime/sidecar/testing/process.hpp"
+#include "runtime/sidecar/testing/prometheus_parser.hpp"
+
+namespace empi::sidecar {
+namespace {
+
+using nlohmann::json;
+using profile::testing::SyntheticPage;
+using profile::testing::TemporaryFolder;
+using testing::Process;
+
+constexpr int kPatience = 60;  // s; valgrind on a busy machine is slow
+
+// Under valgrind the program runs through this prefix (see CMakeLists.txt).
+std::vector<std::string> program() {
+  std::vector<std::string> command;
+  if (const char* prefix = std::getenv("EMPI_TEST_PREFIX")) {
+    std::istringstream words(prefix);
+    for (std::string word; words >> word;) command.push_back(word);
+  }
+  command.push_back(EMPI_SIDECAR_PROGRAM);
+  return command;
+}
+
+int port_in(const std::string& line) { return std::stoi(line.substr(line.rfind(':') + 1)); }
+
+std::string variable(const char* name, const std::string& value) { return std::string(name) + "=" + value; }
+
+// Polls `condition` until it holds.
+void eventually(const std::string& what, const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kPatience);
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "never happened: " << what;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+struct Sidecar : ::testing::Test {
+  TemporaryFolder folder;
+  std::string token_file = folder.path() / "token";
+
+  std::vector<std::string> environment(std::vector<std::string> more = {}) {
+    more.insert(more.end(), {variable(names::kRunDir, folder.path()), variable(names::kSidecarPort, "0"),
+                             variable(names::kWindowMillis, "50"), variable(names::kJobName, "tsunami"),
+                             variable(names::kJobNamespace, "waves"), variable(names::kPodName, "tsunami-w-0"),
+                             variable(names::kPodUid, "uid-0"), variable(names::kSlots, "2")});
+    return more;
+  }
+  static std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& flags) {
+    command.insert(command.end(), flags.begin(), flags.end());
+    return command;
+  }
+  static testing::Scrape scrape(httplib::Client& client) {
+    const auto answer = client.Get("/metrics");
+    if (!answer || answer->status != 200) throw std::runtime_error("no answer on /metrics");
+    if (answer->get_header_value("Content-Type") != kExpositionType)
+      throw std::runtime_error("content type " + answer->get_header_value("Content-Type"));
+    return testing::parse_prometheus(answer->body);
+  }
+};
+
+TEST_F(Sidecar, ServesWhatTheRanksMeasure) {
+  Process sidecar(with(program(), {"--no-agent", "--listen", "127.0.0.1"}), environment());
+  httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
+  client.set_read_timeout(kPatience);
+  ASSERT_EQ(client.Get("/healthz")->status, 200);
+  EXPECT_EQ(scrape(client).value("empi_ranks"), 0);
+
+  SyntheticPage a(folder.path(), 0, profile::monotonic_ns());
+  auto b = std::make_unique<SyntheticPage>(folder.path(), 1, profile::monotonic_ns());
+  (*b).counters().mpi_calls = 7;
+  eventually("two ranks are seen", [&] { return scrape(client).value("empi_ranks") == 2; });
+  const testing::Scrape two = scrape(client);
+  EXPECT_EQ(two.value("empi_mpi_calls_total"), 7);
+  EXPECT_GT(two.value("empi_useful_seconds_total"), 0);
+
+  b.reset();
+  a.counters().mpi_calls = 5;
+  eventually("one rank is left", [&] { return scrape(client).value("empi_ranks") == 1; });
+  eventually("its calls are counted", [&] { return scrape(client).value("empi_mpi_calls_total") == 12; });
+  EXPECT_TRUE(testing::decreases(two, scrape(client)).empty());
+
+  const auto windows = json::parse(client.Get("/v1/sample")->body).at("windows").get<std::vector<WindowSample>>();
+  ASSERT_GE(windows.size(), 2u);
+  EXPECT_EQ(windows.back().ranks, 1);
+  EXPECT_DOUBLE_EQ(windows.back().width_s, 0.05);
+  for (std::size_t i = 1; i < windows.size(); ++i) EXPECT_GT(windows[i].index, windows[i - 1].index);
+  EXPECT_EQ(client.Get("/nothing")->status, 404);
+  EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
+}
+
+TEST_F(Sidecar, AsksForTheTokenOnSamples) {
+  std::ofstream(token_file) << "secret\n";
+  Process sidecar(with(program(), {"--no-agent", "--listen", "127.0.0.1"}), environment({variable(names::kTokenFile, token_file)}));
+  httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
+  client.set_read_timeout(kPatience);
+  EXPECT_EQ(client.Get("/v1/sample")->status, 401);
+  EXPECT_EQ(client.Get("/v1/sample", {{"Authorization", "Bearer wrong!"}})->status, 401);
+  EXPECT_EQ(client.Get("/v1/sample", {{"Authorization", "Bearer "}})->status, 401);
+  EXPECT_EQ(client.Get("/v1/sample", {{"Authorization", "Bearer secret"}})->status, 200);
+  EXPECT_EQ(client.Get("/metrics")->status, 200);  // Prometheus has no token
+  EXPECT_EQ(sidecar.stop(SIGINT, kPatience), 0);
+}
+
+// The agent's side of the conversation, through the protocol's own types.
+TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
+  std::ofstream(token_file) << "secret\n";
+  MembershipView member;
+  member.membership = {{4}, {{.uid = "uid-0", .name = "tsunami-w-0", .address = "", .nspace = ""}}};
+  std::atomic<bool> changed = false;
+  httplib::Server agent;
+  const auto checked = [](const httplib::Request& request, httplib::Response& answer, const json& body) {
+    answer.status = request.get_header_value("Authorization") == "Bearer secret" ? 200 : 401;
+    answer.set_content(body.dump(), "application/json");
+  };
+  agent.Get(paths::kMembership, [&](const auto& in, auto& out) { checked(in, out, member); });
+  agent.Get(paths::kSample, [&](const auto& in, auto& out) { checked(in, out, {{"windows", json::array()}}); });
+  agent.Get(paths::kChange, [&](const auto& in, auto& out) {
+    ChangeStatus done;
+    done.request.id = "c1";
+    done.request.remove = {"uid-9"};
+    done.outcome = changed ? "committed" : "";
+    checked(in, out, {{"changes", std::vector<ChangeStatus>{done}}});
+  });
+  const int port = agent.bind_to_any_port("127.0.0.1");
+  std::thread thread([&] { agent.listen_after_bind(); });
+  agent.wait_until_ready();
+  {
+    Process sidecar(with(program(), {"--listen", "127.0.0.1"}),
+                    environment({variable(names::kTokenFile, token_file), variable(names::kPodAddress, "127.0.0.1"),
+                                 variable(names::kAgentPort, std::to_string(port))}));
+    httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
+    client.set_read_timeout(kPatience);
+    eventually("the epoch is known", [&] { return scrape(client).value("empi_epoch") == 4; });
+    changed = true;
+    eventually("the change is counted", [&] { return scrape(client).has("empi_reconfigurations_total"); });
+    EXPECT_EQ(scrape(client).value("empi_reconfigurations_total", {{"type", "shrink"}, {"outcome", "committed"}}), 1);
+    EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
+  }
+  agent.stop();
+  thread.join();
+}
+
+TEST_F(Sidecar, SaysWhatIsWrongWithItsSettings) {
+  Process unknown(with(program(), {"--no-such-flag"}), environment());
+  EXPECT_EQ(unknown.wait(kPatience), 2);
+  Process width(program(), environment({variable(names::kAgentPort, "0")}));
+  EXPECT_EQ(width.wait(kPatience), 2);
+  Process help(with(program(), {"--help"}), environment());
+  EXPECT_EQ(help.wait(kPatience), 0);
+}
+
+TEST_F(Sidecar, RefusesAPortThatIsTaken) {
+  Process first(with(program(), {"--no-agent", "--listen", "127.0.0.1"}), environment());
+  const int port = port_in(first.line(kPatience));
+  Process second(with(program(), {"--no-agent", "--listen", "127.0.0.1", "--port", std::to_string(port)}), environment());
+  EXPECT_EQ(second.wait(kPatience), 1);
+  EXPECT_EQ(first.stop(SIGTERM, kPatience), 0);
+}
+
+}  // namespace
+}  // namespace empi::sidecar
