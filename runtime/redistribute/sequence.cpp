@@ -56,6 +56,8 @@ void check(const std::vector<Offer>& offers) {
     if (o.faults & weight_value) fail(r, "gave a weight that is negative or not finite");
     if (o.faults & capacity_value)
       fail(r, "gave the capacity " + std::to_string(o.capacity) + ", expected a finite number >= 0");
+    if (o.element_bytes == static_cast<std::int64_t>(SequencePlan::bad_size))
+      fail(r, "holds part of a row only, or gave a row length that is not above 0");
     if (o.element_bytes != offers[0].element_bytes)
       fail(r, "has elements of " + std::to_string(o.element_bytes) + " bytes, rank 0 of " +
                   std::to_string(offers[0].element_bytes) + "; all ranks must move the same type");
@@ -202,10 +204,11 @@ std::int64_t SequencePlan::sent_bytes(std::size_t element_bytes) const {
   return sum * static_cast<std::int64_t>(element_bytes);
 }
 
-void SequencePlan::check_count(std::int64_t size) const {
-  if (size != old_count())
+void SequencePlan::check_count(std::size_t size, std::size_t width) const {
+  if (size != static_cast<std::size_t>(old_count()) * width)
     throw Error("moving a sequence: the array has " + std::to_string(size) +
-                " entries, the plan was made for " + std::to_string(old_count()));
+                " values, the plan was made for " + std::to_string(old_count()) + " elements of " +
+                std::to_string(width));
 }
 
 void SequencePlan::move_bytes(MPI_Comm comm, std::size_t element_bytes, const void* from, void* to,

@@ -21,6 +21,9 @@ namespace elastic {
 /// How a sequence is cut now and how it will be: made once, used for every array with one entry per element.
 class SequencePlan {
  public:
+  /// An element size no rank can have: a rank that gives it makes the constructor throw on every rank.
+  static constexpr std::size_t bad_size = static_cast<std::size_t>(-1) / 2;
+
   /// Agrees on new cuts. Collective on comm; `element_bytes` (or 0: not known yet) must agree everywhere.
   /// count: elements on this rank. weight: load of each of them in any unit, finite and >= 0; empty = 1 each,
   /// and then it must be empty on every rank that has elements; all zero counts as 1 each.
@@ -49,21 +52,20 @@ class SequencePlan {
                   void (*on_failure)(void* context), void* context) const;
 
   /// Moves one array that has an entry per element. Collective on comm (the plan's communicator).
-  /// mine: old_count() entries, untouched. Returns new_count() entries. Throws Error as above.
+  /// mine: old_count() x width values (width > 1: a row per element), untouched. Returns new_count() x width.
+  /// Throws Error as above.
   template <class T>
     requires std::is_trivially_copyable_v<T>
-  std::vector<T> move(MPI_Comm comm, std::span<const T> mine) const {
-    check_count(static_cast<std::int64_t>(mine.size()));
-    std::vector<T> fresh(static_cast<std::size_t>(new_count()));
-    const auto keep = [](void* context) {
-      new std::vector<T>(std::move(*static_cast<std::vector<T>*>(context)));
-    };
-    move_bytes(comm, sizeof(T), mine.data(), fresh.data(), keep, &fresh);
+  std::vector<T> move(MPI_Comm comm, std::span<const T> mine, std::size_t width = 1) const {
+    check_count(mine.size(), width);
+    std::vector<T> fresh(static_cast<std::size_t>(new_count()) * width);
+    const auto keep = [](void* kept) { new std::vector<T>(std::move(*static_cast<std::vector<T>*>(kept))); };
+    move_bytes(comm, sizeof(T) * width, mine.data(), fresh.data(), keep, &fresh);
     return fresh;
   }
 
  private:
-  void check_count(std::int64_t size) const;
+  void check_count(std::size_t size, std::size_t width) const;
 
   std::size_t rank_ = 0;
   std::vector<std::int64_t> old_offsets_, new_offsets_;
