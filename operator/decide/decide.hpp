@@ -169,6 +169,7 @@ std::string to_string(const Action& action);
 struct Decision {
   std::vector<Action> actions;
   JobStatus status;
+  std::string autoscaling;  // this call's autoscaling decision in one line of words, "" when none was due
 };
 
 Decision decide(const Observed& observed, Time now);

@@ -1,0 +1,102 @@
+#include "operator/decide/decide.hpp"
+
+#include <algorithm>
+
+#include "operator/decide/pass.hpp"
+
+namespace emj {
+namespace {
+
+// Takes over what the lead has committed. Only the lead knows the membership; status is its copy.
+void adopt_membership(Pass& pass) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  JobStatus& status = pass.status;
+  if (status.active_workers.empty() || !runtime.reachable || runtime.epoch <= status.epoch) return;
+  IndexSet members;
+  for (const std::string& uid : runtime.members)
+    if (const PodView* pod = pass.pod(uid)) members.insert(pod->index);
+  if (members.size() != static_cast<int>(runtime.members.size()) && status.resize) {
+    // A member's pod is gone already, so its index cannot be looked up: it is the one that was planned.
+    const IndexSet planned =
+        set_union(set_difference(status.active_workers, status.resize->remove), status.resize->add);
+    if (planned.size() == static_cast<int>(runtime.members.size())) members = planned;
+  }
+  status.active_workers = members;
+  status.epoch = runtime.epoch;
+}
+
+bool past_deadline(Pass& pass) {
+  const auto& limit = pass.spec.run_policy.active_deadline;
+  if (!limit || !pass.status.start_time) return false;
+  const Time deadline = *pass.status.start_time + *limit;
+  if (pass.now >= deadline) return true;
+  pass.wake_at(deadline);
+  return false;
+}
+
+// Reasons that end a job from outside, whatever it is doing. True when it has ended or rests.
+bool ended_from_outside(Pass& pass) {
+  if (pass.seen.cancel_requested) {
+    fail(pass, "Cancelled", "cancelled by the user", false);
+  } else if (!pass.seen.invalid_template.empty() && pass.status.active_workers.empty()) {
+    fail(pass, "InvalidTemplate", pass.seen.invalid_template, false);
+  } else if (past_deadline(pass)) {
+    fail(pass, "DeadlineExceeded",
+         "activeDeadlineSeconds, " + std::to_string(pass.spec.run_policy.active_deadline->count()) + " s, is over",
+         false);
+  } else if (pass.spec.suspend) {
+    suspend(pass);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void run_step(Pass& pass) {
+  const int target = target_size(pass);
+  run_autoscaling(pass, target);
+  resize_step(pass, target);
+}
+
+void step(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (ended_from_outside(pass)) return;
+  if (status.state == JobState::Suspended) status.state = JobState::Pending;
+  adopt_membership(pass);
+  if (ended_by_program(pass)) return;
+  if (status.state == JobState::Pending || status.state == JobState::Starting) {
+    // A size that stands before the first start is no foreign write, whoever wrote it.
+    status.policy_state.accepted_replicas = pass.spec.worker.replicas;
+    start_step(pass);
+  }
+  if (status.state == JobState::Running || status.state == JobState::Resizing) run_step(pass);
+}
+
+}  // namespace
+
+Decision decide(const Observed& observed, Time now) {
+  Pass pass(observed, now);
+  const ElasticMPIJob& job = observed.job;
+  const bool ours = !job.spec.managed_by || *job.spec.managed_by == manager_name;
+  // Somebody with a newer fence has taken the job: whatever we would do, the agents would refuse.
+  const bool fenced = observed.fence < job.status.fence ||
+                      (observed.runtime.reachable && observed.fence < observed.runtime.fence);
+  if (!ours || fenced || job.metadata.deletion_time) return {{}, job.status, {}};
+  pass.status.fence = observed.fence;
+  pass.status.observed_generation = job.metadata.generation;
+  pass.status.selector = "elasticmpi.io/job-name=" + job.metadata.name + ",elasticmpi.io/role=worker";
+
+  if (is_terminal(pass.status.state)) {
+    clean_up(pass);
+    return pass.finish();
+  }
+  const RuntimeView& runtime = observed.runtime;
+  step(pass);
+  if (runtime.reachable && !pass.status.active_workers.empty() && !runtime.lead_uid.empty())
+    pass.status.lead_uid = runtime.lead_uid;
+  update_performance(pass);
+  update_conditions(pass);
+  return pass.finish();
+}
+
+}  // namespace emj

@@ -1,0 +1,145 @@
+// How a job ends: by itself, by a failure, by the user. Terminal states are never left.
+
+#include <algorithm>
+
+#include "operator/decide/pass.hpp"
+
+namespace emj {
+namespace {
+
+constexpr Seconds clean_up_grace{5};  // agents of a job that succeeded end on their own
+constexpr Seconds first_back_off{10};
+constexpr Seconds longest_back_off{360};
+
+bool finished(const PodView& pod) { return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed; }
+
+void stop_program(Pass& pass, const std::string& reason) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Running)
+    pass.act(StopJob{runtime.lead_uid, pass.status.fence, reason});
+}
+
+// Back to before the first start. Indices, change ids and the fence go on counting.
+void forget_run(JobStatus& status) {
+  status.start.reset();
+  status.resize.reset();
+  status.active_workers = {};
+  status.epoch = 0;
+  status.lead_uid.clear();
+  status.performance.reset();
+  status.policy_state.changes.clear();
+  status.policy_state.up_since.reset();
+  status.policy_state.down_since.reset();
+}
+
+void end(Pass& pass, JobState state, const std::string& reason, const std::string& message) {
+  JobStatus& status = pass.status;
+  status.state = state;
+  status.completion_time = pass.now;
+  status.start.reset();
+  status.resize.reset();
+  status.blocked.reset();
+  status.active_workers = {};
+  const bool good = state == JobState::Succeeded;
+  pass.set_condition(good ? "Succeeded" : "Failed", true, reason, message);
+  pass.act(RecordEvent{!good, reason, message});
+}
+
+void restart(Pass& pass, const std::string& reason, const std::string& message) {
+  JobStatus& status = pass.status;
+  const Seconds pause = std::min(longest_back_off, first_back_off * (1 << std::min(status.restarts, 6)));
+  ++status.restarts;
+  pass.warning(reason, message + "; restart " + std::to_string(status.restarts) + " of " +
+                           std::to_string(pass.spec.run_policy.backoff_limit) +
+                           ", from the start of the program, in " + std::to_string(pause.count()) + " s");
+  forget_run(status);
+  status.state = JobState::Pending;
+  status.blocked = BlockedTarget{0, pass.seen.job.metadata.generation, reason + ": " + message, status.restarts,
+                                 pass.now + pause};
+  pass.wake_at(pass.now + pause);
+}
+
+}  // namespace
+
+void delete_all(Pass& pass, DeleteReason reason) {
+  for (const PodView& pod : pass.seen.pods)
+    if (!pod.terminating) pass.act(DeletePod{pod.name, pod.uid, reason});
+}
+
+void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart) {
+  stop_program(pass, message);
+  if (may_restart && pass.status.restarts < pass.spec.run_policy.backoff_limit) {
+    restart(pass, reason, message);
+    delete_all(pass, DeleteReason::JobEnded);
+  } else {
+    end(pass, JobState::Failed, reason, message);
+    clean_up(pass);
+  }
+}
+
+bool ended_by_program(Pass& pass) {
+  const IndexSet members = pass.members();
+  if (members.empty()) return false;
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Failed) {
+    fail(pass, "ProgramFailed", runtime.message.empty() ? "the program failed" : runtime.message, true);
+    return true;
+  }
+  int succeeded = 0;
+  IndexSet gone;
+  for (const int index : members) {
+    const PodView* pod = pass.pod(index);
+    if (!pod) {
+      gone.insert(index);
+    } else if (pod->phase == PodPhase::Failed) {
+      fail(pass, "WorkerFailed", "worker " + describe_pod(*pod), true);
+      return true;
+    } else if (pod->phase == PodPhase::Succeeded) {
+      ++succeeded;
+    }
+  }
+  const bool program_says_success = runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Succeeded;
+  if (program_says_success || succeeded == members.size()) {
+    end(pass, JobState::Succeeded, "ProgramSucceeded", "the program ended with exit code 0");
+    clean_up(pass);
+    return true;
+  }
+  if (gone.empty()) return false;
+  const std::string names = pass.name + "-w-{" + to_string(gone) + "}";
+  if (succeeded + gone.size() == members.size()) {
+    const std::string message = "pods " + names + " vanished before their outcome was read; the program may have ended well";
+    pass.set_condition("OutcomeUnknown", true, "PodsVanished", message);
+    fail(pass, "OutcomeUnknown", message, false);
+  } else {
+    fail(pass, "WorkerLost", "pods " + names + " vanished while the program ran on them", true);
+  }
+  return true;
+}
+
+void suspend(Pass& pass) {
+  if (pass.status.state != JobState::Suspended) {
+    if (!pass.status.active_workers.empty() || pass.status.start)
+      pass.event("Suspended", "all workers are released; the program starts from the beginning when resumed");
+    stop_program(pass, "the job was suspended");
+    forget_run(pass.status);
+    pass.status.blocked.reset();
+    pass.status.start_time.reset();
+    pass.status.state = JobState::Suspended;
+  }
+  delete_all(pass, DeleteReason::Suspended);
+}
+
+void clean_up(Pass& pass) {
+  const CleanPodPolicy policy = pass.spec.run_policy.clean_pods;
+  if (policy == CleanPodPolicy::None) return;
+  const Time due = pass.status.state == JobState::Succeeded && pass.status.completion_time
+                       ? *pass.status.completion_time + clean_up_grace
+                       : pass.now;
+  for (const PodView& pod : pass.seen.pods) {
+    if (pod.terminating || (finished(pod) && policy == CleanPodPolicy::Running)) continue;
+    if (!finished(pod) && pass.now < due) pass.wake_at(due);
+    else pass.act(DeletePod{pod.name, pod.uid, DeleteReason::JobEnded});
+  }
+}
+
+}  // namespace emj

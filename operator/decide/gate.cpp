@@ -1,0 +1,111 @@
+#include "operator/decide/gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace emj {
+namespace {
+
+// Student's t, 97.5 % quantile, by degrees of freedom (Abramowitz & Stegun, table 26.10).
+double student_t(std::int64_t freedom) {
+  static constexpr double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  if (freedom < 1) return table[0];
+  if (freedom <= 10) return table[freedom - 1];
+  return 1.960 + 2.4 / static_cast<double>(freedom) + 2.8 / static_cast<double>(freedom * freedom);
+}
+
+// From the variation of the windows' means (batch means): needs no iteration-level figures.
+double error_of_means(const std::vector<Sample>& windows) {
+  const auto n = static_cast<std::int64_t>(windows.size());
+  if (n < 2) return 1;
+  double mean = 0;
+  for (const Sample& sample : windows) mean += sample.mean_iteration_seconds / static_cast<double>(n);
+  double variance = 0;
+  for (const Sample& sample : windows)
+    variance += std::pow(sample.mean_iteration_seconds - mean, 2) / static_cast<double>(n - 1);
+  return mean > 0 ? student_t(n - 1) * std::sqrt(variance / static_cast<double>(n)) / mean : 1;
+}
+
+std::string seconds_text(Millis span) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(span.count()) / 1000);
+  return text;
+}
+
+}  // namespace
+
+double pooled_relative_error(const std::vector<Sample>& windows) {
+  double squares = 0, total_time = 0;
+  std::int64_t iterations = 0, freedom = 0;
+  for (const Sample& sample : windows) {
+    iterations += sample.iterations;
+    total_time += static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
+    if (sample.iterations < 2 || sample.ci_halfwidth >= 1) continue;  // no spread known
+    const double n = static_cast<double>(sample.iterations);
+    const double deviation = sample.ci_halfwidth * sample.mean_iteration_seconds * std::sqrt(n) / 1.96;
+    squares += (n - 1) * deviation * deviation;
+    freedom += sample.iterations - 1;
+  }
+  if (iterations == 0 || total_time <= 0) return 1;
+  if (freedom < 2) return error_of_means(windows);
+  const double mean = total_time / static_cast<double>(iterations);
+  const double variance = squares / static_cast<double>(freedom);
+  return student_t(freedom) * std::sqrt(variance / static_cast<double>(iterations)) / mean;
+}
+
+GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
+  GateResult result;
+  if (input.windows.empty()) {
+    result.missing = "no samples yet";
+    result.stale = true;
+    return result;
+  }
+  const Sample& newest = input.windows.back();
+  const Millis length = std::max<Millis>(newest.end - newest.start, Millis(1));
+  const Millis age = input.now - newest.end;
+  if (age > 5 * length + Seconds(5)) {
+    result.stale = true;
+    result.missing = "the newest sample is " + seconds_text(age) + " old";
+    return result;
+  }
+  std::optional<Time> changed;
+  if (!input.history.empty()) changed = input.history.back().time;
+  for (const Sample& sample : input.windows) {
+    if (sample.workers != input.current || sample.parallel_efficiency <= 0) continue;
+    if (changed && sample.start < *changed + 2 * length) continue;
+    result.windows.push_back(sample);
+  }
+  const auto asked = static_cast<std::size_t>(spec.windows);
+  if (result.windows.size() < asked) {
+    result.missing = std::to_string(result.windows.size()) + " of " + std::to_string(asked) +
+                     " windows at " + std::to_string(input.current) +
+                     " workers so far (the first two after a change do not count)";
+    return result;
+  }
+  // The last `asked` windows, or more while they hold too few iterations.
+  std::size_t first = result.windows.size();
+  double work = 0;
+  while (first > 0 && (result.windows.size() - first < asked || result.iterations < spec.min_iterations)) {
+    --first;
+    result.iterations += result.windows[first].iterations;
+    work += result.windows[first].work_units;
+  }
+  result.windows.erase(result.windows.begin(), result.windows.begin() + static_cast<std::ptrdiff_t>(first));
+  if (result.iterations > 0) result.work_per_iteration = work / static_cast<double>(result.iterations);
+  if (result.iterations < spec.min_iterations) {
+    result.missing = std::to_string(result.iterations) + " iterations, " +
+                     std::to_string(spec.min_iterations) + " needed";
+    return result;
+  }
+  result.relative_error = pooled_relative_error(result.windows);
+  if (result.relative_error * 100 > spec.max_error_percent) {
+    char text[120];
+    std::snprintf(text, sizeof text, "iteration time known to +-%.1f %% only, %d %% needed",
+                  100 * result.relative_error, spec.max_error_percent);
+    result.missing = text;
+  }
+  return result;
+}
+
+}  // namespace emj

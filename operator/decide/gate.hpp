@@ -1,0 +1,28 @@
+#pragma once
+
+// Which measured windows a decision may use, and whether they suffice.
+
+#include <string>
+#include <vector>
+
+#include "operator/decide/policy.hpp"
+
+namespace emj {
+
+struct GateResult {
+  std::vector<Sample> windows;  // those to judge, oldest first
+  std::string missing;          // why they do not suffice, "" when they do
+  std::int64_t iterations = 0;
+  double relative_error = 0;       // 95 % confidence half-width of the iteration time
+  double work_per_iteration = 0;   // 0 when the application reports none
+  bool stale = false;              // no recent sample at all
+};
+
+// Windows count when they were measured at the current size, started at least two window lengths after the
+// last change (warm-up: caches, first exchanges, the change itself) and are not stale.
+GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input);
+
+// 95 % half-width of the mean iteration time over that mean, pooled over windows; 1 when unknown.
+double pooled_relative_error(const std::vector<Sample>& windows);
+
+}  // namespace emj

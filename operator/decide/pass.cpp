@@ -1,0 +1,95 @@
+#include "operator/decide/pass.hpp"
+
+#include <algorithm>
+
+namespace emj {
+
+Pass::Pass(const Observed& observed, Time at)
+    : seen(observed),
+      spec(observed.job.spec),
+      name(observed.job.metadata.name),
+      now(at),
+      status(observed.job.status) {
+  for (const PodView& view : observed.pods) {
+    by_index_[view.index] = &view;
+    by_uid_[view.uid] = &view;
+    // An index counts as used even when the status that handed it out was lost.
+    status.next_index = std::max(status.next_index, view.index + 1);
+  }
+}
+
+void Pass::wake_at(Time time) {
+  if (!wake_ || time < *wake_) wake_ = time;
+}
+
+void Pass::set_condition(const std::string& type, bool value, const std::string& reason,
+                         const std::string& message) {
+  constexpr std::size_t longest_message = 2000;
+  const std::string text = value ? "True" : "False";
+  auto found = std::find_if(status.conditions.begin(), status.conditions.end(),
+                            [&](const Condition& condition) { return condition.type == type; });
+  if (found == status.conditions.end()) {
+    status.conditions.push_back({type, "", "", "", now, 0});
+    found = status.conditions.end() - 1;
+  }
+  if (found->status != text) found->last_transition_time = now;
+  found->status = text;
+  found->reason = reason;
+  found->message = message.substr(0, longest_message);
+  found->observed_generation = seen.job.metadata.generation;
+}
+
+const PodView* Pass::pod(int index) const {
+  const auto found = by_index_.find(index);
+  return found == by_index_.end() ? nullptr : found->second;
+}
+
+const PodView* Pass::pod(const std::string& uid) const {
+  const auto found = by_uid_.find(uid);
+  return found == by_uid_.end() ? nullptr : found->second;
+}
+
+bool Pass::released(const PodView& pod) const {
+  const auto& uids = seen.runtime.released;
+  return seen.runtime.reachable && std::find(uids.begin(), uids.end(), pod.uid) != uids.end();
+}
+
+IndexSet Pass::members() const {
+  return status.start && status.start->requested ? status.start->workers : status.active_workers;
+}
+
+IndexSet Pass::doomed() const {
+  IndexSet set;
+  for (const int index : status.active_workers)
+    if (const PodView* view = pod(index); view && (view->terminating || view->disruption_target)) set.insert(index);
+  return set;
+}
+
+std::vector<MemberAddress> Pass::addresses(const IndexSet& workers) const {
+  std::vector<MemberAddress> list;
+  for (const int index : workers)
+    if (const PodView* view = pod(index)) list.push_back({view->name, view->uid, view->ip, index});
+  return list;
+}
+
+IndexSet Pass::take_indices(int count) {
+  IndexSet taken;
+  for (int i = 0; i < count; ++i) taken.insert(status.next_index++);
+  return taken;
+}
+
+Decision Pass::finish() {
+  if (wake_) act(Requeue{std::max(*wake_ - now, Millis(1))});
+  return {std::move(actions), std::move(status), std::move(autoscaling)};
+}
+
+std::string workers_text(int count) { return std::to_string(count) + (count == 1 ? " worker" : " workers"); }
+
+std::string describe_pod(const PodView& pod) {
+  std::string text = pod.name;
+  if (pod.exit_code) text += " (exit code " + std::to_string(*pod.exit_code) + ")";
+  if (!pod.message.empty()) text += ": " + pod.message;
+  return text;
+}
+
+}  // namespace emj

@@ -1,0 +1,383 @@
+// A running job and its changes of size.
+//
+//   no resize      target or a drained member asks for a change: plan indices and victims -> CreatingPods
+//   CreatingPods   newcomers come up; all ready: send the change           -> Requested
+//                  newer target: follow it; joinTimeout or a failed pod: give up, block the target
+//   Requested,     the lead works on it. Newer target before Ready: cancel -> Cancelling
+//   Preparing,     committed                                               -> Draining
+//   Building,      rolled back: delete the newcomers, block the target     -> none
+//   Ready, Window, ...
+//   Draining       delete the pods that the lead has released; all gone    -> none
+//
+// A pod that was ever sent to the lead is deleted only when the lead says that it has left, or when no
+// change is in flight and the committed membership does not have it.
+
+#include <algorithm>
+
+#include "operator/decide/pass.hpp"
+
+namespace emj {
+namespace {
+
+constexpr Seconds first_block{30};
+constexpr Seconds longest_block{3600};
+constexpr Seconds answer_grace{10};  // for the lead to report a change that has reached its deadline
+constexpr std::size_t changes_kept = 5;
+
+struct Goal {
+  int to = 0;
+  int add = 0;
+  IndexSet remove;
+
+  bool nothing() const { return add == 0 && remove.empty(); }
+};
+
+bool blocked_now(const Pass& pass, int target) {
+  const auto& blocked = pass.status.blocked;
+  return blocked && blocked->target == target && blocked->generation == pass.seen.job.metadata.generation &&
+         pass.now < blocked->retry_after;
+}
+
+// Which workers come and go so that the job has `target` members, none of them on its way out.
+Goal goal_for(const Pass& pass, int target, bool may_add) {
+  IndexSet doomed = pass.doomed();
+  int to = target;
+  if (doomed.size() == pass.status.active_workers.size() && !doomed.empty()) {
+    // Somebody must stay to hand the data over: the oldest leaves with the next change, once others are there.
+    doomed.erase(*doomed.begin());
+    if (is_feasible(pass.spec, target + 1)) to = target + 1;
+  }
+  IndexSet rest = set_difference(pass.status.active_workers, doomed);
+  Goal goal{to, 0, doomed};
+  if (!may_add && rest.size() < to) {
+    // No room for a replacement: shrink, if there is a smaller size that the job may have.
+    goal.to = doomed.empty() ? pass.status.active_workers.size() : feasible_size(pass.spec, rest.size());
+    if (goal.to > rest.size()) return {pass.status.active_workers.size(), 0, {}};
+  }
+  while (rest.size() > goal.to) {
+    const int newest = rest.ascending().back();
+    rest.erase(newest);
+    goal.remove.insert(newest);
+  }
+  goal.add = goal.to - rest.size();
+  return goal;
+}
+
+void block(Pass& pass, int target, const std::string& reason) {
+  const auto& before = pass.status.blocked;
+  const bool again = before && before->target == target;
+  const int attempts = again ? before->attempts + 1 : 1;
+  const Seconds pause = std::min(longest_block, first_block * (1 << std::min(attempts - 1, 7)));
+  pass.status.blocked = BlockedTarget{target, pass.seen.job.metadata.generation, reason, attempts, pass.now + pause};
+  pass.wake_at(pass.now + pause);
+}
+
+double work_per_iteration(const std::vector<Sample>& samples, int workers) {
+  constexpr int enough_windows = 10;
+  double work = 0, iterations = 0;
+  int windows = 0;
+  for (auto sample = samples.rbegin(); sample != samples.rend() && windows < enough_windows; ++sample) {
+    if (sample->workers != workers) continue;
+    work += sample->work_units;
+    iterations += static_cast<double>(sample->iterations);
+    ++windows;
+  }
+  return iterations > 0 ? work / iterations : 0;
+}
+
+void record_end(Pass& pass, const std::string& result, const std::string& reason) {
+  const ResizeStatus& resize = *pass.status.resize;
+  LastResize last;
+  last.from = resize.from;
+  last.to = resize.to;
+  last.result = result;
+  last.reason = reason;
+  last.prepared_millis = (resize.requested_time.value_or(pass.now) - resize.start_time).count();
+  if (resize.requested_time) last.joined_millis = (pass.now - *resize.requested_time).count();
+  const auto& ended = pass.seen.runtime.ended;
+  if (ended && ended->id == resize.id) last.paused_millis = ended->paused_millis;
+  last.completion_time = pass.now;
+  pass.status.last_resize = last;
+}
+
+void set_idle(Pass& pass) {
+  pass.status.resize.reset();
+  pass.status.state = JobState::Running;
+}
+
+// The change did not happen and will not: by our own decision before it was sent, or by the lead's.
+void give_up(Pass& pass, const std::string& reason, bool timed_out) {
+  const ResizeStatus resize = *pass.status.resize;
+  record_end(pass, "RolledBack", reason);
+  if (timed_out && pass.spec.resize.on_timeout == OnTimeout::Fail)
+    return fail(pass, "ResizeTimeout", reason + "; spec.resize.onTimeout is Fail", true);
+  block(pass, resize.to, reason);
+  set_idle(pass);
+  pass.warning("ResizeRolledBack", "the job stays at " + workers_text(resize.from) + ", not " +
+                                       std::to_string(resize.to) + ": " + reason);
+}
+
+void supersede(Pass& pass, const std::string& reason) {
+  record_end(pass, "Superseded", reason);
+  pass.event("ResizeSuperseded", reason);
+  set_idle(pass);
+}
+
+std::string goal_text(int from, const Goal& goal) {
+  std::string text = std::to_string(from) + " -> " + workers_text(goal.to);
+  if (goal.add > 0) text += ", " + std::to_string(goal.add) + " join";
+  if (!goal.remove.empty()) text += ", " + to_string(goal.remove) + " leave";
+  return text;
+}
+
+void begin(Pass& pass, const Goal& goal) {
+  ResizeStatus resize;
+  resize.id = "change-" + std::to_string(pass.status.next_change++);
+  resize.from = pass.status.active_workers.size();
+  resize.to = goal.to;
+  resize.epoch = pass.status.epoch;
+  resize.add = pass.take_indices(goal.add);
+  resize.remove = goal.remove;
+  resize.start_time = pass.now;
+  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  pass.status.resize = resize;
+  pass.status.state = JobState::Resizing;
+  pass.event("Resizing", goal_text(resize.from, goal));
+}
+
+void send(Pass& pass) {
+  const ResizeStatus& resize = *pass.status.resize;
+  SendChange change{resize.id, pass.status.fence, resize.epoch, pass.addresses(resize.add), {}, resize.deadline};
+  for (const int index : resize.remove)
+    if (const PodView* pod = pass.pod(index)) change.remove.push_back(pod->uid);
+  pass.act(std::move(change));
+}
+
+// --- CreatingPods -----------------------------------------------------------------------------------
+
+// Newcomers that exist are kept when the new goal has a use for them.
+void follow(Pass& pass, const Goal& goal) {
+  ResizeStatus& resize = *pass.status.resize;
+  if (goal.nothing()) return supersede(pass, "the size asked for is the present one again");
+  if (goal.to == resize.to && goal.add == resize.add.size() && goal.remove == resize.remove) return;
+  while (resize.add.size() > goal.add) {
+    const int newest = resize.add.ascending().back();
+    resize.add.erase(newest);
+    resize.created.erase(newest);
+  }
+  resize.add = set_union(resize.add, pass.take_indices(goal.add - resize.add.size()));
+  resize.to = goal.to;
+  resize.remove = goal.remove;
+  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  pass.event("ResizeFollows", "newer size: " + goal_text(resize.from, goal));
+}
+
+// Newcomers that were evicted before they joined are replaced. A failed one: its description.
+std::optional<std::string> bring_up(Pass& pass) {
+  ResizeStatus& resize = *pass.status.resize;
+  const IndexSet planned = resize.add;
+  for (const int index : planned) {
+    const PodView* pod = pass.pod(index);
+    if (pod ? pod->terminating : resize.created.contains(index)) {
+      resize.add.erase(index);
+      resize.created.erase(index);
+      resize.add.insert(*pass.take_indices(1).begin());
+    } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
+      return describe_pod(*pod);
+    } else if (pod) {
+      resize.created.insert(index);
+    }
+  }
+  for (const int index : resize.add)
+    if (!pass.pod(index)) pass.act(CreatePod{index});
+  return std::nullopt;
+}
+
+void create_pods(Pass& pass, int target) {
+  if (pass.seen.runtime.reachable && pass.seen.runtime.ending)
+    return supersede(pass, "the program is ending");
+  follow(pass, goal_for(pass, target, !blocked_now(pass, target)));
+  if (!pass.status.resize) return;
+  if (const auto failed = bring_up(pass)) return give_up(pass, "a new worker failed: " + *failed, false);
+  ResizeStatus& resize = *pass.status.resize;
+  const auto unready = std::find_if(resize.add.begin(), resize.add.end(), [&](int index) {
+    const PodView* pod = pass.pod(index);
+    return !pod || !pod->ready;
+  });
+  if (unready == resize.add.end() && pass.lead_known() && !pass.seen.runtime.change) {
+    resize.phase = ResizePhase::Requested;
+    resize.requested_time = pass.now;
+    resize.deadline = pass.now + pass.spec.resize.prepare_timeout;
+    return send(pass);
+  }
+  if (pass.now < resize.deadline) return pass.wake_at(resize.deadline);
+  std::string why = "the lead does not answer";
+  if (unready != resize.add.end()) {
+    const PodView* pod = pass.pod(*unready);
+    why = pod ? "first missing: " + describe_pod(*pod) : worker_name(pass.name, *unready) + " was not created";
+  }
+  give_up(pass, "new workers were not ready within joinTimeoutSeconds, " +
+                    std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why, true);
+}
+
+// --- sent -------------------------------------------------------------------------------------------
+
+ResizePhase phase_of(ChangeState state) {
+  switch (state) {
+    case ChangeState::Preparing: return ResizePhase::Preparing;
+    case ChangeState::Building: return ResizePhase::Building;
+    case ChangeState::Ready: return ResizePhase::Ready;
+    case ChangeState::Window: return ResizePhase::Window;
+    case ChangeState::RollingBack: return ResizePhase::RollingBack;
+    case ChangeState::Committed:
+    case ChangeState::Draining: break;
+  }
+  return ResizePhase::Draining;
+}
+
+void commit(Pass& pass) {
+  ResizeStatus& resize = *pass.status.resize;
+  resize.phase = ResizePhase::Draining;
+  record_end(pass, "Committed", "");
+  pass.status.blocked.reset();
+  const auto& ended = pass.seen.runtime.ended;
+  const double cost =
+      ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
+  auto& changes = pass.status.policy_state.changes;
+  changes.push_back({pass.now, resize.from, resize.to, cost, work_per_iteration(pass.seen.samples, resize.from)});
+  if (changes.size() > changes_kept) changes.erase(changes.begin());
+  pass.event("Resized", std::to_string(resize.from) + " -> " + workers_text(resize.to) + " in " +
+                            std::to_string((pass.now - resize.start_time).count()) + " ms, paused " +
+                            std::to_string(pass.status.last_resize->paused_millis) + " ms");
+}
+
+bool wants_another(const Pass& pass, int target) {
+  const ResizeStatus& resize = *pass.status.resize;
+  if (target == resize.to) return false;
+  const Goal goal = goal_for(pass, target, !blocked_now(pass, target));
+  return goal.to != resize.to;
+}
+
+void cancel(Pass& pass, int target) {
+  ResizeStatus& resize = *pass.status.resize;
+  if (resize.phase != ResizePhase::Cancelling)
+    pass.event("ResizeCancelled", "newer size " + std::to_string(target) + " replaces " + std::to_string(resize.to));
+  resize.phase = ResizePhase::Cancelling;
+  pass.act(CancelChange{resize.id, pass.status.fence});
+}
+
+void rolled_back(Pass& pass, const EndedChange& ended) {
+  if (pass.status.resize->phase == ResizePhase::Cancelling)
+    return supersede(pass, "cancelled for a newer size");
+  const bool timed_out = ended.timed_out || pass.now >= pass.status.resize->deadline;
+  give_up(pass, ended.reason.empty() ? "the change was rolled back" : ended.reason, timed_out);
+}
+
+// The lead answers, has the old membership, and knows nothing of the change: it never got it.
+void unknown_to_lead(Pass& pass, int target) {
+  ResizeStatus& resize = *pass.status.resize;
+  if (resize.phase == ResizePhase::Cancelling) return supersede(pass, "cancelled for a newer size");
+  for (const int index : resize.add) {
+    const PodView* pod = pass.pod(index);
+    if (!pod || pod->terminating || pod->phase == PodPhase::Failed)
+      return give_up(pass, "new worker lost: " + (pod ? describe_pod(*pod) : worker_name(pass.name, index)), false);
+  }
+  if (pass.now >= resize.deadline)
+    return give_up(pass, "the lead did not take the change within prepareTimeoutSeconds, " +
+                             std::to_string(pass.spec.resize.prepare_timeout.count()) + " s", true);
+  if (pass.seen.runtime.ending) return supersede(pass, "the program is ending");
+  if (pass.seen.runtime.change) return;  // another one, of an earlier controller: it ends first
+  pass.wake_at(resize.deadline);
+  if (wants_another(pass, target)) return cancel(pass, target);
+  send(pass);
+}
+
+void follow_change(Pass& pass, int target) {
+  ResizeStatus& resize = *pass.status.resize;
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (!runtime.reachable) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
+  const bool ours = runtime.change && runtime.change->id == resize.id;
+  if (runtime.epoch > resize.epoch || (runtime.ended && runtime.ended->id == resize.id && runtime.ended->committed)) {
+    if (runtime.epoch > resize.epoch) commit(pass);  // otherwise the view is torn: look again
+    return;
+  }
+  if (runtime.ended && runtime.ended->id == resize.id && !ours) return rolled_back(pass, *runtime.ended);
+  if (!ours) return unknown_to_lead(pass, target);
+  const bool before_ready =
+      runtime.change->state == ChangeState::Preparing || runtime.change->state == ChangeState::Building;
+  if (before_ready && (resize.phase == ResizePhase::Cancelling || wants_another(pass, target)))
+    return cancel(pass, target);
+  if (resize.phase != ResizePhase::Cancelling) {
+    const ResizePhase phase = phase_of(runtime.change->state);
+    // Committed without the new epoch in the same view: the next view has it.
+    if (phase != ResizePhase::Draining) resize.phase = phase;
+  }
+  pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
+}
+
+void drain(Pass& pass) {
+  const ResizeStatus& resize = *pass.status.resize;
+  const bool gone = std::all_of(resize.remove.begin(), resize.remove.end(), [&](int index) {
+    const PodView* pod = pass.pod(index);
+    return !pod || pod->terminating;
+  });
+  if (!gone || pass.seen.runtime.change || !pass.lead_known()) return;
+  // The pause is final only now that the lead has closed its books.
+  const auto& ended = pass.seen.runtime.ended;
+  if (ended && ended->id == resize.id) {
+    if (pass.status.last_resize) pass.status.last_resize->paused_millis = ended->paused_millis;
+    auto& changes = pass.status.policy_state.changes;
+    if (!changes.empty()) changes.back().cost_seconds = static_cast<double>(ended->lost_millis) / 1000;
+  }
+  set_idle(pass);
+}
+
+void maybe_begin(Pass& pass, int target) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  const bool blocked = blocked_now(pass, target);
+  if (blocked) pass.wake_at(pass.status.blocked->retry_after);
+  else if (pass.status.blocked && (pass.status.blocked->target != target || target == pass.status.active_workers.size()))
+    pass.status.blocked.reset();
+  if (pass.spec.runtime.mode == RuntimeMode::Rigid) return;
+  if (!pass.lead_known() || runtime.change || runtime.ending) return;
+  const Goal goal = goal_for(pass, target, !blocked);
+  if (!goal.nothing()) begin(pass, goal);
+}
+
+}  // namespace
+
+void delete_leftovers(Pass& pass) {
+  const JobStatus& status = pass.status;
+  const RuntimeView& runtime = pass.seen.runtime;
+  IndexSet needed = pass.members();
+  if (status.start) needed = set_union(needed, status.start->workers);
+  if (status.resize && status.resize->phase != ResizePhase::Draining) needed = set_union(needed, status.resize->add);
+  const bool started = !status.active_workers.empty();
+  const bool settled = pass.lead_known() && !runtime.change;
+  for (const PodView& pod : pass.seen.pods) {
+    if (pod.terminating || needed.contains(pod.index)) continue;
+    const bool member = std::find(runtime.members.begin(), runtime.members.end(), pod.uid) != runtime.members.end();
+    if (runtime.reachable && member) continue;
+    const bool leaver = status.resize && status.resize->remove.contains(pod.index);
+    if (pass.released(pod)) pass.act(DeletePod{pod.name, pod.uid, DeleteReason::Released});
+    else if (!started || settled)
+      pass.act(DeletePod{pod.name, pod.uid, leaver ? DeleteReason::Released : DeleteReason::NeverJoined});
+  }
+}
+
+void resize_step(Pass& pass, int target) {
+  if (!pass.status.resize) {
+    pass.status.state = JobState::Running;
+    maybe_begin(pass, target);
+  }
+  if (pass.status.resize && pass.status.resize->phase == ResizePhase::CreatingPods) {
+    create_pods(pass, target);
+  } else if (pass.status.resize && pass.status.resize->phase != ResizePhase::Draining) {
+    follow_change(pass, target);
+  }
+  if (is_terminal(pass.status.state) || pass.status.state == JobState::Pending) return;
+  delete_leftovers(pass);
+  if (pass.status.resize && pass.status.resize->phase == ResizePhase::Draining) drain(pass);
+}
+
+}  // namespace emj

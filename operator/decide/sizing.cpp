@@ -1,0 +1,161 @@
+// Which size a job is to have: by its spec, and by its autoscaling policy.
+
+#include <algorithm>
+#include <cmath>
+
+#include "operator/api/parse.hpp"
+#include "operator/decide/pass.hpp"
+
+namespace emj {
+namespace {
+
+constexpr std::size_t decisions_kept = 10;
+constexpr Seconds status_interval{30};
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Scale: return "Scale";
+    case Verdict::Recommend: return "Recommend";
+    case Verdict::Keep: return "Keep";
+    case Verdict::Wait: break;
+  }
+  return "Wait";
+}
+
+void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason) {
+  auto& decisions = pass.status.decisions;
+  const bool repeated = !decisions.empty() && decisions.back().action == action && decisions.back().from == from &&
+                        decisions.back().to == to;
+  if (repeated) return;
+  decisions.push_back({pass.now, from, to, to_string(pass.spec.autoscaling.policy.name), action, reason});
+  if (decisions.size() > decisions_kept) decisions.erase(decisions.begin());
+}
+
+int newest_efficiency(const Pass& pass) {
+  return pass.seen.samples.empty()
+             ? 0
+             : static_cast<int>(std::lround(100 * pass.seen.samples.back().parallel_efficiency));
+}
+
+// Auto and somebody else writing the size do not go together: the other one wins until told otherwise.
+bool paused(Pass& pass) {
+  PolicyState& state = pass.status.policy_state;
+  const auto& replicas = pass.spec.worker.replicas;
+  const std::string now_spec = fingerprint(pass.spec.autoscaling);
+  if (!state.paused_spec.empty() && (pass.seen.resume_autoscaling || state.paused_spec != now_spec)) {
+    state.paused_spec.clear();
+    state.accepted_replicas = replicas;
+    pass.set_condition("AutoscalingPaused", false, "Resumed", "autoscaling decides again");
+    pass.event("AutoscalingResumed", "autoscaling decides again");
+  }
+  if (!state.paused_spec.empty()) {
+    state.accepted_replicas = replicas;
+    return true;
+  }
+  if (replicas && replicas == state.written_replicas) state.accepted_replicas = replicas;
+  if (!replicas || replicas == state.accepted_replicas) return false;
+  state.paused_spec = now_spec;
+  state.accepted_replicas = replicas;
+  state.written_replicas.reset();
+  const std::string message = "spec.worker.replicas was set to " + std::to_string(*replicas) +
+                              " by somebody else; autoscaling rests until spec.autoscaling changes or `empi resume`";
+  pass.set_condition("AutoscalingPaused", true, "ForeignScale", message);
+  pass.warning("AutoscalingPaused", message);
+  return true;
+}
+
+PolicyInput policy_input(const Pass& pass) {
+  PolicyInput input;
+  input.windows = pass.seen.samples;
+  input.current = pass.status.active_workers.size();
+  input.min = pass.spec.worker.min_replicas;
+  input.max = pass.spec.worker.max_replicas;
+  input.step = pass.spec.resize.step;
+  input.allowed = pass.spec.resize.allowed_replicas;
+  input.history = pass.status.policy_state.changes;
+  input.now = pass.now;
+  return input;
+}
+
+void carry_out(Pass& pass, const AutoscaleResult& result) {
+  const int current = pass.status.active_workers.size();
+  const auto& blocked = pass.status.blocked;
+  const bool acts = result.verdict == Verdict::Scale || result.verdict == Verdict::Recommend;
+  pass.autoscaling = result.line;
+  if (acts && blocked && blocked->target == result.wanted && pass.now < blocked->retry_after) {
+    pass.autoscaling += ", not yet: the last attempt failed (" + blocked->reason + ")";
+    record(pass, "Wait", current, result.wanted, pass.autoscaling);
+    return;
+  }
+  record(pass, verdict_name(result.verdict), current, result.wanted, result.line);
+  if (!acts) return;
+  auto& recommendation = pass.status.recommendation;
+  if (!recommendation || recommendation->replicas != result.wanted)
+    recommendation = Recommendation{result.wanted, newest_efficiency(pass), result.line, pass.now};
+  if (result.verdict != Verdict::Scale || result.wanted == pass.spec.worker.replicas) return;
+  pass.status.policy_state.written_replicas = result.wanted;
+  pass.act(WriteScale{result.wanted});
+  pass.event("Scaled", result.line);
+}
+
+}  // namespace
+
+int target_size(Pass& pass) {
+  JobStatus& status = pass.status;
+  int wanted = pass.spec.worker.replicas.value_or(status.desired_replicas > 0 ? status.desired_replicas
+                                                                              : pass.spec.worker.min_replicas);
+  const bool running = !status.active_workers.empty();
+  const int feasible = feasible_size(pass.spec, wanted);
+  if (pass.spec.runtime.mode == RuntimeMode::Rigid && running) {
+    const int size = status.active_workers.size();
+    if (feasible != size)
+      pass.set_condition("SizeAdjusted", true, "Rigid",
+                         "asked for " + workers_text(wanted) + ", but a rigid program keeps its " + std::to_string(size));
+    return status.desired_replicas = size;
+  }
+  if (feasible != wanted) {
+    pass.set_condition("SizeAdjusted", true, "NotAllowed",
+                       "asked for " + workers_text(wanted) + ", running with " + std::to_string(feasible) +
+                           ": minReplicas, maxReplicas and allowedReplicas leave no other size below");
+  } else if (find_condition(status, "SizeAdjusted")) {
+    pass.set_condition("SizeAdjusted", false, "Allowed", "");
+  }
+  return status.desired_replicas = feasible;
+}
+
+void run_autoscaling(Pass& pass, int target) {
+  const AutoscalingSpec& autoscaling = pass.spec.autoscaling;
+  PolicyState& state = pass.status.policy_state;
+  if (autoscaling.mode == AutoscalingMode::Off || autoscaling.policy.name == PolicyName::Manual) return;
+  if (autoscaling.mode == AutoscalingMode::Auto) {
+    if (paused(pass)) return;
+    // Our last write has not arrived: repeat it rather than decide again.
+    if (state.written_replicas && state.written_replicas != pass.spec.worker.replicas)
+      return pass.act(WriteScale{*state.written_replicas});
+  }
+  const bool settled = !pass.status.resize && (target == pass.status.active_workers.size() || pass.status.blocked);
+  if (!settled || !pass.seen.runtime.reachable || pass.seen.runtime.ending) return;
+  const AutoscaleResult result = autoscale(autoscaling, policy_input(pass), state);
+  carry_out(pass, result);
+  if (result.look_again) pass.wake_at(*result.look_again);
+}
+
+// Rounded, and at most each 30 s: one write of status per measuring window would load the API server.
+void update_performance(Pass& pass) {
+  auto& performance = pass.status.performance;
+  if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
+  const Sample& newest = pass.seen.samples.back();
+  const Millis age = pass.now - newest.end;
+  const bool stale = age > 5 * (newest.end - newest.start) + Seconds(5);
+  if (stale) {
+    if (performance && performance->efficiency_percent) performance->efficiency_percent.reset();
+    return;
+  }
+  const int efficiency = newest_efficiency(pass);
+  if (performance && performance->efficiency_percent &&
+      (*performance->efficiency_percent == efficiency || newest.end - *performance->window_end < status_interval))
+    return;
+  performance = Performance{efficiency, newest.end};
+}
+
+}  // namespace emj
