@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# ./dev bench NAME [ARGUMENTS]|list: prints figures, one a line: bench NAME.FIGURE VALUE UNIT. Notes go to
+# stderr. Runs inside the root with the built programs on PATH.
+set -euo pipefail
+
+# name|program and fixed arguments|what it measures
+benches='probe|bench_probe|cost of an idle MPI_Probe_adapt
+pause|bench_pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
+grow|bench_change grow|phases of growing; arguments: numbers of ranks (4 16)
+shrink|bench_change shrink|phases of shrinking; arguments: numbers of ranks (4 16)
+profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s
+redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
+swe|bench_swe|cell updates of the shallow-water step per second and core
+adaption|bench_adaption|mesh adaption and balancing over step time
+elastic-tsunami|bench_elastic_tsunami|the elastic tsunami against static runs, on emulated slow pods'
+
+list() {
+  local name what
+  while IFS='|' read -r name _ what; do printf '%-18s %s\n' "$name" "$what"; done <<<"$benches"
+}
+
+case ${1:-} in
+  list)
+    list
+    exit 0
+    ;;
+  '' | -h | --help)
+    echo 'Usage: ./dev bench NAME [ARGUMENTS]|list' >&2
+    list >&2
+    exit 2
+    ;;
+esac
+wanted=$1
+shift
+words=()
+while IFS='|' read -r name command _; do
+  if [[ $name == "$wanted" ]]; then read -ra words <<<"$command"; fi
+done <<<"$benches"
+if [[ ${#words[@]} -eq 0 ]]; then
+  echo "bench: there is no '$wanted'; these are:" >&2
+  list >&2
+  exit 2
+fi
+if ! command -v "${words[0]}" >/dev/null; then
+  echo "bench: ${words[0]} is not built; ./dev build makes it" >&2
+  exit 1
+fi
+exec "${words[@]}" "$@"
