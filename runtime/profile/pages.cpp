@@ -26,7 +26,8 @@ struct Head {
   std::uint64_t magic = 0;
   std::uint32_t bytes = 0;
 };
-static_assert(offsetof(Page, magic) == offsetof(Head, magic) && offsetof(Page, bytes) == offsetof(Head, bytes));
+static_assert(offsetof(Page, magic) == offsetof(Head, magic) &&
+              offsetof(Page, bytes) == offsetof(Head, bytes));
 
 }  // namespace
 
@@ -34,7 +35,7 @@ MappedPage MappedPage::open(const std::filesystem::path& file, bool& foreign) {
   foreign = false;
   MappedPage mapped;
   const Descriptor d{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat info {};
+  struct stat info{};
   Head head;
   if (d.fd < 0 || ::fstat(d.fd, &info) != 0 || !S_ISREG(info.st_mode)) return mapped;
   if (::pread(d.fd, &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head)) return mapped;
@@ -70,9 +71,10 @@ std::map<std::string, MappedPage> PageFolder::refresh() {
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (!name.starts_with(names::kPagePrefix)) continue;
-    struct stat info {};
+    struct stat info{};
     if (::stat(entry->path().c_str(), &info) != 0) continue;
-    if (auto known = gone.find(name); known != gone.end() && known->second.same_file(info.st_dev, info.st_ino)) {
+    if (auto known = gone.find(name);
+        known != gone.end() && known->second.same_file(info.st_dev, info.st_ino)) {
       pages_.insert(gone.extract(known));
       continue;
     }

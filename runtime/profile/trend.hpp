@@ -6,7 +6,8 @@
 
 namespace empi::profile {
 
-// Exponentially weighted moving average: level <- level + weight (value - level), starting at the first value.
+// Exponentially weighted moving average: level <- level + weight (value - level), starting at the first
+// value.
 class Ewma {
  public:
   // `weight` of the newest value, in (0, 1].

@@ -29,7 +29,8 @@ TEST(TheilSen, IsNotMovedByAFewWildValues) {
 }
 
 TEST(TheilSen, TakesTheMeanOfTheMiddlePairOfSlopes) {
-  // Slopes 1 (0-1), 2 (0-2), 3 (1-2): median 2. With a fourth point 1, 2, 3 and 5/3, 2, 1: median (5/3 + 2) / 2.
+  // Slopes 1 (0-1), 2 (0-2), 3 (1-2): median 2. With a fourth point 1, 2, 3 and 5/3, 2, 1: median (5/3 + 2)
+  // / 2.
   EXPECT_DOUBLE_EQ(*theil_sen_slope({{0, 0}, {1, 1}, {2, 4}}), 2);
   EXPECT_DOUBLE_EQ(*theil_sen_slope({{0, 0}, {1, 1}, {2, 4}, {3, 5}}), (5.0 / 3 + 2) / 2);
 }

@@ -30,7 +30,8 @@ std::uint64_t hand_out(std::uint64_t& handed, std::uint64_t total, std::uint64_t
 std::uint64_t gain(std::uint64_t& seen, std::uint64_t now) { return hand_out(seen, now, UINT64_MAX); }
 
 bool computes(RankPhase phase) {
-  return phase == RankPhase::Running || phase == RankPhase::WaitingAtIteration || phase == RankPhase::InWindow;
+  return phase == RankPhase::Running || phase == RankPhase::WaitingAtIteration ||
+         phase == RankPhase::InWindow;
 }
 
 }  // namespace
@@ -83,9 +84,8 @@ WindowSample pod_sample(const std::vector<RankWindow>& ranks, std::uint64_t wind
   WindowSample s;
   for (const RankWindow& r : ranks) {
     if (!r.member) continue;
-    const double share = r.elapsed_ns > window_ns
-                             ? static_cast<double>(window_ns) / static_cast<double>(r.elapsed_ns)
-                             : 1.0;
+    const double share =
+        r.elapsed_ns > window_ns ? static_cast<double>(window_ns) / static_cast<double>(r.elapsed_ns) : 1.0;
     const auto seconds = [share](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9 * share; };
     ++s.ranks;
     s.elapsed_s += seconds(r.elapsed_ns);
@@ -111,8 +111,8 @@ WindowSample pod_sample(const std::vector<RankWindow>& ranks, std::uint64_t wind
 }
 
 // False when the page was in the middle of an update and has to be tried again.
-bool WindowReader::measure(const std::string& key, const Page& page, std::uint64_t now_ns, std::uint64_t window_ns,
-                           bool gone) {
+bool WindowReader::measure(const std::string& key, const Page& page, std::uint64_t now_ns,
+                           std::uint64_t window_ns, bool gone) {
   Counters counters;
   if (!read_counters(page, counters)) return false;
   if (counters.start_ns == 0) return true;  // still in MPI_Init
@@ -121,8 +121,10 @@ bool WindowReader::measure(const std::string& key, const Page& page, std::uint64
   if (restarted) account = (accounts_.erase(account), accounts_.end());
   if (account == accounts_.end()) {
     const bool started_in_window = previous_ns_ != 0 || counters.start_ns + window_ns >= now_ns;
-    account = accounts_.emplace(key, started_in_window ? RankAccount(counters.start_ns)
-                                                       : RankAccount(counters, now_ns)).first;
+    account =
+        accounts_
+            .emplace(key, started_in_window ? RankAccount(counters.start_ns) : RankAccount(counters, now_ns))
+            .first;
     if (!started_in_window) return true;
   }
   RankWindow w = account->second.advance(counters, now_ns, !gone && computes(page.rank_state.phase));
@@ -132,7 +134,8 @@ bool WindowReader::measure(const std::string& key, const Page& page, std::uint64
   return true;
 }
 
-WindowSample WindowReader::read(std::int64_t index, double width_s, std::int64_t epoch, std::uint64_t now_ns) {
+WindowSample WindowReader::read(std::int64_t index, double width_s, std::int64_t epoch,
+                                std::uint64_t now_ns) {
   const std::uint64_t window_ns =
       previous_ns_ != 0 ? now_ns - previous_ns_ : static_cast<std::uint64_t>(width_s * 1e9);
   ranks_.clear();

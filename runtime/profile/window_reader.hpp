@@ -5,7 +5,8 @@
 //   WindowReader reader(run_dir);
 //   for (;;) {
 //     sleep until next_boundary(wall_ns(), width_ns);
-//     WindowSample s = reader.read(window_index(wall_ns(), width_ns), width_ns * 1e-9, epoch, monotonic_ns());
+//     WindowSample s = reader.read(window_index(wall_ns(), width_ns), width_ns * 1e-9, epoch,
+//     monotonic_ns());
 //   }
 #pragma once
 #include <array>
@@ -26,7 +27,7 @@ namespace empi::profile {
 std::int64_t window_index(std::int64_t wall_ns, std::int64_t width_ns);
 std::int64_t next_boundary(std::int64_t wall_ns, std::int64_t width_ns);
 
-std::int64_t wall_ns();       // CLOCK_REALTIME
+std::int64_t wall_ns();        // CLOCK_REALTIME
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC, the clock of the pages
 
 // What one rank did between two reads. elapsed = useful + mpi + adapt. Times in nanoseconds.
@@ -34,7 +35,8 @@ struct RankWindow {
   ProcId proc;
   std::uint32_t world_rank = 0;
   bool member = true;  // false: it only left its last figures (finalised, lingering or gone), useful is 0
-  std::uint64_t elapsed_ns = 0, useful_ns = 0, mpi_ns = 0, mpi_collective_ns = 0, adapt_ns = 0, emulated_ns = 0;
+  std::uint64_t elapsed_ns = 0, useful_ns = 0, mpi_ns = 0, mpi_collective_ns = 0, adapt_ns = 0,
+                emulated_ns = 0;
   std::uint64_t mpi_calls = 0, mpi_bytes = 0;
   std::uint64_t iterations = 0, iteration_ns = 0;
   double iteration_s2 = 0;
@@ -80,7 +82,8 @@ class WindowReader {
   const std::vector<RankWindow>& ranks() const { return ranks_; }
 
  private:
-  bool measure(const std::string& key, const Page& page, std::uint64_t now_ns, std::uint64_t window_ns, bool gone);
+  bool measure(const std::string& key, const Page& page, std::uint64_t now_ns, std::uint64_t window_ns,
+               bool gone);
 
   PageFolder folder_;
   std::map<std::string, RankAccount> accounts_;

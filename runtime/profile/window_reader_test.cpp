@@ -28,7 +28,8 @@ TEST(Windows, AllPodsCutAtMultiplesOfTheWidth) {
   EXPECT_EQ(next_boundary(1'700'000'000'400'000'000, 1'000'000'000), 1'700'000'001'000'000'000);
   EXPECT_EQ(next_boundary(1'700'000'001'000'000'000, 1'000'000'000), 1'700'000'002'000'000'000);
   // Woken up at the boundary or a little later, the index is the same.
-  EXPECT_EQ(window_index(1'700'000'001'000'000'000, 250'000'000), window_index(1'700'000'001'200'000'000, 250'000'000));
+  EXPECT_EQ(window_index(1'700'000'001'000'000'000, 250'000'000),
+            window_index(1'700'000'001'200'000'000, 250'000'000));
   EXPECT_EQ(window_index(1'700'000'001'000'000'000, 1'000'000'000), 1'700'000'001);
 }
 
@@ -141,7 +142,8 @@ TEST_F(Pod, CountsARankThatStartsWithinTheWindowFromItsInit) {
 }
 
 TEST_F(Pod, GivesOldRanksAStartingPointOnTheFirstRead) {
-  SyntheticPage old(folder.path(), 0, 1 * kSecond), fresh(folder.path(), 1, static_cast<std::uint64_t>(9.5 * kSecond));
+  SyntheticPage old(folder.path(), 0, 1 * kSecond),
+      fresh(folder.path(), 1, static_cast<std::uint64_t>(9.5 * kSecond));
   old.counters().mpi_calls = 1'000'000;
   const WindowSample first = read_at(10);
   EXPECT_EQ(first.ranks, 1);
@@ -213,8 +215,8 @@ TEST_F(Pod, LeavesATornPageToTheNextWindowAndLosesNothing) {
   const WindowSample s = read_at(12);
   EXPECT_EQ(s.ranks, 2);
   EXPECT_EQ(s.mpi_calls, 10u);
-  EXPECT_NEAR(s.elapsed_s, 2, 1e-9);     // two ranks in one window ...
-  EXPECT_NEAR(s.mpi_s, .25, 1e-9);       // ... with this one's rate over the two windows it was not read
+  EXPECT_NEAR(s.elapsed_s, 2, 1e-9);  // two ranks in one window ...
+  EXPECT_NEAR(s.mpi_s, .25, 1e-9);    // ... with this one's rate over the two windows it was not read
   EXPECT_EQ(reader.ranks()[1].elapsed_ns, 2 * kSecond);
 }
 
@@ -244,7 +246,7 @@ TEST_F(Pod, ReadsAPageOnceItIsFilledIn) {
 
 TEST(CountIteration, PutsDurationsIntoBuckets) {
   Counters c;
-  count_iteration(c, 1'000'000);      // exactly the first bound: "less or equal"
+  count_iteration(c, 1'000'000);  // exactly the first bound: "less or equal"
   count_iteration(c, 1'000'001);
   count_iteration(c, 60 * kSecond);
   EXPECT_EQ(c.iterations, 3u);

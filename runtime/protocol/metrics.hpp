@@ -1,9 +1,10 @@
-// The one home of every metric's name, type, unit and help text (Prometheus). Definitions of the efficiencies:
-// runtime/protocol/sample.hpp.
+// The one home of every metric's name, type, unit and help text (Prometheus). Definitions of the
+// efficiencies: runtime/protocol/sample.hpp.
 //
-// Every series has the labels job, namespace and pod. Gauges also carry `epoch`, the version of the membership
-// they were measured in; counters go on over a change and do not, or rate() would break at every commit.
-// Ratios have `scope`: "pod" over the ranks of this pod, "job" over all pods (from the lead's pod only).
+// Every series has the labels job, namespace and pod. Gauges also carry `epoch`, the version of the
+// membership they were measured in; counters go on over a change and do not, or rate() would break at every
+// commit. Ratios have `scope`: "pod" over the ranks of this pod, "job" over all pods (from the lead's pod
+// only).
 #pragma once
 #include <string_view>
 
@@ -20,39 +21,69 @@ struct Metric {
 
 // --- ranks of this pod ---
 inline constexpr Metric kRanks{"empi_ranks", Type::Gauge, "", "MPI ranks measured in the last window."};
-inline constexpr Metric kEpoch{"empi_epoch", Type::Gauge, "", "Version of the job's membership, one more with every committed change."};
-inline constexpr Metric kIterations{"empi_iterations_total", Type::Counter, "", "Iterations, of the rank with most in each window."};
-inline constexpr Metric kIterationDuration{"empi_iteration_duration_seconds", Type::Histogram, "seconds", "Durations of these iterations."};
-inline constexpr Metric kMpiSeconds{"empi_mpi_seconds_total", Type::Counter, "seconds", "Time in MPI calls, summed over ranks."};
-inline constexpr Metric kMpiCollectiveSeconds{"empi_mpi_collective_seconds_total", Type::Counter, "seconds", "Part of the time in MPI spent in collective calls."};
-inline constexpr Metric kUsefulSeconds{"empi_useful_seconds_total", Type::Counter, "seconds", "Time outside MPI and outside changes of the membership, summed over ranks."};
-inline constexpr Metric kEmulatedSeconds{"empi_emulated_seconds_total", Type::Counter, "seconds", "Part of the useful time that was slept to emulate slower processors."};
+inline constexpr Metric kEpoch{"empi_epoch", Type::Gauge, "",
+                               "Version of the job's membership, one more with every committed change."};
+inline constexpr Metric kIterations{"empi_iterations_total", Type::Counter, "",
+                                    "Iterations, of the rank with most in each window."};
+inline constexpr Metric kIterationDuration{"empi_iteration_duration_seconds", Type::Histogram, "seconds",
+                                           "Durations of these iterations."};
+inline constexpr Metric kMpiSeconds{"empi_mpi_seconds_total", Type::Counter, "seconds",
+                                    "Time in MPI calls, summed over ranks."};
+inline constexpr Metric kMpiCollectiveSeconds{"empi_mpi_collective_seconds_total", Type::Counter, "seconds",
+                                              "Part of the time in MPI spent in collective calls."};
+inline constexpr Metric kUsefulSeconds{
+    "empi_useful_seconds_total", Type::Counter, "seconds",
+    "Time outside MPI and outside changes of the membership, summed over ranks."};
+inline constexpr Metric kEmulatedSeconds{
+    "empi_emulated_seconds_total", Type::Counter, "seconds",
+    "Part of the useful time that was slept to emulate slower processors."};
 inline constexpr Metric kMpiCalls{"empi_mpi_calls_total", Type::Counter, "", "MPI calls, summed over ranks."};
-inline constexpr Metric kMpiBytes{"empi_mpi_bytes_total", Type::Counter, "bytes", "Payload handed to MPI for sending, summed over ranks."};
-inline constexpr Metric kCoreSeconds{"empi_core_seconds_total", Type::Counter, "seconds", "Time of this pod's slots (one core each): useful, mpi, resize, or idle when no rank was measured on it."};
-inline constexpr Metric kWorkUnits{"empi_work_units", Type::Counter, "", "Work reported by the application, in its own unit, summed over ranks."};
-inline constexpr Metric kProgress{"empi_progress_ratio", Type::Gauge, "ratio", "Progress reported by the application, 0 to 1."};
+inline constexpr Metric kMpiBytes{"empi_mpi_bytes_total", Type::Counter, "bytes",
+                                  "Payload handed to MPI for sending, summed over ranks."};
+inline constexpr Metric kCoreSeconds{"empi_core_seconds_total", Type::Counter, "seconds",
+                                     "Time of this pod's slots (one core each): useful, mpi, resize, or idle "
+                                     "when no rank was measured on it."};
+inline constexpr Metric kWorkUnits{"empi_work_units", Type::Counter, "",
+                                   "Work reported by the application, in its own unit, summed over ranks."};
+inline constexpr Metric kProgress{"empi_progress_ratio", Type::Gauge, "ratio",
+                                  "Progress reported by the application, 0 to 1."};
 
 // --- efficiencies of the last window, label scope ---
-inline constexpr Metric kParallelEfficiency{"empi_parallel_efficiency_ratio", Type::Gauge, "ratio", "Useful time over measured time (POP): load balance times communication efficiency."};
-inline constexpr Metric kLoadBalance{"empi_load_balance_ratio", Type::Gauge, "ratio", "Mean over maximum of the useful time of a rank (POP)."};
-inline constexpr Metric kLoadBalanceIn{"empi_load_balance_in_ratio", Type::Gauge, "ratio", "Load balance within pods (TALP)."};
-inline constexpr Metric kLoadBalanceOut{"empi_load_balance_out_ratio", Type::Gauge, "ratio", "Load balance between pods (TALP)."};
-inline constexpr Metric kCommunicationEfficiency{"empi_communication_efficiency_ratio", Type::Gauge, "ratio", "Useful time of the busiest rank over elapsed time (POP)."};
-inline constexpr Metric kMtct{"empi_mtct_ratio", Type::Gauge, "ratio", "Time in MPI over time outside it: 1 / parallel efficiency - 1."};
-inline constexpr Metric kMtctTrend{"empi_mtct_trend_ratio", Type::Gauge, "ratio", "Change of that ratio per second: Theil-Sen slope over the last windows."};
+inline constexpr Metric kParallelEfficiency{
+    "empi_parallel_efficiency_ratio", Type::Gauge, "ratio",
+    "Useful time over measured time (POP): load balance times communication efficiency."};
+inline constexpr Metric kLoadBalance{"empi_load_balance_ratio", Type::Gauge, "ratio",
+                                     "Mean over maximum of the useful time of a rank (POP)."};
+inline constexpr Metric kLoadBalanceIn{"empi_load_balance_in_ratio", Type::Gauge, "ratio",
+                                       "Load balance within pods (TALP)."};
+inline constexpr Metric kLoadBalanceOut{"empi_load_balance_out_ratio", Type::Gauge, "ratio",
+                                        "Load balance between pods (TALP)."};
+inline constexpr Metric kCommunicationEfficiency{"empi_communication_efficiency_ratio", Type::Gauge, "ratio",
+                                                 "Useful time of the busiest rank over elapsed time (POP)."};
+inline constexpr Metric kMtct{"empi_mtct_ratio", Type::Gauge, "ratio",
+                              "Time in MPI over time outside it: 1 / parallel efficiency - 1."};
+inline constexpr Metric kMtctTrend{"empi_mtct_trend_ratio", Type::Gauge, "ratio",
+                                   "Change of that ratio per second: Theil-Sen slope over the last windows."};
 
 // --- from the lead's pod only, over the whole job ---
 // Waiting is told from transferring by decision R9 (wait = largest useful time - own); whether it happened in
 // a collective or point to point cannot be told from that, so there is no label for it.
-inline constexpr Metric kMpiWaitSeconds{"empi_mpi_wait_seconds_total", Type::Counter, "seconds", "Part of the time in MPI spent waiting for the busiest rank, over the whole job."};
-inline constexpr Metric kMpiTransferSeconds{"empi_mpi_transfer_seconds_total", Type::Counter, "seconds", "The rest of the time in MPI, over the whole job."};
-inline constexpr Metric kReconfigurations{"empi_reconfigurations_total", Type::Counter, "", "Changes of the membership that have ended, by type and outcome."};
-inline constexpr Metric kReconfigurationPhase{"empi_reconfiguration_phase_seconds", Type::Summary, "seconds", "How long the steps of committed changes took."};
+inline constexpr Metric kMpiWaitSeconds{
+    "empi_mpi_wait_seconds_total", Type::Counter, "seconds",
+    "Part of the time in MPI spent waiting for the busiest rank, over the whole job."};
+inline constexpr Metric kMpiTransferSeconds{"empi_mpi_transfer_seconds_total", Type::Counter, "seconds",
+                                            "The rest of the time in MPI, over the whole job."};
+inline constexpr Metric kReconfigurations{"empi_reconfigurations_total", Type::Counter, "",
+                                          "Changes of the membership that have ended, by type and outcome."};
+inline constexpr Metric kReconfigurationPhase{"empi_reconfiguration_phase_seconds", Type::Summary, "seconds",
+                                              "How long the steps of committed changes took."};
 
 // --- per rank, only on request ---
-inline constexpr Metric kRankUsefulSeconds{"empi_rank_useful_seconds_total", Type::Counter, "seconds", "Useful time of one rank, labelled by its PMIx name."};
-inline constexpr Metric kRankMpiSeconds{"empi_rank_mpi_seconds_total", Type::Counter, "seconds", "Time in MPI of one rank, labelled by its PMIx name."};
-inline constexpr Metric kRankIterations{"empi_rank_iterations_total", Type::Counter, "", "Iterations of one rank, labelled by its PMIx name."};
+inline constexpr Metric kRankUsefulSeconds{"empi_rank_useful_seconds_total", Type::Counter, "seconds",
+                                           "Useful time of one rank, labelled by its PMIx name."};
+inline constexpr Metric kRankMpiSeconds{"empi_rank_mpi_seconds_total", Type::Counter, "seconds",
+                                        "Time in MPI of one rank, labelled by its PMIx name."};
+inline constexpr Metric kRankIterations{"empi_rank_iterations_total", Type::Counter, "",
+                                        "Iterations of one rank, labelled by its PMIx name."};
 
 }  // namespace empi::metrics

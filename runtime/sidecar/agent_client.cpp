@@ -31,13 +31,16 @@ struct AgentClient::Http {
     const httplib::Result answer = client.Get(path, headers);
     if (!answer) throw std::runtime_error(std::string(path) + ": " + httplib::to_string(answer.error()));
     if (answer->status != 200)
-      throw std::runtime_error(std::string(path) + ": status " + std::to_string(answer->status) + ", " + answer->body);
+      throw std::runtime_error(std::string(path) + ": status " + std::to_string(answer->status) + ", " +
+                               answer->body);
     return nlohmann::json::parse(answer->body);
   }
 };
 
 AgentClient::AgentClient(const std::string& host, int port, std::string token_file, std::string pod_uid)
-    : http_(std::make_unique<Http>(host, port)), token_file_(std::move(token_file)), pod_uid_(std::move(pod_uid)) {}
+    : http_(std::make_unique<Http>(host, port)),
+      token_file_(std::move(token_file)),
+      pod_uid_(std::move(pod_uid)) {}
 
 AgentClient::~AgentClient() = default;
 
@@ -55,7 +58,9 @@ std::optional<AgentView> AgentClient::look() {
     complained_ = false;
     return view;
   } catch (const std::exception& e) {
-    if (!complained_) spdlog::warn("cannot ask this pod's agent ({}); figures of the job are left out until it answers", e.what());
+    if (!complained_)
+      spdlog::warn("cannot ask this pod's agent ({}); figures of the job are left out until it answers",
+                   e.what());
     complained_ = true;
     return std::nullopt;
   }

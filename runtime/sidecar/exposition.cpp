@@ -8,10 +8,14 @@ namespace {
 
 std::string_view type_name(metrics::Type type) {
   switch (type) {
-    case metrics::Type::Counter: return "counter";
-    case metrics::Type::Gauge: return "gauge";
-    case metrics::Type::Histogram: return "histogram";
-    case metrics::Type::Summary: return "summary";
+    case metrics::Type::Counter:
+      return "counter";
+    case metrics::Type::Gauge:
+      return "gauge";
+    case metrics::Type::Histogram:
+      return "histogram";
+    case metrics::Type::Summary:
+      return "summary";
   }
   return "untyped";
 }
@@ -26,10 +30,14 @@ std::string number(double value) {
 std::string escaped(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') out += "\\\\";
-    else if (c == '\n') out += "\\n";
-    else if (c == '"' && quotes) out += "\\\"";
-    else out += c;
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '"' && quotes)
+      out += "\\\"";
+    else
+      out += c;
   }
   return out;
 }
@@ -42,7 +50,8 @@ void Exposition::metric(const metrics::Metric& metric) {
   text_ += "# TYPE " + name_ + ' ' + std::string(type_name(metric.type)) + '\n';
 }
 
-void Exposition::histogram(const std::vector<double>& bounds, const std::vector<std::uint64_t>& counts, double sum) {
+void Exposition::histogram(const std::vector<double>& bounds, const std::vector<std::uint64_t>& counts,
+                           double sum) {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     below += counts[i];

@@ -56,17 +56,21 @@ TEST(Exposition, MakesHistogramsCumulative) {
 TEST(PrometheusParser, RefusesWhatTheFormatDoesNotAllow) {
   const std::string head = "# HELP a b\n# TYPE a gauge\n";
   for (const std::string& bad : {
-           std::string("a 1\n"),                                      // no TYPE
-           std::string("# TYPE a gauge\na 1\n"),                      // no HELP
-           head + "a 1\na 2\n",                                       // twice
-           head + "a 1",                                              // no end of line
-           head + "a{x=\"1\",x=\"2\"} 1\n",                           // a label twice
-           head + "a{x=1} 1\n", head + "a{x=\"\\t\"} 1\n",            // quoting
-           head + "a one\n", head + "a 1x\n", head + "a  1\n",        // numbers
-           head + "b 1\n",                                            // another metric's sample
-           head + "# HELP a b\n",                                     // HELP twice
-           std::string("# HELP a b\n# TYPE a number\n"),              // type
-           std::string("# HELP a b\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n"),
+           std::string("a 1\n"),                  // no TYPE
+           std::string("# TYPE a gauge\na 1\n"),  // no HELP
+           head + "a 1\na 2\n",                   // twice
+           head + "a 1",                          // no end of line
+           head + "a{x=\"1\",x=\"2\"} 1\n",       // a label twice
+           head + "a{x=1} 1\n",
+           head + "a{x=\"\\t\"} 1\n",  // quoting
+           head + "a one\n",
+           head + "a 1x\n",
+           head + "a  1\n",                               // numbers
+           head + "b 1\n",                                // another metric's sample
+           head + "# HELP a b\n",                         // HELP twice
+           std::string("# HELP a b\n# TYPE a number\n"),  // type
+           std::string("# HELP a b\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum "
+                       "1\na_count 1\n"),
            std::string("# HELP a b\n# TYPE a histogram\na_bucket{le=\"+Inf\"} 2\na_sum 1\na_count 1\n"),
        })
     EXPECT_THROW(parse_prometheus(bad), std::runtime_error) << bad;
@@ -93,7 +97,8 @@ TEST(Metrics, AreNamedInOnePlace) {
   const fs::path home = root / "runtime/protocol/metrics.hpp";
   std::vector<std::string> names;
   const std::string spelled = read(home);
-  for (std::size_t at = spelled.find("\"empi_"); at != std::string::npos; at = spelled.find("\"empi_", at + 1))
+  for (std::size_t at = spelled.find("\"empi_"); at != std::string::npos;
+       at = spelled.find("\"empi_", at + 1))
     names.push_back(spelled.substr(at + 1, spelled.find('"', at + 1) - at - 1));
   ASSERT_GE(names.size(), 20u);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());

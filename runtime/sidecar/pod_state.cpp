@@ -22,7 +22,8 @@ void PodState::Scope::add(const WindowSample& sample) {
   trend.add(static_cast<double>(sample.index) * sample.width_s, e.mtct);
 }
 
-void PodState::add_window(const WindowSample& sample, const std::vector<profile::RankWindow>& ranks, double length_s) {
+void PodState::add_window(const WindowSample& sample, const std::vector<profile::RankWindow>& ranks,
+                          double length_s) {
   windows_.push_back(sample);
   if (windows_.size() > kWindows) windows_.pop_front();
   epoch_ = std::max(epoch_, sample.epoch);
@@ -78,9 +79,13 @@ void PodState::add_view(const AgentView& view) {
     ++changes_[{std::string(c.request.kind()), c.outcome}];
     if (c.outcome != "committed") continue;
     const ChangeTimes& t = c.times;
-    for (const auto& [phase, ms] : {std::pair<const char*, double>{"prepare", t.prepare_ms}, {"build", t.build_ms},
-                                    {"arm", t.arm_ms}, {"wait", t.wait_ms}, {"pause", t.pause_ms},
-                                    {"redistribute", t.redistribute_ms}, {"drain", t.drain_ms}}) {
+    for (const auto& [phase, ms] : {std::pair<const char*, double>{"prepare", t.prepare_ms},
+                                    {"build", t.build_ms},
+                                    {"arm", t.arm_ms},
+                                    {"wait", t.wait_ms},
+                                    {"pause", t.pause_ms},
+                                    {"redistribute", t.redistribute_ms},
+                                    {"drain", t.drain_ms}}) {
       phases_[phase].seconds += ms * 1e-3;
       ++phases_[phase].count;
     }

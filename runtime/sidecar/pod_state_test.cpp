@@ -117,8 +117,11 @@ TEST_F(State, HasSeriesPerRankOnRequestOnly) {
   add({rank(0, 800, 200), rank(1, 400, 600)});
   EXPECT_FALSE(scrape().has("empi_rank_useful_seconds_total"));
   PodState detailed({"tsunami", "waves", "tsunami-w-3", 2, true});
-  detailed.add_window(window(1, {rank(0, 800, 200), rank(1, 400, 600)}), {rank(0, 800, 200), rank(1, 400, 600)}, 1);
-  EXPECT_NEAR(parse_prometheus(detailed.metrics()).value("empi_rank_mpi_seconds_total", {{"rank", "tsunami-0.1"}}), .6, 1e-12);
+  detailed.add_window(window(1, {rank(0, 800, 200), rank(1, 400, 600)}),
+                      {rank(0, 800, 200), rank(1, 400, 600)}, 1);
+  EXPECT_NEAR(
+      parse_prometheus(detailed.metrics()).value("empi_rank_mpi_seconds_total", {{"rank", "tsunami-0.1"}}),
+      .6, 1e-12);
 }
 
 TEST_F(State, KeepsABoundedRingOfWindows) {

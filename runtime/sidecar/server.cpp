@@ -16,7 +16,8 @@ struct Server::Http {
 Server::Server(const Options& options)
     : options_(options), reader_(options.run_dir), state_(options.identity), http_(std::make_unique<Http>()) {
   if (!options_.agent_host.empty())
-    agent_ = std::make_unique<AgentClient>(options_.agent_host, options_.agent_port, options_.token_file, options_.pod_uid);
+    agent_ = std::make_unique<AgentClient>(options_.agent_host, options_.agent_port, options_.token_file,
+                                           options_.pod_uid);
   http_->server.new_task_queue = [] { return new httplib::ThreadPool(2); };
   http_->server.set_payload_max_length(64 * 1024);
   http_->server.set_keep_alive_timeout(5);
@@ -26,8 +27,9 @@ Server::Server(const Options& options)
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   add_routes();
-  port_ = options_.port != 0 ? (http_->server.bind_to_port(options_.listen, options_.port) ? options_.port : -1)
-                             : http_->server.bind_to_any_port(options_.listen);
+  port_ = options_.port != 0
+              ? (http_->server.bind_to_port(options_.listen, options_.port) ? options_.port : -1)
+              : http_->server.bind_to_any_port(options_.listen);
   if (port_ < 0)
     throw std::runtime_error("cannot listen on " + options_.listen + ":" + std::to_string(options_.port) +
                              ": is another sidecar running in this pod?");
@@ -75,7 +77,8 @@ void Server::add_routes() {
   http_->server.Get(paths::kSample, [this](const httplib::Request& request, httplib::Response& answer) {
     if (!may_read(request.get_header_value("Authorization"))) {
       answer.status = 401;
-      answer.set_content(R"({"error": "wrong token: expected the job's as Authorization: Bearer"})", "application/json");
+      answer.set_content(R"({"error": "wrong token: expected the job's as Authorization: Bearer"})",
+                         "application/json");
       return;
     }
     const std::scoped_lock lock(mutex_);
@@ -83,7 +86,8 @@ void Server::add_routes() {
   });
   http_->server.Get("/healthz", [this](const httplib::Request&, httplib::Response& answer) {
     const std::uint64_t age_ns = profile::monotonic_ns() - sampled_ns_;
-    const std::uint64_t limit_ns = 5'000'000'000 + 5 * static_cast<std::uint64_t>(options_.window_millis) * 1'000'000;
+    const std::uint64_t limit_ns =
+        5'000'000'000 + 5 * static_cast<std::uint64_t>(options_.window_millis) * 1'000'000;
     answer.status = age_ns < limit_ns ? 200 : 503;
     answer.set_content(age_ns < limit_ns ? "ok\n" : "no window has ended for too long\n", "text/plain");
   });

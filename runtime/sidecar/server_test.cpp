@@ -54,13 +54,15 @@ struct Sidecar : ::testing::Test {
   std::string token_file = folder.path() / "token";
 
   std::vector<std::string> environment(std::vector<std::string> more = {}) {
-    more.insert(more.end(), {variable(names::kRunDir, folder.path()), variable(names::kSidecarPort, "0"),
-                             variable(names::kWindowMillis, "50"), variable(names::kJobName, "tsunami"),
-                             variable(names::kJobNamespace, "waves"), variable(names::kPodName, "tsunami-w-0"),
-                             variable(names::kPodUid, "uid-0"), variable(names::kSlots, "2")});
+    more.insert(more.end(),
+                {variable(names::kRunDir, folder.path()), variable(names::kSidecarPort, "0"),
+                 variable(names::kWindowMillis, "50"), variable(names::kJobName, "tsunami"),
+                 variable(names::kJobNamespace, "waves"), variable(names::kPodName, "tsunami-w-0"),
+                 variable(names::kPodUid, "uid-0"), variable(names::kSlots, "2")});
     return more;
   }
-  static std::vector<std::string> with(std::vector<std::string> command, const std::vector<std::string>& flags) {
+  static std::vector<std::string> with(std::vector<std::string> command,
+                                       const std::vector<std::string>& flags) {
     command.insert(command.end(), flags.begin(), flags.end());
     return command;
   }
@@ -94,7 +96,8 @@ TEST_F(Sidecar, ServesWhatTheRanksMeasure) {
   eventually("its calls are counted", [&] { return scrape(client).value("empi_mpi_calls_total") == 12; });
   EXPECT_TRUE(testing::decreases(two, scrape(client)).empty());
 
-  const auto windows = json::parse(client.Get("/v1/sample")->body).at("windows").get<std::vector<WindowSample>>();
+  const auto windows =
+      json::parse(client.Get("/v1/sample")->body).at("windows").get<std::vector<WindowSample>>();
   ASSERT_GE(windows.size(), 2u);
   EXPECT_EQ(windows.back().ranks, 1);
   EXPECT_DOUBLE_EQ(windows.back().width_s, 0.05);
@@ -105,7 +108,8 @@ TEST_F(Sidecar, ServesWhatTheRanksMeasure) {
 
 TEST_F(Sidecar, AsksForTheTokenOnSamples) {
   std::ofstream(token_file) << "secret\n";
-  Process sidecar(with(program(), {"--no-agent", "--listen", "127.0.0.1"}), environment({variable(names::kTokenFile, token_file)}));
+  Process sidecar(with(program(), {"--no-agent", "--listen", "127.0.0.1"}),
+                  environment({variable(names::kTokenFile, token_file)}));
   httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
   client.set_read_timeout(kPatience);
   EXPECT_EQ(client.Get("/v1/sample")->status, 401);
@@ -128,7 +132,8 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
     answer.set_content(body.dump(), "application/json");
   };
   agent.Get(paths::kMembership, [&](const auto& in, auto& out) { checked(in, out, member); });
-  agent.Get(paths::kSample, [&](const auto& in, auto& out) { checked(in, out, {{"windows", json::array()}}); });
+  agent.Get(paths::kSample,
+            [&](const auto& in, auto& out) { checked(in, out, {{"windows", json::array()}}); });
   agent.Get(paths::kChange, [&](const auto& in, auto& out) {
     ChangeStatus done;
     done.request.id = "c1";
@@ -140,15 +145,18 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
   std::thread thread([&] { agent.listen_after_bind(); });
   agent.wait_until_ready();
   {
-    Process sidecar(with(program(), {"--listen", "127.0.0.1"}),
-                    environment({variable(names::kTokenFile, token_file), variable(names::kPodAddress, "127.0.0.1"),
-                                 variable(names::kAgentPort, std::to_string(port))}));
+    Process sidecar(
+        with(program(), {"--listen", "127.0.0.1"}),
+        environment({variable(names::kTokenFile, token_file), variable(names::kPodAddress, "127.0.0.1"),
+                     variable(names::kAgentPort, std::to_string(port))}));
     httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
     client.set_read_timeout(kPatience);
     eventually("the epoch is known", [&] { return scrape(client).value("empi_epoch") == 4; });
     changed = true;
     eventually("the change is counted", [&] { return scrape(client).has("empi_reconfigurations_total"); });
-    EXPECT_EQ(scrape(client).value("empi_reconfigurations_total", {{"type", "shrink"}, {"outcome", "committed"}}), 1);
+    EXPECT_EQ(
+        scrape(client).value("empi_reconfigurations_total", {{"type", "shrink"}, {"outcome", "committed"}}),
+        1);
     EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
   }
   agent.stop();
@@ -167,7 +175,8 @@ TEST_F(Sidecar, SaysWhatIsWrongWithItsSettings) {
 TEST_F(Sidecar, RefusesAPortThatIsTaken) {
   Process first(with(program(), {"--no-agent", "--listen", "127.0.0.1"}), environment());
   const int port = port_in(first.line(kPatience));
-  Process second(with(program(), {"--no-agent", "--listen", "127.0.0.1", "--port", std::to_string(port)}), environment());
+  Process second(with(program(), {"--no-agent", "--listen", "127.0.0.1", "--port", std::to_string(port)}),
+                 environment());
   EXPECT_EQ(second.wait(kPatience), 1);
   EXPECT_EQ(first.stop(SIGTERM, kPatience), 0);
 }

@@ -40,7 +40,8 @@ class SyntheticPage {
   SyntheticPage(const std::filesystem::path& folder, std::uint32_t rank, std::uint64_t start_ns)
       : file_(folder / (names::kPagePrefix + std::string("job-0.") + std::to_string(rank))) {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || ::ftruncate(fd, sizeof(Page)) != 0) throw std::runtime_error("cannot make " + file_.string());
+    if (fd < 0 || ::ftruncate(fd, sizeof(Page)) != 0)
+      throw std::runtime_error("cannot make " + file_.string());
     void* address = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     ::close(fd);
     if (address == MAP_FAILED) throw std::runtime_error("cannot map " + file_.string());

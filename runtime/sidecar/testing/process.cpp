@@ -73,7 +73,8 @@ int Process::wait(int timeout_seconds) {
   pollfd p{handle, POLLIN, 0};
   const bool ended = ::poll(&p, 1, timeout_seconds * 1000) == 1;
   ::close(handle);
-  if (!ended) throw std::runtime_error("the program did not end within " + std::to_string(timeout_seconds) + " s");
+  if (!ended)
+    throw std::runtime_error("the program did not end within " + std::to_string(timeout_seconds) + " s");
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pid_ = -1;

@@ -9,7 +9,9 @@
 namespace empi::sidecar::testing {
 namespace {
 
-bool starts_name(char c, bool metric) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || (metric && c == ':'); }
+bool starts_name(char c, bool metric) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || (metric && c == ':');
+}
 
 // Reads one line from left to right.
 class Cursor {
@@ -18,12 +20,14 @@ class Cursor {
   bool done() const { return at_ == line_.size(); }
   char peek() const { return done() ? '\0' : line_[at_]; }
   void expect(char c) {
-    if (peek() != c) throw std::runtime_error("expected '" + std::string(1, c) + "' at column " + std::to_string(at_ + 1));
+    if (peek() != c)
+      throw std::runtime_error("expected '" + std::string(1, c) + "' at column " + std::to_string(at_ + 1));
     ++at_;
   }
   std::string name(bool metric) {
     const std::size_t from = at_;
-    if (!starts_name(peek(), metric)) throw std::runtime_error("no name at column " + std::to_string(at_ + 1));
+    if (!starts_name(peek(), metric))
+      throw std::runtime_error("no name at column " + std::to_string(at_ + 1));
     while (starts_name(peek(), metric) || std::isdigit(static_cast<unsigned char>(peek()))) ++at_;
     return line_.substr(from, at_ - from);
   }
@@ -67,11 +71,14 @@ void check_member(const std::string& sample, const std::string& metric, const st
   const bool fits = distribution ? sample == metric + "_sum" || sample == metric + "_count" ||
                                        (type == "histogram" && sample == metric + "_bucket")
                                  : sample == metric;
-  if (!fits) throw std::runtime_error("sample " + sample + " does not belong to the " + type + " " + metric + " above it");
+  if (!fits)
+    throw std::runtime_error("sample " + sample + " does not belong to the " + type + " " + metric +
+                             " above it");
 }
 
 void check_histogram(const Scrape& scrape, const std::string& metric) {
-  std::map<std::map<std::string, std::string>, std::map<double, double>> buckets;  // by other labels, then bound
+  std::map<std::map<std::string, std::string>, std::map<double, double>>
+      buckets;  // by other labels, then bound
   for (const auto& [series, value] : scrape.values) {
     if (series.name != metric + "_bucket") continue;
     auto labels = series.labels;
@@ -88,7 +95,8 @@ void check_histogram(const Scrape& scrape, const std::string& metric) {
     }
     if (!by_bound.contains(INFINITY)) throw std::runtime_error(metric + ": no bucket +Inf");
     const auto count = scrape.values.find({metric + "_count", labels});
-    if (count == scrape.values.end() || count->second != below || !scrape.values.contains({metric + "_sum", labels}))
+    if (count == scrape.values.end() || count->second != below ||
+        !scrape.values.contains({metric + "_sum", labels}))
       throw std::runtime_error(metric + ": _count and _sum do not fit the buckets");
   }
 }
@@ -107,7 +115,8 @@ struct Parser {
     line.expect(' ');
     if (line.rest().empty()) throw std::runtime_error("empty " + kind);
     auto& known = kind == "HELP" ? scrape.helps : scrape.types;
-    if (!known.emplace(metric, line.rest()).second) throw std::runtime_error("second " + kind + " of " + metric);
+    if (!known.emplace(metric, line.rest()).second)
+      throw std::runtime_error("second " + kind + " of " + metric);
     if (kind == "HELP") return;
     static const std::set<std::string> types = {"counter", "gauge", "histogram", "summary", "untyped"};
     if (!types.contains(line.rest())) throw std::runtime_error("unknown type " + line.rest());
@@ -118,10 +127,11 @@ struct Parser {
   void sample(Cursor line) {
     Series series{line.name(true), {}};
     if (line.peek() == '{') {
-      for (line.expect('{'); line.peek() != '}'; ) {
+      for (line.expect('{'); line.peek() != '}';) {
         const std::string key = line.name(false);
         line.expect('=');
-        if (!series.labels.emplace(key, line.quoted()).second) throw std::runtime_error("second label " + key);
+        if (!series.labels.emplace(key, line.quoted()).second)
+          throw std::runtime_error("second label " + key);
         if (line.peek() != '}') line.expect(',');
       }
       line.expect('}');
@@ -143,8 +153,10 @@ Scrape parse_prometheus(const std::string& text) {
   std::string line;
   for (int n = 1; std::getline(lines, line); ++n) {
     try {
-      if (line.starts_with('#')) parser.comment(Cursor(line));
-      else parser.sample(Cursor(line));
+      if (line.starts_with('#'))
+        parser.comment(Cursor(line));
+      else
+        parser.sample(Cursor(line));
     } catch (const std::exception& e) {
       throw std::runtime_error("line " + std::to_string(n) + ": " + e.what() + ": " + line);
     }
@@ -158,9 +170,9 @@ double Scrape::value(const std::string& name, const std::map<std::string, std::s
   const double* found = nullptr;
   for (const auto& [series, value] : values) {
     const bool fits = series.name == name && std::ranges::all_of(labels, [&series](const auto& label) {
-      const auto own = series.labels.find(label.first);
-      return own != series.labels.end() && own->second == label.second;
-    });
+                        const auto own = series.labels.find(label.first);
+                        return own != series.labels.end() && own->second == label.second;
+                      });
     if (fits && found) throw std::runtime_error("more than one series of " + name);
     if (fits) found = &value;
   }
@@ -177,11 +189,15 @@ std::vector<std::string> decreases(const Scrape& before, const Scrape& after) {
   for (const auto& [series, value] : before.values) {
     std::string metric = series.name;
     for (const char* suffix : {"_bucket", "_sum", "_count"})
-      if (!before.types.contains(metric) && metric.ends_with(suffix)) metric.resize(metric.size() - std::string(suffix).size());
+      if (!before.types.contains(metric) && metric.ends_with(suffix))
+        metric.resize(metric.size() - std::string(suffix).size());
     if (before.types.at(metric) == "gauge") continue;
     const auto now = after.values.find(series);
-    if (now == after.values.end()) found.push_back(series.name + " is gone");
-    else if (now->second < value) found.push_back(series.name + " went from " + std::to_string(value) + " to " + std::to_string(now->second));
+    if (now == after.values.end())
+      found.push_back(series.name + " is gone");
+    else if (now->second < value)
+      found.push_back(series.name + " went from " + std::to_string(value) + " to " +
+                      std::to_string(now->second));
   }
   return found;
 }
