@@ -234,7 +234,6 @@ void describe(V& v, DecisionRecord& decision) {
   v.field("policy", decision.policy);
   v.field("action", decision.action);
   v.field("reason", decision.reason);
-  v.field("count", decision.count);
 }
 
 template <class V>
@@ -260,7 +259,6 @@ void describe(V& v, PolicyState& state) {
   v.field("downSince", state.down_since);
   v.field("lastTick", state.last_tick);
   v.field("ticks", state.ticks);
-  v.field("lastWindowEnd", state.last_window_end);
   v.list("changes", state.changes);
   v.list("measured", state.measured);
   v.field("acceptedReplicas", state.accepted_replicas);

@@ -307,7 +307,8 @@ struct Performance {
   bool operator==(const Performance&) const = default;
 };
 
-// One decision of the autoscaler in words; status keeps the last 10.
+// One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
+// before it in action or size becomes a record.
 struct DecisionRecord {
   Time time{};
   int from = 0;
@@ -315,7 +316,6 @@ struct DecisionRecord {
   std::string policy;
   std::string action;  // Scale, Recommend, Keep, Wait (data missing or a guard says not yet)
   std::string reason;
-  int count = 1;  // equal decisions in a row are one record
 
   bool operator==(const DecisionRecord&) const = default;
 };
@@ -345,7 +345,6 @@ struct PolicyState {
   std::optional<Time> down_since;
   std::optional<Time> last_tick;   // stepping and random: the interval counts from here
   std::int64_t ticks = 0;          // random: position in the stream
-  std::optional<Time> last_window_end;  // newest sample already judged
   std::vector<SizeChange> changes;      // last 5, oldest first; the start counts as one
   std::vector<MeasuredSize> measured;   // latest point per size, at most 16
   std::optional<int> accepted_replicas;  // spec.worker.replicas as last accepted
