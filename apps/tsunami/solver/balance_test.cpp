@@ -1,0 +1,152 @@
+// What no number of ranks, adaption or move of cells may change: rest, mass, bits. Run with 1, 2, 3 and 5 ranks.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "apps/tsunami/solver/test_tools.hpp"
+
+namespace swe {
+namespace {
+
+using namespace testing;
+
+// Rectangles that wander: cells inside are refined to changing levels, the rest coarsens.
+void random_regions(Solver& solver, std::uint64_t step, double x0, double width, double y0, double height) {
+  auto& regions = solver.criterion().regions;
+  regions.clear();
+  for (std::uint64_t r = 0; r < 3; ++r) {
+    const double x = x0 + width * noise(step, r, 1), y = y0 + height * noise(step, r, 2);
+    const int level = solver.setup().coarsest + static_cast<int>(noise(step, r, 3) * (solver.setup().finest - solver.setup().coarsest + 1));
+    regions.push_back({x, x + 0.3 * width, y, y + 0.3 * height, level});
+  }
+}
+
+struct Rest {
+  double surface = 0, momentum = 0;  // largest deviations, m and m^2/s
+  double wet = 0, dry = 0;           // cell-steps seen
+  double coarsened = 0, refined = 0;
+};
+Rest lake_at_rest(const Setup& setup, const Function& bed, double level, int steps) {
+  Solver solver(MPI_COMM_WORLD, setup, bed, [=](double, double) { return level; });
+  const Frame& f = setup.frame;
+  Rest rest;
+  for (int k = 0; k < steps; ++k) {
+    const double dt = solver.step(1e9);
+    EXPECT_GT(dt, 0);
+    random_regions(solver, static_cast<std::uint64_t>(k / 4), f.west, f.width * setup.domain.nx, f.south, f.height * setup.domain.ny);
+    const double before = sum(static_cast<double>(solver.cells()));
+    solver.adapt();
+    const double after = sum(static_cast<double>(solver.cells()));
+    rest.refined += after > before, rest.coarsened += after < before;
+    if (k % 3 == 0) solver.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
+    for (std::size_t i = 0; i < solver.cells(); ++i) {
+      const Cell c = solver.cell(i);
+      rest.momentum = std::max({rest.momentum, std::abs(c.hu), std::abs(c.hv)});
+      if (c.eta > c.b) rest.surface = std::max(rest.surface, std::abs(c.eta - level)), ++rest.wet;
+      else ++rest.dry;
+    }
+  }
+  rest.surface = maximum(rest.surface), rest.momentum = maximum(rest.momentum);
+  rest.wet = sum(rest.wet), rest.dry = sum(rest.dry);
+  return rest;
+}
+
+TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
+  Setup setup{.domain = {2, 1}, .frame = {.west = 0, .south = 0, .width = 1000, .height = 1000}, .coarsest = 3, .finest = 9};
+  setup.sea_level = 0.37;
+  const auto bed = [](double x, double y) { return rough(x, y, 90, -8, 5); };
+  const Rest rest = lake_at_rest(setup, bed, 0.37, 1000);
+  EXPECT_LE(rest.surface, 1e-12 * 8);
+  EXPECT_LE(rest.momentum, 1e-12 * 8 * std::sqrt(9.81 * 8));
+  EXPECT_GT(rest.wet, 1e5);
+  EXPECT_GT(rest.dry, 1e4);
+  EXPECT_GT(rest.refined, 100);
+  EXPECT_GT(rest.coarsened, 100);
+}
+
+TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
+  Setup setup{.domain = {1, 2},
+              .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
+              .coarsest = 3, .finest = 9};
+  setup.borders = {BorderKind::radiation, BorderKind::wall, BorderKind::radiation, BorderKind::radiation};
+  const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
+  const Rest rest = lake_at_rest(setup, bed, 0, 400);
+  EXPECT_LE(rest.surface, 1e-12 * 6000);
+  EXPECT_LE(rest.momentum, 1e-12 * 6000 * std::sqrt(9.81 * 6000));
+  EXPECT_GT(rest.dry, 1e4);
+  EXPECT_GT(rest.coarsened, 40);
+}
+
+// A heap of water collapses in a closed basin with islands; criterion-driven adaption, resizes on the way.
+Solver closed_basin(MPI_Comm comm, Coordinates coordinates) {
+  const bool sphere = coordinates == Coordinates::sphere;
+  const double size = sphere ? 10 : 1000;
+  Setup setup{.domain = {1, 1},
+              .frame = {.coordinates = coordinates, .west = 0, .south = sphere ? 30.0 : 0.0, .width = size, .height = size},
+              .coarsest = 5, .finest = 11};
+  const double depth = sphere ? 3000 : 6;
+  setup.criterion = {.refine_amplitude = 0.02 * depth, .coarsen_amplitude = 0.01 * depth, .buffer = 2};
+  const double south = setup.frame.south;
+  return Solver(
+      comm, setup, [=](double x, double y) { return rough(x, y, 0.11 * size, -depth, 0.3 * depth); },
+      [=](double x, double y) {
+        const double rx = x / size - 0.4, ry = (y - south) / size - 0.6;
+        return 0.5 * depth * std::exp(-80 * (rx * rx + ry * ry));
+      });
+}
+
+TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
+  for (const auto coordinates : {Coordinates::plane, Coordinates::sphere}) {
+    Solver solver = closed_basin(MPI_COMM_WORLD, coordinates);
+    const double start = sum(solver.volume());
+    const int steps = 400;
+    double fewest = 1e9, most = 0, deepest_hole = 0;
+    for (int k = 1; k <= steps; ++k) {
+      solver.step(1e9);
+      if (k % 4 == 0) solver.adapt();
+      if (k % 20 == 0) solver.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
+      const double cells = sum(static_cast<double>(solver.cells()));
+      fewest = std::min(fewest, cells), most = std::max(most, cells);
+      for (std::size_t i = 0; i < solver.cells(); ++i)
+        deepest_hole = std::max(deepest_hole, solver.cell(i).b - solver.cell(i).eta);
+    }
+    EXPECT_LE(std::abs(sum(solver.volume()) - start), 1e-13 * std::sqrt(steps) * start);
+    EXPECT_LE(maximum(deepest_hole), 0);
+    EXPECT_GT(most, 1.3 * fewest);  // the mesh did change
+  }
+}
+
+TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
+  for (const auto coordinates : {Coordinates::plane, Coordinates::sphere}) {
+    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates), alone = closed_basin(MPI_COMM_SELF, coordinates);
+    for (Solver* s : {&shared, &alone}) s->add_gauge(0.3 * s->setup().frame.width, s->setup().frame.south + 0.3 * s->setup().frame.height);
+    int moves = 0;
+    for (int k = 1; k <= 200; ++k) {
+      ASSERT_EQ(shared.step(1e9), alone.step(1e9)) << "step " << k;
+      if (k % 5 == 0) ASSERT_EQ(shared.adapt(), alone.adapt());
+      if (k % 7 == 0) moves += shared.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
+      if (k % 40 == 0) {
+        const auto all = gather(shared), expected = alone.elements();
+        ASSERT_EQ(all.size(), expected.size());
+        ASSERT_EQ(std::memcmp(all.data(), expected.data(), all.size() * sizeof(Element)), 0) << "step " << k;
+      }
+    }
+    if (ranks() > 1) EXPECT_GT(moves, 10);
+    EXPECT_EQ(shared.gauges()[0].eta, alone.gauges()[0].eta);
+    EXPECT_EQ(shared.gauges()[0].time.size(), 200u);
+  }
+}
+
+TEST(Solver, ElementsTakenOutAndPutBackChangeNothing) {
+  Solver solver = closed_basin(MPI_COMM_WORLD, Coordinates::plane);
+  for (int k = 0; k < 20; ++k) solver.step(1e9);
+  const auto before = gather(solver);
+  solver.elements();
+  solver.rebuild(MPI_COMM_WORLD);
+  const auto after = gather(solver);
+  ASSERT_EQ(before.size(), after.size());
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), after.size() * sizeof(Element)), 0);
+}
+
+}  // namespace
+}  // namespace swe

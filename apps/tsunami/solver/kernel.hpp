@@ -1,0 +1,48 @@
+// The two loops of a first-order finite volume time step for the shallow water equations
+//   h_t + div(hu) = 0,   (hu)_t + div(hu (x) u + g h^2 / 2) = -g h grad b,
+// with the free surface eta = h + b as unknown, so that water at rest is constant exactly.
+// Hydrostatic reconstruction: Audusse, Bouchut, Bristeau, Klein, Perthame, SIAM J. Sci. Comput. 25 (2004) 2050-2065.
+// HLL: Harten, Lax, van Leer (1983); wave speeds of the two-rarefaction star state and dry fronts: Toro, "Shock-
+// Capturing Methods for Free-Surface Shallow Flows" (2001), section 10.3; tangential momentum is upwinded with the
+// mass flux (HLLC).
+// Every edge and every cell is computed alone, without contraction, so that its bits depend neither on its
+// place in a loop nor on the instruction set.
+#pragma once
+#include <cstdint>
+
+#include "apps/tsunami/solver/metric.hpp"
+
+namespace swe {
+
+struct Physics {
+  double gravity = 9.81;         // m / s^2
+  double dry_tolerance = 1e-3;   // m; thinner water has no velocity
+  double cfl = 0.55;             // of length * speed * dt / area per edge; depths stay >= 0 up to .58
+  double manning = 0;            // s / m^(1/3); 0: no friction
+  double friction_depth = 200;   // m; deeper water feels no friction
+};
+
+// Own, halo and exterior cells (structure of arrays).
+struct Fields {
+  double *eta, *hu, *hv;  // m, m^2 / s east, m^2 / s north
+  const double* b;        // m, bed elevation
+};
+
+// What a cell gains per second and edge side: slot 2 * edge + (0 left | 1 right), already times the edge's length.
+struct Fluxes {
+  double *mass, *east, *north;
+};
+
+// Fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s.
+double edge_fluxes(const Physics& physics, const Fields& cells, const std::int32_t* left, const std::int32_t* right,
+                   const std::int32_t* edge_class, const EdgeMetric* table, std::int64_t begin, std::int64_t end,
+                   const Fluxes& fluxes);
+
+// Adds dt * (sum of a cell's three slots) / area to the cells [0, count).
+void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots, const double* inverse_area,
+                  double dt, std::int64_t count, const Fluxes& fluxes);
+
+// Implicit Manning friction on the cells [0, count).
+void apply_friction(const Physics& physics, const Fields& cells, double dt, std::int64_t count);
+
+}  // namespace swe

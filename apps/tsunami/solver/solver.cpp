@@ -1,0 +1,195 @@
+#include "apps/tsunami/solver/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "apps/mesh/mpi_check.hpp"
+#include "runtime/redistribute/sequence.hpp"
+
+namespace swe {
+namespace {
+
+const Setup& checked(const Setup& s) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
+  if (s.coarsest < 0 || s.coarsest > s.finest)
+    refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
+  if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
+    refuse("a CFL number of " + std::to_string(s.physics.cfl) + " was asked for; above 0 and at most .58 keeps depths >= 0");
+  if (!(s.physics.dry_tolerance > 0)) refuse("the dry tolerance must be above 0");
+  if (!(s.criterion.coarsen_amplitude <= s.criterion.refine_amplitude))
+    refuse("coarsen_amplitude must not exceed refine_amplitude");
+  return s;
+}
+
+}  // namespace
+
+Solver::Solver(const Setup& setup, Function bed)
+    : setup_(checked(setup)), bed_(std::move(bed)), metric_(setup.frame, setup.domain, setup.finest),
+      mesh_(setup.domain) {}
+
+Solver::Solver(MPI_Comm comm, const Setup& setup, Function bed, Function surface) : Solver(setup, std::move(bed)) {
+  mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
+  connect();
+  for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
+  connect();
+  for (int round = setup.coarsest; round < setup.finest + 2; ++round) {
+    const auto t = mesh_.adapt(marks());
+    if (!t.changed) break;
+    transfer(
+        t,
+        [&](mesh::Leaf leaf, const Cell&) {
+          return std::pair{initial_cell(leaf.child(0), surface), initial_cell(leaf.child(1), surface)};
+        },
+        [&](mesh::Leaf parent, const Cell&, const Cell&) { return initial_cell(parent, surface); });
+  }
+}
+
+double Solver::average(const Function& f, mesh::Leaf leaf) const {
+  return cell_average(f, metric_, setup_.finest, leaf, setup_.domain.triangle(leaf));
+}
+
+Cell Solver::initial_cell(mesh::Leaf leaf, const Function& surface) const {
+  const double b = average(bed_, leaf);
+  return {std::max(average(surface, leaf), b), 0, 0, b};
+}
+
+double Solver::area(std::size_t i) const {
+  return metric_.area(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i]);
+}
+
+double Solver::volume() const {
+  long double sum = 0;
+  for (std::size_t i = 0; i < cells(); ++i) sum += static_cast<long double>(area(i)) * (static_cast<long double>(eta_[i]) - b_[i]);
+  return static_cast<double>(sum);
+}
+
+// Everything that follows from the mesh: sizes, areas, edge classes, the halo's bed, gauges. Collective.
+void Solver::connect() {
+  const std::size_t all = mesh_.all_cells(), own = cells();
+  for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(all);
+  inverse_area_.resize(own);
+  for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
+  const mesh::Edges& e = mesh_.edges();
+  edge_class_.resize(e.size());
+  for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
+  for (auto& f : flux_) f.resize(2 * e.size());
+  double* const bed[] = {b_.data()};
+  mesh_.halo().start(bed, own);
+  mesh_.halo().finish();
+  for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
+  locate_gauges();
+}
+
+void Solver::fill_exterior() {
+  const mesh::Edges& e = mesh_.edges();
+  for (const auto& [edge, border] : mesh_.boundary()) {
+    const auto inside = e.left[edge], outside = e.right[edge];
+    const bool wall = setup_.borders[static_cast<std::size_t>(border)] == BorderKind::wall;
+    const bool meridional = border == mesh::Border::west || border == mesh::Border::east;
+    eta_[outside] = eta_[inside];
+    hu_[outside] = wall && meridional ? -hu_[inside] : hu_[inside];
+    hv_[outside] = wall && !meridional ? -hv_[inside] : hv_[inside];
+  }
+}
+
+double Solver::step(double max_dt) {
+  const mesh::Edges& e = mesh_.edges();
+  const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
+  const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
+  const auto compute = [&](std::size_t begin, std::size_t end) {
+    return edge_fluxes(setup_.physics, fields, e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table(),
+                       static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end), fluxes);
+  };
+  double* const moving[] = {eta_.data(), hu_.data(), hv_.data()};
+  mesh_.halo().start(moving, cells());
+  fill_exterior();
+  double rate = compute(0, e.interior);
+  mesh_.halo().finish();
+  rate = std::max(rate, compute(e.interior, e.size()));
+
+  // The gauges' values ride along with the one reduction of the step.
+  reduction_.assign(1, rate);
+  for (const std::int32_t cell : gauge_cells_)
+    reduction_.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()), MPI_DOUBLE,
+                                MPI_MAX, mesh_.comm()),
+                  "finding the time step");
+  for (std::size_t g = 0; g < gauges_.size(); ++g)
+    gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
+  rate = reduction_[0];
+  if (!std::isfinite(rate))
+    throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) + " s");
+  const double dt = rate * max_dt > setup_.physics.cfl ? setup_.physics.cfl / rate : max_dt;
+  const auto own = static_cast<std::int64_t>(cells());
+  update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes);
+  if (setup_.physics.manning > 0) apply_friction(setup_.physics, fields, dt, own);
+  time_ += dt;
+  ++steps_;
+  updates_ += own;
+  return dt;
+}
+
+void Solver::add_gauge(double x, double y) {
+  const auto leaf = setup_.domain.locate(metric_.x4(x), metric_.y4(y), setup_.finest);
+  if (!leaf)
+    throw std::invalid_argument("swe: gauge (" + std::to_string(x) + ", " + std::to_string(y) +
+                                ") lies outside of the domain");
+  gauges_.push_back({x, y, {}, {}});
+  gauge_leaves_.push_back(*leaf);
+  locate_gauges();
+}
+
+void Solver::locate_gauges() {
+  gauge_cells_.clear();
+  for (const mesh::Leaf leaf : gauge_leaves_) gauge_cells_.push_back(mesh_.find(leaf));
+}
+
+void Solver::sample_gauges() {
+  std::vector<double> values;
+  for (const std::int32_t cell : gauge_cells_)
+    values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+                                mesh_.comm()),
+                  "reading the gauges");
+  for (std::size_t g = 0; g < gauges_.size(); ++g)
+    gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(values[g]);
+}
+
+std::vector<Element>& Solver::elements() {
+  elements_.resize(cells());
+  for (std::size_t i = 0; i < elements_.size(); ++i) elements_[i] = {mesh_.leaves()[i], cell(i)};
+  return elements_;
+}
+
+bool Solver::balance(double capacity, double tolerance) {
+  double mine[] = {static_cast<double>(cells()), capacity};
+  double total[2];
+  mesh::check_mpi(MPI_Allreduce(mine, total, 2, MPI_DOUBLE, MPI_SUM, mesh_.comm()), "adding up the load");
+  const double share = total[0] * capacity / total[1];
+  // A few cells too many cannot be helped: siblings stay together.
+  int moves = mine[0] > share * (1 + tolerance) + 4;
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &moves, 1, MPI_INT, MPI_LOR, mesh_.comm()), "comparing the load");
+  if (!moves) return false;
+  const auto may_cut = cut_positions();
+  elements();
+  elements_ = elastic::move_sequence<Element>(mesh_.comm(), elements_, {}, capacity, may_cut);
+  rebuild(mesh_.comm());
+  return true;
+}
+
+void Solver::rebuild(MPI_Comm comm) {
+  std::vector<mesh::Leaf> leaves(elements_.size());
+  for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(elements_.size());
+  for (std::size_t i = 0; i < elements_.size(); ++i) {
+    leaves[i] = elements_[i].leaf;
+    set_cell(i, elements_[i].cell);
+  }
+  elements_ = {};
+  mesh_.assign(std::move(leaves), comm);
+  connect();
+}
+
+}  // namespace swe

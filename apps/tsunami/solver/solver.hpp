@@ -1,0 +1,149 @@
+// First-order shallow water on the distributed adaptive mesh.
+//
+//   swe::Solver s(comm, {.domain = {2, 1}, .frame = ..., .coarsest = 8, .finest = 16}, bed, surface);
+//   while (s.time() < end) {
+//     s.step(end - s.time());
+//     if (s.steps() % 10 == 0) s.adapt();
+//   }
+//
+// Cell states do not depend on the number of ranks, nor on how and when cells moved between ranks: every bit is the
+// same. All functions marked collective must be called by all ranks of the communicator.
+#pragma once
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "apps/mesh/mesh.hpp"
+#include "apps/tsunami/solver/cell_average.hpp"
+#include "apps/tsunami/solver/kernel.hpp"
+#include "apps/tsunami/solver/metric.hpp"
+
+namespace swe {
+
+enum class BorderKind { wall, radiation };  // radiation: zero gradient
+
+// Cells inside are refined to `level` while time < until.
+struct Region {
+  double west, east, south, north;
+  int level;
+  double until = 1e300;  // s
+};
+
+struct Criterion {
+  double refine_amplitude = 0.05;   // m: |eta - sea level| above which a wet cell is refined
+  double coarsen_amplitude = 0.02;  // m: below which it may be coarsened
+  double refine_speed = 1e300;      // m / s, likewise
+  double coarsen_speed = 1e300;
+  int buffer = 2;                   // layers of cells around refined ones that are refined too
+  std::vector<Region> regions = {};
+};
+
+struct Setup {
+  mesh::Domain domain;
+  Frame frame;
+  int coarsest = 6, finest = 12;  // levels; two levels halve the cell size
+  double sea_level = 0;           // m: rest level, for the criterion and for dry land
+  Physics physics = {};
+  std::array<BorderKind, 4> borders{};  // west, east, south, north
+  Criterion criterion = {};
+};
+
+struct Cell {
+  double eta, hu, hv, b;
+};
+
+// One cell on the wire: 40 bytes.
+struct Element {
+  mesh::Leaf leaf;
+  Cell cell;
+};
+
+struct GaugeSeries {
+  double x, y;
+  std::vector<double> time, eta;  // s, m; the series is the same on every rank
+};
+
+class Solver {
+ public:
+  // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined by the
+  // criterion until nothing changes. Collective; comm must outlive its use here.
+  Solver(MPI_Comm comm, const Setup& setup, Function bed, Function surface);
+  // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
+  Solver(const Setup& setup, Function bed);
+
+  // One time step of at most max_dt (s); returns its length. Collective.
+  double step(double max_dt);
+  // Refines and coarsens by the criterion. Returns whether any cell changed. Collective.
+  bool adapt();
+  // Moves cells so that every rank holds its share (capacity 0: none), when the fullest rank has more than
+  // (1 + tolerance) times that. Returns whether cells moved. Collective.
+  bool balance(double capacity = 1, double tolerance = 0.03);
+
+  // All own cells, taken out of the mesh in curve order; they may be replaced by what any redistribution gives, as
+  // long as it never separates siblings (cut_positions()). rebuild() puts them back. Local.
+  std::vector<Element>& elements();
+  std::vector<std::uint8_t> cut_positions() const { return mesh::cut_positions(mesh_.leaves()); }
+  // Collective on comm, which becomes the solver's communicator.
+  void rebuild(MPI_Comm comm);
+
+  double time() const { return time_; }
+  std::int64_t steps() const { return steps_; }
+  void set_clock(double time, std::int64_t steps) { time_ = time, steps_ = steps; }
+  // Cells updated by this rank so far (work units).
+  std::int64_t updates() const { return updates_; }
+  std::size_t cells() const { return mesh_.cells(); }
+
+  // eta at the points is recorded at the start of every step. Points outside of the domain are an error.
+  void add_gauge(double x, double y);
+  std::vector<GaugeSeries>& gauges() { return gauges_; }
+  // Records the present state too (at the end of a run). Collective.
+  void sample_gauges();
+
+  const mesh::Mesh& mesh() const { return mesh_; }
+  const Metric& metric() const { return metric_; }
+  const Setup& setup() const { return setup_; }
+  // May change between adaptions, on every rank alike.
+  Criterion& criterion() { return setup_.criterion; }
+  Cell cell(std::size_t i) const { return {eta_[i], hu_[i], hv_[i], b_[i]}; }
+  void set_cell(std::size_t i, const Cell& c) { eta_[i] = c.eta, hu_[i] = c.hu, hv_[i] = c.hv, b_[i] = c.b; }
+  double area(std::size_t i) const;
+  // Volume of water on this rank, m^3, by compensated summation. Local.
+  double volume() const;
+
+ private:
+  Cell initial_cell(mesh::Leaf leaf, const Function& surface) const;
+  std::pair<Cell, Cell> refine(mesh::Leaf leaf, const Cell& parent) const;
+  Cell coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const;
+  std::vector<std::int8_t> marks();
+  void locate_gauges();
+  void connect();
+  void fill_exterior();
+  using RefineCell = std::function<std::pair<Cell, Cell>(mesh::Leaf, const Cell&)>;
+  using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
+  void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
+  double average(const Function& f, mesh::Leaf leaf) const;
+
+  Setup setup_;
+  Function bed_;
+  Metric metric_;
+  mesh::Mesh mesh_;
+  std::vector<double> eta_, hu_, hv_, b_;     // own, halo, exterior cells
+  std::vector<double> spare_[4];              // the next mesh's arrays during a transfer
+  std::vector<double> inverse_area_;
+  std::vector<std::int32_t> edge_class_;
+  std::vector<double> flux_[3];
+  std::vector<Element> elements_;
+  std::vector<GaugeSeries> gauges_;
+  std::vector<mesh::Leaf> gauge_leaves_;      // on the finest level
+  std::vector<std::int32_t> gauge_cells_;     // -1: another rank's
+  std::vector<double> reduction_;
+  double time_ = 0;
+  std::int64_t steps_ = 0, updates_ = 0;
+};
+
+}  // namespace swe
