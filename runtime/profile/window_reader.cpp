@@ -1,19 +1,11 @@
 #include "runtime/profile/window_reader.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <thread>
 
 namespace empi::profile {
 namespace {
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 // The time since `since_ns` (0: nothing is in progress).
 std::uint64_t in_progress(std::uint64_t since_ns, std::uint64_t now_ns) {
@@ -41,9 +33,6 @@ std::int64_t window_index(std::int64_t wall_ns, std::int64_t width_ns) { return 
 std::int64_t next_boundary(std::int64_t wall_ns, std::int64_t width_ns) {
   return (wall_ns / width_ns + 1) * width_ns;
 }
-
-std::int64_t wall_ns() { return clock_ns(CLOCK_REALTIME); }
-std::uint64_t monotonic_ns() { return static_cast<std::uint64_t>(clock_ns(CLOCK_MONOTONIC)); }
 
 RankAccount::RankAccount(const Counters& counters, std::uint64_t now_ns) : seen_(counters), at_ns_(now_ns) {
   seen_.mpi_ns += in_progress(counters.in_mpi_since_ns, now_ns);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/profile/clocks.hpp"
 #include "runtime/profile/pages.hpp"
 #include "runtime/protocol/ids.hpp"
 #include "runtime/protocol/page.hpp"
@@ -26,9 +27,6 @@ namespace empi::profile {
 // Index of the window that ends at `wall_ns` (nanoseconds since 1970), and the end of the one it lies in.
 std::int64_t window_index(std::int64_t wall_ns, std::int64_t width_ns);
 std::int64_t next_boundary(std::int64_t wall_ns, std::int64_t width_ns);
-
-std::int64_t wall_ns();        // CLOCK_REALTIME
-std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC, the clock of the pages
 
 // What one rank did between two reads. elapsed = useful + mpi + adapt. Times in nanoseconds.
 struct RankWindow {
