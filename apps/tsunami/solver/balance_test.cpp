@@ -26,7 +26,7 @@ struct Rest {
   double wet = 0, dry = 0;           // cell-steps seen
   double coarsened = 0, refined = 0;
 };
-Rest lake_at_rest(const Setup& setup, const Function& bed, double level, int steps) {
+Rest lake_at_rest(const Parameters& setup, const Function& bed, double level, int steps) {
   Solver solver(MPI_COMM_WORLD, setup, bed, [=](double, double) { return level; });
   const Frame& f = setup.frame;
   Rest rest;
@@ -52,7 +52,7 @@ Rest lake_at_rest(const Setup& setup, const Function& bed, double level, int ste
 }
 
 TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
-  Setup setup{.domain = {2, 1}, .frame = {.west = 0, .south = 0, .width = 1000, .height = 1000}, .coarsest = 3, .finest = 9};
+  Parameters setup{.domain = {2, 1}, .frame = {.west = 0, .south = 0, .width = 1000, .height = 1000}, .coarsest = 4, .finest = 11};
   setup.sea_level = 0.37;
   const auto bed = [](double x, double y) { return rough(x, y, 90, -8, 5); };
   const Rest rest = lake_at_rest(setup, bed, 0.37, 1000);
@@ -65,9 +65,9 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
 }
 
 TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
-  Setup setup{.domain = {1, 2},
+  Parameters setup{.domain = {1, 2},
               .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
-              .coarsest = 3, .finest = 9};
+              .coarsest = 6, .finest = 12};
   setup.borders = {BorderKind::radiation, BorderKind::wall, BorderKind::radiation, BorderKind::radiation};
   const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
   const Rest rest = lake_at_rest(setup, bed, 0, 400);
@@ -81,7 +81,7 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
 Solver closed_basin(MPI_Comm comm, Coordinates coordinates) {
   const bool sphere = coordinates == Coordinates::sphere;
   const double size = sphere ? 10 : 1000;
-  Setup setup{.domain = {1, 1},
+  Parameters setup{.domain = {1, 1},
               .frame = {.coordinates = coordinates, .west = 0, .south = sphere ? 30.0 : 0.0, .width = size, .height = size},
               .coarsest = 5, .finest = 11};
   const double depth = sphere ? 3000 : 6;
@@ -123,7 +123,9 @@ TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
     int moves = 0;
     for (int k = 1; k <= 200; ++k) {
       ASSERT_EQ(shared.step(1e9), alone.step(1e9)) << "step " << k;
-      if (k % 5 == 0) ASSERT_EQ(shared.adapt(), alone.adapt());
+      if (k % 5 == 0) {
+        ASSERT_EQ(shared.adapt(), alone.adapt());
+      }
       if (k % 7 == 0) moves += shared.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
       if (k % 40 == 0) {
         const auto all = gather(shared), expected = alone.elements();
@@ -131,7 +133,7 @@ TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
         ASSERT_EQ(std::memcmp(all.data(), expected.data(), all.size() * sizeof(Element)), 0) << "step " << k;
       }
     }
-    if (ranks() > 1) EXPECT_GT(moves, 10);
+    EXPECT_GT(moves, ranks() > 1 ? 10 : -1);
     EXPECT_EQ(shared.gauges()[0].eta, alone.gauges()[0].eta);
     EXPECT_EQ(shared.gauges()[0].time.size(), 200u);
   }

@@ -11,10 +11,10 @@ namespace {
 using namespace testing;
 constexpr double g = 9.81;
 
-// A channel 1 m x 1/16 m, dam at x = 0 in the middle, flat bed, uniform mesh.
+// A channel 1 m x 1/64 m, dam at x = 0 in the middle, flat bed, uniform mesh.
 Solver channel(int level, double left, double right) {
-  Setup setup{.domain = {16, 1},
-              .frame = {.west = -0.5, .south = 0, .width = 1.0 / 16, .height = 1.0 / 16},
+  Parameters setup{.domain = {64, 1},
+              .frame = {.west = -0.5, .south = 0, .width = 1.0 / 64, .height = 1.0 / 64},
               .coarsest = level, .finest = level};
   setup.physics.dry_tolerance = 1e-9;
   return Solver(MPI_COMM_SELF, setup, [](double, double) { return 0; },
@@ -49,7 +49,7 @@ TEST(Ritter, DryDamBreakConverges) {
   const double depth = 0.1, end = 0.15;
   double errors[2];
   for (int k : {0, 1}) {
-    Solver s = channel(6 + 4 * k, depth, 0);
+    Solver s = channel(4 + 4 * k, depth, 0);
     const double volume = s.volume();
     run(s, end);
     errors[k] = l1_error(s, [&](double x, double) { return ritter(x, end, depth); });
@@ -88,7 +88,7 @@ TEST(Stoker, WetDamBreakConvergesAndTheShockHasTheRightSpeed) {
   const Stoker exact(hl, hr);
   double errors[2];
   for (int k : {0, 1}) {
-    Solver s = channel(6 + 4 * k, hl, hr);
+    Solver s = channel(4 + 4 * k, hl, hr);
     run(s, end);
     errors[k] = l1_error(s, [&](double x, double) { return exact(x, end); });
     if (k == 0) continue;
@@ -123,7 +123,7 @@ TEST(Thacker, BowlConverges) {
   double errors[2];
   for (int k : {0, 1}) {
     const int level = 11 + 2 * k;
-    Setup setup{.domain = {1, 1}, .frame = {.west = -2, .south = -2, .width = 4, .height = 4}, .coarsest = level, .finest = level};
+    Parameters setup{.domain = {1, 1}, .frame = {.west = -2, .south = -2, .width = 4, .height = 4}, .coarsest = level, .finest = level};
     setup.physics.dry_tolerance = 1e-6;
     Solver s(MPI_COMM_SELF, setup, [&](double x, double y) { return bowl.bed(x, y); },
              [&](double x, double y) { return bowl.surface(x, y, 0); });
@@ -165,7 +165,7 @@ TEST(Sphere, AreasAddUp) {
 
 TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   // A plane front along the equator in water 4000 m deep: sqrt(g h) = 198.1 m/s.
-  Setup setup{.domain = {8, 1},
+  Parameters setup{.domain = {8, 1},
               .frame = {.coordinates = Coordinates::sphere, .west = 0, .south = -1, .width = 2, .height = 2},
               .coarsest = 12, .finest = 12};
   Solver s(MPI_COMM_SELF, setup, [](double, double) { return -4000.0; }, [](double x, double) { return x < 4 ? 1.0 : 0.0; });
@@ -183,7 +183,7 @@ TEST(Solver, BadSetupsAreRefused) {
   const Function flat = [](double, double) { return -1.0; };
   EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {}, .coarsest = 5, .finest = 4}, flat), std::invalid_argument);
   EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {.width = 0}}, flat), std::invalid_argument);
-  Setup fast{.domain = {1, 1}, .frame = {}};
+  Parameters fast{.domain = {1, 1}, .frame = {}};
   fast.physics.cfl = 1;
   EXPECT_THROW(Solver(fast, flat), std::invalid_argument);
   Solver s(MPI_COMM_SELF, {.domain = {1, 1}, .frame = {}}, flat, [](double, double) { return 0.0; });

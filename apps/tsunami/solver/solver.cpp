@@ -12,7 +12,7 @@
 namespace swe {
 namespace {
 
-const Setup& checked(const Setup& s) {
+const Parameters& checked(const Parameters& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
   if (s.coarsest < 0 || s.coarsest > s.finest)
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
@@ -26,11 +26,11 @@ const Setup& checked(const Setup& s) {
 
 }  // namespace
 
-Solver::Solver(const Setup& setup, Function bed)
+Solver::Solver(const Parameters& setup, Function bed)
     : setup_(checked(setup)), bed_(std::move(bed)), metric_(setup.frame, setup.domain, setup.finest),
       mesh_(setup.domain) {}
 
-Solver::Solver(MPI_Comm comm, const Setup& setup, Function bed, Function surface) : Solver(setup, std::move(bed)) {
+Solver::Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface) : Solver(setup, std::move(bed)) {
   mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
   connect();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));

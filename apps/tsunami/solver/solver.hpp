@@ -43,7 +43,7 @@ struct Criterion {
   std::vector<Region> regions = {};
 };
 
-struct Setup {
+struct Parameters {
   mesh::Domain domain;
   Frame frame;
   int coarsest = 6, finest = 12;  // levels; two levels halve the cell size
@@ -72,9 +72,9 @@ class Solver {
  public:
   // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined by the
   // criterion until nothing changes. Collective; comm must outlive its use here.
-  Solver(MPI_Comm comm, const Setup& setup, Function bed, Function surface);
+  Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface);
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
-  Solver(const Setup& setup, Function bed);
+  Solver(const Parameters& setup, Function bed);
 
   // One time step of at most max_dt (s); returns its length. Collective.
   double step(double max_dt);
@@ -106,7 +106,7 @@ class Solver {
 
   const mesh::Mesh& mesh() const { return mesh_; }
   const Metric& metric() const { return metric_; }
-  const Setup& setup() const { return setup_; }
+  const Parameters& setup() const { return setup_; }
   // May change between adaptions, on every rank alike.
   Criterion& criterion() { return setup_.criterion; }
   Cell cell(std::size_t i) const { return {eta_[i], hu_[i], hv_[i], b_[i]}; }
@@ -128,7 +128,7 @@ class Solver {
   void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
   double average(const Function& f, mesh::Leaf leaf) const;
 
-  Setup setup_;
+  Parameters setup_;
   Function bed_;
   Metric metric_;
   mesh::Mesh mesh_;
