@@ -1,0 +1,83 @@
+// empi-jacobi: Jacobi iteration that grows and shrinks while it runs. The example for docs/malleable.md.
+#include <cinttypes>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include "apps/jacobi/jacobi.hpp"
+#include "elastic_mpi.hpp"
+
+namespace {
+
+struct Options {
+  std::int64_t n = 512;
+  std::int64_t iterations = 10000;
+  double tolerance = 1e-9;
+  int work_factor = 1;
+};
+
+Options parse(CLI::App& app, int argc, char** argv) {
+  Options o;
+  app.add_option("--n", o.n, "interior points per direction")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--iterations", o.iterations, "most iterations to do")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  app.add_option("--tolerance", o.tolerance, "stop when no value changes by more than this")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--work-factor", o.work_factor, "do the arithmetic of every iteration this many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.parse(argc, argv);
+  return o;
+}
+
+void print_result(const Options& o, const jacobi::Sweep& sweep, const std::vector<double>& u,
+                  std::int64_t iteration, double change) {
+  const double error = sweep.error(u);
+  const std::uint64_t fingerprint = sweep.fingerprint(u);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank == 0)
+    std::printf("jacobi n %" PRId64 " ranks %d iterations %" PRId64
+                " change %.3e error %.6e fingerprint %016" PRIx64 "\n",
+                o.n, size, iteration, change, error, fingerprint);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Solves Laplace's equation on the unit square by Jacobi iteration, on a changing set of ranks."};
+  Options o;
+  try {
+    o = parse(app, argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  }
+
+  elastic::Loop loop(argc, argv);
+  std::vector<double> u;
+  std::int64_t iteration = 0;
+  double change = std::numeric_limits<double>::infinity();
+  std::optional<jacobi::Sweep> sweep;
+
+  // All that makes it malleable: what the ranks share, what they own, what depends on who takes part.
+  loop.replicate(iteration, change);
+  const elastic::Block& rows = loop.block(u, o.n, o.n);
+  loop.on_rebuild([&](MPI_Comm world) { sweep.emplace(world, o.n, rows.first(), rows.count()); });
+  loop.run([&](MPI_Comm) {
+    change = sweep->iterate(u, o.work_factor);
+    ++iteration;
+    loop.report(static_cast<double>(rows.count() * o.n),
+                static_cast<double>(iteration) / static_cast<double>(o.iterations));
+    return iteration < o.iterations && change > o.tolerance;
+  });
+
+  if (!loop.left()) print_result(o, *sweep, u, iteration, change);
+  return 0;
+}
