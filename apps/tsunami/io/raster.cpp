@@ -1,0 +1,51 @@
+#include "apps/tsunami/io/raster.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace io {
+namespace {
+
+// Cell index and fraction of the way to the next node, clamped to the grid.
+struct Place {
+  int cell;
+  double fraction;
+};
+
+Place locate(double x, double x0, double dx, int n) {
+  const double s = std::clamp((x - x0) / dx, 0.0, static_cast<double>(n - 1));
+  const int cell = std::min(static_cast<int>(s), std::max(n - 2, 0));
+  return {cell, s - cell};
+}
+
+}  // namespace
+
+bool Raster::contains(double lon, double lat) const {
+  const double slack = 1e-6;
+  return lon >= x0 - slack * dx && lon <= x0 + (nx - 1 + slack) * dx && lat >= y0 - slack * dy &&
+         lat <= y0 + (ny - 1 + slack) * dy;
+}
+
+double Raster::at(double lon, double lat) const {
+  const auto [i, s] = locate(lon, x0, dx, nx);
+  const auto [j, t] = locate(lat, y0, dy, ny);
+  const int east = std::min(i + 1, nx - 1), north = std::min(j + 1, ny - 1);
+  const double low = (1 - s) * node(i, j) + s * node(east, j);
+  const double high = (1 - s) * node(i, north) + s * node(east, north);
+  return (1 - t) * low + t * high;
+}
+
+Raster sample(const std::function<double(double, double)>& function, const Region& region, int nx, int ny) {
+  if (nx < 2 || ny < 2) throw std::invalid_argument("sample: nx and ny must be at least 2");
+  Raster raster{nx, ny, region.west, region.south, (region.east - region.west) / (nx - 1),
+                (region.north - region.south) / (ny - 1), {}};
+  raster.z.resize(static_cast<std::size_t>(nx) * ny);
+  for (int j = 0; j < ny; ++j) {
+    for (int i = 0; i < nx; ++i) {
+      raster.node(i, j) = function(raster.x0 + i * raster.dx, raster.y0 + j * raster.dy);
+    }
+  }
+  return raster;
+}
+
+}  // namespace io

@@ -1,0 +1,62 @@
+#pragma once
+// What the tests of this folder share: a scratch folder, the data folder, the message of an error.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace io::test {
+
+/// A folder that is removed with everything in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tsunami-io-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + pattern);
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, std::string_view text) const {
+    std::ofstream(path(name), std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A file of the measured data, or "" when that is not on this machine.
+inline std::string data_file(const std::string& name) {
+  const char* root = std::getenv("EMPI_DATA");
+  const auto path = std::filesystem::path(root != nullptr && *root != '\0' ? root : DEFAULT_DATA) / name;
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) ? path.string() : "";
+}
+
+/// The message of the FileError that `action` throws, without the scratch folder; "" if it throws none.
+template <class Action>
+std::string file_error_of(Action&& action) {
+  try {
+    action();
+  } catch (const FileError& error) {
+    const std::string text = error.what();
+    const auto folder = text.find("tsunami-io-");
+    return folder == 0 || folder == std::string::npos ? text : text.substr(text.find('/', folder) + 1);
+  }
+  return "";
+}
+
+}  // namespace io::test
