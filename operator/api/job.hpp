@@ -405,6 +405,12 @@ const char* to_string(ResizePhase phase);
 
 const Condition* find_condition(const JobStatus& status, const std::string& type);
 
+// Labels of a job's pods.
+inline constexpr const char* label_job = "elasticmpi.io/job-name";
+inline constexpr const char* label_role = "elasticmpi.io/role";
+inline constexpr const char* label_index = "elasticmpi.io/worker-index";
+std::string worker_selector(const std::string& job);  // label selector of all workers
+
 // Names of a job's objects; index is the worker index.
 std::string worker_name(const std::string& job, int index);   // <job>-w-<index>
 std::optional<int> worker_index(const std::string& job, const std::string& pod);

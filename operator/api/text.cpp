@@ -177,6 +177,10 @@ const Condition* find_condition(const JobStatus& status, const std::string& type
   return nullptr;
 }
 
+std::string worker_selector(const std::string& job) {
+  return std::string(label_job) + "=" + job + "," + label_role + "=worker";
+}
+
 std::string worker_name(const std::string& job, int index) { return job + "-w-" + std::to_string(index); }
 
 std::optional<int> worker_index(const std::string& job, const std::string& pod) {

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "operator/api/job.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace emj {
 
-// Ports and environment names: runtime/protocol/names.hpp.
+inline constexpr int agent_port = empi::names::kDefaultAgentPort;      // agents of one job, and the operator
+inline constexpr int metrics_port = empi::names::kDefaultSidecarPort;  // Prometheus
 
 // What the operator's installation, not the job, decides.
 struct BuildOptions {
@@ -21,7 +23,6 @@ struct BuildOptions {
 
 std::string service_name(const std::string& job);       // headless service: <job>-workers
 std::string token_secret_name(const std::string& job);  // <job>-token
-std::string label_selector(const ElasticMPIJob& job);   // selects the job's workers
 
 // The pod of worker `index`: container `worker` runs `elastic-mpi-agent -- command args`.
 nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options = {});

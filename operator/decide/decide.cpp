@@ -84,7 +84,7 @@ Decision decide(const Observed& observed, Time now) {
   if (!ours || fenced || job.metadata.deletion_time) return {{}, job.status, {}};
   pass.status.fence = observed.fence;
   pass.status.observed_generation = job.metadata.generation;
-  pass.status.selector = "elasticmpi.io/job-name=" + job.metadata.name + ",elasticmpi.io/role=worker";
+  pass.status.selector = worker_selector(job.metadata.name);
 
   if (is_terminal(pass.status.state)) {
     clean_up(pass);
