@@ -1,0 +1,262 @@
+#include "runtime/adapt/attempt.hpp"
+
+#include <mpi-ext.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/profile/tick_clock.hpp"
+
+namespace empi::adapt {
+
+namespace {
+
+// Milliseconds from construction to destruction, added to a field of the report.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& milliseconds) : milliseconds_(milliseconds) {}
+  ~Stopwatch() { milliseconds_ += static_cast<double>(profile::monotonic_ns() - start_) * 1e-6; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& milliseconds_;
+  std::uint64_t start_ = profile::monotonic_ns();
+};
+
+std::string error_text(int code) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  PMPI_Error_string(code, text, &length);
+  return text;
+}
+
+constexpr int kLargeMessage = 64 * 1024;  // bytes: beyond the eager limits, so that other algorithms connect too
+
+// Exchanges with ranks `distance` away in both directions.
+int exchange(MPI_Comm comm, int rank, int size, int distance) {
+  int out = rank, in = -1;
+  const int up = (rank + distance) % size, down = (rank - distance % size + size) % size;
+  const int result = PMPI_Sendrecv(&out, 1, MPI_INT, up, distance, &in, 1, MPI_INT, down, distance, comm,
+                                   MPI_STATUS_IGNORE);
+  if (result != MPI_SUCCESS) return result;
+  return PMPI_Sendrecv(&out, 1, MPI_INT, down, distance, &in, 1, MPI_INT, up, distance, comm, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+void Attempt::build() {
+  bool ok = false;
+  {
+    const Stopwatch watch(times_.build_ms);
+    ok = make_everything();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (ok && !cancelled_) {
+      state_ = State::Built;
+      return;
+    }
+    revoke_all();  // the others may still wait for this rank
+  }
+  drop();
+}
+
+bool Attempt::make_everything() { return duplicate() && unite() && split() && warm_up(); }
+
+// Every rank makes this duplicate whatever has happened meanwhile: the base must stay in step.
+bool Attempt::duplicate() {
+  const Stopwatch watch(times_.duplicate_ms);
+  MPI_Comm made = MPI_COMM_NULL;
+  const int result = PMPI_Comm_dup(base_, &made);
+  {
+    const std::lock_guard lock(mutex_);
+    duplicated_ = true;
+  }
+  return done("duplicate the world", result) && adopt(handles_.work, made);
+}
+
+bool Attempt::unite() {
+  if (order.joining_count == 0) {
+    const std::lock_guard lock(mutex_);
+    handles_.united = std::exchange(handles_.work, MPI_COMM_NULL);
+    return true;
+  }
+  MPI_Comm made = MPI_COMM_NULL;
+  {
+    const Stopwatch watch(times_.accept_ms);
+    const char* port = order.port.c_str();
+    const int result = order.joining ? PMPI_Comm_connect(port, MPI_INFO_NULL, 0, handles_.work, &made)
+                                     : PMPI_Comm_accept(port, MPI_INFO_NULL, 0, handles_.work, &made);
+    if (!done(order.joining ? "connect to the old world" : "accept the joiners", result)) return false;
+    if (!adopt(handles_.inter, made)) return false;
+  }
+  const Stopwatch watch(times_.merge_ms);
+  return done("merge with the joiners", PMPI_Intercomm_merge(handles_.inter, order.joining ? 1 : 0, &made)) &&
+         adopt(handles_.united, made);
+}
+
+bool Attempt::split() {
+  const Stopwatch watch(times_.split_ms);
+  int rank = 0, size = 0;
+  PMPI_Comm_rank(handles_.united, &rank);
+  PMPI_Comm_size(handles_.united, &size);
+  MPI_Comm made = MPI_COMM_NULL;
+  if (!done("split off the next world",
+            PMPI_Comm_split(handles_.united, order.leaving ? MPI_UNDEFINED : 0, rank, &made)))
+    return false;
+  if (!order.leaving) {
+    if (!adopt(handles_.next, made)) return false;
+    if (!done("duplicate the next world", PMPI_Comm_dup(handles_.next, &made))) return false;
+    if (!adopt(handles_.spare, made)) return false;
+  }
+  const char mine = order.leaving ? 1 : 0;
+  leaving_.assign(static_cast<std::size_t>(size), 0);
+  return done("learn who leaves",
+              PMPI_Allgather(&mine, 1, MPI_CHAR, leaving_.data(), 1, MPI_CHAR, handles_.united));
+}
+
+// Connections open at the first message: better now than in the window and in the first iterations after it.
+bool Attempt::warm_up() {
+  const Stopwatch watch(times_.warm_ms);
+  if (handles_.next != MPI_COMM_NULL) {
+    int rank = 0, size = 0;
+    PMPI_Comm_rank(handles_.next, &rank);
+    PMPI_Comm_size(handles_.next, &size);
+    std::vector<char> large(kLargeMessage), sum(large.size());
+    int one = 1, all = 0;
+    if (!done("warm up neighbours", exchange(handles_.next, rank, size, 1)) ||
+        !done("warm up neighbours", exchange(handles_.next, rank, size, 2)) ||
+        !done("warm up reductions", PMPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, handles_.next)) ||
+        !done("warm up reductions", PMPI_Allreduce(large.data(), sum.data(), kLargeMessage, MPI_CHAR, MPI_MAX,
+                                                   handles_.next)) ||
+        !done("warm up broadcasts", PMPI_Bcast(large.data(), kLargeMessage, MPI_CHAR, 0, handles_.next)) ||
+        !done("warm up the duplicate", PMPI_Barrier(handles_.spare)))
+      return false;
+  }
+  int flag = 1;
+  return done("warm up the agreement", PMPIX_Comm_agree(handles_.united, &flag)) &&
+         done("warm up the union", PMPI_Barrier(handles_.united));
+}
+
+bool Attempt::done(const char* what, int result) {
+  if (result == MPI_SUCCESS) return true;
+  const std::lock_guard lock(mutex_);
+  if (error_.empty()) error_ = std::string("cannot ") + what + ": " + error_text(result);
+  return false;
+}
+
+bool Attempt::adopt(MPI_Comm& slot, MPI_Comm made) {
+  PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  const std::lock_guard lock(mutex_);
+  slot = made;
+  if (cancelled_) revoke_all();
+  return !cancelled_;
+}
+
+void Attempt::revoke_all() {
+  for (const MPI_Comm comm : {handles_.spare, handles_.next, handles_.united, handles_.inter, handles_.work})
+    if (comm != MPI_COMM_NULL) PMPIX_Comm_revoke(comm);
+}
+
+bool Attempt::cancel(const std::string& reason, bool window_is_certain) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::Voted || state_ == State::Over) return false;
+    if (!cancelled_ && error_.empty()) error_ = reason;
+    cancelled_ = true;
+    revoke_all();
+    if (state_ != State::Built || window_is_certain) return false;
+  }
+  drop();
+  return true;
+}
+
+bool Attempt::park() {
+  const std::lock_guard lock(mutex_);
+  parked_ = true;
+  return duplicated_;
+}
+
+bool Attempt::enter_window() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::Built) return false;
+  state_ = State::InWindow;
+  return true;
+}
+
+bool Attempt::vote(bool ok, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  int revoked = 0;  // by another rank: the agreement cannot hold any more
+  PMPIX_Comm_is_revoked(handles_.united, &revoked);
+  if (revoked && ok) error_ = "another rank has given the change up";
+  if (!ok && error_.empty()) error_ = reason;
+  const bool yes = ok && !cancelled_ && !revoked;
+  if (!yes) revoke_all();
+  state_ = State::Voted;
+  return yes;
+}
+
+void Attempt::free_all(Handles& handles) {
+  for (MPI_Comm* comm : {&handles.spare, &handles.next, &handles.united, &handles.inter, &handles.work})
+    if (*comm != MPI_COMM_NULL) PMPI_Comm_free(comm);
+}
+
+void Attempt::drop() {
+  Handles handles;
+  {
+    const std::lock_guard lock(mutex_);
+    handles = std::exchange(handles_, {});
+    state_ = State::Over;
+  }
+  free_all(handles);
+}
+
+Attempt::Outcome Attempt::take() {
+  Outcome outcome;
+  {
+    const std::lock_guard lock(mutex_);
+    outcome.world = std::exchange(handles_.next, MPI_COMM_NULL);
+    outcome.spare = std::exchange(handles_.spare, MPI_COMM_NULL);
+  }
+  drop();
+  return outcome;
+}
+
+void Attempt::abandon() {
+  const std::lock_guard lock(mutex_);
+  handles_ = {};
+  state_ = State::Over;
+}
+
+bool Attempt::parked() const {
+  const std::lock_guard lock(mutex_);
+  return parked_;
+}
+
+Attempt::State Attempt::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+std::string Attempt::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+bool Attempt::is_window_communicator(MPI_Comm comm) const {
+  const std::lock_guard lock(mutex_);
+  return comm != MPI_COMM_NULL && (comm == handles_.inter || comm == handles_.united || comm == handles_.next);
+}
+
+RankReport Attempt::report() const {
+  const std::lock_guard lock(mutex_);
+  RankReport report = times_;
+  report.change = order.change;
+  report.ok = state_ == State::Built;
+  report.error = error_;
+  return report;
+}
+
+}  // namespace empi::adapt

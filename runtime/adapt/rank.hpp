@@ -1,0 +1,103 @@
+// This process as a rank of a job: its page, its agent, the change it takes part in.
+//
+// Three kinds of threads meet here. The application's thread calls probe, begin, commit and finalize; it never
+// waits for one of the others. The control thread sleeps in recv and obeys the agent. A helper thread builds
+// the next world (attempt.hpp); one that does not come back after a cancel is left alone ("parked").
+#pragma once
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "runtime/adapt/agent_link.hpp"
+#include "runtime/adapt/attempt.hpp"
+#include "runtime/adapt/iterations.hpp"
+#include "runtime/protocol/page.hpp"
+
+namespace empi::adapt {
+
+class Rank {
+ public:
+  // At the end of MPI_Init: maps the page, if there is one, and starts to count. Local.
+  void start_profile();
+  // At the end of MPI_Init_adapt, under an agent that can change the job: makes this rank malleable.
+  // Collective over MPI's own world.
+  void become_malleable();
+
+  bool malleable() const { return malleable_; }
+  bool joining() const { return joining_; }
+  bool finalized() const { return finalized_.load(std::memory_order_acquire); }
+
+  // The calls of elastic_mpi.h; see there.
+  int probe(int* adapt_flag, int* proc_status, MPI_Info* info);
+  int begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int* joining);
+  int united(MPI_Comm* comm);
+  int abort_change();
+  int moved(double milliseconds, long long bytes);
+  int commit();
+  int progress(double work_units, double progress);
+  int finalize();
+
+  bool is_window_communicator(MPI_Comm comm);
+
+ private:
+  // --- rank.cpp: application's thread
+  bool at_agreed_iteration(std::uint64_t count);
+  bool await_window_as_joiner();
+  void leave_window();
+  int committed();
+  int rolled_back(const std::string& error);
+  std::string objects_in_the_way();
+  void watch_cost();
+  [[noreturn]] void await_dismissal();
+
+  // --- rank_finalize.cpp
+  void synchronize();
+  void linger();
+  void settle_helper();
+
+  // --- rank_control.cpp: control thread
+  void run_control();
+  void obey(const RankOrder& order);
+  void build(const RankOrder& order);
+  void cancel(const RankOrder& order);
+  void check_parked();
+  int patience_ms() const;
+
+  std::shared_ptr<Attempt> attempt();
+
+  bool malleable_ = false, joining_ = false;
+  bool left_ = false;       // a leaver after its commit
+  bool in_window_ = false;
+  std::atomic<bool> finalized_{false}, released_{false};
+  Page* page_ = nullptr;    // null: no agent
+  AgentLink link_;
+  Iterations iterations_;
+  std::uint64_t costed_ = 0;   // number of the change whose cost was last begun to be measured
+  std::string costed_change_;  // its id, once committed
+
+  std::mutex mutex_;                  // guards the next four
+  std::shared_ptr<Attempt> attempt_;  // the last one ordered
+  MPI_Comm spare_ = MPI_COMM_NULL;    // duplicate of the current world that only helper threads use
+  bool spare_in_doubt_ = false;       // a parked helper thread may be using it
+  int parked_ = 0;
+  std::atomic<std::uint64_t> changes_begun_{0};  // orders to build, so far
+
+  // Control thread only: a cancelled attempt that has not come back yet.
+  std::shared_ptr<Attempt> overdue_;
+  std::uint64_t overdue_since_ns_ = 0;
+
+  // The window in hand.
+  std::uint64_t window_opened_ns_ = 0;
+  double wait_ms_ = 0, moved_ms_ = 0;
+  std::int64_t moved_bytes_ = 0;
+  bool aborted_ = false;
+};
+
+// Lives for ever: other threads use it while the process exits.
+Rank& rank();
+
+}  // namespace empi::adapt

@@ -1,0 +1,84 @@
+// MPI_Finalize of a malleable rank (decision R5). With fault tolerance on and ranks gone, Open MPI's own blocks:
+// so this does what the standard asks for and leaves the rest to the end of the process.
+#include <ctime>
+#include <cstdio>
+
+#include "runtime/adapt/attributes.hpp"
+#include "runtime/adapt/rank.hpp"
+#include "runtime/adapt/world.hpp"
+#include "runtime/profile/counters.hpp"
+
+namespace empi::adapt {
+
+namespace {
+
+constexpr std::uint64_t kLastMessagesNs = 1000000000;  // bound on waiting that others got our last messages
+constexpr std::uint64_t kHelperNs = 2000000000;
+
+// Keeps MPI progressing without burning the core. MPI_COMM_SELF: no failure elsewhere can touch it.
+void make_progress(long sleep_ns) {
+  int flag = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  const timespec length{0, sleep_ns};
+  nanosleep(&length, nullptr);
+}
+
+// A barrier that makes progress with sleeps. Returns whether all have come within `bound_ns` (0: for ever).
+bool patient_barrier(MPI_Comm comm, std::uint64_t bound_ns) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS) return false;
+  const std::uint64_t start = profile::monotonic_ns();
+  for (int turn = 0;; ++turn) {
+    int complete = 0;
+    if (PMPI_Test(&request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (complete) return true;
+    if (bound_ns != 0 && profile::monotonic_ns() - start > bound_ns) return false;
+    if (turn > 1000) make_progress(200000);
+  }
+}
+
+}  // namespace
+
+int Rank::finalize() {
+  if (finalized()) return MPI_ERR_OTHER;
+  delete_self_attributes();
+  RankReport report;
+  report.kind = RankReport::Kind::Finalizing;
+  profile::counting().stop();
+  if (page_) page_->rank_state.phase.store(left_ ? RankPhase::Lingering : RankPhase::Finalizing);
+  link_.send(report);
+  if (left_)
+    linger();
+  else if (!joining_)
+    synchronize();
+  settle_helper();
+  if (page_) page_->rank_state.phase.store(RankPhase::Finalized);
+  report.kind = RankReport::Kind::Finalized;
+  link_.send(report);
+  finalized_.store(true, std::memory_order_release);
+  link_.stop_receiving();
+  return MPI_SUCCESS;
+}
+
+void Rank::synchronize() {
+  const MPI_Comm world = current_world();
+  PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+  // A process that goes takes messages along that MPI has accepted but not sent. So once all are here, wait until
+  // all know it: who misses the last messages of this second barrier gives up after a while and loses nothing.
+  if (patient_barrier(world, 0)) patient_barrier(world, kLastMessagesNs);
+}
+
+// Messages for others may still pass through this rank (and be its own): the agent knows when the last has gone.
+void Rank::linger() {
+  while (!released_.load(std::memory_order_acquire)) make_progress(500000);
+}
+
+void Rank::settle_helper() {
+  const std::uint64_t start = profile::monotonic_ns();
+  for (auto current = attempt(); current && current->state() == Attempt::State::Building;) {
+    if (profile::monotonic_ns() - start > kHelperNs) return;
+    make_progress(500000);
+  }
+}
+
+}  // namespace empi::adapt
