@@ -1,0 +1,155 @@
+// empi-tsunami: a tsunami on an adaptive mesh, as a malleable MPI program.
+//
+// The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that sequence
+// anew. See docs/tsunami.md for options and accuracy.
+#include <cmath>
+#include <cstdio>
+#include <elastic_mpi.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "apps/tsunami/app/options.hpp"
+#include "apps/tsunami/app/results.hpp"
+#include "apps/tsunami/app/scenario.hpp"
+#include "apps/tsunami/app/snapshot.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace {
+
+using tsunami::Options;
+
+// Everything that all ranks hold alike, next to the cells.
+struct Clock {
+  double time = 0;  // s, simulated
+  std::int64_t steps = 0;
+  double next_snapshot = 0;
+  int snapshots = 0;
+  double volume_at_start = 0;  // m^3
+  double updates_of_leavers = 0;
+};
+
+class Run {
+ public:
+  Run(elastic::Loop& loop, const Options& options)
+      : loop_(loop),
+        options_(options),
+        scenario_(tsunami::make_scenario(options)),
+        setup_(tsunami::make_setup(options)),
+        solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
+                               : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)) {
+    for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
+    series_.resize(2 * scenario_.gauges.size());
+    std::filesystem::create_directories(options.out);
+    if (!loop.joining()) {
+      clock_.volume_at_start = tsunami::total(MPI_COMM_WORLD, solver_.volume());
+      solver_.elements();
+    }
+    register_data();
+  }
+
+  bool iterate(MPI_Comm world) {
+    if (options_.snapshot_every > 0 && clock_.time >= clock_.next_snapshot) snapshot(world);
+    double limit = options_.end - clock_.time;
+    if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);
+    solver_.step(limit);
+    clock_.time = solver_.time();
+    clock_.steps = solver_.steps();
+    loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
+    reported_ = solver_.updates();
+    if (clock_.steps % options_.adapt_every == 0) {
+      solver_.adapt();
+      solver_.balance(1, options_.balance_tolerance);
+      show_progress(world, false);
+    }
+    return clock_.time < options_.end;
+  }
+
+  // Collective over the final world.
+  void finish(MPI_Comm world) {
+    if (options_.snapshot_every > 0) snapshot(world);
+    solver_.sample_gauges();
+    show_progress(world, true);
+    tsunami::Summary summary;
+    summary.cells = static_cast<std::int64_t>(tsunami::total(world, static_cast<double>(solver_.cells())));
+    summary.steps = clock_.steps;
+    summary.updates = tsunami::total(world, static_cast<double>(solver_.updates()));
+    summary.volume_drift = tsunami::total(world, solver_.volume()) / clock_.volume_at_start - 1;
+    summary.hash = tsunami::state_hash(world, solver_);
+    summary.description = scenario_.description;
+    summary.finest_cell_km = setup_.frame.height * std::pow(0.5, options_.finest / 2.0) * 111.2;
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    if (rank == 0) tsunami::write_results(options_.out, summary, scenario_, solver_.gauges());
+  }
+
+  const std::string& description() const { return scenario_.description; }
+
+ private:
+  void register_data() {
+    loop_.replicate(clock_);
+    for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) loop_.replicate(series_[2 * g], series_[2 * g + 1]);
+    // A second child never begins a part: siblings stay together, so that they can be joined again.
+    loop_.sequence<swe::Element>(solver_.elements(), nullptr,
+                                 [](const swe::Element& e) { return !e.leaf.is_second(); });
+    loop_.on_release([this] {
+      solver_.elements();
+      for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) {
+        series_[2 * g] = solver_.gauges()[g].time;
+        series_[2 * g + 1] = solver_.gauges()[g].eta;
+      }
+    });
+    loop_.on_rebuild([this](MPI_Comm world) {
+      solver_.set_clock(clock_.time, clock_.steps);
+      if (clock_.steps > 0)
+        for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) {
+          solver_.gauges()[g].time = series_[2 * g];
+          solver_.gauges()[g].eta = series_[2 * g + 1];
+        }
+      solver_.rebuild(world);
+    });
+  }
+
+  void snapshot(MPI_Comm world) {
+    char name[32];
+    std::snprintf(name, sizeof name, "/snapshot-%04d.bin", clock_.snapshots++);
+    tsunami::write_snapshot(world, solver_, options_.out + name);
+    clock_.next_snapshot = options_.snapshot_every * clock_.snapshots;
+  }
+
+  void show_progress(MPI_Comm world, bool last) {
+    int rank = 0;
+    tsunami::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
+    progress.cells = static_cast<std::int64_t>(tsunami::total(world, static_cast<double>(solver_.cells())));
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &progress.ranks);
+    if (rank == 0) tsunami::write_progress(options_.out, progress, last);
+  }
+
+  elastic::Loop& loop_;
+  const Options& options_;
+  tsunami::Scenario scenario_;
+  swe::Parameters setup_;
+  swe::Solver solver_;
+  Clock clock_;
+  std::vector<std::vector<double>> series_;  // per gauge: times, surface
+  std::int64_t reported_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = tsunami::parse_options(argc, argv);
+  elastic::Loop loop(argc, argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    Run run(loop, options);
+    if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
+    loop.run([&](MPI_Comm world) { return run.iterate(world); });
+    if (!loop.left()) run.finish(MPI_COMM_WORLD);
+  } catch (const io::FileError& error) {
+    if (rank == 0) std::fprintf(stderr, "empi-tsunami: %s\n", error.what());
+    return 2;  // every rank reads the same files, so every rank ends here
+  }
+  return 0;
+}

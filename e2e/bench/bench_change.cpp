@@ -1,0 +1,117 @@
+// ./dev bench pause|grow|shrink [RANKS...]: what a change of the membership costs, without data.
+//
+// A job of four equal pods (RANKS ranks) gives one pod back and takes a new one, again and again, while all
+// ranks iterate. Figures are over the changes; times are the ones the agents report
+// (runtime/protocol/change.hpp).
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "e2e/bench/local_job.hpp"
+
+namespace {
+
+using empi::ChangeStatus;
+using empi::ChangeTimes;
+using empi::bench::LocalJob;
+
+constexpr int kPods = 4;
+
+struct Measured {
+  std::vector<ChangeTimes> grows, shrinks;
+  std::vector<ChangeTimes> all() const {
+    std::vector<ChangeTimes> both = grows;
+    both.insert(both.end(), shrinks.begin(), shrinks.end());
+    return both;
+  }
+};
+
+// Linear interpolation between order statistics.
+double quantile(const std::vector<ChangeTimes>& changes, double ChangeTimes::* figure, double q) {
+  std::vector<double> values;
+  for (const ChangeTimes& t : changes) values.push_back(t.*figure);
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+int cycles(int ranks) { return ranks <= 16 ? 10 : ranks <= 32 ? 6 : 4; }
+
+Measured measure(int ranks, double cpu_us, double slowdown) {
+  LocalJob job({EMPI_ITERATE_PROGRAM, std::to_string(cpu_us)}, kPods, std::max(1, ranks / kPods), slowdown);
+  Measured measured;
+  const auto take = [&](std::vector<ChangeTimes>& into, const ChangeStatus& ended) {
+    job.settle(
+        50);  // the ranks' report of what it cost comes after five iterations, the next baseline after 32
+    into.push_back(job.status(ended.request.id).times);
+    const ChangeTimes& t = into.back();
+    std::fprintf(
+        stderr,
+        "  %2d -> %2d ranks: prepare %.0f build %.0f arm %.1f wait %.2f pause %.2f drain %.0f lost %.0f ms\n",
+        ended.from_ranks, ended.to_ranks, t.prepare_ms, t.build_ms, t.arm_ms, t.wait_ms, t.pause_ms,
+        t.drain_ms, t.lost_ms);
+  };
+  for (int i = 0; i < cycles(ranks); ++i) {
+    // Every position leaves in turn, the lead's too.
+    take(measured.shrinks, job.change(0, {static_cast<std::size_t>(i % kPods)}));
+    take(measured.grows, job.change(1, {}));
+  }
+  return measured;
+}
+
+void print(const std::string& figure, double milliseconds) {
+  std::printf("bench %s %.2f ms\n", figure.c_str(), milliseconds);
+  std::fflush(stdout);
+}
+
+void pause(int ranks) {
+  std::fprintf(stderr, "%d ranks that only communicate, oversubscribed:\n", ranks);
+  const auto changes = measure(ranks, 0, 1).all();
+  const std::string n = "." + std::to_string(ranks);
+  print("pause.p50" + n, quantile(changes, &ChangeTimes::pause_ms, .5));
+  print("pause.p95" + n, quantile(changes, &ChangeTimes::pause_ms, .95));
+  print("pause.background" + n, quantile(changes, &ChangeTimes::build_ms, .5));
+  if (ranks == 16 || ranks == 64) print("pause.lost" + n, quantile(changes, &ChangeTimes::lost_ms, .5));
+  if (ranks != 16) return;
+  std::fprintf(stderr,
+               "16 emulated slow ranks that compute 1 ms of CPU time, 16 ms of theirs, an iteration:\n");
+  print("pause.lost.emulated16", quantile(measure(16, 1000, 16).all(), &ChangeTimes::lost_ms, .5));
+}
+
+void phases(const std::string& kind, int ranks) {
+  std::fprintf(stderr, "%d ranks that only communicate, oversubscribed; medians:\n", ranks);
+  const Measured measured = measure(ranks, 0, 1);
+  const auto& changes = kind == "grow" ? measured.grows : measured.shrinks;
+  print(kind + ".prepare", quantile(changes, &ChangeTimes::prepare_ms, .5));
+  print(kind + ".build", quantile(changes, &ChangeTimes::build_ms, .5));
+  print(kind + ".arm", quantile(changes, &ChangeTimes::arm_ms, .5));
+  print(kind + ".wait", quantile(changes, &ChangeTimes::wait_ms, .5));
+  print(kind + ".pause", quantile(changes, &ChangeTimes::pause_ms, .5));
+  print(kind + ".drain", quantile(changes, &ChangeTimes::drain_ms, .5));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string kind = argc > 1 ? argv[1] : "";
+  std::vector<int> sizes;
+  for (int i = 2; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
+  const bool known = kind == "pause" || kind == "grow" || kind == "shrink";
+  if (!known || std::any_of(sizes.begin(), sizes.end(), [](int n) { return n < kPods || n % kPods != 0; })) {
+    std::fprintf(stderr, "Usage: bench_change pause|grow|shrink [RANKS...]   (multiples of %d)\n", kPods);
+    return 2;
+  }
+  if (sizes.empty()) sizes = kind == "pause" ? std::vector<int>{4, 8, 16, 32, 64} : std::vector<int>{16};
+  try {
+    for (const int ranks : sizes) kind == "pause" ? pause(ranks) : phases(kind, ranks);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_change: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

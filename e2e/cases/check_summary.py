@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Checks the folder that a run leaves: summary.json complete and consistent, pictures real.
+
+Usage: check_summary.py DIR [--grows N] [--shrinks N] [--pictures PREFIX ...]
+Prints every broken promise and exits 1 when there is one.
+"""
+import argparse
+import json
+import pathlib
+import struct
+import sys
+
+CHANGE_FIELDS = {"kind", "from", "to", "prepare_ms", "build_ms", "pause_ms", "redistribute_ms"}
+FIELDS = {"run_time_s", "cpu_seconds", "changes", "pause_total_s", "adaptation_share", "cells_final", "gauges"}
+
+
+def png_size(path):
+    head = path.read_bytes()[:24]
+    if head[:8] != b"\x89PNG\r\n\x1a\n":
+        return None
+    return struct.unpack(">II", head[16:24])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dir", type=pathlib.Path)
+    parser.add_argument("--grows", type=int, default=0, help="committed grows at least")
+    parser.add_argument("--shrinks", type=int, default=0, help="committed shrinks at least")
+    parser.add_argument("--pictures", nargs="*", default=[], help="a PNG must exist whose name starts so")
+    args = parser.parse_args()
+    broken = []
+
+    summary = json.loads((args.dir / "summary.json").read_text())
+    broken += [f"summary.json lacks {name}" for name in sorted(FIELDS - summary.keys())]
+    changes = [c for c in summary.get("changes", []) if c.get("outcome", "committed") == "committed"]
+    for change in changes:
+        broken += [f"change {change} lacks {name}" for name in sorted(CHANGE_FIELDS - change.keys())]
+        if change["kind"] == "grow" and change["to"] <= change["from"]:
+            broken.append(f"a grow from {change['from']} to {change['to']}")
+        if change["kind"] == "shrink" and change["to"] >= change["from"]:
+            broken.append(f"a shrink from {change['from']} to {change['to']}")
+    for kind, least in (("grow", args.grows), ("shrink", args.shrinks)):
+        found = sum(c["kind"] == kind for c in changes)
+        if found < least:
+            broken.append(f"{found} committed {kind}s, at least {least} expected")
+    pause = sum(c["pause_ms"] for c in changes) / 1000
+    if abs(pause - summary.get("pause_total_s", -1)) > 1e-3 + 1e-3 * pause:
+        broken.append(f"pause_total_s {summary.get('pause_total_s')} is not the sum of the pauses {pause}")
+    for gauge in summary.get("gauges", []):
+        broken += [f"gauge {gauge} lacks {name}" for name in ("id", "rms_m", "correlation", "max_m")
+                   if name not in gauge]
+    for prefix in args.pictures:
+        found = sorted(args.dir.rglob(f"{prefix}*.png"))
+        if not found:
+            broken.append(f"no picture {prefix}*.png")
+        for path in found:
+            size = png_size(path)
+            if size is None or min(size) < 200:
+                broken.append(f"{path.name} is no picture ({size})")
+
+    print("\n".join(broken) if broken else "summary and pictures are as promised", flush=True)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
