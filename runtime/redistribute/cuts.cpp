@@ -96,6 +96,17 @@ std::vector<std::int64_t> choose_cuts(std::span<const std::int64_t> wanted, std:
   return result;
 }
 
+std::vector<std::int64_t> even_cuts(std::int64_t count, std::span<const double> capacity) {
+  const std::int64_t unit = WeightScale(1.0, count).units(1.0);
+  const auto wanted = wanted_cuts(count * unit, capacity);
+  std::vector<Candidate> best;
+  for (const auto w : wanted) {
+    const std::int64_t position = w / unit, back = w % unit;
+    best.push_back(back <= unit - back ? Candidate{back, position} : Candidate{unit - back, position + 1});
+  }
+  return choose_cuts(wanted, best, count);
+}
+
 std::vector<std::int64_t> cuts(std::int64_t count, std::span<const double> weight,
                                std::span<const double> capacity, std::span<const std::uint8_t> may_cut) {
   const auto size = static_cast<std::size_t>(count);
@@ -117,6 +128,8 @@ std::vector<std::int64_t> cuts(std::int64_t count, std::span<const double> weigh
     weight = {};
     largest = 1;
   }
+  if (weight.empty() && may_cut.empty()) return even_cuts(count, capacity);
+
   const WeightScale scale(largest, count);
   std::int64_t total = 0;
   if (weight.empty()) total = count * scale.units(1.0);

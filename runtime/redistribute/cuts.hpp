@@ -54,6 +54,10 @@ std::vector<Candidate> nearest_cuts(std::span<const std::int64_t> wanted, std::i
 std::vector<std::int64_t> choose_cuts(std::span<const std::int64_t> wanted, std::span<const Candidate> best,
                                       std::int64_t count);
 
+/// The cuts of a sequence without weights that may be cut anywhere: what the functions above come to, at
+/// once. Requires count > 0 and capacities as for wanted_cuts.
+std::vector<std::int64_t> even_cuts(std::int64_t count, std::span<const double> capacity);
+
 /// The cuts of a whole sequence that lies in one place: part r gets elements [result[r], result[r+1]).
 /// weight: one per element or empty (1 each); all finite and >= 0; if all are 0 they count
 /// as 1 each.

@@ -20,6 +20,7 @@ struct Offer {
   std::int64_t element_bytes;
   std::int64_t faults;     // bits of Fault
   std::int64_t weighting;  // bits of Weighting
+  std::int64_t marked;     // whether there are cut marks
 };
 enum Fault : std::int64_t { weight_size = 1, weight_value = 2, capacity_value = 4, mark_size = 8 };
 enum Weighting : std::int64_t { given = 1, absent = 2 };
@@ -31,7 +32,7 @@ bool valid(double x) { return std::isfinite(x) && x >= 0; }
 
 Offer offer(std::int64_t count, std::size_t element_bytes, std::span<const double> weight, double capacity,
             std::span<const std::uint8_t> may_cut) {
-  Offer o{count, capacity, 1.0, static_cast<std::int64_t>(element_bytes), 0, 0};
+  Offer o{count, capacity, 1.0, static_cast<std::int64_t>(element_bytes), 0, 0, !may_cut.empty()};
   const auto size = static_cast<std::size_t>(count);
   if (!weight.empty() && weight.size() != size) o.faults |= weight_size;
   if (!may_cut.empty() && may_cut.size() != size) o.faults |= mark_size;
@@ -167,10 +168,13 @@ SequencePlan::SequencePlan(MPI_Comm comm, std::int64_t count, std::size_t elemen
 
   std::vector<double> capacities;
   double largest = 0;
+  bool weighted = false, marked = false;
   old_offsets_ = {0};
   for (const auto& o : offers) {
     capacities.push_back(o.capacity);
     if (o.count > 0) largest = std::max(largest, o.largest_weight);
+    weighted = weighted || o.weighting == given;
+    marked = marked || o.marked != 0;
     old_offsets_.push_back(old_offsets_.back() + o.count);
   }
   const std::int64_t total_count = old_offsets_.back();
@@ -181,6 +185,11 @@ SequencePlan::SequencePlan(MPI_Comm comm, std::int64_t count, std::size_t elemen
   if (largest < negligible_weight) {
     weight = {};
     largest = 1;
+    weighted = false;
+  }
+  if (!weighted && !marked) {
+    new_offsets_ = even_cuts(total_count, capacities);
+    return;
   }
 
   const WeightScale scale(largest, total_count);

@@ -1,0 +1,113 @@
+// Speed of a redistribution against plain MPI_Sendrecv calls of the same bytes between the same ranks, in the
+// same run. Run by mpirun or on agents with 2 or more ranks; prints one line:
+//   bench redistribute.ratio <bytes per second, ours over plain> ratio
+//
+// The change measured is a mixed one: the first rank leaves, the last one joins. Ours includes agreeing on
+// the cuts and allocating the new storage; the plain calls use buffers that are there and touched.
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <vector>
+
+#include "runtime/redistribute/cuts.hpp"
+#include "runtime/redistribute/sequence.hpp"
+
+namespace {
+
+using elastic::SequencePlan;
+
+// Seconds until the last rank is done. Collective.
+template <class Work>
+double seconds(Work work) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  work();
+  double mine = MPI_Wtime() - start, slowest = 0;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+std::vector<std::int64_t> bytes_by_peer(int size, std::int64_t begin, std::int64_t end,
+                                        const std::vector<std::int64_t>& offsets) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(size), 0);
+  for (const auto& t : elastic::overlaps(begin, end, offsets))
+    bytes[static_cast<std::size_t>(t.peer)] = t.count * static_cast<std::int64_t>(sizeof(double));
+  return bytes;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures redistribution against plain MPI_Sendrecv."};
+  double megabytes = 32;
+  int repeats = 15;
+  app.add_option("--megabytes", megabytes, "data per rank")
+      ->check(CLI::Range(0.001, 1024.0))
+      ->capture_default_str();
+  app.add_option("--repeats", repeats, "measurements; the median counts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size < 2) {
+    std::fprintf(stderr, "bench_redistribute: needs 2 or more ranks, got %d\n", size);
+    MPI_Finalize();
+    return 2;
+  }
+
+  const bool joins = rank == size - 1, leaves = rank == 0;
+  const auto count = static_cast<std::size_t>(joins ? 0 : megabytes * 1e6 / sizeof(double));
+  std::vector<double> mine(count, rank + 1.0);
+  const SequencePlan plan(MPI_COMM_WORLD, static_cast<std::int64_t>(count), sizeof(double), {},
+                          leaves ? 0 : 1);
+  const auto me = static_cast<std::size_t>(rank);
+  const auto& before = plan.old_offsets();
+  const auto& after = plan.new_offsets();
+  const auto out = bytes_by_peer(size, before[me], before[me + 1], after);
+  const auto in = bytes_by_peer(size, after[me], after[me + 1], before);
+  std::vector<char> from(static_cast<std::size_t>(*std::ranges::max_element(out)), 1);
+  std::vector<char> to(static_cast<std::size_t>(*std::ranges::max_element(in)), 1);
+
+  const auto plain = [&] {
+    for (int distance = 1; distance < size; ++distance) {
+      const int next = (rank + distance) % size, previous = (rank - distance + size) % size;
+      MPI_Sendrecv(from.data(), static_cast<int>(out[static_cast<std::size_t>(next)]), MPI_BYTE, next, 1,
+                   to.data(), static_cast<int>(in[static_cast<std::size_t>(previous)]), MPI_BYTE, previous, 1,
+                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  };
+  std::size_t received = 0;
+  const auto ours = [&] {
+    received = elastic::move_sequence<double>(MPI_COMM_WORLD, mine, {}, leaves ? 0.0 : 1.0).size();
+  };
+
+  std::vector<double> plain_seconds, our_seconds;
+  for (int i = -2; i < repeats; ++i) {  // two to warm up
+    const double a = seconds(plain), b = seconds(ours);
+    if (i < 0) continue;
+    plain_seconds.push_back(a);
+    our_seconds.push_back(b);
+  }
+  int bad = received != static_cast<std::size_t>(plan.new_count());
+  MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  std::int64_t moved = plan.sent_bytes(sizeof(double));
+  MPI_Allreduce(MPI_IN_PLACE, &moved, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) {
+    const double a = median(plain_seconds), b = median(our_seconds);
+    std::fprintf(stderr, "moved %.1f MB between ranks: plain %.0f MB/s, ours %.0f MB/s\n",
+                 static_cast<double>(moved) / 1e6, static_cast<double>(moved) / 1e6 / a,
+                 static_cast<double>(moved) / 1e6 / b);
+    std::printf("bench redistribute.ratio %.3f ratio\n", a / b);
+  }
+  MPI_Finalize();
+  return bad;
+}
