@@ -1,0 +1,142 @@
+#include "operator/cli/recorder.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "operator/local/process.hpp"
+
+namespace emj::cli {
+
+using nlohmann::json;
+
+namespace {
+
+double seconds(Millis duration) { return static_cast<double>(duration.count()) / 1000; }
+
+json to_json(const ChangeRecord& change) {
+  const empi::ChangeTimes& t = change.times;
+  json object{{"id", change.id},
+              {"kind", change.kind},
+              {"from", change.from_ranks},
+              {"to", change.to_ranks},
+              {"outcome", change.outcome.empty() ? "unfinished" : change.outcome},
+              {"prepare_ms", t.prepare_ms},
+              {"build_ms", t.build_ms},
+              {"arm_ms", t.arm_ms},
+              {"wait_ms", t.wait_ms},
+              {"pause_ms", t.pause_ms},
+              {"redistribute_ms", t.redistribute_ms},
+              {"drain_ms", t.drain_ms},
+              {"lost_ms", t.lost_ms}};
+  if (!change.reason.empty()) object["reason"] = change.reason;
+  return object;
+}
+
+json to_json(const DecisionRecord& decision) {
+  return {{"time", to_string(decision.time)}, {"from", decision.from},     {"to", decision.to},
+          {"policy", decision.policy},        {"action", decision.action}, {"reason", decision.reason}};
+}
+
+}  // namespace
+
+Recorder::Recorder(std::string folder, ElasticMPIJob job) : folder_(std::move(folder)), job_(std::move(job)) {
+  profile_.open(folder_ + "/profile.csv", std::ios::trunc);
+  if (!profile_) throw std::runtime_error("cannot write " + folder_ + "/profile.csv: choose another folder with --out");
+  profile_ << "time_s,ranks,efficiency,load_balance,communication_efficiency,iterations,work_units,epoch\n";
+}
+
+void Recorder::look(Time now, const JobStatus& status, int held, const std::vector<empi::WindowSample>& windows) {
+  if (started_ == Time{}) started_ = now;
+  if (last_look_ != Time{}) core_seconds_ += last_held_ * seconds(now - last_look_);
+  last_look_ = now;
+  last_held_ = held;
+  for (const DecisionRecord& decision : status.decisions) {
+    if (decisions_.empty() || decision.time > decisions_.back().time) decisions_.push_back(decision);
+  }
+  for (const empi::WindowSample& window : windows) {
+    if (window.index <= last_window_) continue;
+    last_window_ = window.index;
+    append_profile(window);
+  }
+  profile_.flush();
+}
+
+void Recorder::append_profile(const empi::WindowSample& window) {
+  const empi::Efficiency e = empi::efficiency(window);
+  const double end = static_cast<double>(window.index + 1) * window.width_s;
+  const double time = end - static_cast<double>(started_.time_since_epoch().count()) / 1000;
+  profile_ << std::max(0.0, time) << ',' << window.ranks << ',';
+  if (e.known) profile_ << e.parallel << ',' << e.load_balance << ',' << e.communication;
+  else profile_ << ",,";
+  profile_ << ',' << window.iterations << ',' << window.work_units << ',' << window.epoch << '\n';
+  if (!e.known) return;
+  figures_ = {true, window.ranks, e.parallel, e.load_balance, e.communication,
+              window.width_s > 0 ? window.work_units / window.width_s : 0};
+}
+
+double Recorder::run_seconds(const JobStatus& status) const {
+  if (!status.start_time) return 0;
+  return seconds(status.completion_time.value_or(last_look_) - *status.start_time);
+}
+
+void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes, double cpu_seconds) const {
+  const LocalSpec local = job_.spec.local.value_or(LocalSpec{});
+  const bool slowed = local.slowdown_factor > 1;
+  const double run = run_seconds(status);
+  double pause_ms = 0, lost_ms = 0;
+  json list = json::array();
+  for (const ChangeRecord& change : changes) {
+    list.push_back(to_json(change));
+    if (change.outcome == "committed") pause_ms += change.times.pause_ms;
+    lost_ms += change.times.lost_ms;
+  }
+  json decisions = json::array();
+  for (const DecisionRecord& decision : decisions_) decisions.push_back(to_json(decision));
+  const Condition* failed = find_condition(status, "Failed");
+  json summary{
+      {"job", job_.metadata.name},
+      {"result", to_string(status.state)},
+      {"reason", failed && failed->status == "True" ? failed->message : ""},
+      {"run_time_s", run},
+      {"core_seconds", core_seconds_},
+      {"cpu_seconds", slowed ? core_seconds_ : cpu_seconds},
+      {"cpu_seconds_is", slowed ? "core_seconds (ranks held x wall time): slow ranks are emulated by sleeping"
+                                : "processor time used by all processes of the pods"},
+      {"core_seconds_is", "sum over time of the ranks that living pods have room for x wall time"},
+      {"emulated",
+       slowed || local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0
+           ? json{{"slowdown_factor", local.slowdown_factor},
+                  {"network_delay_us", local.network_delay_microseconds},
+                  {"network_mbit_per_s", local.network_megabits_per_second}}
+           : json(nullptr)},
+      {"changes", std::move(list)},
+      {"pause_total_s", pause_ms / 1000},
+      {"lost_total_s", lost_ms / 1000},
+      {"adaptation_share", run > 0 ? lost_ms / 1000 / run : 0.0},
+      {"restarts", status.restarts},
+      {"decisions", std::move(decisions)}};
+  merge_application_results(folder_, summary);
+  local::write_file_atomically(folder_ + "/summary.json", summary.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void merge_application_results(const std::string& folder, json& summary) {
+  static const std::set<std::string> not_results{"summary.json", "progress.json"};
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".json" && !not_results.contains(entry.path().filename())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const json object = json::parse(local::read_file(file).value_or(""), nullptr, false);
+    if (!object.is_object()) continue;
+    for (const auto& [key, value] : object.items()) {
+      if (!summary.contains(key)) summary[key] = value;
+    }
+  }
+}
+
+}  // namespace emj::cli

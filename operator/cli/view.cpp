@@ -1,0 +1,95 @@
+#include "operator/cli/view.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace emj::cli {
+
+namespace {
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+std::string resize_text(const ResizeStatus& resize) {
+  return std::to_string(resize.from) + " -> " + std::to_string(resize.to) + " workers, " + to_string(resize.phase);
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const long total = std::lround(std::max(0.0, seconds));
+  if (total >= 3600) return format("%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
+  return format("%ld:%02ld", total / 60, total % 60);
+}
+
+std::string decision_text(const DecisionRecord& decision) {
+  return to_string(decision.time).substr(11, 8) + "  " + decision.action + "  " + decision.reason;
+}
+
+std::string emulation_text(const JobSpec& spec) {
+  if (!spec.local) return "";
+  std::string text;
+  if (spec.local->slowdown_factor > 1) text += format("ranks %gx slower by sleeping", spec.local->slowdown_factor);
+  if (spec.local->network_delay_microseconds > 0) {
+    text += (text.empty() ? "" : ", ") + format("network delay %d us", spec.local->network_delay_microseconds);
+  }
+  if (spec.local->network_megabits_per_second > 0) {
+    text += (text.empty() ? "" : ", ") + format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
+  }
+  return text.empty() ? "" : "emulated: " + text;
+}
+
+std::string progress_text(const std::string& progress_json) {
+  const auto progress = nlohmann::json::parse(progress_json, nullptr, false);
+  if (!progress.is_object()) return "";
+  const auto number = [&](const char* key) {
+    return progress.contains(key) && progress[key].is_number() ? progress[key].get<double>() : NAN;
+  };
+  std::vector<std::string> parts;
+  const double simulated = number("simulated_s"), end = number("end_s"), cells = number("cells"), eta = number("eta_s");
+  if (!std::isnan(simulated)) {
+    parts.push_back("simulated " + duration_text(simulated) + (std::isnan(end) ? "" : " of " + duration_text(end)));
+    if (end > 0) parts.push_back(format("%.0f %%", 100 * simulated / end));
+  }
+  if (!std::isnan(cells)) parts.push_back(format("%.0f cells", cells));
+  if (!std::isnan(eta)) parts.push_back("about " + duration_text(eta) + " left");
+  if (progress.contains("message") && progress["message"].is_string()) parts.push_back(progress["message"]);
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string job_line(const ElasticMPIJob& job, const LiveFigures& figures, double run_seconds) {
+  const JobStatus& status = job.status;
+  const int workers = status.joined_replicas;
+  std::string text = job.metadata.name + "  " + to_string(status.state);
+  text += format("  %d worker%s x %d = %d ranks", workers, workers == 1 ? "" : "s", job.spec.slots_per_worker,
+                 workers * job.spec.slots_per_worker);
+  if (figures.known) {
+    text += format("  efficiency %.0f %% (balance %.0f %%, communication %.0f %%)", 100 * figures.efficiency,
+                   100 * figures.load_balance, 100 * figures.communication);
+  } else if (status.performance && status.performance->efficiency_percent) {
+    text += format("  efficiency %d %%", *status.performance->efficiency_percent);
+  } else {
+    text += "  efficiency unknown";
+  }
+  return text + "  " + duration_text(run_seconds);
+}
+
+std::vector<std::string> view_lines(const ElasticMPIJob& job, const LiveFigures& figures, double run_seconds,
+                                    const std::string& progress) {
+  std::vector<std::string> lines{job_line(job, figures, run_seconds)};
+  const std::string emulation = emulation_text(job.spec);
+  if (!emulation.empty()) lines.push_back("  " + emulation);
+  if (job.status.resize) lines.push_back("  resizing " + resize_text(*job.status.resize));
+  if (!job.status.decisions.empty()) lines.push_back("  last decision " + decision_text(job.status.decisions.back()));
+  if (!progress.empty()) lines.push_back("  " + progress);
+  return lines;
+}
+
+}  // namespace emj::cli

@@ -1,0 +1,65 @@
+#pragma once
+
+// What the controller needs from whatever holds jobs and pods: the Kubernetes API (operator/kube) or this
+// machine (operator/local). The same verbs, the same meaning.
+//
+// Contract: every verb is idempotent, blocks for a bounded time and throws nothing. A pod that exists
+// already is a successful create, a pod that is gone a successful delete.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/decide/decide.hpp"
+
+namespace emj {
+
+struct JobKey {
+  std::string namespace_name;
+  std::string name;
+  auto operator<=>(const JobKey&) const = default;
+};
+
+struct Outcome {
+  enum class Kind {
+    Done,
+    Conflict,  // somebody else wrote meanwhile: observe again
+    Refused,   // will never work as asked (422): the message is the server's
+    Retry      // did not work now: the message says why
+  };
+  Kind kind = Kind::Done;
+  std::string message;
+
+  bool ok() const { return kind == Kind::Done; }
+  static Outcome done() { return {}; }
+  static Outcome refused(std::string message) { return {Kind::Refused, std::move(message)}; }
+  static Outcome retry(std::string message) { return {Kind::Retry, std::move(message)}; }
+};
+
+// A job as stored, and what its users have asked for beside its spec.
+struct JobRecord {
+  ElasticMPIJob job;
+  bool cancel_requested = false;
+  bool resume_autoscaling = false;
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  virtual std::optional<JobRecord> read_job(const JobKey& key) = 0;  // nullopt: no such job
+  virtual Outcome write_status(const JobKey& key, const JobStatus& status) = 0;
+  // spec.worker.replicas through the scale subresource, as the autoscaler (its own field manager).
+  virtual Outcome write_scale(const JobKey& key, int replicas) = 0;
+  // The autoscaler has taken notice of resume_autoscaling: the request is spent.
+  virtual Outcome clear_resume(const JobKey& key) = 0;
+
+  virtual std::vector<PodView> list_pods(const JobKey& key) = 0;  // all that the job owns
+  virtual Outcome create_pod(const JobKey& key, const nlohmann::json& pod) = 0;
+  virtual Outcome delete_pod(const JobKey& key, const DeletePod& pod) = 0;  // only if its uid is pod.uid
+  virtual void record_event(const JobKey& key, const RecordEvent& event) = 0;
+};
+
+}  // namespace emj

@@ -1,0 +1,64 @@
+#pragma once
+
+// One pass over one job: observe -> decide -> act. Level based: every pass starts from what is there, so a
+// missed event, a crash between two writes or a second pass costs nothing. Never sleeps: waiting is the
+// caller's part (Pass::requeue_after, or earlier when something happens).
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "operator/build/pods.hpp"
+#include "operator/controller/cluster.hpp"
+#include "operator/controller/runtime.hpp"
+
+namespace emj {
+
+struct ControllerOptions {
+  std::int64_t fence = 1;  // raised by whoever made this process the one that commands
+  BuildOptions build;
+  Millis fast{50};     // look again: while a job starts or changes its size
+  Millis steady{1000};  // otherwise, at the latest
+};
+
+struct Pass {
+  Millis requeue_after{};
+  bool gone = false;      // no such job
+  bool terminal = false;  // succeeded or failed
+  bool pods_left = false;
+  JobStatus status;       // as written, or as last read when writing failed
+};
+
+class Controller {
+ public:
+  using Clock = std::function<Time()>;
+  using Log = std::function<void(const std::string& line)>;
+  Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options);
+
+  Pass reconcile(const JobKey& key);
+
+ private:
+  // Nothing that is not found out anew after a restart.
+  struct Memory {
+    std::string invalid_template;       // the server's message when it refused a pod
+    std::int64_t invalid_generation = 0;
+    Time last_samples{};
+    std::vector<Sample> samples;
+    std::optional<Time> last_decision;  // newest one already logged
+    std::string last_problem;           // logged once, not at every attempt
+  };
+
+  Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
+  bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory, Pass& pass);
+  void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);
+  bool report(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory);
+
+  Cluster& cluster_;
+  Runtime& runtime_;
+  Clock clock_;
+  Log log_;
+  ControllerOptions options_;
+  std::map<JobKey, Memory> memory_;
+};
+
+}  // namespace emj

@@ -1,0 +1,32 @@
+#pragma once
+
+// What the controller needs from the running job: its agents, reached over HTTP (http_runtime.hpp).
+// Every verb blocks for a bounded time and throws nothing.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/controller/cluster.hpp"
+
+namespace emj {
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // Asks the lead, and when it does not answer every other member, for the membership and the changes.
+  virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
+  // The newest measuring windows, oldest first, from the lead that observe() found. Empty when it does not answer.
+  virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
+
+  virtual Outcome start(const ElasticMPIJob& job, const StartJob& start) = 0;
+  virtual Outcome change(const ElasticMPIJob& job, const SendChange& change) = 0;
+  virtual Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) = 0;
+  // Ends the program everywhere. The agents answer before they do it.
+  virtual Outcome stop(const ElasticMPIJob& job, const StopJob& stop) = 0;
+  // Nothing about this job needs to be remembered any more.
+  virtual void forget(const JobKey& key) = 0;
+};
+
+}  // namespace emj

@@ -1,0 +1,61 @@
+#pragma once
+
+// One thread that waits for descriptors and points in time. Everything of a local job that happens by
+// itself (a pod ends, a line is printed, a command arrives, a signal) is handled there, shortly; the
+// controller's thread is woken through Wakeup.
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "operator/local/process.hpp"
+
+namespace emj::local {
+
+class Wakeup {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void notify();
+  // Returns at the deadline or after notify(), whichever is first; a notify() between two waits is not lost.
+  void wait_until(Clock::time_point deadline);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool notified_ = false;
+};
+
+class EventLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+  EventLoop();
+  ~EventLoop() { stop(); }
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // `ready` is called whenever `fd` is readable or has hung up, until it returns false. The loop owns `fd`.
+  void watch(UniqueFd fd, std::function<bool(int fd)> ready);
+  void at(Clock::time_point time, std::function<void()> action);
+  // Ends the thread: no callback runs afterwards. Not from a callback.
+  void stop();
+
+ private:
+  struct Watch {
+    UniqueFd fd;
+    std::function<bool(int)> ready;
+  };
+  void run();
+  void wake();
+
+  UniqueFd wake_;
+  std::mutex mutex_;
+  std::map<int, Watch> watches_;  // by descriptor
+  std::multimap<Clock::time_point, std::function<void()>> timers_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace emj::local

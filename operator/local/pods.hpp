@@ -1,0 +1,78 @@
+#pragma once
+
+// The pods of one local job: each a holder process (pod_holder.hpp) with an agent, a sidecar and ranks.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/local/event_loop.hpp"
+#include "operator/local/isolation.hpp"
+#include "operator/local/network.hpp"
+
+namespace emj::local {
+
+// What is to be started, after the pod object was read.
+struct PodPlan {
+  std::string name;
+  std::string uid;
+  int index = 0;
+  std::string address;  // IPv4
+  int agent_port = 0;
+  int sidecar_port = 0;
+  std::vector<std::string> agent, sidecar;  // absolute programs and arguments
+  std::vector<std::string> environment;     // NAME=VALUE
+  std::string working_directory;
+  std::string run_dir;
+  std::string log_file;           // everything the pod prints; appended to
+  std::string termination_file;  // its last words, read at the end
+};
+
+struct PodState {
+  PodPlan plan;
+  bool terminating = false;
+  std::optional<int> exit_code;  // the agent has ended
+  std::string message;           // its last words then
+};
+
+class Pods {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // `on_line` gets every line a pod prints, on the loop's thread; `changed` is notified when a pod ends.
+  Pods(EventLoop& loop, Wakeup& changed, Isolation isolation, Network* network,
+       std::function<void(const std::string& pod, const std::string& line)> on_line);
+  ~Pods();  // kills what is left
+  Pods(const Pods&) = delete;
+  Pods& operator=(const Pods&) = delete;
+
+  // Returns when the agent's program has been executed. Throws std::runtime_error with the reason.
+  // Must always be called on the same thread: pods die with the thread that made them.
+  void create(PodPlan plan);
+  // SIGTERM, and SIGKILL after `grace`; forgets the pod when it is gone. False: no such pod.
+  bool remove(const std::string& uid, std::chrono::milliseconds grace);
+  void kill_all();
+  std::vector<PodState> list() const;
+  // CPU time of all pods that have ended, seconds.
+  double cpu_seconds() const;
+
+ private:
+  struct Pod;
+  bool read_output(const std::shared_ptr<Pod>& pod, int fd);
+  void reap(const std::shared_ptr<Pod>& pod);
+
+  EventLoop& loop_;
+  Wakeup& changed_;
+  Isolation isolation_;
+  Network* network_;
+  std::function<void(const std::string&, const std::string&)> on_line_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Pod>> pods_;  // by uid
+  double cpu_seconds_ = 0;
+};
+
+}  // namespace emj::local

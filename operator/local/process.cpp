@@ -1,0 +1,209 @@
+#include "operator/local/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+extern char** environ;
+
+namespace emj::local {
+
+namespace {
+
+[[noreturn]] void throw_errno(const std::string& what, int error = errno) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (getrandom(bytes.data(), count, 0) != static_cast<ssize_t>(count)) throw_errno("reading random bytes");
+  return bytes;
+}
+
+std::string hexadecimal(const std::string& bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : bytes) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void UniqueFd::reset() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+std::pair<UniqueFd, UniqueFd> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_errno("making a pipe");
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::pair<UniqueFd, UniqueFd> make_socket_pair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("making a socket pair");
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+ProgramResult run_program(const std::vector<std::string>& argv, const std::string& input) {
+  auto [in_read, in_write] = make_pipe();
+  auto [out_read, out_write] = make_pipe();
+  // What we feed is a handful of lines, far below the capacity of a pipe: no deadlock, no thread.
+  if (!input.empty() && write(in_write.get(), input.data(), input.size()) < 0) throw_errno("feeding " + argv[0]);
+  in_write.reset();
+
+  SpawnSettings settings;
+  posix_spawn_file_actions_adddup2(&settings.actions, in_read.get(), 0);
+  posix_spawn_file_actions_adddup2(&settings.actions, out_write.get(), 1);
+  posix_spawn_file_actions_adddup2(&settings.actions, out_write.get(), 2);
+  pid_t pid = -1;
+  auto arguments = pointers(argv);
+  const int error =
+      posix_spawnp(&pid, argv[0].c_str(), &settings.actions, &settings.attributes, arguments.data(), environ);
+  if (error != 0) return {127, argv[0] + ": " + std::generic_category().message(error)};
+  out_write.reset();
+
+  ProgramResult result;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t count = read(out_read.get(), buffer.data(), buffer.size());
+    if (count > 0) result.output.append(buffer.data(), static_cast<std::size_t>(count));
+    if (count == 0 || (count < 0 && errno != EINTR)) break;
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = exit_code_of(status);
+  while (!result.output.empty() && result.output.back() == '\n') result.output.pop_back();
+  return result;
+}
+
+pid_t spawn(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+            const std::vector<std::pair<int, int>>& descriptors) {
+  SpawnSettings settings;
+  for (auto [from, to] : descriptors) posix_spawn_file_actions_adddup2(&settings.actions, from, to);
+  pid_t pid = -1;
+  auto arguments = pointers(argv);
+  auto variables = pointers(environment);
+  const int error = posix_spawn(&pid, argv[0].c_str(), &settings.actions, &settings.attributes,
+                                arguments.data(), variables.data());
+  if (error != 0) throw_errno("starting " + argv[0], error);
+  return pid;
+}
+
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+std::string own_program() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw std::system_error(error, "reading /proc/self/exe");
+  return path.string();
+}
+
+std::optional<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (access(name.c_str(), X_OK) == 0) return name;
+    return std::nullopt;
+  }
+  const std::string beside = std::filesystem::path(own_program()).parent_path() / name;
+  if (access(beside.c_str(), X_OK) == 0) return beside;
+  const char* path = getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string random_uuid() {
+  std::string bytes = random_bytes(16);
+  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x40);
+  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
+  const std::string text = hexadecimal(bytes);
+  return text.substr(0, 8) + "-" + text.substr(8, 4) + "-" + text.substr(12, 4) + "-" + text.substr(16, 4) +
+         "-" + text.substr(20);
+}
+
+std::string random_token() { return hexadecimal(random_bytes(32)); }
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void write_file_atomically(const std::string& path, const std::string& text, unsigned mode) {
+  const std::string temporary = path + ".new";
+  UniqueFd file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!file) throw_errno("creating " + temporary);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(file.get(), text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) throw_errno("writing " + temporary);
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) throw_errno("renaming " + temporary + " to " + path);
+}
+
+}  // namespace emj::local

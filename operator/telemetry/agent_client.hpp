@@ -1,0 +1,80 @@
+#pragma once
+
+// HTTP to one agent, the lead as a rule: every request has the job's token and ends within the timeouts.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "operator/api/time.hpp"
+#include "runtime/protocol/change.hpp"
+#include "runtime/protocol/sample.hpp"
+#include "runtime/protocol/start.hpp"
+
+namespace emj {
+
+struct AgentError {
+  enum class Kind {
+    Unreachable,   // no connection, or none of the answer came in time
+    Unauthorized,  // 401: wrong token
+    NotFound,      // 404
+    Conflict,      // 409: stale fence or epoch, or not possible in this state
+    BadRequest,    // 400 and other 4xx
+    Server,        // 5xx
+    Malformed      // an answer that this version cannot read
+  };
+  Kind kind = Kind::Unreachable;
+  std::string message;  // what was asked of whom, and what came back
+};
+const char* to_string(AgentError::Kind kind);
+
+// A value or the reason why there is none.
+template <class T>
+class AgentResult {
+ public:
+  AgentResult(T value) : content_(std::move(value)) {}
+  AgentResult(AgentError error) : content_(std::move(error)) {}
+  bool ok() const { return content_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  const T& value() const { return std::get<0>(content_); }
+  const AgentError& error() const { return std::get<1>(content_); }
+
+ private:
+  std::variant<T, AgentError> content_;
+};
+struct Accepted {};
+
+struct AgentTimeouts {
+  Millis connect{1000};
+  Millis answer{5000};
+};
+
+// One connection, kept open between requests. Not for use by two threads at once.
+class AgentClient {
+ public:
+  AgentClient(std::string address, std::string token, AgentTimeouts timeouts = {});  // address: host:port
+  ~AgentClient();
+  AgentClient(AgentClient&&) noexcept;
+  AgentClient& operator=(AgentClient&&) noexcept;
+
+  AgentResult<Accepted> health();
+  AgentResult<empi::MembershipView> membership();
+  AgentResult<std::vector<empi::ChangeStatus>> changes();
+  // Windows with an index above `since`, oldest first.
+  AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
+  AgentResult<Accepted> start(const empi::StartRequest& request);
+  AgentResult<Accepted> change(const empi::ChangeRequest& request);
+  AgentResult<Accepted> cancel(const std::string& id, empi::Fence fence);
+  AgentResult<Accepted> stop(empi::Fence fence, const std::string& reason);
+
+  const std::string& address() const;
+
+ private:
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace emj
