@@ -206,6 +206,7 @@ void Rank::watch_cost() {
 bool Rank::at_agreed_iteration(std::uint64_t count) {
   const std::uint64_t start = monotonic_ns();
   bool agreed = false;
+  counting().begin_adapt();
   page_->rank_state.phase.store(RankPhase::WaitingAtIteration);
   for (int turn = 0;; ++turn) {
     const std::uint64_t word = page_->control.armed.load();
@@ -231,6 +232,7 @@ int Rank::begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int
   const std::shared_ptr<Attempt> current = attempt();
   if (!current || !current->enter_window()) return MPI_ERR_OTHER;
   window_opened_ns_ = monotonic_ns();
+  counting().begin_adapt();
   in_window_ = true;
   aborted_ = false;
   moved_ms_ = 0;

@@ -49,18 +49,12 @@ void Counting::write(Write&& write_counters) {
   page.sequence.store(sequence + 2, std::memory_order_release);
 }
 
-void Counting::publish_entry() {
-  if (entered_ - last_publish_ < spacing_ticks_ && sampling_ > 1) return;
-  write([&](Counters& c) { c.in_mpi_since_ns = clock_.at_ns(entered_); });
-  last_publish_ = entered_;
-}
-
-void Counting::publish() {
+void Counting::publish(std::uint64_t inside_since_ns) {
   write([&](Counters& c) {
     // The rate is measured ever better: never step back.
     c.mpi_ns = std::max(c.mpi_ns, clock_.to_ns(mpi_ticks_));
     c.mpi_collective_ns = std::max(c.mpi_collective_ns, clock_.to_ns(collective_ticks_));
-    c.in_mpi_since_ns = 0;
+    c.in_mpi_since_ns = inside_since_ns;
     c.mpi_calls = calls_;
     c.mpi_bytes = bytes_;
   });
@@ -122,6 +116,7 @@ void Counting::add_iteration(double seconds) {
 }
 
 void Counting::add_work(double units, double progress) {
+  publish();
   write([&](Counters& c) {
     c.work_units += units;
     c.progress = progress;

@@ -3,7 +3,7 @@
 // Only the thread that initialised MPI is measured, and only its outermost calls: what MPI does inside of a
 // call (an I/O component that calls MPI again) is part of that call. Below 100 000 calls a second every call is
 // timed. Above that, calls that cannot block are sampled: one in k at random distances is timed and stands for
-// all since the last one; calls that can block are always timed, but published at most every 10 us.
+// all since the last one; calls that can block are always timed, but their ends are published at most every 10 us.
 // Counts of calls and bytes are always exact.
 #pragma once
 #include <cstdint>
@@ -46,7 +46,7 @@ class Counting {
       }
     }
     entered_ = clock_.now();
-    if (blocking == Blocking::yes || sampling_ == 1) publish_entry();
+    if (blocking == Blocking::yes || sampling_ == 1) publish(clock_.at_ns(entered_));
   }
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
   void leave(Blocking blocking, Collective collective) {
@@ -70,12 +70,12 @@ class Counting {
   void add_work(double units, double progress);
   void begin_adapt();  // a window, or a wait for one, opens now; shown to readers until add_adapt
   void add_adapt(std::uint64_t ns);
-  void publish();  // everything counted so far
+  // Everything counted so far. `inside_since_ns`: entry time of the call in progress, 0 outside of MPI.
+  void publish(std::uint64_t inside_since_ns = 0);
 
  private:
   void emulate();
   void record(Blocking blocking, Collective collective);
-  void publish_entry();
   void choose_next_sample(std::uint64_t now);
   template <class Write>
   void write(Write&& write_counters);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs finalize_program on one rank and compares what it prints and how it exits. $@: the command.
-expected='finalizing
+expected='deleted second
+finalizing
 deleted third
 deleted first
 initialized 1 finalized 1
