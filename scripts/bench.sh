@@ -5,9 +5,9 @@ set -euo pipefail
 
 # name|program and fixed arguments|what it measures
 benches='probe|bench_probe|cost of an idle MPI_Probe_adapt
-pause|bench_pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
-grow|bench_change grow|phases of growing; arguments: numbers of ranks (4 16)
-shrink|bench_change shrink|phases of shrinking; arguments: numbers of ranks (4 16)
+pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
+grow|bench_change grow|phases of growing; argument: number of ranks (16)
+shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)
 profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 swe|bench_swe|cell updates of the shallow-water step per second and core

@@ -61,8 +61,9 @@ void PodState::add_window(const WindowSample& sample, const std::vector<profile:
 void PodState::add_view(const AgentView& view) {
   epoch_ = std::max(epoch_, view.epoch);
   if (!view.lead) job_.window.reset();
+  const std::int64_t newest = view.job_windows.empty() ? 0 : view.job_windows.back().index;
   for (const WindowSample& w : view.job_windows) {
-    if (w.index <= last_job_index_) continue;
+    if (w.index <= last_job_index_ || w.index == newest) continue;  // the newest may still lack pods
     last_job_index_ = w.index;
     const Efficiency e = efficiency(w);
     if (was_lead_) {  // what an earlier lead has counted is not counted again

@@ -145,7 +145,8 @@ TEST_F(State, CountsTheJobsChangesAndWaitsOnceOnTheLead) {
   view.changes.push_back(change("b", "committed"));
   view.changes.push_back(change("c", "rolled back"));
   view.changes.push_back(change("d", ""));
-  view.job_windows = {window(7, {rank(0, 800, 200), rank(1, 400, 600)})};
+  view.job_windows = {window(7, {rank(0, 800, 200), rank(1, 400, 600)}),
+                      window(8, {rank(0, 1, 999)})};  // incomplete
   state.add_view(view);
   state.add_view(view);
   const Scrape s = scrape();
