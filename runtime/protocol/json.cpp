@@ -134,7 +134,8 @@ void from_json(const json& j, JobOutcome& o) {
 
 void to_json(json& j, const MembershipView& v) {
   j = {{"uid", v.uid},       {"fence", v.fence.value}, {"membership", v.membership}, {"state", to_string(v.state)},
-       {"change", v.change}, {"outcome", v.outcome},   {"ending", v.ending}};
+       {"change", v.change}, {"outcome", v.outcome},   {"ending", v.ending},
+       {"leaveRequests", v.leave_requests}};
 }
 void from_json(const json& j, MembershipView& v) {
   v.uid = j.value("uid", "");
@@ -144,6 +145,7 @@ void from_json(const json& j, MembershipView& v) {
   v.change = j.value("change", "");
   v.outcome = j.value("outcome", JobOutcome{});
   v.ending = j.value("ending", false);
+  v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }
 
 }  // namespace empi

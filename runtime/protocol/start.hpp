@@ -31,6 +31,7 @@ struct MembershipView {
   std::string change;      // id of the change in hand, "" when Stable
   JobOutcome outcome;
   bool ending = false;     // a rank has finalised: no more changes
+  std::vector<std::string> leave_requests;  // uids of pods that were asked to terminate and want a planned leave
 };
 
 }  // namespace empi

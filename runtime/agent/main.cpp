@@ -1,0 +1,120 @@
+// Entrypoint of a worker pod.
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <linux/magic.h>
+#include <thread>
+
+#include "runtime/agent/agent.hpp"
+#include "runtime/agent/janitor.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using empi::agent::Options;
+
+bool in_memory(const std::string& folder) {
+  struct statfs info {};
+  return statfs(folder.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
+
+// Open MPI's shared-memory segments must be in memory; the run directory is preferred, because it goes with
+// the pod.
+std::string shm_folder(const Options& options) {
+  const bool own = in_memory(options.run_dir) || access("/dev/shm", W_OK) != 0;
+  return own ? options.run_dir + "/shm" : "/dev/shm/elastic-mpi." + options.pod_uid;
+}
+
+// What the agent keeps in its run directory; other things in there are not ours.
+std::vector<std::string> own_files(const Options& options, const std::string& shm) {
+  std::vector<std::string> paths = {options.run_dir + "/pmix", options.run_dir + "/" + empi::names::kSocketFile, shm};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options.run_dir, error))
+    if (entry.path().filename().string().starts_with(empi::names::kPagePrefix)) paths.push_back(entry.path());
+  return paths;
+}
+
+void make_folders(const Options& options, const std::string& shm) {
+  fs::create_directories(options.run_dir);
+  for (const std::string& leftover : own_files(options, shm)) fs::remove_all(leftover);  // a killed predecessor's
+  for (const std::string& folder : {options.run_dir + "/pmix", shm}) {
+    fs::create_directories(folder);
+    fs::permissions(folder, fs::perms::owner_all);
+  }
+}
+
+void set_up_logging(const Options& options) {
+  auto logger = std::make_shared<spdlog::logger>("agent", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e " + options.pod_name + " agent %l: %v");
+  logger->set_level(spdlog::level::from_str(options.log_level));
+  spdlog::set_default_logger(logger);
+}
+
+// The signals that the agent reads from its event loop are blocked in every thread.
+void block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+// Ends the process by force when taking it down hangs in a library.
+class LastResort {
+ public:
+  LastResort(int code, std::chrono::seconds patience)
+      : thread_([this, code, patience] {
+          std::unique_lock lock(mutex_);
+          if (changed_.wait_for(lock, patience, [this] { return done_; })) return;
+          spdlog::error("the end takes too long: leaving by force");
+          _exit(code);
+        }) {}
+  ~LastResort() {
+    {
+      std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+int run(Options options) {
+  const std::string shm = shm_folder(options);
+  make_folders(options, shm);
+  // Before any thread exists. Pages are removed by name when their rank ends; the folder goes with the pod.
+  empi::agent::Janitor janitor({options.run_dir + "/pmix", shm});
+  block_signals();
+  auto agent = std::make_unique<empi::agent::Agent>(options, shm, janitor);
+  const int code = agent->run();
+  const LastResort guard(code, std::chrono::seconds(10));
+  agent.reset();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options = empi::agent::read_options(argc, argv);
+  try {
+    set_up_logging(options);
+    return run(std::move(options));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "elastic-mpi-agent: %s\n", error.what());
+    return 2;
+  }
+}

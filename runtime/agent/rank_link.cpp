@@ -1,0 +1,88 @@
+#include "runtime/agent/rank_link.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "runtime/agent/reactor.hpp"
+
+namespace empi::agent {
+
+RankLink::RankLink(Reactor& reactor, std::string path, std::function<void(const RankReport&)> on_report)
+    : reactor_(reactor), path_(std::move(path)), on_report_(std::move(on_report)) {
+  listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+  unlink(path_.c_str());
+  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) ||
+      listen(listener_, 256))
+    throw std::system_error(errno, std::generic_category(), "cannot listen on '" + path_ + "'");
+  reactor_.watch(listener_, EPOLLIN, [this](std::uint32_t) { accept_one(); });
+}
+
+RankLink::~RankLink() {
+  reactor_.unwatch(listener_);
+  close(listener_);
+  while (!connections_.empty()) drop(connections_.begin()->first);
+  unlink(path_.c_str());
+}
+
+void RankLink::accept_one() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  connections_[fd];
+  reactor_.watch(fd, EPOLLIN | EPOLLRDHUP, [this, fd](std::uint32_t) { receive(fd); });
+}
+
+void RankLink::receive(int fd) {
+  std::vector<char> buffer(64 * 1024);
+  for (;;) {
+    const ssize_t n = recv(fd, buffer.data(), buffer.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) return drop(fd);
+    const auto report = decode_report({buffer.data(), static_cast<std::size_t>(n)});
+    if (!report) {
+      spdlog::warn("a rank sent something that is no report: {}", std::string(buffer.data(), std::min<ssize_t>(n, 200)));
+      continue;
+    }
+    if (auto at = connections_.find(fd); at != connections_.end()) {
+      at->second.proc = report->proc;
+      by_proc_[report->proc] = fd;
+    }
+    on_report_(*report);
+    if (!connections_.contains(fd)) return;
+  }
+}
+
+void RankLink::drop(int fd) {
+  auto at = connections_.find(fd);
+  if (at == connections_.end()) return;
+  if (at->second.proc)
+    if (auto mine = by_proc_.find(*at->second.proc); mine != by_proc_.end() && mine->second == fd) by_proc_.erase(mine);
+  reactor_.unwatch(fd);
+  connections_.erase(at);
+  close(fd);
+}
+
+void RankLink::receive_pending() {
+  std::vector<int> fds;
+  for (const auto& [fd, connection] : connections_) fds.push_back(fd);
+  for (int fd : fds) receive(fd);
+}
+
+bool RankLink::send(const ProcId& proc, const RankOrder& order) {
+  auto at = by_proc_.find(proc);
+  if (at == by_proc_.end()) return false;
+  const std::string text = encode(order);
+  return ::send(at->second, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+}  // namespace empi::agent

@@ -1,0 +1,43 @@
+// The pod's Unix socket: ranks report, the agent orders (runtime/protocol/rank_messages.hpp).
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/protocol/rank_messages.hpp"
+
+namespace empi::agent {
+
+class Reactor;
+
+class RankLink {
+ public:
+  // Listens on `path` (SOCK_SEQPACKET). Throws std::system_error.
+  RankLink(Reactor& reactor, std::string path, std::function<void(const RankReport&)> on_report);
+  ~RankLink();
+  RankLink(const RankLink&) = delete;
+  RankLink& operator=(const RankLink&) = delete;
+
+  // False when the rank is not connected.
+  bool send(const ProcId& proc, const RankOrder& order);
+  // Takes in what has arrived: before a rank's exit is judged, its last report must have been read.
+  void receive_pending();
+
+ private:
+  struct Connection {
+    std::optional<ProcId> proc;
+  };
+  void accept_one();
+  void receive(int fd);
+  void drop(int fd);
+
+  Reactor& reactor_;
+  const std::string path_;
+  const std::function<void(const RankReport&)> on_report_;
+  int listener_ = -1;
+  std::map<int, Connection> connections_;
+  std::map<ProcId, int> by_proc_;
+};
+
+}  // namespace empi::agent

@@ -1,0 +1,34 @@
+// The job's bearer token, kept in a file that may be replaced while we run (a mounted Secret).
+#pragma once
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace empi::agent {
+
+// Thread-safe. The file's first line is the current token; further lines, and the token that was current
+// before the file last changed, are accepted too, so that a rotation never locks anybody out.
+class TokenFile {
+ public:
+  explicit TokenFile(std::string path);  // throws std::runtime_error when there is no token in it
+  std::string current();
+  // Takes the same time for every wrong token of a given length.
+  bool accepts(std::string_view presented);
+  bool accepts_header(std::string_view authorization);  // "Bearer <token>"
+
+ private:
+  bool reload();
+  std::string path_;
+  std::mutex mutex_;
+  struct stat seen_ {};
+  std::vector<std::string> tokens_;
+  std::string previous_;
+};
+
+// True when both are equal, in time that depends on the length of `presented` only.
+bool constant_time_equal(std::string_view expected, std::string_view presented);
+
+}  // namespace empi::agent
