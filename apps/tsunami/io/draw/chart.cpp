@@ -1,0 +1,228 @@
+#include "apps/tsunami/io/draw/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "apps/tsunami/io/draw/ticks.hpp"
+
+namespace io::draw {
+namespace {
+
+constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46}, grid_line{0.885, 0.895, 0.91};
+
+struct Range {
+  double low, high;
+  double at(double value) const { return (value - low) / (high - low); }
+};
+
+Colour colour_of(const Chart& chart, std::size_t k) { return chart.series[k].colour.value_or(category(k)); }
+
+Range data_range(const Chart& chart, bool right, const std::vector<double> Series::* values) {
+  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const Series& series : chart.series) {
+    if (values == &Series::y && series.right_axis != right) continue;
+    for (const double value : series.*values) {
+      if (!std::isfinite(value)) continue;
+      range.low = std::min(range.low, value);
+      range.high = std::max(range.high, value);
+    }
+  }
+  return range;
+}
+
+Range y_range(const Chart& chart, bool right) {
+  const auto& given = right ? chart.right_range : chart.y_range;
+  if (given && given->second > given->first) return {given->first, given->second};
+  Range data = data_range(chart, right, &Series::y);
+  if (chart.y_from_zero) {
+    data.low = std::min(data.low, 0.0);
+    data.high = std::max(data.high, 0.0);
+  }
+  const double air = data.high > data.low ? 0.04 * (data.high - data.low) : 0;
+  const auto nice = nice_range(chart.y_from_zero && data.low == 0 ? 0 : data.low - air, data.high + air, 6);
+  return {nice.low, nice.high};
+}
+
+Range x_range(const Chart& chart) {
+  if (chart.x_range && chart.x_range->second > chart.x_range->first) {
+    return {chart.x_range->first, chart.x_range->second};
+  }
+  const Range data = data_range(chart, false, &Series::x);
+  if (data.high > data.low) return data;
+  const auto nice = nice_range(data.low, data.high, 2);
+  return {nice.low, nice.high};
+}
+
+class Painter {
+ public:
+  explicit Painter(const Chart& chart)
+      : chart_(chart), canvas_(chart.width, chart.height), x_(x_range(chart)), left_(y_range(chart, false)),
+        right_(y_range(chart, true)) {
+    has_right_ = std::any_of(chart.series.begin(), chart.series.end(), [](const Series& s) { return s.right_axis; });
+    plot_ = {92, 40 + (chart.title.empty() ? 0.0 : 32) + (chart.subtitle.empty() ? 0.0 : 22), chart.width - 36.0,
+             chart.height - 72.0};
+    if (has_right_) plot_.right -= 66;
+  }
+
+  Canvas paint() {
+    heading();
+    legend();
+    axes();
+    canvas_.set_clip({plot_.left, plot_.top - 2, plot_.right, plot_.bottom + 1});
+    for (std::size_t k = 0; k < chart_.series.size(); ++k) area(k);
+    for (std::size_t k = 0; k < chart_.series.size(); ++k) curve(k);
+    canvas_.clear_clip();
+    for (const Marker& marker : chart_.markers) note(marker);
+    return std::move(canvas_);
+  }
+
+ private:
+  Point place(const Series& series, double x, double y) const {
+    const Range& range = series.right_axis ? right_ : left_;
+    return {plot_.left + x_.at(x) * plot_.width(), plot_.bottom - range.at(y) * plot_.height()};
+  }
+
+  void heading() {
+    canvas_.text({plot_.left, 38}, chart_.title, {.size = 22, .colour = ink, .bold = true});
+    canvas_.text({plot_.left, chart_.title.empty() ? 30.0 : 62.0}, chart_.subtitle, {.size = 15, .colour = faint_ink});
+  }
+
+  // To the right above the plot, where no curve can hide it.
+  void legend() {
+    double x = plot_.right;
+    for (std::size_t k = chart_.series.size(); k-- > 0;) {
+      const Series& series = chart_.series[k];
+      if (series.name.empty()) continue;
+      const TextStyle style{.size = 15, .colour = ink};
+      x -= text_width(series.name, style);
+      const double y = plot_.top - 14;
+      canvas_.text({x, y}, series.name, style);
+      x -= 42;
+      if (series.style == Style::Points) {
+        canvas_.disc({x + 17, y - 5}, 3.5, colour_of(chart_, k));
+      } else {
+        const double dash = series.style == Style::Dashed ? 6 : 0;
+        canvas_.line({x, y - 5}, {x + 32, y - 5}, {colour_of(chart_, k), series.width + 0.6, 1, dash});
+      }
+      x -= 22;
+    }
+  }
+
+  void axes() {
+    const int wanted_y = std::max(2, static_cast<int>(plot_.height() / 75));
+    const auto y_ticks = nice_ticks(left_.low, left_.high, wanted_y);
+    const auto y_labels = tick_labels(y_ticks);
+    for (std::size_t k = 0; k < y_ticks.size(); ++k) {
+      const double y = plot_.bottom - left_.at(y_ticks[k]) * plot_.height();
+      const bool zero = y_ticks[k] == 0 && left_.low < 0;
+      canvas_.line({plot_.left, y}, {plot_.right, y}, {zero ? grey : grid_line, 1, 1, 0});
+      canvas_.text({plot_.left - 10, y + 5}, y_labels[k], {.size = 15, .colour = ink, .align = Align::Right});
+    }
+    if (has_right_) {
+      const auto ticks = nice_ticks(right_.low, right_.high, wanted_y);
+      const auto labels = tick_labels(ticks);
+      for (std::size_t k = 0; k < ticks.size(); ++k) {
+        const double y = plot_.bottom - right_.at(ticks[k]) * plot_.height();
+        canvas_.line({plot_.right, y}, {plot_.right + 5, y}, {faint_ink, 1, 1, 0});
+        canvas_.text({plot_.right + 10, y + 5}, labels[k], {.size = 15, .colour = ink});
+      }
+    }
+    const auto x_ticks = nice_ticks(x_.low, x_.high, std::max(2, static_cast<int>(plot_.width() / 110)));
+    const auto x_labels = tick_labels(x_ticks);
+    for (std::size_t k = 0; k < x_ticks.size(); ++k) {
+      const double x = plot_.left + x_.at(x_ticks[k]) * plot_.width();
+      canvas_.line({x, plot_.top}, {x, plot_.bottom}, {grid_line, 1, 1, 0});
+      canvas_.line({x, plot_.bottom}, {x, plot_.bottom + 5}, {faint_ink, 1, 1, 0});
+      canvas_.text({x, plot_.bottom + 23}, x_labels[k], {.size = 15, .colour = ink, .align = Align::Centre});
+    }
+    canvas_.line({plot_.left, plot_.bottom}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+    canvas_.line({plot_.left, plot_.top}, {plot_.left, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+    if (has_right_) canvas_.line({plot_.right, plot_.top}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+    const double middle = (plot_.top + plot_.bottom) / 2;
+    canvas_.text({(plot_.left + plot_.right) / 2, plot_.bottom + 54}, chart_.x_label,
+                 {.size = 16, .colour = ink, .align = Align::Centre});
+    canvas_.text({28, middle}, chart_.y_label,
+                 {.size = 16, .colour = axis_colour(false), .align = Align::Centre, .upwards = true});
+    canvas_.text({chart_.width - 16.0, middle}, chart_.right_label,
+                 {.size = 16, .colour = axis_colour(true), .align = Align::Centre, .upwards = true});
+  }
+
+  // With two axes, an axis with one curve wears its colour.
+  Colour axis_colour(bool right) const {
+    if (!has_right_) return ink;
+    std::size_t count = 0, which = 0;
+    for (std::size_t k = 0; k < chart_.series.size(); ++k) {
+      if (chart_.series[k].right_axis == right) ++count, which = k;
+    }
+    return count == 1 ? mix(colour_of(chart_, which), ink, 0.25) : ink;
+  }
+
+  std::vector<Point> points_of(const Series& series) const {
+    std::vector<Point> points;
+    for (std::size_t k = 0; k < series.x.size(); ++k) {
+      const Point next = place(series, series.x[k], series.y[k]);
+      if (series.style == Style::Step && !points.empty()) points.push_back({next.x, points.back().y});
+      points.push_back(next);
+    }
+    return points;
+  }
+
+  void area(std::size_t k) {
+    const Series& series = chart_.series[k];
+    if (series.fill <= 0) return;
+    const auto points = points_of(series);
+    for (std::size_t p = 0; p + 1 < points.size(); ++p) {
+      const Point a = points[p], b = points[p + 1];
+      if (!(b.x > a.x) || !std::isfinite(a.y) || !std::isfinite(b.y)) continue;
+      // Column by column; a part of a column at either end.
+      for (double x = a.x; x < b.x; x = std::floor(x) + 1) {
+        const double end = std::min(std::floor(x) + 1, b.x), middle = (x + end) / 2;
+        const double y = a.y + (b.y - a.y) * (middle - a.x) / (b.x - a.x);
+        canvas_.fill({x, y, end, plot_.bottom}, colour_of(chart_, k), series.fill);
+      }
+    }
+  }
+
+  void curve(std::size_t k) {
+    const Series& series = chart_.series[k];
+    const auto points = points_of(series);
+    if (series.style == Style::Points) {
+      for (const Point& p : points) canvas_.disc(p, series.width + 0.6, colour_of(chart_, k), 0.9);
+      return;
+    }
+    canvas_.polyline(points, {colour_of(chart_, k), series.width, 1, series.style == Style::Dashed ? 7.0 : 0.0});
+  }
+
+  void note(const Marker& marker) {
+    if (marker.x < x_.low || marker.x > x_.high) return;
+    const double x = plot_.left + x_.at(marker.x) * plot_.width();
+    canvas_.line({x, plot_.top}, {x, plot_.bottom}, {marker.colour, 1.3, 0.9, 4});
+    const TextStyle style{.size = 13.5, .colour = mix(marker.colour, black, 0.3), .halo = true};
+    const bool fits = x + 6 + text_width(marker.label, style) < plot_.right;
+    TextStyle placed = style;
+    placed.align = fits ? Align::Left : Align::Right;
+    canvas_.text({fits ? x + 6 : x - 6, plot_.top + 16}, marker.label, placed);
+  }
+
+  const Chart& chart_;
+  Canvas canvas_;
+  Range x_, left_, right_;
+  bool has_right_ = false;
+  Box plot_;
+};
+
+}  // namespace
+
+Canvas render(const Chart& chart) {
+  for (const Series& series : chart.series) {
+    if (series.x.size() != series.y.size()) {
+      throw std::invalid_argument("chart series '" + series.name + "': " + std::to_string(series.x.size()) +
+                                  " x values and " + std::to_string(series.y.size()) + " y values");
+    }
+  }
+  return Painter(chart).paint();
+}
+
+}  // namespace io::draw

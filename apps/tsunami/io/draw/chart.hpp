@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/tsunami/io/draw/canvas.hpp"
+
+namespace io::draw {
+
+enum class Style {
+  Line,
+  Dashed,
+  Step,    ///< keeps a value until the next x
+  Points,
+};
+
+struct Series {
+  std::string name;  ///< for the legend; "" leaves it out there
+  std::vector<double> x, y;  ///< same length; a value that is not finite interrupts the line
+  Style style = Style::Line;
+  bool right_axis = false;
+  std::optional<Colour> colour = {};  ///< default: by the series' place in the chart
+  double width = 2.2;
+  double fill = 0;  ///< opacity of the area down to the lower end of the axis; 0 for none
+};
+
+/// A dashed vertical line with a note at its top.
+struct Marker {
+  double x = 0;
+  std::string label = {};
+  Colour colour = grey;
+};
+
+struct Chart {
+  std::string title, subtitle, x_label, y_label, right_label;
+  std::vector<Series> series;
+  std::vector<Marker> markers;
+  /// Axis ranges; default: the data's, widened to nice values (x: exactly the data's).
+  std::optional<std::pair<double, double>> x_range, y_range, right_range;
+  bool y_from_zero = false;  ///< default y ranges start at 0 (both axes)
+  int width = 1200, height = 700;
+};
+
+/// Line chart with legend, axes and grid. Throws std::invalid_argument when a series' x and y differ in length.
+Canvas render(const Chart& chart);
+
+}  // namespace io::draw

@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+
+namespace io::draw {
+
+/// Red, green and blue as shown (sRGB), 0 to 1.
+struct Colour {
+  double r = 0, g = 0, b = 0;
+};
+
+inline constexpr Colour white{1, 1, 1}, black{0, 0, 0}, grey{0.55, 0.57, 0.6};
+
+/// fraction 0: a, 1: b.
+constexpr Colour mix(Colour a, Colour b, double fraction) {
+  return {a.r + (b.r - a.r) * fraction, a.g + (b.g - a.g) * fraction, a.b + (b.b - a.b) * fraction};
+}
+
+/// Distinct colours for k = 0, 1, 2, ...: twelve chosen ones, then hues by the golden angle.
+Colour category(std::size_t k);
+
+/// -1 deep blue, 0 nearly white, 1 dark red; outside clamped.
+Colour diverging(double value);
+
+/// Colour of dry land by its height in metres.
+Colour land(double height);
+
+}  // namespace io::draw
