@@ -118,16 +118,19 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
       {"adaptation_share", run > 0 ? lost_ms / 1000 / run : 0.0},
       {"restarts", status.restarts},
       {"decisions", std::move(decisions)}};
-  merge_application_results(folder_, summary);
+  merge_application_results(folder_, started_, summary);
   local::write_file_atomically(folder_ + "/summary.json", summary.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-void merge_application_results(const std::string& folder, json& summary) {
+void merge_application_results(const std::string& folder, Time started, json& summary) {
   static const std::set<std::string> not_results{"summary.json", "progress.json"};
+  const auto since = std::chrono::file_clock::from_sys(started);
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json" && !not_results.contains(entry.path().filename())) files.push_back(entry.path());
+    const auto& path = entry.path();
+    if (path.extension() != ".json" || not_results.contains(path.filename())) continue;
+    if (entry.last_write_time(error) >= since) files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {

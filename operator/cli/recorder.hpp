@@ -49,8 +49,8 @@ class Recorder {
   LiveFigures figures_;
 };
 
-// The application's own result among the files of the output folder: every *.json with one object, except
-// ours and its progress. Its keys go into summary.json unless we have them.
-void merge_application_results(const std::string& folder, nlohmann::json& summary);
+// The application's own results in the output folder: every *.json written since `started` that holds an
+// object, except ours and its progress. Their keys go into summary.json unless we have them.
+void merge_application_results(const std::string& folder, Time started, nlohmann::json& summary);
 
 }  // namespace emj::cli

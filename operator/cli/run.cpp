@@ -24,6 +24,7 @@ namespace emj::cli {
 namespace {
 
 constexpr Millis view_interval{500};
+constexpr Millis line_interval{10'000};  // where there is no terminal
 // After the end, pods that do not go by themselves are killed.
 constexpr std::chrono::seconds longest_end{15};
 constexpr AgentTimeouts local_timeouts{Millis(500), Millis(5000)};
@@ -49,12 +50,20 @@ std::string output_folder(const RunOptions& options, const std::string& job) {
     throw std::runtime_error("cannot write the output folder " + folder.string() + (error ? ": " + error.message() : "") +
                              "; choose another one with --out");
   }
-  // Results of an earlier run must not be taken for this one's.
+  // What we left there in an earlier run must not be taken for this one's. Other files are not ours.
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto extension = entry.path().extension();
-    if (entry.is_regular_file() && (extension == ".log" || extension == ".json")) std::filesystem::remove(entry.path(), error);
+    const std::string name = entry.path().filename();
+    const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
+    if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json") std::filesystem::remove(entry.path(), error);
   }
   return std::filesystem::absolute(folder).lexically_normal();
+}
+
+// What ranks print, which the agent prefixes with its pod, and the agent's complaints. All else of a pod is
+// in its log file.
+bool worth_showing(const std::string& pod, const std::string& line) {
+  return line.rfind("[" + pod + " ", 0) == 0 || line.find(" agent error: ") != std::string::npos ||
+         line.find(" agent warning: ") != std::string::npos;
 }
 
 sigset_t handled_signals() {
@@ -93,8 +102,8 @@ class JobRun {
   std::unique_ptr<Controller> controller_;
   Recorder recorder_;
   Time last_view_{};
+  RemainingTime remaining_;
   std::optional<local::Wakeup::Clock::time_point> end_seen_;
-  std::optional<Time> cancelled_;
   int signals_ = 0;
 };
 
@@ -115,8 +124,8 @@ JobRun::JobRun(const RunOptions& options, const local::JobNamespaces& namespaces
   local_options.load = [this](const std::string& text) { return load_manifest(text, options_.manifest, options_.overrides); };
   local_options.output_folder = output_;
   local_options.working_directory = std::filesystem::current_path();
-  local_options.on_output = [this](const std::string&, const std::string& line) {
-    if (show_output()) console_.line(line);
+  local_options.on_output = [this](const std::string& pod, const std::string& line) {
+    if (show_output() && worth_showing(pod, line)) console_.line(line);
   };
   local_options.on_event = [this](bool warning, const std::string& line) {
     if (warning) console_.warning(line);
@@ -182,12 +191,16 @@ void JobRun::look(const Pass& pass) {
 }
 
 void JobRun::show(const Pass& pass) {
-  if (!console_.live() || now() - last_view_ < view_interval) return;
+  if (now() - last_view_ < (console_.live() ? view_interval : line_interval)) return;
   last_view_ = now();
   ElasticMPIJob job = job_;
   job.status = pass.status;
-  console_.view(view_lines(job, recorder_.figures(), recorder_.run_seconds(pass.status),
-                           progress_text(local::read_file(output_ + "/progress.json").value_or(""))));
+  const double seconds = static_cast<double>(last_view_.time_since_epoch().count()) / 1000;
+  const std::string progress =
+      progress_text(local::read_file(output_ + "/progress.json").value_or(""), seconds, remaining_);
+  const double run_time = recorder_.run_seconds(pass.status);
+  if (console_.live()) console_.view(view_lines(job, recorder_.figures(), run_time, progress));
+  else if (run_time > 0) console_.line(clock_text() + "  " + job_line(job, recorder_.figures(), run_time) + (progress.empty() ? "" : "  " + progress));
 }
 
 // The job has ended and its pods have gone, or have had their time.

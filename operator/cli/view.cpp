@@ -44,21 +44,38 @@ std::string emulation_text(const JobSpec& spec) {
   return text.empty() ? "" : "emulated: " + text;
 }
 
-std::string progress_text(const std::string& progress_json) {
+void RemainingTime::add(double time_s, double progress) {
+  if (!points_.empty() && progress < points_.back().second) points_.clear();  // started anew
+  points_.emplace_back(time_s, progress);
+  while (points_.size() > 2 && points_.front().first < time_s - 60) points_.pop_front();
+}
+
+std::optional<double> RemainingTime::seconds() const {
+  if (points_.size() < 2) return std::nullopt;
+  const double time = points_.back().first - points_.front().first;
+  const double gained = points_.back().second - points_.front().second;
+  if (time <= 0 || gained <= 0) return std::nullopt;
+  return (1 - points_.back().second) * time / gained;
+}
+
+std::string progress_text(const std::string& progress_json, double now_s, RemainingTime& remaining) {
   const auto progress = nlohmann::json::parse(progress_json, nullptr, false);
   if (!progress.is_object()) return "";
-  const auto number = [&](const char* key) {
-    return progress.contains(key) && progress[key].is_number() ? progress[key].get<double>() : NAN;
+  const auto number = [&](const char* key) -> std::optional<double> {
+    if (!progress.contains(key) || !progress[key].is_number()) return std::nullopt;
+    return progress[key].get<double>();
   };
   std::vector<std::string> parts;
-  const double simulated = number("simulated_s"), end = number("end_s"), cells = number("cells"), eta = number("eta_s");
-  if (!std::isnan(simulated)) {
-    parts.push_back("simulated " + duration_text(simulated) + (std::isnan(end) ? "" : " of " + duration_text(end)));
-    if (end > 0) parts.push_back(format("%.0f %%", 100 * simulated / end));
+  if (const auto time = number("time_s")) {
+    const auto end = number("end_s");
+    parts.push_back("simulated " + duration_text(*time) + (end ? " of " + duration_text(*end) : ""));
   }
-  if (!std::isnan(cells)) parts.push_back(format("%.0f cells", cells));
-  if (!std::isnan(eta)) parts.push_back("about " + duration_text(eta) + " left");
-  if (progress.contains("message") && progress["message"].is_string()) parts.push_back(progress["message"]);
+  if (const auto share = number("progress")) {
+    parts.push_back(format("%.0f %%", 100 * *share));
+    remaining.add(now_s, *share);
+  }
+  if (const auto cells = number("cells")) parts.push_back(format("%.0f cells", *cells));
+  if (const auto left = remaining.seconds()) parts.push_back("about " + duration_text(*left) + " left");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;

@@ -1,0 +1,218 @@
+// The loop over a cluster and a runtime that live in memory: what is promised is the order of writing and
+// acting, and that nothing is remembered that matters.
+
+#include "operator/controller/controller.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace emj {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+struct MemoryCluster : Cluster {
+  std::optional<JobRecord> read_job(const JobKey&) override { return record; }
+  Outcome write_status(const JobKey&, const JobStatus& status) override {
+    calls.push_back("status");
+    if (fail_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
+    record->job.status = status;
+    return Outcome::done();
+  }
+  Outcome write_scale(const JobKey&, int replicas) override {
+    calls.push_back("scale");
+    record->job.spec.worker.replicas = replicas;
+    ++record->job.metadata.generation;
+    return Outcome::done();
+  }
+  Outcome clear_resume(const JobKey&) override {
+    record->resume_autoscaling = false;
+    return Outcome::done();
+  }
+  std::vector<PodView> list_pods(const JobKey&) override { return pods; }
+  Outcome create_pod(const JobKey&, const nlohmann::json& pod) override {
+    if (!refusal.empty()) return Outcome::refused(refusal);
+    PodView view;
+    view.name = pod.at("metadata").at("name");
+    view.index = *worker_index("demo", view.name);
+    view.uid = "uid-" + std::to_string(view.index);
+    view.ip = "10.0.0." + std::to_string(view.index + 1);
+    view.phase = PodPhase::Running;
+    calls.push_back("create " + view.name);
+    pods.push_back(view);
+    return Outcome::done();
+  }
+  Outcome delete_pod(const JobKey&, const DeletePod& pod) override {
+    calls.push_back("delete " + pod.name);
+    std::erase_if(pods, [&](const PodView& view) { return view.uid == pod.uid; });
+    return Outcome::done();
+  }
+  void record_event(const JobKey&, const RecordEvent& event) override { events.push_back(event.reason); }
+
+  std::optional<JobRecord> record;
+  std::vector<PodView> pods;
+  std::vector<std::string> calls, events;
+  std::string refusal;
+  bool fail_status = false;
+};
+
+struct MemoryRuntime : Runtime {
+  RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
+  std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
+  Outcome start(const ElasticMPIJob&, const StartJob& start) override {
+    ++starts;
+    view.reachable = true;
+    view.epoch = 1;
+    view.fence = start.fence;
+    view.program = ProgramState::Running;
+    view.lead_uid = start.lead_uid;
+    for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
+    return Outcome::done();
+  }
+  Outcome change(const ElasticMPIJob&, const SendChange& change) override {
+    changes.push_back(change);
+    return change_outcome;
+  }
+  Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
+  Outcome stop(const ElasticMPIJob&, const StopJob&) override {
+    ++stops;
+    return Outcome::retry("the lead is not known yet");
+  }
+  void forget(const JobKey&) override {}
+
+  RuntimeView view;
+  int starts = 0, stops = 0;
+  std::vector<SendChange> changes;
+  Outcome change_outcome;
+};
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() {
+    ElasticMPIJob job;
+    job.metadata.name = "demo";
+    job.metadata.uid = "job-uid";
+    job.spec.worker.replicas = 2;
+    job.spec.worker.max_replicas = 4;
+    job.spec.worker.pod.command = {"program"};
+    job.spec.worker.pod.document = R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
+    cluster.record = JobRecord{job};
+  }
+  Pass pass() {
+    time += Seconds(1);
+    return controller.reconcile(key);
+  }
+  void make_pods_ready() {
+    for (PodView& pod : cluster.pods) pod.ready = true;
+  }
+  void start() {
+    pass();
+    make_pods_ready();
+    pass();
+    pass();
+    ASSERT_EQ(cluster.record->job.status.state, JobState::Running);
+  }
+
+  Time time{Seconds(1'000'000)};
+  MemoryCluster cluster;
+  MemoryRuntime runtime;
+  std::vector<std::string> log;
+  JobKey key{"default", "demo"};
+  Controller controller{cluster, runtime, [this] { return time; }, [this](const std::string& line) { log.push_back(line); }, {}};
+};
+
+TEST_F(ControllerTest, StatusIsWrittenBeforeAnythingIsDone) {
+  pass();
+  EXPECT_EQ(cluster.calls, (std::vector<std::string>{"status", "create demo-w-0", "create demo-w-1"}));
+}
+
+TEST_F(ControllerTest, NothingIsDoneWhenTheStatusCannotBeWritten) {
+  cluster.fail_status = true;
+  const Pass first = pass();
+  EXPECT_TRUE(cluster.pods.empty());
+  EXPECT_LE(first.requeue_after, Millis(50));
+  pass();
+  EXPECT_EQ(std::count_if(log.begin(), log.end(), [](const std::string& line) { return line.find("somebody else wrote") != std::string::npos; }), 1)
+      << "a problem that stays is said once";
+}
+
+TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
+  pass();
+  pass();
+  EXPECT_EQ(runtime.starts, 0);
+  make_pods_ready();
+  pass();
+  EXPECT_EQ(runtime.starts, 1);
+  const Pass running = pass();
+  EXPECT_EQ(running.status.state, JobState::Running);
+  EXPECT_EQ(running.status.joined_replicas, 2);
+}
+
+TEST_F(ControllerTest, LooksOftenWhileItMovesAndSeldomWhenItRuns) {
+  EXPECT_LE(pass().requeue_after, Millis(50));
+  make_pods_ready();
+  pass();
+  pass();
+  EXPECT_GE(pass().requeue_after, Millis(500));
+}
+
+TEST_F(ControllerTest, ANewControllerGoesOnWhereTheOldOneWasKilled) {
+  start();
+  cluster.record->job.spec.worker.replicas = 3;
+  ++cluster.record->job.metadata.generation;
+  pass();
+  make_pods_ready();
+  Controller fresh(cluster, runtime, [this] { return time; }, [](const std::string&) {}, {});
+  time += Seconds(1);
+  fresh.reconcile(key);
+  ASSERT_EQ(runtime.changes.size(), 1u);
+  EXPECT_EQ(runtime.changes[0].add.size(), 1u);
+  EXPECT_EQ(runtime.starts, 1);
+}
+
+TEST_F(ControllerTest, ARefusedChangeIsSentAgainLater) {
+  start();
+  runtime.change_outcome = {Outcome::Kind::Conflict, "stale epoch"};
+  cluster.record->job.spec.worker.replicas = 3;
+  ++cluster.record->job.metadata.generation;
+  pass();
+  make_pods_ready();
+  pass();
+  runtime.change_outcome = Outcome::done();
+  pass();
+  ASSERT_GE(runtime.changes.size(), 2u);
+  EXPECT_EQ(runtime.changes[0].id, runtime.changes[1].id);
+  EXPECT_THAT(log, Contains(HasSubstr("stale epoch")));
+}
+
+TEST_F(ControllerTest, ATemplateThatTheServerRefusesFailsTheJobWithItsWords) {
+  cluster.refusal = "spec.containers[0].image: Required value";
+  pass();
+  const Pass second = pass();
+  EXPECT_EQ(second.status.state, JobState::Failed);
+  const Condition* failed = find_condition(second.status, "Failed");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "InvalidTemplate");
+  EXPECT_THAT(failed->message, HasSubstr("Required value"));
+}
+
+TEST_F(ControllerTest, CancelStopsTheProgramAndDeletesThePodsEvenWhenTheLeadCannotBeTold) {
+  start();
+  cluster.record->cancel_requested = true;
+  const Pass cancelled = pass();
+  EXPECT_TRUE(cancelled.terminal);
+  EXPECT_EQ(runtime.stops, 1);
+  EXPECT_TRUE(cluster.pods.empty());
+}
+
+TEST_F(ControllerTest, AJobThatIsGoneIsForgotten) {
+  cluster.record.reset();
+  EXPECT_TRUE(pass().gone);
+}
+
+}  // namespace
+}  // namespace emj
