@@ -39,29 +39,18 @@ void Counting::stop() {
   thread_state.measured = false;
 }
 
-template <class Write>
-void Counting::write(Write&& write_counters) {
-  Page& page = *page_;
-  const std::uint64_t sequence = page.sequence.load(std::memory_order_relaxed);
-  page.sequence.store(sequence + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  write_counters(page.counters);
-  page.sequence.store(sequence + 2, std::memory_order_release);
-}
-
-void Counting::publish(std::uint64_t inside_since_ns) {
+void Counting::publish() {
   write([&](Counters& c) {
     // The rate is measured ever better: never step back.
     c.mpi_ns = std::max(c.mpi_ns, clock_.to_ns(mpi_ticks_));
     c.mpi_collective_ns = std::max(c.mpi_collective_ns, clock_.to_ns(collective_ticks_));
-    c.in_mpi_since_ns = inside_since_ns;
+    c.in_mpi_since_ns = 0;
     c.mpi_calls = calls_;
     c.mpi_bytes = bytes_;
   });
 }
 
-void Counting::record(Blocking blocking, Collective collective) {
-  const std::uint64_t now = clock_.now();
+void Counting::record(std::uint64_t now, Blocking blocking, Collective collective) {
   std::uint64_t spent = now - entered_;
   if (blocking == Blocking::no) {
     // Stands for all since the last timed one, but never for more time than there was.
@@ -70,9 +59,7 @@ void Counting::record(Blocking blocking, Collective collective) {
   }
   mpi_ticks_ += spent;
   if (collective == Collective::yes) collective_ticks_ += spent;
-  const bool due = sampling_ == 1 || now - last_publish_ >= spacing_ticks_;
-  if (blocking == Blocking::no || due) choose_next_sample(now);
-  if (!due) return;
+  choose_next_sample(now);
   if (clock_.anchor_age(now) > 1000000000u) clock_.anchor();
   publish();
   last_publish_ = now;

@@ -3,7 +3,7 @@
 // Only the thread that initialised MPI is measured, and only its outermost calls: what MPI does inside of a
 // call (an I/O component that calls MPI again) is part of that call. Below 100 000 calls a second every call is
 // timed. Above that, calls that cannot block are sampled: one in k at random distances is timed and stands for
-// all since the last one; calls that can block are always timed, but their ends are published at most every 10 us.
+// all since the last one; calls that can block are always timed, but their sums are published at most every 10 us.
 // Counts of calls and bytes are always exact.
 #pragma once
 #include <cstdint>
@@ -46,11 +46,20 @@ class Counting {
       }
     }
     entered_ = clock_.now();
-    if (blocking == Blocking::yes || sampling_ == 1) publish(clock_.at_ns(entered_));
+    if (blocking == Blocking::yes || sampling_ == 1) publish_entry();
   }
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
   void leave(Blocking blocking, Collective collective) {
-    if (entered_ != 0) record(blocking, collective);
+    if (entered_ != 0) {
+      const std::uint64_t now = clock_.now();
+      if (blocking == Blocking::yes && sampling_ > 1 && now - last_publish_ < spacing_ticks_) {
+        mpi_ticks_ += now - entered_;
+        if (collective == Collective::yes) collective_ticks_ += now - entered_;
+        write([](Counters& c) { c.in_mpi_since_ns = 0; });
+      } else {
+        record(now, blocking, collective);
+      }
+    }
     if (slowdown_ > 1) [[unlikely]] cpu_at_exit_ = thread_cpu_ns();
   }
 
@@ -70,15 +79,23 @@ class Counting {
   void add_work(double units, double progress);
   void begin_adapt();  // a window, or a wait for one, opens now; shown to readers until add_adapt
   void add_adapt(std::uint64_t ns);
-  // Everything counted so far. `inside_since_ns`: entry time of the call in progress, 0 outside of MPI.
-  void publish(std::uint64_t inside_since_ns = 0);
+  void publish();  // everything counted so far, outside of MPI
 
  private:
   void emulate();
-  void record(Blocking blocking, Collective collective);
+  void record(std::uint64_t now, Blocking blocking, Collective collective);
   void choose_next_sample(std::uint64_t now);
+  void publish_entry() {
+    write([this](Counters& c) { c.in_mpi_since_ns = clock_.at_ns(entered_); });
+  }
   template <class Write>
-  void write(Write&& write_counters);
+  void write(Write&& write_counters) {
+    const std::uint64_t sequence = page_->sequence.load(std::memory_order_relaxed);
+    page_->sequence.store(sequence + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    write_counters(page_->counters);
+    page_->sequence.store(sequence + 2, std::memory_order_release);
+  }
 
   Page* page_;
   TickClock clock_;
