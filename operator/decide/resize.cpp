@@ -173,7 +173,7 @@ void follow(Pass& pass, const Goal& goal) {
 }
 
 // Newcomers that were evicted before they joined are replaced. A failed one: its description.
-std::optional<std::string> bring_up(Pass& pass) {
+std::optional<std::string> survey(Pass& pass) {
   ResizeStatus& resize = *pass.status.resize;
   const IndexSet planned = resize.add;
   for (const int index : planned) {
@@ -188,8 +188,6 @@ std::optional<std::string> bring_up(Pass& pass) {
       resize.created.insert(index);
     }
   }
-  for (const int index : resize.add)
-    if (!pass.pod(index)) pass.act(CreatePod{index});
   return std::nullopt;
 }
 
@@ -198,7 +196,7 @@ void create_pods(Pass& pass, int target) {
     return supersede(pass, "the program is ending");
   follow(pass, goal_for(pass, target, !blocked_now(pass, target)));
   if (!pass.status.resize) return;
-  if (const auto failed = bring_up(pass)) return give_up(pass, "a new worker failed: " + *failed, false);
+  if (const auto failed = survey(pass)) return give_up(pass, "a new worker failed: " + *failed, false);
   ResizeStatus& resize = *pass.status.resize;
   const auto unready = std::find_if(resize.add.begin(), resize.add.end(), [&](int index) {
     const PodView* pod = pass.pod(index);
@@ -210,7 +208,11 @@ void create_pods(Pass& pass, int target) {
     resize.deadline = pass.now + pass.spec.resize.prepare_timeout;
     return send(pass);
   }
-  if (pass.now < resize.deadline) return pass.wake_at(resize.deadline);
+  if (pass.now < resize.deadline) {
+    for (const int index : resize.add)
+      if (!pass.pod(index)) pass.act(CreatePod{index});
+    return pass.wake_at(resize.deadline);
+  }
   std::string why = "the lead does not answer";
   if (unready != resize.add.end()) {
     const PodView* pod = pass.pod(*unready);

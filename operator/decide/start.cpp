@@ -39,8 +39,8 @@ void follow_target(Pass& pass) {
     start.workers = set_union(start.workers, pass.take_indices(target - start.workers.size()));
 }
 
-// Creates what is missing; replaces what vanished or is being evicted. False when a worker failed.
-bool bring_up(Pass& pass) {
+// Replaces what vanished or is being evicted. False when a worker failed.
+bool survey(Pass& pass) {
   StartStatus& start = *pass.status.start;
   const IndexSet planned = start.workers;
   for (const int index : planned) {
@@ -57,9 +57,12 @@ bool bring_up(Pass& pass) {
       start.created.insert(index);
     }
   }
-  for (const int index : start.workers)
-    if (!pass.pod(index)) pass.act(CreatePod{index});
   return true;
+}
+
+void create_missing(Pass& pass) {
+  for (const int index : pass.status.start->workers)
+    if (!pass.pod(index)) pass.act(CreatePod{index});
 }
 
 IndexSet ready_workers(const Pass& pass) {
@@ -79,6 +82,8 @@ std::string first_unready(const Pass& pass) {
 }
 
 void back_off(Pass& pass, const std::string& reason) {
+  // Once the start was requested the program may be running, silent as the lead is.
+  const DeleteReason deletion = pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
   const Seconds pause = std::min(longest_back_off, first_back_off * (1 << std::min(attempts - 1, 6)));
   pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation, reason,
@@ -86,7 +91,7 @@ void back_off(Pass& pass, const std::string& reason) {
   pass.status.start.reset();
   pass.status.state = JobState::Pending;
   pass.warning("StartFailed", reason + "; next attempt in " + std::to_string(pause.count()) + " s");
-  delete_all(pass, DeleteReason::NeverJoined);
+  delete_all(pass, deletion);
   pass.wake_at(pass.now + pause);
 }
 
@@ -174,8 +179,9 @@ void start_step(Pass& pass) {
   }
   if (!status.start->requested) {
     follow_target(pass);
-    if (!bring_up(pass)) return;
+    if (!survey(pass)) return;
     wait_for_pods(pass);
+    if (status.start && !status.start->requested) create_missing(pass);
   }
   if (status.state == JobState::Starting && status.start && status.start->requested) wait_for_lead(pass);
   if (status.state == JobState::Starting) delete_leftovers(pass);
