@@ -188,8 +188,8 @@ class Loop {
   /// begin there (null: anywhere). data must outlive run(). Local.
   template <class T>
     requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>)
-  void sequence(std::vector<T>& data, std::function<double(const T&)> weight = nullptr,
-                std::function<bool(const T&)> may_cut = nullptr) {
+  void sequence(std::vector<T>& data, std::function<double(const std::type_identity_t<T>&)> weight = nullptr,
+                std::function<bool(const std::type_identity_t<T>&)> may_cut = nullptr) {
     WeightsOf weights;
     MarksOf marks;
     if (weight)

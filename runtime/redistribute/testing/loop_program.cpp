@@ -59,7 +59,7 @@ class Program {
     if (!loop.joining()) start();
     loop.replicate(step_, name_, table_);
     block_ = &loop.block(u_, rows, columns);
-    loop.sequence<Cell>(cells_, weight, starts_family);
+    loop.sequence(cells_, weight, starts_family);
     loop.data([this](MPI_Comm everybody, double capacity) { return move_tally(everybody, capacity); },
               [this] { tally_ = next_tally_; });
     if (loop.joining() && file("mismatch")) loop.replicate(unexpected_);
