@@ -135,8 +135,8 @@ Raster read_ascii_raster(const std::string& path, const TopographyOptions& optio
     }
   }
   if (const auto extra = data.next_word()) {
-    data.fail("the end of the file after " + std::to_string(count) + " values (ncols x nrows)", quoted(*extra),
-              "correct ncols and nrows in the header");
+    data.fail("the end of the file after " + std::to_string(count) + " values (ncols x nrows)",
+              quoted(*extra), "correct ncols and nrows in the header");
   }
   return raster;
 }

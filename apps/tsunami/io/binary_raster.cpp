@@ -65,7 +65,8 @@ Raster read_binary_raster(const std::string& path, const TopographyOptions&) {
   std::error_code ignored;
   if (!std::filesystem::exists(header_path, ignored)) {
     throw FileError::at_byte(
-        path, 0, "bathymetry as text (topotype 2 or 3, ESRI ASCII), netCDF, or raw int16 with a header " + header_path,
+        path, 0,
+        "bathymetry as text (topotype 2 or 3, ESRI ASCII), netCDF, or raw int16 with a header " + header_path,
         "binary data without that header", "convert the file or add the header");
   }
   Raster raster = read_companion_header(header_path);
@@ -79,7 +80,8 @@ Raster read_binary_raster(const std::string& path, const TopographyOptions&) {
   const auto bytes = read_bytes(path);
   raster.z.resize(count);
   for (std::size_t k = 0; k < count; ++k) {
-    const auto low = static_cast<unsigned char>(bytes[2 * k]), high = static_cast<unsigned char>(bytes[2 * k + 1]);
+    const auto low = static_cast<unsigned char>(bytes[2 * k]),
+               high = static_cast<unsigned char>(bytes[2 * k + 1]);
     raster.z[k] = static_cast<std::int16_t>(low | (high << 8));
   }
   return raster;

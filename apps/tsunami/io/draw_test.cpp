@@ -6,6 +6,7 @@
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/draw/chart.hpp"
 #include "apps/tsunami/io/draw/ticks.hpp"
+#include "apps/tsunami/io/gauge.hpp"
 #include "apps/tsunami/io/mesh_picture.hpp"
 #include "apps/tsunami/io/test_files.hpp"
 
@@ -19,14 +20,16 @@ using ::testing::ElementsAre;
 double darkness(const Canvas& canvas, const draw::Box& box) {
   double sum = 0;
   for (int y = static_cast<int>(box.top); y < static_cast<int>(box.bottom); ++y) {
-    for (int x = static_cast<int>(box.left); x < static_cast<int>(box.right); ++x) sum += 1 - canvas.pixel(x, y).g;
+    for (int x = static_cast<int>(box.left); x < static_cast<int>(box.right); ++x)
+      sum += 1 - canvas.pixel(x, y).g;
   }
   return sum;
 }
 
 // Pictures are kept in TSUNAMI_IO_PICTURES, if set, for a look with one's own eyes.
 void keep(const Canvas& canvas, const std::string& name) {
-  if (const char* folder = std::getenv("TSUNAMI_IO_PICTURES")) canvas.write_png(std::string(folder) + "/" + name);
+  if (const char* folder = std::getenv("TSUNAMI_IO_PICTURES"))
+    canvas.write_png(std::string(folder) + "/" + name);
 }
 
 TEST(Canvas, LineCoversItsArea) {
@@ -89,10 +92,13 @@ TEST(Canvas, PngReadsBackAsDrawn) {
   ASSERT_EQ(image.height, 17u);
   std::vector<unsigned char> bytes(PNG_IMAGE_SIZE(image));
   ASSERT_NE(png_image_finish_read(&image, nullptr, bytes.data(), 0, nullptr), 0) << image.message;
-  const auto pixel = [&](int x, int y) { return std::vector<int>(bytes.begin() + 3 * (31 * y + x), bytes.begin() + 3 * (31 * y + x) + 3); };
+  const auto pixel = [&](int x, int y) {
+    return std::vector<int>(bytes.begin() + 3 * (31 * y + x), bytes.begin() + 3 * (31 * y + x) + 3);
+  };
   EXPECT_THAT(pixel(0, 0), ElementsAre(51, 102, 153));
   EXPECT_THAT(pixel(4, 5), ElementsAre(255, 128, 0));
-  EXPECT_THAT(file_error_of([&] { canvas.write_png(folder.path("no/a.png")); }), ::testing::HasSubstr("No such file"));
+  EXPECT_THAT(file_error_of([&] { canvas.write_png(folder.path("no/a.png")); }),
+              ::testing::HasSubstr("No such file"));
   EXPECT_THROW(Canvas(0, 5), std::invalid_argument);
 }
 
@@ -132,23 +138,36 @@ TEST(Chart, DrawsEachSeriesWhereItsValuesAre) {
 }
 
 TEST(Chart, GaugePicture) {
+  TimeSeries observed, computed;
+  const auto observed_path = data_file("chile2010/32412_notide.txt");
+  const auto computed_path = data_file("chile2010/geoclaw_reference/gauge32412.txt");
+  if (!observed_path.empty() && !computed_path.empty()) {
+    observed = read_gauge(observed_path);
+    computed = read_gauge(computed_path);
+  } else {
+    for (int k = 0; k < 600; ++k) {
+      observed.t.push_back(k * 60);
+      observed.v.push_back(0.2 * std::sin(k * 0.07) * std::exp(-k * 0.004));
+    }
+    computed = observed;
+  }
   draw::Chart chart;
-  draw::Series observed{"observed (DART 32412)", {}, {}, draw::Style::Points, false, Colour{0.2, 0.22, 0.26}, 1.4};
-  draw::Series computed{"computed", {}, {}};
   chart.title = "Gauge 32412";
   chart.subtitle = "rms 0.033 m, correlation 0.79";
   chart.x_label = "time after the earthquake, h";
   chart.y_label = "sea surface elevation, m";
-  for (int k = 0; k < 400; ++k) {
-    observed.x.push_back(k * 0.02);
-    observed.y.push_back(0.2 * std::sin(k * 0.07) * std::exp(-k * 0.004));
-    computed.x.push_back(k * 0.02);
-    computed.y.push_back(0.17 * std::sin(k * 0.07 - 0.2) * std::exp(-k * 0.004));
-  }
-  chart.series = {observed, computed};
+  chart.x_range = {0, 9};
+  chart.y_range = {-0.3, 0.3};
+  const auto hours = [](std::vector<double> t) {
+    for (double& x : t) x /= 3600;
+    return t;
+  };
+  chart.series = {
+      {"observed", hours(observed.t), observed.v, draw::Style::Line, false, Colour{0.25, 0.27, 0.31}, 1.6},
+      {"computed", hours(computed.t), computed.v}};
   chart.markers = {{2.0, "compared from here", {0.5, 0.5, 0.5}}};
   const Canvas canvas = draw::render(chart);
-  EXPECT_EQ(canvas.width(), 1200);
+  EXPECT_GT(darkness(canvas, {100, 100, 1100, 600}), 1000);
   keep(canvas, "gauge.png");
 }
 
@@ -174,7 +193,8 @@ TEST(Chart, ResourceProfilePicture) {
 
 // Newest-vertex bisection of two right triangles per 10 degrees, finer where a ring wave passes.
 void bisect(std::vector<PictureCell>& cells, const PictureCell& cell, int depth) {
-  const double x = (cell.lon[0] + cell.lon[1] + cell.lon[2]) / 3, y = (cell.lat[0] + cell.lat[1] + cell.lat[2]) / 3;
+  const double x = (cell.lon[0] + cell.lon[1] + cell.lon[2]) / 3,
+               y = (cell.lat[0] + cell.lat[1] + cell.lat[2]) / 3;
   const double distance = std::hypot(x + 73, y + 36) - 15;
   const int wanted = std::abs(distance) < 3 ? 11 : std::abs(distance) < 7 ? 7 : 4;
   if (depth < wanted) {

@@ -41,17 +41,18 @@ Header read_header(TextScanner& scanner) {
 int whole(const std::string& path, const Header& header, std::size_t k, int least) {
   const double value = header.values[k];
   if (value < least || value > 1e6 || value != std::floor(value)) {
-    throw FileError::at_line(path, header.lines[k],
-                             std::string(names[k]) + " as a whole number from " + std::to_string(least) + " to 1000000",
-                             std::to_string(value), "correct the header");
+    throw FileError::at_line(
+        path, header.lines[k],
+        std::string(names[k]) + " as a whole number from " + std::to_string(least) + " to 1000000",
+        std::to_string(value), "correct the header");
   }
   return static_cast<int>(value);
 }
 
 void need_positive(const std::string& path, const Header& header, std::size_t k) {
   if (header.values[k] > 0) return;
-  throw FileError::at_line(path, header.lines[k], std::string(names[k]) + " above 0", std::to_string(header.values[k]),
-                           "correct the header");
+  throw FileError::at_line(path, header.lines[k], std::string(names[k]) + " above 0",
+                           std::to_string(header.values[k]), "correct the header");
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ void need_positive(const std::string& path, const Header& header, std::size_t k)
 double Dtopo::at(double lon, double lat, double t) const {
   if (!frames.front().contains(lon, lat) || t < times.front()) return 0;
   if (t >= times.back()) return frames.back().at(lon, lat);
-  const auto after = static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin());
+  const auto after =
+      static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin());
   const double fraction = (t - times[after - 1]) / (times[after] - times[after - 1]);
   return (1 - fraction) * frames[after - 1].at(lon, lat) + fraction * frames[after].at(lon, lat);
 }
@@ -91,9 +93,9 @@ Dtopo read_dtopo(const std::string& path) {
     for (int row = 0; row < my; ++row) {
       for (int column = 0; column < mx; ++column) {
         raster.node(column, my - 1 - row) = scanner.next_number([&] {
-          return "the displacement of time " + std::to_string(frame + 1) + " of " + std::to_string(mt) + ", row " +
-                 std::to_string(row + 1) + " of " + std::to_string(my) + ", column " + std::to_string(column + 1) +
-                 " of " + std::to_string(mx);
+          return "the displacement of time " + std::to_string(frame + 1) + " of " + std::to_string(mt) +
+                 ", row " + std::to_string(row + 1) + " of " + std::to_string(my) + ", column " +
+                 std::to_string(column + 1) + " of " + std::to_string(mx);
         });
       }
     }

@@ -1,12 +1,13 @@
 #include "apps/tsunami/io/file_error.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
-#include <unistd.h>
 
 namespace io {
 namespace {
@@ -17,7 +18,8 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 FileError write_error(const std::string& path, int reason) {
-  return {path, "", "to write this file", std::strerror(reason), "check that the folder exists and has space"};
+  return {path, "", "to write this file", std::strerror(reason),
+          "check that the folder exists and has space"};
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ double column(const TextScanner& scanner, const std::vector<std::string_view>& w
     scanner.fail(what, std::to_string(words.size()) + " columns", "complete the line or remove it");
   }
   if (!TextScanner::parse(words[k], value)) {
-    scanner.fail(std::string(what) + " as a finite number", quoted(words[k]), "correct the line or remove it");
+    scanner.fail(std::string(what) + " as a finite number", quoted(words[k]),
+                 "correct the line or remove it");
   }
   return value;
 }
@@ -43,11 +44,13 @@ Peak peak_inside(const TimeSeries& series, const GaugeWindow& window) {
 
 void need_cover(const TimeSeries& series, const GaugeWindow& window, const char* which) {
   const double forgiven = 0.005 * (window.end - window.begin);
-  if (!series.t.empty() && series.t.front() <= window.begin + forgiven && series.t.back() >= window.end - forgiven) {
+  if (!series.t.empty() && series.t.front() <= window.begin + forgiven &&
+      series.t.back() >= window.end - forgiven) {
     return;
   }
-  const auto covered = series.t.empty() ? std::string("nothing")
-                                        : std::to_string(series.t.front()) + " to " + std::to_string(series.t.back());
+  const auto covered = series.t.empty()
+                           ? std::string("nothing")
+                           : std::to_string(series.t.front()) + " to " + std::to_string(series.t.back());
   throw std::invalid_argument(std::string("compare_gauge: the ") + which + " record covers " + covered +
                               " s, the window is " + std::to_string(window.begin) + " to " +
                               std::to_string(window.end) + " s: simulate longer or choose a shorter window");
@@ -89,8 +92,10 @@ TimeSeries read_gauge(const std::string& path) {
       geoclaw = geoclaw || (line->find("level") != line->npos && line->find("eta") != line->npos);
       continue;
     }
-    if (geoclaw && words.size() < 6) scanner.fail("level, time, h, hu, hv, eta", quoted(*line), "complete the line");
-    if (!geoclaw && words.size() != 2) scanner.fail("two columns, seconds and metres", quoted(*line), "correct the line");
+    if (geoclaw && words.size() < 6)
+      scanner.fail("level, time, h, hu, hv, eta", quoted(*line), "complete the line");
+    if (!geoclaw && words.size() != 2)
+      scanner.fail("two columns, seconds and metres", quoted(*line), "correct the line");
     t.push_back(column(scanner, words, geoclaw ? 1 : 0, "a time in seconds"));
     v.push_back(column(scanner, words, geoclaw ? 5 : 1, "a height in metres"));
   }
@@ -109,7 +114,8 @@ TimeSeries read_dart(const std::string& path, std::chrono::sys_seconds origin) {
     for (std::size_t k = 0; k < 8; ++k) {
       field[k] = column(scanner, words, k, "the columns YY MM DD hh mm ss T HEIGHT");
     }
-    const year_month_day date{year(static_cast<int>(field[0])), month(static_cast<unsigned>(std::abs(field[1]))),
+    const year_month_day date{year(static_cast<int>(field[0])),
+                              month(static_cast<unsigned>(std::abs(field[1]))),
                               day(static_cast<unsigned>(std::abs(field[2])))};
     if (!date.ok()) scanner.fail("a date YY MM DD", quoted(*line), "correct the line or remove it");
     if (field[7] >= 9999) continue;
@@ -121,8 +127,10 @@ TimeSeries read_dart(const std::string& path, std::chrono::sys_seconds origin) {
   return finish(scanner, std::move(t), std::move(v));
 }
 
-GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed, const GaugeWindow& window) {
-  if (!(window.end > window.begin)) throw std::invalid_argument("compare_gauge: the window needs end > begin");
+GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed,
+                              const GaugeWindow& window) {
+  if (!(window.end > window.begin))
+    throw std::invalid_argument("compare_gauge: the window needs end > begin");
   need_cover(observed, window, "observed");
   need_cover(computed, window, "computed");
   int n = 0;
@@ -145,8 +153,14 @@ GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& comp
   const double covariance = sum_oc - sum_o * sum_c / n;
   const double spread = (sum_oo - sum_o * sum_o / n) * (sum_cc - sum_c * sum_c / n);
   const auto high_c = peak_inside(computed, window), high_o = peak_inside(observed, window);
-  return {n, std::sqrt(sum_dd / n), std::sqrt(sum_oo / n), spread > 1e-24 ? covariance / std::sqrt(spread) : 0,
-          high_c.value, high_c.time, high_o.value, high_o.time};
+  return {n,
+          std::sqrt(sum_dd / n),
+          std::sqrt(sum_oo / n),
+          spread > 1e-24 ? covariance / std::sqrt(spread) : 0,
+          high_c.value,
+          high_c.time,
+          high_o.value,
+          high_o.time};
 }
 
 }  // namespace io

@@ -32,10 +32,10 @@ struct GaugeWindow {
 };
 
 struct GaugeComparison {
-  int samples = 0;         ///< observed samples in the window: 432 for Chile 2010 at 32412
-  double rms = 0;          ///< root mean square of computed - observed, m
-  double rms_observed = 0; ///< the same for a computed wave of zero: what a run must beat
-  double correlation = 0;  ///< Pearson; 0 when one of the two is constant
+  int samples = 0;          ///< observed samples in the window: 432 for Chile 2010 at 32412
+  double rms = 0;           ///< root mean square of computed - observed, m
+  double rms_observed = 0;  ///< the same for a computed wave of zero: what a run must beat
+  double correlation = 0;   ///< Pearson; 0 when one of the two is constant
   double max_computed = 0, time_max_computed = 0;  ///< m, s; over the record's own samples in the window
   double max_observed = 0, time_max_observed = 0;
 };
@@ -44,6 +44,7 @@ struct GaugeComparison {
 /// sample; the computed record is interpolated linearly. (Where the sensor sends more often, the record
 /// weighs more: 16 of the 432 samples at 32412 repeat four minutes around the crest.) Throws
 /// std::invalid_argument if a record does not cover the window (half a per cent of it is forgiven).
-GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed, const GaugeWindow& window = {});
+GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed,
+                              const GaugeWindow& window = {});
 
 }  // namespace io

@@ -39,14 +39,16 @@ TEST(Gauge, ReadsTwoColumnsAndGeoclaw) {
 TEST(Gauge, ReadsDartText) {
   using namespace std::chrono;
   const ScratchFolder folder;
-  const auto path = folder.write("d.txt",
-                                 "#YY  MM DD hh mm ss T   HEIGHT\n#yr  mo dy hr mn  s -        m\n"
-                                 "2011 03 11 06 00 15 2 5822.5\n2011 03 11 05 46 23 1 5822.0\n2011 03 12 00 00 00 1 9999.000\n");
+  const auto path = folder.write(
+      "d.txt",
+      "#YY  MM DD hh mm ss T   HEIGHT\n#yr  mo dy hr mn  s -        m\n"
+      "2011 03 11 06 00 15 2 5822.5\n2011 03 11 05 46 23 1 5822.0\n2011 03 12 00 00 00 1 9999.000\n");
   const auto series = read_dart(path, sys_days(2011y / March / 11) + 5h + 46min + 23s);
   EXPECT_EQ(series.t, (std::vector<double>{0, 832}));
   EXPECT_EQ(series.v, (std::vector<double>{5822.0, 5822.5}));
-  EXPECT_THAT(file_error_of([&] { read_dart(folder.write("e.txt", "2011 13 41 0 0 0 1 5.0\n"), sys_seconds()); }),
-              StartsWith("e.txt:1: expected a date"));
+  EXPECT_THAT(
+      file_error_of([&] { read_dart(folder.write("e.txt", "2011 13 41 0 0 0 1 5.0\n"), sys_seconds()); }),
+      StartsWith("e.txt:1: expected a date"));
   EXPECT_THAT(file_error_of([&] { read_dart(folder.write("f.txt", "#x\n2011 03 11 0 0\n"), sys_seconds()); }),
               StartsWith("f.txt:2: "));
 }
@@ -57,7 +59,8 @@ TEST(Gauge, BadFilesAreRefusedWithFileLineAndReason) {
     return file_error_of([&] { read_gauge(folder.write(name, text)); });
   };
   EXPECT_THAT(error("three", "1 2\n1 2 3\n"), StartsWith("three:2: expected two columns"));
-  EXPECT_THAT(error("word", "1 2\n3 high\n"), StartsWith("word:2: expected a height in metres as a finite number, found 'high'"));
+  EXPECT_THAT(error("word", "1 2\n3 high\n"),
+              StartsWith("word:2: expected a height in metres as a finite number, found 'high'"));
   EXPECT_THAT(error("nan", "1 nan\n"), StartsWith("nan:1: "));
   EXPECT_THAT(error("remarks", "# only\n"), HasSubstr("at least one sample"));
   EXPECT_THAT(error("empty", ""), HasSubstr("an empty file"));
@@ -90,7 +93,8 @@ TEST(GaugeComparison, KnownSeries) {
 }
 
 TEST(GaugeComparison, RecordsMustCoverTheWindow) {
-  const auto observed = make_series({0, 8000, 9000, 40000}, {0, 1, 0, 1}), early = make_series({0, 20000}, {0, 1});
+  const auto observed = make_series({0, 8000, 9000, 40000}, {0, 1, 0, 1}),
+             early = make_series({0, 20000}, {0, 1});
   try {
     compare_gauge(observed, early);
     FAIL() << "a record of 20000 s was accepted for the window up to 32135 s";

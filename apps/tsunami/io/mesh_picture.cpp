@@ -56,10 +56,16 @@ class Panel {
       b[k] = (v.x - u.x) / length;
       c[k] = -a[k] * u.x - b[k] * u.y;
     }
-    const auto low = [](double x, double y, double z) { return static_cast<int>(std::ceil(std::min({x, y, z}) - 1e-6)); };
-    const auto high = [](double x, double y, double z) { return static_cast<int>(std::floor(std::max({x, y, z}) + 1e-6)); };
-    const int left = std::max(0, low(p[0].x, p[1].x, p[2].x)), right = std::min(nx_ - 1, high(p[0].x, p[1].x, p[2].x));
-    const int top = std::max(0, low(p[0].y, p[1].y, p[2].y)), bottom = std::min(ny_ - 1, high(p[0].y, p[1].y, p[2].y));
+    const auto low = [](double x, double y, double z) {
+      return static_cast<int>(std::ceil(std::min({x, y, z}) - 1e-6));
+    };
+    const auto high = [](double x, double y, double z) {
+      return static_cast<int>(std::floor(std::max({x, y, z}) + 1e-6));
+    };
+    const int left = std::max(0, low(p[0].x, p[1].x, p[2].x)),
+              right = std::min(nx_ - 1, high(p[0].x, p[1].x, p[2].x));
+    const int top = std::max(0, low(p[0].y, p[1].y, p[2].y)),
+              bottom = std::min(ny_ - 1, high(p[0].y, p[1].y, p[2].y));
     for (int y = top; y <= bottom; ++y) {
       for (int x = left; x <= right; ++x) {
         const double distance =
@@ -75,11 +81,13 @@ class Panel {
       for (int x = 0; x < nx_ / samples; ++x) {
         Colour sum;
         for (int s = 0; s < samples * samples; ++s) {
-          const Colour& c = colours_[static_cast<std::size_t>(y * samples + s / samples) * nx_ + x * samples + s % samples];
+          const Colour& c =
+              colours_[static_cast<std::size_t>(y * samples + s / samples) * nx_ + x * samples + s % samples];
           sum = {sum.r + c.r, sum.g + c.g, sum.b + c.b};
         }
         const double n = samples * samples;
-        canvas.blend(static_cast<int>(box_.left) + x, static_cast<int>(box_.top) + y, {sum.r / n, sum.g / n, sum.b / n}, 1);
+        canvas.blend(static_cast<int>(box_.left) + x, static_cast<int>(box_.top) + y,
+                     {sum.r / n, sum.g / n, sum.b / n}, 1);
       }
     }
   }
@@ -93,7 +101,17 @@ class Panel {
 
 std::string degrees(double value, const char* positive, const char* negative) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g°%s", std::abs(value), value > 0 ? positive : value < 0 ? negative : "");
+  std::snprintf(text, sizeof text, "%g°%s", std::abs(value),
+                value > 0   ? positive
+                : value < 0 ? negative
+                            : "");
+  return text;
+}
+
+// 1234567 as "1,234,567".
+std::string grouped(std::size_t value) {
+  std::string text = std::to_string(value);
+  for (std::size_t k = text.size(); k > 3; k -= 3) text.insert(k - 3, ",");
   return text;
 }
 
@@ -119,12 +137,14 @@ void draw_axes(Canvas& canvas, const Panel& panel, const Region& region) {
     const Point at = panel.place(lon, region.south);
     const double shown = lon > 180 ? lon - 360 : lon;
     canvas.line({at.x, box.bottom}, {at.x, box.bottom + 5}, {faint_ink, 1, 1, 0});
-    canvas.text({at.x, box.bottom + 20}, degrees(shown, "E", "W"), {.size = 13, .colour = ink, .align = Align::Centre});
+    canvas.text({at.x, box.bottom + 20}, degrees(shown, "E", "W"),
+                {.size = 13, .colour = ink, .align = Align::Centre});
   }
   for (const double lat : degree_ticks(region.south, region.north, 6)) {
     const Point at = panel.place(region.west, lat);
     canvas.line({box.left - 5, at.y}, {box.left, at.y}, {faint_ink, 1, 1, 0});
-    canvas.text({box.left - 9, at.y + 4.5}, degrees(lat, "N", "S"), {.size = 13, .colour = ink, .align = Align::Right});
+    canvas.text({box.left - 9, at.y + 4.5}, degrees(lat, "N", "S"),
+                {.size = 13, .colour = ink, .align = Align::Right});
   }
 }
 
@@ -163,14 +183,16 @@ void draw_workers(Canvas& canvas, const Box& box, const std::vector<std::size_t>
     const bool used = cells_of[k] > 0;
     canvas.fill(square, used ? draw::category(k) : Colour{0.86, 0.87, 0.88});
     if (side < 14) continue;
-    canvas.text({left + side / 2, box.top + side / 2 + 4.3}, std::to_string(k),
-                {.size = 12, .colour = used ? draw::white : draw::grey, .align = Align::Centre, .bold = used});
+    canvas.text(
+        {left + side / 2, box.top + side / 2 + 4.3}, std::to_string(k),
+        {.size = 12, .colour = used ? draw::white : draw::grey, .align = Align::Centre, .bold = used});
   }
 }
 
 void paint_wave(Panel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
   for (const auto& cell : cells) {
-    const Colour colour = cell.h < options.dry_depth ? draw::land(cell.b) : draw::diverging(cell.eta() / options.eta_limit);
+    const Colour colour =
+        cell.h < options.dry_depth ? draw::land(cell.b) : draw::diverging(cell.eta() / options.eta_limit);
     panel.triangle(cell, [&](double) { return colour; });
   }
 }
@@ -185,7 +207,8 @@ void paint_mesh(Panel& panel, std::span<const PictureCell> cells, const PictureO
     const Point p = panel.place(cell.lon[0], cell.lat[0]), q = panel.place(cell.lon[1], cell.lat[1]),
                 r = panel.place(cell.lon[2], cell.lat[2]);
     const double area = std::abs((q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y)) / 2;
-    const double around = std::hypot(q.x - p.x, q.y - p.y) + std::hypot(r.x - q.x, r.y - q.y) + std::hypot(p.x - r.x, p.y - r.y);
+    const double around = std::hypot(q.x - p.x, q.y - p.y) + std::hypot(r.x - q.x, r.y - q.y) +
+                          std::hypot(p.x - r.x, p.y - r.y);
     const double inradius = 2 * area / std::max(around, 1e-12);
     const double strength = std::clamp((inradius - 0.3) / 1.5, 0.0, 1.0) * 0.9;
     const Colour edge = mix(mix(inside, owner, 0.6), outline, strength);
@@ -220,7 +243,8 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
     height = std::floor(width / aspect);
   }
   const auto box_of = [&](int panel) {
-    const double left = std::floor(panel * cell_width + left_margin + (cell_width - left_margin - right_margin - width) / 2);
+    const double left =
+        std::floor(panel * cell_width + left_margin + (cell_width - left_margin - right_margin - width) / 2);
     return Box{left, top, left + std::floor(width), top + std::floor(height)};
   };
 
@@ -242,8 +266,8 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
   draw_axes(canvas, mesh, region);
   const Box right_box = mesh.box();
   canvas.text({right_box.left, top - 12},
-              "Mesh by worker: " + std::to_string(cells.size()) + " cells on " + std::to_string(used) + " of " +
-                  std::to_string(cells_of.size()) + " workers",
+              "Mesh by worker: " + grouped(cells.size()) + " cells on " + std::to_string(used) +
+                  (used == 1 ? " worker" : " workers"),
               {.size = 15, .colour = faint_ink});
   draw_workers(canvas, {right_box.left, below, right_box.right, below + 24}, cells_of);
   return canvas;

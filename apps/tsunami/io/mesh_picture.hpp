@@ -23,19 +23,19 @@ struct PictureGauge {
 };
 
 struct PictureOptions {
-  Region region;                 ///< what is shown
-  std::string title;             ///< for example "Chile 2010, 3 h 20 min after the earthquake"
-  double eta_limit = 0.2;        ///< colours run from -eta_limit to +eta_limit, m
-  double dry_depth = 0.01;       ///< cells with less water are shown as land, m
+  Region region;            ///< what is shown
+  std::string title;        ///< for example "Chile 2010, 3 h 20 min after the earthquake"
+  double eta_limit = 0.2;   ///< colours run from -eta_limit to +eta_limit, m
+  double dry_depth = 0.01;  ///< cells with less water are shown as land, m
   std::vector<PictureGauge> gauges;
-  bool mesh_panel = true;        ///< false: the wave alone
-  int max_workers = 0;           ///< squares in the row of workers; at least the owners that occur
+  bool mesh_panel = true;  ///< false: the wave alone
+  int max_workers = 0;     ///< squares in the row of workers; at least the owners that occur
   int width = 1200, height = 700;
 };
 
 /// Left: the sea surface, diverging colours, land by its height. Right: the mesh, filled and outlined in its
 /// owner's colour, and one square per worker (grey: without cells). Lines of triangles below about one pixel
-/// fade into the fill. Serial; about 0.3 us per cell on top of 0.2 s.
+/// fade into the fill. Serial; a million cells take about a second.
 draw::Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptions& options);
 
 }  // namespace io

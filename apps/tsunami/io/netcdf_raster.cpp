@@ -26,7 +26,8 @@ class NetcdfFile {
 
   void check(int status, const std::string& place, const std::string& expected) const {
     if (status == NC_NOERR) return;
-    throw FileError(path_, place, expected, nc_strerror(status), "the file is damaged or cut off: fetch it again");
+    throw FileError(path_, place, expected, nc_strerror(status),
+                    "the file is damaged or cut off: fetch it again");
   }
   [[noreturn]] void fail(const std::string& place, const std::string& expected, const std::string& found,
                          const std::string& advice) const {
@@ -54,7 +55,8 @@ Variable describe(const NetcdfFile& file, int id) {
   variable.name = name;
   file.check(nc_inq_varndims(file.id(), id, &rank), place_of(variable), "its number of dimensions");
   variable.dimensions.resize(static_cast<std::size_t>(rank));
-  file.check(nc_inq_vardimid(file.id(), id, variable.dimensions.data()), place_of(variable), "its dimensions");
+  file.check(nc_inq_vardimid(file.id(), id, variable.dimensions.data()), place_of(variable),
+             "its dimensions");
   return variable;
 }
 
@@ -74,8 +76,9 @@ Variable find_elevation(const NetcdfFile& file) {
     auto variable = describe(file, id);
     names += (names.empty() ? "" : ", ") + variable.name;
     if (variable.dimensions.size() != 2) continue;
-    if (only) file.fail("", "one two-dimensional variable (z, Band1, elevation or altitude)", "several: " + names,
-                        "keep one of them (ncks -v NAME)");
+    if (only)
+      file.fail("", "one two-dimensional variable (z, Band1, elevation or altitude)", "several: " + names,
+                "keep one of them (ncks -v NAME)");
     only = variable;
   }
   if (!only) {
@@ -155,7 +158,8 @@ Range cover(const NetcdfFile& file, const Axis& axis, double low, double high) {
   const double size = static_cast<double>(axis.size);
   double a = (low - axis.first) / axis.step, b = (high - axis.first) / axis.step;
   if (a > b) std::swap(a, b);
-  const double begin = std::clamp(std::floor(a), 0.0, size - 1), end = std::clamp(std::ceil(b), 0.0, size - 1);
+  const double begin = std::clamp(std::floor(a), 0.0, size - 1),
+               end = std::clamp(std::ceil(b), 0.0, size - 1);
   if (end - begin < 1) {
     file.fail("dimension '" + axis.name + "'",
               "points between " + std::to_string(low) + " and " + std::to_string(high) + " degrees",
@@ -172,7 +176,8 @@ std::optional<double> number_attribute(const NetcdfFile& file, const Variable& v
 }
 
 // Missing values replaced or refused, then scale and offset applied.
-void decode(const NetcdfFile& file, const Variable& variable, const TopographyOptions& options, Raster& raster) {
+void decode(const NetcdfFile& file, const Variable& variable, const TopographyOptions& options,
+            Raster& raster) {
   const auto fill = number_attribute(file, variable, "_FillValue");
   const auto missing = number_attribute(file, variable, "missing_value");
   const double scale = number_attribute(file, variable, "scale_factor").value_or(1);
@@ -183,8 +188,8 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
       if (!options.fill) {
         const auto i = k % static_cast<std::size_t>(raster.nx), j = k / static_cast<std::size_t>(raster.nx);
         file.fail(place_of(variable),
-                  "an elevation at lon " + std::to_string(raster.x0 + raster.dx * static_cast<double>(i)) + ", lat " +
-                      std::to_string(raster.y0 + raster.dy * static_cast<double>(j)),
+                  "an elevation at lon " + std::to_string(raster.x0 + raster.dx * static_cast<double>(i)) +
+                      ", lat " + std::to_string(raster.y0 + raster.dy * static_cast<double>(j)),
                   "a missing value", "give a fill value or fill the hole first (gdal_fillnodata.py)");
       }
       z = *options.fill;
@@ -215,8 +220,8 @@ Raster read_netcdf_raster(const std::string& path, const TopographyOptions& opti
   }
   const std::size_t nx = range[lon_at].count, ny = range[lat_at].count;
   if (nx * ny > 400'000'000) {
-    file.fail(place_of(variable), "at most 400 million points", std::to_string(nx) + " x " + std::to_string(ny),
-              "choose a smaller region");
+    file.fail(place_of(variable), "at most 400 million points",
+              std::to_string(nx) + " x " + std::to_string(ny), "choose a smaller region");
   }
   std::vector<double> values(nx * ny);
   const std::size_t start[2] = {range[0].first, range[1].first}, count[2] = {range[0].count, range[1].count};

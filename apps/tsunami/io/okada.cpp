@@ -39,8 +39,7 @@ class Corner {
   }
 
   OkadaResult dip_slip() const {
-    return {q_ / r_ - i3_ * sin_ * cos_,
-            y_tilde_ * q_ * over_r_xi_ + cos_ * angle_ - i1_ * sin_ * cos_,
+    return {q_ / r_ - i3_ * sin_ * cos_, y_tilde_ * q_ * over_r_xi_ + cos_ * angle_ - i1_ * sin_ * cos_,
             d_tilde_ * q_ * over_r_xi_ + sin_ * angle_ - i5_ * sin_ * cos_};
   }
 
@@ -50,10 +49,10 @@ class Corner {
     // Nearer to vertical, rounding (growing as 1 / cos^2) exceeds the error of the vertical limit.
     if (std::abs(cos_) > 1e-5) {
       const double x = std::sqrt(xi_ * xi_ + q_ * q_);
-      i5_ = std::abs(xi_) <= 1e-12 * r_ ? 0
-                                        : mu_ratio * 2 / cos_ *
-                                              std::atan((eta_ * (x + q_ * cos_) + x * (r_ + x) * sin_) /
-                                                        (xi_ * (r_ + x) * cos_));
+      i5_ = std::abs(xi_) <= 1e-12 * r_
+                ? 0
+                : mu_ratio * 2 / cos_ *
+                      std::atan((eta_ * (x + q_ * cos_) + x * (r_ + x) * sin_) / (xi_ * (r_ + x) * cos_));
       i4_ = mu_ratio / cos_ * (std::log(r_d) - sin_ * log_r_eta_);
       i3_ = mu_ratio * (y_tilde_ / (cos_ * r_d) - log_r_eta_) + sin_ / cos_ * i4_;
       i1_ = mu_ratio * (-xi_ / (cos_ * r_d)) - sin_ / cos_ * i5_;
@@ -85,11 +84,14 @@ LowerEdge lower_edge(const Fault& fault) {
   const double up_lon = -horizontal * std::cos(strike) / metres_per_lon;
   const double up_lat = horizontal * std::sin(strike) / metres_per_degree;
   switch (fault.reference) {
-    case FaultReference::TopCenter: return {fault.lon - up_lon, fault.lat - up_lat, fault.depth + rise};
+    case FaultReference::TopCenter:
+      return {fault.lon - up_lon, fault.lat - up_lat, fault.depth + rise};
     case FaultReference::Centroid:
       return {fault.lon - up_lon / 2, fault.lat - up_lat / 2, fault.depth + rise / 2};
-    case FaultReference::BottomCenter: return {fault.lon, fault.lat, fault.depth};
-    case FaultReference::NoaaSift: return {fault.lon, fault.lat, fault.depth + rise};
+    case FaultReference::BottomCenter:
+      return {fault.lon, fault.lat, fault.depth};
+    case FaultReference::NoaaSift:
+      return {fault.lon, fault.lat, fault.depth + rise};
     case FaultReference::TopUpstrikeCorner: {
       const double half_lon = fault.length / 2 * std::sin(strike) / metres_per_lon;
       const double half_lat = fault.length / 2 * std::cos(strike) / metres_per_degree;
@@ -103,8 +105,10 @@ LowerEdge lower_edge(const Fault& fault) {
 
 FaultReference fault_reference(const std::string& name) {
   static const std::map<std::string, FaultReference> names = {
-      {"top center", FaultReference::TopCenter},       {"centroid", FaultReference::Centroid},
-      {"bottom center", FaultReference::BottomCenter}, {"noaa sift", FaultReference::NoaaSift},
+      {"top center", FaultReference::TopCenter},
+      {"centroid", FaultReference::Centroid},
+      {"bottom center", FaultReference::BottomCenter},
+      {"noaa sift", FaultReference::NoaaSift},
       {"top upstrike corner", FaultReference::TopUpstrikeCorner}};
   if (const auto at = names.find(name); at != names.end()) return at->second;
   std::string list;
@@ -149,8 +153,8 @@ Displacement okada(const Fault& fault, double lon, double lat) {
   const double sin_strike = std::sin(fault.strike * degree), cos_strike = std::cos(fault.strike * degree);
   const double along = east * sin_strike + north * cos_strike;
   const double up_dip = -(east * cos_strike - north * sin_strike);
-  const auto u = okada_rectangle({along + fault.length / 2, up_dip, edge.depth, fault.dip, fault.length, fault.width,
-                                  fault.slip * std::cos(fault.rake * degree),
+  const auto u = okada_rectangle({along + fault.length / 2, up_dip, edge.depth, fault.dip, fault.length,
+                                  fault.width, fault.slip * std::cos(fault.rake * degree),
                                   fault.slip * std::sin(fault.rake * degree)});
   return {u.ux * sin_strike - u.uy * cos_strike, u.ux * cos_strike + u.uy * sin_strike, u.uz};
 }

@@ -45,7 +45,8 @@ TEST(Okada, IsFiniteAndContinuousOnItsSpecialLines) {
         near.x += 1e-7;
         near.y += 1e-7;
         const auto u = okada_rectangle(at), v = okada_rectangle(near);
-        ASSERT_TRUE(std::isfinite(u.ux) && std::isfinite(u.uy) && std::isfinite(u.uz)) << dip << " " << x << " " << y;
+        ASSERT_TRUE(std::isfinite(u.ux) && std::isfinite(u.uy) && std::isfinite(u.uz))
+            << dip << " " << x << " " << y;
         EXPECT_NEAR(u.uz, v.uz, 2e-5) << dip << " " << x << " " << y;
         EXPECT_NEAR(u.uy, v.uy, 2e-5) << dip << " " << x << " " << y;
         EXPECT_NEAR(u.ux, v.ux, 2e-5) << dip << " " << x << " " << y;
@@ -70,7 +71,8 @@ TEST(Okada, ReferenceNames) {
     fault_reference("middle");
     FAIL() << "an unknown name was accepted";
   } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr("'middle'"), ::testing::HasSubstr("'centroid'")));
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(::testing::HasSubstr("'middle'"), ::testing::HasSubstr("'centroid'")));
   }
 }
 
@@ -80,12 +82,12 @@ std::vector<Fault> tohoku_2011() {
   const auto source = [](double lon, double lat, double depth_km, double strike, double dip, double slip) {
     return Fault{lon, lat, depth_km * 1e3, strike, dip, 90, slip, 100e3, 50e3, FaultReference::NoaaSift};
   };
-  return {source(143.5273, 40.31248, 5, 185, 19, 4.66),      // kiszb24
-          source(143.4246, 39.41759, 5, 185, 19, 12.23),     // kiszb25
-          source(143.293, 38.52536, 5, 188, 19, 21.27),      // kiszb26
-          source(142.7622, 38.58372, 21.28, 188, 21, 26.31), // kisza26
-          source(143.0357, 37.6534, 5, 198, 19, 4.98),       // kiszb27
-          source(142.532, 37.78298, 21.28, 198, 21, 22.75)}; // kisza27
+  return {source(143.5273, 40.31248, 5, 185, 19, 4.66),       // kiszb24
+          source(143.4246, 39.41759, 5, 185, 19, 12.23),      // kiszb25
+          source(143.293, 38.52536, 5, 188, 19, 21.27),       // kiszb26
+          source(142.7622, 38.58372, 21.28, 188, 21, 26.31),  // kisza26
+          source(143.0357, 37.6534, 5, 198, 19, 4.98),        // kiszb27
+          source(142.532, 37.78298, 21.28, 198, 21, 22.75)};  // kisza27
 }
 
 TEST(Okada, MagnitudeOfTohoku) { EXPECT_NEAR(moment_magnitude(tohoku_2011()), 8.81, 0.01); }
@@ -93,13 +95,14 @@ TEST(Okada, MagnitudeOfTohoku) { EXPECT_NEAR(moment_magnitude(tohoku_2011()), 8.
 // Values at full precision by GeoClaw 5.x, dtopotools.SiftFault, commit 1af3d3e0, for the same sources.
 TEST(Okada, AgreesWithGeoclawForTohoku) {
   const double points[][3] = {
-      {142.0, 37.0, -0.377188263705}, {142.5, 38.0, -2.920702002069},  {142.8, 38.3, -0.527026286507},
-      {143.1, 38.6, 4.272306252557},  {143.3, 37.9, 4.582486970459},   {143.9, 38.5, 3.317692595393},
-      {144.5, 40.0, -0.117520723167}, {141.2, 36.1, -0.087690940432},  {143.0, 39.5, -0.826432218292},
+      {142.0, 37.0, -0.377188263705},   {142.5, 38.0, -2.920702002069}, {142.8, 38.3, -0.527026286507},
+      {143.1, 38.6, 4.272306252557},    {143.3, 37.9, 4.582486970459},  {143.9, 38.5, 3.317692595393},
+      {144.5, 40.0, -0.117520723167},   {141.2, 36.1, -0.087690940432}, {143.0, 39.5, -0.826432218292},
       {142.37, 38.83, -1.946021460018}, {145.0, 41.0, -0.082101066517}, {141.5, 42.0, -0.031593328620},
   };
   const auto faults = tohoku_2011();
-  for (const auto& [lon, lat, up] : points) EXPECT_NEAR(okada(faults, lon, lat).up, up, 1e-9) << lon << ", " << lat;
+  for (const auto& [lon, lat, up] : points)
+    EXPECT_NEAR(okada(faults, lon, lat).up, up, 1e-9) << lon << ", " << lat;
 }
 
 // The same by GeoClaw for the Maule earthquake, once per meaning of (lon, lat, depth); depth 50 km for the

@@ -37,8 +37,13 @@ double Raster::at(double lon, double lat) const {
 
 Raster sample(const std::function<double(double, double)>& function, const Region& region, int nx, int ny) {
   if (nx < 2 || ny < 2) throw std::invalid_argument("sample: nx and ny must be at least 2");
-  Raster raster{nx, ny, region.west, region.south, (region.east - region.west) / (nx - 1),
-                (region.north - region.south) / (ny - 1), {}};
+  Raster raster{nx,
+                ny,
+                region.west,
+                region.south,
+                (region.east - region.west) / (nx - 1),
+                (region.north - region.south) / (ny - 1),
+                {}};
   raster.z.resize(static_cast<std::size_t>(nx) * ny);
   for (int j = 0; j < ny; ++j) {
     for (int i = 0; i < nx; ++i) {

@@ -66,7 +66,8 @@ std::vector<std::string_view> TextScanner::words(std::string_view line) {
   return found;
 }
 
-void TextScanner::fail(const std::string& expected, const std::string& found, const std::string& advice) const {
+void TextScanner::fail(const std::string& expected, const std::string& found,
+                       const std::string& advice) const {
   throw FileError::at_line(path_, line_, expected, found, advice);
 }
 

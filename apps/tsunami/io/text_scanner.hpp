@@ -38,7 +38,8 @@ class TextScanner {
   /// The words of one line.
   static std::vector<std::string_view> words(std::string_view line);
 
-  [[noreturn]] void fail(const std::string& expected, const std::string& found, const std::string& advice) const;
+  [[noreturn]] void fail(const std::string& expected, const std::string& found,
+                         const std::string& advice) const;
 
  private:
   [[noreturn]] void fail_at_end(const std::string& what) const;

@@ -26,7 +26,10 @@ void refuse_compressed(const std::string& path, const std::vector<char>& bytes) 
     throw FileError::at_byte(path, 0, "bathymetry", std::string("a file compressed with ") + kind,
                              "decompress it first: " + command + " " + path);
   };
-  if (starts_with(bytes, "\xFD" "7zXZ\0"sv)) refuse("xz", "xz -dk");
+  if (starts_with(bytes,
+                  "\xFD"
+                  "7zXZ\0"sv))
+    refuse("xz", "xz -dk");
   if (starts_with(bytes, "\x1F\x8B"sv)) refuse("gzip", "gzip -dk");
   if (starts_with(bytes, "BZh"sv)) refuse("bzip2", "bzip2 -dk");
   if (starts_with(bytes, "PK\x03\x04"sv)) refuse("zip", "unzip");

@@ -45,7 +45,8 @@ TEST(Topography, ReadsValueNameHeaderWithRowsFromTheNorth) {
 TEST(Topography, ReadsEsriHeaderAndMovesCornersToMiddles) {
   const ScratchFolder folder;
   const auto raster = read_topography(folder.write(
-      "a.asc", "NCOLS 2\r\nNROWS 2\r\nXLLCORNER 100\r\nYLLCORNER -5\r\nCELLSIZE 0.2\r\n1\r\n2\r\n3\r\n+4\r\n"));
+      "a.asc",
+      "NCOLS 2\r\nNROWS 2\r\nXLLCORNER 100\r\nYLLCORNER -5\r\nCELLSIZE 0.2\r\n1\r\n2\r\n3\r\n+4\r\n"));
   EXPECT_DOUBLE_EQ(raster->x0, 100.1);
   EXPECT_DOUBLE_EQ(raster->y0, -4.9);
   EXPECT_DOUBLE_EQ(raster->node(0, 0), 3);
@@ -80,22 +81,32 @@ struct BadFile {
 TEST(Topography, BadTextIsRefusedWithFileLineAndReason) {
   const std::string head = "2 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n-1 nodata_value\n";
   const std::vector<BadFile> cases = {
-      {"no_ncols", "2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2 3 4\n", "no_ncols:5: expected a header line 'ncols'"},
-      {"no_size", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 2 3 4\n", "no_size:5: expected a header line 'cellsize'"},
+      {"no_ncols", "2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2 3 4\n",
+       "no_ncols:5: expected a header line 'ncols'"},
+      {"no_size", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 2 3 4\n",
+       "no_size:5: expected a header line 'cellsize'"},
       {"no_xll", "2 ncols\n2 nrows\n0 yll\n1 cellsize\n1 2\n3 4\n", "no_xll:5: expected a header line 'xll'"},
       {"header_only", head, "header_only:7: expected 2 x 2 values"},
-      {"short", head + "1 2\n3333333\n", "short:9: expected the elevation of row 2 of 2, column 2 of 2, found the end"},
+      {"short", head + "1 2\n3333333\n",
+       "short:9: expected the elevation of row 2 of 2, column 2 of 2, found the end"},
       {"long", head + "1 2\n3 4\n5\n", "long:9: expected the end of the file after 4 values"},
-      {"word", head + "1 2\nx3 4\n", "word:8: expected the elevation of row 2 of 2, column 1 of 2 as a finite number, found 'x3'"},
-      {"nan", head + "1 2\n3 NaN\n", "nan:8: expected the elevation of row 2 of 2, column 2 of 2 as a finite number, found 'NaN'"},
+      {"word", head + "1 2\nx3 4\n",
+       "word:8: expected the elevation of row 2 of 2, column 1 of 2 as a finite number, found 'x3'"},
+      {"nan", head + "1 2\n3 NaN\n",
+       "nan:8: expected the elevation of row 2 of 2, column 2 of 2 as a finite number, found 'NaN'"},
       {"inf", head + "inf 2\n3 4\n", "inf:7: expected"},
       {"half", head + "1 2\n3 4.5.6\n", "half:8: expected"},
-      {"fraction", "2.5 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2 3 4\n", "fraction:6: expected ncols as a whole number"},
+      {"fraction", "2.5 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2 3 4\n",
+       "fraction:6: expected ncols as a whole number"},
       {"negative", "-2 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2 3 4\n", "negative:6: expected ncols"},
-      {"absurd", "999999 ncols\n999999 nrows\n0 xll\n0 yll\n1 cellsize\n1 2\n3 4\n", "absurd:6: expected 999999 x 999999 values"},
-      {"huge", "1e30 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2\n", "huge:6: expected ncols as a whole number"},
-      {"zero_cell", "2 ncols\n2 nrows\n0 xll\n0 yll\n0 cellsize\n1 2\n3 4\n", "zero_cell:6: expected cellsize above 0"},
-      {"name", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 colour\n1 2\n3 4\n", "name:5: expected a header name, found 'colour'"},
+      {"absurd", "999999 ncols\n999999 nrows\n0 xll\n0 yll\n1 cellsize\n1 2\n3 4\n",
+       "absurd:6: expected 999999 x 999999 values"},
+      {"huge", "1e30 ncols\n2 nrows\n0 xll\n0 yll\n1 cellsize\n1 2\n",
+       "huge:6: expected ncols as a whole number"},
+      {"zero_cell", "2 ncols\n2 nrows\n0 xll\n0 yll\n0 cellsize\n1 2\n3 4\n",
+       "zero_cell:6: expected cellsize above 0"},
+      {"name", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 colour\n1 2\n3 4\n",
+       "name:5: expected a header name, found 'colour'"},
       {"no_value", "ncols many\nnrows 2\n", "no_value:1: expected a number for 'ncols'"},
       {"prose", "Dear reader,\nthis is no grid.\n", "prose:1: expected a number for 'dear'"},
       {"blank", "\n\n\n", "blank:4: expected a header line 'ncols'"},
@@ -103,7 +114,8 @@ TEST(Topography, BadTextIsRefusedWithFileLineAndReason) {
   };
   const ScratchFolder folder;
   for (const auto& bad : cases) {
-    EXPECT_THAT(file_error_of([&] { read_topography(folder.write(bad.name, bad.text)); }), StartsWith(bad.message))
+    EXPECT_THAT(file_error_of([&] { read_topography(folder.write(bad.name, bad.text)); }),
+                StartsWith(bad.message))
         << bad.name;
   }
 }
@@ -111,9 +123,14 @@ TEST(Topography, BadTextIsRefusedWithFileLineAndReason) {
 TEST(Topography, DirectoriesMissingAndCompressedFilesAreNamed) {
   const ScratchFolder folder;
   std::filesystem::create_directory(folder.path("sub"));
-  EXPECT_THAT(file_error_of([&] { read_topography(folder.path("sub")); }), StartsWith("sub: expected a file, found a directory"));
+  EXPECT_THAT(file_error_of([&] { read_topography(folder.path("sub")); }),
+              StartsWith("sub: expected a file, found a directory"));
   EXPECT_THAT(file_error_of([&] { read_topography(folder.path("none")); }), HasSubstr("No such file"));
-  EXPECT_THAT(file_error_of([&] { read_topography(folder.write("b.xz", std::string_view("\xFD" "7zXZ\0\0\0", 8))); }),
+  EXPECT_THAT(file_error_of([&] {
+                read_topography(folder.write("b.xz", std::string_view("\xFD"
+                                                                      "7zXZ\0\0\0",
+                                                                      8)));
+              }),
               AllOf(StartsWith("b.xz:byte 0: "), HasSubstr("xz -dk")));
   EXPECT_THAT(file_error_of([&] { read_topography(folder.write("b.bin", std::string_view("\1\0\2\0", 4))); }),
               AllOf(StartsWith("b.bin:byte 0: "), HasSubstr("b.txt")));
@@ -129,11 +146,13 @@ TEST(Topography, ReadsRawInt16WithItsHeader) {
   EXPECT_DOUBLE_EQ(raster->node(0, 1), -32768);
   EXPECT_DOUBLE_EQ(raster->node(1, 1), 32767);
   EXPECT_DOUBLE_EQ(raster->y0, -1);
-  EXPECT_THAT(file_error_of([&] { read_topography(folder.write("e.bin", std::string_view("\1\0\2\0\3", 5))); }),
-              StartsWith("e.bin:byte 5: expected 8 bytes"));
+  EXPECT_THAT(
+      file_error_of([&] { read_topography(folder.write("e.bin", std::string_view("\1\0\2\0\3", 5))); }),
+      StartsWith("e.bin:byte 5: expected 8 bytes"));
   folder.write("e.txt", "nx 2\nx0_lonE 120.5\ny0_lat -1\ndx_deg 0.5\ndy_deg 0.25\n");
-  EXPECT_THAT(file_error_of([&] { read_topography(folder.write("e.bin", std::string_view("\1\0\2\0\3\0\4\0", 8))); }),
-              AllOf(StartsWith("e.txt:"), HasSubstr("'ny NUMBER'")));
+  EXPECT_THAT(
+      file_error_of([&] { read_topography(folder.write("e.bin", std::string_view("\1\0\2\0\3\0\4\0", 8))); }),
+      AllOf(StartsWith("e.txt:"), HasSubstr("'ny NUMBER'")));
 }
 
 // Writes f(lon, lat) = 100 lon + lat on lon 10, 10.5, 11, 11.5 and lat -2, -1.5, -1.
@@ -224,7 +243,8 @@ TEST(TopographyNetcdf, AppliesScaleAndFill) {
               AllOf(StartsWith("grid.nc:variable 'z': "), HasSubstr("lon 10.5"), HasSubstr("missing value")));
   EXPECT_DOUBLE_EQ(read_topography(path, {std::nullopt, 12.0})->node(1, 1), 12);
   grid.change = [](std::vector<double>& values) { values[5] = std::nan(""); };
-  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }), HasSubstr("missing value"));
+  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
+              HasSubstr("missing value"));
 }
 
 TEST(TopographyNetcdf, BadFilesAreRefused) {
@@ -232,7 +252,8 @@ TEST(TopographyNetcdf, BadFilesAreRefused) {
   const auto path = write_netcdf(folder, {});
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   EXPECT_THAT(file_error_of([&] { read_topography(path); }), StartsWith("grid.nc"));
-  EXPECT_THAT(file_error_of([&] { read_topography(folder.write("c.nc", "CDF\x01rubbish")); }), StartsWith("c.nc"));
+  EXPECT_THAT(file_error_of([&] { read_topography(folder.write("c.nc", "CDF\x01rubbish")); }),
+              StartsWith("c.nc"));
   EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, {.lon_name = "lat2"})); }),
               HasSubstr("one longitude and one latitude"));
 }

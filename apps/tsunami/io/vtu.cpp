@@ -10,7 +10,8 @@
 namespace io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the appended arrays are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "the appended arrays are written as they lie in memory");
 
 constexpr unsigned char vtk_triangle = 5;
 
@@ -18,11 +19,20 @@ std::string escape(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += c;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -30,9 +40,12 @@ std::string escape(const std::string& text) {
 
 const char* type_name(ArrayType type) {
   switch (type) {
-    case ArrayType::Float64: return "Float64";
-    case ArrayType::Float32: return "Float32";
-    case ArrayType::Int32: return "Int32";
+    case ArrayType::Float64:
+      return "Float64";
+    case ArrayType::Float32:
+      return "Float32";
+    case ArrayType::Int32:
+      return "Int32";
   }
   throw std::invalid_argument("ArrayType has no such value");
 }
@@ -70,8 +83,8 @@ void check(const TriangleMesh& mesh) {
   for (const auto& array : mesh.cell_data) {
     const auto size = std::visit([](auto values) { return values.size(); }, array.values);
     if (size == count) continue;
-    throw std::invalid_argument("write_vtu: array '" + array.name + "' has " + std::to_string(size) + " values for " +
-                                std::to_string(count) + " triangles");
+    throw std::invalid_argument("write_vtu: array '" + array.name + "' has " + std::to_string(size) +
+                                " values for " + std::to_string(count) + " triangles");
   }
   const auto points = static_cast<std::int64_t>(mesh.points.size() / 3);
   for (const auto index : mesh.triangles) {
@@ -122,10 +135,11 @@ void write_vtu(const std::string& path, const TriangleMesh& mesh) {
 
   std::string file =
       "<?xml version=\"1.0\"?>\n"
-      "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
+      "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+      "header_type=\"UInt64\">\n"
       "  <UnstructuredGrid>\n    <Piece NumberOfPoints=\"" +
-      std::to_string(mesh.points.size() / 3) + "\" NumberOfCells=\"" + std::to_string(count) + "\">\n" + arrays.xml() +
-      "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
+      std::to_string(mesh.points.size() / 3) + "\" NumberOfCells=\"" + std::to_string(count) + "\">\n" +
+      arrays.xml() + "    </Piece>\n  </UnstructuredGrid>\n  <AppendedData encoding=\"raw\">\n_";
   file += arrays.bytes();
   file += "\n  </AppendedData>\n</VTKFile>\n";
   write_text(path, file);
@@ -135,13 +149,16 @@ void write_pvtu(const std::string& path, std::span<const std::string> pieces,
                 std::span<const std::pair<std::string, ArrayType>> arrays) {
   std::string file =
       "<?xml version=\"1.0\"?>\n"
-      "<VTKFile type=\"PUnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
+      "<VTKFile type=\"PUnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+      "header_type=\"UInt64\">\n"
       "  <PUnstructuredGrid GhostLevel=\"0\">\n    <PCellData>\n";
   for (const auto& [name, type] : arrays) {
-    file += "      <PDataArray type=\"" + std::string(type_name(type)) + "\" Name=\"" + escape(name) + "\"/>\n";
+    file +=
+        "      <PDataArray type=\"" + std::string(type_name(type)) + "\" Name=\"" + escape(name) + "\"/>\n";
   }
-  file += "    </PCellData>\n    <PPoints>\n"
-          "      <PDataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"/>\n    </PPoints>\n";
+  file +=
+      "    </PCellData>\n    <PPoints>\n"
+      "      <PDataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"/>\n    </PPoints>\n";
   for (const auto& piece : pieces) file += "    <Piece Source=\"" + escape(piece) + "\"/>\n";
   file += "  </PUnstructuredGrid>\n</VTKFile>\n";
   write_text(path, file);
@@ -153,7 +170,8 @@ void PvdSeries::add(double time, const std::string& file) {
       "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n"
       "  <Collection>\n";
   for (const auto& [when, name] : entries_) {
-    text += "    <DataSet timestep=\"" + shortest(when) + "\" group=\"\" part=\"0\" file=\"" + escape(name) + "\"/>\n";
+    text += "    <DataSet timestep=\"" + shortest(when) + "\" group=\"\" part=\"0\" file=\"" + escape(name) +
+            "\"/>\n";
   }
   write_text(path_, text + "  </Collection>\n</VTKFile>\n");
 }

@@ -17,9 +17,9 @@ struct CellArray {
 
 /// Triangles of one rank. Points may be shared between triangles or given three per triangle.
 struct TriangleMesh {
-  std::span<const double> points;              ///< x, y, z of each point (lon, lat, 0)
-  std::span<const std::int64_t> triangles;     ///< three point indices per triangle, counter-clockwise
-  std::vector<CellArray> cell_data;            ///< each with as many values as triangles
+  std::span<const double> points;           ///< x, y, z of each point (lon, lat, 0)
+  std::span<const std::int64_t> triangles;  ///< three point indices per triangle, counter-clockwise
+  std::vector<CellArray> cell_data;         ///< each with as many values as triangles
 };
 
 /// ParaView's unstructured grid, arrays appended raw (little endian). A mesh without triangles is valid.

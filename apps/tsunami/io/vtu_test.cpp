@@ -35,12 +35,15 @@ class VtuReader {
   template <class T>
   std::vector<T> array(const std::string& type, const std::string& name) const {
     std::smatch match;
-    const std::regex wanted("<DataArray type=\"" + type + "\" Name=\"" + name + "\"[^>]*offset=\"([0-9]+)\"/>");
-    if (!std::regex_search(head_, match, wanted)) throw std::runtime_error("no array " + name + " of type " + type);
+    const std::regex wanted("<DataArray type=\"" + type + "\" Name=\"" + name +
+                            "\"[^>]*offset=\"([0-9]+)\"/>");
+    if (!std::regex_search(head_, match, wanted))
+      throw std::runtime_error("no array " + name + " of type " + type);
     const std::size_t offset = data_ + std::stoul(match[1]);
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, text_.data() + offset, sizeof bytes);
-    if (offset + sizeof bytes + bytes > text_.size() || bytes % sizeof(T) != 0) throw std::runtime_error("bad length");
+    if (offset + sizeof bytes + bytes > text_.size() || bytes % sizeof(T) != 0)
+      throw std::runtime_error("bad length");
     std::vector<T> values(bytes / sizeof(T));
     if (bytes > 0) std::memcpy(values.data(), text_.data() + offset + sizeof bytes, bytes);
     end_ = std::max(end_, offset + sizeof bytes + bytes);
@@ -106,7 +109,8 @@ TEST(Vtu, AFolderThatDoesNotExistIsNamed) {
 TEST(Pvtu, NamesItsPiecesAndArrays) {
   const ScratchFolder folder;
   const std::vector<std::string> pieces = {"wave_0_0.vtu", "wave_0_<1>.vtu"};
-  const std::vector<std::pair<std::string, ArrayType>> arrays = {{"eta", ArrayType::Float64}, {"owner", ArrayType::Int32}};
+  const std::vector<std::pair<std::string, ArrayType>> arrays = {{"eta", ArrayType::Float64},
+                                                                 {"owner", ArrayType::Int32}};
   write_pvtu(folder.path("wave.pvtu"), pieces, arrays);
   const auto text = read_all(folder.path("wave.pvtu"));
   EXPECT_THAT(text, HasSubstr("<Piece Source=\"wave_0_0.vtu\"/>"));

@@ -67,7 +67,9 @@ void dash(Point a, Point b, double period, double& walked, Segment&& segment) {
     segment(a, b);
     return;
   }
-  const auto at = [&](double s) { return Point{a.x + (b.x - a.x) * s / length, a.y + (b.y - a.y) * s / length}; };
+  const auto at = [&](double s) {
+    return Point{a.x + (b.x - a.x) * s / length, a.y + (b.y - a.y) * s / length};
+  };
   for (double s = 0; s < length;) {
     const double phase = std::fmod(walked + s, 2 * period);
     const bool on = phase < period;
@@ -116,8 +118,11 @@ void Canvas::fill(const Box& box, Colour colour, double alpha) {
 }
 
 void Canvas::frame(const Box& box, const Pen& pen) {
-  const Point corners[] = {{box.left, box.top}, {box.right, box.top}, {box.right, box.bottom},
-                           {box.left, box.bottom}, {box.left, box.top}};
+  const Point corners[] = {{box.left, box.top},
+                           {box.right, box.top},
+                           {box.right, box.bottom},
+                           {box.left, box.bottom},
+                           {box.left, box.top}};
   polyline(corners, pen);
 }
 

@@ -22,20 +22,20 @@ struct Box {
 
 struct Pen {
   Colour colour = black;
-  double width = 1;   ///< pixels
-  double alpha = 1;   ///< 0 invisible, 1 opaque
-  double dash = 0;    ///< length of dashes and gaps, pixels; 0 for a solid line
+  double width = 1;  ///< pixels
+  double alpha = 1;  ///< 0 invisible, 1 opaque
+  double dash = 0;   ///< length of dashes and gaps, pixels; 0 for a solid line
 };
 
 enum class Align { Left, Centre, Right };
 
 struct TextStyle {
-  double size = 14;             ///< em height, pixels; capitals are .72 of it
+  double size = 14;  ///< em height, pixels; capitals are .72 of it
   Colour colour = {0.13, 0.15, 0.18};
   Align align = Align::Left;
   bool bold = false;
-  bool upwards = false;         ///< rotated by 90 degrees, reading from bottom to top
-  bool halo = false;            ///< white border, for text on a picture
+  bool upwards = false;  ///< rotated by 90 degrees, reading from bottom to top
+  bool halo = false;     ///< white border, for text on a picture
 };
 
 /// A picture in memory with antialiased drawing. Everything is clipped to the clip box.

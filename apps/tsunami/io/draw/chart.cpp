@@ -58,11 +58,15 @@ Range x_range(const Chart& chart) {
 class Painter {
  public:
   explicit Painter(const Chart& chart)
-      : chart_(chart), canvas_(chart.width, chart.height), x_(x_range(chart)), left_(y_range(chart, false)),
+      : chart_(chart),
+        canvas_(chart.width, chart.height),
+        x_(x_range(chart)),
+        left_(y_range(chart, false)),
         right_(y_range(chart, true)) {
-    has_right_ = std::any_of(chart.series.begin(), chart.series.end(), [](const Series& s) { return s.right_axis; });
-    plot_ = {92, 40 + (chart.title.empty() ? 0.0 : 32) + (chart.subtitle.empty() ? 0.0 : 22), chart.width - 36.0,
-             chart.height - 72.0};
+    has_right_ =
+        std::any_of(chart.series.begin(), chart.series.end(), [](const Series& s) { return s.right_axis; });
+    plot_ = {92, 40 + (chart.title.empty() ? 0.0 : 32) + (chart.subtitle.empty() ? 0.0 : 22),
+             chart.width - 36.0, chart.height - 72.0};
     if (has_right_) plot_.right -= 66;
   }
 
@@ -86,7 +90,8 @@ class Painter {
 
   void heading() {
     canvas_.text({plot_.left, 38}, chart_.title, {.size = 22, .colour = ink, .bold = true});
-    canvas_.text({plot_.left, chart_.title.empty() ? 30.0 : 62.0}, chart_.subtitle, {.size = 15, .colour = faint_ink});
+    canvas_.text({plot_.left, chart_.title.empty() ? 30.0 : 62.0}, chart_.subtitle,
+                 {.size = 15, .colour = faint_ink});
   }
 
   // To the right above the plot, where no curve can hide it.
@@ -120,9 +125,11 @@ class Painter {
       canvas_.line({plot_.left, y}, {plot_.right, y}, {zero ? grey : grid_line, 1, 1, 0});
       canvas_.text({plot_.left - 10, y + 5}, y_labels[k], {.size = 15, .colour = ink, .align = Align::Right});
     }
+    double right_width = 0;
     if (has_right_) {
       const auto ticks = nice_ticks(right_.low, right_.high, wanted_y);
       const auto labels = tick_labels(ticks);
+      right_width = widest(labels);
       for (std::size_t k = 0; k < ticks.size(); ++k) {
         const double y = plot_.bottom - right_.at(ticks[k]) * plot_.height();
         canvas_.line({plot_.right, y}, {plot_.right + 5, y}, {faint_ink, 1, 1, 0});
@@ -139,14 +146,21 @@ class Painter {
     }
     canvas_.line({plot_.left, plot_.bottom}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
     canvas_.line({plot_.left, plot_.top}, {plot_.left, plot_.bottom}, {faint_ink, 1.4, 1, 0});
-    if (has_right_) canvas_.line({plot_.right, plot_.top}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+    if (has_right_)
+      canvas_.line({plot_.right, plot_.top}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
     const double middle = (plot_.top + plot_.bottom) / 2;
     canvas_.text({(plot_.left + plot_.right) / 2, plot_.bottom + 54}, chart_.x_label,
                  {.size = 16, .colour = ink, .align = Align::Centre});
-    canvas_.text({28, middle}, chart_.y_label,
+    canvas_.text({plot_.left - 26 - widest(y_labels), middle}, chart_.y_label,
                  {.size = 16, .colour = axis_colour(false), .align = Align::Centre, .upwards = true});
-    canvas_.text({chart_.width - 16.0, middle}, chart_.right_label,
+    canvas_.text({plot_.right + 38 + right_width, middle}, chart_.right_label,
                  {.size = 16, .colour = axis_colour(true), .align = Align::Centre, .upwards = true});
+  }
+
+  static double widest(const std::vector<std::string>& labels) {
+    double width = 0;
+    for (const auto& label : labels) width = std::max(width, text_width(label, {.size = 15}));
+    return width;
   }
 
   // With two axes, an axis with one curve wears its colour.
@@ -192,7 +206,8 @@ class Painter {
       for (const Point& p : points) canvas_.disc(p, series.width + 0.6, colour_of(chart_, k), 0.9);
       return;
     }
-    canvas_.polyline(points, {colour_of(chart_, k), series.width, 1, series.style == Style::Dashed ? 7.0 : 0.0});
+    canvas_.polyline(points,
+                     {colour_of(chart_, k), series.width, 1, series.style == Style::Dashed ? 7.0 : 0.0});
   }
 
   void note(const Marker& marker) {

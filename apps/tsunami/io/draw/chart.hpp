@@ -11,12 +11,12 @@ namespace io::draw {
 enum class Style {
   Line,
   Dashed,
-  Step,    ///< keeps a value until the next x
+  Step,  ///< keeps a value until the next x
   Points,
 };
 
 struct Series {
-  std::string name;  ///< for the legend; "" leaves it out there
+  std::string name;          ///< for the legend; "" leaves it out there
   std::vector<double> x, y;  ///< same length; a value that is not finite interrupts the line
   Style style = Style::Line;
   bool right_axis = false;
@@ -42,7 +42,8 @@ struct Chart {
   int width = 1200, height = 700;
 };
 
-/// Line chart with legend, axes and grid. Throws std::invalid_argument when a series' x and y differ in length.
+/// Line chart with legend, axes and grid. Throws std::invalid_argument when a series' x and y differ in
+/// length.
 Canvas render(const Chart& chart);
 
 }  // namespace io::draw

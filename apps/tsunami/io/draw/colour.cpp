@@ -39,9 +39,9 @@ Colour category(std::size_t k) {
 }
 
 Colour diverging(double value) {
-  static constexpr std::array<Colour, 11> stops = {
-      hex(0x08306b), hex(0x1459a0), hex(0x3484c1), hex(0x78b3d9), hex(0xbddcec), hex(0xf6f8f8),
-      hex(0xfbd9c4), hex(0xf4a582), hex(0xdb6353), hex(0xb6202f), hex(0x6d0a20)};
+  static constexpr std::array<Colour, 11> stops = {hex(0x08306b), hex(0x1459a0), hex(0x3484c1), hex(0x78b3d9),
+                                                   hex(0xbddcec), hex(0xf6f8f8), hex(0xfbd9c4), hex(0xf4a582),
+                                                   hex(0xdb6353), hex(0xb6202f), hex(0x6d0a20)};
   return along(stops, (value + 1) / 2);
 }
 

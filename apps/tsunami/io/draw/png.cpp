@@ -24,7 +24,8 @@ void Canvas::write_png(const std::string& path) const {
   image.height = static_cast<png_uint_32>(height_);
   image.format = PNG_FORMAT_RGB;
   const auto check = [&](int good) {
-    if (good == 0) throw FileError(path, "", "to encode a PNG", image.message, "report this with the picture's size");
+    if (good == 0)
+      throw FileError(path, "", "to encode a PNG", image.message, "report this with the picture's size");
   };
   png_alloc_size_t size = 0;
   check(png_image_write_to_memory(&image, nullptr, &size, 0, bytes.data(), 0, nullptr));

@@ -42,7 +42,8 @@ std::vector<double> nice_ticks(double low, double high, int wanted) {
   std::vector<double> ticks;
   if (!(high > low) || !std::isfinite(high - low)) return ticks;
   const double step = nice_step(high - low, wanted);
-  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) ticks.push_back(k * step);
+  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k)
+    ticks.push_back(k * step);
   return ticks;
 }
 

@@ -13,7 +13,8 @@ struct NiceRange {
 };
 NiceRange nice_range(double low, double high, int wanted);
 
-/// Labels with the same number of decimals; from 10000 on in thousands (k), from 2 million on in millions (M).
+/// Labels with the same number of decimals; from 10000 on in thousands (k), from 2 million on in millions
+/// (M).
 std::vector<std::string> tick_labels(const std::vector<double>& ticks);
 
 }  // namespace io::draw
