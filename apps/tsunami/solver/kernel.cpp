@@ -103,9 +103,9 @@ void update_cells(const Physics& physics, const Fields& cells, const std::int32_
   }
 }
 
-void apply_friction(const Physics& physics, const Fields& cells, double dt, std::int64_t count) {
+void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const std::int32_t> shallow) {
   const double factor = dt * physics.gravity * physics.manning * physics.manning;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (const std::int32_t i : shallow) {
     const double h = cells.eta[i] - cells.b[i];
     if (h > physics.friction_depth || h <= physics.dry_tolerance) continue;
     const double discharge = std::sqrt(cells.hu[i] * cells.hu[i] + cells.hv[i] * cells.hv[i]);

@@ -9,6 +9,7 @@
 // place in a loop nor on the instruction set.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "apps/tsunami/solver/metric.hpp"
 
@@ -18,8 +19,8 @@ struct Physics {
   double gravity = 9.81;         // m / s^2
   double dry_tolerance = 1e-3;   // m; thinner water has no velocity
   double cfl = 0.55;             // of length * speed * dt / area per edge; depths stay >= 0 up to .58
-  double manning = 0;            // s / m^(1/3); 0: no friction
-  double friction_depth = 200;   // m; deeper water feels no friction
+  double manning = 0.025;        // s / m^(1/3); 0: no friction
+  double friction_depth = 100;   // m; deeper water feels no friction
 };
 
 // Own, halo and exterior cells (structure of arrays).
@@ -42,7 +43,7 @@ double edge_fluxes(const Physics& physics, const Fields& cells, const std::int32
 void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots, const double* inverse_area,
                   double dt, std::int64_t count, const Fluxes& fluxes);
 
-// Implicit Manning friction on the cells [0, count).
-void apply_friction(const Physics& physics, const Fields& cells, double dt, std::int64_t count);
+// Implicit Manning friction on the given cells.
+void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const std::int32_t> shallow);
 
 }  // namespace swe

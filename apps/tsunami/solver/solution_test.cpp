@@ -16,6 +16,7 @@ Solver channel(int level, double left, double right) {
   Parameters setup{.domain = {64, 1},
               .frame = {.west = -0.5, .south = 0, .width = 1.0 / 64, .height = 1.0 / 64},
               .coarsest = level, .finest = level};
+  setup.physics.manning = 0;
   setup.physics.dry_tolerance = 1e-9;
   return Solver(MPI_COMM_SELF, setup, [](double, double) { return 0; },
                 [=](double x, double) { return x < 0 ? left : right; });
@@ -124,7 +125,8 @@ TEST(Thacker, BowlConverges) {
   for (int k : {0, 1}) {
     const int level = 11 + 2 * k;
     Parameters setup{.domain = {1, 1}, .frame = {.west = -2, .south = -2, .width = 4, .height = 4}, .coarsest = level, .finest = level};
-    setup.physics.dry_tolerance = 1e-6;
+  setup.physics.manning = 0;
+  setup.physics.dry_tolerance = 1e-6;
     Solver s(MPI_COMM_SELF, setup, [&](double x, double y) { return bowl.bed(x, y); },
              [&](double x, double y) { return bowl.surface(x, y, 0); });
     for (std::size_t i = 0; i < s.cells(); ++i) {

@@ -80,6 +80,10 @@ void Solver::connect() {
   mesh_.halo().start(bed, own);
   mesh_.halo().finish();
   for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
+  shallow_.clear();
+  if (setup_.physics.manning > 0)
+    for (std::size_t i = 0; i < own; ++i)
+      if (b_[i] > setup_.sea_level - 1.5 * setup_.physics.friction_depth) shallow_.push_back(static_cast<std::int32_t>(i));
   locate_gauges();
 }
 
@@ -125,7 +129,7 @@ double Solver::step(double max_dt) {
   const double dt = rate * max_dt > setup_.physics.cfl ? setup_.physics.cfl / rate : max_dt;
   const auto own = static_cast<std::int64_t>(cells());
   update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes);
-  if (setup_.physics.manning > 0) apply_friction(setup_.physics, fields, dt, own);
+  apply_friction(setup_.physics, fields, dt, shallow_);
   time_ += dt;
   ++steps_;
   updates_ += own;

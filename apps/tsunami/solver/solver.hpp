@@ -137,6 +137,7 @@ class Solver {
   std::vector<double> inverse_area_;
   std::vector<std::int32_t> edge_class_;
   std::vector<double> flux_[3];
+  std::vector<std::int32_t> shallow_;         // cells that may feel friction
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;      // on the finest level
