@@ -25,6 +25,8 @@ namespace {
 
 constexpr Millis view_interval{500};
 constexpr Millis line_interval{10'000};  // where there is no terminal
+// timeout(1) and service managers signal a process and its group: that is one signal, not two.
+constexpr Millis same_signal{500};
 // After the end, pods that do not go by themselves are killed.
 constexpr std::chrono::seconds longest_end{15};
 constexpr AgentTimeouts local_timeouts{Millis(500), Millis(5000)};
@@ -104,7 +106,7 @@ class JobRun {
   Time last_view_{};
   RemainingTime remaining_;
   std::optional<local::Wakeup::Clock::time_point> end_seen_;
-  int signals_ = 0;
+  std::optional<local::Wakeup::Clock::time_point> first_signal_;
 };
 
 JobRun::JobRun(const RunOptions& options, const local::JobNamespaces& namespaces, ElasticMPIJob job)
@@ -162,10 +164,12 @@ void JobRun::watch_signals() {
   loop_.watch(std::move(fd), [this](int descriptor) {
     signalfd_siginfo info{};
     while (read(descriptor, &info, sizeof info) == sizeof info) {
-      if (++signals_ == 1) {
+      const auto time = local::Wakeup::Clock::now();
+      if (!first_signal_) {
+        first_signal_ = time;
         console_.line("ending the job; once more kills it");
         cluster_->request_cancel();
-      } else {
+      } else if (time - *first_signal_ >= same_signal) {
         console_.warning("killed");
         cluster_->kill_pods();
         _exit(128 + static_cast<int>(info.ssi_signo));

@@ -17,18 +17,29 @@ namespace emj::local {
 
 namespace {
 
-// JSON is YAML already; block style is for the reader.
-void use_block_style(YAML::Node node) {
-  if (node.IsScalar() || node.IsNull() || node.size() == 0) return;
-  node.SetStyle(YAML::EmitterStyle::Block);
-  for (auto child : node) use_block_style(node.IsMap() ? child.second : YAML::Node(child));
+// Texts are quoted: a bare Off, 1 or null would be read back as something else.
+void emit(YAML::Emitter& out, const nlohmann::json& value) {
+  if (value.is_object()) {
+    out << YAML::BeginMap;
+    for (const auto& [key, entry] : value.items()) {
+      out << YAML::Key << key << YAML::Value;
+      emit(out, entry);
+    }
+    out << YAML::EndMap;
+  } else if (value.is_array()) {
+    out << YAML::BeginSeq;
+    for (const auto& entry : value) emit(out, entry);
+    out << YAML::EndSeq;
+  } else if (value.is_string()) {
+    out << YAML::DoubleQuoted << value.get<std::string>();
+  } else {
+    out << value.dump();
+  }
 }
 
 std::string as_yaml(const nlohmann::json& object) {
-  YAML::Node node = YAML::Load(object.dump());
-  use_block_style(node);
   YAML::Emitter emitter;
-  emitter << node;
+  emit(emitter, object);
   return std::string(emitter.c_str()) + "\n";
 }
 

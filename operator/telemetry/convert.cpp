@@ -142,8 +142,7 @@ RuntimeView to_runtime_view(const empi::MembershipView& view, const std::vector<
   result.change = view_of(view);
   for (const empi::ChangeStatus& change : changes) {
     result.released.insert(result.released.end(), change.released.begin(), change.released.end());
-    // A committed change that still drains has an outcome already: it has ended when nothing is in hand.
-    if (change.outcome.empty() || change.request.id == view.change) continue;
+    if (change.outcome.empty()) continue;
     EndedChange ended;
     ended.id = change.request.id;
     ended.committed = change.outcome == "committed";

@@ -138,14 +138,16 @@ TEST(ToRuntimeView, ChangeInHandAndTheNewestThatEnded) {
   EXPECT_EQ(view.released, std::vector<std::string>{"x"});
 }
 
-TEST(ToRuntimeView, ACommittedChangeThatStillDrainsHasNotEnded) {
+TEST(ToRuntimeView, ACommittedChangeThatStillDrainsHasItsPause) {
   auto membership = running();
   membership.state = empi::ChangeState::Draining;
   membership.change = "change-1";
   const RuntimeView view = to_runtime_view(membership, {ended("change-1", "committed")});
-  EXPECT_FALSE(view.ended);
   ASSERT_TRUE(view.change);
   EXPECT_EQ(view.change->state, ChangeState::Draining);
+  ASSERT_TRUE(view.ended);
+  EXPECT_TRUE(view.ended->committed);
+  EXPECT_EQ(view.ended->paused_millis, 12);
 }
 
 TEST(ToRuntimeView, AFailedProgramKeepsItsLastLines) {

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""`empi run` with real agents, ranks and namespaces.
+
+Usage: run_test.py BIN CASE    BIN is the folder with empi, elastic-mpi-agent, elastic-mpi-sidecar, empi-jacobi
+Every wait is bounded; every process that a case starts is gone at its end, and that is checked.
+"""
+import atexit
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BIN = pathlib.Path(sys.argv[1]).resolve()
+PATIENCE = 120  # s; the machine may be busy
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="empi-run."))
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+MARK = f"EMPI_TEST_MARK={os.getpid()}-{time.time_ns()}"
+ENVIRONMENT = {**os.environ, "EMPI_STATE_DIR": str(WORK / "state"), "PATH": f"{BIN}:{os.environ['PATH']}",
+               MARK.split("=")[0]: MARK.split("=")[1]}
+
+SLOW = ["empi-jacobi", "--n", "64", "--iterations", "1000000000", "--tolerance", "0"]
+HELLO = ["python3", "-m", "mpi4py.bench", "helloworld"]
+
+
+def manifest(name, command, replicas=2, least=1, most=4, rigid=False, extra="", slots=1):
+    path = WORK / f"{name}.yaml"
+    path.write_text(f"""apiVersion: elasticmpi.io/v1alpha1
+kind: ElasticMPIJob
+metadata:
+  name: {name}
+spec:
+  slotsPerWorker: {slots}
+  worker:
+{f"    replicas: {replicas}" if replicas else ""}
+    minReplicas: {least}
+    maxReplicas: {most}
+    template:
+      spec:
+        containers:
+          - name: worker
+            command: {json.dumps(command)}
+  runtime: {{mode: {"Rigid" if rigid else "Malleable"}}}
+{extra}""")
+    return path
+
+
+def empi(*arguments, check=True, timeout=PATIENCE, **options):
+    result = subprocess.run([BIN / "empi", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True,
+                            timeout=timeout, cwd=WORK, **options)
+    if check:
+        assert result.returncode == 0, f"empi {arguments}: exit {result.returncode}\n{result.stdout}{result.stderr}"
+    return result
+
+
+class Run:
+    """A job in the background."""
+
+    def __init__(self, path, *arguments, prefix=()):
+        self.name = path.stem
+        self.out = WORK / f"{self.name}-out"
+        self.log = (WORK / f"{self.name}.txt").open("w+")
+        self.process = subprocess.Popen([*prefix, BIN / "empi", "run", path, "--out", self.out, *arguments],
+                                        env=ENVIRONMENT, stdout=self.log, stderr=subprocess.STDOUT, cwd=WORK)
+        atexit.register(self.process.kill)
+
+    def text(self):
+        return (WORK / f"{self.name}.txt").read_text()
+
+    def status(self):
+        try:
+            return json.loads((WORK / "state" / self.name / "status.json").read_text())
+        except FileNotFoundError:
+            return {}
+
+    def wait_for(self, what, condition, patience=PATIENCE):
+        end = time.monotonic() + patience
+        while not condition():
+            assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}:\n{self.text()}"
+            assert time.monotonic() < end, f"not within {patience} s: {what}\n{self.text()}\n{self.status()}"
+            time.sleep(0.05)
+
+    def wait_for_size(self, workers):
+        self.wait_for(f"{workers} workers", lambda: self.status().get("joinedReplicas") == workers
+                      and self.status().get("state") == "Running")
+
+    def wait(self):
+        return self.process.wait(timeout=PATIENCE)
+
+    def summary(self):
+        return json.loads((self.out / "summary.json").read_text())
+
+
+def marked_processes():
+    """Processes, in whatever namespace, that inherited our mark."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder / "environ").read_bytes().split(b"\0")
+            if MARK.encode() in environment:
+                found.append((int(folder.name), (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            pass
+    return found
+
+
+def expect_nothing_left():
+    end = time.monotonic() + 20
+    while left := marked_processes():
+        assert time.monotonic() < end, f"processes left: {left}"
+        time.sleep(0.05)
+    links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True).stdout
+    assert "empi0" not in links, links
+    mounts = pathlib.Path("/proc/self/mounts").read_text()
+    assert "/dev/shm/empi" not in mounts, mounts
+    leftovers = [p.name for p in pathlib.Path("/dev/shm").iterdir() if p.name.startswith("empi")]
+    assert not leftovers, leftovers
+
+
+# --- cases -----------------------------------------------------------------------------------------------
+
+def bad_manifest():
+    path = manifest("bad", HELLO)
+    path.write_text(path.read_text().replace("minReplicas: 1", "minReplicas: nine"))
+    line = path.read_text().splitlines().index("    minReplicas: nine") + 1
+    result = empi("run", path, check=False)
+    assert result.returncode == 2, result
+    assert f"bad.yaml:{line}: spec.worker.minReplicas: " in result.stderr, result.stderr
+    assert empi("run", WORK / "missing.yaml", check=False).returncode == 2
+    assert empi("run", check=False).returncode == 2
+    good = manifest("good", HELLO)
+    refused = empi("run", good, "--set", "worker.maxReplicas=0", check=False)
+    assert refused.returncode == 2 and "maxReplicas" in refused.stderr, refused
+    threshold = manifest("unstable", HELLO, replicas=0, extra="""  autoscaling:
+    mode: Auto
+    policy: {name: threshold, threshold: {lowPercent: 30, highPercent: 40, noisePercent: 10}}
+""")
+    unstable = empi("run", threshold, check=False)
+    assert unstable.returncode == 2 and "threshold" in unstable.stderr, unstable
+
+
+def check_hello(run_text, ranks):
+    for rank in range(ranks):
+        assert f"Hello, World! I am process {rank} of {ranks}" in run_text, run_text
+
+
+def rigid_namespaces():
+    path = manifest("hello", HELLO, replicas=2, rigid=True, slots=2)
+    result = empi("run", path, "--out", WORK / "o")
+    check_hello(result.stdout, 4)
+    assert "hello-w-0." in result.stdout and "hello-w-1." in result.stdout, "host names are the pods'"
+    summary = json.loads((WORK / "o/summary.json").read_text())
+    assert summary["result"] == "Succeeded" and summary["changes"] == [], summary
+    assert summary["core_seconds"] > 0 and summary["cpu_seconds"] > 0, summary
+    assert (WORK / "o/hello-w-1.log").read_text().count("Hello") == 2
+    assert "Succeeded" in empi("top", "hello").stdout
+
+
+def rigid_loopback():
+    path = manifest("hello", HELLO, replicas=2, rigid=True, extra="  local: {network: Loopback}\n")
+    check_hello(empi("run", path).stdout, 2)
+
+
+def no_namespaces():
+    """As in a container that permits none: falls back by itself and says so in one line."""
+    path = manifest("hello", HELLO, replicas=2, rigid=True)
+    limit = pathlib.Path("/proc/sys/user/max_user_namespaces")
+    command = f"echo 0 > {limit} && exec {BIN}/empi run {path} --out {WORK}/o"
+    result = subprocess.run(["unshare", "--user", "--map-root-user", "bash", "-c", command], env=ENVIRONMENT,
+                            capture_output=True, text=True, timeout=PATIENCE, cwd=WORK)
+    assert result.returncode == 0, result
+    warnings = [line for line in result.stderr.splitlines() if "namespaces are not permitted here" in line]
+    assert len(warnings) == 1, result.stderr
+    check_hello(result.stdout, 2)
+
+
+def ordinary_user():
+    """uid 12345 without any privilege."""
+    path = manifest("hello", HELLO, replicas=2, rigid=True)
+    home = WORK / "home"
+    home.mkdir()
+    for folder in (WORK, home):
+        os.chown(folder, 12345, 12345)
+    result = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--inh-caps=-all",
+                             BIN / "empi", "run", path, "--out", home / "o"],
+                            env={**ENVIRONMENT, "HOME": str(home), "EMPI_STATE_DIR": str(home / "state")},
+                            capture_output=True, text=True, timeout=PATIENCE, cwd=home)
+    assert result.returncode == 0, result
+    assert "not permitted" not in result.stderr, result.stderr
+    check_hello(result.stdout, 2)
+    assert (home / "o/summary.json").stat().st_uid == 12345
+
+
+def scale_by_hand():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    again = empi("run", WORK / "jacobi.yaml", check=False)
+    assert again.returncode == 1 and "running already" in again.stderr, again
+    empi("scale", "jacobi", 4)
+    run.wait_for_size(4)
+    assert "4 workers x 1 = 4 ranks" in empi("top", "jacobi").stdout
+    assert "limited to 4" in empi("scale", "jacobi", 99).stdout
+    empi("scale", "jacobi", 1)
+    run.wait_for_size(1)
+    history = empi("history", "jacobi").stdout
+    assert "last change: 4 -> 1 workers, Committed" in history, history
+    assert empi("scale", "nobody", 2, check=False).returncode == 1
+    empi("cancel", "jacobi")
+    assert run.wait() == 1, run.text()
+    assert "cancelled by the user" in run.text()
+    summary = run.summary()
+    assert [(c["kind"], c["from"], c["to"], c["outcome"]) for c in summary["changes"]] == [
+        ("grow", 2, 4, "committed"), ("shrink", 4, 1, "committed")], summary
+    assert len((run.out / "profile.csv").read_text().splitlines()) > 1
+
+
+def edit_manifest():
+    path = manifest("jacobi", SLOW, replicas=1)
+    run = Run(path)
+    run.wait_for_size(1)
+    good = path.read_text()
+    path.write_text(good.replace("replicas: 1", "replicas: three"))
+    run.wait_for("refusal", lambda: "the edited manifest is refused" in run.text())
+    path.write_text(good.replace("slotsPerWorker: 1", "slotsPerWorker: 2"))
+    run.wait_for("refusal of an immutable field", lambda: "slotsPerWorker" in run.text())
+    path.write_text(good.replace("replicas: 1", "replicas: 2"))
+    run.wait_for_size(2)
+    run.process.send_signal(signal.SIGTERM)
+    assert run.wait() == 1
+
+
+def random_policy():
+    extra = """  autoscaling:
+    mode: Auto
+    policy: {name: random, random: {seed: 5, intervalSeconds: 2}}
+"""
+    run = Run(manifest("jacobi", SLOW, replicas=0, most=3, extra=extra))
+    run.wait_for("three changes", lambda: run.text().count(" workers in ") + run.text().count(" worker in ") >= 3)
+    assert "draw " in empi("history", "jacobi").stdout
+    empi("cancel", "jacobi")
+    assert run.wait() == 1
+    summary = run.summary()
+    assert sum(c["outcome"] == "committed" for c in summary["changes"]) >= 3, summary
+    sizes = {d["to"] for d in summary["decisions"] if d["action"] == "Scale"}
+    assert sizes and sizes <= {1, 2, 3}, summary["decisions"]
+
+
+def constant_work():
+    """Work that does not change and scales well must not make the controller move."""
+    extra = """  autoscaling:
+    mode: Auto
+    policy: {name: threshold}
+    windowSeconds: 1
+    windows: 3
+    cooldownSeconds: 1
+    scaleUpStabilizationSeconds: 1
+    scaleDownStabilizationSeconds: 1
+    maxErrorPercent: 100
+  local: {slowdownFactor: 4}
+"""
+    work = ["empi-jacobi", "--n", "128", "--iterations", "400", "--tolerance", "0", "--work-factor", "40"]
+    run = Run(manifest("constant", work, replicas=2, least=2, most=2, extra=extra))
+    assert run.wait() == 0, run.text()
+    assert "emulated: ranks 4x slower" in run.text()
+    assert run.summary()["changes"] == [], run.summary()
+    assert run.summary()["cpu_seconds"] == run.summary()["core_seconds"]
+
+
+def interrupt():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 1, run.text()
+    assert run.summary()["result"] == "Failed" and "cancelled" in run.summary()["reason"]
+
+
+def interrupt_twice():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    for agent in [pid for pid, command in marked_processes() if "elastic-mpi-agent" in command]:
+        os.kill(agent, signal.SIGSTOP)  # nothing ends by itself
+    run.process.send_signal(signal.SIGINT)
+    time.sleep(0.7)  # a second signal right after the first counts as the same
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 130, run.text()
+
+
+def kill_supervisor():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    run.process.kill()
+    run.wait()
+    expect_nothing_left()
+    assert "controller was killed" in empi("top", "jacobi").stdout
+    assert empi("scale", "jacobi", 3, check=False).returncode == 1
+
+
+def kill_job_process():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    children = pathlib.Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    assert run.wait() == 137
+
+
+def kill_a_pod():
+    """A member that dies ends the job at once, with its reason."""
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    ranks = [pid for pid, command in marked_processes() if command.startswith("empi-jacobi")]
+    assert len(ranks) == 2, marked_processes()
+    os.kill(ranks[1], signal.SIGKILL)
+    assert run.wait() == 1
+    assert "signal 9" in run.text(), run.text()
+
+
+def failing_program():
+    run = Run(manifest("fails", ["sh", "-c", "echo last words; exit 3"], rigid=True))
+    assert run.wait() == 1
+    assert "last words" in run.text() and run.summary()["result"] == "Failed", run.text()
+
+
+def missing_program():
+    run = Run(manifest("missing", ["no-such-program"], rigid=True))
+    assert run.wait() == 1
+    assert "no-such-program" in run.text(), run.text()
+
+
+def network_limits():
+    """The queueing disciplines are on the pod's link; where the kernel has none the job is refused."""
+    show = ["sh", "-c", "tc qdisc show dev eth0"]
+    path = manifest("limits", show, replicas=1, rigid=True, extra="  local: {networkMegabitsPerSecond: 200}\n")
+    text = empi("run", path).stdout
+    assert re.search(r"qdisc tbf .* rate 200Mbit", text), text
+    assert "emulated: network limited to 200 Mbit/s" in text, text
+    path = manifest("delays", show, replicas=1, rigid=True, extra="  local: {networkDelayMicroseconds: 300}\n")
+    result = empi("run", path, check=False)
+    if result.returncode == 0:
+        assert re.search(r"qdisc netem .* delay 300us", result.stdout), result.stdout
+    else:
+        assert result.returncode == 1 and "sch_netem" in result.stderr, result.stderr
+
+
+def terminal():
+    """On a terminal the view is drawn, and rank output stays in the files."""
+    path = manifest("hello", HELLO, replicas=1, rigid=True)
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen([BIN / "empi", "run", path], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
+    os.close(terminal)
+    text = b""
+    try:
+        while chunk := os.read(controller, 4096):
+            text += chunk
+    except OSError:
+        pass
+    assert process.wait(timeout=PATIENCE) == 0, text
+    assert b"hello  " in text and b"efficiency" in text, text
+    assert b"Hello, World" not in text, text
+    assert "Hello, World" in (WORK / "hello-out/hello-w-0.log").read_text()
+
+
+def help_and_completion():
+    for command in ("run", "scale", "top", "history", "cancel", "resume", "completion"):
+        text = empi(command, "--help").stdout
+        assert "Example" in text and f"empi {command}" in text, text
+    script = empi("completion", "bash").stdout
+    subprocess.run(["bash", "-c", script + "\ncomplete -p empi"], check=True, capture_output=True)
+    assert empi("completion", "fish", check=False).returncode == 2
+    assert empi("simulate", check=False).returncode == 2
+    assert empi("frobnicate", check=False).returncode == 2
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[2]]()
+    expect_nothing_left()
+    print(f"{sys.argv[2]}: ok")
