@@ -74,6 +74,7 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
+  setup.physics.manning = 0.025;  // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
   return setup;
 }
 
