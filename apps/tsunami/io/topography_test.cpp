@@ -267,7 +267,7 @@ TEST(Topography, ReadsTheChileBathymetry) {
   EXPECT_DOUBLE_EQ(raster->node(0, 360), -4207);  // the file's first value: north-west corner
   EXPECT_NEAR(raster->region().east, -60, 1e-6);
   EXPECT_NEAR(raster->region().north, 0, 1e-6);
-  // GeoClaw's depth at gauge 32412 (q[1] at rest) is 4427 m as a mean over its cell of 1/3 degree.
+  // GeoClaw's depth at gauge 32412 (q[1] at rest) is 4427 m, a mean over its coarse cell.
   EXPECT_NEAR(raster->at(-86.392, -17.975), -4427, 100);
 }
 
