@@ -93,9 +93,9 @@ void Solver::fill_exterior() {
     const auto inside = e.left[edge], outside = e.right[edge];
     const bool wall = setup_.borders[static_cast<std::size_t>(border)] == BorderKind::wall;
     const bool meridional = border == mesh::Border::west || border == mesh::Border::east;
-    eta_[outside] = eta_[inside];
-    hu_[outside] = wall && meridional ? -hu_[inside] : hu_[inside];
-    hv_[outside] = wall && !meridional ? -hv_[inside] : hv_[inside];
+    eta_[outside] = wall ? eta_[inside] : std::max(setup_.sea_level, b_[inside]);
+    hu_[outside] = !wall ? 0 : meridional ? -hu_[inside] : hu_[inside];
+    hv_[outside] = !wall ? 0 : meridional ? hv_[inside] : -hv_[inside];
   }
 }
 

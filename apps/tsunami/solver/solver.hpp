@@ -25,7 +25,8 @@
 
 namespace swe {
 
-enum class BorderKind { wall, radiation };  // radiation: zero gradient
+// radiation: outside, water of the same depth is at rest at sea level, so that waves leave and nothing comes in.
+enum class BorderKind { wall, radiation };
 
 // Cells inside are refined to `level` while time < until.
 struct Region {
