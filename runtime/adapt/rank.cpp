@@ -174,6 +174,10 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   if (malleable_) watch_cost();
   if (const auto duration = iterations_.probe(now)) counting().add_iteration(static_cast<double>(*duration) * 1e-9);
   if (!malleable_ || joining_ || left_) return MPI_SUCCESS;
+  if (just_joined_) [[unlikely]] {
+    just_joined_ = false;  // stands for the call in which the others learned of the change
+    return MPI_SUCCESS;
+  }
   const std::uint64_t count = page_->rank_state.probes.fetch_add(1) + 1;
   const std::uint64_t word = page_->control.armed.load();
   if (arm_state(word) == ArmState::Idle || arm_iteration(word) != count) [[likely]] return MPI_SUCCESS;
@@ -353,6 +357,7 @@ int Rank::committed() {
     const std::lock_guard lock(mutex_);
     spare_ = outcome.spare;
   }
+  just_joined_ = joining_;
   joining_ = false;
   leave_window();
   page_->rank_state.probes.store(0);

@@ -71,6 +71,7 @@ class Rank {
 
   bool malleable_ = false, joining_ = false;
   bool left_ = false;       // a leaver after its commit
+  bool just_joined_ = false;  // has not probed since it joined
   bool in_window_ = false;
   std::atomic<bool> finalized_{false}, released_{false};
   Page* page_ = nullptr;    // null: no agent

@@ -45,14 +45,16 @@ int Rank::finalize() {
   RankReport report;
   report.kind = RankReport::Kind::Finalizing;
   profile::counting().stop();
-  if (page_) page_->rank_state.phase.store(left_ ? RankPhase::Lingering : RankPhase::Finalizing);
-  link_.send(report);
-  if (left_)
+  if (left_) {
     linger();
-  else if (!joining_)
-    synchronize();
+    link_.send(report);
+  } else {
+    page_->rank_state.phase.store(RankPhase::Finalizing);
+    link_.send(report);
+    if (!joining_) synchronize();
+  }
   settle_helper();
-  if (page_) page_->rank_state.phase.store(RankPhase::Finalized);
+  page_->rank_state.phase.store(RankPhase::Finalized);
   report.kind = RankReport::Kind::Finalized;
   link_.send(report);
   finalized_.store(true, std::memory_order_release);

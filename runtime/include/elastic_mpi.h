@@ -46,8 +46,9 @@ enum { MPI_ADAPT_FALSE = 0, MPI_ADAPT_TRUE = 1 };
 int MPI_Init_adapt(int* argc, char*** argv, int* proc_status);
 
 /* Asks whether to adapt now. Collective over the world: every rank calls it the same number of times between
- * commits, and all get the same flag in the same call. Does not communicate; with nothing pending it reads
- * shared memory only. proc_status: STAYING (also with nothing pending, JOINING never) or LEAVING.
+ * commits, and all get the same flag in the same call. (The first call of a joiner after its commit counts as the
+ * one in which the others learned of the change, as in the loop above.) Does not communicate; with nothing
+ * pending it reads shared memory only. proc_status: STAYING (also with nothing pending, JOINING never) or LEAVING.
  * info: may be NULL; else receives an MPI_Info to be freed by the caller with keys "change", "staying",
  * "leaving", "joining" when adapt_flag is MPI_ADAPT_TRUE, and MPI_INFO_NULL otherwise. */
 int MPI_Probe_adapt(int* adapt_flag, int* proc_status, MPI_Info* info);
