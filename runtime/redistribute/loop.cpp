@@ -6,8 +6,19 @@
 #include "runtime/redistribute/items.hpp"
 
 namespace elastic {
+namespace {
+
+// The class itself may be returned as the code; Open MPI's MPI_Error_class does not know it then.
+bool is_roll_back(int code) {
+  int error_class = code;
+  MPI_Error_class(code, &error_class);
+  return code == MPIX_ERR_ADAPT_ROLLED_BACK || error_class == MPIX_ERR_ADAPT_ROLLED_BACK;
+}
+
+}  // namespace
 
 struct Loop::State {
+  void run(const std::function<bool(MPI_Comm)>& iteration);
   bool window();
   void move_all(MPI_Comm everybody);
   void release();
@@ -96,15 +107,25 @@ int Loop::rollbacks() const { return state_->rollbacks; }
 const std::string& Loop::last_rollback() const { return state_->last_rollback; }
 
 void Loop::run(const std::function<bool(MPI_Comm)>& iteration) {
-  State& s = *state_;
-  if (s.left) return;
-  if (s.joining) {
-    if (!s.window()) throw Error("joining the job: the change was rolled back: " + s.last_rollback);
-  } else {
-    s.rebuild();
+  try {
+    state_->run(iteration);
+  } catch (const std::exception& e) {
+    // Said here: the destructor, which ends the job, comes before any handler around the Loop.
+    std::fprintf(stderr, "elastic::Loop: an exception ends the loop: %s\n", e.what());
+    throw;
   }
-  while (!s.left && iteration(MPI_COMM_WORLD))
-    if (s.adapt_now()) s.window();
+}
+
+void Loop::State::run(const std::function<bool(MPI_Comm)>& iteration) {
+  if (left) return;
+  if (joining) {
+    if (!window()) throw Error("joining the job: the change was rolled back: " + last_rollback);
+    MPI_Probe_adapt(nullptr, nullptr, nullptr);  // the call in which the others learned of this change
+  } else {
+    rebuild();
+  }
+  while (!left && iteration(MPI_COMM_WORLD))
+    if (adapt_now()) window();
 }
 
 bool Loop::State::adapt_now() {
@@ -134,10 +155,8 @@ bool Loop::State::window() {
     if (!why.empty()) MPIX_Comm_adapt_abort();
   }
   const int outcome = begun == MPI_SUCCESS ? MPI_Comm_adapt_commit() : begun;
-  int outcome_class = outcome;
-  if (outcome != MPI_SUCCESS) MPI_Error_class(outcome, &outcome_class);
   // Any other error than a roll back leaves no world to go on with.
-  if (outcome != MPI_SUCCESS && outcome_class != MPIX_ERR_ADAPT_ROLLED_BACK)
+  if (outcome != MPI_SUCCESS && !is_roll_back(outcome))
     check_mpi(outcome, begun == MPI_SUCCESS ? "MPI_Comm_adapt_commit" : "MPI_Comm_adapt_begin");
   settle(outcome == MPI_SUCCESS, why);
   return outcome == MPI_SUCCESS;
