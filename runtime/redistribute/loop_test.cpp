@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "runtime/agent/testing/local_pods.hpp"
 
@@ -29,6 +30,7 @@ class LoopOnPods : public testing::Test {
     pods.slots = slots;
     members = pods.launch(count);
     pods.start(members);
+    pods.wait_until("the program iterates", [&] { return fs::exists(folder + "/iterating"); });
   }
   void put(const std::string& name) { std::ofstream(folder + "/" + name) << "\n"; }
   void take_away(const std::string& name) { fs::remove(folder + "/" + name); }
@@ -41,7 +43,8 @@ class LoopOnPods : public testing::Test {
     return status;
   }
   void expect_committed(const ChangeStatus& status) {
-    ASSERT_EQ(status.outcome, "committed") << status.reason << "\n" << pods.all_logs();
+    if (status.outcome != "committed")
+      throw std::runtime_error("change " + status.outcome + ": " + status.reason + "\n" + pods.all_logs());
   }
   // Ends the program; every rank checked its data in every iteration, so exit code 0 says all was well.
   void expect_good_end(int ranks, int rollbacks) {

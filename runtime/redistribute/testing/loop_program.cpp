@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -145,7 +146,7 @@ class Program {
     expect(mine == 0 || !first_cut || starts_family(cells_[0]), "a family was cut");
     check_tally(world);
 
-    ++step_;
+    if (++step_ == 1) std::ofstream(folder_ + "/iterating") << "\n";
     for (double& value : u_) value += 1;
     for (Cell& c : cells_) ++c.visits;
     usleep(1000);
