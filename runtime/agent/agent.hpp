@@ -124,7 +124,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void do_commit(const json& m, json& answer);
   void do_release(const json& m, json& answer);
   void do_forget(const json& m, json& answer);
-  void order_all(RankOrder order);
+  void order_all(const RankOrder& order);
 
   // --- agent_lead.cpp: the hub's part
   ApiAnswer begin_start(const StartRequest& request);
@@ -191,6 +191,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   Hub hub_;
   ChangeDriver driver_;
   std::deque<ChangeStatus> history_;
+  std::set<ProcId> hello_;  // malleable ranks that are past MPI_Init
   std::set<std::string> starting_;  // agents that have not finished the present step of the start
   int start_step_ = 0;
   std::map<std::string, TimePoint> last_heard_;

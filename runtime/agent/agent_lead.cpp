@@ -121,7 +121,7 @@ ApiAnswer Agent::begin_change(const ChangeRequest& request) {
   if (request.remove.size() == membership_.members.size()) return refuse(400, "the change removes every old member: expected at least one to stay");
   if (request.deadline_ms <= 0) return refuse(400, "deadlineMillis is " + std::to_string(request.deadline_ms) + ": expected a positive number");
 
-  driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), Clock::now());
+  driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), hello_, Clock::now());
   spdlog::info("change {}: {} from {} to {} ranks", request.id, request.kind(), driver_.status().from_ranks, driver_.status().to_ranks);
   for (const Member& member : driver_.plan().add) peers_->add(member.uid, member.address);
   perform_steps();
@@ -182,6 +182,7 @@ void Agent::step(const DriverStep& s) {
     }
     default: break;
   }
+  spdlog::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(driver_.state()), s.uids.size());
   for (const std::string& uid : s.uids) send(uid, m);
 }
 
@@ -208,12 +209,15 @@ void Agent::on_step_done(const json& m, const std::string& from) {
 void Agent::on_remote_report(const json& m, const std::string& from) {
   const auto report = decode_report(m.at("report").get<std::string>());
   if (!report) return;
-  if (report->kind == RankReport::Kind::Finalizing && membership_.find(from)) ending_ = true;
+  if (report->kind == RankReport::Kind::Hello) hello_.insert(report->proc);
+  const bool committed = driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
+  const bool leaver = committed && driver_.plan().leaves(from);  // it goes, the job does not
+  if (report->kind == RankReport::Kind::Finalizing && membership_.find(from) && !leaver) ending_ = true;
   if (report->kind == RankReport::Kind::Adapted)
     for (ChangeStatus& past : history_)
       if (past.request.id == report->change) past.times.lost_ms = std::max(past.times.lost_ms, report->lost_ms);
   if (report->parked > 0) spdlog::warn("{} has parked {} helper threads", describe(report->proc), report->parked);
-  spdlog::debug("{} reports {}", describe(report->proc), encode(*report));
+  spdlog::debug("{}/{} reports {} {} {}", report->proc.nspace, report->proc.rank, static_cast<int>(report->kind), report->ok, report->error);
   driver_.reported(*report, Clock::now());
   perform_steps();
 }
@@ -280,6 +284,7 @@ void Agent::change_over() {
   }
   deliver(hub_.end_change(plan.port, ""));
   std::erase_if(exit_codes_, [&](const auto& e) { return !spaces_.find(e.first.nspace); });
+  std::erase_if(hello_, [&](const ProcId& proc) { return !spaces_.find(proc.nspace); });
   for (const Member& member : plan.add) last_heard_[member.uid] = Clock::now();
   for (const std::string& uid : plan.remove)
     if (uid != options_.pod_uid) dismiss(uid, "released by change " + plan.id);
@@ -301,6 +306,7 @@ void Agent::on_hand_over(const json& m, const std::string& from) {
   for (const json& uid : m.at("leaveRequests")) leave_requests_.insert(uid.get<std::string>());
   ending_ = ending_ || m.at("ending");
   adopt_record(m.at("record"));
+  for (const ProcId& proc : ranks_of(membership_.members)) hello_.insert(proc);  // all took part in the change
   send(from, {{"op", "handed_over"}});
 }
 

@@ -70,15 +70,16 @@ void Agent::do_launch(const json& m, json&) {
   launch_ranks(*ns, plan_.has_value());
 }
 
-void Agent::order_all(RankOrder order) {
-  for (const ProcId& proc : local_ranks())
-    if (!link_->send(proc, order) && order.kind == RankOrder::Kind::Build)
-      throw std::runtime_error("rank " + proc.nspace + "/" + std::to_string(proc.rank) +
-                               " is not connected to its agent: was it linked with libelastic_mpi?");
+void Agent::order_all(const RankOrder& order) {
+  for (const ProcId& proc : local_ranks()) link_->send(proc, order);
 }
 
 void Agent::do_build(const json&, json& answer) {
   if (!plan_) return;
+  for (const ProcId& proc : local_ranks())  // all or none
+    if (!link_->connected(proc))
+      throw std::runtime_error("rank " + proc.nspace + "/" + std::to_string(proc.rank) +
+                               " is not connected to its agent");
   followed_ = ChangeState::Building;
   RankOrder order;
   order.kind = RankOrder::Kind::Build;

@@ -69,7 +69,7 @@ std::set<std::string> ChangeDriver::next_uids() const {
 bool ChangeDriver::is_union_member(const std::string& uid) const { return active() && union_uids().contains(uid); }
 
 void ChangeDriver::begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
-                         TimePoint now) {
+                         const std::set<ProcId>& hello, TimePoint now) {
   if (state_ != State::Stable || !fire(Event::Requested)) return;
   plan_ = {};
   plan_.id = request.id;
@@ -94,6 +94,7 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
   for (const Member& m : membership.members)
     if (plan_.leaves(m.uid)) std::ranges::copy(ranks_of(m), std::inserter(leaver_ranks_, leaver_ranks_.end()));
+  hello_ = hello;
   build_ordered_ = released_ = forgotten_ = refused_ = have_rate_ = false;
   margin_ = 1;
   highest_ = 0;
@@ -119,6 +120,8 @@ void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const 
   highest_ = std::max(highest_, answer.probes);
   if (!answer.ok && step_->kind == Kind::Arm) refused_ = true;
   if (!answer.ok && (step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Build)) {
+    if (const Member* member = plan_.old.find(uid))  // it has ordered nothing: its ranks have nothing to drop
+      for (const ProcId& proc : ranks_of(*member)) dropped_.insert(proc);
     const bool joiner = plan_.joins(uid);
     return joiner ? give_up(Event::JoinerLost, "pod " + uid + ": " + answer.error, now)
                   : give_up(Event::Cancel, "pod " + uid + ": " + answer.error, now);
@@ -177,7 +180,8 @@ void ChangeDriver::advance(TimePoint now) {
   if (!active() || step_) return;
   switch (state_) {
     case State::Preparing:
-      if (subset(joiner_ranks_, hello_, {}) && fire(Event::JoinersUp)) enter_building(now);
+      if (subset(joiner_ranks_, hello_, {}) && subset(old_ranks_, hello_, {}) && fire(Event::JoinersUp))
+        enter_building(now);
       break;
     case State::Building:
       if (subset(old_ranks_, built_, {}) && subset(joiner_ranks_, built_, {}) && subset(joiner_ranks_, at_begin_, {}) &&
@@ -217,6 +221,30 @@ void ChangeDriver::advance(TimePoint now) {
     }
     default: break;
   }
+}
+
+// Whom a change that is late waits for, in words.
+std::string ChangeDriver::missing() const {
+  const auto first_without = [](const std::set<ProcId>& all, const std::set<ProcId>& done) -> std::string {
+    for (const ProcId& proc : all)
+      if (!done.contains(proc)) return name_of(proc);
+    return "";
+  };
+  if (state_ == State::Preparing) {
+    if (step_ && !unanswered_.empty()) return ": pod " + *unanswered_.begin() + " has not answered";
+    if (const auto rank = first_without(old_ranks_, hello_); !rank.empty())
+      return ": rank " + rank + " has not called MPI_Init_adapt (was it linked with libelastic_mpi?)";
+    if (const auto rank = first_without(joiner_ranks_, hello_); !rank.empty())
+      return ": joining rank " + rank + " is not past MPI_Init";
+  }
+  if (state_ == State::Building) {
+    std::set<ProcId> all = old_ranks_;
+    all.insert(joiner_ranks_.begin(), joiner_ranks_.end());
+    if (const auto rank = first_without(all, built_); !rank.empty()) return ": rank " + rank + " has not built the next world";
+    if (const auto rank = first_without(joiner_ranks_, at_begin_); !rank.empty())
+      return ": joining rank " + rank + " is not in MPI_Comm_adapt_begin";
+  }
+  return "";
 }
 
 void ChangeDriver::give_up(ChangeEvent event, const std::string& reason, TimePoint now) {
@@ -270,7 +298,7 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
   const bool ours = report.change == plan_.id;
   switch (report.kind) {
     case RankReport::Kind::Hello:
-      if (who == Role::Joiner) hello_.insert(report.proc);
+      hello_.insert(report.proc);
       break;
     case RankReport::Kind::Built:
       if (ours) on_built(report, now);
@@ -352,7 +380,7 @@ void ChangeDriver::tick(TimePoint now) {
   if (now >= deadline_)
     give_up(Event::Deadline,
             "not ready after " + std::to_string(status_.request.deadline_ms) + " ms, in state " +
-                std::string(to_string(state_)),
+                std::string(to_string(state_)) + missing(),
             now);
   if (state_ == State::RollingBack && now >= rollback_until_ && step_) step_complete(now);
   advance(now);

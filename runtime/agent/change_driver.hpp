@@ -78,8 +78,10 @@ class ChangeDriver {
   const ChangeStatus& status() const { return status_; }
   bool is_union_member(const std::string& uid) const;
 
-  // `space`: name for the joiners' namespace. Only when not active().
-  void begin(const ChangeRequest& request, const Membership& membership, const std::string& space, TimePoint now);
+  // `space`: name for the joiners' namespace; `hello`: old ranks that are past MPI_Init already. Only when not
+  // active().
+  void begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
+             const std::set<ProcId>& hello, TimePoint now);
   void answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer, TimePoint now);
   void reported(const RankReport& report, TimePoint now);
   // A rank of the union has ended. `clean`: exit code 0, or its MPI was finalised.
@@ -97,6 +99,7 @@ class ChangeDriver {
   void enter_building(TimePoint now);
   void enter_committed(TimePoint now);
   void give_up(ChangeEvent event, const std::string& reason, TimePoint now);
+  std::string missing() const;
   void fail(ChangeEvent event, const std::string& reason);
   void on_built(const RankReport& report, TimePoint now);
   void on_agreed(const RankReport& report, TimePoint now);

@@ -21,6 +21,7 @@ class RankLink {
 
   // False when the rank is not connected.
   bool send(const ProcId& proc, const RankOrder& order);
+  bool connected(const ProcId& proc) const { return by_proc_.contains(proc); }
   // Takes in what has arrived: before a rank's exit is judged, its last report must have been read.
   void receive_pending();
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -41,7 +42,7 @@ std::string read_file(const std::string& path) {
 
 // A port that is free now, below the range that the kernel gives to clients.
 int free_port() {
-  static int next = 12000 + getpid() % 15000;
+  static int next = 12000 + static_cast<int>(std::random_device{}() % 18000);
   for (int tries = 0; tries < 5000; ++tries) {
     const int port = next++;
     if (next >= 32000) next = 12000;
@@ -150,7 +151,8 @@ std::vector<Member> LocalPods::launch(int count) {
   for (const Member& m : members)
     wait_until("agent " + m.name + " listens", [&] {
       if (poll_exit(pod(m.uid))) throw std::runtime_error("agent " + m.name + " has ended:\n" + log(m.uid));
-      return call("GET", m, paths::kHealth).status == 200;
+      const HttpAnswer a = call("GET", m, paths::kMembership);  // another job's agent would answer 401
+      return a.status == 200 && json::parse(a.body).at("uid") == m.uid;
     });
   return members;
 }
@@ -234,7 +236,8 @@ std::optional<ChangeStatus> LocalPods::find_change(const std::string& id) {
     if (std::ranges::none_of(pods_, [&](const Pod& p) { return p.member.uid == uid; })) continue;
     const HttpAnswer a = call("GET", pod(uid).member, paths::kChange);
     if (a.status != 200) continue;
-    for (const json& entry : json::parse(a.body).at("changes"))
+    const json answer = json::parse(a.body);
+    for (const json& entry : answer.at("changes"))
       if (entry.at("request").at("id") == id) return entry.get<ChangeStatus>();
   }
   return {};

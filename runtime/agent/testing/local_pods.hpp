@@ -32,8 +32,8 @@ struct HttpAnswer {
 };
 
 struct WantedChange {
-  std::vector<Member> add;
-  std::vector<std::string> remove;
+  std::vector<Member> add = {};
+  std::vector<std::string> remove = {};
   std::chrono::milliseconds deadline{60'000};
 };
 
