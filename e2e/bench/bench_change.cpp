@@ -7,16 +7,21 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "e2e/bench/local_job.hpp"
+#include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace {
 
 using empi::ChangeStatus;
 using empi::ChangeTimes;
-using empi::bench::LocalJob;
+using empi::Member;
+using empi::WindowSample;
+using empi::testing::LocalPods;
 
 constexpr int kPods = 4;
 
@@ -42,13 +47,46 @@ double quantile(const std::vector<ChangeTimes>& changes, double ChangeTimes::* f
 
 int cycles(int ranks) { return ranks <= 16 ? 10 : ranks <= 32 ? 6 : 4; }
 
+// Waits until the ranks have iterated this often, so that they know how long an iteration takes.
+void settle(LocalPods& pods, int ranks, std::uint64_t iterations) {
+  const auto newest = [](const std::vector<WindowSample>& windows) {
+    return windows.empty() ? 0 : windows.back().index;
+  };
+  const std::int64_t since = newest(pods.samples());
+  pods.wait_until("the job has iterated " + std::to_string(iterations) + " times", [&] {
+    std::uint64_t seen = 0;
+    for (const WindowSample& w : pods.samples())
+      if (w.index > since && w.ranks == ranks) seen += w.iterations;
+    return seen >= iterations;
+  });
+}
+
+// The change again, with what it cost the ranks: they report that five iterations after the commit. A change
+// that cost nothing is told from a report that is late by waiting for a bounded time.
+ChangeStatus with_cost(LocalPods& pods, const std::string& id) {
+  ChangeStatus s = pods.wait_for_change(id);
+  for (int i = 0; i < 40 && s.times.lost_ms == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    s = pods.wait_for_change(id);
+  }
+  return s;
+}
+
 Measured measure(int ranks, double cpu_us, double slowdown) {
-  LocalJob job({EMPI_ITERATE_PROGRAM, std::to_string(cpu_us)}, kPods, std::max(1, ranks / kPods), slowdown);
+  LocalPods pods;
+  pods.command = {EMPI_ITERATE_PROGRAM, std::to_string(cpu_us)};
+  pods.slots = ranks / kPods;
+  pods.patience = std::chrono::seconds(180);
+  pods.environment[empi::names::kSlowdown] = std::to_string(slowdown);
+  pods.environment[empi::names::kWindowMillis] = "250";
+  pods.start(pods.launch(kPods));
+  settle(pods, ranks, 50);
   Measured measured;
   const auto take = [&](std::vector<ChangeTimes>& into, const ChangeStatus& ended) {
-    job.settle(
-        50);  // the ranks' report of what it cost comes after five iterations, the next baseline after 32
-    into.push_back(job.status(ended.request.id).times);
+    if (ended.outcome != "committed")
+      throw std::runtime_error("change " + ended.request.id + ": " + ended.outcome + ", " + ended.reason);
+    settle(pods, ended.to_ranks, 50);  // the next change needs a baseline of 32 iterations
+    into.push_back(with_cost(pods, ended.request.id).times);
     const ChangeTimes& t = into.back();
     std::fprintf(
         stderr,
@@ -57,9 +95,10 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
         t.drain_ms, t.lost_ms);
   };
   for (int i = 0; i < cycles(ranks); ++i) {
+    const std::vector<Member> members = pods.membership().membership.members;
     // Every position leaves in turn, the lead's too.
-    take(measured.shrinks, job.change(0, {static_cast<std::size_t>(i % kPods)}));
-    take(measured.grows, job.change(1, {}));
+    take(measured.shrinks, pods.change({.remove = {members.at(static_cast<std::size_t>(i % kPods)).uid}}));
+    take(measured.grows, pods.change({.add = pods.launch(1)}));
   }
   return measured;
 }

@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
@@ -23,23 +24,27 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+Process::Process(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                 const std::string& log) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   std::vector<std::string> arguments = command, variables = environment;
   for (char** v = environ; *v; ++v) variables.emplace_back(*v);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  const int error = ::posix_spawnp(&pid_, arguments[0].c_str(), &actions, nullptr, pointers(arguments).data(),
-                                   pointers(variables).data());
-  ::posix_spawn_file_actions_destroy(&actions);
+  const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
+  pid_ = ::fork();
+  if (pid_ == 0) {  // only what is safe between fork and exec
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it must not outlive a test that was killed
+    const int file = log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ::dup2(file >= 0 ? file : ends[1], STDOUT_FILENO);
+    if (file >= 0) ::dup2(file, STDERR_FILENO);
+    ::execvpe(argument_list[0], argument_list.data(), variable_list.data());
+    ::_exit(127);
+  }
   ::close(ends[1]);
   out_ = ends[0];
-  if (error != 0) {
-    pid_ = -1;
+  if (pid_ < 0) {
     ::close(out_);
-    throw std::runtime_error("cannot start " + command[0] + ": " + std::strerror(error));
+    throw std::runtime_error("cannot start " + command[0] + ": " + std::strerror(errno));
   }
 }
 

@@ -9,8 +9,10 @@ namespace empi::sidecar::testing {
 
 class Process {
  public:
-  // Starts it with this environment added; throws std::runtime_error when it cannot be.
-  Process(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+  // Starts it with this environment added; throws std::runtime_error when it cannot be. Its output goes to
+  // `log` when there is one (with stderr), and to line() otherwise.
+  Process(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+          const std::string& log = "");
   Process(const Process&) = delete;
   ~Process();  // kills it if it still runs
 
