@@ -66,8 +66,8 @@ layering() {
       rule("operator/", "^(operator|runtime/protocol)/|^runtime/profile/trend\\.hpp$", "the operator knows the runtime through runtime/protocol only")
       rule("runtime/protocol/", "^runtime/protocol/", "runtime/protocol is the lowest layer")
       rule("runtime/profile/", "^runtime/(protocol|profile)/", "runtime/profile stands on runtime/protocol")
-      rule("runtime/", "^runtime/|^elastic_mpi\\.hp*$", "the runtime knows neither operator nor applications")
-      rule("apps/", "^(apps|runtime/(include|redistribute))/|^elastic_mpi\\.hp*$", "applications see runtime/include and runtime/redistribute")
+      rule("runtime/", "^runtime/|^elastic_[a-z]+\\.hp*$", "the runtime knows neither operator nor applications")
+      rule("apps/", "^(apps|runtime/(include|redistribute))/|^runtime/protocol/names\\.hpp$|^elastic_mpi\\.hp*$", "applications see runtime/include and runtime/redistribute")
       without_mpi = "^(operator|runtime/protocol|runtime/sidecar)/"
     }
     {

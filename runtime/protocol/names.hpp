@@ -32,6 +32,12 @@ inline constexpr char kSocket[] = "EMPI_SOCKET";    // Unix SOCK_SEQPACKET socke
 inline constexpr char kPage[] = "EMPI_PAGE";        // file of this rank's shared-memory page
 inline constexpr char kStatus[] = "EMPI_STATUS";    // "new" or "joining"
 
+// --- of local jobs and programs run by hand ---
+inline constexpr char kData[] = "EMPI_DATA";           // folder with measured data (bathymetry, gauges)
+inline constexpr char kStateDir[] = "EMPI_STATE_DIR";  // folder of local jobs, default in the user's state folder
+inline constexpr char kLocalIsolation[] = "EMPI_LOCAL_ISOLATION";  // from a process to the one it becomes in
+inline constexpr char kLocalReason[] = "EMPI_LOCAL_REASON";        // fresh namespaces: which ones, and why
+
 inline constexpr int kDefaultAgentPort = 7400;
 inline constexpr int kDefaultSidecarPort = 7401;
 

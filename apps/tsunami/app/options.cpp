@@ -52,7 +52,7 @@ void check(const Options& o) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  o.data = environment("EMPI_DATA", "");
+  o.data = environment(empi::names::kData, "");
   o.out = environment(empi::names::kOutputDir, ".");
   std::vector<std::string> gauges;
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "apps/tsunami/io/file_error.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace io::test {
 
@@ -40,7 +41,7 @@ class ScratchFolder {
 
 /// A file of the measured data, or "" when that is not on this machine.
 inline std::string data_file(const std::string& name) {
-  const char* root = std::getenv("EMPI_DATA");
+  const char* root = std::getenv(empi::names::kData);
   const auto path = std::filesystem::path(root != nullptr && *root != '\0' ? root : DEFAULT_DATA) / name;
   std::error_code ignored;
   return std::filesystem::exists(path, ignored) ? path.string() : "";
