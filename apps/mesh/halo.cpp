@@ -26,13 +26,14 @@ std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> n
 }
 }  // namespace
 
-void Halo::start(std::span<double* const> fields, std::size_t first_halo) {
+void Halo::start(std::span<double* const> fields, std::span<const std::int32_t> send,
+                 std::span<const std::int32_t> receive) {
   const std::size_t count = fields.size();
   send_.resize(count * size());
   receive_.resize(count * size());
   requests_.clear();
-  targets_.clear();
-  for (double* field : fields) targets_.push_back(field + first_halo);
+  targets_.assign(fields.begin(), fields.end());
+  receive_at_.assign(receive.begin(), receive.end());
   requests_.reserve(2 * neighbours_.size());
   for (const auto& n : neighbours_) {
     const auto at = static_cast<std::size_t>(n.begin) * count;
@@ -42,7 +43,7 @@ void Halo::start(std::span<double* const> fields, std::size_t first_halo) {
               "receiving the halo");
     std::size_t k = at;
     for (std::int32_t slot = n.begin; slot < n.end; ++slot)
-      for (const double* field : fields) send_[k++] = field[cells_[slot]];
+      for (const double* field : fields) send_[k++] = field[send[slot]];
     check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, tag_fields, comm_, &requests_.emplace_back()),
               "sending the halo");
   }
@@ -53,7 +54,7 @@ void Halo::finish() {
             "exchanging the halo");
   std::size_t k = 0;
   for (std::size_t slot = 0; slot < size(); ++slot)
-    for (double* target : targets_) target[slot] = receive_[k++];
+    for (double* target : targets_) target[receive_at_[slot]] = receive_[k++];
 }
 
 std::vector<std::uint64_t> Halo::exchange(std::span<const std::uint64_t> send) const {

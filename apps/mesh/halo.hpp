@@ -25,9 +25,10 @@ class Halo {
   // This rank's cell at each slot.
   std::span<const std::int32_t> cells() const { return cells_; }
 
-  // Starts sending `count` fields of the cells; field f has the halo values at fields[f] + first_halo.
-  // Collective with the neighbours. finish() must follow before the next start().
-  void start(std::span<double* const> fields, std::size_t first_halo);
+  // Starts sending fields[f][send[slot]] and receiving fields[f][receive[slot]] for every field and slot.
+  // Collective with the neighbours. finish() must follow, with the arrays unmoved, before the next start().
+  void start(std::span<double* const> fields, std::span<const std::int32_t> send,
+             std::span<const std::int32_t> receive);
   void finish();
 
   // Sends send[slot] and returns what the other side of each slot sent. Collective with the neighbours.
@@ -41,6 +42,7 @@ class Halo {
   std::vector<double> send_, receive_;
   std::vector<MPI_Request> requests_;
   std::vector<double*> targets_;
+  std::vector<std::int32_t> receive_at_;
 };
 
 }  // namespace mesh

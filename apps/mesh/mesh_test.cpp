@@ -55,7 +55,9 @@ void expect_conforming(const Domain& domain, const std::vector<Leaf>& leaves) {
   std::map<std::tuple<int, int, int, int>, int> uses;
   std::int64_t twice_area = 0;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (i > 0) ASSERT_EQ(leaves[i - 1].key_end(), leaves[i].key());
+    if (i > 0) {
+      ASSERT_EQ(leaves[i - 1].key_end(), leaves[i].key());
+    }
     const Triangle t = domain.triangle(leaves[i]);
     const Point u = t.b - t.a, v = t.c - t.a;
     twice_area += std::abs(std::int64_t(u.x) * v.y - std::int64_t(u.y) * v.x);
@@ -177,7 +179,9 @@ TEST(Mesh, RandomAdaptionsStayConformingAndKeepCellData) {
     // no siblings on two ranks
     const auto all = global_leaves(m);
     for (std::size_t i = 1; i < all.size(); ++i)
-      if (are_siblings(all[i - 1], all[i])) ASSERT_EQ(m.owner(all[i - 1].key()), m.owner(all[i].key()));
+      if (are_siblings(all[i - 1], all[i])) {
+        ASSERT_EQ(m.owner(all[i - 1].key()), m.owner(all[i].key()));
+      }
   }
   MPI_Allreduce(MPI_IN_PLACE, &coarsened, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_GT(coarsened, 1000);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "apps/tsunami/solver/test_tools.hpp"
 
@@ -68,6 +69,7 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
   Parameters setup{.domain = {1, 2},
               .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
               .coarsest = 6, .finest = 12};
+  setup.physics.order = 2;
   setup.borders = {BorderKind::radiation, BorderKind::wall, BorderKind::radiation, BorderKind::radiation};
   const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
   const Rest rest = lake_at_rest(setup, bed, 0, 400);
@@ -78,13 +80,15 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
 }
 
 // A heap of water collapses in a closed basin with islands; criterion-driven adaption, resizes on the way.
-Solver closed_basin(MPI_Comm comm, Coordinates coordinates) {
+Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1) {
   const bool sphere = coordinates == Coordinates::sphere;
   const double size = sphere ? 10 : 1000;
   Parameters setup{.domain = {1, 1},
               .frame = {.coordinates = coordinates, .west = 0, .south = sphere ? 30.0 : 0.0, .width = size, .height = size},
               .coarsest = 5, .finest = 11};
   const double depth = sphere ? 3000 : 6;
+  setup.physics.order = order;
+  setup.physics.linear_depth = 0.2 * depth;
   setup.criterion = {.refine_amplitude = 0.02 * depth, .coarsen_amplitude = 0.01 * depth, .buffer = 2};
   const double south = setup.frame.south;
   return Solver(
@@ -97,7 +101,7 @@ Solver closed_basin(MPI_Comm comm, Coordinates coordinates) {
 
 TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
   for (const auto coordinates : {Coordinates::plane, Coordinates::sphere}) {
-    Solver solver = closed_basin(MPI_COMM_WORLD, coordinates);
+    Solver solver = closed_basin(MPI_COMM_WORLD, coordinates, coordinates == Coordinates::sphere ? 2 : 1);
     const double start = sum(solver.volume());
     const int steps = 400;
     double fewest = 1e9, most = 0, deepest_hole = 0;
@@ -117,8 +121,8 @@ TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
 }
 
 TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
-  for (const auto coordinates : {Coordinates::plane, Coordinates::sphere}) {
-    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates), alone = closed_basin(MPI_COMM_SELF, coordinates);
+  for (const auto& [coordinates, order] : {std::pair{Coordinates::plane, 1}, std::pair{Coordinates::sphere, 1}, std::pair{Coordinates::sphere, 2}}) {
+    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order), alone = closed_basin(MPI_COMM_SELF, coordinates, order);
     for (Solver* s : {&shared, &alone}) s->add_gauge(0.3 * s->setup().frame.width, s->setup().frame.south + 0.3 * s->setup().frame.height);
     int moves = 0;
     for (int k = 1; k <= 200; ++k) {

@@ -1,4 +1,4 @@
-// The two loops of a first-order finite volume time step for the shallow water equations
+// The loops of a finite volume time step for the shallow water equations
 //   h_t + div(hu) = 0,   (hu)_t + div(hu (x) u + g h^2 / 2) = -g h grad b,
 // with the free surface eta = h + b as unknown, so that water at rest is constant exactly.
 // Hydrostatic reconstruction: Audusse, Bouchut, Bristeau, Klein, Perthame, SIAM J. Sci. Comput. 25 (2004) 2050-2065.
@@ -21,6 +21,12 @@ struct Physics {
   double cfl = 0.55;             // of length * speed * dt / area per edge; depths stay >= 0 up to .58
   double manning = 0.025;        // s / m^(1/3); 0: no friction
   double friction_depth = 100;   // m; deeper water feels no friction
+  // 1, or 2: cells whose water and whose neighbours' is deeper than linear_depth are reconstructed linearly, in space
+  // and half a step in time, while the surface slope over the cell is below linear_slope of the depth. Steeper
+  // or shallower water falls back to order 1, which keeps depths >= 0.
+  int order = 1;
+  double linear_depth = 100;     // m below sea level
+  double linear_slope = 0.02;
 };
 
 // Own, halo and exterior cells (structure of arrays).
@@ -29,19 +35,45 @@ struct Fields {
   const double* b;        // m, bed elevation
 };
 
-// What a cell gains per second and edge side: slot 2 * edge + (0 left | 1 right), already times the edge's length.
+// States at the mid points of edges, one per side: slot 2 * edge + (0 left | 1 right).
+struct Faces {
+  double *eta, *hu, *hv;
+  const double* b;
+};
+
+// What a cell gains per second through each of its slots, already times the edge's length.
 struct Fluxes {
   double *mass, *east, *north;
 };
 
-// Fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s.
-double edge_fluxes(const Physics& physics, const Fields& cells, const std::int32_t* left, const std::int32_t* right,
-                   const std::int32_t* edge_class, const EdgeMetric* table, std::int64_t begin, std::int64_t end,
-                   const Fluxes& fluxes);
+struct EdgeList {
+  const std::int32_t *left, *right;   // cells
+  const std::int32_t* edge_class;     // into table
+  const EdgeMetric* table;
+};
 
-// Adds dt * (sum of a cell's three slots) / area to the cells [0, count).
+// Order 1: fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s.
+double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes);
+
+// Order 2: the same from the states at the faces.
+double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes);
+
+// Linear reconstruction of own cells by the plane through the three neighbours.
+struct Reconstruction {
+  const std::int32_t* slots;        // 3 per cell
+  const double *to_face_x, *to_face_y;  // per slot: from the cell's centroid to the edge's mid point, m
+  const std::uint8_t* linear;       // per cell: 0 keeps order 1
+  double *east, *north;             // per cell: pressure of the sloping surface inside of the cell
+};
+void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
+                 double half_dt, std::int64_t count, const Faces& faces);
+
+// Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count).
 void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots, const double* inverse_area,
-                  double dt, std::int64_t count, const Fluxes& fluxes);
+                  double dt, std::int64_t count, const Fluxes& fluxes, const double* inner_east = nullptr,
+                  const double* inner_north = nullptr);
 
 // Implicit Manning friction on the given cells.
 void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const std::int32_t> shallow);

@@ -18,6 +18,7 @@ const Parameters& checked(const Parameters& s) {
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) + " was asked for; above 0 and at most .58 keeps depths >= 0");
+  if (s.physics.order != 1 && s.physics.order != 2) refuse("order " + std::to_string(s.physics.order) + " is not 1 or 2");
   if (!(s.physics.dry_tolerance > 0)) refuse("the dry tolerance must be above 0");
   if (!(s.criterion.coarsen_amplitude <= s.criterion.refine_amplitude))
     refuse("coarsen_amplitude must not exceed refine_amplitude");
@@ -76,15 +77,113 @@ void Solver::connect() {
   edge_class_.resize(e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
   for (auto& f : flux_) f.resize(2 * e.size());
+
+  const std::size_t halo_cells = mesh_.halo_cells();
+  halo_receive_.resize(halo_cells), face_send_.resize(halo_cells), face_receive_.resize(halo_cells);
+  for (std::size_t slot = 0; slot < halo_cells; ++slot) {
+    const auto edge = static_cast<std::int32_t>(e.interior + slot);
+    const bool mine_is_left = e.left[edge] < static_cast<std::int32_t>(own);
+    halo_receive_[slot] = static_cast<std::int32_t>(own + slot);
+    face_send_[slot] = 2 * edge + (mine_is_left ? 0 : 1);
+    face_receive_[slot] = 2 * edge + (mine_is_left ? 1 : 0);
+  }
   double* const bed[] = {b_.data()};
-  mesh_.halo().start(bed, own);
+  mesh_.halo().start(bed, mesh_.halo().cells(), halo_receive_);
   mesh_.halo().finish();
   for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
+  if (setup_.physics.order == 2) connect_faces();
+
   shallow_.clear();
   if (setup_.physics.manning > 0)
     for (std::size_t i = 0; i < own; ++i)
       if (b_[i] > setup_.sea_level - 1.5 * setup_.physics.friction_depth) shallow_.push_back(static_cast<std::int32_t>(i));
   locate_gauges();
+}
+
+// Where faces lie, which cells may be linear, and the bed at the faces: all from the bed and the mesh alone.
+void Solver::connect_faces() {
+  const mesh::Edges& e = mesh_.edges();
+  const auto slots = mesh_.cell_slots();
+  const std::size_t own = cells();
+  for (auto& f : face_) f.resize(2 * e.size());
+  for (auto& f : to_face_) f.resize(2 * e.size());
+  for (auto& f : inner_) f.resize(own);
+  linear_.assign(own, 0);
+  for (std::size_t i = 0; i < own; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const auto o = metric_.to_face(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i], k);
+      to_face_[0][slots[3 * i + k]] = o.x, to_face_[1][slots[3 * i + k]] = o.y;
+    }
+  double* const offsets[] = {to_face_[0].data(), to_face_[1].data()};
+  mesh_.halo().start(offsets, face_send_, face_receive_);
+  mesh_.halo().finish();
+
+  const double deep = setup_.sea_level - setup_.physics.linear_depth;
+  const auto exterior = static_cast<std::int32_t>(own + mesh_.halo_cells());
+  std::vector<double>& face_bed = face_[3];
+  for (std::size_t i = 0; i < own; ++i) {
+    bool linear = b_[i] < deep;
+    double d[3], x[3], y[3];
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t s = slots[3 * i + k], other = s % 2 == 0 ? e.right[s / 2] : e.left[s / 2];
+      linear = linear && other < exterior && b_[other] < deep;
+      d[k] = b_[other] - b_[i];
+      x[k] = to_face_[0][s] - to_face_[0][s ^ 1], y[k] = to_face_[1][s] - to_face_[1][s ^ 1];
+      face_bed[s] = b_[i];
+    }
+    if (!linear) continue;
+    const double x1 = x[1] - x[0], y1 = y[1] - y[0], x2 = x[2] - x[0], y2 = y[2] - y[0], scale = 1 / (x1 * y2 - x2 * y1);
+    const double gx = ((d[1] - d[0]) * y2 - (d[2] - d[0]) * y1) * scale;
+    const double gy = ((d[2] - d[0]) * x1 - (d[1] - d[0]) * x2) * scale;
+    // A bed that leaves less than half of the water over a face stays a step.
+    double steps[3];
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t s = slots[3 * i + k];
+      steps[k] = gx * to_face_[0][s] + gy * to_face_[1][s];
+      linear = linear && std::abs(steps[k]) <= 0.5 * (setup_.sea_level - b_[i]);
+    }
+    linear_[i] = linear;
+    for (int k = 0; k < 3 && linear; ++k) face_bed[slots[3 * i + k]] += steps[k];
+  }
+  double* const bed[] = {face_bed.data()};
+  mesh_.halo().start(bed, face_send_, face_receive_);
+  mesh_.halo().finish();
+  for (const auto& border : mesh_.boundary()) face_bed[2 * border.edge + 1] = b_[e.right[border.edge]];
+}
+
+EdgeList Solver::edge_list() const {
+  const mesh::Edges& e = mesh_.edges();
+  return {e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()};
+}
+
+double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes) {
+  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior), all = static_cast<std::int64_t>(mesh_.edges().size());
+  double* const moving[] = {fields.eta, fields.hu, fields.hv};
+  mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
+  fill_exterior();
+  const double rate = edge_fluxes(setup_.physics, fields, edge_list(), 0, interior, fluxes);
+  mesh_.halo().finish();
+  return std::max(rate, edge_fluxes(setup_.physics, fields, edge_list(), interior, all, fluxes));
+}
+
+double Solver::flux_order2(const Fields& fields, const Fluxes& fluxes, double max_dt) {
+  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior), all = static_cast<std::int64_t>(mesh_.edges().size());
+  const Faces faces{face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()};
+  double* const moving[] = {fields.eta, fields.hu, fields.hv};
+  mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
+  fill_exterior();
+  mesh_.halo().finish();
+  const Reconstruction r{mesh_.cell_slots().data(), to_face_[0].data(), to_face_[1].data(), linear_.data(), inner_[0].data(), inner_[1].data()};
+  reconstruct(setup_.physics, fields, edge_list(), r, 0.5 * std::min(last_dt_, max_dt), static_cast<std::int64_t>(cells()), faces);
+  double* const at_faces[] = {faces.eta, faces.hu, faces.hv};
+  mesh_.halo().start(at_faces, face_send_, face_receive_);
+  for (const auto& border : mesh_.boundary()) {
+    const std::int32_t outside = mesh_.edges().right[border.edge], slot = 2 * border.edge + 1;
+    faces.eta[slot] = fields.eta[outside], faces.hu[slot] = fields.hu[outside], faces.hv[slot] = fields.hv[outside];
+  }
+  const double rate = face_fluxes(setup_.physics, faces, edge_list(), 0, interior, fluxes);
+  mesh_.halo().finish();
+  return std::max(rate, face_fluxes(setup_.physics, faces, edge_list(), interior, all, fluxes));
 }
 
 void Solver::fill_exterior() {
@@ -100,19 +199,10 @@ void Solver::fill_exterior() {
 }
 
 double Solver::step(double max_dt) {
-  const mesh::Edges& e = mesh_.edges();
   const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
-  const auto compute = [&](std::size_t begin, std::size_t end) {
-    return edge_fluxes(setup_.physics, fields, e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table(),
-                       static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end), fluxes);
-  };
-  double* const moving[] = {eta_.data(), hu_.data(), hv_.data()};
-  mesh_.halo().start(moving, cells());
-  fill_exterior();
-  double rate = compute(0, e.interior);
-  mesh_.halo().finish();
-  rate = std::max(rate, compute(e.interior, e.size()));
+  const bool linear = setup_.physics.order == 2;
+  double rate = linear ? flux_order2(fields, fluxes, max_dt) : flux_order1(fields, fluxes);
 
   // The gauges' values ride along with the one reduction of the step.
   reduction_.assign(1, rate);
@@ -126,9 +216,11 @@ double Solver::step(double max_dt) {
   rate = reduction_[0];
   if (!std::isfinite(rate))
     throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) + " s");
-  const double dt = rate * max_dt > setup_.physics.cfl ? setup_.physics.cfl / rate : max_dt;
+  last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
+  const double dt = std::min(last_dt_, max_dt);
   const auto own = static_cast<std::int64_t>(cells());
-  update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes);
+  update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes,
+               linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   apply_friction(setup_.physics, fields, dt, shallow_);
   time_ += dt;
   ++steps_;
@@ -193,6 +285,8 @@ void Solver::rebuild(MPI_Comm comm) {
   }
   elements_ = {};
   mesh_.assign(std::move(leaves), comm);
+  // A rank that has just joined learns the length of the last step from the others.
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm), "sharing the time step");
   connect();
 }
 

@@ -1,4 +1,4 @@
-// First-order shallow water on the distributed adaptive mesh.
+// Shallow water on the distributed adaptive mesh.
 //
 //   swe::Solver s(comm, {.domain = {2, 1}, .frame = ..., .coarsest = 8, .finest = 16}, bed, surface);
 //   while (s.time() < end) {
@@ -123,6 +123,10 @@ class Solver {
   std::vector<std::int8_t> marks();
   void locate_gauges();
   void connect();
+  void connect_faces();
+  double flux_order1(const Fields& fields, const Fluxes& fluxes);
+  double flux_order2(const Fields& fields, const Fluxes& fluxes, double max_dt);
+  EdgeList edge_list() const;
   void fill_exterior();
   using RefineCell = std::function<std::pair<Cell, Cell>(mesh::Leaf, const Cell&)>;
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
@@ -138,12 +142,18 @@ class Solver {
   std::vector<double> inverse_area_;
   std::vector<std::int32_t> edge_class_;
   std::vector<double> flux_[3];
+  // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).
+  std::vector<double> face_[4], to_face_[2];
+  std::vector<std::uint8_t> linear_;          // per cell: may be reconstructed linearly
+  std::vector<double> inner_[2];              // per cell: force of its own surface slope
+  std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
   std::vector<std::int32_t> shallow_;         // cells that may feel friction
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;      // on the finest level
   std::vector<std::int32_t> gauge_cells_;     // -1: another rank's
   std::vector<double> reduction_;
+  double last_dt_ = 0;  // not cut by a caller's limit; 0: none yet
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
 };
