@@ -325,7 +325,9 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
       dropped_.insert(report.proc);
       past_.insert(report.proc);
       break;
-    case RankReport::Kind::Adapted: break;  // may come after the end: kept with the history
+    case RankReport::Kind::Adapted:  // after the end it goes to the history
+      if (ours) status_.times.lost_ms = std::max(status_.times.lost_ms, report.lost_ms);
+      break;
   }
   advance(now);
 }
