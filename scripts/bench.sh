@@ -12,7 +12,7 @@ profile-overhead|bench_profile_overhead|run time with the profile over without i
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
-elastic-tsunami|bench_elastic_tsunami|the elastic tsunami against static runs, on emulated slow pods'
+elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods'
 
 list() {
   local name what

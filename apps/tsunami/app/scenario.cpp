@@ -28,6 +28,11 @@ std::shared_ptr<const io::Raster> okada_raster() {
       [&](double lon, double lat) { return io::okada(faults, lon, lat).up; }, around, 281, 261));
 }
 
+// Of a global file only the domain is read.
+std::shared_ptr<const io::Raster> read_bathymetry(const std::string& path, const Options& o) {
+  return io::read_topography(path, {.region = io::Region{o.west, o.east, o.south, o.north}, .fill = {}});
+}
+
 }  // namespace
 
 Scenario make_scenario(const Options& options) {
@@ -38,7 +43,7 @@ Scenario make_scenario(const Options& options) {
   Scenario scenario;
   std::shared_ptr<const io::Raster> depth = topography.empty()
                                                 ? std::make_shared<io::Raster>(io::analytic_ocean_raster())
-                                                : std::shared_ptr<io::Raster>(io::read_topography(topography));
+                                                : read_bathymetry(topography, options);
   std::function<double(double, double)> lift;
   if (dtopo.empty()) {
     lift = [raster = okada_raster()](double lon, double lat) {
