@@ -23,7 +23,8 @@ int refuse(const std::string& text) {
 std::string no_such_job(const std::string& job) {
   std::string known;
   for (const std::string& name : local::known_jobs()) known += (known.empty() ? "" : ", ") + name;
-  return "no job named " + job + " in " + local::state_root() + (known.empty() ? "; no job is known there" : "; known: " + known);
+  return "no job named " + job + " in " + local::state_root() +
+         (known.empty() ? "; no job is known there" : "; known: " + known);
 }
 
 // Its running time: until now, its end, or unknown when its controller was killed.
@@ -31,7 +32,8 @@ double run_seconds(const ElasticMPIJob& job, bool alive) {
   if (!job.status.start_time) return 0;
   const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
   if (!alive && !job.status.completion_time) return 0;
-  return static_cast<double>((job.status.completion_time.value_or(now) - *job.status.start_time).count()) / 1000;
+  return static_cast<double>((job.status.completion_time.value_or(now) - *job.status.start_time).count()) /
+         1000;
 }
 
 std::vector<std::string> lines_of(const std::string& name) {
@@ -97,12 +99,15 @@ int history(const std::string& job, bool events) {
     const JobStatus& status = state->status;
     for (const std::string& line : lines_of(job)) std::printf("%s\n", line.c_str());
     std::printf("decisions (the last %zu):\n", status.decisions.size());
-    for (const DecisionRecord& decision : status.decisions) std::printf("  %s\n", decision_text(decision).c_str());
+    for (const DecisionRecord& decision : status.decisions)
+      std::printf("  %s\n", decision_text(decision).c_str());
     if (const auto& last = status.last_resize) {
-      std::printf("last change: %d -> %d workers, %s%s%s; pods ready after %lld ms, committed after another %lld ms, paused %lld ms\n",
-                  last->from, last->to, last->result.c_str(), last->reason.empty() ? "" : ": ", last->reason.c_str(),
-                  static_cast<long long>(last->prepared_millis), static_cast<long long>(last->joined_millis),
-                  static_cast<long long>(last->paused_millis));
+      std::printf(
+          "last change: %d -> %d workers, %s%s%s; pods ready after %lld ms, committed after another %lld ms, "
+          "paused %lld ms\n",
+          last->from, last->to, last->result.c_str(), last->reason.empty() ? "" : ": ", last->reason.c_str(),
+          static_cast<long long>(last->prepared_millis), static_cast<long long>(last->joined_millis),
+          static_cast<long long>(last->paused_millis));
     }
     return 0;
   } catch (const std::exception& error) {

@@ -54,13 +54,17 @@ void define(CLI::App& app, Arguments& a) {
   CLI::App* run = add(app, "run", "run a job on this machine until it ends", run_footer);
   run->add_option("manifest", a.run.manifest, "file with an ElasticMPIJob")->required();
   run->add_option("-o,--out", a.run.output, "output folder (default: ./<job>-out)");
-  run->add_option("--set", a.run.overrides.fields, "FIELD=VALUE instead of what the manifest says; may be repeated")
-      ->expected(1)->take_all()->allow_extra_args(false);
+  run->add_option("--set", a.run.overrides.fields,
+                  "FIELD=VALUE instead of what the manifest says; may be repeated")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   run->add_flag("--logs", a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log");
   run->add_flag("-q,--quiet", a.run.quiet, "do not show the ranks' output");
   run->add_option("arguments", a.run.overrides.arguments, "after --: appended to the program's arguments");
 
-  CLI::App* scale = add(app, "scale", "change the number of workers of a running job", "Example:\n  empi scale jacobi 8");
+  CLI::App* scale =
+      add(app, "scale", "change the number of workers of a running job", "Example:\n  empi scale jacobi 8");
   scale->add_option("job", a.job, "its name")->required();
   scale->add_option("replicas", a.replicas, "workers wanted")->required()->check(CLI::Range(1, 10000));
 
@@ -74,12 +78,18 @@ void define(CLI::App& app, Arguments& a) {
   history->add_option("job", a.job, "its name")->required();
   history->add_flag("--events", a.events, "print every event of its log instead");
 
-  add(app, "cancel", "end a running job", "Example:\n  empi cancel jacobi")->add_option("job", a.job, "its name")->required();
-  add(app, "resume", "let the autoscaler go on after a size was set by hand", "Example:\n  empi resume jacobi")
-      ->add_option("job", a.job, "its name")->required();
+  add(app, "cancel", "end a running job", "Example:\n  empi cancel jacobi")
+      ->add_option("job", a.job, "its name")
+      ->required();
+  add(app, "resume", "let the autoscaler go on after a size was set by hand",
+      "Example:\n  empi resume jacobi")
+      ->add_option("job", a.job, "its name")
+      ->required();
   add(app, "simulate", "replay recorded jobs against a policy (not yet)", "")->allow_extras();
   add(app, "completion", "print shell completion", "Example:\n  source <(empi completion bash)")
-      ->add_option("shell", a.shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+      ->add_option("shell", a.shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
 }
 
 int dispatch(const CLI::App& app, const Arguments& a, const std::vector<std::string>& arguments) {

@@ -22,14 +22,16 @@ json value_of(const std::string& text) {
 
 std::vector<Violation> apply(const std::string& text, json& object) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) return {bad_override(text, "has no '='", "FIELD=VALUE, for example worker.maxReplicas=8")};
+  if (equals == std::string::npos || equals == 0)
+    return {bad_override(text, "has no '='", "FIELD=VALUE, for example worker.maxReplicas=8")};
   std::string path = text.substr(0, equals);
   if (path.rfind("spec.", 0) != 0 && path.rfind("metadata.", 0) != 0) path = "spec." + path;
   json* node = &object;
   for (std::size_t start = 0; start <= path.size();) {
     const std::size_t dot = std::min(path.find('.', start), path.size());
     const std::string name = path.substr(start, dot - start);
-    if (!node->is_object() && !node->is_null()) return {bad_override(text, "the field above " + name + " is no object", "a field of the manifest")};
+    if (!node->is_object() && !node->is_null())
+      return {bad_override(text, "the field above " + name + " is no object", "a field of the manifest")};
     node = &(*node)[name];
     start = dot + 1;
   }
@@ -39,7 +41,8 @@ std::vector<Violation> apply(const std::string& text, json& object) {
 
 }  // namespace
 
-Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename, const Overrides& overrides) {
+Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
+                                    const Overrides& overrides) {
   Result<ElasticMPIJob> parsed = parse_yaml(text, filename);
   if (!parsed || (overrides.fields.empty() && overrides.arguments.empty())) return parsed;
   json object = to_json(parsed.value());

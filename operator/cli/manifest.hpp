@@ -15,6 +15,7 @@ struct Overrides {
 };
 
 // Manifest text -> checked job. Violations name file and line; those of an override name the override.
-Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename, const Overrides& overrides);
+Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
+                                    const Overrides& overrides);
 
 }  // namespace emj::cli

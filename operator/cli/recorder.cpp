@@ -44,11 +44,13 @@ json to_json(const DecisionRecord& decision) {
 
 Recorder::Recorder(std::string folder, ElasticMPIJob job) : folder_(std::move(folder)), job_(std::move(job)) {
   profile_.open(folder_ + "/profile.csv", std::ios::trunc);
-  if (!profile_) throw std::runtime_error("cannot write " + folder_ + "/profile.csv: choose another folder with --out");
+  if (!profile_)
+    throw std::runtime_error("cannot write " + folder_ + "/profile.csv: choose another folder with --out");
   profile_ << "time_s,ranks,efficiency,load_balance,communication_efficiency,iterations,work_units,epoch\n";
 }
 
-void Recorder::look(Time now, const JobStatus& status, int held, const std::vector<empi::WindowSample>& windows) {
+void Recorder::look(Time now, const JobStatus& status, int held,
+                    const std::vector<empi::WindowSample>& windows) {
   if (started_ == Time{}) started_ = now;
   if (last_look_ != Time{}) core_seconds_ += last_held_ * seconds(now - last_look_);
   last_look_ = now;
@@ -69,12 +71,14 @@ void Recorder::append_profile(const empi::WindowSample& window) {
   const double end = static_cast<double>(window.index + 1) * window.width_s;
   const double time = end - static_cast<double>(started_.time_since_epoch().count()) / 1000;
   profile_ << std::max(0.0, time) << ',' << window.ranks << ',';
-  if (e.known) profile_ << e.parallel << ',' << e.load_balance << ',' << e.communication;
-  else profile_ << ",,";
+  if (e.known)
+    profile_ << e.parallel << ',' << e.load_balance << ',' << e.communication;
+  else
+    profile_ << ",,";
   profile_ << ',' << window.iterations << ',' << window.work_units << ',' << window.epoch << '\n';
   if (!e.known) return;
-  figures_ = {true, window.ranks, e.parallel, e.load_balance, e.communication,
-              window.width_s > 0 ? window.work_units / window.width_s : 0};
+  figures_ = {true,           window.ranks,    e.parallel,
+              e.load_balance, e.communication, window.width_s > 0 ? window.work_units / window.width_s : 0};
 }
 
 double Recorder::run_seconds(const JobStatus& status) const {
@@ -82,7 +86,8 @@ double Recorder::run_seconds(const JobStatus& status) const {
   return seconds(status.completion_time.value_or(last_look_) - *status.start_time);
 }
 
-void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes, double cpu_seconds) const {
+void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes,
+                             double cpu_seconds) const {
   const LocalSpec local = job_.spec.local.value_or(LocalSpec{});
   const bool slowed = local.slowdown_factor > 1;
   const double run = run_seconds(status);
@@ -106,12 +111,11 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
       {"cpu_seconds_is", slowed ? "core_seconds (ranks held x wall time): slow ranks are emulated by sleeping"
                                 : "processor time used by all processes of the pods"},
       {"core_seconds_is", "sum over time of the ranks that living pods have room for x wall time"},
-      {"emulated",
-       slowed || local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0
-           ? json{{"slowdown_factor", local.slowdown_factor},
-                  {"network_delay_us", local.network_delay_microseconds},
-                  {"network_mbit_per_s", local.network_megabits_per_second}}
-           : json(nullptr)},
+      {"emulated", slowed || local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0
+                       ? json{{"slowdown_factor", local.slowdown_factor},
+                              {"network_delay_us", local.network_delay_microseconds},
+                              {"network_mbit_per_s", local.network_megabits_per_second}}
+                       : json(nullptr)},
       {"changes", std::move(list)},
       {"pause_total_s", pause_ms / 1000},
       {"lost_total_s", lost_ms / 1000},
@@ -119,7 +123,8 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
       {"restarts", status.restarts},
       {"decisions", std::move(decisions)}};
   merge_application_results(folder_, started_, summary);
-  local::write_file_atomically(folder_ + "/summary.json", summary.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  local::write_file_atomically(folder_ + "/summary.json",
+                               summary.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 void merge_application_results(const std::string& folder, Time started, json& summary) {

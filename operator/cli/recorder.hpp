@@ -2,8 +2,8 @@
 
 // What is kept of a run: profile.csv while it goes on, summary.json at its end.
 
-#include <nlohmann/json_fwd.hpp>
 #include <fstream>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -28,7 +28,8 @@ class Recorder {
   // One look at the job. `held` is the number of ranks that its living pods have room for.
   void look(Time now, const JobStatus& status, int held, const std::vector<empi::WindowSample>& windows);
   // All decisions seen, also those that status has forgotten.
-  void write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes, double cpu_seconds) const;
+  void write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes,
+                     double cpu_seconds) const;
 
   double core_seconds() const { return core_seconds_; }
   const LiveFigures& figures() const { return figures_; }

@@ -38,8 +38,9 @@ std::string clock_text() { return to_string(now()).substr(11, 8); }
 Result<ElasticMPIJob> load(const RunOptions& options) {
   const auto text = local::read_file(options.manifest);
   if (!text) {
-    return Result<ElasticMPIJob>(std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
-                                 options.manifest);
+    return Result<ElasticMPIJob>(
+        std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
+        options.manifest);
   }
   return load_manifest(*text, options.manifest, options.overrides);
 }
@@ -49,14 +50,15 @@ std::string output_folder(const RunOptions& options, const std::string& job) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || access(folder.c_str(), W_OK) != 0) {
-    throw std::runtime_error("cannot write the output folder " + folder.string() + (error ? ": " + error.message() : "") +
-                             "; choose another one with --out");
+    throw std::runtime_error("cannot write the output folder " + folder.string() +
+                             (error ? ": " + error.message() : "") + "; choose another one with --out");
   }
   // What we left there in an earlier run must not be taken for this one's. Other files are not ours.
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename();
     const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
-    if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json") std::filesystem::remove(entry.path(), error);
+    if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json")
+      std::filesystem::remove(entry.path(), error);
   }
   return std::filesystem::absolute(folder).lexically_normal();
 }
@@ -123,22 +125,27 @@ JobRun::JobRun(const RunOptions& options, const local::JobNamespaces& namespaces
     local_options.isolation = std::max(namespaces.isolation, local::Isolation::SharedNetwork);
   }
   local_options.manifest = std::filesystem::absolute(options_.manifest);
-  local_options.load = [this](const std::string& text) { return load_manifest(text, options_.manifest, options_.overrides); };
+  local_options.load = [this](const std::string& text) {
+    return load_manifest(text, options_.manifest, options_.overrides);
+  };
   local_options.output_folder = output_;
   local_options.working_directory = std::filesystem::current_path();
   local_options.on_output = [this](const std::string& pod, const std::string& line) {
     if (show_output() && worth_showing(pod, line)) console_.line(line);
   };
   local_options.on_event = [this](bool warning, const std::string& line) {
-    if (warning) console_.warning(line);
-    else console_.line(clock_text() + "  " + line);
+    if (warning)
+      console_.warning(line);
+    else
+      console_.line(clock_text() + "  " + line);
   };
   announce(namespaces);
   cluster_ = std::make_unique<local::LocalCluster>(job_, folder_, loop_, wakeup_, std::move(local_options));
   runtime_ = std::make_unique<HttpRuntime>([this](const ElasticMPIJob&) { return cluster_->token(); },
                                            HttpRuntimeOptions{local_timeouts, agent_port, 3600});
   controller_ = std::make_unique<Controller>(
-      *cluster_, *runtime_, now, [this](const std::string& line) { cluster_->note(false, "Decision", line); }, ControllerOptions{});
+      *cluster_, *runtime_, now, [this](const std::string& line) { cluster_->note(false, "Decision", line); },
+      ControllerOptions{});
   watch_signals();
   watch_supervisor(namespaces.lifeline);
 }
@@ -150,7 +157,8 @@ void JobRun::announce(const local::JobNamespaces& namespaces) {
                      (namespaces.isolation == local::Isolation::None ? " and this machine's processes" : ""));
   }
   std::string ignored;
-  for (const std::string& field : fields_ignored_locally(job_.spec.worker.pod)) ignored += (ignored.empty() ? "" : ", ") + field;
+  for (const std::string& field : fields_ignored_locally(job_.spec.worker.pod))
+    ignored += (ignored.empty() ? "" : ", ") + field;
   if (!ignored.empty()) console_.warning("local pods do not use these fields of the template: " + ignored);
   console_.line("job " + job_.metadata.name + ": output in " + output_ + ", state in " + folder_.path());
   const std::string emulation = emulation_text(job_.spec);
@@ -189,9 +197,10 @@ void JobRun::watch_supervisor(int lifeline) {
 }
 
 void JobRun::look(const Pass& pass) {
-  int living = 0;
-  for (const PodView& pod : cluster_->list_pods(cluster_->key())) living += pod.exit_code ? 0 : 1;
-  recorder_.look(now(), pass.status, living * job_.spec.slots_per_worker, runtime_->windows(cluster_->key()));
+  const auto living =
+      std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
+  recorder_.look(now(), pass.status, static_cast<int>(living) * job_.spec.slots_per_worker,
+                 runtime_->windows(cluster_->key()));
 }
 
 void JobRun::show(const Pass& pass) {
@@ -203,16 +212,20 @@ void JobRun::show(const Pass& pass) {
   const std::string progress =
       progress_text(local::read_file(output_ + "/progress.json").value_or(""), seconds, remaining_);
   const double run_time = recorder_.run_seconds(pass.status);
-  if (console_.live()) console_.view(view_lines(job, recorder_.figures(), run_time, progress));
-  else if (run_time > 0) console_.line(clock_text() + "  " + job_line(job, recorder_.figures(), run_time) + (progress.empty() ? "" : "  " + progress));
+  if (console_.live())
+    console_.view(view_lines(job, recorder_.figures(), run_time, progress));
+  else if (run_time > 0)
+    console_.line(clock_text() + "  " + job_line(job, recorder_.figures(), run_time) +
+                  (progress.empty() ? "" : "  " + progress));
 }
 
 // The job has ended and its pods have gone, or have had their time.
 bool JobRun::over(const Pass& pass) {
   if (pass.gone) return true;
   if (!pass.terminal) return false;
-  const auto pods = cluster_->list_pods(cluster_->key());
-  if (std::all_of(pods.begin(), pods.end(), [](const PodView& pod) { return pod.exit_code.has_value(); })) return true;
+  if (std::all_of(pass.pods.begin(), pass.pods.end(),
+                  [](const PodView& pod) { return pod.exit_code.has_value(); }))
+    return true;
   const auto time = local::Wakeup::Clock::now();
   if (!end_seen_) end_seen_ = time;
   if (time - *end_seen_ < longest_end) return false;
@@ -241,9 +254,13 @@ int JobRun::finish(const Pass& pass) {
   std::string text = "job " + job_.metadata.name + ": " + to_string(pass.status.state);
   if (!good && failed) text += ", " + failed->reason + ": " + failed->message;
   text += "; ran " + duration_text(recorder_.run_seconds(pass.status)) + ", " +
-          std::to_string(runtime_->changes(cluster_->key()).size()) + " changes, summary in " + output_ + "/summary.json";
-  if (good) console_.line(text);
-  else console_.warning(text);
+          std::to_string(runtime_->changes(cluster_->key()).size()) + " changes, summary in " + output_ +
+          "/summary.json";
+  if (!emulation_text(job_.spec).empty()) text += " (" + emulation_text(job_.spec) + ")";
+  if (good)
+    console_.line(text);
+  else
+    console_.warning(text);
   return good ? 0 : 1;
 }
 
@@ -257,7 +274,8 @@ int run_supervisor(const RunOptions& options, const std::vector<std::string>& ar
   }
   if (!job.violations().empty()) std::fprintf(stderr, "%s", job.message().c_str());
   const bool loopback = job.value().spec.local && job.value().spec.local->network == LocalNetwork::Loopback;
-  return local::supervise(arguments, loopback ? local::Isolation::SharedNetwork : local::Isolation::Namespaces);
+  return local::supervise(arguments,
+                          loopback ? local::Isolation::SharedNetwork : local::Isolation::Namespaces);
 }
 
 int run_job(const RunOptions& options, const local::JobNamespaces& namespaces) {

@@ -16,7 +16,8 @@ std::string format(const char* pattern, Values... values) {
 }
 
 std::string resize_text(const ResizeStatus& resize) {
-  return std::to_string(resize.from) + " -> " + std::to_string(resize.to) + " workers, " + to_string(resize.phase);
+  return std::to_string(resize.from) + " -> " + std::to_string(resize.to) + " workers, " +
+         to_string(resize.phase);
 }
 
 }  // namespace
@@ -34,12 +35,15 @@ std::string decision_text(const DecisionRecord& decision) {
 std::string emulation_text(const JobSpec& spec) {
   if (!spec.local) return "";
   std::string text;
-  if (spec.local->slowdown_factor > 1) text += format("ranks %gx slower by sleeping", spec.local->slowdown_factor);
+  if (spec.local->slowdown_factor > 1)
+    text += format("ranks %gx slower by sleeping", spec.local->slowdown_factor);
   if (spec.local->network_delay_microseconds > 0) {
-    text += (text.empty() ? "" : ", ") + format("network delay %d us", spec.local->network_delay_microseconds);
+    text +=
+        (text.empty() ? "" : ", ") + format("network delay %d us", spec.local->network_delay_microseconds);
   }
   if (spec.local->network_megabits_per_second > 0) {
-    text += (text.empty() ? "" : ", ") + format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
+    text += (text.empty() ? "" : ", ") +
+            format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
   }
   return text.empty() ? "" : "emulated: " + text;
 }
@@ -87,6 +91,7 @@ std::string job_line(const ElasticMPIJob& job, const LiveFigures& figures, doubl
   std::string text = job.metadata.name + "  " + to_string(status.state);
   text += format("  %d worker%s x %d = %d ranks", workers, workers == 1 ? "" : "s", job.spec.slots_per_worker,
                  workers * job.spec.slots_per_worker);
+  if (!emulation_text(job.spec).empty()) text += " (emulated)";
   if (figures.known) {
     text += format("  efficiency %.0f %% (balance %.0f %%, communication %.0f %%)", 100 * figures.efficiency,
                    100 * figures.load_balance, 100 * figures.communication);
@@ -104,7 +109,8 @@ std::vector<std::string> view_lines(const ElasticMPIJob& job, const LiveFigures&
   const std::string emulation = emulation_text(job.spec);
   if (!emulation.empty()) lines.push_back("  " + emulation);
   if (job.status.resize) lines.push_back("  resizing " + resize_text(*job.status.resize));
-  if (!job.status.decisions.empty()) lines.push_back("  last decision " + decision_text(job.status.decisions.back()));
+  if (!job.status.decisions.empty())
+    lines.push_back("  last decision " + decision_text(job.status.decisions.back()));
   if (!progress.empty()) lines.push_back("  " + progress);
   return lines;
 }

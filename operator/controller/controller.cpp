@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-
 namespace emj {
 
 namespace {
 
 bool moving(const JobStatus& status) {
-  return status.state == JobState::Pending || status.state == JobState::Starting || status.state == JobState::Resizing ||
-         status.resize.has_value();
+  return status.state == JobState::Pending || status.state == JobState::Starting ||
+         status.state == JobState::Resizing || status.resize.has_value();
 }
 
 constexpr Millis between_samples{500};
@@ -18,7 +17,11 @@ constexpr Millis between_samples{500};
 }  // namespace
 
 Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options)
-    : cluster_(cluster), runtime_(runtime), clock_(std::move(clock)), log_(std::move(log)), options_(std::move(options)) {}
+    : cluster_(cluster),
+      runtime_(runtime),
+      clock_(std::move(clock)),
+      log_(std::move(log)),
+      options_(std::move(options)) {}
 
 Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now) {
   Observed observed;
@@ -29,7 +32,8 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   observed.pods = cluster_.list_pods(key);
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
   observed.invalid_template = memory.invalid_template;
-  const bool asked_to_start = record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
+  const bool asked_to_start =
+      record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
   if (now - memory.last_samples >= between_samples && observed.runtime.epoch > 0) {
@@ -55,8 +59,9 @@ Pass Controller::reconcile(const JobKey& key) {
   const Decision decision = decide(observed, now);
   pass.status = decision.status;
   pass.terminal = is_terminal(decision.status.state);
-  pass.pods_left = !observed.pods.empty();
-  pass.requeue_after = moving(decision.status) || (pass.terminal && pass.pods_left) ? options_.fast : options_.steady;
+  pass.pods = observed.pods;
+  const bool cleaning_up = pass.terminal && !pass.pods.empty();
+  pass.requeue_after = moving(decision.status) || cleaning_up ? options_.fast : options_.steady;
 
   if (decision.status != record->job.status) {
     if (!report(key, "writing the status", cluster_.write_status(key, decision.status), memory)) {
@@ -86,51 +91,53 @@ template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
-bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory, Pass& pass) {
+bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
+                     Pass& pass) {
   const auto done = [&](const Outcome& outcome) {
     if (outcome.ok()) return true;
     pass.requeue_after = std::min(pass.requeue_after, 4 * options_.fast);
     return report(key, to_string(action), outcome, memory);
   };
-  return std::visit(
-      Overloaded{[&](const CreatePod& create) {
-                   const Outcome outcome = cluster_.create_pod(key, build_pod(job, create.index, options_.build));
-                   if (outcome.kind == Outcome::Kind::Refused) {
-                     memory.invalid_template = outcome.message;
-                     memory.invalid_generation = job.metadata.generation;
-                   }
-                   return done(outcome);
-                 },
-                 [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
-                 [&](const StartJob& start) { return done(runtime_.start(job, start)); },
-                 [&](const StopJob& stop) {
-                   // Best effort: the pods are deleted next, and a lead that is gone cannot be told.
-                   report(key, to_string(action), runtime_.stop(job, stop), memory);
-                   return true;
-                 },
-                 [&](const SendChange& change) { return done(runtime_.change(job, change)); },
-                 [&](const CancelChange& cancel) { return done(runtime_.cancel(job, cancel)); },
-                 [&](const WriteScale& scale) {
-                   pass.requeue_after = std::min(pass.requeue_after, options_.fast);
-                   return done(cluster_.write_scale(key, scale.replicas));
-                 },
-                 [&](const Requeue& requeue) {
-                   pass.requeue_after = std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
-                   return true;
-                 },
-                 [&](const RecordEvent& event) {
-                   cluster_.record_event(key, event);
-                   return true;
-                 }},
-      action);
+  return std::visit(Overloaded{[&](const CreatePod& create) {
+                                 const Outcome outcome =
+                                     cluster_.create_pod(key, build_pod(job, create.index, options_.build));
+                                 if (outcome.kind == Outcome::Kind::Refused) {
+                                   memory.invalid_template = outcome.message;
+                                   memory.invalid_generation = job.metadata.generation;
+                                 }
+                                 return done(outcome);
+                               },
+                               [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
+                               [&](const StartJob& start) { return done(runtime_.start(job, start)); },
+                               [&](const StopJob& stop) {
+                                 // Best effort: the pods are deleted next, and a lead that is gone cannot be
+                                 // told.
+                                 report(key, to_string(action), runtime_.stop(job, stop), memory);
+                                 return true;
+                               },
+                               [&](const SendChange& change) { return done(runtime_.change(job, change)); },
+                               [&](const CancelChange& cancel) { return done(runtime_.cancel(job, cancel)); },
+                               [&](const WriteScale& scale) {
+                                 pass.requeue_after = std::min(pass.requeue_after, options_.fast);
+                                 return done(cluster_.write_scale(key, scale.replicas));
+                               },
+                               [&](const Requeue& requeue) {
+                                 pass.requeue_after =
+                                     std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
+                                 return true;
+                               },
+                               [&](const RecordEvent& event) {
+                                 cluster_.record_event(key, event);
+                                 return true;
+                               }},
+                    action);
 }
 
 void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memory& memory) {
   for (const DecisionRecord& decision : status.decisions) {
     if (memory.last_decision && decision.time <= *memory.last_decision) continue;
     memory.last_decision = decision.time;
-    log_(key.name + ": " + decision.policy + " decides " + decision.action + " " + std::to_string(decision.from) + " -> " +
-         std::to_string(decision.to) + ": " + decision.reason);
+    log_(key.name + ": " + decision.action + ", " + decision.reason);
   }
 }
 

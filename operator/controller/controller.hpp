@@ -6,7 +6,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "operator/build/pods.hpp"
 #include "operator/controller/cluster.hpp"
@@ -17,16 +19,16 @@ namespace emj {
 struct ControllerOptions {
   std::int64_t fence = 1;  // raised by whoever made this process the one that commands
   BuildOptions build;
-  Millis fast{50};     // look again: while a job starts or changes its size
+  Millis fast{50};      // look again: while a job starts or changes its size
   Millis steady{1000};  // otherwise, at the latest
 };
 
 struct Pass {
   Millis requeue_after{};
-  bool gone = false;      // no such job
-  bool terminal = false;  // succeeded or failed
-  bool pods_left = false;
-  JobStatus status;       // as written, or as last read when writing failed
+  bool gone = false;          // no such job
+  bool terminal = false;      // succeeded or failed
+  std::vector<PodView> pods;  // as observed
+  JobStatus status;           // as written, or as last read when writing failed
 };
 
 class Controller {
@@ -40,7 +42,7 @@ class Controller {
  private:
   // Nothing that is not found out anew after a restart.
   struct Memory {
-    std::string invalid_template;       // the server's message when it refused a pod
+    std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
     Time last_samples{};
     std::vector<Sample> samples;

@@ -99,7 +99,8 @@ class ControllerTest : public testing::Test {
     job.spec.worker.replicas = 2;
     job.spec.worker.max_replicas = 4;
     job.spec.worker.pod.command = {"program"};
-    job.spec.worker.pod.document = R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
+    job.spec.worker.pod.document =
+        R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
     cluster.record = JobRecord{job};
   }
   Pass pass() {
@@ -122,7 +123,11 @@ class ControllerTest : public testing::Test {
   MemoryRuntime runtime;
   std::vector<std::string> log;
   JobKey key{"default", "demo"};
-  Controller controller{cluster, runtime, [this] { return time; }, [this](const std::string& line) { log.push_back(line); }, {}};
+  Controller controller{cluster,
+                        runtime,
+                        [this] { return time; },
+                        [this](const std::string& line) { log.push_back(line); },
+                        {}};
 };
 
 TEST_F(ControllerTest, StatusIsWrittenBeforeAnythingIsDone) {
@@ -136,7 +141,11 @@ TEST_F(ControllerTest, NothingIsDoneWhenTheStatusCannotBeWritten) {
   EXPECT_TRUE(cluster.pods.empty());
   EXPECT_LE(first.requeue_after, Millis(50));
   pass();
-  EXPECT_EQ(std::count_if(log.begin(), log.end(), [](const std::string& line) { return line.find("somebody else wrote") != std::string::npos; }), 1)
+  EXPECT_EQ(std::count_if(log.begin(), log.end(),
+                          [](const std::string& line) {
+                            return line.find("somebody else wrote") != std::string::npos;
+                          }),
+            1)
       << "a problem that stays is said once";
 }
 

@@ -15,9 +15,12 @@ JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, j
 Outcome to_outcome(const AgentResult<Accepted>& result) {
   if (result) return Outcome::done();
   switch (result.error().kind) {
-    case AgentError::Kind::Conflict: return {Outcome::Kind::Conflict, result.error().message};
-    case AgentError::Kind::BadRequest: return Outcome::refused(result.error().message);
-    default: return Outcome::retry(result.error().message);
+    case AgentError::Kind::Conflict:
+      return {Outcome::Kind::Conflict, result.error().message};
+    case AgentError::Kind::BadRequest:
+      return Outcome::refused(result.error().message);
+    default:
+      return Outcome::retry(result.error().message);
   }
 }
 
@@ -59,8 +62,11 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
   if (candidates.empty()) return {};
   // The lead as last known first, then the others in turn.
   if (memory.lead_uid.empty()) memory.lead_uid = job.status.lead_uid;
-  std::rotate(candidates.begin(), candidates.begin() + static_cast<long>(memory.next_candidate % candidates.size()), candidates.end());
-  std::stable_partition(candidates.begin(), candidates.end(), [&](const PodView* pod) { return pod->uid == memory.lead_uid; });
+  std::rotate(candidates.begin(),
+              candidates.begin() + static_cast<long>(memory.next_candidate % candidates.size()),
+              candidates.end());
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](const PodView* pod) { return pod->uid == memory.lead_uid; });
 
   std::optional<RuntimeView> not_the_lead;
   for (std::size_t asked = 0; asked < candidates.size() && asked < asked_per_look; ++asked) {
@@ -80,7 +86,8 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
       }
       auto lead = std::find_if(candidates.begin() + static_cast<long>(asked) + 1, candidates.end(),
                                [&](const PodView* other) { return other->uid == memory.lead_uid; });
-      if (lead != candidates.end()) std::rotate(candidates.begin() + static_cast<long>(asked) + 1, lead, lead + 1);
+      if (lead != candidates.end())
+        std::rotate(candidates.begin() + static_cast<long>(asked) + 1, lead, lead + 1);
       continue;
     }
     const auto changes = memory.lead->changes();
@@ -153,7 +160,8 @@ Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) 
   request.id = change.id;
   request.fence.value = change.fence;
   request.epoch.value = change.epoch;
-  for (const MemberAddress& member : change.add) request.add.push_back(to_member(member, address_of(member.ip), job));
+  for (const MemberAddress& member : change.add)
+    request.add.push_back(to_member(member, address_of(member.ip), job));
   request.remove = change.remove;
   const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
   request.deadline_ms = std::max<std::int64_t>(1000, (change.deadline - now).count());
@@ -168,7 +176,8 @@ Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
 }
 
-Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job, const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
+Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,
+                              const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
   JobMemory& memory = memory_of(job);
   if (!memory.lead) return Outcome::retry("the lead is not known yet");
   return to_outcome(ask(*memory.lead));

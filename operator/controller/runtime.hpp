@@ -17,7 +17,8 @@ class Runtime {
 
   // Asks the lead, and when it does not answer every other member, for the membership and the changes.
   virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
-  // The newest measuring windows, oldest first, from the lead that observe() found. Empty when it does not answer.
+  // The newest measuring windows, oldest first, from the lead that observe() found. Empty when it does not
+  // answer.
   virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
 
   virtual Outcome start(const ElasticMPIJob& job, const StartJob& start) = 0;

@@ -68,9 +68,12 @@ std::optional<Command> decode(const std::string& line) {
 
 json encode(const Command& command) {
   switch (command.verb) {
-    case Command::Verb::Scale: return {{"verb", "scale"}, {"replicas", command.replicas}};
-    case Command::Verb::Cancel: return {{"verb", "cancel"}};
-    case Command::Verb::Resume: return {{"verb", "resume"}};
+    case Command::Verb::Scale:
+      return {{"verb", "scale"}, {"replicas", command.replicas}};
+    case Command::Verb::Cancel:
+      return {{"verb", "cancel"}};
+    case Command::Verb::Resume:
+      return {{"verb", "resume"}};
   }
   return {};
 }
@@ -82,7 +85,8 @@ void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Re
   const SocketAddress address(folder);
   unlink(folder.file("socket").c_str());
   if (bind(listener.get(), address.get(), sizeof address.address) != 0 || listen(listener.get(), 16) != 0) {
-    throw std::system_error(errno, std::generic_category(), "opening the control socket " + folder.file("socket"));
+    throw std::system_error(errno, std::generic_category(),
+                            "opening the control socket " + folder.file("socket"));
   }
   loop.watch(std::move(listener), [handle = std::move(handle)](int fd) {
     UniqueFd connection(accept4(fd, nullptr, nullptr, SOCK_CLOEXEC));
@@ -91,8 +95,9 @@ void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Re
     const auto line = receive_line(connection.get());
     if (!line) return true;
     const auto command = decode(*line);
-    const Reply reply = command ? handle(*command)
-                                : Reply{false, "not understood: " + *line + "; expected verb scale, cancel or resume"};
+    const Reply reply =
+        command ? handle(*command)
+                : Reply{false, "not understood: " + *line + "; expected verb scale, cancel or resume"};
     send_line(connection.get(), {{"ok", reply.ok}, {"message", reply.message}});
     return true;
   });
@@ -105,7 +110,8 @@ Reply send_command(const StateFolder& folder, const Command& command) {
   if (connect(connection.get(), address.get(), sizeof address.address) != 0) {
     return {false, std::string("its controller does not answer: ") + std::strerror(errno)};
   }
-  const auto line = send_line(connection.get(), encode(command)) ? receive_line(connection.get()) : std::nullopt;
+  const auto line =
+      send_line(connection.get(), encode(command)) ? receive_line(connection.get()) : std::nullopt;
   if (!line) return {false, "its controller did not answer within 10 s"};
   const json reply = json::parse(*line, nullptr, false);
   if (!reply.is_object()) return {false, "its controller answered " + *line};

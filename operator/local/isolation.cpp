@@ -20,13 +20,14 @@
 #include <stdexcept>
 
 #include "operator/local/process.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace emj::local {
 
 namespace {
 
-constexpr char isolation_variable[] = "EMPI_LOCAL_ISOLATION";
-constexpr char reason_variable[] = "EMPI_LOCAL_REASON";
+constexpr auto& isolation_variable = empi::names::kLocalIsolation;
+constexpr auto& reason_variable = empi::names::kLocalReason;
 constexpr int lifeline_fd = 9;
 
 std::string error_text() { return std::strerror(errno); }
@@ -49,9 +50,12 @@ bool write_once(const std::string& path, const std::string& text) {
 
 int flags_of(Isolation isolation) {
   switch (isolation) {
-    case Isolation::Namespaces: return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET;
-    case Isolation::SharedNetwork: return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
-    case Isolation::None: return 0;
+    case Isolation::Namespaces:
+      return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET;
+    case Isolation::SharedNetwork:
+      return CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
+    case Isolation::None:
+      return 0;
   }
   return 0;
 }
@@ -68,7 +72,8 @@ int flags_of(Isolation isolation) {
   setpgid(0, 0);  // the terminal's Ctrl-C reaches the supervisor only, which passes it on once
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (isolation != Isolation::None) {
-    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) fail("making mounts private: " + error_text());
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      fail("making mounts private: " + error_text());
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
       fail("mounting /proc: " + error_text());
     }
@@ -120,7 +125,8 @@ Job start_job(const std::vector<std::string>& arguments, Isolation isolation, co
     if (isolation != Isolation::None) write_identity_maps(pid);
     (void)!write(go_write.get(), "g", 1);
     char buffer[512];
-    for (ssize_t count; (count = read(report_read.get(), buffer, sizeof buffer)) > 0;) problem.append(buffer, count);
+    for (ssize_t count; (count = read(report_read.get(), buffer, sizeof buffer)) > 0;)
+      problem.append(buffer, count);
   } catch (const std::runtime_error& error) {
     problem = error.what();
   }
@@ -146,9 +152,12 @@ int pass_signals_until_end(pid_t pid, const sigset_t& signals) {
 
 const char* to_string(Isolation isolation) {
   switch (isolation) {
-    case Isolation::Namespaces: return "namespaces";
-    case Isolation::SharedNetwork: return "shared-network";
-    case Isolation::None: return "none";
+    case Isolation::Namespaces:
+      return "namespaces";
+    case Isolation::SharedNetwork:
+      return "shared-network";
+    case Isolation::None:
+      return "none";
   }
   return "none";
 }

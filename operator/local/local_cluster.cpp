@@ -66,14 +66,15 @@ const nlohmann::json& worker_container(const nlohmann::json& pod) {
 std::string locate(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename();
   if (auto path = find_program(name)) return *path;
-  throw std::runtime_error("program " + name + " is neither next to " + own_program() + " nor on PATH: build or install it");
+  throw std::runtime_error("program " + name + " is neither next to " + own_program() +
+                           " nor on PATH: build or install it");
 }
 
 std::string stamp_of(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return {};
-  return std::to_string(info.st_ino) + ":" + std::to_string(info.st_size) + ":" + std::to_string(info.st_mtim.tv_sec) +
-         "." + std::to_string(info.st_mtim.tv_nsec);
+  return std::to_string(info.st_ino) + ":" + std::to_string(info.st_size) + ":" +
+         std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
 }
 
 std::string run_folder(Isolation isolation, const std::string& uid) {
@@ -85,7 +86,12 @@ std::string run_folder(Isolation isolation, const std::string& uid) {
 
 LocalCluster::LocalCluster(ElasticMPIJob job, const StateFolder& folder, EventLoop& loop, Wakeup& changed,
                            LocalOptions options)
-    : folder_(folder), loop_(loop), changed_(changed), options_(std::move(options)), token_(random_token()), job_(std::move(job)) {
+    : folder_(folder),
+      loop_(loop),
+      changed_(changed),
+      options_(std::move(options)),
+      token_(random_token()),
+      job_(std::move(job)) {
   make_network();
   pods_ = std::make_unique<Pods>(loop_, changed_, options_.isolation, network_.get(), options_.on_output);
   if (job_.metadata.uid.empty()) job_.metadata.uid = random_uuid();
@@ -112,7 +118,8 @@ void LocalCluster::make_network() {
   }
   if (local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0) {
     throw std::runtime_error(
-        "spec.local asks for a network delay or bandwidth limit, but pods share the loopback interface: remove these "
+        "spec.local asks for a network delay or bandwidth limit, but pods share the loopback interface: "
+        "remove these "
         "fields, or run where network namespaces are permitted");
   }
 }
@@ -128,7 +135,8 @@ LocalCluster::~LocalCluster() {
 JobKey LocalCluster::key() const { return {job_.metadata.namespace_name, job_.metadata.name}; }
 
 void LocalCluster::note(bool warning, const std::string& reason, const std::string& message) {
-  folder_.append_event(emj::to_string(now()) + (warning ? "  Warning  " : "  Normal   ") + reason + "  " + message);
+  folder_.append_event(emj::to_string(now()) + (warning ? "  Warning  " : "  Normal   ") + reason + "  " +
+                       message);
   if (options_.on_event) options_.on_event(warning, message);
 }
 
@@ -183,11 +191,14 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey&) {
     view.terminating = state.terminating;
     view.exit_code = state.exit_code;
     view.message = state.message;
-    view.phase = !state.exit_code ? PodPhase::Running : *state.exit_code == 0 ? PodPhase::Succeeded : PodPhase::Failed;
+    view.phase = !state.exit_code        ? PodPhase::Running
+                 : *state.exit_code == 0 ? PodPhase::Succeeded
+                                         : PodPhase::Failed;
     if (!state.exit_code && !state.terminating) {
       view.ready = std::find(ready_.begin(), ready_.end(), view.uid) != ready_.end();
       if (!view.ready) {
-        AgentClient agent(state.plan.address + ":" + std::to_string(state.plan.agent_port), token_, readiness_timeouts);
+        AgentClient agent(state.plan.address + ":" + std::to_string(state.plan.agent_port), token_,
+                          readiness_timeouts);
         view.ready = agent.health().ok();
         if (view.ready) ready_.push_back(view.uid);
       }
@@ -199,13 +210,18 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey&) {
 }
 
 PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
+  const JobSpec spec = [&] {
+    std::lock_guard lock(mutex_);
+    return job_.spec;
+  }();
   const auto& container = worker_container(pod);
   PodPlan plan;
   plan.name = pod.at("metadata").at("name").get<std::string>();
   plan.uid = random_uuid();
   plan.index = worker_index(job_.metadata.name, plan.name).value_or(0);
   plan.agent = container.at("command").get<std::vector<std::string>>();
-  for (const auto& argument : container.value("args", nlohmann::json::array())) plan.agent.push_back(argument);
+  for (const auto& argument : container.value("args", nlohmann::json::array()))
+    plan.agent.push_back(argument);
   plan.agent.at(0) = locate(plan.agent.at(0));
   if (auto sidecar = find_program("elastic-mpi-sidecar")) plan.sidecar = {*sidecar};
   plan.working_directory = container.value("workingDir", options_.working_directory);
@@ -222,8 +238,9 @@ PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
   for (const auto& entry : container.value("env", nlohmann::json::array())) {
     if (entry.contains("value")) environment[entry.at("name")] = entry.at("value");
   }
-  const LocalSpec local = job_.spec.local.value_or(LocalSpec{});
-  environment["PATH"] = std::filesystem::path(own_program()).parent_path().string() + ":" + environment["PATH"];
+  const LocalSpec local = spec.local.value_or(LocalSpec{});
+  environment["PATH"] =
+      std::filesystem::path(own_program()).parent_path().string() + ":" + environment["PATH"];
   environment[names::kJobName] = job_.metadata.name;
   environment[names::kJobNamespace] = job_.metadata.namespace_name;
   environment[names::kJobUid] = job_.metadata.uid;
@@ -232,9 +249,9 @@ PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
   environment[names::kPodAddress] = plan.address;
   environment[names::kAgentPort] = std::to_string(plan.agent_port);
   environment[names::kSidecarPort] = std::to_string(plan.sidecar_port);
-  environment[names::kSlots] = std::to_string(job_.spec.slots_per_worker);
+  environment[names::kSlots] = std::to_string(spec.slots_per_worker);
   environment[names::kTokenFile] = folder_.file("token");
-  environment[names::kMode] = job_.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable";
+  environment[names::kMode] = spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable";
   environment[names::kNetworkInterface] = network_ ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;
   environment[names::kRunDir] = plan.run_dir;
@@ -266,7 +283,9 @@ Outcome LocalCluster::delete_pod(const JobKey&, const DeletePod& pod) {
   return Outcome::done();
 }
 
-void LocalCluster::record_event(const JobKey&, const RecordEvent& event) { note(event.warning, event.reason, event.message); }
+void LocalCluster::record_event(const JobKey&, const RecordEvent& event) {
+  note(event.warning, event.reason, event.message);
+}
 
 void LocalCluster::request_cancel() {
   {
@@ -278,22 +297,27 @@ void LocalCluster::request_cancel() {
 
 Reply LocalCluster::handle(const Command& command) {
   switch (command.verb) {
-    case Command::Verb::Cancel: request_cancel(); return {true, "cancelling"};
+    case Command::Verb::Cancel:
+      request_cancel();
+      return {true, "cancelling"};
     case Command::Verb::Resume: {
       std::lock_guard lock(mutex_);
-      if (job_.spec.autoscaling.mode != AutoscalingMode::Auto) return {false, "spec.autoscaling.mode is not Auto: nothing to resume"};
+      if (job_.spec.autoscaling.mode != AutoscalingMode::Auto)
+        return {false, "spec.autoscaling.mode is not Auto: nothing to resume"};
       resume_autoscaling_ = true;
       changed_.notify();
       return {true, "autoscaling resumes"};
     }
-    case Command::Verb::Scale: return scale(command.replicas);
+    case Command::Verb::Scale:
+      return scale(command.replicas);
   }
   return {false, "unknown command"};
 }
 
 Reply LocalCluster::scale(int replicas) {
   std::lock_guard lock(mutex_);
-  if (is_terminal(job_.status.state)) return {false, std::string("it has ended (") + to_string(job_.status.state) + ")"};
+  if (is_terminal(job_.status.state))
+    return {false, std::string("it has ended (") + to_string(job_.status.state) + ")"};
   if (job_.spec.runtime.mode == RuntimeMode::Rigid) {
     return {false, "its size is fixed: spec.runtime.mode is Rigid"};
   }
@@ -303,11 +327,13 @@ Reply LocalCluster::scale(int replicas) {
   replace_spec(std::move(spec));
   std::string message = "asked for " + std::to_string(replicas) + " workers";
   if (target != replicas) {
-    message += ", limited to " + std::to_string(target) + " by minReplicas " + std::to_string(job_.spec.worker.min_replicas) +
-               ", maxReplicas " + std::to_string(job_.spec.worker.max_replicas) + " or resize.allowedReplicas";
+    message += ", limited to " + std::to_string(target) + " by minReplicas " +
+               std::to_string(job_.spec.worker.min_replicas) + ", maxReplicas " +
+               std::to_string(job_.spec.worker.max_replicas) + " or resize.allowedReplicas";
   }
   if (job_.spec.autoscaling.mode == AutoscalingMode::Auto) {
-    message += "; this pauses autoscaling until `empi resume " + job_.metadata.name + "` or an edit of spec.autoscaling";
+    message += "; this pauses autoscaling until `empi resume " + job_.metadata.name +
+               "` or an edit of spec.autoscaling";
   }
   return {true, message};
 }
@@ -328,18 +354,23 @@ void LocalCluster::apply_manifest() {
   if (!text) return;
   auto edited = options_.load(*text);
   if (!edited) {
-    note(true, "BadManifest", "the edited manifest is refused, the job goes on as it is: " + edited.message());
+    std::string reasons = edited.message();
+    while (!reasons.empty() && reasons.back() == '\n') reasons.pop_back();
+    note(true, "BadManifest", "the edited manifest is refused, the job goes on as it is: " + reasons);
     return;
   }
   std::lock_guard lock(mutex_);
   ElasticMPIJob next = job_;
   next.spec = edited.value().spec;
   // Only what the editor changed: a size set meanwhile by `empi scale` or the autoscaler stays.
-  if (next.spec.worker.replicas == manifest_spec_.worker.replicas) next.spec.worker.replicas = job_.spec.worker.replicas;
+  if (next.spec.worker.replicas == manifest_spec_.worker.replicas)
+    next.spec.worker.replicas = job_.spec.worker.replicas;
   const auto violations = validate_update(job_, next);
-  if (refuses(violations) || edited.value().metadata.name != job_.metadata.name || next.spec.local != job_.spec.local) {
+  if (refuses(violations) || edited.value().metadata.name != job_.metadata.name ||
+      next.spec.local != job_.spec.local) {
     std::string reasons;
-    for (const Violation& violation : violations) reasons += (reasons.empty() ? "" : "; ") + to_string(violation, options_.manifest);
+    for (const Violation& violation : violations)
+      reasons += (reasons.empty() ? "" : "; ") + to_string(violation, options_.manifest);
     if (reasons.empty()) reasons = "metadata.name and spec.local cannot change while the job runs";
     note(true, "BadManifest", "the edited manifest is refused, the job goes on as it is: " + reasons);
     return;

@@ -22,8 +22,9 @@ namespace emj::local {
 
 struct LocalOptions {
   Isolation isolation = Isolation::None;
-  std::string manifest;           // path, watched for edits
-  std::function<Result<ElasticMPIJob>(const std::string& text)> load;  // manifest text -> job, overrides applied
+  std::string manifest;  // path, watched for edits
+  std::function<Result<ElasticMPIJob>(const std::string& text)>
+      load;                       // manifest text -> job, overrides applied
   std::string output_folder;      // absolute; pods log there, applications find it in EMPI_OUTPUT_DIR
   std::string working_directory;  // of ranks whose template names none
   // Called on the loop's thread (lines of pods) or any thread (everything else worth a line).
@@ -34,7 +35,8 @@ struct LocalOptions {
 class LocalCluster : public Cluster {
  public:
   // Makes the network and opens the control socket. Throws std::runtime_error with what is missing.
-  LocalCluster(ElasticMPIJob job, const StateFolder& folder, EventLoop& loop, Wakeup& changed, LocalOptions options);
+  LocalCluster(ElasticMPIJob job, const StateFolder& folder, EventLoop& loop, Wakeup& changed,
+               LocalOptions options);
   ~LocalCluster() override;  // stops the loop, kills what is left of the pods
 
   std::optional<JobRecord> read_job(const JobKey& key) override;

@@ -18,39 +18,44 @@ void run_or_throw(const std::string& what, const std::vector<std::string>& argv,
 
 // Not every kernel has every queueing discipline: asked once, on an interface made for it.
 void probe_shaping(const std::vector<std::string>& lines, const LocalSpec& spec) {
-  run_or_throw("making a probe interface", {"ip", "-batch", "-"}, "link add eth0 type veth peer name empi-probe\n");
+  run_or_throw("making a probe interface", {"ip", "-batch", "-"},
+               "link add eth0 type veth peer name empi-probe\n");
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   const ProgramResult result = run_program({"tc", "-batch", "-"}, text);
   run_or_throw("removing the probe interface", {"ip", "-batch", "-"}, "link del eth0\n");
   if (result.ok()) return;
   const bool delay = spec.network_delay_microseconds > 0;
-  throw std::runtime_error(
-      "this kernel cannot limit the pods' network: " + result.output + "; " +
-      (delay ? "spec.local.networkDelayMicroseconds needs the kernel module sch_netem: load it (modprobe sch_netem) or set "
-               "the field to 0"
-             : "spec.local.networkMegabitsPerSecond needs the kernel module sch_tbf: load it or set the field to 0"));
+  throw std::runtime_error("this kernel cannot limit the pods' network: " + result.output + "; " +
+                           (delay ? "spec.local.networkDelayMicroseconds needs the kernel module sch_netem: "
+                                    "load it (modprobe sch_netem) or set "
+                                    "the field to 0"
+                                  : "spec.local.networkMegabitsPerSecond needs the kernel module sch_tbf: "
+                                    "load it or set the field to 0"));
 }
 
 }  // namespace
 
 Network::Network(const LocalSpec& spec) {
   const std::string name = bridge;
-  const ProgramResult made = run_program({"ip", "-batch", "-"}, "link add " + name + " type bridge forward_delay 0 stp_state 0\n" +
-                                                                    "addr add 10.77.0.1/16 dev " + name + "\nlink set " + name + " up\n");
+  const ProgramResult made = run_program(
+      {"ip", "-batch", "-"}, "link add " + name + " type bridge forward_delay 0 stp_state 0\n" +
+                                 "addr add 10.77.0.1/16 dev " + name + "\nlink set " + name + " up\n");
   if (!made.ok()) throw NoBridge("making a bridge with iproute2's ip: " + made.output);
   if (spec.network_megabits_per_second > 0) {
     const int rate = spec.network_megabits_per_second;
     // The bucket holds 2 ms at that rate, and at least a few full segments (veth sends up to 64 KiB at once).
     const int burst = std::max(128 * 1024, rate * 250);
-    bandwidth_ = "tbf rate " + std::to_string(rate) + "mbit burst " + std::to_string(burst) + " latency 100ms";
+    bandwidth_ =
+        "tbf rate " + std::to_string(rate) + "mbit burst " + std::to_string(burst) + " latency 100ms";
   }
   if (spec.network_delay_microseconds > 0) {
     shaping_.push_back("qdisc add dev eth0 root handle 1: netem delay " +
                        std::to_string(spec.network_delay_microseconds) + "us limit 100000");
   }
   if (!bandwidth_.empty()) {
-    shaping_.push_back("qdisc add dev eth0 " + std::string(shaping_.empty() ? "root handle 10: " : "parent 1:1 handle 10: ") +
+    shaping_.push_back("qdisc add dev eth0 " +
+                       std::string(shaping_.empty() ? "root handle 10: " : "parent 1:1 handle 10: ") +
                        bandwidth_);
   }
   if (!shaping_.empty()) probe_shaping(shaping_, spec);
@@ -66,8 +71,8 @@ std::string Network::new_address() {
 void Network::connect(int pid, const std::string& address) {
   const std::string link = "p" + address.substr(6);  // p0.2: unique in the job
   run_or_throw("connecting a pod to the bridge", {"ip", "-batch", "-"},
-               "link add " + link + " type veth peer name eth0 netns " + std::to_string(pid) + "\nlink set " + link +
-                   " master " + bridge + " up\n");
+               "link add " + link + " type veth peer name eth0 netns " + std::to_string(pid) + "\nlink set " +
+                   link + " master " + bridge + " up\n");
   if (bandwidth_.empty()) return;
   run_or_throw("limiting a pod's bandwidth", {"tc", "-batch", "-"},
                "qdisc add dev " + link + " root handle 10: " + bandwidth_ + "\n");

@@ -68,7 +68,8 @@ void configure_network(const PodProcess& pod) {
   for (const std::string& line : pod.shaping) lines += line + "\n";
   if (lines.empty()) return;
   const ProgramResult result = run_program({"tc", "-batch", "-"}, lines);
-  if (!result.ok()) throw std::runtime_error("limiting the pod's network with tc (" + lines + "): " + result.output);
+  if (!result.ok())
+    throw std::runtime_error("limiting the pod's network with tc (" + lines + "): " + result.output);
 }
 
 void enter_own_view(const PodProcess& pod) {
@@ -156,7 +157,8 @@ int hold(const PodProcess& pod, const sigset_t& signals) {
   auto [go_read, go_write] = make_pipe();
   auto [report_read, report_write] = make_pipe();
   int flags = 0;
-  if (pod.isolation != Isolation::None) flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+  if (pod.isolation != Isolation::None)
+    flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
   if (pod.isolation == Isolation::Namespaces) flags |= CLONE_NEWNET;
   const pid_t agent = clone_process(flags);
   if (agent < 0) fail("making the pod's namespaces");
@@ -170,7 +172,8 @@ int hold(const PodProcess& pod, const sigset_t& signals) {
   (void)!write(go_write.get(), "g", 1);
   std::string problem;
   char buffer[512];
-  for (ssize_t count; (count = read(report_read.get(), buffer, sizeof buffer)) > 0;) problem.append(buffer, count);
+  for (ssize_t count; (count = read(report_read.get(), buffer, sizeof buffer)) > 0;)
+    problem.append(buffer, count);
   if (!problem.empty()) {
     waitpid(agent, nullptr, 0);
     throw std::runtime_error(problem);

@@ -14,12 +14,12 @@ namespace emj::local {
 struct PodProcess {
   std::string name;  // host name
   Isolation isolation = Isolation::None;
-  int parent = 0;           // process id of the job process
-  std::string address;      // IPv4 of the pod, with Isolation::Namespaces
-  std::string run_dir;      // below /dev/shm, which is the pod's own unless isolation is None
+  int parent = 0;       // process id of the job process
+  std::string address;  // IPv4 of the pod, with Isolation::Namespaces
+  std::string run_dir;  // below /dev/shm, which is the pod's own unless isolation is None
   std::string working_directory;
-  std::vector<std::string> agent;    // absolute program and arguments
-  std::vector<std::string> sidecar;  // empty: none
+  std::vector<std::string> agent;        // absolute program and arguments
+  std::vector<std::string> sidecar;      // empty: none
   std::vector<std::string> environment;  // NAME=VALUE
   std::vector<std::string> shaping;      // `tc -batch` lines for the pod's end of its link
 };

@@ -22,14 +22,17 @@ constexpr std::size_t longest_line = 64 * 1024;
 constexpr std::size_t longest_message = 4096;  // as Kubernetes keeps
 constexpr int start_timeout_ms = 20'000;
 
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
 
 // The next line that the holder says; bounded, so that a stuck mount cannot hold the controller for ever.
 std::string next_line(int socket) {
   std::string line;
   for (;;) {
     pollfd ready{socket, POLLIN, 0};
-    if (poll(&ready, 1, start_timeout_ms) <= 0) throw std::runtime_error("its namespaces were not ready after 20 s");
+    if (poll(&ready, 1, start_timeout_ms) <= 0)
+      throw std::runtime_error("its namespaces were not ready after 20 s");
     char byte = 0;
     const ssize_t count = read(socket, &byte, 1);
     if (count < 0 && errno == EINTR) continue;
@@ -42,7 +45,8 @@ std::string next_line(int socket) {
 void send_all(int socket, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = send(socket, text.data() + done, text.size() - done, MSG_NOSIGNAL);
-    if (count < 0 && errno != EINTR) throw std::runtime_error(std::string("talking to its holder: ") + std::strerror(errno));
+    if (count < 0 && errno != EINTR)
+      throw std::runtime_error(std::string("talking to its holder: ") + std::strerror(errno));
     if (count > 0) done += static_cast<std::size_t>(count);
   }
 }
@@ -66,7 +70,11 @@ struct Pods::Pod {
 
 Pods::Pods(EventLoop& loop, Wakeup& changed, Isolation isolation, Network* network,
            std::function<void(const std::string&, const std::string&)> on_line)
-    : loop_(loop), changed_(changed), isolation_(isolation), network_(network), on_line_(std::move(on_line)) {}
+    : loop_(loop),
+      changed_(changed),
+      isolation_(isolation),
+      network_(network),
+      on_line_(std::move(on_line)) {}
 
 Pods::~Pods() { kill_all(); }
 
@@ -81,8 +89,9 @@ void Pods::create(PodPlan plan) {
 
   std::vector<std::string> own_environment;
   for (char** variable = environ; *variable; ++variable) own_environment.emplace_back(*variable);
-  pod->holder = spawn({own_program(), pod_holder_command}, own_environment,
-                      {{theirs.get(), 3}, {nothing.get(), 0}, {output_write.get(), 1}, {output_write.get(), 2}});
+  pod->holder =
+      spawn({own_program(), pod_holder_command}, own_environment,
+            {{theirs.get(), 3}, {nothing.get(), 0}, {output_write.get(), 1}, {output_write.get(), 2}});
   UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pod->holder, 0)));
   theirs.reset();
   output_write.reset();
@@ -107,7 +116,8 @@ void Pods::create(PodPlan plan) {
       send_all(ours.get(), "go\n");
       answer = next_line(ours.get());
     }
-    if (answer != "started") throw std::runtime_error(answer.rfind("error ", 0) == 0 ? answer.substr(6) : answer);
+    if (answer != "started")
+      throw std::runtime_error(answer.rfind("error ", 0) == 0 ? answer.substr(6) : answer);
   } catch (const std::exception& error) {
     kill(pod->holder, SIGKILL);
     waitpid(pod->holder, nullptr, 0);
@@ -150,12 +160,12 @@ bool Pods::read_output(const std::shared_ptr<Pod>& pod, int fd) {
 }
 
 void Pods::reap(const std::shared_ptr<Pod>& pod) {
-  int status = 0;
-  rusage usage{};
-  wait4(pod->holder, &status, 0, &usage);
   const std::string message = trimmed_message(pod->state.plan.termination_file);
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(mutex_);  // nobody may signal the process id once it is reaped
+    int status = 0;
+    rusage usage{};
+    wait4(pod->holder, &status, 0, &usage);  // it has ended: this does not wait
     cpu_seconds_ += seconds(usage.ru_utime) + seconds(usage.ru_stime);
     pod->state.exit_code = exit_code_of(status);
     pod->state.message = message;

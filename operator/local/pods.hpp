@@ -29,7 +29,7 @@ struct PodPlan {
   std::vector<std::string> environment;     // NAME=VALUE
   std::string working_directory;
   std::string run_dir;
-  std::string log_file;           // everything the pod prints; appended to
+  std::string log_file;          // everything the pod prints; appended to
   std::string termination_file;  // its last words, read at the end
 };
 

@@ -106,7 +106,8 @@ ProgramResult run_program(const std::vector<std::string>& argv, const std::strin
   auto [in_read, in_write] = make_pipe();
   auto [out_read, out_write] = make_pipe();
   // What we feed is a handful of lines, far below the capacity of a pipe: no deadlock, no thread.
-  if (!input.empty() && write(in_write.get(), input.data(), input.size()) < 0) throw_errno("feeding " + argv[0]);
+  if (!input.empty() && write(in_write.get(), input.data(), input.size()) < 0)
+    throw_errno("feeding " + argv[0]);
   in_write.reset();
 
   SpawnSettings settings;

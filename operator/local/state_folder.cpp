@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "operator/api/parse.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace emj::local {
 
@@ -46,8 +47,9 @@ std::string as_yaml(const nlohmann::json& object) {
 }  // namespace
 
 std::string state_root() {
-  if (const char* folder = getenv("EMPI_STATE_DIR"); folder && *folder) return folder;
-  if (const char* folder = getenv("XDG_STATE_HOME"); folder && *folder) return std::string(folder) + "/elastic-mpi";
+  if (const char* folder = getenv(empi::names::kStateDir); folder && *folder) return folder;
+  if (const char* folder = getenv("XDG_STATE_HOME"); folder && *folder)
+    return std::string(folder) + "/elastic-mpi";
   const char* home = getenv("HOME");
   return std::string(home && *home ? home : "/tmp") + "/.local/state/elastic-mpi";
 }
@@ -68,13 +70,15 @@ UniqueFd StateFolder::claim() {
   UniqueFd lock(open(file("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (error || !lock) {
     throw std::runtime_error("cannot write the state folder " + path_ + ": " +
-                             (error ? error.message() : std::strerror(errno)) + "; set EMPI_STATE_DIR to a folder that you own");
+                             (error ? error.message() : std::strerror(errno)) +
+                             "; set EMPI_STATE_DIR to a folder that you own");
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     throw std::runtime_error("a job of this name is running already (state in " + path_ +
                              "): wait for it, end it with `empi cancel`, or choose another metadata.name");
   }
-  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token"}) std::filesystem::remove(file(old), error);
+  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token"})
+    std::filesystem::remove(file(old), error);
   return lock;
 }
 

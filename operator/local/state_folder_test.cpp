@@ -30,7 +30,8 @@ spec:
     minReplicas: 1
     maxReplicas: 4
     template: {spec: {containers: [{name: worker, command: ["program", "--n", "256", "Off", "null", "a: b\n\"c\""]}]}}
-)", "demo.yaml");
+)",
+                             "demo.yaml");
     EXPECT_TRUE(parsed) << parsed.message();
     return parsed.value();
   }

@@ -27,15 +27,20 @@ namespace {
 
 AgentError::Kind kind_of(int status) {
   switch (status) {
-    case 401: return AgentError::Kind::Unauthorized;
-    case 404: return AgentError::Kind::NotFound;
-    case 409: return AgentError::Kind::Conflict;
-    default: return status >= 500 ? AgentError::Kind::Server : AgentError::Kind::BadRequest;
+    case 401:
+      return AgentError::Kind::Unauthorized;
+    case 404:
+      return AgentError::Kind::NotFound;
+    case 409:
+      return AgentError::Kind::Conflict;
+    default:
+      return status >= 500 ? AgentError::Kind::Server : AgentError::Kind::BadRequest;
   }
 }
 
 // Nothing when the request was served.
-std::optional<AgentError> problem(const std::string& what, const std::string& address, const httplib::Result& result) {
+std::optional<AgentError> problem(const std::string& what, const std::string& address,
+                                  const httplib::Result& result) {
   const std::string asked = what + " at agent " + address + ": ";
   if (!result) return AgentError{AgentError::Kind::Unreachable, asked + httplib::to_string(result.error())};
   if (result->status >= 200 && result->status < 300) return std::nullopt;
@@ -47,16 +52,19 @@ std::optional<AgentError> problem(const std::string& what, const std::string& ad
 }
 
 template <class T, class Read>
-AgentResult<T> answer(const std::string& what, const std::string& address, const httplib::Result& result, Read read) {
+AgentResult<T> answer(const std::string& what, const std::string& address, const httplib::Result& result,
+                      Read read) {
   if (auto error = problem(what, address, result)) return *error;
   try {
     return T(read(json::parse(result->body)));
   } catch (const json::exception& error) {
-    return AgentError{AgentError::Kind::Malformed, what + " at agent " + address + ": cannot read the answer: " + error.what()};
+    return AgentError{AgentError::Kind::Malformed,
+                      what + " at agent " + address + ": cannot read the answer: " + error.what()};
   }
 }
 
-AgentResult<Accepted> accepted(const std::string& what, const std::string& address, const httplib::Result& result) {
+AgentResult<Accepted> accepted(const std::string& what, const std::string& address,
+                               const httplib::Result& result) {
   if (auto error = problem(what, address, result)) return *error;
   return Accepted{};
 }
@@ -69,13 +77,20 @@ constexpr char json_type[] = "application/json";
 
 const char* to_string(AgentError::Kind kind) {
   switch (kind) {
-    case AgentError::Kind::Unreachable: return "unreachable";
-    case AgentError::Kind::Unauthorized: return "unauthorized";
-    case AgentError::Kind::NotFound: return "not found";
-    case AgentError::Kind::Conflict: return "conflict";
-    case AgentError::Kind::BadRequest: return "bad request";
-    case AgentError::Kind::Server: return "server error";
-    case AgentError::Kind::Malformed: return "malformed answer";
+    case AgentError::Kind::Unreachable:
+      return "unreachable";
+    case AgentError::Kind::Unauthorized:
+      return "unauthorized";
+    case AgentError::Kind::NotFound:
+      return "not found";
+    case AgentError::Kind::Conflict:
+      return "conflict";
+    case AgentError::Kind::BadRequest:
+      return "bad request";
+    case AgentError::Kind::Server:
+      return "server error";
+    case AgentError::Kind::Malformed:
+      return "malformed answer";
   }
   return "unknown";
 }
@@ -122,14 +137,16 @@ AgentResult<Accepted> AgentClient::change(const empi::ChangeRequest& request) {
 }
 
 AgentResult<Accepted> AgentClient::cancel(const std::string& id, empi::Fence fence) {
-  const std::string path = std::string(empi::paths::kChange) + "?id=" + httplib::detail::encode_query_param(id) +
+  const std::string path = std::string(empi::paths::kChange) +
+                           "?id=" + httplib::detail::encode_query_param(id) +
                            "&fence=" + std::to_string(fence.value);
   return accepted("cancelling change " + id, address(), connection_->http.Delete(path));
 }
 
 AgentResult<Accepted> AgentClient::stop(empi::Fence fence, const std::string& reason) {
   return accepted("stopping the job", address(),
-                  connection_->http.Post(empi::paths::kStop, text_of({{"fence", fence.value}, {"reason", reason}}), json_type));
+                  connection_->http.Post(empi::paths::kStop,
+                                         text_of({{"fence", fence.value}, {"reason", reason}}), json_type));
 }
 
 }  // namespace emj

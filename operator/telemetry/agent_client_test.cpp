@@ -21,7 +21,8 @@ class AgentServer {
  public:
   AgentServer() {
     server.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
-      if (request.path == empi::paths::kHealth || request.get_header_value("Authorization") == "Bearer right") {
+      if (request.path == empi::paths::kHealth ||
+          request.get_header_value("Authorization") == "Bearer right") {
         return httplib::Server::HandlerResponse::Unhandled;
       }
       response.status = 401;
@@ -74,9 +75,15 @@ TEST(AgentClient, SendsChangesCancelsAndStops) {
   AgentServer agent;
   json change, stop;
   std::string cancelled;
-  agent.server.Put(empi::paths::kChange, [&](const httplib::Request& request, httplib::Response&) { change = json::parse(request.body); });
-  agent.server.Delete(empi::paths::kChange, [&](const httplib::Request& request, httplib::Response&) { cancelled = request.get_param_value("id"); });
-  agent.server.Post(empi::paths::kStop, [&](const httplib::Request& request, httplib::Response&) { stop = json::parse(request.body); });
+  agent.server.Put(empi::paths::kChange, [&](const httplib::Request& request, httplib::Response&) {
+    change = json::parse(request.body);
+  });
+  agent.server.Delete(empi::paths::kChange, [&](const httplib::Request& request, httplib::Response&) {
+    cancelled = request.get_param_value("id");
+  });
+  agent.server.Post(empi::paths::kStop, [&](const httplib::Request& request, httplib::Response&) {
+    stop = json::parse(request.body);
+  });
   AgentClient client(agent.address(), "right");
   empi::ChangeRequest request;
   request.id = "change-1";
@@ -93,7 +100,9 @@ TEST(AgentClient, SendsChangesCancelsAndStops) {
 
 TEST(AgentClient, ErrorsAreTyped) {
   AgentServer agent;
-  agent.server.Get(empi::paths::kMembership, [](const httplib::Request&, httplib::Response& response) { response.set_content("{", "application/json"); });
+  agent.server.Get(empi::paths::kMembership, [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("{", "application/json");
+  });
   agent.server.Put(empi::paths::kChange, [](const httplib::Request&, httplib::Response& response) {
     response.status = 409;
     response.set_content(R"({"error": "epoch 3 is not the present one, 4"})", "application/json");

@@ -55,7 +55,8 @@ Sample to_sample(const std::vector<empi::WindowSample>& group) {
   sample.communication_efficiency = e.communication;
   sample.mtct = e.mtct;
   sample.iterations = static_cast<std::int64_t>(sum.iterations);
-  if (sum.iterations > 0) sample.mean_iteration_seconds = sum.iteration_s / static_cast<double>(sum.iterations);
+  if (sum.iterations > 0)
+    sample.mean_iteration_seconds = sum.iteration_s / static_cast<double>(sum.iterations);
   sample.ci_halfwidth = empi::relative_half_width(group);
   sample.work_units = sum.work_units;
   return sample;
@@ -90,8 +91,8 @@ std::vector<Sample> to_samples(const std::vector<empi::WindowSample>& windows, S
   for (const auto& next : windows) {
     if (next.width_s <= 0 || next.ranks == 0) continue;
     const double group_seconds = std::max(next.width_s, static_cast<double>(window.count()));
-    if (!group.empty() &&
-        (group.front().epoch != next.epoch || group_of(group.front(), group_seconds) != group_of(next, group_seconds))) {
+    if (!group.empty() && (group.front().epoch != next.epoch ||
+                           group_of(group.front(), group_seconds) != group_of(next, group_seconds))) {
       finish(group_seconds);
     }
     if (!next.mixed) group.push_back(next);
@@ -105,15 +106,23 @@ namespace {
 std::optional<ChangeView> view_of(const empi::MembershipView& view) {
   const auto in_state = [&](ChangeState state) { return ChangeView{view.change, state}; };
   switch (view.state) {
-    case empi::ChangeState::Preparing: return in_state(ChangeState::Preparing);
-    case empi::ChangeState::Building: return in_state(ChangeState::Building);
-    case empi::ChangeState::Ready: return in_state(ChangeState::Ready);
-    case empi::ChangeState::Window: return in_state(ChangeState::Window);
-    case empi::ChangeState::Committed: return in_state(ChangeState::Committed);
-    case empi::ChangeState::Draining: return in_state(ChangeState::Draining);
-    case empi::ChangeState::RollingBack: return in_state(ChangeState::RollingBack);
+    case empi::ChangeState::Preparing:
+      return in_state(ChangeState::Preparing);
+    case empi::ChangeState::Building:
+      return in_state(ChangeState::Building);
+    case empi::ChangeState::Ready:
+      return in_state(ChangeState::Ready);
+    case empi::ChangeState::Window:
+      return in_state(ChangeState::Window);
+    case empi::ChangeState::Committed:
+      return in_state(ChangeState::Committed);
+    case empi::ChangeState::Draining:
+      return in_state(ChangeState::Draining);
+    case empi::ChangeState::RollingBack:
+      return in_state(ChangeState::RollingBack);
     case empi::ChangeState::Stable:
-    case empi::ChangeState::Failed: return std::nullopt;
+    case empi::ChangeState::Failed:
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -132,7 +141,8 @@ std::string message_of(const empi::JobOutcome& outcome) {
 
 }  // namespace
 
-RuntimeView to_runtime_view(const empi::MembershipView& view, const std::vector<empi::ChangeStatus>& changes) {
+RuntimeView to_runtime_view(const empi::MembershipView& view,
+                            const std::vector<empi::ChangeStatus>& changes) {
   RuntimeView result;
   result.reachable = true;
   result.epoch = view.membership.epoch.value;
@@ -159,8 +169,10 @@ RuntimeView to_runtime_view(const empi::MembershipView& view, const std::vector<
 }
 
 ChangeRecord to_record(const empi::ChangeStatus& change) {
-  return {change.request.id, std::string(change.request.kind()), change.outcome, change.reason,
-          change.from_ranks, change.to_ranks,                    change.times};
+  return {change.request.id, std::string(change.request.kind()),
+          change.outcome,    change.reason,
+          change.from_ranks, change.to_ranks,
+          change.times};
 }
 
 }  // namespace emj

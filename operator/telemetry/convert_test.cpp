@@ -67,7 +67,8 @@ TEST(ToSamples, NeverMixesEpochsNorUsesWindowsThatSawACommit) {
 }
 
 TEST(ToSamples, LeavesOutWindowsWithAHole) {
-  const auto samples = to_samples({window(100, 1), window(101, 1), window(103, 1), window(104, 1), window(105, 1)}, Seconds(2));
+  const auto samples = to_samples(
+      {window(100, 1), window(101, 1), window(103, 1), window(104, 1), window(105, 1)}, Seconds(2));
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_EQ(samples[0].start, Time(Seconds(100)));
   EXPECT_EQ(samples[1].start, Time(Seconds(104)));
@@ -125,8 +126,9 @@ TEST(ToRuntimeView, ChangeInHandAndTheNewestThatEnded) {
   membership.change = "change-3";
   auto committed = ended("change-1", "committed");
   committed.released = {"x"};
-  const RuntimeView view =
-      to_runtime_view(membership, {committed, ended("change-2", "rolled back", "the deadline passed"), ended("change-3", "")});
+  const RuntimeView view = to_runtime_view(
+      membership,
+      {committed, ended("change-2", "rolled back", "the deadline passed"), ended("change-3", "")});
   ASSERT_TRUE(view.change);
   EXPECT_EQ(view.change->id, "change-3");
   EXPECT_EQ(view.change->state, ChangeState::Building);
