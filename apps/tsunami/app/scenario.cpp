@@ -80,6 +80,7 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
   setup.physics.manning = 0.025;  // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
+  setup.physics.order = 2;        // order 1 flattens the wave to half of its height before it reaches DART 32412
   return setup;
 }
 
