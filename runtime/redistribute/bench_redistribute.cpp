@@ -1,5 +1,6 @@
 // Speed of a redistribution against plain MPI_Sendrecv calls of the same bytes between the same ranks, in the
-// same run. Run by mpirun or on agents with 2 or more ranks; prints one line:
+// same run. Started alone it starts its ranks itself, each in an agent of its own on this machine's loopback
+// interface; prints one line:
 //   bench redistribute.ratio <bytes per second, ours over plain> ratio
 //
 // The change measured is a mixed one: the first rank leaves, the last one joins. Ours includes agreeing on
@@ -7,8 +8,15 @@
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "runtime/agent/testing/local_pods.hpp"
 #include "runtime/redistribute/cuts.hpp"
 #include "runtime/redistribute/sequence.hpp"
 
@@ -40,19 +48,52 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Runs this program as an MPI job and prints what it found. Returns the exit code.
+int run_on_pods(int ranks, std::vector<std::string> arguments) {
+  empi::testing::LocalPods pods;
+  pods.mode = "rigid";
+  pods.slots = 1;
+  pods.command = {std::filesystem::read_symlink("/proc/self/exe")};
+  pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
+  const auto members = pods.launch(ranks);
+  pods.start(members);
+  int worst = 0;
+  for (const auto& m : members) worst = std::max(worst, pods.wait_for_end(m.uid));
+  std::istringstream log(worst == 0 ? pods.log(members[0].uid) : pods.all_logs());
+  for (std::string line; std::getline(log, line);) {
+    const auto result = line.find("bench redistribute."), note = line.find("moved ");
+    if (worst != 0)
+      std::cerr << line << "\n";
+    else if (result != line.npos)
+      std::cout << line.substr(result) << "\n";
+    else if (note != line.npos)
+      std::cerr << line.substr(note) << "\n";
+  }
+  return worst;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures redistribution against plain MPI_Sendrecv."};
   double megabytes = 32;
-  int repeats = 15;
+  int repeats = 15, ranks = 4;
   app.add_option("--megabytes", megabytes, "data per rank")
       ->check(CLI::Range(0.001, 1024.0))
       ->capture_default_str();
   app.add_option("--repeats", repeats, "measurements; the median counts")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--ranks", ranks, "ranks to start")->check(CLI::Range(2, 64))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  if (!std::getenv("PMIX_RANK")) {
+    try {
+      return run_on_pods(ranks, std::vector<std::string>(argv + 1, argv + argc));
+    } catch (const std::exception& e) {
+      std::cerr << "bench_redistribute: " << e.what() << "\n";
+      return 1;
+    }
+  }
 
   MPI_Init(&argc, &argv);
   int rank = 0, size = 0;
