@@ -32,6 +32,13 @@ EMPI_EXPORT int MPI_Finalized(int* flag) {
   return MPI_SUCCESS;
 }
 
+// Open MPI does not know that a class added by MPI_Add_error_class is an error code of that class.
+EMPI_EXPORT int MPI_Error_class(int code, int* error_class) {
+  if (code != MPIX_ERR_ADAPT_ROLLED_BACK) return PMPI_Error_class(code, error_class);
+  *error_class = code;
+  return MPI_SUCCESS;
+}
+
 EMPI_EXPORT int MPI_Finalize(void) {
   if (rank().malleable()) return rank().finalize();
   empi::profile::counting().stop();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <mpi-ext.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +62,12 @@ Page* map_page(const char* file) {
     return nullptr;
   }
   return static_cast<Page*>(memory);
+}
+
+// Open MPI writes to the sockets of ranks that may have died since; that is an error to it, no reason to die.
+void ignore_broken_pipes() {
+  struct sigaction now {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
 void describe_world(Page& page) {
@@ -158,6 +165,7 @@ void Rank::become_malleable() {
   PMPI_Comm_set_errhandler(spare_, MPI_ERRORS_RETURN);
   PMPI_Add_error_class(&MPIX_ERR_ADAPT_ROLLED_BACK);
   PMPI_Add_error_string(MPIX_ERR_ADAPT_ROLLED_BACK, "the change of the job was rolled back, the old world holds");
+  ignore_broken_pipes();
   malleable_ = true;
   std::thread([this] { run_control(); }).detach();
   RankReport hello;
