@@ -4,19 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <fstream>
 #include <stdexcept>
 
 #include "runtime/protocol/json.hpp"
 
 namespace empi::sidecar {
-
-std::string read_token(const std::string& file) {
-  std::string token;
-  if (std::ifstream in(file); !file.empty() && in) std::getline(in, token);
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  return token;
-}
 
 struct AgentClient::Http {
   httplib::Client client;
@@ -37,16 +29,14 @@ struct AgentClient::Http {
   }
 };
 
-AgentClient::AgentClient(const std::string& host, int port, std::string token_file, std::string pod_uid)
-    : http_(std::make_unique<Http>(host, port)),
-      token_file_(std::move(token_file)),
-      pod_uid_(std::move(pod_uid)) {}
+AgentClient::AgentClient(const std::string& host, int port, agent::TokenFile* token, std::string pod_uid)
+    : http_(std::make_unique<Http>(host, port)), token_(token), pod_uid_(std::move(pod_uid)) {}
 
 AgentClient::~AgentClient() = default;
 
 std::optional<AgentView> AgentClient::look() {
   try {
-    const std::string token = read_token(token_file_);
+    const std::string token = token_ ? token_->current() : "";
     const auto member = http_->get(paths::kMembership, token).get<MembershipView>();
     AgentView view;
     view.epoch = member.membership.epoch.value;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/agent/token.hpp"
 #include "runtime/protocol/change.hpp"
 #include "runtime/protocol/sample.hpp"
 
@@ -18,13 +19,10 @@ struct AgentView {
   std::vector<WindowSample> job_windows;  // the lead's
 };
 
-// First line of a file (the job's token), read anew each time because it may be replaced. Empty when there is
-// no file name or nothing to read.
-std::string read_token(const std::string& file);
-
 class AgentClient {
  public:
-  AgentClient(const std::string& host, int port, std::string token_file, std::string pod_uid);
+  // `token`: may be null; must outlive this.
+  AgentClient(const std::string& host, int port, agent::TokenFile* token, std::string pod_uid);
   ~AgentClient();
 
   // Nothing when the agent does not answer within a second; the first time in a row it is said on stderr.
@@ -33,7 +31,8 @@ class AgentClient {
  private:
   struct Http;
   std::unique_ptr<Http> http_;
-  std::string token_file_, pod_uid_;
+  agent::TokenFile* token_;
+  std::string pod_uid_;
   bool complained_ = false;
 };
 

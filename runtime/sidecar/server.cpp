@@ -15,8 +15,9 @@ struct Server::Http {
 
 Server::Server(const Options& options)
     : options_(options), reader_(options.run_dir), state_(options.identity), http_(std::make_unique<Http>()) {
+  if (!options_.token_file.empty()) token_ = std::make_unique<agent::TokenFile>(options_.token_file);
   if (!options_.agent_host.empty())
-    agent_ = std::make_unique<AgentClient>(options_.agent_host, options_.agent_port, options_.token_file,
+    agent_ = std::make_unique<AgentClient>(options_.agent_host, options_.agent_port, token_.get(),
                                            options_.pod_uid);
   http_->server.new_task_queue = [] { return new httplib::ThreadPool(2); };
   http_->server.set_payload_max_length(64 * 1024);
@@ -59,23 +60,13 @@ void Server::end_window() {
   sampled_ns_ = now_ns;
 }
 
-bool Server::may_read(const std::string& authorization) const {
-  if (options_.token_file.empty()) return true;
-  const std::string expected = "Bearer " + read_token(options_.token_file);
-  if (authorization.size() != expected.size() || expected.size() <= sizeof "Bearer") return false;
-  unsigned difference = 0;  // the time taken must not tell how much of the token was right
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    difference |= static_cast<unsigned char>(authorization[i]) ^ static_cast<unsigned char>(expected[i]);
-  return difference == 0;
-}
-
 void Server::add_routes() {
   http_->server.Get("/metrics", [this](const httplib::Request&, httplib::Response& answer) {
     const std::scoped_lock lock(mutex_);
     answer.set_content(state_.metrics(), kExpositionType);
   });
   http_->server.Get(paths::kSample, [this](const httplib::Request& request, httplib::Response& answer) {
-    if (!may_read(request.get_header_value("Authorization"))) {
+    if (token_ && !token_->accepts_header(request.get_header_value("Authorization"))) {
       answer.status = 401;
       answer.set_content(R"({"error": "wrong token: expected the job's as Authorization: Bearer"})",
                          "application/json");

@@ -14,7 +14,7 @@ namespace empi::sidecar {
 
 class Server {
  public:
-  // Listens at once. Throws std::runtime_error when the port is taken.
+  // Listens at once. Throws std::runtime_error when the port is taken or the token file is empty.
   explicit Server(const Options& options);
   ~Server();
 
@@ -25,12 +25,12 @@ class Server {
  private:
   struct Http;
   void add_routes();
-  bool may_read(const std::string& authorization) const;
 
   const Options options_;
   profile::WindowReader reader_;
   std::uint64_t previous_ns_ = 0;
   std::int64_t epoch_ = 0;
+  std::unique_ptr<agent::TokenFile> token_;  // null: no token is asked for
   std::unique_ptr<AgentClient> agent_;
 
   mutable std::mutex mutex_;  // guards state_

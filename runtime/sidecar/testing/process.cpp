@@ -32,7 +32,7 @@ Process::Process(const std::vector<std::string>& command, const std::vector<std:
   for (char** v = environ; *v; ++v) variables.emplace_back(*v);
   const std::vector<char*> argument_list = pointers(arguments), variable_list = pointers(variables);
   pid_ = ::fork();
-  if (pid_ == 0) {  // only what is safe between fork and exec
+  if (pid_ == 0) {                       // only what is safe between fork and exec
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it must not outlive a test that was killed
     const int file = log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(file >= 0 ? file : ends[1], STDOUT_FILENO);
