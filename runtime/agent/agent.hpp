@@ -110,6 +110,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void on_hub(const json& m, const std::string& from);
   void on_hand_over(const json& m, const std::string& from);
   void on_handed_over(const json& m, const std::string& from);
+  void on_hub_known(const json& m, const std::string& from);
+  void on_passed_on(const json& m, const std::string& from);
   void on_end(const json& m, const std::string& from);
 
   // --- agent_steps.cpp: what the hub asks of every agent during start and changes
@@ -136,6 +138,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void step(const DriverStep& step);
   void change_over();
   void hand_over_to(const std::string& uid);
+  void leave_as_former_lead();
+  bool still_ours(const json& message, const std::string& from);
   void dismiss(const std::string& uid, const std::string& reason);
   void succeed_when_all_done();
   std::string describe(const ProcId& proc) const;
@@ -196,7 +200,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   int start_step_ = 0;
   std::map<std::string, TimePoint> last_heard_;
   std::map<ProcId, int> exit_codes_;  // ranks of the job that have ended
-  std::optional<ChangeStatus> handing_over_;
+  std::optional<ChangeStatus> handing_over_;  // our last change, once we are the lead no more
+  std::set<std::string> not_told_;            // members that do not know the new lead yet
   std::string reported_change_;          // the last one that is in the history
   std::vector<std::string> last_tail_;   // of the rank that ended last during a change
   JobOutcome first_failure_;             // of a rank that finalised well and then returned an error code
@@ -205,7 +210,6 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   // Requests that wait for a reply.
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t next_request_ = 1;
-  int hub_refusals_ = 0;
 
   // Edges, in the order they are to be started; destroyed in the opposite order.
   Output output_;

@@ -310,12 +310,36 @@ void Agent::on_hand_over(const json& m, const std::string& from) {
   send(from, {{"op", "handed_over"}});
 }
 
+// The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is passed on.
 void Agent::on_handed_over(const json&, const std::string& from) {
   if (!handing_over_) return;
-  for (const Member& member : membership_.members)
+  for (const Member& member : membership_.members) {
+    not_told_.insert(member.uid);
     send(member.uid, {{"op", "hub"}, {"uid", from}, {"membership", membership_}});
+  }
   spdlog::info("handed the lead over to pod {}", from);
-  end({"stopped", "released by change " + handing_over_->request.id, 0, {}});
+  reactor_.after(Millis(5000), [this] { leave_as_former_lead(); });
 }
+
+void Agent::on_hub_known(const json&, const std::string& from) {
+  if (handing_over_ && not_told_.erase(from) && not_told_.empty()) leave_as_former_lead();
+}
+
+void Agent::leave_as_former_lead() {
+  if (!over_) end({"stopped", "released by change " + handing_over_->request.id, 0, {}});
+}
+
+// False when the message was meant for the lead that we are no more. Requests are sent again to the new one by
+// those who wait for an answer.
+bool Agent::still_ours(const json& message, const std::string& from) {
+  static const std::set<std::string> requests = {"collective", "publish", "lookup", "unpublish"};
+  static const std::set<std::string> news = {"beat", "rank_exit", "report", "abort"};
+  if (!handing_over_) return true;
+  const std::string op = message.value("op", "");
+  if (news.contains(op)) send(membership_.lead().uid, {{"op", "passed_on"}, {"from", from}, {"message", message}});
+  return !news.contains(op) && !requests.contains(op);
+}
+
+void Agent::on_passed_on(const json& m, const std::string&) { receive(m.at("message"), m.at("from")); }
 
 }  // namespace empi::agent

@@ -49,6 +49,8 @@ const std::map<std::string, Agent::MessageHandler>& Agent::message_handlers() {
       {"hub", &Agent::on_hub},
       {"hand_over", &Agent::on_hand_over},
       {"handed_over", &Agent::on_handed_over},
+      {"hub_known", &Agent::on_hub_known},
+      {"passed_on", &Agent::on_passed_on},
       {"end", &Agent::on_end},
   };
   return handlers;
@@ -60,6 +62,7 @@ void Agent::receive(const json& message, const std::string& from) {
   auto handler = message_handlers().find(op);
   if (handler == message_handlers().end()) return spdlog::warn("unknown message '{}' from {}", op, from);
   if (auto heard = last_heard_.find(from); heard != last_heard_.end()) heard->second = Clock::now();
+  if (!still_ours(message, from)) return;
   try {
     (this->*handler->second)(message, from);
   } catch (const json::exception& error) {
@@ -160,16 +163,17 @@ void Agent::on_abort(const json& m, const std::string& from) {
            from == options_.pod_uid ? output_.tail(proc_of(m.at("proc"))) : m.value("tail", std::vector<std::string>{}));
 }
 
-void Agent::on_hub(const json& m, const std::string&) {
+void Agent::on_hub(const json& m, const std::string& from) {
   hub_uid_ = m.at("uid");
   membership_ = m.at("membership").get<Membership>();
-  hub_refusals_ = 0;
   last_heard_.clear();
   if (is_hub())
     for (const Member& member : membership_.members)
       if (member.uid != options_.pod_uid) last_heard_[member.uid] = Clock::now();
   for (const auto& [id, pending] : pending_)
     if (pending.to.empty()) send_to_hub(pending.message);
+  send(from, {{"op", "hub_known"}});
+  succeed_when_all_done();
 }
 
 void Agent::on_end(const json& m, const std::string&) { end(m.at("outcome").get<JobOutcome>()); }

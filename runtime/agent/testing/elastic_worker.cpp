@@ -6,13 +6,15 @@
 // Ends when STOP_FILE exists. `objects`: the main thread makes and frees communicators, windows and files in
 // every iteration, also while the next world is being built.
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
-// before_commit kill it there, no_init lets all joiners sleep instead of coming; abort_window has a joiner give
-// the change up.
+// before_commit kill it there, random_N after N ms unless it has committed by then, no_init lets all joiners sleep
+// instead of coming; abort_window has a joiner give the change up.
 #include <elastic_mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,6 +53,21 @@ void die_if(const char* place) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
   }
   if (rank == size - 1 || !ready) raise(SIGKILL);
+}
+
+// Killed by a timer of the kernel; a commit stops it.
+void set_time_bomb() {
+  const char* trap = std::getenv("EMPI_TEST_TRAP");
+  if (!trap || std::strncmp(trap, "random_", 7)) return;
+  const long ms = std::atol(trap + 7) + 1;
+  signal(SIGALRM, [](int) { raise(SIGKILL); });
+  const itimerval timer = {{0, 0}, {ms / 1000, ms % 1000 * 1000}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void defuse() {
+  const itimerval off = {};
+  setitimer(ITIMER_REAL, &off, nullptr);
 }
 
 long block_begin(long rank, long ranks) { return rank * kElements / ranks; }
@@ -95,6 +112,7 @@ void adapt_window(State& s) {
   MPI_Bcast(&iteration, 1, MPI_LONG, 0, united);
   die_if("before_commit");
   if (MPI_Comm_adapt_commit() == MPI_SUCCESS) {
+    defuse();
     s.mine = std::move(fresh);
     s.iteration = iteration;
     ++s.changes;
@@ -154,6 +172,7 @@ int main(int argc, char** argv) {
   const bool joiner = new_or_joining && !std::strcmp(new_or_joining, "joining");
   if (joiner) {
     die_if("before_init");
+    set_time_bomb();
     if (trapped("no_init")) pause();
   }
   int status = 0, adapt = 0, rank = 0, size = 0;
