@@ -4,7 +4,6 @@
 
 #include "runtime/adapt/rank.hpp"
 #include "runtime/include/elastic_mpi.h"
-#include "runtime/profile/counters.hpp"
 
 #define EMPI_EXPORT __attribute__((visibility("default")))
 
@@ -41,8 +40,7 @@ EMPI_EXPORT int MPI_Error_class(int code, int* error_class) {
 
 EMPI_EXPORT int MPI_Finalize(void) {
   if (rank().malleable()) return rank().finalize();
-  empi::profile::counting().stop();
-  return PMPI_Finalize();
+  return rank().finalize_rigid();
 }
 
 EMPI_EXPORT int MPI_Init_adapt(int* argc, char*** argv, int* proc_status) {

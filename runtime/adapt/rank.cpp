@@ -192,6 +192,7 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   if (!at_agreed_iteration(count)) return MPI_SUCCESS;
   const std::shared_ptr<Attempt> current = attempt();
   if (!current) return MPI_SUCCESS;
+  window_agreed_ = true;
   give(adapt_flag, static_cast<int>(MPI_ADAPT_TRUE));
   if (current->order.leaving) give(proc_status, static_cast<int>(MPI_ADAPT_STATUS_LEAVING));
   if (info) *info = describe(current->order);
@@ -205,6 +206,9 @@ void Rank::watch_cost() {
     costed_ = begun;
     return iterations_.change_begins(begun);
   }
+  if (iterations_.change() == 0) [[likely]] return;
+  // Given up before its window: what it took is the roll back's cost, and iterations are as before.
+  if (changes_given_up_.load(std::memory_order_relaxed) == costed_) return iterations_.change_dropped();
   if (const auto lost = iterations_.lost_ms()) {
     RankReport report;
     report.kind = RankReport::Kind::Adapted;
@@ -240,7 +244,11 @@ bool Rank::at_agreed_iteration(std::uint64_t count) {
 
 int Rank::begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int* joining) {
   if (in_window_ || !malleable_ || left_) return MPI_ERR_OTHER;
-  if (joining_ && !await_window_as_joiner()) await_dismissal();
+  if (joining_ ? !await_window_as_joiner() : !window_agreed_) {
+    if (joining_) await_dismissal();
+    return MPI_ERR_OTHER;  // MPI_Probe_adapt has not said so
+  }
+  window_agreed_ = false;
   const std::shared_ptr<Attempt> current = attempt();
   if (!current || !current->enter_window()) return MPI_ERR_OTHER;
   window_opened_ns_ = monotonic_ns();
@@ -371,7 +379,10 @@ int Rank::committed() {
   page_->rank_state.probes.store(0);
   describe_world(*page_);
   page_->rank_state.phase.store(left_ ? RankPhase::Lingering : RankPhase::Running);
-  iterations_.committed();
+  if (just_joined_)
+    costed_ = changes_begun_.load(std::memory_order_relaxed);  // had no iterations yet to lose time in
+  else
+    iterations_.committed();
   report.kind = RankReport::Kind::Agreed;
   report.pause_ms = milliseconds(window_opened_ns_, monotonic_ns());
   link_.send(report);

@@ -40,6 +40,7 @@ class Rank {
   int commit();
   int progress(double work_units, double progress);
   int finalize();
+  int finalize_rigid();  // of a program that cannot adapt
 
   bool is_window_communicator(MPI_Comm comm);
 
@@ -72,6 +73,7 @@ class Rank {
   bool malleable_ = false, joining_ = false;
   bool left_ = false;       // a leaver after its commit
   bool just_joined_ = false;  // has not probed since it joined
+  bool window_agreed_ = false;  // MPI_Probe_adapt has said so, begin is to come
   bool in_window_ = false;
   std::atomic<bool> finalized_{false}, released_{false};
   Page* page_ = nullptr;    // null: no agent
@@ -86,6 +88,7 @@ class Rank {
   bool spare_in_doubt_ = false;       // a parked helper thread may be using it
   int parked_ = 0;
   std::atomic<std::uint64_t> changes_begun_{0};  // orders to build, so far
+  std::atomic<std::uint64_t> changes_given_up_{0};  // the last of these that ended before its window
 
   // Control thread only: a cancelled attempt that has not come back yet.
   std::shared_ptr<Attempt> overdue_;

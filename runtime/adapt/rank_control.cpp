@@ -75,14 +75,15 @@ void Rank::build(const RankOrder& order) {
     }
     fresh = attempt_ = std::make_shared<Attempt>(order, spare_);
   }
-  changes_begun_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t number = changes_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
   try {
-    std::thread([this, fresh] {
+    std::thread([this, fresh, number] {
       block_signals();
       fresh->build();
       if (fresh->parked()) return;  // the agent has been told long ago
       RankReport report = fresh->report();
       report.kind = RankReport::Kind::Built;
+      if (!report.ok) changes_given_up_.store(number, std::memory_order_relaxed);
       {
         const std::lock_guard lock(mutex_);
         report.parked = parked_;
@@ -100,7 +101,10 @@ void Rank::cancel(const RankOrder& order) {
   if (!current || current->order.change != order.change) return;
   // Confirmed already: every rank will come to the window, so it is there that the change must fail.
   const bool confirmed = page_ && arm_state(page_->control.armed.load()) == ArmState::Confirmed;
-  if (current->cancel("cancelled", confirmed)) return link_.send(ended(order.change, "cancelled"));
+  if (current->cancel("cancelled", confirmed)) {
+    changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return link_.send(ended(order.change, "cancelled"));
+  }
   if (current->state() == Attempt::State::Building) {
     overdue_ = current;
     overdue_since_ns_ = profile::monotonic_ns();
@@ -126,6 +130,7 @@ void Rank::check_parked() {
     spare_in_doubt_ = !overdue_->park();
     attempt_.reset();
   }
+  changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   overdue_.reset();
   link_.send(report);
 }

@@ -62,6 +62,14 @@ int Rank::finalize() {
   return MPI_SUCCESS;
 }
 
+int Rank::finalize_rigid() {
+  profile::counting().stop();
+  if (page_) page_->rank_state.phase.store(RankPhase::Finalizing);
+  const int result = PMPI_Finalize();
+  if (page_) page_->rank_state.phase.store(RankPhase::Finalized);
+  return result;
+}
+
 void Rank::synchronize() {
   const MPI_Comm world = current_world();
   PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
