@@ -159,6 +159,7 @@ void Mesh::dilate(std::vector<std::int8_t>& marks) {
   std::vector<std::int8_t> grown(marks);
   for (std::size_t k = 0; k < e.interior; ++k) {
     const auto l = e.left[k], r = e.right[k];
+    if (marks[l] == marks[r]) continue;
     grown[l] = std::max(grown[l], marks[r]);
     grown[r] = std::max(grown[r], marks[l]);
   }

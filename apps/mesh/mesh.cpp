@@ -112,7 +112,7 @@ void Mesh::resolve_external() {
     edges.left.push_back(left);
     edges.right.push_back(right);
     edges.shape.push_back(
-        EdgeShape::encode(e.hypotenuse_level, mine_is_left ? e.to - e.from : e.from - e.to, leg_of_both));
+        EdgeShape::encode(e.hypotenuse_level, direction_of(mine_is_left ? e.to - e.from : e.from - e.to), leg_of_both));
     edges.y_sum.push_back(e.from.y + e.to.y);
     topology_.cell_slots[3 * e.cell + e.local] = 2 * id + (mine_is_left ? 0 : 1);
     return id;

@@ -87,6 +87,7 @@ void expect_edges_right(Mesh& m) {
   for (std::int32_t i = 0; i < own; ++i) {
     const Triangle t = m.triangle(i);
     ASSERT_EQ(m.cell_y_sum()[i], t.a.y + t.b.y + t.c.y);
+    ASSERT_EQ(m.cell_shape()[i], direction_of(t.c - t.a));
     for (int k = 0; k < 3; ++k, ++slots_seen) {
       const std::int32_t slot = m.cell_slots()[3 * i + k], edge = slot / 2;
       ASSERT_EQ(slot % 2 == 0 ? e.left[edge] : e.right[edge], i);
@@ -103,7 +104,7 @@ void expect_edges_right(Mesh& m) {
         ASSERT_EQ(slot % 2 == 0, m.leaves()[i].key() < leaf_of(other).key());
       }
       const int le = m.leaves()[i].level() + (k != 2);
-      ASSERT_EQ(e.shape[edge], EdgeShape::encode(le, slot % 2 == 0 ? to - from : from - to, both_legs));
+      ASSERT_EQ(e.shape[edge], EdgeShape::encode(le, direction_of(slot % 2 == 0 ? to - from : from - to), both_legs));
       ASSERT_EQ(EdgeShape::extent(le), std::max(std::abs(to.x - from.x), std::abs(to.y - from.y)));
     }
   }

@@ -12,17 +12,26 @@
 
 namespace mesh {
 
+// The eight directions of edges, in steps of 45 degrees from east, counter-clockwise (in units, before stretching).
+inline int direction_of(Point v) {
+  if (v.y == 0) return v.x > 0 ? 0 : 4;
+  if (v.x == 0) return v.y > 0 ? 2 : 6;
+  return v.y > 0 ? (v.x > 0 ? 1 : 3) : (v.x > 0 ? 7 : 5);
+}
+inline Point direction_vector(int direction) {
+  constexpr std::int32_t x[] = {1, 1, 0, -1, -1, -1, 0, 1};
+  return {x[direction], x[(direction + 6) % 8]};
+}
+
 // Geometry of an edge up to its position: the level at which it is a hypotenuse, the direction of the edge seen
 // counter-clockwise from its left cell, and whether it is a leg of both cells (then both are larger than usual).
 struct EdgeShape {
-  static constexpr int directions = 9;
-  static constexpr int count = (max_level + 2) * directions * 2;
-  static std::uint16_t encode(int hypotenuse_level, Point direction, bool leg_of_both) {
-    const auto sign = [](std::int32_t v) { return (v > 0) - (v < 0) + 1; };
-    return static_cast<std::uint16_t>((hypotenuse_level * directions + sign(direction.x) * 3 + sign(direction.y)) * 2 +
-                                      (leg_of_both ? 1 : 0));
+  static constexpr int directions = 8;
+  static constexpr int per_level = 2 * directions;
+  static std::uint16_t encode(int hypotenuse_level, int direction, bool leg_of_both) {
+    return static_cast<std::uint16_t>(hypotenuse_level * per_level + direction * 2 + (leg_of_both ? 1 : 0));
   }
-  static int level(std::uint16_t shape) { return shape / (2 * directions); }
+  static int level(std::uint16_t shape) { return shape / per_level; }
   static int direction(std::uint16_t shape) { return shape / 2 % directions; }
   static bool leg_of_both(std::uint16_t shape) { return shape % 2 == 1; }
   // Length of the longer coordinate difference of an edge that is a hypotenuse on this level, in units.
@@ -55,7 +64,7 @@ struct ExternalEdge {
 struct LocalTopology {
   Edges edges;
   std::vector<std::int32_t> cell_slots;    // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
-  std::vector<std::uint8_t> cell_shape;    // EdgeShape direction (0..8) of c - a
+  std::vector<std::uint8_t> cell_shape;    // direction of c - a
   std::vector<std::int32_t> cell_y_sum;    // a.y + b.y + c.y
   std::vector<ExternalEdge> external;
 };

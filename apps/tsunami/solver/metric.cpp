@@ -14,8 +14,6 @@ using mesh::EdgeShape;
 
 constexpr double radians = std::numbers::pi / 180;
 
-mesh::Point direction_vector(int direction) { return {direction / 3 - 1, direction % 3 - 1}; }
-
 // Means over a triangle of cos(d) and sin(d) for d linear with vertex values d[0..2]: by Hermite-Genocchi the mean of
 // d^k is 2 k! / (k + 2)! times the complete homogeneous symmetric polynomial h_k of the vertex values.
 struct Means {
@@ -58,7 +56,7 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
     const double planar = std::ldexp(0.5 * unit_x_ * mesh::side * unit_y_ * mesh::side, -level);
     for (int direction = 0; direction < EdgeShape::directions; ++direction) {
       // The triangle with a at the origin; its right angle lies right of ac on even levels, left on odd ones.
-      const mesh::Point d = direction_vector(direction);
+      const mesh::Point d = mesh::direction_vector(direction);
       const double c = d.y * 0.5 * EdgeShape::extent(level);
       const double b = c + (level % 2 == 0 ? -1 : 1) * d.x * 0.5 * EdgeShape::extent(level);
       const double middle = (2 * c + b) / 3, scale = frame.height / mesh::side * radians;
@@ -76,7 +74,7 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
 
   const int edge_levels = max_level + 2;
   level_begin_.resize(static_cast<std::size_t>(edge_levels));
-  const auto classes = 2 * EdgeShape::directions;
+  const auto classes = EdgeShape::per_level;
   for (int level = 0; level < edge_levels; ++level) {
     const std::int32_t rows = sphere ? 2 * ((domain.ny * mesh::side) >> extent_bits(level)) + 1 : 1;
     level_begin_[level] = static_cast<std::int32_t>(edges_.size());
@@ -98,17 +96,16 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
 }
 
 EdgeMetric Metric::edge_metric(int level, int direction, bool leg_of_both, double cosine) const {
-  const mesh::Point d = direction_vector(direction);
+  const mesh::Point d = mesh::direction_vector(direction);
   const double dx = d.x * unit_x_ * cosine * EdgeShape::extent(level), dy = d.y * unit_y_ * EdgeShape::extent(level);
   const double length = std::hypot(dx, dy);
-  if (length == 0) return {0, 0, 0, 0};  // no such direction
   const int cell_level = std::max(0, leg_of_both ? level - 1 : level);
   const double area = std::ldexp(0.5 * unit_x_ * cosine * mesh::side * unit_y_ * mesh::side, -cell_level);
   return {dy / length, -dx / length, length, length / area};
 }
 
 double Metric::area(mesh::Leaf leaf, const mesh::Triangle& t) const {
-  return area(leaf.level(), EdgeShape::direction(EdgeShape::encode(0, t.c - t.a, false)), t.a.y + t.b.y + t.c.y);
+  return area(leaf.level(), mesh::direction_of(t.c - t.a), t.a.y + t.b.y + t.c.y);
 }
 
 std::int64_t Metric::x4(double x) const { return std::llround((x - frame_.west) / frame_.width * 4.0 * mesh::side); }

@@ -48,10 +48,10 @@ class Metric {
     if (frame_.coordinates == Coordinates::plane) return shape;
     const int level = mesh::EdgeShape::level(shape);
     return level_begin_[level] +
-           (y_sum >> extent_bits(level)) * 2 * mesh::EdgeShape::directions + shape % (2 * mesh::EdgeShape::directions);
+           (y_sum >> extent_bits(level)) * mesh::EdgeShape::per_level + shape % mesh::EdgeShape::per_level;
   }
 
-  // Square metres. direction: mesh::EdgeShape direction of c - a; y_sum: of the three vertices, units.
+  // Square metres. direction: mesh::direction_of(c - a); y_sum: of the three vertices, units.
   double area(int level, int direction, std::int32_t y_sum) const {
     const LevelArea& a = areas_[level * mesh::EdgeShape::directions + direction];
     if (frame_.coordinates == Coordinates::plane) return a.even;
