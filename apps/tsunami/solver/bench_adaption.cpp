@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double ratio(int every, int steps) {
-  Parameters setup{.domain = {1, 1},
+  swe::Parameters setup{.domain = {1, 1},
                    .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
                    .coarsest = 12, .finest = 19};
   setup.criterion = {.refine_amplitude = 0.1, .coarsen_amplitude = 0.05, .buffer = 2};

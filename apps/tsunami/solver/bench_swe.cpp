@@ -11,7 +11,7 @@
 namespace {
 
 double mega_cells_per_second(int level) {
-  Parameters setup{.domain = {1, 1},
+  swe::Parameters setup{.domain = {1, 1},
                    .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
                    .coarsest = level, .finest = level};
   swe::Solver solver(
