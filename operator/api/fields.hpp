@@ -40,9 +40,9 @@ const char* name_of(E value) {
   return "";
 }
 
-#define EMJ_NAMES(Type, count, ...)                                   \
-  template <>                                                         \
-  struct Names<Type> {                                                \
+#define EMJ_NAMES(Type, count, ...)                                                      \
+  template <>                                                                            \
+  struct Names<Type> {                                                                   \
     static constexpr std::array<std::pair<Type, const char*>, count> all{{__VA_ARGS__}}; \
   };
 
@@ -57,8 +57,9 @@ EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPoli
 EMJ_NAMES(NetworkPolicyMode, 2, {NetworkPolicyMode::JobOnly, "JobOnly"}, {NetworkPolicyMode::None, "None"})
 EMJ_NAMES(LocalNetwork, 2, {LocalNetwork::Namespaces, "Namespaces"}, {LocalNetwork::Loopback, "Loopback"})
 EMJ_NAMES(JobState, 7, {JobState::Pending, "Pending"}, {JobState::Starting, "Starting"},
-          {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"}, {JobState::Suspended, "Suspended"},
-          {JobState::Succeeded, "Succeeded"}, {JobState::Failed, "Failed"})
+          {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"},
+          {JobState::Suspended, "Suspended"}, {JobState::Succeeded, "Succeeded"},
+          {JobState::Failed, "Failed"})
 EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePhase::Requested, "Requested"},
           {ResizePhase::Preparing, "Preparing"}, {ResizePhase::Building, "Building"},
           {ResizePhase::Ready, "Ready"}, {ResizePhase::Window, "Window"},

@@ -246,9 +246,9 @@ enum class ResizePhase {
   Building,
   Ready,
   Window,
-  Cancelling,   // a newer target came before Ready
+  Cancelling,  // a newer target came before Ready
   RollingBack,
-  Draining      // committed; leavers are being released and their pods deleted
+  Draining  // committed; leavers are being released and their pods deleted
 };
 
 struct ResizeStatus {
@@ -341,12 +341,12 @@ struct MeasuredSize {
 
 // What a policy must remember across an operator restart. Small and bounded.
 struct PolicyState {
-  std::optional<Time> up_since;    // proposals have pointed up without a break since then
+  std::optional<Time> up_since;  // proposals have pointed up without a break since then
   std::optional<Time> down_since;
-  std::optional<Time> last_tick;   // stepping and random: the interval counts from here
-  std::int64_t ticks = 0;          // random: position in the stream
-  std::vector<SizeChange> changes;      // last 5, oldest first; the start counts as one
-  std::vector<MeasuredSize> measured;   // latest point per size, at most 16
+  std::optional<Time> last_tick;         // stepping and random: the interval counts from here
+  std::int64_t ticks = 0;                // random: position in the stream
+  std::vector<SizeChange> changes;       // last 5, oldest first; the start counts as one
+  std::vector<MeasuredSize> measured;    // latest point per size, at most 16
   std::optional<int> accepted_replicas;  // spec.worker.replicas as last accepted
   std::optional<int> written_replicas;   // as last written by the autoscaler
   std::string paused_spec;  // fingerprint of spec.autoscaling when a foreign /scale write paused Auto
@@ -357,8 +357,8 @@ struct PolicyState {
 struct JobStatus {
   std::int64_t observed_generation = 0;
   JobState state = JobState::Pending;
-  int replicas = 0;         // pods that exist and are meant to
-  std::string selector;     // label selector of the workers, for /scale
+  int replicas = 0;          // pods that exist and are meant to
+  std::string selector;      // label selector of the workers, for /scale
   int desired_replicas = 0;  // spec.worker.replicas within limits and allowedReplicas
   int ready_replicas = 0;
   int joined_replicas = 0;  // members of the committed epoch
@@ -412,7 +412,7 @@ inline constexpr const char* label_index = "elasticmpi.io/worker-index";
 std::string worker_selector(const std::string& job);  // label selector of all workers
 
 // Names of a job's objects; index is the worker index.
-std::string worker_name(const std::string& job, int index);   // <job>-w-<index>
+std::string worker_name(const std::string& job, int index);  // <job>-w-<index>
 std::optional<int> worker_index(const std::string& job, const std::string& pod);
 
 }  // namespace emj

@@ -70,8 +70,8 @@ struct Context {
   const std::map<std::string, std::string>* boolean_words = nullptr;
 
   void refuse(const std::string& path, std::string reason, std::string expected, std::string hint = {}) {
-    violations.push_back({path, std::move(reason), std::move(expected), std::move(hint),
-                          lines ? line_of(*lines, path) : 0});
+    violations.push_back(
+        {path, std::move(reason), std::move(expected), std::move(hint), lines ? line_of(*lines, path) : 0});
   }
   void refuse_type(const std::string& path, const json& found, std::string expected) {
     std::string hint;
@@ -208,9 +208,10 @@ class Reader {
   template <class Int>
   bool read_integer(const std::string& path, const json& found, Int& value, const Range& range) {
     // The API server takes 3.0 for an integer, too.
-    const bool whole = found.is_number_integer() ||
-                       (found.is_number_float() && std::nearbyint(found.get<double>()) == found.get<double>() &&
-                        std::abs(found.get<double>()) < 1e15);
+    const bool whole =
+        found.is_number_integer() ||
+        (found.is_number_float() && std::nearbyint(found.get<double>()) == found.get<double>() &&
+         std::abs(found.get<double>()) < 1e15);
     const bool too_large = found.is_number_unsigned() && found.get<std::uint64_t>() > INT64_MAX;
     const std::int64_t number = whole && !too_large ? found.get<std::int64_t>() : 0;
     if (!whole || too_large || number < range.minimum || number > range.maximum ||
@@ -227,8 +228,10 @@ class Reader {
     read(path, found, value.emplace(), range);
   }
   void read(const std::string& path, const json& found, bool& value, const Range&) {
-    if (found.is_boolean()) value = found.get<bool>();
-    else context_.refuse_type(path, found, "true or false");
+    if (found.is_boolean())
+      value = found.get<bool>();
+    else
+      context_.refuse_type(path, found, "true or false");
   }
   void read(const std::string& path, const json& found, int& value, const Range& range) {
     read_integer(path, found, value, range);
@@ -237,14 +240,19 @@ class Reader {
     read_integer(path, found, value, range);
   }
   void read(const std::string& path, const json& found, double& value, const Range& range) {
-    const bool fits = found.is_number() && (range.minimum == Range{}.minimum || found.get<double>() >= double(range.minimum)) &&
+    const bool fits = found.is_number() &&
+                      (range.minimum == Range{}.minimum || found.get<double>() >= double(range.minimum)) &&
                       (range.maximum == Range{}.maximum || found.get<double>() <= double(range.maximum));
-    if (fits) value = found.get<double>();
-    else context_.refuse_type(path, found, "a number" + range_text(range));
+    if (fits)
+      value = found.get<double>();
+    else
+      context_.refuse_type(path, found, "a number" + range_text(range));
   }
   void read(const std::string& path, const json& found, std::string& value, const Range&) {
-    if (found.is_string()) value = found.get<std::string>();
-    else context_.refuse_type(path, found, "a text");
+    if (found.is_string())
+      value = found.get<std::string>();
+    else
+      context_.refuse_type(path, found, "a text");
   }
   void read(const std::string& path, const json& found, Seconds& value, const Range& range) {
     std::int64_t seconds = 0;
@@ -252,18 +260,25 @@ class Reader {
   }
   void read(const std::string& path, const json& found, Time& value, const Range&) {
     const auto time = found.is_string() ? parse_time(found.get_ref<const std::string&>()) : std::nullopt;
-    if (time) value = *time;
-    else context_.refuse_type(path, found, "a time such as 2026-01-31T12:00:00Z");
+    if (time)
+      value = *time;
+    else
+      context_.refuse_type(path, found, "a time such as 2026-01-31T12:00:00Z");
   }
   void read(const std::string& path, const json& found, IndexSet& value, const Range&) {
     const auto set = found.is_string() ? IndexSet::parse(found.get_ref<const std::string&>()) : std::nullopt;
-    if (set) value = *set;
-    else context_.refuse_type(path, found, "worker indices such as \"0-3,7\"");
+    if (set)
+      value = *set;
+    else
+      context_.refuse_type(path, found, "worker indices such as \"0-3,7\"");
   }
   void read(const std::string& path, const json& found, Step& value, const Range& range) {
-    if (found == "Factor2") value.workers = 0;
-    else if (found.is_string()) context_.refuse_type(path, found, "Factor2 or a whole number" + range_text(range));
-    else read_integer(path, found, value.workers, range);
+    if (found == "Factor2")
+      value.workers = 0;
+    else if (found.is_string())
+      context_.refuse_type(path, found, "Factor2 or a whole number" + range_text(range));
+    else
+      read_integer(path, found, value.workers, range);
   }
   void read(const std::string& path, const json& found, std::vector<int>& value, const Range& range) {
     if (!found.is_array()) {
@@ -295,8 +310,10 @@ void read_texts(Context& context, const json& object, const char* name,
   const std::string path = std::string("metadata.") + name;
   if (!found->is_object()) return context.refuse_type(path, *found, "an object of texts");
   for (const auto& [key, value] : found->items()) {
-    if (value.is_string()) values[key] = value.get<std::string>();
-    else context.refuse_type(path + "." + key, value, "a text");
+    if (value.is_string())
+      values[key] = value.get<std::string>();
+    else
+      context.refuse_type(path + "." + key, value, "a text");
   }
 }
 
@@ -307,15 +324,18 @@ void read_metadata(Context& context, const json& object, bool refuse_unknown, Me
   const auto text = [&](const char* name, std::string& value) {
     const auto entry = found->find(name);
     if (entry == found->end() || entry->is_null()) return;
-    if (entry->is_string()) value = entry->get<std::string>();
-    else context.refuse_type(std::string("metadata.") + name, *entry, "a text");
+    if (entry->is_string())
+      value = entry->get<std::string>();
+    else
+      context.refuse_type(std::string("metadata.") + name, *entry, "a text");
   };
   const auto time = [&](const char* name, std::optional<Time>& value) {
     std::string written;
     text(name, written);
     if (written.empty()) return;
     value = parse_time(written);
-    if (!value) context.refuse(std::string("metadata.") + name, "is " + written, "a time such as 2026-01-31T12:00:00Z");
+    if (!value)
+      context.refuse(std::string("metadata.") + name, "is " + written, "a time such as 2026-01-31T12:00:00Z");
   };
   text("name", metadata.name);
   text("namespace", metadata.namespace_name);
@@ -323,17 +343,29 @@ void read_metadata(Context& context, const json& object, bool refuse_unknown, Me
   text("resourceVersion", metadata.resource_version);
   time("creationTimestamp", metadata.creation_time);
   time("deletionTimestamp", metadata.deletion_time);
-  if (const auto generation = found->find("generation"); generation != found->end() && generation->is_number_integer())
+  if (const auto generation = found->find("generation");
+      generation != found->end() && generation->is_number_integer())
     metadata.generation = generation->get<std::int64_t>();
   read_texts(context, *found, "labels", metadata.labels);
   read_texts(context, *found, "annotations", metadata.annotations);
   if (metadata.name.empty() && !found->contains("name"))
     context.refuse("metadata.name", "missing", "a name for the job");
   if (!refuse_unknown) return;
-  static const std::vector<std::string> known = {
-      "name",         "namespace",         "labels",          "annotations",   "uid", "resourceVersion",
-      "generation",   "creationTimestamp", "managedFields",   "finalizers",    "deletionTimestamp",
-      "generateName", "ownerReferences",   "deletionGracePeriodSeconds", "selfLink"};
+  static const std::vector<std::string> known = {"name",
+                                                 "namespace",
+                                                 "labels",
+                                                 "annotations",
+                                                 "uid",
+                                                 "resourceVersion",
+                                                 "generation",
+                                                 "creationTimestamp",
+                                                 "managedFields",
+                                                 "finalizers",
+                                                 "deletionTimestamp",
+                                                 "generateName",
+                                                 "ownerReferences",
+                                                 "deletionGracePeriodSeconds",
+                                                 "selfLink"};
   for (const auto& [key, value] : found->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
       context.refuse("metadata." + key, "unknown field", "", did_you_mean("metadata", key, known));
@@ -342,8 +374,10 @@ void read_metadata(Context& context, const json& object, bool refuse_unknown, Me
 void read_type(Context& context, const json& object) {
   const auto expect = [&](const char* name, const char* wanted) {
     const auto found = object.find(name);
-    if (found == object.end()) context.refuse(name, "missing", wanted);
-    else if (*found != wanted) context.refuse_type(name, *found, wanted);
+    if (found == object.end())
+      context.refuse(name, "missing", wanted);
+    else if (*found != wanted)
+      context.refuse_type(name, *found, wanted);
   };
   expect("apiVersion", api_version);
   expect("kind", job_kind);
@@ -366,7 +400,8 @@ ElasticMPIJob read_job(Context& context, const json& object, bool refuse_unknown
       Reader reader(context, *spec, "spec");
       fields::describe(reader, job.spec);
     }
-    const json* const worker = spec->contains("worker") && (*spec)["worker"].is_object() ? &(*spec)["worker"] : nullptr;
+    const json* const worker =
+        spec->contains("worker") && (*spec)["worker"].is_object() ? &(*spec)["worker"] : nullptr;
     for (const char* required : {"minReplicas", "maxReplicas"})
       if (!worker || !worker->contains(required) || (*worker)[required].is_null())
         context.refuse(std::string("spec.worker.") + required, "missing", "a number of workers");
@@ -391,7 +426,7 @@ Result<ElasticMPIJob> finish(Context& context, ElasticMPIJob job, const std::str
     std::vector<Violation> found = validate(job);
     for (Violation& violation : found)
       if (context.lines) violation.line = line_of(*context.lines, violation.field);
-    if (!refuses(found)) return {std::move(job), std::move(found)};
+    if (!refuses(found)) return {std::move(job), std::move(found), filename};
     context.violations = std::move(found);
   }
   std::stable_sort(context.violations.begin(), context.violations.end(),

@@ -26,8 +26,8 @@ std::string to_string(const Violation& violation, const std::string& filename = 
 template <class T>
 class Result {
  public:
-  Result(T value, std::vector<Violation> warnings = {})
-      : value_(std::move(value)), violations_(std::move(warnings)) {}
+  Result(T value, std::vector<Violation> warnings = {}, std::string filename = {})
+      : value_(std::move(value)), violations_(std::move(warnings)), filename_(std::move(filename)) {}
   Result(std::vector<Violation> violations, std::string filename = {})
       : violations_(std::move(violations)), filename_(std::move(filename)) {}
 

@@ -27,7 +27,8 @@ class TemplateReader {
     for (const auto& [key, value] : object.items())
       if (key != "metadata" && key != "spec")
         refuse(path + "." + key, "unknown field", "",
-               key == "containers" ? "did you mean spec.worker.template.spec.containers?" : "known here: metadata, spec");
+               key == "containers" ? "did you mean spec.worker.template.spec.containers?"
+                                   : "known here: metadata, spec");
     if (object.contains("metadata") && !object["metadata"].is_object())
       refuse(path + ".metadata", "is " + shown(object["metadata"]), "an object");
     if (!object.contains("spec") || !object["spec"].is_object())
@@ -44,7 +45,8 @@ class TemplateReader {
   void read_pod_spec(const json& spec, const std::string& path) {
     if (spec.contains("restartPolicy") && spec["restartPolicy"] != "Never")
       refuse(path + ".restartPolicy", "is " + shown(spec["restartPolicy"]), "Never",
-             "a worker that restarts in place is no member of the job any more; see spec.runPolicy.backoffLimit");
+             "a worker that restarts in place is no member of the job any more; see "
+             "spec.runPolicy.backoffLimit");
     const std::string containers = path + ".containers";
     if (!spec.contains("containers") || !spec["containers"].is_array() || spec["containers"].empty())
       return refuse(containers, "missing", "one container named worker");
@@ -57,7 +59,8 @@ class TemplateReader {
   }
 
   void read_container(const json& container, const std::string& path) {
-    if (!container.contains("name")) refuse(path + ".name", "missing", "worker");
+    if (!container.contains("name"))
+      refuse(path + ".name", "missing", "worker");
     else if (container["name"] != "worker")
       refuse(path + ".name", "is " + shown(container["name"]), "worker");
     text(container, "image", path, pod_.image);
@@ -75,20 +78,27 @@ class TemplateReader {
   void text(const json& object, const char* name, const std::string& path, std::string& value) {
     const auto found = object.find(name);
     if (found == object.end() || found->is_null()) return;
-    if (found->is_string()) value = found->get<std::string>();
-    else refuse(path + "." + name, "is " + shown(*found), "a text");
+    if (found->is_string())
+      value = found->get<std::string>();
+    else
+      refuse(path + "." + name, "is " + shown(*found), "a text");
   }
 
-  void texts(const json& object, const char* name, const std::string& path, std::vector<std::string>& values) {
+  void texts(const json& object, const char* name, const std::string& path,
+             std::vector<std::string>& values) {
     const auto found = object.find(name);
     if (found == object.end() || found->is_null()) return;
     if (!found->is_array())
-      return refuse(path + "." + name, "is " + shown(*found), "a list of texts", "write [\"program\", \"argument\"]");
+      return refuse(path + "." + name, "is " + shown(*found), "a list of texts",
+                    "write [\"program\", \"argument\"]");
     values.clear();
     for (std::size_t i = 0; i < found->size(); ++i) {
       const json& item = (*found)[i];
-      if (item.is_string()) values.push_back(item.get<std::string>());
-      else refuse(path + "." + name + "[" + std::to_string(i) + "]", "is " + shown(item), "a text", "put it in quotes");
+      if (item.is_string())
+        values.push_back(item.get<std::string>());
+      else
+        refuse(path + "." + name + "[" + std::to_string(i) + "]", "is " + shown(item), "a text",
+               "put it in quotes");
     }
   }
 
@@ -120,8 +130,10 @@ class TemplateReader {
         continue;
       }
       for (const auto& [name, amount] : amounts.items()) {
-        const bool good = amount.is_number() ? amount.get<double>() >= 0
-                                             : amount.is_string() && parse_quantity(amount.get<std::string>()).value_or(-1) >= 0;
+        const bool good =
+            amount.is_number()
+                ? amount.get<double>() >= 0
+                : amount.is_string() && parse_quantity(amount.get<std::string>()).value_or(-1) >= 0;
         if (!good) refuse(at + "." + name, "is " + shown(amount), "a quantity such as 2, 500m or 4Gi");
       }
     }
@@ -164,16 +176,28 @@ std::optional<double> parse_quantity(const std::string& text) {
   double value = std::strtod(number.c_str(), &end);
   if (end != number.c_str() + number.size()) return std::nullopt;
   const std::string suffix = digits == std::string::npos ? "" : text.substr(digits);
-  static const std::array<std::pair<const char*, double>, 16> units{
-      {{"", 1},           {"n", 1e-9},         {"u", 1e-6},           {"m", 1e-3},
-       {"k", 1e3},        {"M", 1e6},          {"G", 1e9},            {"T", 1e12},
-       {"P", 1e15},       {"E", 1e18},         {"Ki", 1024.0},        {"Mi", 1048576.0},
-       {"Gi", 1073741824.0}, {"Ti", 1099511627776.0}, {"Pi", 1125899906842624.0}, {"Ei", 1152921504606846976.0}}};
+  static const std::array<std::pair<const char*, double>, 16> units{{{"", 1},
+                                                                     {"n", 1e-9},
+                                                                     {"u", 1e-6},
+                                                                     {"m", 1e-3},
+                                                                     {"k", 1e3},
+                                                                     {"M", 1e6},
+                                                                     {"G", 1e9},
+                                                                     {"T", 1e12},
+                                                                     {"P", 1e15},
+                                                                     {"E", 1e18},
+                                                                     {"Ki", 1024.0},
+                                                                     {"Mi", 1048576.0},
+                                                                     {"Gi", 1073741824.0},
+                                                                     {"Ti", 1099511627776.0},
+                                                                     {"Pi", 1125899906842624.0},
+                                                                     {"Ei", 1152921504606846976.0}}};
   for (const auto& [name, factor] : units)
     if (suffix == name) return value * factor;
   if (suffix[0] != 'e' && suffix[0] != 'E') return std::nullopt;
   const std::string exponent = suffix.substr(1);
-  if (exponent.empty() || exponent.find_first_not_of("0123456789+-") != std::string::npos) return std::nullopt;
+  if (exponent.empty() || exponent.find_first_not_of("0123456789+-") != std::string::npos)
+    return std::nullopt;
   value = std::strtod(text.c_str(), &end);
   if (end != text.c_str() + text.size()) return std::nullopt;
   return value;

@@ -10,8 +10,8 @@
 namespace emj {
 namespace {
 
-using nlohmann::json;
 using fields::Range;
+using nlohmann::json;
 
 template <class T>
 struct IsOptional : std::false_type {};
@@ -142,12 +142,18 @@ class Lister {
 
   template <class T>
   static const char* type_of() {
-    if constexpr (std::is_same_v<T, bool>) return "boolean";
-    else if constexpr (std::is_same_v<T, Step>) return "int-or-string";
-    else if constexpr (std::is_same_v<T, std::vector<int>>) return "array";
-    else if constexpr (std::is_floating_point_v<T>) return "number";
-    else if constexpr (std::is_integral_v<T> || std::is_same_v<T, Seconds>) return "integer";
-    else return "string";
+    if constexpr (std::is_same_v<T, bool>)
+      return "boolean";
+    else if constexpr (std::is_same_v<T, Step>)
+      return "int-or-string";
+    else if constexpr (std::is_same_v<T, std::vector<int>>)
+      return "array";
+    else if constexpr (std::is_floating_point_v<T>)
+      return "number";
+    else if constexpr (std::is_integral_v<T> || std::is_same_v<T, Seconds>)
+      return "integer";
+    else
+      return "string";
   }
   FieldInfo& add(const char* name, const char* type) {
     out_.push_back({prefix_ + name, type, {}, {}, {}});

@@ -36,7 +36,8 @@ std::optional<json> integer_from(std::string text) {
 }
 
 std::optional<json> number_from(const std::string& text) {
-  if (text.find_first_not_of("0123456789+-.eE") != std::string::npos || text.find_first_of("0123456789") == std::string::npos)
+  if (text.find_first_not_of("0123456789+-.eE") != std::string::npos ||
+      text.find_first_of("0123456789") == std::string::npos)
     return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -112,8 +113,8 @@ class Converter {
       if (text != "true" && text != "false") document.boolean_words.emplace(path, text);
       return *boolean;
     }
-    if (const char first = text[0]; std::isdigit(static_cast<unsigned char>(first)) || first == '+' ||
-                                    first == '-' || first == '.') {
+    if (const char first = text[0];
+        std::isdigit(static_cast<unsigned char>(first)) || first == '+' || first == '-' || first == '.') {
       if (auto number = integer_from(text)) return *number;
       if (auto number = number_from(text)) return *number;
     }

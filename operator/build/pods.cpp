@@ -10,8 +10,8 @@ namespace {
 using nlohmann::json;
 namespace names = empi::names;
 
-constexpr const char* runtime_folder = "/opt/elastic-mpi";      // agent, sidecar and libraries
-constexpr const char* run_folder = "/run/elastic-mpi";          // pages, socket and PMIx files, in memory
+constexpr const char* runtime_folder = "/opt/elastic-mpi";  // agent, sidecar and libraries
+constexpr const char* run_folder = "/run/elastic-mpi";      // pages, socket and PMIx files, in memory
 constexpr const char* token_folder = "/var/run/secrets/elasticmpi.io";
 constexpr int window_millis = 1000;  // agents' measuring windows; the operator joins them to longer ones
 constexpr int unreachable_seconds = 30;
@@ -46,8 +46,10 @@ json object_metadata(const ElasticMPIJob& job, const std::string& name) {
 void fill(json& object, const json& defaults) {
   if (!object.is_object()) object = json::object();
   for (const auto& [key, value] : defaults.items()) {
-    if (!object.contains(key)) object[key] = value;
-    else if (value.is_object() && object[key].is_object()) fill(object[key], value);
+    if (!object.contains(key))
+      object[key] = value;
+    else if (value.is_object() && object[key].is_object())
+      fill(object[key], value);
   }
 }
 
@@ -112,11 +114,10 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   append(command, container.at("command"));
   container["command"] = command;
   container["env"] = merged_environment(container.value("env", json::array()), agent_environment(job, pod));
-  append(container["volumeMounts"], json::array({mount("elastic-mpi-runtime", runtime_folder, true),
-                                                 mount("elastic-mpi-run", run_folder),
-                                                 mount("elastic-mpi-shm", "/dev/shm"),
-                                                 mount("elastic-mpi-tmp", "/tmp"),
-                                                 mount("elastic-mpi-token", token_folder, true)}));
+  append(container["volumeMounts"],
+         json::array({mount("elastic-mpi-runtime", runtime_folder, true),
+                      mount("elastic-mpi-run", run_folder), mount("elastic-mpi-shm", "/dev/shm"),
+                      mount("elastic-mpi-tmp", "/tmp"), mount("elastic-mpi-token", token_folder, true)}));
   append(container["ports"], json::array({{{"name", "agent"}, {"containerPort", agent_port}}}));
   fill(container["securityContext"], container_security());
   // CPU requests without limits: throttling costs a busy-polling MPI program up to 78 times its run time.
@@ -155,8 +156,9 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
 void add_tolerations(json& tolerations) {
   if (!tolerations.is_array()) tolerations = json::array();
   for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
-    const bool given = std::any_of(tolerations.begin(), tolerations.end(),
-                                   [&](const json& entry) { return entry.value("key", std::string()) == key; });
+    const bool given = std::any_of(tolerations.begin(), tolerations.end(), [&](const json& entry) {
+      return entry.value("key", std::string()) == key;
+    });
     if (!given)
       tolerations.push_back({{"key", key},
                              {"operator", "Exists"},
@@ -165,17 +167,20 @@ void add_tolerations(json& tolerations) {
   }
 }
 
-void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options, json& spec) {
+void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
+                    json& spec) {
   build_worker(job, pod, spec["containers"][0]);
   json first = json::array({build_installer(options), build_sidecar(job, pod, options)});
   append(first, spec.value("initContainers", json::array()));
   spec["initContainers"] = first;
   append(spec["volumes"],
-         json::array({{{"name", "elastic-mpi-runtime"}, {"emptyDir", json::object()}},
-                      memory_volume("elastic-mpi-run"), memory_volume("elastic-mpi-shm"),
-                      {{"name", "elastic-mpi-tmp"}, {"emptyDir", json::object()}},
-                      {{"name", "elastic-mpi-token"},
-                       {"secret", {{"secretName", token_secret_name(job.metadata.name)}, {"defaultMode", 0440}}}}}));
+         json::array(
+             {{{"name", "elastic-mpi-runtime"}, {"emptyDir", json::object()}},
+              memory_volume("elastic-mpi-run"),
+              memory_volume("elastic-mpi-shm"),
+              {{"name", "elastic-mpi-tmp"}, {"emptyDir", json::object()}},
+              {{"name", "elastic-mpi-token"},
+               {"secret", {{"secretName", token_secret_name(job.metadata.name)}, {"defaultMode", 0440}}}}}));
   spec["restartPolicy"] = "Never";
   spec["hostname"] = pod;
   spec["subdomain"] = service_name(job.metadata.name);
@@ -183,7 +188,8 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
   spec["enableServiceLinks"] = false;
   if (!job.spec.scheduling.priority_class_name.empty())
     spec["priorityClassName"] = job.spec.scheduling.priority_class_name;
-  fill(spec, {{"terminationGracePeriodSeconds", job.spec.resize.prepare_timeout.count() + grace_margin_seconds}});
+  fill(spec,
+       {{"terminationGracePeriodSeconds", job.spec.resize.prepare_timeout.count() + grace_margin_seconds}});
   fill(spec["securityContext"], {{"runAsNonRoot", true},
                                  {"runAsUser", unprivileged_id},
                                  {"runAsGroup", unprivileged_id},
@@ -244,19 +250,20 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
       {"podSelector", {{"matchLabels", {{"app.kubernetes.io/name", "elastic-mpi-operator"}}}}}};
   const json from_prometheus = {{"namespaceSelector", in_namespace(options.prometheus_namespace)}};
   const json to_dns = {{"namespaceSelector", in_namespace("kube-system")}};
-  return {{"apiVersion", "networking.k8s.io/v1"},
-          {"kind", "NetworkPolicy"},
-          {"metadata", object_metadata(job, job.metadata.name + "-workers")},
-          {"spec",
-           {{"podSelector", {{"matchLabels", selector_labels(job)}}},
-            {"policyTypes", json::array({"Ingress", "Egress"})},
-            {"ingress", json::array({{{"from", json::array({same_job})}},
-                                     {{"from", json::array({from_operator})}, {"ports", tcp(agent_port)}},
-                                     {{"from", json::array({from_prometheus})}, {"ports", tcp(metrics_port)}}})},
-            {"egress", json::array({{{"to", json::array({same_job})}},
-                                    {{"to", json::array({to_dns})},
-                                     {"ports", json::array({{{"protocol", "UDP"}, {"port", 53}},
-                                                            {{"protocol", "TCP"}, {"port", 53}}})}}})}}}};
+  return {
+      {"apiVersion", "networking.k8s.io/v1"},
+      {"kind", "NetworkPolicy"},
+      {"metadata", object_metadata(job, job.metadata.name + "-workers")},
+      {"spec",
+       {{"podSelector", {{"matchLabels", selector_labels(job)}}},
+        {"policyTypes", json::array({"Ingress", "Egress"})},
+        {"ingress", json::array({{{"from", json::array({same_job})}},
+                                 {{"from", json::array({from_operator})}, {"ports", tcp(agent_port)}},
+                                 {{"from", json::array({from_prometheus})}, {"ports", tcp(metrics_port)}}})},
+        {"egress", json::array({{{"to", json::array({same_job})}},
+                                {{"to", json::array({to_dns})},
+                                 {"ports", json::array({{{"protocol", "UDP"}, {"port", 53}},
+                                                        {{"protocol", "TCP"}, {"port", 53}}})}}})}}}};
 }
 
 }  // namespace emj

@@ -14,7 +14,8 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 
-ElasticMPIJob job_from(const std::string& container, const std::string& pod = "", const std::string& spec = "") {
+ElasticMPIJob job_from(const std::string& container, const std::string& pod = "",
+                       const std::string& spec = "") {
   const Result<ElasticMPIJob> job = parse_yaml(R"(
 apiVersion: elasticmpi.io/v1alpha1
 kind: ElasticMPIJob
@@ -34,7 +35,8 @@ spec:
             image: registry.example/tsunami:1
             command: ["/bin/tsunami", "--fast"]
             args: ["--end", "10"]
-)" + container, "test");
+)" + container,
+                                               "test");
   EXPECT_TRUE(job.ok()) << job.message();
   return job.value();
 }
@@ -100,7 +102,8 @@ TEST(Pod, KeepsTheUsersEnvironmentExceptTheAgentsOwnNames) {
             env:
               - {name: OMP_NUM_THREADS, value: "1"}
               - {name: EMPI_SLOTS, value: "99"}
-)"), 0)["spec"]["containers"][0];
+)"),
+                                0)["spec"]["containers"][0];
   EXPECT_EQ(variable(worker, "OMP_NUM_THREADS")["value"], "1");
   EXPECT_EQ(variable(worker, empi::names::kSlots)["value"], "2");
 }
@@ -114,7 +117,8 @@ TEST(Pod, HasANativeSidecarForTheMetrics) {
   const json spec = build_pod(job_from("", R"(
         initContainers:
           - {name: fetch, image: registry.example/fetch:1}
-)"), 0)["spec"];
+)"),
+                              0)["spec"];
   const json sidecar = by_name(spec["initContainers"], "elastic-mpi-sidecar");
   EXPECT_EQ(sidecar["restartPolicy"], "Always");
   EXPECT_EQ(sidecar["ports"][0]["containerPort"], metrics_port);
@@ -133,7 +137,8 @@ TEST(Pod, HasItsVolumes) {
   EXPECT_EQ(by_name(mounts, "elastic-mpi-shm")["mountPath"], "/dev/shm");
   EXPECT_EQ(by_name(mounts, "elastic-mpi-token")["readOnly"], true);
   for (const json& entry : mounts)
-    EXPECT_FALSE(by_name(spec["volumes"], entry["name"]).is_null()) << entry["name"] << " is mounted but no volume";
+    EXPECT_FALSE(by_name(spec["volumes"], entry["name"]).is_null())
+        << entry["name"] << " is mounted but no volume";
 }
 
 TEST(Pod, PassesPodSecurityRestricted) {
@@ -155,9 +160,11 @@ TEST(Pod, RequestsCpuWithoutLimits) {
   const json spec = build_pod(job_from(""), 0)["spec"];
   EXPECT_EQ(spec["containers"][0]["resources"]["requests"]["cpu"], "2");
   EXPECT_FALSE(spec["containers"][0]["resources"].contains("limits"));
-  for (const json& container : spec["initContainers"]) EXPECT_FALSE(container["resources"].contains("limits"));
+  for (const json& container : spec["initContainers"])
+    EXPECT_FALSE(container["resources"].contains("limits"));
   const json given = build_pod(job_from("            resources: {requests: {cpu: 500m, memory: 1Gi}}\n"), 0);
-  EXPECT_EQ(given["spec"]["containers"][0]["resources"]["requests"], json({{"cpu", "500m"}, {"memory", "1Gi"}}));
+  EXPECT_EQ(given["spec"]["containers"][0]["resources"]["requests"],
+            json({{"cpu", "500m"}, {"memory", "1Gi"}}));
 }
 
 TEST(Pod, KeepsWhatTheTemplateSays) {
@@ -168,7 +175,8 @@ TEST(Pod, KeepsWhatTheTemplateSays) {
         tolerations:
           - {key: spot, operator: Exists}
           - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 5}
-)"), 0)["spec"];
+)"),
+                              0)["spec"];
   EXPECT_EQ(spec["nodeSelector"]["disk"], "ssd");
   EXPECT_EQ(spec["terminationGracePeriodSeconds"], 7);
   EXPECT_EQ(spec["securityContext"]["runAsUser"], 1234);

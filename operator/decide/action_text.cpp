@@ -5,10 +5,14 @@ namespace {
 
 const char* text(DeleteReason reason) {
   switch (reason) {
-    case DeleteReason::Released: return "released";
-    case DeleteReason::NeverJoined: return "never joined";
-    case DeleteReason::JobEnded: return "job ended";
-    case DeleteReason::Suspended: break;
+    case DeleteReason::Released:
+      return "released";
+    case DeleteReason::NeverJoined:
+      return "never joined";
+    case DeleteReason::JobEnded:
+      return "job ended";
+    case DeleteReason::Suspended:
+      break;
   }
   return "suspended";
 }
@@ -19,7 +23,8 @@ struct Describe {
     return "delete pod " + a.name + " (" + text(a.reason) + ", uid " + a.uid + ")";
   }
   std::string operator()(const StartJob& a) const {
-    return "start the program on " + std::to_string(a.members.size()) + " workers, lead " + a.members.front().name;
+    return "start the program on " + std::to_string(a.members.size()) + " workers, lead " +
+           a.members.front().name;
   }
   std::string operator()(const StopJob& a) const { return "stop the program: " + a.reason; }
   std::string operator()(const SendChange& a) const {
@@ -28,7 +33,9 @@ struct Describe {
   }
   std::string operator()(const CancelChange& a) const { return "cancel " + a.id; }
   std::string operator()(const WriteScale& a) const { return "write scale " + std::to_string(a.replicas); }
-  std::string operator()(const Requeue& a) const { return "look again in " + std::to_string(a.after.count()) + " ms"; }
+  std::string operator()(const Requeue& a) const {
+    return "look again in " + std::to_string(a.after.count()) + " ms";
+  }
   std::string operator()(const RecordEvent& a) const {
     return (a.warning ? "warning " : "event ") + a.reason + ": " + a.message;
   }

@@ -21,7 +21,9 @@ int feasible(const PolicyInput& input, int wanted) {
   return feasible_size(spec, wanted);
 }
 
-std::string arrow(int from, int to) { return std::to_string(from) + " -> " + std::to_string(to) + " workers"; }
+std::string arrow(int from, int to) {
+  return std::to_string(from) + " -> " + std::to_string(to) + " workers";
+}
 
 std::string whole_seconds(Millis span) {
   return std::to_string(std::chrono::ceil<Seconds>(span).count()) + " s";
@@ -66,8 +68,9 @@ std::optional<Refusal> locked_out(const AutoscalingSpec& spec, const PolicyInput
   const Seconds round = std::max(spec.cooldown, spec.windows * spec.window);
   const Time until = last.time + 3 * round;
   if (input.now >= until) return std::nullopt;
-  return Refusal{"would undo " + arrow(last.from, last.to) + ", closed for another " + whole_seconds(until - input.now),
-                 until};
+  return Refusal{
+      "would undo " + arrow(last.from, last.to) + ", closed for another " + whole_seconds(until - input.now),
+      until};
 }
 
 // One-point predictor: useful time shrinks as n/n', time in MPI per rank grows as n'/n (q = 1).
@@ -79,7 +82,8 @@ std::optional<Refusal> too_little_gain(const AutoscalingSpec& spec, const Policy
   const double gain = 1 - (1 / ratio + mtct * ratio) / (1 + mtct);
   if (gain * 100 >= spec.min_expected_gain_percent) return std::nullopt;
   char text[120];
-  std::snprintf(text, sizeof text, "expected gain %.1f %%, %d %% needed", 100 * gain, spec.min_expected_gain_percent);
+  std::snprintf(text, sizeof text, "expected gain %.1f %%, %d %% needed", 100 * gain,
+                spec.min_expected_gain_percent);
   return Refusal{text, std::nullopt};
 }
 
@@ -91,7 +95,8 @@ void remember(const PolicyInput& input, const GateResult& data, PolicyState& sta
     iterations += static_cast<double>(sample.iterations);
     seconds += static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
   }
-  const MeasuredSize point{input.current, static_cast<int>(std::lround(100 / (1 + average_mtct(data.windows)))),
+  const MeasuredSize point{input.current,
+                           static_cast<int>(std::lround(100 / (1 + average_mtct(data.windows)))),
                            iterations > 0 ? seconds / iterations : 0, data.windows.back().end};
   for (const MeasuredSize& old : state.measured)
     if (old.workers == point.workers &&
@@ -131,14 +136,15 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
     wanted = input.current;
   std::optional<Time> next_tick;
   if (!policy->needs_samples() && state.last_tick)
-    next_tick = *state.last_tick +
-                (spec.policy.name == PolicyName::Stepping ? spec.policy.stepping.interval : spec.policy.random.interval);
+    next_tick = *state.last_tick + (spec.policy.name == PolicyName::Stepping ? spec.policy.stepping.interval
+                                                                             : spec.policy.random.interval);
   if (wanted == input.current) {
     state.up_since.reset();
     state.down_since.reset();
     std::string line = name + proposal.reason + ": stay at " + std::to_string(input.current) + " workers";
     if (proposal.wanted != input.current)
-      line += " (" + std::to_string(proposal.wanted) + " is beyond minReplicas, maxReplicas or allowedReplicas)";
+      line +=
+          " (" + std::to_string(proposal.wanted) + " is beyond minReplicas, maxReplicas or allowedReplicas)";
     return {Verdict::Keep, input.current, line, next_tick};
   }
 

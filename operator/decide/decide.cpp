@@ -42,7 +42,8 @@ bool ended_from_outside(Pass& pass) {
     fail(pass, "InvalidTemplate", pass.seen.invalid_template, false);
   } else if (past_deadline(pass)) {
     fail(pass, "DeadlineExceeded",
-         "activeDeadlineSeconds, " + std::to_string(pass.spec.run_policy.active_deadline->count()) + " s, is over",
+         "activeDeadlineSeconds, " + std::to_string(pass.spec.run_policy.active_deadline->count()) +
+             " s, is over",
          false);
   } else if (pass.spec.suspend) {
     suspend(pass);

@@ -29,11 +29,11 @@ struct PodView {
   int index = 0;
   PodPhase phase = PodPhase::Pending;
   std::string ip;
-  bool ready = false;        // the agent answers
-  bool terminating = false;  // deletionTimestamp is set
+  bool ready = false;              // the agent answers
+  bool terminating = false;        // deletionTimestamp is set
   bool disruption_target = false;  // eviction, preemption or a node drain was announced
   std::optional<int> exit_code;    // of the worker container, once it has ended
-  std::string message;  // termination message (the ranks' last lines), or why the pod is waiting
+  std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
 };
 
 // The states of a change in flight, as the lead names them (runtime/protocol/change.hpp).
@@ -71,11 +71,11 @@ struct RuntimeView {
 };
 
 struct Observed {
-  ElasticMPIJob job;  // spec and status as last read
+  ElasticMPIJob job;          // spec and status as last read
   std::vector<PodView> pods;  // all pods owned by the job
   RuntimeView runtime;
   std::vector<Sample> samples;  // oldest first
-  std::int64_t fence = 1;  // the fence this controller holds
+  std::int64_t fence = 1;       // the fence this controller holds
   bool cancel_requested = false;
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)
@@ -89,9 +89,9 @@ struct CreatePod {
 };
 
 enum class DeleteReason {
-  Released,    // left the job in a committed change
+  Released,     // left the job in a committed change
   NeverJoined,  // was never a member
-  JobEnded,    // success, failure, cancel, or before a restart from the start
+  JobEnded,     // success, failure, cancel, or before a restart from the start
   Suspended
 };
 

@@ -11,7 +11,9 @@ constexpr Seconds clean_up_grace{5};  // agents of a job that succeeded end on t
 constexpr Seconds first_back_off{10};
 constexpr Seconds longest_back_off{360};
 
-bool finished(const PodView& pod) { return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed; }
+bool finished(const PodView& pod) {
+  return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
+}
 
 void stop_program(Pass& pass, const std::string& reason) {
   const RuntimeView& runtime = pass.seen.runtime;
@@ -54,8 +56,8 @@ void restart(Pass& pass, const std::string& reason, const std::string& message) 
                            ", from the start of the program, in " + std::to_string(pause.count()) + " s");
   forget_run(status);
   status.state = JobState::Pending;
-  status.blocked = BlockedTarget{0, pass.seen.job.metadata.generation, reason + ": " + message, status.restarts,
-                                 pass.now + pause};
+  status.blocked = BlockedTarget{0, pass.seen.job.metadata.generation, reason + ": " + message,
+                                 status.restarts, pass.now + pause};
   pass.wake_at(pass.now + pause);
 }
 
@@ -98,7 +100,8 @@ bool ended_by_program(Pass& pass) {
       ++succeeded;
     }
   }
-  const bool program_says_success = runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Succeeded;
+  const bool program_says_success =
+      runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Succeeded;
   if (program_says_success || succeeded == members.size()) {
     end(pass, JobState::Succeeded, "ProgramSucceeded", "the program ended with exit code 0");
     clean_up(pass);
@@ -107,7 +110,8 @@ bool ended_by_program(Pass& pass) {
   if (gone.empty()) return false;
   const std::string names = pass.name + "-w-{" + to_string(gone) + "}";
   if (succeeded + gone.size() == members.size()) {
-    const std::string message = "pods " + names + " vanished before their outcome was read; the program may have ended well";
+    const std::string message =
+        "pods " + names + " vanished before their outcome was read; the program may have ended well";
     pass.set_condition("OutcomeUnknown", true, "PodsVanished", message);
     fail(pass, "OutcomeUnknown", message, false);
   } else {
@@ -137,8 +141,10 @@ void clean_up(Pass& pass) {
                        : pass.now;
   for (const PodView& pod : pass.seen.pods) {
     if (pod.terminating || (finished(pod) && policy == CleanPodPolicy::Running)) continue;
-    if (!finished(pod) && pass.now < due) pass.wake_at(due);
-    else pass.act(DeletePod{pod.name, pod.uid, DeleteReason::JobEnded});
+    if (!finished(pod) && pass.now < due)
+      pass.wake_at(due);
+    else
+      pass.act(DeletePod{pod.name, pod.uid, DeleteReason::JobEnded});
   }
 }
 

@@ -78,8 +78,8 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
   }
   const auto asked = static_cast<std::size_t>(spec.windows);
   if (result.windows.size() < asked) {
-    result.missing = std::to_string(result.windows.size()) + " of " + std::to_string(asked) +
-                     " windows at " + std::to_string(input.current) +
+    result.missing = std::to_string(result.windows.size()) + " of " + std::to_string(asked) + " windows at " +
+                     std::to_string(input.current) +
                      " workers so far (the first two after a change do not count)";
     return result;
   }
@@ -94,8 +94,8 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
   result.windows.erase(result.windows.begin(), result.windows.begin() + static_cast<std::ptrdiff_t>(first));
   if (result.iterations > 0) result.work_per_iteration = work / static_cast<double>(result.iterations);
   if (result.iterations < spec.min_iterations) {
-    result.missing = std::to_string(result.iterations) + " iterations, " +
-                     std::to_string(spec.min_iterations) + " needed";
+    result.missing =
+        std::to_string(result.iterations) + " iterations, " + std::to_string(spec.min_iterations) + " needed";
     return result;
   }
   result.relative_error = pooled_relative_error(result.windows);

@@ -13,9 +13,9 @@ struct GateResult {
   std::vector<Sample> windows;  // those to judge, oldest first
   std::string missing;          // why they do not suffice, "" when they do
   std::int64_t iterations = 0;
-  double relative_error = 0;       // 95 % confidence half-width of the iteration time
-  double work_per_iteration = 0;   // 0 when the application reports none
-  bool stale = false;              // no recent sample at all
+  double relative_error = 0;      // 95 % confidence half-width of the iteration time
+  double work_per_iteration = 0;  // 0 when the application reports none
+  bool stale = false;             // no recent sample at all
 };
 
 // Windows count when they were measured at the current size, started at least two window lengths after the

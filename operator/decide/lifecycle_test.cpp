@@ -607,7 +607,8 @@ TEST(End, TheDeadlineEndsTheJob) {
 }
 
 TEST(End, CleanPodPolicySaysWhichPodsStay) {
-  for (const auto& [policy, deleted] : std::vector<std::pair<std::string, std::size_t>>{{"None", 0}, {"Running", 1}, {"All", 2}}) {
+  for (const auto& [policy, deleted] :
+       std::vector<std::pair<std::string, std::size_t>>{{"None", 0}, {"Running", 1}, {"All", 2}}) {
     World world = started(2, "  runPolicy: {cleanPodPolicy: " + policy + "}\n");
     world.end_pod(1, 1);
     world.reconcile();

@@ -61,7 +61,8 @@ IndexSet Pass::members() const {
 IndexSet Pass::doomed() const {
   IndexSet set;
   for (const int index : status.active_workers)
-    if (const PodView* view = pod(index); view && (view->terminating || view->disruption_target)) set.insert(index);
+    if (const PodView* view = pod(index); view && (view->terminating || view->disruption_target))
+      set.insert(index);
   return set;
 }
 

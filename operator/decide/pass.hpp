@@ -27,12 +27,17 @@ class Pass {
   void act(A action) {
     actions.emplace_back(std::in_place_type<A>, std::move(action));
   }
-  void event(std::string reason, std::string message) { act(RecordEvent{false, std::move(reason), std::move(message)}); }
-  void warning(std::string reason, std::string message) { act(RecordEvent{true, std::move(reason), std::move(message)}); }
+  void event(std::string reason, std::string message) {
+    act(RecordEvent{false, std::move(reason), std::move(message)});
+  }
+  void warning(std::string reason, std::string message) {
+    act(RecordEvent{true, std::move(reason), std::move(message)});
+  }
   // decide() is to be called again at `time` at the latest.
   void wake_at(Time time);
   // lastTransitionTime moves only when `value` flips.
-  void set_condition(const std::string& type, bool value, const std::string& reason, const std::string& message);
+  void set_condition(const std::string& type, bool value, const std::string& reason,
+                     const std::string& message);
 
   const PodView* pod(int index) const;
   const PodView* pod(const std::string& uid) const;
@@ -53,21 +58,21 @@ class Pass {
   std::optional<Time> wake_;
 };
 
-std::string workers_text(int count);         // "1 worker", "4 workers"
+std::string workers_text(int count);           // "1 worker", "4 workers"
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
 
 // The steps of decide(), in the order they are taken; each file holds one concern.
-int target_size(Pass& pass);                     // sizing.cpp: what the spec asks for, made feasible
-void run_autoscaling(Pass& pass, int target);    // sizing.cpp
-void update_performance(Pass& pass);             // sizing.cpp
-void start_step(Pass& pass);                     // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);        // resize.cpp: Running, Resizing
-bool ended_by_program(Pass& pass);               // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                        // ending.cpp
+int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
+void run_autoscaling(Pass& pass, int target);  // sizing.cpp
+void update_performance(Pass& pass);           // sizing.cpp
+void start_step(Pass& pass);                   // start.cpp: Pending, Starting
+void resize_step(Pass& pass, int target);      // resize.cpp: Running, Resizing
+bool ended_by_program(Pass& pass);             // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                      // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
-void clean_up(Pass& pass);                       // ending.cpp: pods of a job that has ended
+void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_all(Pass& pass, DeleteReason reason);  // ending.cpp
-void delete_leftovers(Pass& pass);               // resize.cpp: pods that are no members and not planned
-void update_conditions(Pass& pass);              // conditions.cpp
+void delete_leftovers(Pass& pass);                 // resize.cpp: pods that are no members and not planned
+void update_conditions(Pass& pass);                // conditions.cpp
 
 }  // namespace emj

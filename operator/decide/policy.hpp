@@ -28,9 +28,9 @@ struct Sample {
   double mtct_trend = 0;
   std::int64_t iterations = 0;
   double mean_iteration_seconds = 0;
-  double ci_halfwidth = 1;  // 95 % half-width of the mean iteration time over that mean: 1.96 s / sqrt(n) / mean;
-                            // 1 when there were too few iterations to tell
-  double work_units = 0;    // reported by the application over the window, 0 when it reports none
+  double ci_halfwidth = 1;  // 95 % half-width of the mean iteration time over that mean: 1.96 s / sqrt(n) /
+                            // mean; 1 when there were too few iterations to tell
+  double work_units = 0;  // reported by the application over the window, 0 when it reports none
 
   bool operator==(const Sample&) const = default;
 };
@@ -41,8 +41,8 @@ struct PolicyInput {
   int min = 1;
   int max = 1;
   Step step;
-  std::vector<int> allowed;          // ascending; empty: all
-  std::vector<SizeChange> history;   // oldest first; the start of the job counts as a change 0 -> n
+  std::vector<int> allowed;         // ascending; empty: all
+  std::vector<SizeChange> history;  // oldest first; the start of the job counts as a change 0 -> n
   Time now{};
 };
 
@@ -76,8 +76,8 @@ enum class Verdict {
 
 struct AutoscaleResult {
   Verdict verdict = Verdict::Keep;
-  int wanted = 0;    // within limits and allowed sizes
-  std::string line;  // one line of words with its numbers
+  int wanted = 0;                  // within limits and allowed sizes
+  std::string line;                // one line of words with its numbers
   std::optional<Time> look_again;  // earliest time at which the verdict can change without new samples
 };
 

@@ -48,11 +48,12 @@ class Chaos {
   int number(int low, int high) { return std::uniform_int_distribution<>(low, high)(random_); }
 
   ElasticMPIJob make_random_job() {
-    static const std::vector<std::string> allowed = {"", ", allowedReplicas: [1, 2, 4, 8]", ", allowedReplicas: [3, 5, 7]"};
+    static const std::vector<std::string> allowed = {"", ", allowedReplicas: [1, 2, 4, 8]",
+                                                     ", allowedReplicas: [3, 5, 7]"};
     const int min = number(1, 3);
     const int max = number(min + 2, 8);
-    return make_job("  resize: {joinTimeoutSeconds: 20, prepareTimeoutSeconds: 20" + allowed[number(0, 2)] + "}\n" +
-                        (losses_ ? "  runPolicy: {backoffLimit: 3}\n" : ""),
+    return make_job("  resize: {joinTimeoutSeconds: 20, prepareTimeoutSeconds: 20" + allowed[number(0, 2)] +
+                        "}\n" + (losses_ ? "  runPolicy: {backoffLimit: 3}\n" : ""),
                     min, max);
   }
 
@@ -81,33 +82,40 @@ class Chaos {
 
   // A pod that is being deleted goes; a member does not before the lead lets it go (its grace is long).
   void remove_gone() {
-    std::erase_if(world_.pods, [&](const PodView& pod) { return pod.terminating && !world_.lead.has(pod.uid); });
+    std::erase_if(world_.pods,
+                  [&](const PodView& pod) { return pod.terminating && !world_.lead.has(pod.uid); });
   }
 
   void evict() {
     PodView* pod = some_pod();
     if (!pod) return;
-    if (chance(0.5)) pod->disruption_target = true;
-    else if (!world_.lead.has(pod->uid) || chance(0.3)) pod->terminating = true;
+    if (chance(0.5))
+      pod->disruption_target = true;
+    else if (!world_.lead.has(pod->uid) || chance(0.3))
+      pod->terminating = true;
   }
 
   void lose_newcomer() {
     PodView* pod = some_pod();
     if (!pod || world_.lead.has(pod->uid)) return;
-    const bool joining = world_.lead.busy() &&
-                         std::find(world_.lead.add.begin(), world_.lead.add.end(), pod->uid) != world_.lead.add.end();
+    const bool joining = world_.lead.busy() && std::find(world_.lead.add.begin(), world_.lead.add.end(),
+                                                         pod->uid) != world_.lead.add.end();
     // Before the start a failing worker fails the job; that is another test's business.
     if (world_.status().active_workers.empty()) return;
     if (joining) world_.roll_back_change("joiner " + pod->name + " died");
-    if (chance(0.5)) world_.end_pod(pod->index, 9, "killed");
-    else world_.vanish(pod->index);
+    if (chance(0.5))
+      world_.end_pod(pod->index, 9, "killed");
+    else
+      world_.vanish(pod->index);
   }
 
   void lose_member() {
     PodView* pod = some_pod();
     if (!pod || !world_.lead.has(pod->uid)) return;
-    if (chance(0.5)) world_.end_pod(pod->index, 139, "Segmentation fault");
-    else world_.vanish(pod->index);
+    if (chance(0.5))
+      world_.end_pod(pod->index, 139, "Segmentation fault");
+    else
+      world_.vanish(pod->index);
     world_.lead.program = ProgramState::Failed;
   }
 
@@ -153,7 +161,8 @@ TEST(RandomHistories, KeepEveryPromiseAndArriveWhereAsked) {
     ASSERT_EQ(world.status().state, JobState::Running) << "seed " << seed << "\n" << world.last_lines();
     ASSERT_EQ(world.size(), world.status().desired_replicas) << "seed " << seed << "\n" << world.last_lines();
     ASSERT_TRUE(is_feasible(world.job.spec, world.size())) << "seed " << seed;
-    ASSERT_EQ(static_cast<int>(world.pods.size()), world.size()) << "pods left behind, seed " << seed << "\n" << world.last_lines();
+    ASSERT_EQ(static_cast<int>(world.pods.size()), world.size()) << "pods left behind, seed " << seed << "\n"
+                                                                 << world.last_lines();
   }
 }
 

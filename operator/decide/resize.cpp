@@ -43,7 +43,8 @@ Goal goal_for(const Pass& pass, int target, bool may_add) {
   IndexSet doomed = pass.doomed();
   int to = target;
   if (doomed.size() == pass.status.active_workers.size() && !doomed.empty()) {
-    // Somebody must stay to hand the data over: the oldest leaves with the next change, once others are there.
+    // Somebody must stay to hand the data over: the oldest leaves with the next change, once others are
+    // there.
     doomed.erase(*doomed.begin());
     if (is_feasible(pass.spec, target + 1)) to = target + 1;
   }
@@ -68,7 +69,8 @@ void block(Pass& pass, int target, const std::string& reason) {
   const bool again = before && before->target == target;
   const int attempts = again ? before->attempts + 1 : 1;
   const Seconds pause = std::min(longest_block, first_block * (1 << std::min(attempts - 1, 7)));
-  pass.status.blocked = BlockedTarget{target, pass.seen.job.metadata.generation, reason, attempts, pass.now + pause};
+  pass.status.blocked =
+      BlockedTarget{target, pass.seen.job.metadata.generation, reason, attempts, pass.now + pause};
   pass.wake_at(pass.now + pause);
 }
 
@@ -147,7 +149,8 @@ void begin(Pass& pass, const Goal& goal) {
 
 void send(Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
-  SendChange change{resize.id, pass.status.fence, resize.epoch, pass.addresses(resize.add), {}, resize.deadline};
+  SendChange change{resize.id, pass.status.fence, resize.epoch, pass.addresses(resize.add),
+                    {},        resize.deadline};
   for (const int index : resize.remove)
     if (const PodView* pod = pass.pod(index)) change.remove.push_back(pod->uid);
   pass.act(std::move(change));
@@ -216,23 +219,32 @@ void create_pods(Pass& pass, int target) {
   std::string why = "the lead does not answer";
   if (unready != resize.add.end()) {
     const PodView* pod = pass.pod(*unready);
-    why = pod ? "first missing: " + describe_pod(*pod) : worker_name(pass.name, *unready) + " was not created";
+    why =
+        pod ? "first missing: " + describe_pod(*pod) : worker_name(pass.name, *unready) + " was not created";
   }
-  give_up(pass, "new workers were not ready within joinTimeoutSeconds, " +
-                    std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why, true);
+  give_up(pass,
+          "new workers were not ready within joinTimeoutSeconds, " +
+              std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why,
+          true);
 }
 
 // --- sent -------------------------------------------------------------------------------------------
 
 ResizePhase phase_of(ChangeState state) {
   switch (state) {
-    case ChangeState::Preparing: return ResizePhase::Preparing;
-    case ChangeState::Building: return ResizePhase::Building;
-    case ChangeState::Ready: return ResizePhase::Ready;
-    case ChangeState::Window: return ResizePhase::Window;
-    case ChangeState::RollingBack: return ResizePhase::RollingBack;
+    case ChangeState::Preparing:
+      return ResizePhase::Preparing;
+    case ChangeState::Building:
+      return ResizePhase::Building;
+    case ChangeState::Ready:
+      return ResizePhase::Ready;
+    case ChangeState::Window:
+      return ResizePhase::Window;
+    case ChangeState::RollingBack:
+      return ResizePhase::RollingBack;
     case ChangeState::Committed:
-    case ChangeState::Draining: break;
+    case ChangeState::Draining:
+      break;
   }
   return ResizePhase::Draining;
 }
@@ -243,10 +255,10 @@ void commit(Pass& pass) {
   record_end(pass, "Committed", "");
   pass.status.blocked.reset();
   const auto& ended = pass.seen.runtime.ended;
-  const double cost =
-      ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
+  const double cost = ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
   auto& changes = pass.status.policy_state.changes;
-  changes.push_back({pass.now, resize.from, resize.to, cost, work_per_iteration(pass.seen.samples, resize.from)});
+  changes.push_back(
+      {pass.now, resize.from, resize.to, cost, work_per_iteration(pass.seen.samples, resize.from)});
   if (changes.size() > changes_kept) changes.erase(changes.begin());
   pass.event("Resized", std::to_string(resize.from) + " -> " + workers_text(resize.to) + " in " +
                             std::to_string((pass.now - resize.start_time).count()) + " ms, paused " +
@@ -263,7 +275,8 @@ bool wants_another(const Pass& pass, int target) {
 void cancel(Pass& pass, int target) {
   ResizeStatus& resize = *pass.status.resize;
   if (resize.phase != ResizePhase::Cancelling)
-    pass.event("ResizeCancelled", "newer size " + std::to_string(target) + " replaces " + std::to_string(resize.to));
+    pass.event("ResizeCancelled",
+               "newer size " + std::to_string(target) + " replaces " + std::to_string(resize.to));
   resize.phase = ResizePhase::Cancelling;
   pass.act(CancelChange{resize.id, pass.status.fence});
 }
@@ -282,11 +295,14 @@ void unknown_to_lead(Pass& pass, int target) {
   for (const int index : resize.add) {
     const PodView* pod = pass.pod(index);
     if (!pod || pod->terminating || pod->phase == PodPhase::Failed)
-      return give_up(pass, "new worker lost: " + (pod ? describe_pod(*pod) : worker_name(pass.name, index)), false);
+      return give_up(pass, "new worker lost: " + (pod ? describe_pod(*pod) : worker_name(pass.name, index)),
+                     false);
   }
   if (pass.now >= resize.deadline)
-    return give_up(pass, "the lead did not take the change within prepareTimeoutSeconds, " +
-                             std::to_string(pass.spec.resize.prepare_timeout.count()) + " s", true);
+    return give_up(pass,
+                   "the lead did not take the change within prepareTimeoutSeconds, " +
+                       std::to_string(pass.spec.resize.prepare_timeout.count()) + " s",
+                   true);
   if (pass.seen.runtime.ending) return supersede(pass, "the program is ending");
   if (pass.seen.runtime.change) return;  // another one, of an earlier controller: it ends first
   pass.wake_at(resize.deadline);
@@ -299,7 +315,8 @@ void follow_change(Pass& pass, int target) {
   const RuntimeView& runtime = pass.seen.runtime;
   if (!runtime.reachable) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
   const bool ours = runtime.change && runtime.change->id == resize.id;
-  if (runtime.epoch > resize.epoch || (runtime.ended && runtime.ended->id == resize.id && runtime.ended->committed)) {
+  if (runtime.epoch > resize.epoch ||
+      (runtime.ended && runtime.ended->id == resize.id && runtime.ended->committed)) {
     if (runtime.epoch > resize.epoch) commit(pass);  // otherwise the view is torn: look again
     return;
   }
@@ -337,8 +354,10 @@ void drain(Pass& pass) {
 void maybe_begin(Pass& pass, int target) {
   const RuntimeView& runtime = pass.seen.runtime;
   const bool blocked = blocked_now(pass, target);
-  if (blocked) pass.wake_at(pass.status.blocked->retry_after);
-  else if (pass.status.blocked && (pass.status.blocked->target != target || target == pass.status.active_workers.size()))
+  if (blocked)
+    pass.wake_at(pass.status.blocked->retry_after);
+  else if (pass.status.blocked &&
+           (pass.status.blocked->target != target || target == pass.status.active_workers.size()))
     pass.status.blocked.reset();
   if (pass.spec.runtime.mode == RuntimeMode::Rigid) return;
   if (!pass.lead_known() || runtime.change || runtime.ending) return;
@@ -353,15 +372,18 @@ void delete_leftovers(Pass& pass) {
   const RuntimeView& runtime = pass.seen.runtime;
   IndexSet needed = pass.members();
   if (status.start) needed = set_union(needed, status.start->workers);
-  if (status.resize && status.resize->phase != ResizePhase::Draining) needed = set_union(needed, status.resize->add);
+  if (status.resize && status.resize->phase != ResizePhase::Draining)
+    needed = set_union(needed, status.resize->add);
   const bool started = !status.active_workers.empty();
   const bool settled = pass.lead_known() && !runtime.change;
   for (const PodView& pod : pass.seen.pods) {
     if (pod.terminating || needed.contains(pod.index)) continue;
-    const bool member = std::find(runtime.members.begin(), runtime.members.end(), pod.uid) != runtime.members.end();
+    const bool member =
+        std::find(runtime.members.begin(), runtime.members.end(), pod.uid) != runtime.members.end();
     if (runtime.reachable && member) continue;
     const bool leaver = status.resize && status.resize->remove.contains(pod.index);
-    if (pass.released(pod)) pass.act(DeletePod{pod.name, pod.uid, DeleteReason::Released});
+    if (pass.released(pod))
+      pass.act(DeletePod{pod.name, pod.uid, DeleteReason::Released});
     else if (!started || settled)
       pass.act(DeletePod{pod.name, pod.uid, leaver ? DeleteReason::Released : DeleteReason::NeverJoined});
   }

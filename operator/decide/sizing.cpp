@@ -14,18 +14,22 @@ constexpr Seconds status_interval{30};
 
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::Scale: return "Scale";
-    case Verdict::Recommend: return "Recommend";
-    case Verdict::Keep: return "Keep";
-    case Verdict::Wait: break;
+    case Verdict::Scale:
+      return "Scale";
+    case Verdict::Recommend:
+      return "Recommend";
+    case Verdict::Keep:
+      return "Keep";
+    case Verdict::Wait:
+      break;
   }
   return "Wait";
 }
 
 void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason) {
   auto& decisions = pass.status.decisions;
-  const bool repeated = !decisions.empty() && decisions.back().action == action && decisions.back().from == from &&
-                        decisions.back().to == to;
+  const bool repeated = !decisions.empty() && decisions.back().action == action &&
+                        decisions.back().from == from && decisions.back().to == to;
   if (repeated) return;
   decisions.push_back({pass.now, from, to, to_string(pass.spec.autoscaling.policy.name), action, reason});
   if (decisions.size() > decisions_kept) decisions.erase(decisions.begin());
@@ -57,8 +61,9 @@ bool paused(Pass& pass) {
   state.paused_spec = now_spec;
   state.accepted_replicas = replicas;
   state.written_replicas.reset();
-  const std::string message = "spec.worker.replicas was set to " + std::to_string(*replicas) +
-                              " by somebody else; autoscaling rests until spec.autoscaling changes or `empi resume`";
+  const std::string message =
+      "spec.worker.replicas was set to " + std::to_string(*replicas) +
+      " by somebody else; autoscaling rests until spec.autoscaling changes or `empi resume`";
   pass.set_condition("AutoscalingPaused", true, "ForeignScale", message);
   pass.warning("AutoscalingPaused", message);
   return true;
@@ -102,15 +107,16 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
 
 int target_size(Pass& pass) {
   JobStatus& status = pass.status;
-  int wanted = pass.spec.worker.replicas.value_or(status.desired_replicas > 0 ? status.desired_replicas
-                                                                              : pass.spec.worker.min_replicas);
+  int wanted = pass.spec.worker.replicas.value_or(
+      status.desired_replicas > 0 ? status.desired_replicas : pass.spec.worker.min_replicas);
   const bool running = !status.active_workers.empty();
   const int feasible = feasible_size(pass.spec, wanted);
   if (pass.spec.runtime.mode == RuntimeMode::Rigid && running) {
     const int size = status.active_workers.size();
     if (feasible != size)
-      pass.set_condition("SizeAdjusted", true, "Rigid",
-                         "asked for " + workers_text(wanted) + ", but a rigid program keeps its " + std::to_string(size));
+      pass.set_condition(
+          "SizeAdjusted", true, "Rigid",
+          "asked for " + workers_text(wanted) + ", but a rigid program keeps its " + std::to_string(size));
     return status.desired_replicas = size;
   }
   if (feasible != wanted) {
@@ -133,7 +139,8 @@ void run_autoscaling(Pass& pass, int target) {
     if (state.written_replicas && state.written_replicas != pass.spec.worker.replicas)
       return pass.act(WriteScale{*state.written_replicas});
   }
-  const bool settled = !pass.status.resize && (target == pass.status.active_workers.size() || pass.status.blocked);
+  const bool settled =
+      !pass.status.resize && (target == pass.status.active_workers.size() || pass.status.blocked);
   if (!settled || !pass.seen.runtime.reachable || pass.seen.runtime.ending) return;
   const AutoscaleResult result = autoscale(autoscaling, policy_input(pass), state);
   carry_out(pass, result);
@@ -153,7 +160,8 @@ void update_performance(Pass& pass) {
   }
   const int efficiency = newest_efficiency(pass);
   if (performance && performance->efficiency_percent &&
-      (*performance->efficiency_percent == efficiency || newest.end - *performance->window_end < status_interval))
+      (*performance->efficiency_percent == efficiency ||
+       newest.end - *performance->window_end < status_interval))
     return;
   performance = Performance{efficiency, newest.end};
 }

@@ -51,7 +51,8 @@ bool survey(Pass& pass) {
       start.created.erase(index);
       start.workers.insert(*pass.take_indices(1).begin());
     } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
-      fail(pass, "WorkerFailed", "a worker ended before the program was started: " + describe_pod(*pod), true);
+      fail(pass, "WorkerFailed", "a worker ended before the program was started: " + describe_pod(*pod),
+           true);
       return false;
     } else if (pod) {
       start.created.insert(index);
@@ -83,11 +84,12 @@ std::string first_unready(const Pass& pass) {
 
 void back_off(Pass& pass, const std::string& reason) {
   // Once the start was requested the program may be running, silent as the lead is.
-  const DeleteReason deletion = pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
+  const DeleteReason deletion =
+      pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
   const Seconds pause = std::min(longest_back_off, first_back_off * (1 << std::min(attempts - 1, 6)));
-  pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation, reason,
-                                      attempts, pass.now + pause};
+  pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation,
+                                      reason, attempts, pass.now + pause};
   pass.status.start.reset();
   pass.status.state = JobState::Pending;
   pass.warning("StartFailed", reason + "; next attempt in " + std::to_string(pause.count()) + " s");
@@ -99,8 +101,8 @@ void request(Pass& pass, const IndexSet& workers) {
   StartStatus& start = *pass.status.start;
   if (workers.size() < start.workers.size())
     pass.warning("StartingSmaller", "only " + workers_text(workers.size()) + " of " +
-                                        std::to_string(start.workers.size()) + " were ready in time; first missing: " +
-                                        first_unready(pass));
+                                        std::to_string(start.workers.size()) +
+                                        " were ready in time; first missing: " + first_unready(pass));
   start.workers = workers;
   start.created = workers;
   start.requested = true;
@@ -116,8 +118,8 @@ void wait_for_pods(Pass& pass) {
   const int size = ready.empty() ? 0 : feasible_size(pass.spec, ready.size());
   if (size < pass.spec.worker.min_replicas || size > ready.size())
     return back_off(pass, "after " + waited + " only " + workers_text(ready.size()) + " ready, at least " +
-                              std::to_string(pass.spec.worker.min_replicas) + " needed; first missing: " +
-                              first_unready(pass));
+                              std::to_string(pass.spec.worker.min_replicas) +
+                              " needed; first missing: " + first_unready(pass));
   const std::vector<int>& oldest = ready.ascending();
   request(pass, IndexSet(std::vector<int>(oldest.begin(), oldest.begin() + size)));
 }

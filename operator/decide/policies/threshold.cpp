@@ -76,8 +76,9 @@ Proposal ThresholdPolicy::propose(const PolicyInput& input, PolicyState&) const 
   if (input.windows.empty()) return {input.current, "no samples", true};
   const double average = average_mtct(input.windows);
   const double trend = mtct_trend(input.windows, noise);
-  const std::string measured = format("MTCT %.3f on average and %.3f by trend over %zu windows (efficiency %.0f %%)",
-                                      average, trend, input.windows.size(), 100 / (1 + average));
+  const std::string measured =
+      format("MTCT %.3f on average and %.3f by trend over %zu windows (efficiency %.0f %%)", average, trend,
+             input.windows.size(), 100 / (1 + average));
   const int n = input.current;
   if (average > high * (1 + noise) || trend > high * (1 + noise)) {
     const int wanted = input.step.factor2() ? std::max(1, n / 2) : n - input.step.workers;

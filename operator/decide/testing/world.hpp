@@ -16,16 +16,22 @@
 
 namespace emj::testing_world {
 
-inline ElasticMPIJob make_job(const std::string& spec = "", int min = 1, int max = 8, const std::string& worker = "") {
-  const Result<ElasticMPIJob> job = parse_yaml("apiVersion: elasticmpi.io/v1alpha1\n"
-                                               "kind: ElasticMPIJob\n"
-                                               "metadata: {name: demo, uid: job-uid}\n"
-                                               "spec:\n" + spec +
-                                               "  worker:\n"
-                                               "    minReplicas: " + std::to_string(min) + "\n"
-                                               "    maxReplicas: " + std::to_string(max) + "\n" + worker +
-                                               "    template: {spec: {containers: [{name: worker, command: [program]}]}}\n",
-                                               "job.yaml");
+inline ElasticMPIJob make_job(const std::string& spec = "", int min = 1, int max = 8,
+                              const std::string& worker = "") {
+  const Result<ElasticMPIJob> job = parse_yaml(
+      "apiVersion: elasticmpi.io/v1alpha1\n"
+      "kind: ElasticMPIJob\n"
+      "metadata: {name: demo, uid: job-uid}\n"
+      "spec:\n" +
+          spec +
+          "  worker:\n"
+          "    minReplicas: " +
+          std::to_string(min) +
+          "\n"
+          "    maxReplicas: " +
+          std::to_string(max) + "\n" + worker +
+          "    template: {spec: {containers: [{name: worker, command: [program]}]}}\n",
+      "job.yaml");
   EXPECT_TRUE(job.ok()) << job.message();
   return job.value();
 }
@@ -45,7 +51,9 @@ struct Lead {
   bool ending = false;
 
   bool busy() const { return !change.empty(); }
-  bool has(const std::string& uid) const { return std::find(members.begin(), members.end(), uid) != members.end(); }
+  bool has(const std::string& uid) const {
+    return std::find(members.begin(), members.end(), uid) != members.end();
+  }
 };
 
 class World {
@@ -68,7 +76,8 @@ class World {
 
   std::string last_lines(std::size_t count = 40) const {
     std::string text;
-    for (std::size_t i = log.size() > count ? log.size() - count : 0; i < log.size(); ++i) text += log[i] + "\n";
+    for (std::size_t i = log.size() > count ? log.size() - count : 0; i < log.size(); ++i)
+      text += log[i] + "\n";
     return text;
   }
 
@@ -158,15 +167,23 @@ class World {
   void advance_change() {
     if (!lead.busy()) return;
     switch (lead.state) {
-      case ChangeState::Preparing: lead.state = ChangeState::Building; return;
-      case ChangeState::Building: lead.state = ChangeState::Ready; return;
-      case ChangeState::Ready: lead.state = ChangeState::Window; return;
-      case ChangeState::Window: return commit_change();
+      case ChangeState::Preparing:
+        lead.state = ChangeState::Building;
+        return;
+      case ChangeState::Building:
+        lead.state = ChangeState::Ready;
+        return;
+      case ChangeState::Ready:
+        lead.state = ChangeState::Window;
+        return;
+      case ChangeState::Window:
+        return commit_change();
       case ChangeState::Committed:
       case ChangeState::Draining:
         lead.released.insert(lead.released.end(), lead.remove.begin(), lead.remove.end());
         return end_change(true, "");
-      case ChangeState::RollingBack: return end_change(false, "rolled back");
+      case ChangeState::RollingBack:
+        return end_change(false, "rolled back");
     }
   }
   void roll_back_change(const std::string& reason, bool timed_out = false) {
@@ -200,7 +217,8 @@ class World {
     return !of_type<A>().empty();
   }
   bool had_event(const std::string& reason) const {
-    return std::any_of(events.begin(), events.end(), [&](const RecordEvent& e) { return e.reason == reason; });
+    return std::any_of(events.begin(), events.end(),
+                       [&](const RecordEvent& e) { return e.reason == reason; });
   }
 
  private:
@@ -251,13 +269,15 @@ class World {
     if (!view) return;
     require(view->name == action.name, "delete names another pod than its uid");
     const bool over = action.reason == DeleteReason::JobEnded || action.reason == DeleteReason::Suspended;
-    const bool in_change = lead.busy() && (std::find(lead.add.begin(), lead.add.end(), view->uid) != lead.add.end() ||
-                                           std::find(lead.remove.begin(), lead.remove.end(), view->uid) != lead.remove.end());
+    const bool in_change =
+        lead.busy() && (std::find(lead.add.begin(), lead.add.end(), view->uid) != lead.add.end() ||
+                        std::find(lead.remove.begin(), lead.remove.end(), view->uid) != lead.remove.end());
     const bool let_go =
         std::find(lead.released.begin(), lead.released.end(), view->uid) != lead.released.end();
     const bool running = lead.program == ProgramState::Running && !stopped_;
     require(over || !running || !lead.has(view->uid), "member " + view->name + " was deleted, not released");
-    require(over || !running || !in_change || let_go, view->name + " was deleted while a change had it in hand");
+    require(over || !running || !in_change || let_go,
+            view->name + " was deleted while a change had it in hand");
     view->terminating = true;
     view->ready = false;
     if (over && lead.has(view->uid)) end_program();
@@ -290,7 +310,8 @@ class World {
     const int after = size() + static_cast<int>(action.add.size()) - static_cast<int>(action.remove.size());
     require(is_feasible(job.spec, after), "a change to " + std::to_string(after) + " workers was sent");
     require(action.remove.size() < lead.members.size(), "a change was sent that nobody survives");
-    for (const std::string& uid : action.remove) require(lead.has(uid), "a pod was to leave that is no member");
+    for (const std::string& uid : action.remove)
+      require(lead.has(uid), "a pod was to leave that is no member");
     lead.change = action.id;
     lead.state = ChangeState::Preparing;
     lead.add.clear();
