@@ -130,6 +130,8 @@ void Agent::every_second() {
       const auto patience = std::chrono::duration<double>(options_.partition_seconds);
       for (const Member& member : membership_.members)
         if (member.uid != options_.pod_uid) send(member.uid, {{"op", "beat"}});
+      if (driver_.active())
+        for (const Member& member : driver_.plan().add) send(member.uid, {{"op", "beat"}});
       for (const auto& [uid, heard] : std::map<std::string, TimePoint>(last_heard_))
         if (Clock::now() - heard > patience) pod_lost(uid, "its agent was not heard of for " + std::to_string(static_cast<int>(patience.count())) + " s");
     } else {

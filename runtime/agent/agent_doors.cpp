@@ -38,8 +38,9 @@ void Agent::collective(std::string kind, std::vector<ProcId> procs, std::string 
 
 void Agent::direct_modex(ProcId proc, BlobReply reply) {
   reactor_.post([this, proc = std::move(proc), reply = std::move(reply)] {
+    if (auto known = modex_.find(proc); known != modex_.end()) return reply(kPmixSuccess, known->second);
     const auto owner = spaces_.owner(proc);
-    if (!owner || spaces_.has_exited(proc)) return reply(kPmixNotFound, "");
+    if (!owner) return reply(kPmixNotFound, "");
     request({{"op", "modex"}, {"proc", {proc.nspace, proc.rank}}}, owner->uid,
             [reply](const json& r) { reply(r.at("status"), blob_of(r)); });
   });

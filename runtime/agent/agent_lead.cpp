@@ -201,7 +201,7 @@ void Agent::on_step_done(const json& m, const std::string& from) {
     return;
   }
   if (change != driver_.plan().id) return;
-  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("error", "")};
+  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("ordered", true), m.value("error", "")};
   driver_.answered(m.at("number"), from, answer, Clock::now());
   perform_steps();
 }

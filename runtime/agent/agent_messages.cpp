@@ -38,6 +38,7 @@ const std::map<std::string, Agent::MessageHandler>& Agent::message_handlers() {
       {"lookup", &Agent::on_lookup},
       {"unpublish", &Agent::on_unpublish},
       {"modex", &Agent::on_modex},
+      {"modex_of_pod", &Agent::on_modex_of_pod},
       {"reply", &Agent::on_reply},
       {"event", &Agent::on_event},
       {"beat", &Agent::on_beat},
@@ -135,6 +136,54 @@ void Agent::on_modex(const json& m, const std::string& from) {
       send(from, {{"op", "reply"}, {"id", id}, {"status", status}, {"blob", binary(blob)}});
     });
   });
+}
+
+// The data of all our ranks of a namespace, in one reply once all have put theirs.
+void Agent::on_modex_of_pod(const json& m, const std::string& from) {
+  struct Gathered {
+    json blobs = json::array();
+    std::size_t missing = 0;
+    int status = kPmixSuccess;
+  };
+  const std::uint64_t id = m.at("id");
+  const std::string space = m.at("space");
+  std::vector<ProcId> procs;
+  for (const ProcId& proc : local_ranks())
+    if (proc.nspace == space) procs.push_back(proc);
+  auto gathered = std::make_shared<Gathered>();
+  gathered->missing = procs.size();
+  if (procs.empty()) return send(from, {{"op", "reply"}, {"id", id}, {"status", kPmixNotFound}});
+  for (const ProcId& proc : procs)
+    pmix_->modex_of_local(proc, [this, gathered, proc, id, from](int status, std::string blob) {
+      reactor_.post([this, gathered, proc, id, from, status, blob = std::move(blob)] {
+        gathered->blobs.push_back({proc.rank, binary(blob)});
+        if (status != kPmixSuccess) gathered->status = status;
+        if (--gathered->missing == 0)
+          send(from, {{"op", "reply"}, {"id", id}, {"status", gathered->status}, {"blobs", gathered->blobs}});
+      });
+    });
+}
+
+// Before the building starts every agent has the modex data of the other side: if a joiner dies in the middle,
+// nobody is left asking for data that cannot be had (Open MPI crashes on that), and accept is quicker.
+void Agent::fetch_modex(std::function<void(const std::string& error)> done) {
+  struct Open {
+    std::size_t missing = 0;
+    std::string error;
+  };
+  auto open = std::make_shared<Open>();
+  const std::vector<Member> others = plan_->joins(options_.pod_uid) ? plan_->old.members : plan_->add;
+  open->missing = others.size();
+  if (others.empty()) return done("");
+  for (const Member& other : others)
+    request({{"op", "modex_of_pod"}, {"space", other.nspace}}, other.uid, [this, open, other, done](const json& r) {
+      if (r.at("status") != kPmixSuccess) open->error = "no connection data from pod " + other.name;
+      for (const json& entry : r.value("blobs", json::array())) {
+        const auto& raw = entry.at(1).get_binary();
+        modex_[{other.nspace, entry.at(0)}] = std::string(raw.begin(), raw.end());
+      }
+      if (--open->missing == 0) done(open->error);
+    });
 }
 
 // Events of a rank go to all other pods; there the local PMIx server tells its ranks.

@@ -56,7 +56,7 @@ void Agent::on_rank_exit(const RankExit& exit) {
   output_.forget(exit.proc);
   spaces_.rank_exited(exit.proc);
   pages_.remove(exit.proc);
-  if (!over_) pmix_->remove_client(exit.proc);
+  // Its PMIx data stays until the namespace goes: Open MPI does not survive to be refused it.
 }
 
 void Agent::on_report(const RankReport& report) {
@@ -78,6 +78,7 @@ void Agent::drop_namespace(const std::string& name) {
   if (!spaces_.find(name)) return;
   spaces_.remove(name);
   pmix_->remove_namespace(name);
+  std::erase_if(modex_, [&](const auto& entry) { return entry.first.nspace == name; });
   std::erase_if(ranks_, [&](const auto& entry) { return entry.first.nspace == name && !entry.second.running; });
 }
 

@@ -21,7 +21,7 @@ void Agent::on_step(const json& m, const std::string& from) {
     switch (step_kind_from(name).value()) {
       case Kind::Prepare: do_prepare(m, answer); break;
       case Kind::Launch: do_launch(m, answer); break;
-      case Kind::Build: do_build(m, answer); break;
+      case Kind::Build: return do_build(from, std::move(answer));
       case Kind::ReadProbes: do_read_probes(m, answer); break;
       case Kind::Arm: do_arm(m, answer); break;
       case Kind::Confirm: do_confirm(m, answer); break;
@@ -61,6 +61,7 @@ void Agent::do_prepare(const json& m, json&) {
   if (auto plan = m.find("plan"); plan != m.end()) {
     plan_ = plan->get<ChangePlan>();
     followed_ = ChangeState::Preparing;
+    build_ordered_ = false;
   }
 }
 
@@ -74,13 +75,28 @@ void Agent::order_all(const RankOrder& order) {
   for (const ProcId& proc : local_ranks()) link_->send(proc, order);
 }
 
-void Agent::do_build(const json&, json& answer) {
+void Agent::do_build(const std::string& from, json answer) {
+  const auto refuse_step = [this, from](json a, const std::string& why) {
+    a["ok"] = false;
+    a["error"] = why;
+    send(from, std::move(a));
+  };
   if (!plan_) return;
   for (const ProcId& proc : local_ranks())  // all or none
     if (!link_->connected(proc))
-      throw std::runtime_error("rank " + proc.nspace + "/" + std::to_string(proc.rank) +
-                               " is not connected to its agent");
+      return refuse_step(answer, "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent");
+  fetch_modex([this, from, answer, refuse_step, id = plan_->id](const std::string& error) mutable {
+    if (!plan_ || plan_->id != id || followed_ != ChangeState::Preparing) return;  // given up meanwhile
+    if (!error.empty()) return refuse_step(std::move(answer), error);
+    order_build();
+    answer["probes"] = pages_.highest_probe(local_ranks());
+    send(from, std::move(answer));
+  });
+}
+
+void Agent::order_build() {
   followed_ = ChangeState::Building;
+  build_ordered_ = true;
   RankOrder order;
   order.kind = RankOrder::Kind::Build;
   order.change = plan_->id;
@@ -91,7 +107,6 @@ void Agent::do_build(const json&, json& answer) {
   order.leaving_count = plan_->leaving_ranks();
   order.joining_count = plan_->joining_ranks();
   order.epoch = plan_->next.value;
-  answer["probes"] = pages_.highest_probe(local_ranks());
   order_all(order);
 }
 
@@ -120,6 +135,7 @@ void Agent::do_interrupt(const json& m, json&) {
 }
 
 void Agent::do_give_up(const json& m, json& answer) {
+  answer["ordered"] = plan_ && build_ordered_;
   if (!plan_) return;
   followed_ = ChangeState::RollingBack;
   if (plan_->joins(options_.pod_uid)) {

@@ -126,6 +126,8 @@ void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const 
     return joiner ? give_up(Event::JoinerLost, "pod " + uid + ": " + answer.error, now)
                   : give_up(Event::Cancel, "pod " + uid + ": " + answer.error, now);
   }
+  if (const Member* member = answer.ordered ? nullptr : plan_.old.find(uid))
+    for (const ProcId& proc : ranks_of(*member)) dropped_.insert(proc);
   if (unanswered_.empty()) step_complete(now);
 }
 

@@ -256,13 +256,6 @@ void PmixServer::add_client(const ProcId& proc) {
   });
 }
 
-void PmixServer::remove_client(const ProcId& proc) {
-  const pmix_proc_t p = to_pmix(proc);
-  std::promise<int> done;
-  PMIx_server_deregister_client(&p, fulfil, &done);
-  done.get_future().wait();
-}
-
 std::vector<std::string> PmixServer::client_environment(const ProcId& proc) {
   const pmix_proc_t p = to_pmix(proc);
   char** env = nullptr;

@@ -43,7 +43,6 @@ class PmixServer {
   void add_namespace(const Namespace& ns, std::uint32_t universe_size);
   void remove_namespace(const std::string& name);
   void add_client(const ProcId& proc);
-  void remove_client(const ProcId& proc);
   // Environment entries ("NAME=value") that connect a rank to this server.
   std::vector<std::string> client_environment(const ProcId& proc);
 
