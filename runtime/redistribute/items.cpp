@@ -9,12 +9,11 @@
 namespace elastic {
 namespace {
 
-// Moves `plan`'s elements of the array into its fresh vector. values: per element (a row's length).
-void move_array(const SequencePlan& plan, MPI_Comm everybody, detail::Array& data, std::size_t values) {
-  std::byte* fresh = data.make_fresh(static_cast<std::size_t>(plan.new_count()) * values);
-  plan.move_bytes(
-      everybody, data.element_bytes() * values, data.bytes(), fresh,
-      [](void* array) { static_cast<detail::Array*>(array)->abandon_fresh(); }, &data);
+// Moves `plan`'s elements of the array into its fresh vector.
+void move_array(const SequencePlan& plan, MPI_Comm everybody, detail::Array& data, std::size_t element_bytes,
+                std::byte* fresh) {
+  const auto abandon = [](void* array) { static_cast<detail::Array*>(array)->abandon_fresh(); };
+  plan.move_bytes(everybody, element_bytes, data.bytes(), fresh, abandon, &data);
 }
 
 std::size_t rank_in(MPI_Comm comm) {
@@ -70,38 +69,53 @@ std::string BlockItem::describe() const {
          " values of " + std::to_string(data_->element_bytes()) + " bytes";
 }
 
-std::int64_t BlockItem::move(MPI_Comm everybody, double capacity) {
+void BlockItem::prepare(MPI_Comm everybody, double capacity) {
   const auto columns = static_cast<std::size_t>(block_.columns_);
   const bool intact = data_->size() == static_cast<std::size_t>(block_.count_) * columns;
   // A rank whose vector no longer fits still takes part, so that every rank sees the error.
   const std::size_t row_bytes = intact ? columns * data_->element_bytes() : SequencePlan::bad_size;
-  const SequencePlan plan(everybody, block_.count_, row_bytes, {}, capacity);
-  move_array(plan, everybody, *data_, columns);
-  next_first_ = plan.new_offsets()[rank_in(everybody)];
-  next_count_ = plan.new_count();
-  return plan.sent_bytes(row_bytes);
+  plan_.emplace(everybody, block_.count_, row_bytes, std::span<const double>{}, capacity);
+  next_first_ = plan_->new_offsets()[rank_in(everybody)];
+}
+
+void BlockItem::make_room() {
+  fresh_ = data_->make_fresh(static_cast<std::size_t>(plan_->new_count() * block_.columns_));
+}
+
+std::int64_t BlockItem::transfer(MPI_Comm everybody, double) {
+  const std::size_t row_bytes = static_cast<std::size_t>(block_.columns_) * data_->element_bytes();
+  move_array(*plan_, everybody, *data_, row_bytes, fresh_);
+  return plan_->sent_bytes(row_bytes);
 }
 
 void BlockItem::accept() noexcept {
   data_->accept();
   block_.first_ = next_first_;
-  block_.count_ = next_count_;
+  block_.count_ = plan_->new_count();
 }
 
 std::string SequenceItem::describe() const {
   return "sequence of elements of " + std::to_string(data_->element_bytes()) + " bytes" +
-         (weights_ ? ", weighted" : "") + (marks_ ? ", with cut marks" : "");
+         (weights_of_ ? ", weighted" : "") + (marks_of_ ? ", with cut marks" : "");
 }
 
-std::int64_t SequenceItem::move(MPI_Comm everybody, double capacity) {
-  std::vector<double> weights;
-  std::vector<std::uint8_t> marks;
-  if (weights_) weights_(weights);
-  if (marks_) marks_(marks);
-  const SequencePlan plan(everybody, static_cast<std::int64_t>(data_->size()), data_->element_bytes(),
-                          weights, capacity, marks);
-  move_array(plan, everybody, *data_, 1);
-  return plan.sent_bytes(data_->element_bytes());
+void SequenceItem::measure() {
+  weights_.clear();
+  marks_.clear();
+  if (weights_of_) weights_of_(weights_);
+  if (marks_of_) marks_of_(marks_);
+}
+
+void SequenceItem::prepare(MPI_Comm everybody, double capacity) {
+  plan_.emplace(everybody, static_cast<std::int64_t>(data_->size()), data_->element_bytes(), weights_,
+                capacity, marks_);
+}
+
+void SequenceItem::make_room() { fresh_ = data_->make_fresh(static_cast<std::size_t>(plan_->new_count())); }
+
+std::int64_t SequenceItem::transfer(MPI_Comm everybody, double) {
+  move_array(*plan_, everybody, *data_, data_->element_bytes(), fresh_);
+  return plan_->sent_bytes(data_->element_bytes());
 }
 
 std::string ReplicatedValues::describe() const {

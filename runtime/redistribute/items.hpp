@@ -6,21 +6,32 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/include/elastic_mpi.hpp"
+#include "runtime/redistribute/sequence.hpp"
 
 namespace elastic {
 
-/// One registered thing. move puts new data aside; accept or drop follows.
+/// One registered thing. A change calls measure, prepare and transfer on all ranks, then accept or drop.
 class Item {
  public:
   virtual ~Item() = default;
   /// What every rank must have registered alike, for comparing and for the error message.
   virtual std::string describe() const = 0;
-  /// Collective over `everybody`; capacity 0 = this rank leaves. Returns the bytes sent to other ranks.
-  virtual std::int64_t move(MPI_Comm everybody, double capacity) = 0;
+  /// Runs the user's code that looks at the data. Local; may throw on some ranks only.
+  virtual void measure() {}
+  /// Agrees on the new parts. Collective over `everybody`, small messages only; capacity 0 = this rank
+  /// leaves.
+  virtual void prepare(MPI_Comm, double /*capacity*/) {}
+  /// Makes room for the new part. Local; may throw on some ranks only.
+  virtual void make_room() {}
+  /// Moves the data into fresh storage. Collective. Returns the bytes sent to other ranks.
+  virtual std::int64_t transfer(MPI_Comm everybody, double capacity) = 0;
+  /// Whether transfer runs the user's code, which may throw on some ranks only.
+  virtual bool transfer_may_throw() const { return false; }
   virtual void accept() noexcept = 0;
   virtual void drop() noexcept = 0;
 };
@@ -33,14 +44,18 @@ class BlockItem final : public Item {
   void start(int ranks, int rank);
 
   std::string describe() const override;
-  std::int64_t move(MPI_Comm everybody, double capacity) override;
+  void prepare(MPI_Comm everybody, double capacity) override;
+  void make_room() override;
+  std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override;
   void drop() noexcept override { data_->drop(); }
 
  private:
   std::unique_ptr<detail::Array> data_;
   Block block_;
-  std::int64_t next_first_ = 0, next_count_ = 0;
+  std::optional<SequencePlan> plan_;
+  std::byte* fresh_ = nullptr;
+  std::int64_t next_first_ = 0;
 };
 
 class SequenceItem final : public Item {
@@ -48,17 +63,24 @@ class SequenceItem final : public Item {
   using WeightsOf = std::function<void(std::vector<double>&)>;
   using MarksOf = std::function<void(std::vector<std::uint8_t>&)>;
   SequenceItem(std::unique_ptr<detail::Array> data, WeightsOf weights, MarksOf marks)
-      : data_(std::move(data)), weights_(std::move(weights)), marks_(std::move(marks)) {}
+      : data_(std::move(data)), weights_of_(std::move(weights)), marks_of_(std::move(marks)) {}
 
   std::string describe() const override;
-  std::int64_t move(MPI_Comm everybody, double capacity) override;
+  void measure() override;
+  void prepare(MPI_Comm everybody, double capacity) override;
+  void make_room() override;
+  std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override { data_->accept(); }
   void drop() noexcept override { data_->drop(); }
 
  private:
   std::unique_ptr<detail::Array> data_;
-  WeightsOf weights_;
-  MarksOf marks_;
+  WeightsOf weights_of_;
+  MarksOf marks_of_;
+  std::vector<double> weights_;
+  std::vector<std::uint8_t> marks_;
+  std::optional<SequencePlan> plan_;
+  std::byte* fresh_ = nullptr;
 };
 
 class CustomItem final : public Item {
@@ -66,7 +88,8 @@ class CustomItem final : public Item {
   CustomItem(Loop::Move move, std::function<void()> accept)
       : move_(std::move(move)), accept_(std::move(accept)) {}
   std::string describe() const override { return "data that moves itself"; }
-  std::int64_t move(MPI_Comm everybody, double capacity) override { return move_(everybody, capacity); }
+  std::int64_t transfer(MPI_Comm everybody, double capacity) override { return move_(everybody, capacity); }
+  bool transfer_may_throw() const override { return true; }
   void accept() noexcept override { accept_(); }
   void drop() noexcept override {}
 

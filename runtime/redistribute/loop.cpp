@@ -5,6 +5,10 @@
 #include "runtime/include/elastic_mpi.hpp"
 #include "runtime/redistribute/items.hpp"
 
+// clang-format off: needs mpi.h before it
+#include <mpi-ext.h>
+// clang-format on
+
 namespace elastic {
 namespace {
 
@@ -13,6 +17,38 @@ bool is_roll_back(int code) {
   int error_class = code;
   MPI_Error_class(code, &error_class);
   return code == MPIX_ERR_ADAPT_ROLLED_BACK || error_class == MPIX_ERR_ADAPT_ROLLED_BACK;
+}
+
+// Another rank has the cause and says it.
+class GivenUpElsewhere : public Error {
+ public:
+  using Error::Error;
+};
+
+bool is_elsewhere(const std::exception& e) {
+  if (dynamic_cast<const GivenUpElsewhere*>(&e)) return true;
+  const auto* error = dynamic_cast<const Error*>(&e);
+  if (!error || error->code() == MPI_SUCCESS) return false;
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(error->code(), &error_class);
+  return error_class == MPIX_ERR_REVOKED || error_class == MPIX_ERR_PROC_FAILED;
+}
+
+// Does local work on all ranks. Throws on every rank if it throws on any. Collective.
+template <class Work>
+void agree(MPI_Comm everybody, Work work) {
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  const int good = mine ? 0 : 1;
+  int all_good = 0;
+  const int code = MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, everybody);
+  if (mine) std::rethrow_exception(mine);
+  check_mpi(code, "asking whether all ranks can go on");
+  if (!all_good) throw GivenUpElsewhere("another rank could not go on");
 }
 
 }  // namespace
@@ -143,14 +179,17 @@ bool Loop::State::window() {
   int staying = 0, left_out = 0, joined = 0;
   const int begun = MPI_Comm_adapt_begin(&inter, &next, &staying, &left_out, &joined);
   std::string why;
+  bool cause_is_here = false;
   if (begun == MPI_SUCCESS) {
     try {
       check_mpi(MPIX_Comm_adapt_union(&everybody), "MPIX_Comm_adapt_union");
       move_all(everybody);
     } catch (const std::exception& e) {
       why = e.what();
+      cause_is_here = !is_elsewhere(e);
     } catch (...) {
       why = "an exception that is not a std::exception";
+      cause_is_here = true;
     }
     if (!why.empty()) MPIX_Comm_adapt_abort();
   }
@@ -158,15 +197,32 @@ bool Loop::State::window() {
   // Any other error than a roll back leaves no world to go on with.
   if (outcome != MPI_SUCCESS && !is_roll_back(outcome))
     check_mpi(outcome, begun == MPI_SUCCESS ? "MPI_Comm_adapt_commit" : "MPI_Comm_adapt_begin");
+  if (cause_is_here) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
   settle(outcome == MPI_SUCCESS, why);
   return outcome == MPI_SUCCESS;
 }
 
+// What may fail on one rank alone is done before data is under way, and the outcome shared: revoking a
+// communicator while large messages are in flight is left to the loss of a process.
 void Loop::State::move_all(MPI_Comm everybody) {
   const double start = MPI_Wtime();
-  release();
+  const double share = leaving ? 0.0 : capacity;
+  agree(everybody, [&] {
+    release();
+    for (const auto& item : items) item->measure();
+  });
   std::int64_t bytes = values.move(everybody, registered(), joining);
-  for (const auto& item : items) bytes += item->move(everybody, leaving ? 0.0 : capacity);
+  for (const auto& item : items) item->prepare(everybody, share);
+  agree(everybody, [&] {
+    for (const auto& item : items) item->make_room();
+  });
+  for (const auto& item : items)
+    if (!item->transfer_may_throw()) bytes += item->transfer(everybody, share);
+  for (const auto& item : items) {
+    if (!item->transfer_may_throw()) continue;
+    agree(everybody, [] {});  // nobody is still busy with what came before
+    bytes += item->transfer(everybody, share);
+  }
   MPIX_Comm_adapt_moved((MPI_Wtime() - start) * 1e3, bytes);
 }
 
@@ -175,7 +231,6 @@ void Loop::State::settle(bool committed, const std::string& why) {
   if (!committed) {
     ++rollbacks;
     last_rollback = why.empty() ? "another rank could not go on, or a joining rank was lost" : why;
-    if (!why.empty()) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
     for (const auto& item : items) item->drop();
     leaving = false;
     if (joining) return;

@@ -30,8 +30,8 @@ class SequencePlan {
   /// capacity: this rank's share is capacity / sum of capacities; finite and >= 0; at least one must be > 0
   /// unless there are no elements at all. may_cut[i] != 0: a part may begin at local element i; empty =
   /// anywhere. Each part's weight is within the heaviest unbreakable group of elements of its share.
-  /// Throws Error on every rank if arguments are bad or disagree on any, and where an MPI call fails (other
-  /// ranks may then wait until the communicator is revoked or aborted).
+  /// Throws Error on every rank if arguments are bad or disagree on any, and where an MPI call fails. Only
+  /// small messages; the ones with the elements come in move.
   SequencePlan(MPI_Comm comm, std::int64_t count, std::size_t element_bytes, std::span<const double> weight,
                double capacity, std::span<const std::uint8_t> may_cut = {});
 
@@ -46,8 +46,8 @@ class SequencePlan {
 
   /// Moves raw elements: old_count() of them at `from` to new_count() of them at `to`; no overlap.
   /// Collective on the communicator of the plan, given again here. Messages only between ranks whose old and
-  /// new ranges overlap. If MPI fails it throws Error; then MPI may still write to `to`, see `on_failure`:
-  /// it is called before Error is thrown if a receive could not be ended and must keep `to` alive for good.
+  /// new ranges overlap. If MPI fails, it revokes the communicator and throws Error; before that it calls
+  /// `on_failure`, which must keep `to` alive for good, because MPI may still write to it.
   void move_bytes(MPI_Comm comm, std::size_t element_bytes, const void* from, void* to,
                   void (*on_failure)(void* context), void* context) const;
 
