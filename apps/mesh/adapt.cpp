@@ -8,7 +8,8 @@ namespace {
 
 bool any_rank(bool mine, MPI_Comm comm) {
   int value = mine ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_LOR, comm), "asking whether any mark changed");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_LOR, comm),
+            "asking whether any mark changed");
   return value != 0;
 }
 
@@ -46,8 +47,8 @@ std::vector<std::uint8_t> Mesh::close_marks(std::span<const std::int8_t> marks) 
   }
 }
 
-// 1 for the first child of every pair that is joined. All cells around the newest vertex must agree: the pair, and
-// the pair across the parents' common hypotenuse.
+// 1 for the first child of every pair that is joined. All cells around the newest vertex must agree: the
+// pair, and the pair across the parents' common hypotenuse.
 std::vector<std::uint8_t> Mesh::agree_to_coarsen(std::span<const std::int8_t> marks,
                                                  std::span<const std::uint8_t> bisect) const {
   const Edges& e = topology_.edges;
@@ -67,8 +68,8 @@ std::vector<std::uint8_t> Mesh::agree_to_coarsen(std::span<const std::int8_t> ma
   }
   std::fill(willing.begin() + static_cast<std::ptrdiff_t>(own + halo_.size()), willing.end(), 1);
 
-  // The cell across half of the parent's hypotenuse, if it has the same level, belongs to the pair of the parent's
-  // neighbour: only that pair has the newest vertex too.
+  // The cell across half of the parent's hypotenuse, if it has the same level, belongs to the pair of the
+  // parent's neighbour: only that pair has the newest vertex too.
   const auto across_agrees = [&](std::size_t cell, int local, int level) {
     const std::int32_t slot = slots[3 * cell + static_cast<std::size_t>(local)];
     const auto other = static_cast<std::size_t>(slot % 2 == 0 ? e.right[slot / 2] : e.left[slot / 2]);
@@ -104,8 +105,10 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
     if (bisected(i, hypotenuse)) {
       for (int which : {0, 1}) {  // a marked leg is the hypotenuse of a child
         const Leaf child = leaf.child(which);
-        if (!bisected(i, which)) next.push_back(child);
-        else next.push_back(child.child(0)), next.push_back(child.child(1));
+        if (!bisected(i, which))
+          next.push_back(child);
+        else
+          next.push_back(child.child(0)), next.push_back(child.child(1));
       }
       transfer.runs.push_back({at, 1, Transfer::Kind::refine});
       changed = true, ++i;
@@ -124,17 +127,19 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
   transfer.changed = any_rank(changed, comm_);
   if (!transfer.changed) return transfer;
 
-  // Joining pairs on both sides of a cut can leave siblings on two ranks; the second one goes to the first one's.
+  // Joining pairs on both sides of a cut can leave siblings on two ranks; the second one goes to the first
+  // one's.
   struct Ends {
     std::uint64_t count, first, last;
   };
   const int ranks = static_cast<int>(bounds_.size()) - 1;
   Ends mine{next.size(), next.empty() ? 0 : next.front().bits, next.empty() ? 0 : next.back().bits};
   std::vector<Ends> ends(static_cast<std::size_t>(ranks));
-  check_mpi(MPI_Allgather(&mine, 3, MPI_UINT64_T, ends.data(), 3, MPI_UINT64_T, comm_), "sharing the new cuts");
+  check_mpi(MPI_Allgather(&mine, 3, MPI_UINT64_T, ends.data(), 3, MPI_UINT64_T, comm_),
+            "sharing the new cuts");
   int my_rank = 0, before = -1;
   check_mpi(MPI_Comm_rank(comm_, &my_rank), "asking for the rank");
-  transfer.old_leaves = leaves_;
+  transfer.old_leaves = std::move(leaves_);  // assign() below brings the new ones
   std::vector<Leaf> leaves = next;
   for (int r = 0; r < ranks; ++r) {
     if (ends[r].count == 0) continue;

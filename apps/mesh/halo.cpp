@@ -7,8 +7,8 @@ namespace {
 constexpr int tag_fields = 301, tag_values = 302;
 
 template <class T>
-std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> neighbours, std::span<const T> send,
-                               MPI_Datatype type) {
+std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> neighbours,
+                               std::span<const T> send, MPI_Datatype type) {
   std::vector<T> received(send.size());
   std::vector<MPI_Request> requests;
   requests.reserve(2 * neighbours.size());
@@ -44,7 +44,8 @@ void Halo::start(std::span<double* const> fields, std::span<const std::int32_t> 
     std::size_t k = at;
     for (std::int32_t slot = n.begin; slot < n.end; ++slot)
       for (const double* field : fields) send_[k++] = field[send[slot]];
-    check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, tag_fields, comm_, &requests_.emplace_back()),
+    check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, tag_fields, comm_,
+                        &requests_.emplace_back()),
               "sending the halo");
   }
 }

@@ -8,7 +8,8 @@
 
 namespace mesh {
 
-// One slot per halo edge, sorted by (rank, edge): both ranks of a pair see their shared edges in the same order.
+// One slot per halo edge, sorted by (rank, edge): both ranks of a pair see their shared edges in the same
+// order.
 class Halo {
  public:
   struct Neighbour {

@@ -7,7 +7,9 @@ Triangle Domain::root_triangle(std::uint32_t root) const {
   const auto square = static_cast<std::int32_t>(root / 2);
   const std::int32_t row = square / nx;
   const std::int32_t column = row % 2 == 0 ? square % nx : nx - 1 - square % nx;
-  const auto corner = [&](std::int32_t i, std::int32_t j) { return Point{(column + i) * side, (row + j) * side}; };
+  const auto corner = [&](std::int32_t i, std::int32_t j) {
+    return Point{(column + i) * side, (row + j) * side};
+  };
   const bool first = root % 2 == 0;
   if ((row + column) % 2 == 0)
     return first ? Triangle{corner(0, 0), corner(1, 0), corner(1, 1)}

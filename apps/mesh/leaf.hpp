@@ -1,9 +1,10 @@
 // Leaves of a newest-vertex bisection forest and their exact integer geometry.
 //
-// A domain is nx x ny root squares of side `side` integer units. Each square is split along a diagonal into two
-// root triangles; diagonals alternate, so neighbouring squares meet conformingly. A triangle (a, b, c) has its newest
-// vertex (the right angle) at b and its hypotenuse from a to c, which is also where the Sierpinski curve enters and
-// leaves it. Bisection at the midpoint m of ac gives the children (a, m, b) and (b, m, c), in curve order.
+// A domain is nx x ny root squares of side `side` integer units. Each square is split along a diagonal into
+// two root triangles; diagonals alternate, so neighbouring squares meet conformingly. A triangle (a, b, c)
+// has its newest vertex (the right angle) at b and its hypotenuse from a to c, which is also where the
+// Sierpinski curve enters and leaves it. Bisection at the midpoint m of ac gives the children (a, m, b) and
+// (b, m, c), in curve order.
 //
 // A leaf is one 64-bit word: root (16 bits) | bisection path, left aligned (40 bits) | level (8 bits).
 // Integer order is curve order, and the descendants of a leaf fill the interval [key(), key_end()).
@@ -15,9 +16,9 @@
 
 namespace mesh {
 
-inline constexpr int max_level = 36;             // legs are then 4 units long: every point we need is an integer
-inline constexpr std::int32_t side = 1 << 20;    // units per side of a root square
-inline constexpr int path_top = 48;              // the first bisection's bit is bit 47
+inline constexpr int max_level = 36;  // legs are then 4 units long: every point we need is an integer
+inline constexpr std::int32_t side = 1 << 20;  // units per side of a root square
+inline constexpr int path_top = 48;            // the first bisection's bit is bit 47
 inline constexpr std::uint32_t max_roots = 65535;
 
 struct Point {
@@ -41,7 +42,8 @@ struct Leaf {
   bool is_second() const { return level() > 0 && branch(level()) == 1; }
   Leaf child(int which) const {
     const int next = level() + 1;
-    return {(key() | (static_cast<std::uint64_t>(which) << (path_top - next))) + static_cast<std::uint64_t>(next)};
+    return {(key() | (static_cast<std::uint64_t>(which) << (path_top - next))) +
+            static_cast<std::uint64_t>(next)};
   }
   Leaf parent() const {
     return {(key() & ~(1ull << (path_top - level()))) + static_cast<std::uint64_t>(level() - 1)};
@@ -71,8 +73,8 @@ struct Domain {
   std::uint32_t roots() const { return 2u * static_cast<std::uint32_t>(nx) * static_cast<std::uint32_t>(ny); }
   Triangle root_triangle(std::uint32_t root) const;
   Triangle triangle(Leaf leaf) const;
-  // The key of the descendant of the given level that contains the point (in units / 4, that is 4 x finer than
-  // Point); points on an edge go to the first child. Empty if the point is outside of the domain.
+  // The key of the descendant of the given level that contains the point (in units / 4, that is 4 x finer
+  // than Point); points on an edge go to the first child. Empty if the point is outside of the domain.
   std::optional<Leaf> locate(std::int64_t x4, std::int64_t y4, int level) const;
 };
 

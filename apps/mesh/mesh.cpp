@@ -39,17 +39,20 @@ std::vector<std::uint8_t> cut_positions(std::span<const Leaf> leaves) {
 std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t begin, std::uint64_t end) {
   check_domain(domain);
   if (level < 0 || level > max_level)
-    throw std::invalid_argument("mesh: level " + std::to_string(level) + " is not in 0.." + std::to_string(max_level));
+    throw std::invalid_argument("mesh: level " + std::to_string(level) + " is not in 0.." +
+                                std::to_string(max_level));
   std::vector<Leaf> leaves;
   leaves.reserve(end - begin);
   const int shift = path_top - level;  // leaf number = (root | path) read as one integer
-  for (std::uint64_t i = begin; i < end; ++i) leaves.push_back({(i << shift) + static_cast<std::uint64_t>(level)});
+  for (std::uint64_t i = begin; i < end; ++i)
+    leaves.push_back({(i << shift) + static_cast<std::uint64_t>(level)});
   return leaves;
 }
 
 Mesh::Mesh(MPI_Comm comm, Domain domain, int level) : domain_(domain) {
   check_domain(domain);
-  const auto ranks = static_cast<std::uint64_t>(size_of(comm)), rank = static_cast<std::uint64_t>(rank_of(comm));
+  const auto ranks = static_cast<std::uint64_t>(size_of(comm)),
+             rank = static_cast<std::uint64_t>(rank_of(comm));
   const std::uint64_t total = static_cast<std::uint64_t>(domain.roots()) << level;
   const auto cut = [&](std::uint64_t r) { return r == ranks ? total : total * r / ranks & ~1ull; };
   assign(uniform_leaves(domain, level, cut(rank), cut(rank + 1)), comm);
@@ -60,7 +63,8 @@ void Mesh::set_bounds(bool empty, Leaf first) {
   const std::uint64_t none = ~0ull;
   const std::uint64_t mine = empty ? none : first.key();
   bounds_.assign(static_cast<std::size_t>(ranks) + 1, none);
-  check_mpi(MPI_Allgather(&mine, 1, MPI_UINT64_T, bounds_.data(), 1, MPI_UINT64_T, comm_), "sharing the cuts");
+  check_mpi(MPI_Allgather(&mine, 1, MPI_UINT64_T, bounds_.data(), 1, MPI_UINT64_T, comm_),
+            "sharing the cuts");
   // A rank without leaves owns an empty interval in front of the next rank's.
   for (int r = ranks - 1; r >= 0; --r) bounds_[r] = std::min(bounds_[r], bounds_[r + 1]);
 }
@@ -111,8 +115,8 @@ void Mesh::resolve_external() {
     const auto id = static_cast<std::int32_t>(edges.size());
     edges.left.push_back(left);
     edges.right.push_back(right);
-    edges.shape.push_back(
-        EdgeShape::encode(e.hypotenuse_level, direction_of(mine_is_left ? e.to - e.from : e.from - e.to), leg_of_both));
+    edges.shape.push_back(EdgeShape::encode(
+        e.hypotenuse_level, direction_of(mine_is_left ? e.to - e.from : e.from - e.to), leg_of_both));
     edges.y_sum.push_back(e.from.y + e.to.y);
     topology_.cell_slots[3 * e.cell + e.local] = 2 * id + (mine_is_left ? 0 : 1);
     return id;
@@ -124,8 +128,10 @@ void Mesh::resolve_external() {
     const auto [x4, y4] = beyond(e);
     const auto there = domain_.locate(x4, y4, e.hypotenuse_level);
     if (!there) {
-      const Border border = x4 < 0 ? Border::west : y4 < 0 ? Border::south
-                            : x4 > 4ll * side * domain_.nx ? Border::east : Border::north;
+      const Border border = x4 < 0                         ? Border::west
+                            : y4 < 0                       ? Border::south
+                            : x4 > 4ll * side * domain_.nx ? Border::east
+                                                           : Border::north;
       border_edges.emplace_back(e, border);
       continue;
     }
@@ -148,7 +154,8 @@ void Mesh::resolve_external() {
   edges.interior = edges.size();
 
   std::sort(halo_edges.begin(), halo_edges.end(), [](const HaloEdge& p, const HaloEdge& q) {
-    return std::tie(p.rank, p.from_plus_to.x, p.from_plus_to.y) < std::tie(q.rank, q.from_plus_to.x, q.from_plus_to.y);
+    return std::tie(p.rank, p.from_plus_to.x, p.from_plus_to.y) <
+           std::tie(q.rank, q.from_plus_to.x, q.from_plus_to.y);
   });
   std::vector<Halo::Neighbour> neighbours;
   std::vector<std::int32_t> cells;
@@ -169,8 +176,10 @@ void Mesh::resolve_external() {
     const HaloEdge& h = halo_edges[slot];
     const bool leg_of_both = h.mine.local != 2 && halo_leaves_[slot].level() != h.mine.hypotenuse_level;
     const auto ghost = own + static_cast<std::int32_t>(slot);
-    if (h.mine_is_left) add(h.mine, h.mine.cell, ghost, true, leg_of_both);
-    else add(h.mine, ghost, h.mine.cell, false, leg_of_both);
+    if (h.mine_is_left)
+      add(h.mine, h.mine.cell, ghost, true, leg_of_both);
+    else
+      add(h.mine, ghost, h.mine.cell, false, leg_of_both);
   }
 
   boundary_.clear();

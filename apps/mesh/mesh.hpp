@@ -1,5 +1,6 @@
-// Distributed conforming adaptive triangular mesh on the Sierpinski curve. Knows geometry and topology only; what
-// lives in the cells belongs to the application and follows adaptions by Transfer and moves with the leaves.
+// Distributed conforming adaptive triangular mesh on the Sierpinski curve. Knows geometry and topology only;
+// what lives in the cells belongs to the application and follows adaptions by Transfer and moves with the
+// leaves.
 //
 //   mesh::Mesh m(comm, {.nx = 2, .ny = 1}, 10);           // uniform, level 10, split evenly
 //   auto transfer = m.adapt(marks);                        // +1 refine, -1 coarsen if all agree, 0 keep
@@ -57,15 +58,15 @@ class Mesh {
   // This rank's cell that contains the descendant, or -1.
   std::int32_t find(Leaf descendant) const;
 
-  // Replaces the leaves of all ranks: concatenated in rank order they must be sorted, without gaps and conforming,
-  // with siblings on one rank. Rebuilds edges and halo. Collective on comm.
+  // Replaces the leaves of all ranks: concatenated in rank order they must be sorted, without gaps and
+  // conforming, with siblings on one rank. Rebuilds edges and halo. Collective on comm.
   void assign(std::vector<Leaf> leaves, MPI_Comm comm);
   // Rebuilds edges and halo for the present leaves on another communicator. Collective on comm.
   void rebuild(MPI_Comm comm) { assign(std::move(leaves_), comm); }
 
-  // Bisects cells marked > 0 (and what conformity asks for), joins siblings whose pair, and the pair across their
-  // parents' hypotenuse, are all marked < 0 and unhurt by refinement. Collective. The result is the same for every
-  // number of ranks.
+  // Bisects cells marked > 0 (and what conformity asks for), joins siblings whose pair, and the pair across
+  // their parents' hypotenuse, are all marked < 0 and unhurt by refinement. Collective. The result is the
+  // same for every number of ranks.
   Transfer adapt(std::span<const std::int8_t> marks);
 
   // One round of marks[i] = max of itself and its neighbours. Collective.

@@ -1,5 +1,5 @@
-// Promises of the mesh; run with 1, 2, 3 and 5 ranks. Every case compares against the gathered global mesh, so that
-// the result is the same for each number of ranks.
+// Promises of the mesh; run with 1, 2, 3 and 5 ranks. Every case compares against the gathered global mesh,
+// so that the result is the same for each number of ranks.
 #include "apps/mesh/mesh.hpp"
 
 #include <gtest/gtest.h>
@@ -30,10 +30,13 @@ std::vector<T> gather(const std::vector<T>& mine) {
   MPI_Allgather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
   for (int r = 1; r < ranks(); ++r) at[r] = at[r - 1] + counts[r - 1];
   std::vector<T> all(static_cast<std::size_t>(at.back() + counts.back()) / sizeof(T));
-  MPI_Allgatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), at.data(), MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Allgatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), at.data(), MPI_BYTE,
+                 MPI_COMM_WORLD);
   return all;
 }
-std::vector<Leaf> global_leaves(const Mesh& m) { return gather(std::vector<Leaf>(m.leaves().begin(), m.leaves().end())); }
+std::vector<Leaf> global_leaves(const Mesh& m) {
+  return gather(std::vector<Leaf>(m.leaves().begin(), m.leaves().end()));
+}
 
 // A hash of the leaf: marks must not depend on how cells are distributed.
 std::uint64_t mix(std::uint64_t x) {
@@ -44,13 +47,15 @@ std::vector<std::int8_t> random_marks(const Mesh& m, std::uint64_t round, int to
   std::vector<std::int8_t> marks;
   for (Leaf leaf : m.leaves()) {
     const std::uint64_t h = mix(leaf.bits * 31 + round) % 10;
-    marks.push_back(h < 2 && leaf.level() < top_level ? 1 : h > 4 - static_cast<std::uint64_t>(round % 3) ? -1 : 0);
+    marks.push_back(h < 2 && leaf.level() < top_level               ? 1
+                    : h > 4 - static_cast<std::uint64_t>(round % 3) ? -1
+                                                                    : 0);
   }
   return marks;
 }
 
-// Conforming: an edge of the domain's interior is a whole edge of exactly two leaves. Checked without the mesh's own
-// edges, on the gathered leaves.
+// Conforming: an edge of the domain's interior is a whole edge of exactly two leaves. Checked without the
+// mesh's own edges, on the gathered leaves.
 void expect_conforming(const Domain& domain, const std::vector<Leaf>& leaves) {
   std::map<std::tuple<int, int, int, int>, int> uses;
   std::int64_t twice_area = 0;
@@ -104,7 +109,8 @@ void expect_edges_right(Mesh& m) {
         ASSERT_EQ(slot % 2 == 0, m.leaves()[i].key() < leaf_of(other).key());
       }
       const int le = m.leaves()[i].level() + (k != 2);
-      ASSERT_EQ(e.shape[edge], EdgeShape::encode(le, direction_of(slot % 2 == 0 ? to - from : from - to), both_legs));
+      ASSERT_EQ(e.shape[edge],
+                EdgeShape::encode(le, direction_of(slot % 2 == 0 ? to - from : from - to), both_legs));
       ASSERT_EQ(EdgeShape::extent(le), std::max(std::abs(to.x - from.x), std::abs(to.y - from.y)));
     }
   }
@@ -195,7 +201,8 @@ TEST(Mesh, AdaptionsAreTheSameForEveryNumberOfRanks) {
     shared.adapt(random_marks(shared, round, 14));
     alone.adapt(random_marks(alone, round, 14));
     const auto all = global_leaves(shared);
-    ASSERT_TRUE(std::equal(all.begin(), all.end(), alone.leaves().begin(), alone.leaves().end())) << "round " << round;
+    ASSERT_TRUE(std::equal(all.begin(), all.end(), alone.leaves().begin(), alone.leaves().end()))
+        << "round " << round;
   }
 }
 
@@ -253,7 +260,8 @@ TEST(Mesh, ReassignedLeavesGiveTheSameEdges) {
     }
     std::sort(cuts.begin(), cuts.end());
     const auto r = static_cast<std::size_t>(rank());
-    m.assign({all.begin() + static_cast<std::ptrdiff_t>(cuts[r]), all.begin() + static_cast<std::ptrdiff_t>(cuts[r + 1])},
+    m.assign({all.begin() + static_cast<std::ptrdiff_t>(cuts[r]),
+              all.begin() + static_cast<std::ptrdiff_t>(cuts[r + 1])},
              MPI_COMM_WORLD);
     expect_edges_right(m);
   }

@@ -12,7 +12,8 @@ inline void check_mpi(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw std::runtime_error(std::string("mesh: ") + what + " failed: " + std::string(text, static_cast<size_t>(length)));
+  throw std::runtime_error(std::string("mesh: ") + what +
+                           " failed: " + std::string(text, static_cast<size_t>(length)));
 }
 
 }  // namespace mesh

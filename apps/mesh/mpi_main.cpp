@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
     struct FailuresOnly : testing::EmptyTestEventListener {
       void OnTestPartResult(const testing::TestPartResult& result) override {
         if (result.failed())
-          std::fprintf(stderr, "%s:%d: %s\n", result.file_name() ? result.file_name() : "", result.line_number(),
-                       result.message());
+          std::fprintf(stderr, "%s:%d: %s\n", result.file_name() ? result.file_name() : "",
+                       result.line_number(), result.message());
       }
     };
     delete listeners.Release(listeners.default_result_printer());

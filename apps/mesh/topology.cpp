@@ -34,13 +34,20 @@ std::uint8_t turned(std::uint8_t direction, int level, bool clockwise_on_even) {
 Node child_node(const Node& n, int level, int which) {
   const Point m = midpoint(n.t.a, n.t.c);
   if (which == 0)
-    return {{n.t.a, m, n.t.b}, {n.across[2], later, n.across[0]}, std::uint8_t(n.enter == 0 ? 2 : 0), 1,
+    return {{n.t.a, m, n.t.b},
+            {n.across[2], later, n.across[0]},
+            std::uint8_t(n.enter == 0 ? 2 : 0),
+            1,
             turned(n.direction, level, true)};
-  return {{n.t.b, m, n.t.c}, {earlier, n.across[2], n.across[1]}, 0, std::uint8_t(n.leave == 1 ? 2 : 1),
+  return {{n.t.b, m, n.t.c},
+          {earlier, n.across[2], n.across[1]},
+          0,
+          std::uint8_t(n.leave == 1 ? 2 : 1),
           turned(n.direction, level, false)};
 }
 
-// Direction of the local edges seen counter-clockwise around the cell, relative to c - a, on even and odd levels.
+// Direction of the local edges seen counter-clockwise around the cell, relative to c - a, on even and odd
+// levels.
 constexpr std::uint8_t edge_turn[2][3] = {{7, 1, 4}, {5, 3, 0}};
 
 class Pass {
@@ -50,7 +57,9 @@ class Pass {
     const std::size_t n = leaves.size();
     out.external.clear();
     // Each cell opens at most two edges (the one it is entered by is already open, or external).
-    for_edges([room = 2 * n](auto& field) { if (field.size() < room) field.resize(room); });
+    for_edges([room = 2 * n](auto& field) {
+      if (field.size() < room) field.resize(room);
+    });
     out.cell_slots.resize(3 * n);
     out.cell_shape.resize(n);
     out.cell_y_sum.resize(n);
@@ -69,8 +78,10 @@ class Pass {
     const bool through_legs = color == 2;
     auto& stack = through_legs == b_left ? right_ : left_;
 
-    if (joined_before) close(cell, level, node.enter, crossing_);
-    else add_external(cell, level, node.t, node.enter);
+    if (joined_before)
+      close(cell, level, node.enter, crossing_);
+    else
+      add_external(cell, level, node.t, node.enter);
 
     if (node.across[color] == later) {
       stack.push_back(open(cell, level, node, color));
@@ -81,8 +92,10 @@ class Pass {
       add_external(cell, level, node.t, color);
     }
 
-    if (joined_after) crossing_ = open(cell, level, node, node.leave);
-    else add_external(cell, level, node.t, node.leave);
+    if (joined_after)
+      crossing_ = open(cell, level, node, node.leave);
+    else
+      add_external(cell, level, node.t, node.leave);
   }
 
   // Edges still open belong to cells after this interval: they leave the list, the last edges fill the holes.
@@ -97,7 +110,9 @@ class Pass {
         if (slots_[3 * cell + k] == 2 * hole) add_external(cell, leaf.level(), domain_.triangle(leaf), k);
       const std::int32_t last = --count_;
       if (hole == last) continue;
-      for_edges([=](auto& field) { field[static_cast<std::size_t>(hole)] = field[static_cast<std::size_t>(last)]; });
+      for_edges([=](auto& field) {
+        field[static_cast<std::size_t>(hole)] = field[static_cast<std::size_t>(last)];
+      });
       for (const auto& [moved, bit] : {std::pair{left_of_[hole], 0}, std::pair{right_of_[hole], 1}})
         for (int k = 0; k < 3; ++k)
           if (auto& slot = slots_[3 * moved + k]; slot == 2 * last + bit) slot = 2 * hole + bit;
@@ -128,7 +143,9 @@ class Pass {
     const int direction = (node.direction + edge_turn[level % 2][local]) % 8;
     shape_[id] = EdgeShape::encode(hypotenuse_level(level, local), direction, false);
     const auto& t = node.t;
-    y_sum_[id] = out_.cell_y_sum[static_cast<std::size_t>(cell)] - (local == 0 ? t.c.y : local == 1 ? t.a.y : t.b.y);
+    y_sum_[id] = out_.cell_y_sum[static_cast<std::size_t>(cell)] - (local == 0   ? t.c.y
+                                                                    : local == 1 ? t.a.y
+                                                                                 : t.b.y);
     slots_[3 * cell + local] = 2 * id;
     return 2 * id + (local != 2);
   }
@@ -169,7 +186,8 @@ void build_local_topology(const Domain& domain, std::span<const Leaf> leaves, Lo
     } else {
       path[0] = root_node(domain, leaf.root());
     }
-    for (; level < leaf.level(); ++level) path[level + 1] = child_node(path[level], level, leaf.branch(level + 1));
+    for (; level < leaf.level(); ++level)
+      path[level + 1] = child_node(path[level], level, leaf.branch(level + 1));
     pass.visit(i, path[leaf.level()], joined_before, joined_after);
   }
   pass.finish();

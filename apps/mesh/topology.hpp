@@ -1,8 +1,8 @@
-// Edges of one rank's interval of leaves, found by one pass along the Sierpinski curve with two stacks: an edge is
-// either crossed by the curve (it joins consecutive leaves) or lies to its left or right, where edges close in
-// last-in-first-out order (Bader et al., "Memory efficient adaptive mesh generation and implementation of
-// multigrid algorithms using Sierpinski curves", 2010). What the pass cannot close (edges of root triangles and of
-// the interval's ends) is returned as external and resolved by point location.
+// Edges of one rank's interval of leaves, found by one pass along the Sierpinski curve with two stacks: an
+// edge is either crossed by the curve (it joins consecutive leaves) or lies to its left or right, where edges
+// close in last-in-first-out order (Bader et al., "Memory efficient adaptive mesh generation and
+// implementation of multigrid algorithms using Sierpinski curves", 2010). What the pass cannot close (edges
+// of root triangles and of the interval's ends) is returned as external and resolved by point location.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace mesh {
 
-// The eight directions of edges, in steps of 45 degrees from east, counter-clockwise (in units, before stretching).
+// The eight directions of edges, in steps of 45 degrees from east, counter-clockwise (in units, before
+// stretching).
 inline int direction_of(Point v) {
   if (v.y == 0) return v.x > 0 ? 0 : 4;
   if (v.x == 0) return v.y > 0 ? 2 : 6;
@@ -23,8 +24,9 @@ inline Point direction_vector(int direction) {
   return {x[direction], x[(direction + 6) % 8]};
 }
 
-// Geometry of an edge up to its position: the level at which it is a hypotenuse, the direction of the edge seen
-// counter-clockwise from its left cell, and whether it is a leg of both cells (then both are larger than usual).
+// Geometry of an edge up to its position: the level at which it is a hypotenuse, the direction of the edge
+// seen counter-clockwise from its left cell, and whether it is a leg of both cells (then both are larger than
+// usual).
 struct EdgeShape {
   static constexpr int directions = 8;
   static constexpr int per_level = 2 * directions;
@@ -35,12 +37,15 @@ struct EdgeShape {
   static int direction(std::uint16_t shape) { return shape / 2 % directions; }
   static bool leg_of_both(std::uint16_t shape) { return shape % 2 == 1; }
   // Length of the longer coordinate difference of an edge that is a hypotenuse on this level, in units.
-  static std::int32_t extent(int level) { return level % 2 == 0 ? side >> (level / 2) : side >> ((level - 1) / 2); }
+  static std::int32_t extent(int level) {
+    return level % 2 == 0 ? side >> (level / 2) : side >> ((level - 1) / 2);
+  }
 };
 
-// Flat edge list. Cells 0..n-1 are this rank's leaves, then come one halo cell per halo edge and one exterior cell
-// per boundary edge. `left` is always the cell with the smaller key (the interior cell on the boundary), so an edge
-// is oriented the same way on every rank. Order: interior edges by first touch, halo edges, boundary edges.
+// Flat edge list. Cells 0..n-1 are this rank's leaves, then come one halo cell per halo edge and one exterior
+// cell per boundary edge. `left` is always the cell with the smaller key (the interior cell on the boundary),
+// so an edge is oriented the same way on every rank. Order: interior edges by first touch, halo edges,
+// boundary edges.
 struct Edges {
   std::vector<std::int32_t> left, right;
   std::vector<std::uint16_t> shape;
@@ -63,9 +68,9 @@ struct ExternalEdge {
 // What the pass along the curve knows about the cells and edges of an interval of leaves.
 struct LocalTopology {
   Edges edges;
-  std::vector<std::int32_t> cell_slots;    // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
-  std::vector<std::uint8_t> cell_shape;    // direction of c - a
-  std::vector<std::int32_t> cell_y_sum;    // a.y + b.y + c.y
+  std::vector<std::int32_t> cell_slots;  // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
+  std::vector<std::uint8_t> cell_shape;  // direction of c - a
+  std::vector<std::int32_t> cell_y_sum;  // a.y + b.y + c.y
   std::vector<ExternalEdge> external;
 };
 

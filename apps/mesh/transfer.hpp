@@ -1,5 +1,5 @@
-// How cell data follow an adaption: a list of runs over the old cells, plus at most one cell that changes rank so
-// that the two children of a parent never lie on different ranks.
+// How cell data follow an adaption: a list of runs over the old cells, plus at most one cell that changes
+// rank so that the two children of a parent never lie on different ranks.
 #pragma once
 #include <mpi.h>
 
@@ -24,13 +24,14 @@ struct Transfer {
   std::vector<Run> runs;
   std::vector<Leaf> old_leaves, new_leaves;  // before and after, without the cell that changes rank
   MPI_Comm comm = MPI_COMM_NULL;
-  int give_first_to = -1;    // rank that takes this rank's first new cell
-  int take_last_from = -1;   // rank whose first new cell is appended here
-  bool changed = false;      // true if any leaf of any rank changed
+  int give_first_to = -1;   // rank that takes this rank's first new cell
+  int take_last_from = -1;  // rank whose first new cell is appended here
+  bool changed = false;     // true if any leaf of any rank changed
 
   // Data of the new cells of this rank. Collective on comm.
-  //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of trivially copyable T;
-  //   refine(parent leaf, parent T) -> pair of the children's T; coarsen(parent leaf, first T, second T) -> T.
+  //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of trivially
+  //   copyable T; refine(parent leaf, parent T) -> pair of the children's T; coarsen(parent leaf, first T,
+  //   second T) -> T.
   // New cells are numbered as in the rank's final leaves. keep() may see new begin = -1 never.
   template <class T, class Get, class Keep, class Put, class Refine, class Coarsen>
   void apply(Get get, Keep keep, Put put, Refine refine, Coarsen coarsen) const {
@@ -38,8 +39,10 @@ struct Transfer {
     T given{};
     std::int32_t next = give_first_to >= 0 ? -1 : 0;
     const auto emit = [&](const T& value) {
-      if (next < 0) given = value;
-      else put(next, value);
+      if (next < 0)
+        given = value;
+      else
+        put(next, value);
       ++next;
     };
     const auto offset = next;

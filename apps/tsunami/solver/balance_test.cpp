@@ -1,4 +1,5 @@
-// What no number of ranks, adaption or move of cells may change: rest, mass, bits. Run with 1, 2, 3 and 5 ranks.
+// What no number of ranks, adaption or move of cells may change: rest, mass, bits. Run with 1, 2, 3 and 5
+// ranks.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,7 +18,9 @@ void random_regions(Solver& solver, std::uint64_t step, double x0, double width,
   regions.clear();
   for (std::uint64_t r = 0; r < 3; ++r) {
     const double x = x0 + width * noise(step, r, 1), y = y0 + height * noise(step, r, 2);
-    const int level = solver.setup().coarsest + static_cast<int>(noise(step, r, 3) * (solver.setup().finest - solver.setup().coarsest + 1));
+    const int level =
+        solver.setup().coarsest +
+        static_cast<int>(noise(step, r, 3) * (solver.setup().finest - solver.setup().coarsest + 1));
     regions.push_back({x, x + 0.3 * width, y, y + 0.3 * height, level});
   }
 }
@@ -34,7 +37,8 @@ Rest lake_at_rest(const Parameters& setup, const Function& bed, double level, in
   for (int k = 0; k < steps; ++k) {
     const double dt = solver.step(1e9);
     EXPECT_GT(dt, 0);
-    random_regions(solver, static_cast<std::uint64_t>(k / 4), f.west, f.width * setup.domain.nx, f.south, f.height * setup.domain.ny);
+    random_regions(solver, static_cast<std::uint64_t>(k / 4), f.west, f.width * setup.domain.nx, f.south,
+                   f.height * setup.domain.ny);
     const double before = sum(static_cast<double>(solver.cells()));
     solver.adapt();
     const double after = sum(static_cast<double>(solver.cells()));
@@ -43,8 +47,10 @@ Rest lake_at_rest(const Parameters& setup, const Function& bed, double level, in
     for (std::size_t i = 0; i < solver.cells(); ++i) {
       const Cell c = solver.cell(i);
       rest.momentum = std::max({rest.momentum, std::abs(c.hu), std::abs(c.hv)});
-      if (c.eta > c.b) rest.surface = std::max(rest.surface, std::abs(c.eta - level)), ++rest.wet;
-      else ++rest.dry;
+      if (c.eta > c.b)
+        rest.surface = std::max(rest.surface, std::abs(c.eta - level)), ++rest.wet;
+      else
+        ++rest.dry;
     }
   }
   rest.surface = maximum(rest.surface), rest.momentum = maximum(rest.momentum);
@@ -53,7 +59,10 @@ Rest lake_at_rest(const Parameters& setup, const Function& bed, double level, in
 }
 
 TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
-  Parameters setup{.domain = {2, 1}, .frame = {.west = 0, .south = 0, .width = 1000, .height = 1000}, .coarsest = 4, .finest = 11};
+  Parameters setup{.domain = {2, 1},
+                   .frame = {.west = 0, .south = 0, .width = 1000, .height = 1000},
+                   .coarsest = 4,
+                   .finest = 11};
   setup.sea_level = 0.37;
   const auto bed = [](double x, double y) { return rough(x, y, 90, -8, 5); };
   const Rest rest = lake_at_rest(setup, bed, 0.37, 1000);
@@ -66,9 +75,11 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
 }
 
 TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
-  Parameters setup{.domain = {1, 2},
-              .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
-              .coarsest = 6, .finest = 12};
+  Parameters setup{
+      .domain = {1, 2},
+      .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
+      .coarsest = 6,
+      .finest = 12};
   setup.physics.order = 2;
   setup.borders = {BorderKind::radiation, BorderKind::wall, BorderKind::radiation, BorderKind::radiation};
   const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
@@ -84,8 +95,13 @@ Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1) {
   const bool sphere = coordinates == Coordinates::sphere;
   const double size = sphere ? 10 : 1000;
   Parameters setup{.domain = {1, 1},
-              .frame = {.coordinates = coordinates, .west = 0, .south = sphere ? 30.0 : 0.0, .width = size, .height = size},
-              .coarsest = 5, .finest = 11};
+                   .frame = {.coordinates = coordinates,
+                             .west = 0,
+                             .south = sphere ? 30.0 : 0.0,
+                             .width = size,
+                             .height = size},
+                   .coarsest = 5,
+                   .finest = 11};
   const double depth = sphere ? 3000 : 6;
   setup.physics.order = order;
   setup.physics.linear_depth = 0.2 * depth;
@@ -121,9 +137,13 @@ TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
 }
 
 TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
-  for (const auto& [coordinates, order] : {std::pair{Coordinates::plane, 1}, std::pair{Coordinates::sphere, 1}, std::pair{Coordinates::sphere, 2}}) {
-    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order), alone = closed_basin(MPI_COMM_SELF, coordinates, order);
-    for (Solver* s : {&shared, &alone}) s->add_gauge(0.3 * s->setup().frame.width, s->setup().frame.south + 0.3 * s->setup().frame.height);
+  for (const auto& [coordinates, order] :
+       {std::pair{Coordinates::plane, 1}, std::pair{Coordinates::sphere, 1},
+        std::pair{Coordinates::sphere, 2}}) {
+    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order),
+           alone = closed_basin(MPI_COMM_SELF, coordinates, order);
+    for (Solver* s : {&shared, &alone})
+      s->add_gauge(0.3 * s->setup().frame.width, s->setup().frame.south + 0.3 * s->setup().frame.height);
     int moves = 0;
     for (int k = 1; k <= 200; ++k) {
       ASSERT_EQ(shared.step(1e9), alone.step(1e9)) << "step " << k;

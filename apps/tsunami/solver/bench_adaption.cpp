@@ -1,5 +1,5 @@
-// Time for adaption and balancing over time for the time steps themselves, adapting every 1 and every 10 steps, on
-// the ranks this is started with. A circular wave runs outward; refinement follows its crest.
+// Time for adaption and balancing over time for the time steps themselves, adapting every 1 and every 10
+// steps, on the ranks this is started with. A circular wave runs outward; refinement follows its crest.
 #include <mpi.h>
 
 #include <algorithm>
@@ -16,11 +16,13 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 double ratio(int every, int steps) {
   swe::Parameters setup{.domain = {1, 1},
-                   .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
-                   .coarsest = 12, .finest = 19};
+                        .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
+                        .coarsest = 12,
+                        .finest = 19};
   setup.criterion = {.refine_amplitude = 0.1, .coarsen_amplitude = 0.05, .buffer = 2};
   swe::Solver solver(
-      MPI_COMM_WORLD, setup, [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
+      MPI_COMM_WORLD, setup,
+      [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
       [](double x, double y) { return 3 * std::exp(-(x * x + y * y) / 1e9); });
   double stepping = 0, adapting = 0;
   for (int k = 1; k <= steps; ++k) {

@@ -1,4 +1,5 @@
-// Speed of one whole time step on one core: fluxes, time step, update. A wave crosses a bumpy basin on a uniform mesh.
+// Speed of one whole time step on one core: fluxes, time step, update. A wave crosses a bumpy basin on a
+// uniform mesh.
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,10 +13,12 @@ namespace {
 
 double mega_cells_per_second(int level) {
   swe::Parameters setup{.domain = {1, 1},
-                   .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
-                   .coarsest = level, .finest = level};
+                        .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
+                        .coarsest = level,
+                        .finest = level};
   swe::Solver solver(
-      MPI_COMM_SELF, setup, [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
+      MPI_COMM_SELF, setup,
+      [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
       [](double x, double y) { return 2 * std::exp(-(x * x + y * y) / 4e8); });
   const auto seconds = [&](int steps) {
     const auto start = std::chrono::steady_clock::now();

@@ -22,7 +22,8 @@ struct alignas(64) Lane {
   double v[chunk];
 };
 
-// The two sides of `chunk` edges and the edges themselves: gathered first, so that the arithmetic runs on vectors.
+// The two sides of `chunk` edges and the edges themselves: gathered first, so that the arithmetic runs on
+// vectors.
 struct Batch {
   Lane etal, hul, hvl, bl, etar, hur, hvr, br, nx, ny, len, rate;
   Lane worst{};
@@ -61,8 +62,9 @@ SWE_INLINE void batch_fluxes(const Physics& physics, Batch& s, std::int64_t coun
     const double ql = hl * nl, qr = hr * nr;
     const double dp = 0.5 * g * ((hl - hr) * (hl + hr));
     const double f_mass = ql + theta * ((ql - qr) + sr * (hr - hl));
-    const double f_left = ql * nl + theta * (((ql * nl - qr * nr) + dp) + sr * (qr - ql));  // minus g hl^2 / 2
-    const double f_right = f_left + dp;                                                    // minus g hr^2 / 2
+    const double f_left =
+        ql * nl + theta * (((ql * nl - qr * nr) + dp) + sr * (qr - ql));  // minus g hl^2 / 2
+    const double f_right = f_left + dp;                                   // minus g hr^2 / 2
     const double f_t = f_mass * (f_mass > 0.0 ? tl : tr);
     const double m = f_mass * s.len.v[k], t = f_t * s.len.v[k];
     const double pl = f_left * s.len.v[k], pr = f_right * s.len.v[k];
@@ -94,7 +96,8 @@ double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& 
       s.etar.v[k] = cells.eta[r], s.hur.v[k] = cells.hu[r], s.hvr.v[k] = cells.hv[r], s.br.v[k] = cells.b[r];
     }
     s.load_metric(edges, start, count);
-    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start, fluxes.north + 2 * start);
+    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start,
+                 fluxes.north + 2 * start);
   }
   return largest(s.worst);
 }
@@ -109,18 +112,20 @@ double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& e
     const double *const hv = faces.hv + 2 * start, *const b = faces.b + 2 * start;
     for (std::int64_t k = 0; k < count; ++k) {
       s.etal.v[k] = eta[2 * k], s.hul.v[k] = hu[2 * k], s.hvl.v[k] = hv[2 * k], s.bl.v[k] = b[2 * k];
-      s.etar.v[k] = eta[2 * k + 1], s.hur.v[k] = hu[2 * k + 1], s.hvr.v[k] = hv[2 * k + 1], s.br.v[k] = b[2 * k + 1];
+      s.etar.v[k] = eta[2 * k + 1], s.hur.v[k] = hu[2 * k + 1], s.hvr.v[k] = hv[2 * k + 1],
+      s.br.v[k] = b[2 * k + 1];
     }
     s.load_metric(edges, start, count);
-    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start, fluxes.north + 2 * start);
+    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start,
+                 fluxes.north + 2 * start);
   }
   return largest(s.worst);
 }
 
 SWE_CLONES
-void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots, const double* inverse_area,
-                  double dt, std::int64_t count, const Fluxes& fluxes, const double* inner_east,
-                  const double* inner_north) {
+void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+                  const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
+                  const double* inner_east, const double* inner_north) {
   double *const eta = cells.eta, *const hu = cells.hu, *const hv = cells.hv;
   const double* const b = cells.b;
   const double *const mass = fluxes.mass, *const east = fluxes.east, *const north = fluxes.north;
@@ -161,7 +166,7 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
     // gradient of the plane through the three neighbours' values
     const double x1 = dx_[1] - dx_[0], y1 = dy_[1] - dy_[0], x2 = dx_[2] - dx_[0], y2 = dy_[2] - dy_[0];
     const double scale = 1.0 / (x1 * y2 - x2 * y1);
-    const auto gradient = [&](const double (&d)[3], double& gx, double& gy) {
+    const auto gradient = [&](const double(&d)[3], double& gx, double& gy) {
       const double d1 = d[1] - d[0], d2 = d[2] - d[0];
       gx = (d1 * y2 - d2 * y1) * scale, gy = (d2 * x1 - d1 * x2) * scale;
     };
@@ -197,7 +202,8 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
   }
 }
 
-void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const std::int32_t> shallow) {
+void apply_friction(const Physics& physics, const Fields& cells, double dt,
+                    std::span<const std::int32_t> shallow) {
   const double factor = dt * physics.gravity * physics.manning * physics.manning;
   for (const std::int32_t i : shallow) {
     const double h = cells.eta[i] - cells.b[i];

@@ -1,12 +1,11 @@
 // The loops of a finite volume time step for the shallow water equations
 //   h_t + div(hu) = 0,   (hu)_t + div(hu (x) u + g h^2 / 2) = -g h grad b,
 // with the free surface eta = h + b as unknown, so that water at rest is constant exactly.
-// Hydrostatic reconstruction: Audusse, Bouchut, Bristeau, Klein, Perthame, SIAM J. Sci. Comput. 25 (2004) 2050-2065.
-// HLL: Harten, Lax, van Leer (1983); wave speeds of the two-rarefaction star state and dry fronts: Toro, "Shock-
-// Capturing Methods for Free-Surface Shallow Flows" (2001), section 10.3; tangential momentum is upwinded with the
-// mass flux (HLLC).
-// Every edge and every cell is computed alone, without contraction, so that its bits depend neither on its
-// place in a loop nor on the instruction set.
+// Hydrostatic reconstruction: Audusse, Bouchut, Bristeau, Klein, Perthame, SIAM J. Sci. Comput. 25 (2004)
+// 2050-2065. HLL: Harten, Lax, van Leer (1983); wave speeds of the two-rarefaction star state and dry fronts:
+// Toro, "Shock- Capturing Methods for Free-Surface Shallow Flows" (2001), section 10.3; tangential momentum
+// is upwinded with the mass flux (HLLC). Every edge and every cell is computed alone, without contraction, so
+// that its bits depend neither on its place in a loop nor on the instruction set.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,16 +15,16 @@
 namespace swe {
 
 struct Physics {
-  double gravity = 9.81;         // m / s^2
-  double dry_tolerance = 1e-3;   // m; thinner water has no velocity
-  double cfl = 0.55;             // of length * speed * dt / area per edge; depths stay >= 0 up to .58
-  double manning = 0.025;        // s / m^(1/3); 0: no friction
-  double friction_depth = 100;   // m; deeper water feels no friction
-  // 1, or 2: cells whose water and whose neighbours' is deeper than linear_depth are reconstructed linearly, in space
-  // and half a step in time, while the surface slope over the cell is below linear_slope of the depth. Steeper
-  // or shallower water falls back to order 1, which keeps depths >= 0.
+  double gravity = 9.81;        // m / s^2
+  double dry_tolerance = 1e-3;  // m; thinner water has no velocity
+  double cfl = 0.55;            // of length * speed * dt / area per edge; depths stay >= 0 up to .58
+  double manning = 0.025;       // s / m^(1/3); 0: no friction
+  double friction_depth = 100;  // m; deeper water feels no friction
+  // 1, or 2: cells whose water and whose neighbours' is deeper than linear_depth are reconstructed linearly,
+  // in space and half a step in time, while the surface slope over the cell is below linear_slope of the
+  // depth. Steeper or shallower water falls back to order 1, which keeps depths >= 0.
   int order = 1;
-  double linear_depth = 100;     // m below sea level
+  double linear_depth = 100;  // m below sea level
   double linear_slope = 0.02;
 };
 
@@ -47,8 +46,8 @@ struct Fluxes {
 };
 
 struct EdgeList {
-  const std::int32_t *left, *right;   // cells
-  const std::int32_t* edge_class;     // into table
+  const std::int32_t *left, *right;  // cells
+  const std::int32_t* edge_class;    // into table
   const EdgeMetric* table;
 };
 
@@ -62,20 +61,21 @@ double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& e
 
 // Linear reconstruction of own cells by the plane through the three neighbours.
 struct Reconstruction {
-  const std::int32_t* slots;        // 3 per cell
+  const std::int32_t* slots;            // 3 per cell
   const double *to_face_x, *to_face_y;  // per slot: from the cell's centroid to the edge's mid point, m
-  const std::uint8_t* linear;       // per cell: 0 keeps order 1
-  double *east, *north;             // per cell: pressure of the sloping surface inside of the cell
+  const std::uint8_t* linear;           // per cell: 0 keeps order 1
+  double *east, *north;                 // per cell: pressure of the sloping surface inside of the cell
 };
 void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
                  double half_dt, std::int64_t count, const Faces& faces);
 
 // Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count).
-void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots, const double* inverse_area,
-                  double dt, std::int64_t count, const Fluxes& fluxes, const double* inner_east = nullptr,
-                  const double* inner_north = nullptr);
+void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+                  const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
+                  const double* inner_east = nullptr, const double* inner_north = nullptr);
 
 // Implicit Manning friction on the given cells.
-void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const std::int32_t> shallow);
+void apply_friction(const Physics& physics, const Fields& cells, double dt,
+                    std::span<const std::int32_t> shallow);
 
 }  // namespace swe

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <numbers>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace swe {
 namespace {
@@ -14,8 +14,9 @@ using mesh::EdgeShape;
 
 constexpr double radians = std::numbers::pi / 180;
 
-// Means over a triangle of cos(d) and sin(d) for d linear with vertex values d[0..2]: by Hermite-Genocchi the mean of
-// d^k is 2 k! / (k + 2)! times the complete homogeneous symmetric polynomial h_k of the vertex values.
+// Means over a triangle of cos(d) and sin(d) for d linear with vertex values d[0..2]: by Hermite-Genocchi the
+// mean of d^k is 2 k! / (k + 2)! times the complete homogeneous symmetric polynomial h_k of the vertex
+// values.
 struct Means {
   double cosine = 0, sine = 0;
 };
@@ -60,8 +61,9 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
       const double c = d.y * 0.5 * EdgeShape::extent(level);
       const double b = c + (level % 2 == 0 ? -1 : 1) * d.x * 0.5 * EdgeShape::extent(level);
       const double middle = (2 * c + b) / 3, scale = frame.height / mesh::side * radians;
-      const Means means = sphere ? trigonometric_means({(0 - middle) * scale, (b - middle) * scale, (2 * c - middle) * scale})
-                                 : Means{1, 0};
+      const Means means =
+          sphere ? trigonometric_means({(0 - middle) * scale, (b - middle) * scale, (2 * c - middle) * scale})
+                 : Means{1, 0};
       areas_[level * EdgeShape::directions + direction] = {planar * means.cosine, planar * means.sine};
       const double cx = d.x * 0.5 * EdgeShape::extent(level);
       const double bx = cx - (level % 2 == 0 ? -1 : 1) * d.y * 0.5 * EdgeShape::extent(level);
@@ -79,7 +81,8 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
     const std::int32_t rows = sphere ? 2 * ((domain.ny * mesh::side) >> extent_bits(level)) + 1 : 1;
     level_begin_[level] = static_cast<std::int32_t>(edges_.size());
     for (std::int32_t row = 0; row < rows; ++row) {
-      const double latitude = frame.south + 0.5 * row * (frame.height / mesh::side) * (1 << extent_bits(level));
+      const double latitude =
+          frame.south + 0.5 * row * (frame.height / mesh::side) * (1 << extent_bits(level));
       const double cosine = sphere ? std::cos(radians * latitude) : 1;
       for (int k = 0; k < classes; ++k) edges_.push_back(edge_metric(level, k / 2, k % 2 == 1, cosine));
     }
@@ -88,7 +91,8 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
   if (sphere) {
     const std::int32_t rows = 3 * domain.ny * (mesh::side / row_units_) + 1;
     for (std::int32_t row = 0; row < rows; ++row) {
-      const double latitude = radians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::side));
+      const double latitude =
+          radians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::side));
       cos_.push_back(std::cos(latitude));
       sin_.push_back(std::sin(latitude));
     }
@@ -97,7 +101,8 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
 
 EdgeMetric Metric::edge_metric(int level, int direction, bool leg_of_both, double cosine) const {
   const mesh::Point d = mesh::direction_vector(direction);
-  const double dx = d.x * unit_x_ * cosine * EdgeShape::extent(level), dy = d.y * unit_y_ * EdgeShape::extent(level);
+  const double dx = d.x * unit_x_ * cosine * EdgeShape::extent(level),
+               dy = d.y * unit_y_ * EdgeShape::extent(level);
   const double length = std::hypot(dx, dy);
   const int cell_level = std::max(0, leg_of_both ? level - 1 : level);
   const double area = std::ldexp(0.5 * unit_x_ * cosine * mesh::side * unit_y_ * mesh::side, -cell_level);
@@ -108,7 +113,11 @@ double Metric::area(mesh::Leaf leaf, const mesh::Triangle& t) const {
   return area(leaf.level(), mesh::direction_of(t.c - t.a), t.a.y + t.b.y + t.c.y);
 }
 
-std::int64_t Metric::x4(double x) const { return std::llround((x - frame_.west) / frame_.width * 4.0 * mesh::side); }
-std::int64_t Metric::y4(double y) const { return std::llround((y - frame_.south) / frame_.height * 4.0 * mesh::side); }
+std::int64_t Metric::x4(double x) const {
+  return std::llround((x - frame_.west) / frame_.width * 4.0 * mesh::side);
+}
+std::int64_t Metric::y4(double y) const {
+  return std::llround((y - frame_.south) / frame_.height * 4.0 * mesh::side);
+}
 
 }  // namespace swe

@@ -10,8 +10,8 @@ namespace swe {
 
 enum class Coordinates { plane, sphere };
 
-// Places the mesh: the domain's south-west corner and the sides of one root square, in metres (plane) or degrees of
-// longitude and latitude (sphere).
+// Places the mesh: the domain's south-west corner and the sides of one root square, in metres (plane) or
+// degrees of longitude and latitude (sphere).
 struct Frame {
   Coordinates coordinates = Coordinates::plane;
   double west = 0, south = 0;
@@ -20,15 +20,15 @@ struct Frame {
 };
 
 struct EdgeMetric {
-  double nx, ny;   // unit normal from the left to the right cell (east, north)
-  double length;   // metres
-  double rate;     // length / area of the smaller of the two cells, 1 / metre
+  double nx, ny;  // unit normal from the left to the right cell (east, north)
+  double length;  // metres
+  double rate;    // length / area of the smaller of the two cells, 1 / metre
 };
 
 // On the sphere an edge takes the cosine of latitude at its mid point; a cell's area is the exact integral of
-// cos(latitude) over the triangle, so areas of children add up to their parent's to rounding. Momentum is (east,
-// north); the curvature terms of the advection, of order u tan(latitude) / radius, are left out: below 1e-6 of the
-// pressure gradient for tsunamis in the ocean.
+// cos(latitude) over the triangle, so areas of children add up to their parent's to rounding. Momentum is
+// (east, north); the curvature terms of the advection, of order u tan(latitude) / radius, are left out: below
+// 1e-6 of the pressure gradient for tsunamis in the ocean.
 class Metric {
  public:
   // Cells up to max_level are covered.
@@ -47,8 +47,8 @@ class Metric {
   std::int32_t edge_class(std::uint16_t shape, std::int32_t y_sum) const {
     if (frame_.coordinates == Coordinates::plane) return shape;
     const int level = mesh::EdgeShape::level(shape);
-    return level_begin_[level] +
-           (y_sum >> extent_bits(level)) * mesh::EdgeShape::per_level + shape % mesh::EdgeShape::per_level;
+    return level_begin_[level] + (y_sum >> extent_bits(level)) * mesh::EdgeShape::per_level +
+           shape % mesh::EdgeShape::per_level;
   }
 
   // Square metres. direction: mesh::direction_of(c - a); y_sum: of the three vertices, units.
@@ -72,7 +72,8 @@ class Metric {
 
  private:
   struct LevelArea {
-    double even, odd;  // planar area times the mean of cos and of sin of the latitude relative to the centroid
+    double even,
+        odd;  // planar area times the mean of cos and of sin of the latitude relative to the centroid
   };
   static int extent_bits(int level) { return 20 - level / 2; }
   EdgeMetric edge_metric(int level, int direction, bool leg_of_both, double cosine) const;

@@ -14,12 +14,14 @@ constexpr double g = 9.81;
 // A channel 1 m x 1/64 m, dam at x = 0 in the middle, flat bed, uniform mesh.
 Solver channel(int level, double left, double right) {
   Parameters setup{.domain = {64, 1},
-              .frame = {.west = -0.5, .south = 0, .width = 1.0 / 64, .height = 1.0 / 64},
-              .coarsest = level, .finest = level};
+                   .frame = {.west = -0.5, .south = 0, .width = 1.0 / 64, .height = 1.0 / 64},
+                   .coarsest = level,
+                   .finest = level};
   setup.physics.manning = 0;
   setup.physics.dry_tolerance = 1e-9;
-  return Solver(MPI_COMM_SELF, setup, [](double, double) { return 0; },
-                [=](double x, double) { return x < 0 ? left : right; });
+  return Solver(
+      MPI_COMM_SELF, setup, [](double, double) { return 0; },
+      [=](double x, double) { return x < 0 ? left : right; });
 }
 
 void run(Solver& s, double end) {
@@ -98,8 +100,10 @@ TEST(Stoker, WetDamBreakConvergesAndTheShockHasTheRightSpeed) {
     for (std::size_t i = 0; i < s.cells(); ++i) {
       const double x = centroid(s, i).x, h = s.cell(i).eta;
       if (x < 0.5 * exact.shock * end) continue;
-      if (h > 0.5 * (exact.middle + hr)) behind = std::max(behind, x);
-      else ahead = std::min(ahead, x);
+      if (h > 0.5 * (exact.middle + hr))
+        behind = std::max(behind, x);
+      else
+        ahead = std::min(ahead, x);
     }
     EXPECT_NEAR(0.5 * (ahead + behind) / end, exact.shock, 0.01 * exact.shock);
   }
@@ -124,11 +128,15 @@ TEST(Thacker, BowlConverges) {
   double errors[2];
   for (int k : {0, 1}) {
     const int level = 11 + 2 * k;
-    Parameters setup{.domain = {1, 1}, .frame = {.west = -2, .south = -2, .width = 4, .height = 4}, .coarsest = level, .finest = level};
-  setup.physics.manning = 0;
-  setup.physics.dry_tolerance = 1e-6;
-    Solver s(MPI_COMM_SELF, setup, [&](double x, double y) { return bowl.bed(x, y); },
-             [&](double x, double y) { return bowl.surface(x, y, 0); });
+    Parameters setup{.domain = {1, 1},
+                     .frame = {.west = -2, .south = -2, .width = 4, .height = 4},
+                     .coarsest = level,
+                     .finest = level};
+    setup.physics.manning = 0;
+    setup.physics.dry_tolerance = 1e-6;
+    Solver s(
+        MPI_COMM_SELF, setup, [&](double x, double y) { return bowl.bed(x, y); },
+        [&](double x, double y) { return bowl.surface(x, y, 0); });
     for (std::size_t i = 0; i < s.cells(); ++i) {
       Cell c = s.cell(i);
       c.hv = (c.eta - c.b) * bowl.sigma * bowl.omega;
@@ -143,21 +151,30 @@ TEST(Thacker, BowlConverges) {
   EXPECT_GE(order, 0.7) << errors[0] << " " << errors[1];
 }
 
-// A standing wave in a closed basin of depth 100 m: eta = A cos(kx) cos(ky) cos(wt), w^2 = 2 g h k^2, for A -> 0.
+// A standing wave in a closed basin of depth 100 m: eta = A cos(kx) cos(ky) cos(wt), w^2 = 2 g h k^2, for A
+// -> 0.
 double standing_wave_error(int level, int order) {
   const double size = 1e5, depth = 100, amplitude = 1e-4, k = 2 * std::numbers::pi / size;
   const double omega = k * std::sqrt(2 * g * depth), end = 0.4 * 2 * std::numbers::pi / omega;
-  swe::Parameters setup{.domain = {1, 1}, .frame = {.west = 0, .south = 0, .width = size, .height = size}, .coarsest = level, .finest = level};
+  swe::Parameters setup{.domain = {1, 1},
+                        .frame = {.west = 0, .south = 0, .width = size, .height = size},
+                        .coarsest = level,
+                        .finest = level};
   setup.physics.manning = 0;
   setup.physics.order = order;
   setup.physics.linear_depth = 50;
-  const auto wave = [&](double x, double y, double t) { return amplitude * std::cos(k * x) * std::cos(k * y) * std::cos(omega * t); };
-  Solver s(MPI_COMM_SELF, setup, [=](double, double) { return -depth; }, [&](double x, double y) { return wave(x, y, 0); });
+  const auto wave = [&](double x, double y, double t) {
+    return amplitude * std::cos(k * x) * std::cos(k * y) * std::cos(omega * t);
+  };
+  Solver s(
+      MPI_COMM_SELF, setup, [=](double, double) { return -depth; },
+      [&](double x, double y) { return wave(x, y, 0); });
   run(s, end);
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < s.cells(); ++i) {
     const auto [x, y] = centroid(s, i);
-    error += s.area(i) * std::abs(s.cell(i).eta - wave(x, y, end)), norm += s.area(i) * std::abs(wave(x, y, end));
+    error += s.area(i) * std::abs(s.cell(i).eta - wave(x, y, end)),
+        norm += s.area(i) * std::abs(wave(x, y, end));
   }
   return error / norm;
 }
@@ -172,7 +189,8 @@ TEST(StandingWave, LinearReconstructionIsOfSecondOrderAndBetter) {
 
 TEST(Sphere, AreasAddUp) {
   const mesh::Domain domain{2, 3};
-  const Frame frame{.coordinates = Coordinates::sphere, .west = -120, .south = -60, .width = 20, .height = 20};
+  const Frame frame{
+      .coordinates = Coordinates::sphere, .west = -120, .south = -60, .width = 20, .height = 20};
   const Metric metric(frame, domain, 12);
   double total = 0;
   for (std::uint32_t root = 0; root < domain.roots(); ++root) {
@@ -194,10 +212,14 @@ TEST(Sphere, AreasAddUp) {
 
 TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   // A plane front along the equator in water 4000 m deep: sqrt(g h) = 198.1 m/s.
-  Parameters setup{.domain = {8, 1},
-              .frame = {.coordinates = Coordinates::sphere, .west = 0, .south = -1, .width = 2, .height = 2},
-              .coarsest = 12, .finest = 12};
-  Solver s(MPI_COMM_SELF, setup, [](double, double) { return -4000.0; }, [](double x, double) { return x < 4 ? 1.0 : 0.0; });
+  Parameters setup{
+      .domain = {8, 1},
+      .frame = {.coordinates = Coordinates::sphere, .west = 0, .south = -1, .width = 2, .height = 2},
+      .coarsest = 12,
+      .finest = 12};
+  Solver s(
+      MPI_COMM_SELF, setup, [](double, double) { return -4000.0; },
+      [](double x, double) { return x < 4 ? 1.0 : 0.0; });
   s.add_gauge(8, 0.01);
   run(s, 4000);
   const auto& gauge = s.gauges()[0];
@@ -210,7 +232,8 @@ TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
 
 TEST(Solver, BadSetupsAreRefused) {
   const Function flat = [](double, double) { return -1.0; };
-  EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {}, .coarsest = 5, .finest = 4}, flat), std::invalid_argument);
+  EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {}, .coarsest = 5, .finest = 4}, flat),
+               std::invalid_argument);
   EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {.width = 0}}, flat), std::invalid_argument);
   Parameters fast{.domain = {1, 1}, .frame = {}};
   fast.physics.cfl = 1;

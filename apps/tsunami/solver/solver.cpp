@@ -17,8 +17,10 @@ const Parameters& checked(const Parameters& s) {
   if (s.coarsest < 0 || s.coarsest > s.finest)
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
-    refuse("a CFL number of " + std::to_string(s.physics.cfl) + " was asked for; above 0 and at most .58 keeps depths >= 0");
-  if (s.physics.order != 1 && s.physics.order != 2) refuse("order " + std::to_string(s.physics.order) + " is not 1 or 2");
+    refuse("a CFL number of " + std::to_string(s.physics.cfl) +
+           " was asked for; above 0 and at most .58 keeps depths >= 0");
+  if (s.physics.order != 1 && s.physics.order != 2)
+    refuse("order " + std::to_string(s.physics.order) + " is not 1 or 2");
   if (!(s.physics.dry_tolerance > 0)) refuse("the dry tolerance must be above 0");
   if (!(s.criterion.coarsen_amplitude <= s.criterion.refine_amplitude))
     refuse("coarsen_amplitude must not exceed refine_amplitude");
@@ -28,10 +30,13 @@ const Parameters& checked(const Parameters& s) {
 }  // namespace
 
 Solver::Solver(const Parameters& setup, Function bed)
-    : setup_(checked(setup)), bed_(std::move(bed)), metric_(setup.frame, setup.domain, setup.finest),
+    : setup_(checked(setup)),
+      bed_(std::move(bed)),
+      metric_(setup.frame, setup.domain, setup.finest),
       mesh_(setup.domain) {}
 
-Solver::Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface) : Solver(setup, std::move(bed)) {
+Solver::Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface)
+    : Solver(setup, std::move(bed)) {
   mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
   connect();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
@@ -63,7 +68,8 @@ double Solver::area(std::size_t i) const {
 
 double Solver::volume() const {
   long double sum = 0;
-  for (std::size_t i = 0; i < cells(); ++i) sum += static_cast<long double>(area(i)) * (static_cast<long double>(eta_[i]) - b_[i]);
+  for (std::size_t i = 0; i < cells(); ++i)
+    sum += static_cast<long double>(area(i)) * (static_cast<long double>(eta_[i]) - b_[i]);
   return static_cast<double>(sum);
 }
 
@@ -96,7 +102,8 @@ void Solver::connect() {
   shallow_.clear();
   if (setup_.physics.manning > 0)
     for (std::size_t i = 0; i < own; ++i)
-      if (b_[i] > setup_.sea_level - 1.5 * setup_.physics.friction_depth) shallow_.push_back(static_cast<std::int32_t>(i));
+      if (b_[i] > setup_.sea_level - 1.5 * setup_.physics.friction_depth)
+        shallow_.push_back(static_cast<std::int32_t>(i));
   locate_gauges();
 }
 
@@ -111,7 +118,8 @@ void Solver::connect_faces() {
   linear_.assign(own, 0);
   for (std::size_t i = 0; i < own; ++i)
     for (int k = 0; k < 3; ++k) {
-      const auto o = metric_.to_face(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i], k);
+      const auto o =
+          metric_.to_face(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i], k);
       to_face_[0][slots[3 * i + k]] = o.x, to_face_[1][slots[3 * i + k]] = o.y;
     }
   double* const offsets[] = {to_face_[0].data(), to_face_[1].data()};
@@ -132,7 +140,8 @@ void Solver::connect_faces() {
       face_bed[s] = b_[i];
     }
     if (!linear) continue;
-    const double x1 = x[1] - x[0], y1 = y[1] - y[0], x2 = x[2] - x[0], y2 = y[2] - y[0], scale = 1 / (x1 * y2 - x2 * y1);
+    const double x1 = x[1] - x[0], y1 = y[1] - y[0], x2 = x[2] - x[0], y2 = y[2] - y[0],
+                 scale = 1 / (x1 * y2 - x2 * y1);
     const double gx = ((d[1] - d[0]) * y2 - (d[2] - d[0]) * y1) * scale;
     const double gy = ((d[2] - d[0]) * x1 - (d[1] - d[0]) * x2) * scale;
     // A bed that leaves less than half of the water over a face stays a step.
@@ -157,7 +166,8 @@ EdgeList Solver::edge_list() const {
 }
 
 double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes) {
-  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior), all = static_cast<std::int64_t>(mesh_.edges().size());
+  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
+             all = static_cast<std::int64_t>(mesh_.edges().size());
   double* const moving[] = {fields.eta, fields.hu, fields.hv};
   mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
   fill_exterior();
@@ -167,19 +177,23 @@ double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes) {
 }
 
 double Solver::flux_order2(const Fields& fields, const Fluxes& fluxes, double max_dt) {
-  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior), all = static_cast<std::int64_t>(mesh_.edges().size());
+  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
+             all = static_cast<std::int64_t>(mesh_.edges().size());
   const Faces faces{face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()};
   double* const moving[] = {fields.eta, fields.hu, fields.hv};
   mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
   fill_exterior();
   mesh_.halo().finish();
-  const Reconstruction r{mesh_.cell_slots().data(), to_face_[0].data(), to_face_[1].data(), linear_.data(), inner_[0].data(), inner_[1].data()};
-  reconstruct(setup_.physics, fields, edge_list(), r, 0.5 * std::min(last_dt_, max_dt), static_cast<std::int64_t>(cells()), faces);
+  const Reconstruction r{mesh_.cell_slots().data(), to_face_[0].data(), to_face_[1].data(), linear_.data(),
+                         inner_[0].data(),          inner_[1].data()};
+  reconstruct(setup_.physics, fields, edge_list(), r, 0.5 * std::min(last_dt_, max_dt),
+              static_cast<std::int64_t>(cells()), faces);
   double* const at_faces[] = {faces.eta, faces.hu, faces.hv};
   mesh_.halo().start(at_faces, face_send_, face_receive_);
   for (const auto& border : mesh_.boundary()) {
     const std::int32_t outside = mesh_.edges().right[border.edge], slot = 2 * border.edge + 1;
-    faces.eta[slot] = fields.eta[outside], faces.hu[slot] = fields.hu[outside], faces.hv[slot] = fields.hv[outside];
+    faces.eta[slot] = fields.eta[outside], faces.hu[slot] = fields.hu[outside],
+    faces.hv[slot] = fields.hv[outside];
   }
   const double rate = face_fluxes(setup_.physics, faces, edge_list(), 0, interior, fluxes);
   mesh_.halo().finish();
@@ -208,14 +222,15 @@ double Solver::step(double max_dt) {
   reduction_.assign(1, rate);
   for (const std::int32_t cell : gauge_cells_)
     reduction_.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()), MPI_DOUBLE,
-                                MPI_MAX, mesh_.comm()),
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()),
+                                MPI_DOUBLE, MPI_MAX, mesh_.comm()),
                   "finding the time step");
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
   rate = reduction_[0];
   if (!std::isfinite(rate))
-    throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) + " s");
+    throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) +
+                             " s");
   last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
   const double dt = std::min(last_dt_, max_dt);
   const auto own = static_cast<std::int64_t>(cells());
@@ -247,8 +262,8 @@ void Solver::sample_gauges() {
   std::vector<double> values;
   for (const std::int32_t cell : gauge_cells_)
     values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
-                                mesh_.comm()),
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                                MPI_MAX, mesh_.comm()),
                   "reading the gauges");
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(values[g]);
@@ -267,7 +282,8 @@ bool Solver::balance(double capacity, double tolerance) {
   const double share = total[0] * capacity / total[1];
   // A few cells too many cannot be helped: siblings stay together.
   int moves = mine[0] > share * (1 + tolerance) + 4;
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &moves, 1, MPI_INT, MPI_LOR, mesh_.comm()), "comparing the load");
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &moves, 1, MPI_INT, MPI_LOR, mesh_.comm()),
+                  "comparing the load");
   if (!moves) return false;
   const auto may_cut = cut_positions();
   elements();
@@ -286,7 +302,8 @@ void Solver::rebuild(MPI_Comm comm) {
   elements_ = {};
   mesh_.assign(std::move(leaves), comm);
   // A rank that has just joined learns the length of the last step from the others.
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm), "sharing the time step");
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm),
+                  "sharing the time step");
   connect();
 }
 

@@ -6,8 +6,8 @@
 //     if (s.steps() % 10 == 0) s.adapt();
 //   }
 //
-// Cell states do not depend on the number of ranks, nor on how and when cells moved between ranks: every bit is the
-// same. All functions marked collective must be called by all ranks of the communicator.
+// Cell states do not depend on the number of ranks, nor on how and when cells moved between ranks: every bit
+// is the same. All functions marked collective must be called by all ranks of the communicator.
 #pragma once
 #include <mpi.h>
 
@@ -25,7 +25,8 @@
 
 namespace swe {
 
-// radiation: outside, water of the same depth is at rest at sea level, so that waves leave and nothing comes in.
+// radiation: outside, water of the same depth is at rest at sea level, so that waves leave and nothing comes
+// in.
 enum class BorderKind { wall, radiation };
 
 // Cells inside are refined to `level` while time < until.
@@ -40,7 +41,7 @@ struct Criterion {
   double coarsen_amplitude = 0.02;  // m: below which it may be coarsened
   double refine_speed = 1e300;      // m / s, likewise
   double coarsen_speed = 1e300;
-  int buffer = 2;                   // layers of cells around refined ones that are refined too
+  int buffer = 2;  // layers of cells around refined ones that are refined too
   std::vector<Region> regions = {};
 };
 
@@ -71,8 +72,8 @@ struct GaugeSeries {
 
 class Solver {
  public:
-  // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined by the
-  // criterion until nothing changes. Collective; comm must outlive its use here.
+  // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined
+  // by the criterion until nothing changes. Collective; comm must outlive its use here.
   Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface);
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
   Solver(const Parameters& setup, Function bed);
@@ -85,8 +86,8 @@ class Solver {
   // (1 + tolerance) times that. Returns whether cells moved. Collective.
   bool balance(double capacity = 1, double tolerance = 0.03);
 
-  // All own cells, taken out of the mesh in curve order; they may be replaced by what any redistribution gives, as
-  // long as it never separates siblings (cut_positions()). rebuild() puts them back. Local.
+  // All own cells, taken out of the mesh in curve order; they may be replaced by what any redistribution
+  // gives, as long as it never separates siblings (cut_positions()). rebuild() puts them back. Local.
   std::vector<Element>& elements();
   std::vector<std::uint8_t> cut_positions() const { return mesh::cut_positions(mesh_.leaves()); }
   // Collective on comm, which becomes the solver's communicator.
@@ -137,21 +138,21 @@ class Solver {
   Function bed_;
   Metric metric_;
   mesh::Mesh mesh_;
-  std::vector<double> eta_, hu_, hv_, b_;     // own, halo, exterior cells
-  std::vector<double> spare_[4];              // the next mesh's arrays during a transfer
+  std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
+  std::vector<double> spare_[4];           // the next mesh's arrays during a transfer
   std::vector<double> inverse_area_;
   std::vector<std::int32_t> edge_class_;
   std::vector<double> flux_[3];
   // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).
   std::vector<double> face_[4], to_face_[2];
-  std::vector<std::uint8_t> linear_;          // per cell: may be reconstructed linearly
-  std::vector<double> inner_[2];              // per cell: force of its own surface slope
+  std::vector<std::uint8_t> linear_;  // per cell: may be reconstructed linearly
+  std::vector<double> inner_[2];      // per cell: force of its own surface slope
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
-  std::vector<std::int32_t> shallow_;         // cells that may feel friction
+  std::vector<std::int32_t> shallow_;                                  // cells that may feel friction
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
-  std::vector<mesh::Leaf> gauge_leaves_;      // on the finest level
-  std::vector<std::int32_t> gauge_cells_;     // -1: another rank's
+  std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
+  std::vector<std::int32_t> gauge_cells_;  // -1: another rank's
   std::vector<double> reduction_;
   double last_dt_ = 0;  // not cut by a caller's limit; 0: none yet
   double time_ = 0;

@@ -1,5 +1,5 @@
-// Refinement by amplitude, and the transfer of cell states between levels: mass and momentum are conserved, and water
-// at rest stays at rest over any bed, wet or dry.
+// Refinement by amplitude, and the transfer of cell states between levels: mass and momentum are conserved,
+// and water at rest stays at rest over any bed, wet or dry.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +12,9 @@ enum Activity : std::int8_t { calm, lively, refined };  // may coarsen, stays, m
 
 }  // namespace
 
-// Velocity is kept, so momentum splits like the water. The children get their true beds where that is possible
-// without moving water: where both stay covered, or where all is land. Else both keep the parent's bed.
+// Velocity is kept, so momentum splits like the water. The children get their true beds where that is
+// possible without moving water: where both stay covered, or where all is land. Else both keep the parent's
+// bed.
 std::pair<Cell, Cell> Solver::refine(mesh::Leaf leaf, const Cell& parent) const {
   const mesh::Triangle t = setup_.domain.triangle(leaf);
   const mesh::Leaf leaf0 = leaf.child(0), leaf1 = leaf.child(1);
@@ -34,7 +35,8 @@ std::pair<Cell, Cell> Solver::refine(mesh::Leaf leaf, const Cell& parent) const 
 
 Cell Solver::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
   const mesh::Triangle t = setup_.domain.triangle(parent);
-  const double area0 = metric_.area(parent.child(0), t.child(0)), area1 = metric_.area(parent.child(1), t.child(1));
+  const double area0 = metric_.area(parent.child(0), t.child(0)),
+               area1 = metric_.area(parent.child(1), t.child(1));
   const auto mean = [&](double v0, double v1) { return join(area0, v0, area1, v1); };
   const double b = mean(first.b, second.b);
   return {std::max(mean(first.eta, second.eta), b), mean(first.hu, second.hu), mean(first.hv, second.hv), b};
@@ -49,10 +51,14 @@ std::vector<std::int8_t> Solver::marks() {
   const bool by_speed = c.coarsen_speed < 1e300 || c.refine_speed < 1e300;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const double depth = eta_[i] - b_[i], amplitude = std::abs(eta_[i] - setup_.sea_level);
-    Activity activity = amplitude > c.refine_amplitude ? refined : amplitude > c.coarsen_amplitude ? lively : calm;
+    Activity activity = amplitude > c.refine_amplitude    ? refined
+                        : amplitude > c.coarsen_amplitude ? lively
+                                                          : calm;
     if (by_speed && depth > dry) {
       const double speed = std::hypot(hu_[i], hv_[i]) / depth;
-      activity = std::max(activity, speed > c.refine_speed ? refined : speed > c.coarsen_speed ? lively : calm);
+      activity = std::max(activity, speed > c.refine_speed    ? refined
+                                    : speed > c.coarsen_speed ? lively
+                                                              : calm);
     }
     marks[i] = depth > dry ? activity : calm;
   }
@@ -65,7 +71,8 @@ std::vector<std::int8_t> Solver::marks() {
       const mesh::Triangle t = mesh_.triangle(i);
       const auto [west, east] = std::minmax({t.a.x, t.b.x, t.c.x});
       const auto [south, north] = std::minmax({t.a.y, t.b.y, t.c.y});
-      if (metric_.x(west) > r.east || metric_.x(east) < r.west || metric_.y(south) > r.north || metric_.y(north) < r.south)
+      if (metric_.x(west) > r.east || metric_.x(east) < r.west || metric_.y(south) > r.north ||
+          metric_.y(north) < r.south)
         continue;
       marks[i] = std::max<std::int8_t>(marks[i], leaves[i].level() < r.level ? refined : lively);
     }
@@ -73,11 +80,15 @@ std::vector<std::int8_t> Solver::marks() {
 
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const int level = leaves[i].level();
-    marks[i] = marks[i] == refined ? (level < setup_.finest) : marks[i] == calm && level > setup_.coarsest ? -1 : 0;
+    marks[i] = marks[i] == refined                           ? (level < setup_.finest)
+               : marks[i] == calm && level > setup_.coarsest ? -1
+                                                             : 0;
   }
   // Pairs that cannot be joined without moving the water line stay.
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    if (marks[i] >= 0 || marks[i + 1] >= 0 || !mesh::are_siblings(leaves[i], leaves[i + 1]) || b_[i] == b_[i + 1]) continue;
+    if (marks[i] >= 0 || marks[i + 1] >= 0 || !mesh::are_siblings(leaves[i], leaves[i + 1]) ||
+        b_[i] == b_[i + 1])
+      continue;
     const bool wet0 = eta_[i] > b_[i], wet1 = eta_[i + 1] > b_[i + 1];
     const bool land = !wet0 && !wet1 && std::min(b_[i], b_[i + 1]) >= setup_.sea_level;
     if (!land && !(wet0 && wet1)) marks[i] = marks[i + 1] = 0;
@@ -90,7 +101,8 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
   for (auto& field : spare_) field.resize(mesh_.all_cells());
   t.apply<Cell>([&](std::int32_t i) { return cell(static_cast<std::size_t>(i)); },
                 [&](std::int32_t from, std::int32_t to, std::int32_t count) {
-                  for (int f = 0; f < 4; ++f) std::copy_n(fields[f]->data() + from, count, spare_[f].data() + to);
+                  for (int f = 0; f < 4; ++f)
+                    std::copy_n(fields[f]->data() + from, count, spare_[f].data() + to);
                 },
                 [&](std::int32_t i, const Cell& c) {
                   spare_[0][i] = c.eta, spare_[1][i] = c.hu, spare_[2][i] = c.hv, spare_[3][i] = c.b;
@@ -103,8 +115,11 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
 bool Solver::adapt() {
   const auto t = mesh_.adapt(marks());
   if (!t.changed) return false;
-  transfer(t, [&](mesh::Leaf leaf, const Cell& c) { return refine(leaf, c); },
-           [&](mesh::Leaf parent, const Cell& first, const Cell& second) { return coarsen(parent, first, second); });
+  transfer(
+      t, [&](mesh::Leaf leaf, const Cell& c) { return refine(leaf, c); },
+      [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
+        return coarsen(parent, first, second);
+      });
   return true;
 }
 

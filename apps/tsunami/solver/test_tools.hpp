@@ -37,7 +37,8 @@ inline std::vector<Element> gather(Solver& solver) {
   MPI_Allgather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
   for (int r = 1; r < ranks(); ++r) at[r] = at[r - 1] + counts[r - 1];
   std::vector<Element> all(static_cast<std::size_t>(at.back() + counts.back()) / sizeof(Element));
-  MPI_Allgatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), at.data(), MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Allgatherv(mine.data(), bytes, MPI_BYTE, all.data(), counts.data(), at.data(), MPI_BYTE,
+                 MPI_COMM_WORLD);
   return all;
 }
 
@@ -50,9 +51,11 @@ inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
 
 // Bilinear between random values in [low, high] on a grid of the given spacing.
 inline double rough(double x, double y, double spacing, double low, double high) {
-  const double i = std::floor(x / spacing), j = std::floor(y / spacing), s = x / spacing - i, t = y / spacing - j;
+  const double i = std::floor(x / spacing), j = std::floor(y / spacing), s = x / spacing - i,
+               t = y / spacing - j;
   const auto at = [&](double di, double dj) {
-    return low + (high - low) * noise(static_cast<std::uint64_t>(i + di + 1000), static_cast<std::uint64_t>(j + dj + 1000));
+    return low + (high - low) * noise(static_cast<std::uint64_t>(i + di + 1000),
+                                      static_cast<std::uint64_t>(j + dj + 1000));
   };
   return (1 - t) * ((1 - s) * at(0, 0) + s * at(1, 0)) + t * ((1 - s) * at(0, 1) + s * at(1, 1));
 }
@@ -63,7 +66,8 @@ struct Place {
 };
 inline Place centroid(const Solver& s, std::size_t i) {
   const mesh::Triangle t = s.mesh().triangle(i);
-  return {s.metric().x((double(t.a.x) + t.b.x + t.c.x) / 3), s.metric().y((double(t.a.y) + t.b.y + t.c.y) / 3)};
+  return {s.metric().x((double(t.a.x) + t.b.x + t.c.x) / 3),
+          s.metric().y((double(t.a.y) + t.b.y + t.c.y) / 3)};
 }
 
 // A rank's capacity in a random resize: some ranks leave (0), rank 0 too; the same numbers on every rank.
