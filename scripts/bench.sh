@@ -2,9 +2,10 @@
 # ./dev bench NAME [ARGUMENTS]|list: prints figures, one a line: bench NAME.FIGURE VALUE UNIT. Notes go to
 # stderr. Runs inside the root with the built programs on PATH.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 # name|program and fixed arguments|what it measures
-benches='probe|bench_probe|cost of an idle MPI_Probe_adapt
+benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
 grow|bench_change grow|phases of growing; argument: number of ranks (16)
 shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)

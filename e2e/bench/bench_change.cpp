@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -24,6 +26,7 @@ using empi::WindowSample;
 using empi::testing::LocalPods;
 
 constexpr int kPods = 4;
+constexpr std::chrono::milliseconds kDeadline{150'000};  // of a change
 
 struct Measured {
   std::vector<ChangeTimes> grows, shrinks;
@@ -85,7 +88,7 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
   const auto take = [&](std::vector<ChangeTimes>& into, const ChangeStatus& ended) {
     if (ended.outcome != "committed")
       throw std::runtime_error("change " + ended.request.id + ": " + ended.outcome + ", " + ended.reason);
-    settle(pods, ended.to_ranks, 50);  // the next change needs a baseline of 32 iterations
+    settle(pods, ended.to_ranks, 100);  // the next change needs a baseline of 32 quiet iterations
     into.push_back(with_cost(pods, ended.request.id).times);
     const ChangeTimes& t = into.back();
     std::fprintf(
@@ -97,8 +100,9 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
   for (int i = 0; i < cycles(ranks); ++i) {
     const std::vector<Member> members = pods.membership().membership.members;
     // Every position leaves in turn, the lead's too.
-    take(measured.shrinks, pods.change({.remove = {members.at(static_cast<std::size_t>(i % kPods)).uid}}));
-    take(measured.grows, pods.change({.add = pods.launch(1)}));
+    take(measured.shrinks, pods.change({.remove = {members.at(static_cast<std::size_t>(i % kPods)).uid},
+                                        .deadline = kDeadline}));
+    take(measured.grows, pods.change({.add = pods.launch(1), .deadline = kDeadline}));
   }
   return measured;
 }
@@ -134,15 +138,44 @@ void phases(const std::string& kind, int ranks) {
   print(kind + ".drain", quantile(changes, &ChangeTimes::drain_ms, .5));
 }
 
+// Runs a benchmark that needs an agent as a malleable job of one rank, and passes its figures on.
+void run_in_job(const std::string& program) {
+  LocalPods pods;
+  pods.command = {(std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string()};
+  pods.slots = 1;
+  const std::vector<Member> members = pods.launch(1);
+  pods.start(members);
+  const int code = pods.wait_for_end(members[0].uid);
+  std::istringstream log(pods.log(members[0].uid));
+  for (std::string line; std::getline(log, line);) {
+    const std::size_t at = line.find("bench " + program.substr(program.find('_') + 1) + ".");
+    if (at != line.npos) std::printf("%s\n", line.substr(at).c_str());
+  }
+  if (code != 0)
+    throw std::runtime_error(program + " ended with " + std::to_string(code) + ":\n" + log.str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
+  if (kind == "job" && argc == 3) {
+    try {
+      run_in_job(argv[2]);
+      return 0;
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "bench_change: %s\n", e.what());
+      return 1;
+    }
+  }
   std::vector<int> sizes;
   for (int i = 2; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
   const bool known = kind == "pause" || kind == "grow" || kind == "shrink";
   if (!known || std::any_of(sizes.begin(), sizes.end(), [](int n) { return n < kPods || n % kPods != 0; })) {
-    std::fprintf(stderr, "Usage: bench_change pause|grow|shrink [RANKS...]   (multiples of %d)\n", kPods);
+    std::fprintf(stderr,
+                 "Usage: bench_change pause|grow|shrink [RANKS...]   (multiples of %d)\n       bench_change "
+                 "job PROGRAM\n",
+                 kPods);
     return 2;
   }
   if (sizes.empty()) sizes = kind == "pause" ? std::vector<int>{4, 8, 16, 32, 64} : std::vector<int>{16};
