@@ -30,7 +30,7 @@ struct Sample {
   double mean_iteration_seconds = 0;
   double ci_halfwidth = 1;  // 95 % half-width of the mean iteration time over that mean: 1.96 s / sqrt(n) /
                             // mean; 1 when there were too few iterations to tell
-  double work_units = 0;  // reported by the application over the window, 0 when it reports none
+  double work_units = 0;    // reported by the application over the window, 0 when it reports none
 
   bool operator==(const Sample&) const = default;
 };
