@@ -212,7 +212,7 @@ void ChangeDriver::advance(TimePoint now) {
     }
     case State::RollingBack: {
       const bool dropped = !build_ordered_ || subset(old_ranks_, dropped_, gone_);
-      if (!dropped && now < rollback_until_) break;
+      if (!dropped && !forgotten_ && now < rollback_until_) break;
       if (!forgotten_) {
         forgotten_ = true;
         return issue(Kind::Forget, old_uids(), now);

@@ -66,7 +66,7 @@ struct StepAnswer {
   bool ok = true;            // Arm: false when a rank was past the iteration already
   std::uint64_t probes = 0;  // ReadProbes, Arm: highest count
   bool ordered = true;       // GiveUp: false when the pod's ranks were never told to build
-  std::string error;
+  std::string error = {};
 };
 
 class ChangeDriver {

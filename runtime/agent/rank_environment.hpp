@@ -9,11 +9,11 @@
 namespace empi::agent {
 
 struct RankPlace {
-  ProcId proc;
+  ProcId proc = {};
   bool joining = false;      // started by a change
-  std::string socket, page;  // of the agent and of this rank
-  std::string shm_folder;    // for Open MPI's shared-memory segments
-  std::string library;       // libelastic_mpi.so, "" when there is none
+  std::string socket = {}, page = {};  // of the agent and of this rank
+  std::string shm_folder = {};    // for Open MPI's shared-memory segments
+  std::string library = {};       // libelastic_mpi.so, "" when there is none
   bool crowded = false;      // more ranks than processors: waiting ranks must yield
 };
 

@@ -7,7 +7,8 @@
 // every iteration, also while the next world is being built.
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
 // before_commit kill it there, random_N after N ms unless it has committed by then, no_init lets all joiners sleep
-// instead of coming; abort_window has a joiner give the change up.
+// instead of coming; stop_after_init and stop_in_window
+// let them stand still there; abort_window has a joiner give the change up.
 #include <elastic_mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -42,6 +43,11 @@ struct State {
 bool trapped(const char* place) {
   const char* trap = std::getenv("EMPI_TEST_TRAP");
   return trap && !std::strcmp(trap, place);
+}
+
+// Stands still, with all threads, until it is killed.
+void stop_if(const char* place) {
+  if (trapped(place)) raise(SIGSTOP);
 }
 
 void die_if(const char* place) {
@@ -105,6 +111,7 @@ void adapt_window(State& s) {
   int staying = 0, leaving = 0, joining = 0;
   if (MPI_Comm_adapt_begin(&inter, &next, &staying, &leaving, &joining)) bad("begin", 1, 0);
   die_if("in_window");
+  stop_if("stop_in_window");
   if (trapped("abort_window")) MPIX_Comm_adapt_abort();
   MPIX_Comm_adapt_union(&united);
   std::vector<double> fresh = redistribute(s, united, next, staying + leaving, staying + joining);
@@ -182,6 +189,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (status == MPI_ADAPT_STATUS_JOINING) {
     die_if("after_init");
+    stop_if("stop_after_init");
     adapt_window(s);
   } else {
     s.mine.resize(block_begin(rank + 1, size) - block_begin(rank, size));

@@ -1,0 +1,310 @@
+// The lead's driver, without any process: what it asks for, when, and how every phase can fail.
+#include "runtime/agent/change_driver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace empi::agent {
+namespace {
+
+using Kind = DriverStep::Kind;
+using Report = RankReport::Kind;
+using namespace std::chrono_literals;
+
+// Two old pods with two ranks each, one newcomer with two; every agent answers well unless told otherwise.
+class Driver : public ::testing::Test {
+ protected:
+  ChangeDriver driver;
+  ChangeDriver::TimePoint now{};
+  Membership old{Epoch{3}, {}};
+  std::vector<Member> newcomers = {{"c", "pod-c", "c:1", 2, "", 0}};
+
+  void SetUp() override {
+    old.members = {{"a", "pod-a", "a:1", 2, "", 0}, {"b", "pod-b", "b:1", 2, "", 0}};
+    lay_out("job.1", old.members);
+  }
+  void begin(std::vector<Member> add, std::vector<std::string> remove = {}) {
+    ChangeRequest r;
+    r.id = "x";
+    r.epoch = old.epoch;
+    r.add = std::move(add);
+    r.remove = std::move(remove);
+    r.deadline_ms = 10'000;
+    const auto ranks = ranks_of(old.members);
+    driver.begin(r, old, "job.2", {ranks.begin(), ranks.end()}, now);
+  }
+  // The step that the driver asks for now; it must be exactly one.
+  DriverStep next_step(Kind kind) {
+    auto steps = driver.take_steps();
+    EXPECT_EQ(steps.size(), 1u) << "in state " << to_string(driver.state());
+    if (steps.empty()) return {};
+    EXPECT_EQ(to_string(steps[0].kind), to_string(kind));
+    return steps[0];
+  }
+  void answer(const DriverStep& s, StepAnswer a = {}) {
+    for (const std::string& uid : s.uids) driver.answered(s.number, uid, a, now);
+  }
+  void report(Report kind, const ProcId& proc, bool ok = true) {
+    RankReport r;
+    r.kind = kind;
+    r.proc = proc;
+    r.change = "x";
+    r.ok = ok;
+    driver.reported(r, now);
+  }
+  void report_all(Report kind, const std::vector<ProcId>& procs, bool ok = true) {
+    for (const ProcId& proc : procs) report(kind, proc, ok);
+  }
+  std::vector<ProcId> old_ranks() const { return ranks_of(driver.plan().old.members); }
+  std::vector<ProcId> joiners() const { return ranks_of(driver.plan().add); }
+
+  void to_building() {
+    answer(next_step(Kind::Prepare));
+    if (!driver.plan().add.empty()) {
+      answer(next_step(Kind::Launch));
+      report_all(Report::Hello, joiners());
+    }
+    ASSERT_EQ(driver.state(), ChangeState::Building);
+    answer(next_step(Kind::Build), {.probes = 100});
+  }
+  void to_ready() {
+    to_building();
+    report_all(Report::Built, old_ranks());
+    report_all(Report::Built, joiners());
+    report_all(Report::AtBegin, joiners());
+    ASSERT_EQ(driver.state(), ChangeState::Ready);
+  }
+  void to_window() {
+    to_ready();
+    answer(next_step(Kind::ReadProbes), {.probes = 100});
+    answer(next_step(Kind::Arm), {.probes = 100});
+    ASSERT_EQ(driver.state(), ChangeState::Window);
+    answer(next_step(Kind::Confirm));
+  }
+  void to_draining() {
+    to_window();
+    report(Report::Agreed, old_ranks()[0]);
+    answer(next_step(Kind::Commit));
+    ASSERT_EQ(driver.state(), ChangeState::Draining);
+  }
+  void expect_rolled_back() {
+    ASSERT_EQ(driver.state(), ChangeState::RollingBack);
+    answer(next_step(Kind::GiveUp));
+    report_all(Report::Built, old_ranks(), false);
+    answer(next_step(Kind::Forget));
+    EXPECT_EQ(driver.state(), ChangeState::Stable);
+    EXPECT_EQ(driver.status().outcome, "rolled back");
+    EXPECT_NE(driver.status().reason, "");
+  }
+};
+
+TEST_F(Driver, Grows) {
+  begin(newcomers);
+  to_draining();
+  report_all(Report::Past, old_ranks());
+  EXPECT_EQ(driver.state(), ChangeState::Draining) << "joiners are not past it yet";
+  report_all(Report::Past, joiners());
+  answer(next_step(Kind::Forget));
+  EXPECT_EQ(driver.state(), ChangeState::Stable);
+  EXPECT_EQ(driver.status().outcome, "committed");
+  EXPECT_EQ(driver.status().from_ranks, 4);
+  EXPECT_EQ(driver.status().to_ranks, 6);
+  EXPECT_TRUE(driver.status().released.empty());
+}
+
+TEST_F(Driver, LeaversGoWhenEveryRankIsPastAndAreReleasedWhenTheyAreGone) {
+  begin({}, {"a"});
+  to_draining();
+  report_all(Report::Past, {{"job.1", 0}, {"job.1", 1}, {"job.1", 2}});
+  EXPECT_TRUE(driver.take_steps().empty()) << "one rank is not past it";
+  report(Report::Past, {"job.1", 3});
+  const DriverStep release = next_step(Kind::Release);
+  EXPECT_EQ(release.uids, std::set<std::string>{"a"});
+  answer(release);
+  driver.rank_exited({"job.1", 0}, true, "", now);
+  EXPECT_EQ(driver.state(), ChangeState::Draining);
+  driver.rank_exited({"job.1", 1}, false, "crashed at exit", now);
+  const DriverStep forget = next_step(Kind::Forget);
+  EXPECT_EQ(forget.uids, std::set<std::string>{"b"});
+  answer(forget);
+  EXPECT_EQ(driver.status().outcome, "committed");
+  EXPECT_EQ(driver.status().released, std::vector<std::string>{"a"});
+}
+
+TEST_F(Driver, WaitsForOldRanksThatAreStillStarting) {
+  ChangeRequest r;
+  r.id = "x";
+  r.remove = {"b"};
+  r.deadline_ms = 1000;
+  driver.begin(r, old, "", {{"job.1", 0}, {"job.1", 1}, {"job.1", 2}}, now);
+  answer(next_step(Kind::Prepare));
+  EXPECT_EQ(driver.state(), ChangeState::Preparing);
+  driver.tick(now + 2s);
+  EXPECT_NE(driver.status().reason.find("rank job.1/3 has not called MPI_Init_adapt"), std::string::npos)
+      << driver.status().reason;
+}
+
+TEST_F(Driver, ProposesAnIterationThatLiesAheadAndDoublesTheMarginWhenRefused) {
+  begin({}, {"b"});
+  to_building();
+  now += 100ms;  // 110 probes in 110 ms: one a millisecond
+  report_all(Report::Built, old_ranks());
+  const DriverStep read = next_step(Kind::ReadProbes);
+  now += 10ms;  // round trip
+  answer(read, {.probes = 210});
+  const DriverStep first = next_step(Kind::Arm);
+  EXPECT_GE(first.iteration, 210u + 11u) << "at least a round trip at the measured rate, and one";
+  EXPECT_LE(first.iteration, 210u + 60u);
+  driver.answered(first.number, "a", {.ok = true, .probes = 220}, now);
+  driver.answered(first.number, "b", {.ok = false, .probes = 300}, now);
+  EXPECT_EQ(driver.state(), ChangeState::Ready);
+  const DriverStep second = next_step(Kind::Arm);
+  EXPECT_GT(second.iteration, 300u);
+  EXPECT_EQ(second.iteration - 300, 2 * (first.iteration - 210));
+  answer(second, {.probes = 300});
+  EXPECT_EQ(next_step(Kind::Confirm).iteration, second.iteration) << "what was armed is what is confirmed";
+}
+
+TEST_F(Driver, AJoinerLostBeforeTheWindowRollsBackInEveryPhase) {
+  begin(newcomers);
+  driver.take_steps();
+  driver.pod_lost("c", "gone", now);
+  ASSERT_EQ(driver.state(), ChangeState::RollingBack);
+  answer(next_step(Kind::GiveUp));
+  answer(next_step(Kind::Forget));  // nobody was told to build: nothing to wait for
+  EXPECT_EQ(driver.state(), ChangeState::Stable);
+
+  begin(newcomers);
+  to_building();
+  driver.rank_exited(joiners()[1], false, "killed", now);
+  expect_rolled_back();
+
+  begin(newcomers);
+  to_ready();
+  driver.take_steps();
+  driver.rank_exited(joiners()[0], false, "killed", now);
+  expect_rolled_back();
+}
+
+TEST_F(Driver, GiveUpNamesAllJoinersAsDead) {
+  begin(newcomers);
+  to_building();
+  driver.cancel("not wanted any more", now);
+  EXPECT_EQ(next_step(Kind::GiveUp).dead, joiners());
+}
+
+TEST_F(Driver, InTheWindowAJoinersDeathInterruptsAndTheAgreementDecides) {
+  begin(newcomers);
+  to_window();
+  driver.rank_exited(joiners()[0], false, "killed", now);
+  EXPECT_EQ(driver.state(), ChangeState::Window);
+  EXPECT_EQ(next_step(Kind::Interrupt).dead, std::vector{joiners()[0]});
+  driver.cancel("too late", now);
+  driver.tick(now + 1h);
+  EXPECT_EQ(driver.state(), ChangeState::Window);
+  report_all(Report::Agreed, old_ranks(), false);
+  ASSERT_EQ(driver.state(), ChangeState::RollingBack);
+  answer(next_step(Kind::GiveUp));
+  answer(next_step(Kind::Forget));
+  EXPECT_EQ(driver.status().outcome, "rolled back");
+}
+
+TEST_F(Driver, AMemberLostInAnyPhaseFails) {
+  for (const int phase : {0, 1, 2, 3, 4}) {
+    SCOPED_TRACE(phase);
+    driver = {};
+    begin(newcomers, {"b"});
+    if (phase == 1) to_building();
+    if (phase == 2) to_ready();
+    if (phase == 3) to_window();
+    if (phase == 4) to_draining();
+    driver.rank_exited({"job.1", 0}, false, "rank 0 was killed", now);
+    EXPECT_EQ(driver.state(), ChangeState::Failed);
+    EXPECT_EQ(driver.status().outcome, "failed");
+    EXPECT_EQ(driver.status().reason, "rank 0 was killed");
+    EXPECT_FALSE(driver.active());
+  }
+}
+
+TEST_F(Driver, ALeaverThatDiesBeforeItsReleaseFails) {
+  begin({}, {"b"});
+  to_draining();
+  driver.rank_exited({"job.1", 2}, false, "died while lingering", now);
+  EXPECT_EQ(driver.state(), ChangeState::Failed);
+}
+
+TEST_F(Driver, TheDeadlineNamesWhomItWaitedFor) {
+  begin(newcomers);
+  answer(next_step(Kind::Prepare));
+  answer(next_step(Kind::Launch));
+  report(Report::Hello, joiners()[0]);
+  driver.tick(now + 9s);
+  EXPECT_EQ(driver.state(), ChangeState::Preparing);
+  driver.tick(now + 10s);
+  EXPECT_EQ(driver.state(), ChangeState::RollingBack);
+  EXPECT_NE(driver.status().reason.find("job.2/1 is not past MPI_Init"), std::string::npos) << driver.status().reason;
+}
+
+TEST_F(Driver, ARankThatCannotBuildRollsBack) {
+  begin(newcomers);
+  to_building();
+  report(Report::Built, {"job.1", 2}, false);
+  expect_rolled_back();
+}
+
+TEST_F(Driver, AnEndingJobRollsBack) {
+  begin(newcomers);
+  to_building();
+  report(Report::Finalizing, {"job.1", 1});
+  expect_rolled_back();
+  EXPECT_NE(driver.status().reason.find("the job is ending"), std::string::npos);
+}
+
+TEST_F(Driver, ARankThatFinalisesBeforeTheAgreedIterationRollsBack) {
+  begin(newcomers);
+  to_window();
+  report(Report::Finalizing, {"job.1", 1});
+  expect_rolled_back();
+}
+
+TEST_F(Driver, RollbackDoesNotWaitForEverForARankThatSaysNothing) {
+  begin(newcomers);
+  to_building();
+  driver.cancel("no", now);
+  answer(next_step(Kind::GiveUp));
+  driver.tick(now + 10s);
+  EXPECT_EQ(driver.state(), ChangeState::RollingBack);
+  driver.tick(now + 60s);
+  answer(next_step(Kind::Forget));
+  EXPECT_EQ(driver.state(), ChangeState::Stable);
+}
+
+TEST_F(Driver, PodsThatNeverOrderedTheBuildHaveNothingToDrop) {
+  begin(newcomers);
+  to_building();
+  driver.cancel("no", now);
+  answer(next_step(Kind::GiveUp), {.ordered = false});
+  answer(next_step(Kind::Forget));
+  EXPECT_EQ(driver.state(), ChangeState::Stable);
+}
+
+TEST_F(Driver, LateAnswersOfEarlierStepsAreIgnored) {
+  begin({}, {"b"});
+  const DriverStep prepare = next_step(Kind::Prepare);
+  answer(prepare);
+  const DriverStep build = next_step(Kind::Build);
+  answer(prepare);
+  EXPECT_TRUE(driver.take_steps().empty());
+  EXPECT_EQ(driver.state(), ChangeState::Building);
+  answer(build);
+}
+
+TEST_F(Driver, APortIsPartOfNoOtherChangesPort) {
+  begin(newcomers);
+  const std::string one = driver.plan().port;
+  EXPECT_NE(one.find(".x."), std::string::npos);
+}
+
+}  // namespace
+}  // namespace empi::agent
