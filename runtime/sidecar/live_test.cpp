@@ -19,8 +19,7 @@ struct Live : empi::testing::Elastic {
   std::unique_ptr<Process> sidecar_of(const Member& pod) {
     const std::string host = pod.address.substr(0, pod.address.rfind(':'));
     const std::string port = pod.address.substr(pod.address.rfind(':') + 1);
-    const std::filesystem::path token =
-        std::filesystem::path(pods.run_dir(pod.uid)).parent_path() / "token";
+    const std::filesystem::path token = std::filesystem::path(pods.run_dir(pod.uid)).parent_path() / "token";
     return std::make_unique<Process>(
         std::vector<std::string>{EMPI_SIDECAR_PROGRAM, "--listen", "127.0.0.1", "--port", "0", "--per-rank"},
         std::vector{variable(names::kRunDir, pods.run_dir(pod.uid)), variable(names::kPodAddress, host),
