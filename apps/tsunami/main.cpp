@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <elastic_mpi.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "apps/tsunami/app/options.hpp"
@@ -39,8 +38,10 @@ class Run {
                                : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)) {
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
     series_.resize(2 * scenario_.gauges.size());
-    std::filesystem::create_directories(options.out);
     if (!loop.joining()) {
+      int rank = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 0) tsunami::clear_results(options.out);
       clock_.volume_at_start = tsunami::total(MPI_COMM_WORLD, solver_.volume());
       solver_.elements();
     }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <stdexcept>
 
 #include "apps/mesh/mpi_check.hpp"
@@ -63,6 +64,17 @@ json compare(const GaugeOption& gauge, const io::TimeSeries& computed) {
 }
 
 }  // namespace
+
+void clear_results(const std::string& folder) {
+  static const std::regex ours(
+      R"((cells\.csv|progress\.json|resources\.png|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
+      R"(|snapshot-\d{4}\.bin|wave-\d{4}\.png|gauge-[^/]*\.(csv|png)))");
+  std::filesystem::create_directories(folder);
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (std::regex_match(entry.path().filename().string(), ours)) old.push_back(entry.path());
+  for (const auto& path : old) std::filesystem::remove(path);
+}
 
 void write_progress(const std::string& folder, const Progress& p, bool force) {
   static double last = 0;

@@ -11,6 +11,9 @@
 
 namespace tsunami {
 
+// Removes what an earlier run left in the folder (made if it is not there), so that results never mix. Rank 0 only.
+void clear_results(const std::string& folder);
+
 struct Progress {
   double time = 0, end = 0;  // s, simulated
   std::int64_t steps = 0, cells = 0;
