@@ -1,7 +1,7 @@
 // empi-tsunami: a tsunami on an adaptive mesh, as a malleable MPI program.
 //
-// The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that sequence
-// anew. See docs/tsunami.md for options and accuracy.
+// The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that
+// sequence anew. See docs/tsunami.md for options and accuracy.
 #include <cmath>
 #include <cstdio>
 #include <elastic_mpi.hpp>
@@ -88,7 +88,8 @@ class Run {
  private:
   void register_data() {
     loop_.replicate(clock_);
-    for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) loop_.replicate(series_[2 * g], series_[2 * g + 1]);
+    for (std::size_t g = 0; g < scenario_.gauges.size(); ++g)
+      loop_.replicate(series_[2 * g], series_[2 * g + 1]);
     // A second child never begins a part: siblings stay together, so that they can be joined again.
     loop_.sequence<swe::Element>(solver_.elements(), nullptr,
                                  [](const swe::Element& e) { return !e.leaf.is_second(); });

@@ -1,7 +1,7 @@
-// empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and, with --vtu, into
-// files for ParaView. Afterwards and serial, so that no rank of the run has to draw.
-#include <CLI/CLI.hpp>
+// empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and, with
+// --vtu, into files for ParaView. Afterwards and serial, so that no rank of the run has to draw.
 #include <algorithm>
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -41,8 +41,8 @@ std::vector<std::vector<double>> read_columns(const fs::path& path, std::size_t 
     std::string field;
     for (std::size_t c = 0; c < columns; ++c) {
       if (!std::getline(fields, field, ','))
-        throw std::runtime_error(path.string() + ":" + std::to_string(number) + ": " + std::to_string(columns) +
-                                 " columns expected");
+        throw std::runtime_error(path.string() + ":" + std::to_string(number) + ": " +
+                                 std::to_string(columns) + " columns expected");
       result[c].push_back(std::strtod(field.c_str(), nullptr));
     }
   }
@@ -97,8 +97,8 @@ void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, cons
 void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, const std::string& stem,
                     io::PvdSeries& series) {
   const std::vector<std::pair<std::string, io::ArrayType>> arrays = {
-      {"eta", io::ArrayType::Float32}, {"h", io::ArrayType::Float32},     {"hu", io::ArrayType::Float32},
-      {"hv", io::ArrayType::Float32},  {"b", io::ArrayType::Float32},     {"level", io::ArrayType::Int32},
+      {"eta", io::ArrayType::Float32}, {"h", io::ArrayType::Float32}, {"hu", io::ArrayType::Float32},
+      {"hv", io::ArrayType::Float32},  {"b", io::ArrayType::Float32}, {"level", io::ArrayType::Int32},
       {"owner", io::ArrayType::Int32}};
   std::map<int, std::vector<const tsunami::SnapshotCell*>> by_owner;
   for (const auto& cell : snapshot.cells) by_owner[cell.owner].push_back(&cell);
@@ -116,7 +116,8 @@ void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, cons
         triangles.push_back(static_cast<std::int64_t>(points.size() / 3));
         points.insert(points.end(), {cell->lon[k], cell->lat[k], 0.0});
       }
-      eta.push_back(cell->eta), h.push_back(cell->eta - cell->b), hu.push_back(cell->hu), hv.push_back(cell->hv);
+      eta.push_back(cell->eta), h.push_back(cell->eta - cell->b), hu.push_back(cell->hu),
+          hv.push_back(cell->hv);
       b.push_back(cell->b), level.push_back(cell->level);
     }
     pieces.push_back(stem + "-" + std::to_string(owner) + ".vtu");
@@ -149,8 +150,9 @@ void draw_resources(const fs::path& dir) {
   chart.title = "Resource profile: the job follows its mesh";
   char text[160] = "";
   if (summary.contains("run_time_s") && summary["run_time_s"].is_number())
-    std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s of pause in all", summary.value("run_time_s", 0.0),
-                  summary.value("changes", json::array()).size(), summary.value("pause_total_s", 0.0));
+    std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s of pause in all",
+                  summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
+                  summary.value("pause_total_s", 0.0));
   chart.subtitle = text;
   chart.x_label = "run time (s)";
   chart.y_label = "cells";
@@ -185,7 +187,8 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
     chart.series.push_back(seen);
     char text[160];
     if (gauge["rms_m"].is_number()) {
-      std::snprintf(text, sizeof text, "rms %.4f m, correlation %.2f (from 2 h on); maximum %.3f m, observed %.3f m",
+      std::snprintf(text, sizeof text,
+                    "rms %.4f m, correlation %.2f (from 2 h on); maximum %.3f m, observed %.3f m",
                     gauge.value("rms_m", 0.0), gauge.value("correlation", 0.0), gauge.value("max_m", 0.0),
                     gauge.value("max_observed_m", 0.0));
       chart.subtitle = text;
@@ -202,7 +205,8 @@ int report(const fs::path& dir, bool paraview, double limit) {
   const std::vector<fs::path> files = snapshots(dir);
   if (fs::exists(dir / "cells.csv")) {
     draw_resources(dir);
-    for (const double ranks : read_columns(dir / "cells.csv", 4)[3]) workers = std::max(workers, static_cast<int>(ranks));
+    for (const double ranks : read_columns(dir / "cells.csv", 4)[3])
+      workers = std::max(workers, static_cast<int>(ranks));
   }
   for (const json& gauge : results.value("gauges", json::array())) draw_gauge(dir, gauge);
   io::PvdSeries series((dir / "tsunami.pvd").string());
@@ -212,8 +216,8 @@ int report(const fs::path& dir, bool paraview, double limit) {
     draw_snapshot(snapshot, dir / ("wave-" + number + ".png"), results, limit, workers);
     if (paraview) write_paraview(snapshot, dir, "tsunami-" + number, series);
   }
-  std::printf("pictures in %s: %zu of the wave (wave-*.png), gauge-*.png, resources.png%s\n", dir.c_str(), files.size(),
-              paraview ? "; ParaView: tsunami.pvd" : "");
+  std::printf("pictures in %s: %zu of the wave (wave-*.png), gauge-*.png, resources.png%s\n", dir.c_str(),
+              files.size(), paraview ? "; ParaView: tsunami.pvd" : "");
   return 0;
 }
 

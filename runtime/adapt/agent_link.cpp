@@ -21,7 +21,8 @@ void AgentLink::connect(const std::string& path, ProcId self) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
     throw std::runtime_error("the agent's socket " + path + " has a path of more than " +
-                             std::to_string(sizeof address.sun_path - 1) + " bytes: choose a shorter run directory");
+                             std::to_string(sizeof address.sun_path - 1) +
+                             " bytes: choose a shorter run directory");
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

@@ -32,16 +32,18 @@ std::string error_text(int code) {
   return text;
 }
 
-constexpr int kLargeMessage = 64 * 1024;  // bytes: beyond the eager limits, so that other algorithms connect too
+constexpr int kLargeMessage =
+    64 * 1024;  // bytes: beyond the eager limits, so that other algorithms connect too
 
 // Exchanges with ranks `distance` away in both directions.
 int exchange(MPI_Comm comm, int rank, int size, int distance) {
   int out = rank, in = -1;
   const int up = (rank + distance) % size, down = (rank - distance % size + size) % size;
-  const int result = PMPI_Sendrecv(&out, 1, MPI_INT, up, distance, &in, 1, MPI_INT, down, distance, comm,
-                                   MPI_STATUS_IGNORE);
+  const int result =
+      PMPI_Sendrecv(&out, 1, MPI_INT, up, distance, &in, 1, MPI_INT, down, distance, comm, MPI_STATUS_IGNORE);
   if (result != MPI_SUCCESS) return result;
-  return PMPI_Sendrecv(&out, 1, MPI_INT, down, distance, &in, 1, MPI_INT, up, distance, comm, MPI_STATUS_IGNORE);
+  return PMPI_Sendrecv(&out, 1, MPI_INT, down, distance, &in, 1, MPI_INT, up, distance, comm,
+                       MPI_STATUS_IGNORE);
 }
 
 }  // namespace
@@ -129,8 +131,8 @@ bool Attempt::warm_up() {
     if (!done("warm up neighbours", exchange(handles_.next, rank, size, 1)) ||
         !done("warm up neighbours", exchange(handles_.next, rank, size, 2)) ||
         !done("warm up reductions", PMPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, handles_.next)) ||
-        !done("warm up reductions", PMPI_Allreduce(large.data(), sum.data(), kLargeMessage, MPI_CHAR, MPI_MAX,
-                                                   handles_.next)) ||
+        !done("warm up reductions",
+              PMPI_Allreduce(large.data(), sum.data(), kLargeMessage, MPI_CHAR, MPI_MAX, handles_.next)) ||
         !done("warm up broadcasts", PMPI_Bcast(large.data(), kLargeMessage, MPI_CHAR, 0, handles_.next)) ||
         !done("warm up the duplicate", PMPI_Barrier(handles_.spare)))
       return false;
@@ -247,7 +249,8 @@ std::string Attempt::error() const {
 
 bool Attempt::is_window_communicator(MPI_Comm comm) const {
   const std::lock_guard lock(mutex_);
-  return comm != MPI_COMM_NULL && (comm == handles_.inter || comm == handles_.united || comm == handles_.next);
+  return comm != MPI_COMM_NULL &&
+         (comm == handles_.inter || comm == handles_.united || comm == handles_.next);
 }
 
 RankReport Attempt::report() const {

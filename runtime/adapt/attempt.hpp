@@ -1,8 +1,8 @@
 // One attempt to build the next world, from the agent's order to the vote in the adaptation window.
 //
-// Decision R1: all old ranks accept on a duplicate of the whole old world, joiners connect; merged this is the
-// union (old ranks keep their numbers, joiners follow); the next world is split from it, duplicated for the next
-// change, and warmed up. All this runs on a helper thread while the application iterates.
+// Decision R1: all old ranks accept on a duplicate of the whole old world, joiners connect; merged this is
+// the union (old ranks keep their numbers, joiners follow); the next world is split from it, duplicated for
+// the next change, and warmed up. All this runs on a helper thread while the application iterates.
 #pragma once
 #include <mpi.h>
 
@@ -34,11 +34,12 @@ class Attempt {
   void build();
 
   // Gives up. While building: revokes what there is, so that `build` returns everywhere. Built: drops it,
-  // unless `window_is_certain`: then, and in the window, everything pending on its communicators fails and this
-  // rank votes no. Later: nothing. Returns whether the attempt is over by this call (the caller reports it).
+  // unless `window_is_certain`: then, and in the window, everything pending on its communicators fails and
+  // this rank votes no. Later: nothing. Returns whether the attempt is over by this call (the caller reports
+  // it).
   bool cancel(const std::string& reason, bool window_is_certain);
-  // The helper thread is given up for lost; if it comes back after all, it frees what it made. Returns whether
-  // the base is out of its hands.
+  // The helper thread is given up for lost; if it comes back after all, it frees what it made. Returns
+  // whether the base is out of its hands.
   bool park();
   bool parked() const;
 

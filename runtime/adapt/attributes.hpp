@@ -4,7 +4,8 @@
 
 namespace empi::adapt {
 
-// Copies the user's attributes of the world `from` to `to` as MPI_Comm_dup would, then deletes them from `from`.
+// Copies the user's attributes of the world `from` to `to` as MPI_Comm_dup would, then deletes them from
+// `from`.
 void move_attributes(MPI_Comm from, MPI_Comm to);
 
 // Deletes the attributes of MPI_COMM_SELF, the last set first, as MPI_Finalize must before anything else.

@@ -45,8 +45,12 @@ std::vector<MPI_Group> DerivedObjects::groups(const void* handle, Kind kind) {
       if (inter) PMPI_Comm_remote_group(comm, &result.emplace_back(MPI_GROUP_NULL));
       break;
     }
-    case Kind::Window: PMPI_Win_get_group(static_cast<MPI_Win>(object), &result[0]); break;
-    case Kind::File: PMPI_File_get_group(static_cast<MPI_File>(object), &result[0]); break;
+    case Kind::Window:
+      PMPI_Win_get_group(static_cast<MPI_Win>(object), &result[0]);
+      break;
+    case Kind::File:
+      PMPI_File_get_group(static_cast<MPI_File>(object), &result[0]);
+      break;
   }
   return result;
 }
@@ -57,7 +61,9 @@ std::string DerivedObjects::name(const void* handle, const Object& object) {
   int length = 0;
   if (object.kind == Kind::Communicator) PMPI_Comm_get_name(static_cast<MPI_Comm>(opaque), name, &length);
   if (object.kind == Kind::Window) PMPI_Win_get_name(static_cast<MPI_Win>(opaque), name, &length);
-  const char* kind = object.kind == Kind::Communicator ? "communicator" : object.kind == Kind::Window ? "window" : "file";
+  const char* kind = object.kind == Kind::Communicator ? "communicator"
+                     : object.kind == Kind::Window     ? "window"
+                                                       : "file";
   return std::string(kind) + (length > 0 ? " '" + std::string(name) + "'" : "") + " made by " + object.by;
 }
 

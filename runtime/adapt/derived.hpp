@@ -1,5 +1,5 @@
-// Live communicators, windows and files that the program has made. They stay on the world they were made from:
-// one that joins leavers with stayers would break when the leavers go, so a commit refuses them.
+// Live communicators, windows and files that the program has made. They stay on the world they were made
+// from: one that joins leavers with stayers would break when the leavers go, so a commit refuses them.
 #pragma once
 #include <mpi.h>
 

@@ -9,17 +9,18 @@ namespace empi::adapt {
 
 class Iterations {
  public:
-  static constexpr std::size_t kBaseline = 32;   // the baseline is the median of so many iterations
-  static constexpr int kAfterCommit = 5;         // so many iterations after a commit still count as affected
+  static constexpr std::size_t kBaseline = 32;  // the baseline is the median of so many iterations
+  static constexpr int kAfterCommit = 5;        // so many iterations after a commit still count as affected
 
-  // A probe at `now` (ns). Returns the duration of the iteration that it ends, in nanoseconds; nothing for the
-  // first one and for one that an adaptation window interrupted, which is no measure of an iteration.
+  // A probe at `now` (ns). Returns the duration of the iteration that it ends, in nanoseconds; nothing for
+  // the first one and for one that an adaptation window interrupted, which is no measure of an iteration.
   std::optional<std::uint64_t> probe(std::uint64_t now_ns) {
     const std::uint64_t begun = last_;
     last_ = now_ns;
     if (begun == 0) return std::nullopt;
     const std::uint64_t duration = now_ns - begun;
-    if (change_ != 0) [[unlikely]] account(duration);
+    if (change_ != 0) [[unlikely]]
+      account(duration);
     if (interrupted_) [[unlikely]] {
       interrupted_ = false;
       return std::nullopt;
@@ -38,7 +39,9 @@ class Iterations {
   void change_dropped() { change_ = 0; }
   void window_opens() { interrupted_ = true; }
   // The next probes count down to the end of the change's effect; `lost_ms` is there when it is reached.
-  void committed() { countdown_ = kAfterCommit + 1; }  // the interrupted iteration ends with the first of them
+  void committed() {
+    countdown_ = kAfterCommit + 1;
+  }  // the interrupted iteration ends with the first of them
   std::optional<double> lost_ms();
   // For a rank that has no further iterations: what it has lost until now.
   double lost_until(std::uint64_t now_ns) const;

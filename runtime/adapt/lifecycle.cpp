@@ -49,7 +49,9 @@ EMPI_EXPORT int MPI_Init_adapt(int* argc, char*** argv, int* proc_status) {
   if (result != MPI_SUCCESS) return result;
   rank().start_profile();
   if (provided < MPI_THREAD_MULTIPLE) {
-    std::fprintf(stderr, "elastic-mpi: this MPI library does not offer MPI_THREAD_MULTIPLE, so the job cannot adapt\n");
+    std::fprintf(
+        stderr,
+        "elastic-mpi: this MPI library does not offer MPI_THREAD_MULTIPLE, so the job cannot adapt\n");
   } else {
     try {
       rank().become_malleable();

@@ -22,7 +22,8 @@
 #include "runtime/profile/counters.hpp"
 #include "runtime/protocol/names.hpp"
 
-__attribute__((visibility("default"))) int MPIX_ERR_ADAPT_ROLLED_BACK = MPI_ERR_OTHER;  // C linkage by its header
+__attribute__((visibility("default"))) int MPIX_ERR_ADAPT_ROLLED_BACK =
+    MPI_ERR_OTHER;  // C linkage by its header
 
 namespace empi::adapt {
 
@@ -31,7 +32,7 @@ using profile::monotonic_ns;
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 30000000000;      // at the agreed iteration
+constexpr std::uint64_t kLongestWaitNs = 30000000000;       // at the agreed iteration
 constexpr std::uint64_t kLongestDismissalNs = 10000000000;  // a joiner that is not wanted any more
 
 const char* variable(const char* name) {
@@ -48,14 +49,15 @@ ProcId own_id() {
 // Null when there is none, or it is of another build (said on stderr: the rank runs unobserved).
 Page* map_page(const char* file) {
   const int fd = open(file, O_RDWR | O_CLOEXEC);
-  struct stat status {};
+  struct stat status{};
   void* memory = MAP_FAILED;
   if (fd >= 0 && fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= sizeof(Page))
     memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const int error = errno;
   if (fd >= 0) close(fd);
   if (memory == MAP_FAILED) {
-    std::fprintf(stderr, "elastic-mpi: cannot map this rank's page %s (%s; %lld bytes, expected %zu): "
+    std::fprintf(stderr,
+                 "elastic-mpi: cannot map this rank's page %s (%s; %lld bytes, expected %zu): "
                  "it is not measured and does not adapt\n",
                  file, fd < 0 ? std::strerror(error) : "wrong size or no memory",
                  static_cast<long long>(status.st_size), sizeof(Page));
@@ -66,7 +68,7 @@ Page* map_page(const char* file) {
 
 // Open MPI writes to the sockets of ranks that may have died since; that is an error to it, no reason to die.
 void ignore_broken_pipes() {
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
@@ -90,7 +92,9 @@ void wait_a_little(int turn) {
   }
 }
 
-double milliseconds(std::uint64_t from_ns, std::uint64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-6; }
+double milliseconds(std::uint64_t from_ns, std::uint64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-6;
+}
 
 // What MPI_Probe_adapt tells about a change; the caller frees it.
 MPI_Info describe(const RankOrder& order) {
@@ -133,7 +137,8 @@ void Rank::start_profile() {
     if (k >= 1)
       counting().set_slowdown(k);
     else
-      std::fprintf(stderr, "elastic-mpi: %s=%s ignored, expected a factor of at least 1\n", names::kSlowdown, factor);
+      std::fprintf(stderr, "elastic-mpi: %s=%s ignored, expected a factor of at least 1\n", names::kSlowdown,
+                   factor);
   }
   const char* file = variable(names::kPage);
   page_ = file ? map_page(file) : nullptr;
@@ -164,7 +169,8 @@ void Rank::become_malleable() {
     throw std::runtime_error("cannot duplicate MPI_COMM_WORLD");
   PMPI_Comm_set_errhandler(spare_, MPI_ERRORS_RETURN);
   PMPI_Add_error_class(&MPIX_ERR_ADAPT_ROLLED_BACK);
-  PMPI_Add_error_string(MPIX_ERR_ADAPT_ROLLED_BACK, "the change of the job was rolled back, the old world holds");
+  PMPI_Add_error_string(MPIX_ERR_ADAPT_ROLLED_BACK,
+                        "the change of the job was rolled back, the old world holds");
   ignore_broken_pipes();
   malleable_ = true;
   std::thread([this] { run_control(); }).detach();
@@ -180,7 +186,8 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   if (info) *info = MPI_INFO_NULL;
   const std::uint64_t now = counting().clock().at_ns(counting().clock().now());
   if (malleable_) watch_cost();
-  if (const auto duration = iterations_.probe(now)) counting().add_iteration(static_cast<double>(*duration) * 1e-9);
+  if (const auto duration = iterations_.probe(now))
+    counting().add_iteration(static_cast<double>(*duration) * 1e-9);
   if (!malleable_ || joining_ || left_) return MPI_SUCCESS;
   if (just_joined_) [[unlikely]] {
     just_joined_ = false;  // stands for the call in which the others learned of the change
@@ -188,7 +195,8 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   }
   const std::uint64_t count = page_->rank_state.probes.fetch_add(1) + 1;
   const std::uint64_t word = page_->control.armed.load();
-  if (arm_state(word) == ArmState::Idle || arm_iteration(word) != count) [[likely]] return MPI_SUCCESS;
+  if (arm_state(word) == ArmState::Idle || arm_iteration(word) != count) [[likely]]
+    return MPI_SUCCESS;
   if (!at_agreed_iteration(count)) return MPI_SUCCESS;
   const std::shared_ptr<Attempt> current = attempt();
   if (!current) return MPI_SUCCESS;
@@ -206,7 +214,8 @@ void Rank::watch_cost() {
     costed_ = begun;
     return iterations_.change_begins(begun);
   }
-  if (iterations_.change() == 0) [[likely]] return;
+  if (iterations_.change() == 0) [[likely]]
+    return;
   // Given up before its window: what it took is the roll back's cost, and iterations are as before.
   if (changes_given_up_.load(std::memory_order_relaxed) == costed_) return iterations_.change_dropped();
   if (const auto lost = iterations_.lost_ms()) {
@@ -229,8 +238,11 @@ bool Rank::at_agreed_iteration(std::uint64_t count) {
     agreed = word == arm_word(count, ArmState::Confirmed);
     if (agreed || word != arm_word(count, ArmState::Armed)) break;
     if (monotonic_ns() - start > kLongestWaitNs) {
-      std::fprintf(stderr, "elastic-mpi: waited %llu s at iteration %llu for the agent to confirm or withdraw a change\n",
-                   static_cast<unsigned long long>(kLongestWaitNs / 1000000000), static_cast<unsigned long long>(count));
+      std::fprintf(
+          stderr,
+          "elastic-mpi: waited %llu s at iteration %llu for the agent to confirm or withdraw a change\n",
+          static_cast<unsigned long long>(kLongestWaitNs / 1000000000),
+          static_cast<unsigned long long>(count));
       PMPI_Abort(current_world(), 1);
     }
     wait_a_little(turn);
@@ -287,7 +299,8 @@ bool Rank::await_window_as_joiner() {
     if (current) {
       const Attempt::State state = current->state();
       if (state == Attempt::State::Over) return false;
-      if (state == Attempt::State::Built && arm_state(page_->control.armed.load()) == ArmState::Confirmed) return true;
+      if (state == Attempt::State::Built && arm_state(page_->control.armed.load()) == ArmState::Confirmed)
+        return true;
     }
     wait_a_little(turn);
   }
@@ -329,7 +342,8 @@ int Rank::commit() {
   if (!in_window_) return MPI_ERR_OTHER;
   const std::shared_ptr<Attempt> current = attempt();
   const std::string in_the_way = objects_in_the_way();
-  if (!in_the_way.empty()) std::fprintf(stderr, "elastic-mpi: change %s: %s\n", current->order.change.c_str(), in_the_way.c_str());
+  if (!in_the_way.empty())
+    std::fprintf(stderr, "elastic-mpi: change %s: %s\n", current->order.change.c_str(), in_the_way.c_str());
   int all = current->vote(in_the_way.empty() && !aborted_, in_the_way) ? 1 : 0;
   const int result = PMPIX_Comm_agree(current->united(), &all);
   if (result == MPI_SUCCESS && all) return committed();

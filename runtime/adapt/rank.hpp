@@ -1,8 +1,8 @@
 // This process as a rank of a job: its page, its agent, the change it takes part in.
 //
-// Three kinds of threads meet here. The application's thread calls probe, begin, commit and finalize; it never
-// waits for one of the others. The control thread sleeps in recv and obeys the agent. A helper thread builds
-// the next world (attempt.hpp); one that does not come back after a cancel is left alone ("parked").
+// Three kinds of threads meet here. The application's thread calls probe, begin, commit and finalize; it
+// never waits for one of the others. The control thread sleeps in recv and obeys the agent. A helper thread
+// builds the next world (attempt.hpp); one that does not come back after a cancel is left alone ("parked").
 #pragma once
 #include <mpi.h>
 
@@ -71,12 +71,12 @@ class Rank {
   std::shared_ptr<Attempt> attempt();
 
   bool malleable_ = false, joining_ = false;
-  bool left_ = false;       // a leaver after its commit
-  bool just_joined_ = false;  // has not probed since it joined
+  bool left_ = false;           // a leaver after its commit
+  bool just_joined_ = false;    // has not probed since it joined
   bool window_agreed_ = false;  // MPI_Probe_adapt has said so, begin is to come
   bool in_window_ = false;
   std::atomic<bool> finalized_{false}, released_{false};
-  Page* page_ = nullptr;    // null: no agent
+  Page* page_ = nullptr;  // null: no agent
   AgentLink link_;
   Iterations iterations_;
   std::uint64_t costed_ = 0;   // number of the change whose cost was last begun to be measured
@@ -87,7 +87,7 @@ class Rank {
   MPI_Comm spare_ = MPI_COMM_NULL;    // duplicate of the current world that only helper threads use
   bool spare_in_doubt_ = false;       // a parked helper thread may be using it
   int parked_ = 0;
-  std::atomic<std::uint64_t> changes_begun_{0};  // orders to build, so far
+  std::atomic<std::uint64_t> changes_begun_{0};     // orders to build, so far
   std::atomic<std::uint64_t> changes_given_up_{0};  // the last of these that ended before its window
 
   // Control thread only: a cancelled attempt that has not come back yet.

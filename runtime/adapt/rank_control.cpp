@@ -38,8 +38,11 @@ void Rank::run_control() {
   for (;;) {
     RankOrder order;
     switch (link_.receive(overdue_ ? patience_ms() : -1, order)) {
-      case AgentLink::Received::Order: obey(order); break;
-      case AgentLink::Received::Nothing: break;
+      case AgentLink::Received::Order:
+        obey(order);
+        break;
+      case AgentLink::Received::Nothing:
+        break;
       case AgentLink::Received::Closed:
         if (finalized()) return;
         std::fprintf(stderr, "elastic-mpi: the agent of this pod is gone, so this rank cannot go on\n");
@@ -51,9 +54,13 @@ void Rank::run_control() {
 
 void Rank::obey(const RankOrder& order) {
   switch (order.kind) {
-    case RankOrder::Kind::Build: return build(order);
-    case RankOrder::Kind::Cancel: return cancel(order);
-    case RankOrder::Kind::Release: released_.store(true, std::memory_order_release); return;
+    case RankOrder::Kind::Build:
+      return build(order);
+    case RankOrder::Kind::Cancel:
+      return cancel(order);
+    case RankOrder::Kind::Release:
+      released_.store(true, std::memory_order_release);
+      return;
   }
 }
 

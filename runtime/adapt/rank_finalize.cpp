@@ -1,7 +1,7 @@
-// MPI_Finalize of a malleable rank (decision R5). With fault tolerance on and ranks gone, Open MPI's own blocks:
-// so this does what the standard asks for and leaves the rest to the end of the process.
-#include <ctime>
+// MPI_Finalize of a malleable rank (decision R5). With fault tolerance on and ranks gone, Open MPI's own
+// blocks: so this does what the standard asks for and leaves the rest to the end of the process.
 #include <cstdio>
+#include <ctime>
 
 #include "runtime/adapt/attributes.hpp"
 #include "runtime/adapt/rank.hpp"
@@ -36,8 +36,8 @@ bool patient_barrier(MPI_Comm comm) {
 }
 
 // Waits until every rank has heard of every other, for a bounded time; whoever misses the last messages loses
-// nothing. Point to point (a dissemination barrier), because ranks may end meanwhile and Open MPI's own collectives
-// complain about that on stderr. What is still pending then stays so until the process ends.
+// nothing. Point to point (a dissemination barrier), because ranks may end meanwhile and Open MPI's own
+// collectives complain about that on stderr. What is still pending then stays so until the process ends.
 void farewell(MPI_Comm comm, std::uint64_t bound_ns) {
   static char token = 0;  // outlives pending requests
   constexpr int kTag = 77;
@@ -47,9 +47,11 @@ void farewell(MPI_Comm comm, std::uint64_t bound_ns) {
   const std::uint64_t start = profile::monotonic_ns();
   for (int distance = 1; distance < size; distance *= 2) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    if (PMPI_Irecv(&token, 1, MPI_CHAR, (rank - distance + size) % size, kTag, comm, &requests[0]) != MPI_SUCCESS)
+    if (PMPI_Irecv(&token, 1, MPI_CHAR, (rank - distance + size) % size, kTag, comm, &requests[0]) !=
+        MPI_SUCCESS)
       return;
-    if (PMPI_Isend(&token, 1, MPI_CHAR, (rank + distance) % size, kTag, comm, &requests[1]) != MPI_SUCCESS) return;
+    if (PMPI_Isend(&token, 1, MPI_CHAR, (rank + distance) % size, kTag, comm, &requests[1]) != MPI_SUCCESS)
+      return;
     for (int complete = 0; !complete;) {
       if (PMPI_Testall(2, requests, &complete, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return;
       if (complete) break;
@@ -95,12 +97,13 @@ int Rank::finalize_rigid() {
 void Rank::synchronize() {
   const MPI_Comm world = current_world();
   PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
-  // A process that goes takes messages along that MPI has accepted but not sent. So once all are here, wait until
-  // all know it.
+  // A process that goes takes messages along that MPI has accepted but not sent. So once all are here, wait
+  // until all know it.
   if (patient_barrier(world)) farewell(world, kLastMessagesNs);
 }
 
-// Messages for others may still pass through this rank (and be its own): the agent knows when the last has gone.
+// Messages for others may still pass through this rank (and be its own): the agent knows when the last has
+// gone.
 void Rank::linger() {
   while (!released_.load(std::memory_order_acquire)) make_progress(500000);
 }

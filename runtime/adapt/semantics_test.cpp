@@ -48,7 +48,8 @@ TEST_F(Semantics, ALiveDuplicateWithALeaverIsNamedAndTheChangeRolledBack) {
   std::ofstream(scratch + "/keep") << "yes";
   const ChangeStatus refused = pods.change({.remove = {members[1].uid}});
   EXPECT_EQ(refused.outcome, "rolled back");
-  EXPECT_NE(pods.all_logs().find("communicator 'a duplicate that is kept' made by MPI_Comm_dup"), std::string::npos);
+  EXPECT_NE(pods.all_logs().find("communicator 'a duplicate that is kept' made by MPI_Comm_dup"),
+            std::string::npos);
   std::filesystem::remove(scratch + "/keep");
   EXPECT_EQ(pods.change({.remove = {members[1].uid}}).outcome, "committed");
   expect_finish("finished: changes 1, rollbacks 1");

@@ -18,8 +18,9 @@ inline MPI_Comm actual(MPI_Comm comm) {
 inline MPI_Comm current_world() { return actual(MPI_COMM_WORLD); }
 
 // From here on MPI_COMM_WORLD means `next`. Error handler, name, and user attributes with a copy callback are
-// carried over; user attributes of the old world are deleted (with their callbacks), as if it were duplicated and
-// then freed. Local. Returns the old world, which the caller owns, or MPI_COMM_NULL when it was MPI's own.
+// carried over; user attributes of the old world are deleted (with their callbacks), as if it were duplicated
+// and then freed. Local. Returns the old world, which the caller owns, or MPI_COMM_NULL when it was MPI's
+// own.
 MPI_Comm replace_world(MPI_Comm next);
 
 }  // namespace empi::adapt

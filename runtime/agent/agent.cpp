@@ -22,14 +22,15 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kTick = 100ms;
-constexpr auto kFarewell = 3000ms;          // for the last messages to be delivered
+constexpr auto kFarewell = 3000ms;             // for the last messages to be delivered
 constexpr std::size_t kTerminationLog = 4000;  // bytes that Kubernetes keeps: 4096
 
 // libelastic_mpi.so as it is installed or built beside the agent.
 std::string find_library() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& candidate : {here / "libelastic_mpi.so", here.parent_path() / "lib" / "libelastic_mpi.so"})
+  for (const fs::path& candidate :
+       {here / "libelastic_mpi.so", here.parent_path() / "lib" / "libelastic_mpi.so"})
     if (fs::exists(candidate, error)) return candidate;
   return "";
 }
@@ -60,7 +61,8 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
   reactor_.watch(signals_, EPOLLIN, [this](std::uint32_t) { on_signal(); });
   link_ = std::make_unique<RankLink>(reactor_, options_.run_dir + "/" + names::kSocketFile,
                                      [this](const RankReport& report) { on_report(report); });
-  pmix_ = std::make_unique<PmixServer>(options_.run_dir + "/pmix", options_.pod_name, options_.pod_uid, *this);
+  pmix_ =
+      std::make_unique<PmixServer>(options_.run_dir + "/pmix", options_.pod_name, options_.pod_uid, *this);
   peers_ = std::make_unique<Peers>(options_.pod_uid, token_, [this](DeliveryFailure failure) {
     reactor_.post([this, failure = std::move(failure)] { on_delivery_failure(failure); });
   });
@@ -90,8 +92,10 @@ void Agent::on_signal() {
   signalfd_siginfo info;
   bool children = false;
   while (read(signals_, &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGCHLD) children = true;
-    else on_terminate();
+    if (info.ssi_signo == SIGCHLD)
+      children = true;
+    else
+      on_terminate();
   }
   if (!children) return;
   // A rank's last words come before its end: its reports, and the PMIx upcalls posted before this.
@@ -107,7 +111,10 @@ void Agent::on_terminate() {
   const bool again = ++terminations_ > 1;
   if (!started_ || again || over_) {
     spdlog::info("terminated{}", again ? " for good" : " before the start");
-    return end({"stopped", again ? "the pod was terminated twice" : "the pod was terminated before the job started", 0, {}});
+    return end({"stopped",
+                again ? "the pod was terminated twice" : "the pod was terminated before the job started",
+                0,
+                {}});
   }
   spdlog::info("asked to terminate: waiting for a planned leave");
   leave_requests_.insert(options_.pod_uid);
@@ -133,7 +140,9 @@ void Agent::every_second() {
       if (driver_.active())
         for (const Member& member : driver_.plan().add) send(member.uid, {{"op", "beat"}});
       for (const auto& [uid, heard] : std::map<std::string, TimePoint>(last_heard_))
-        if (Clock::now() - heard > patience) pod_lost(uid, "its agent was not heard of for " + std::to_string(static_cast<int>(patience.count())) + " s");
+        if (Clock::now() - heard > patience)
+          pod_lost(uid, "its agent was not heard of for " +
+                            std::to_string(static_cast<int>(patience.count())) + " s");
     } else {
       send_to_hub({{"op", "beat"}, {"leave", leave_requests_.contains(options_.pod_uid)}});
     }
@@ -172,8 +181,10 @@ void Agent::end(const JobOutcome& outcome) {
   if (over_) return;
   over_ = true;
   outcome_ = outcome;
-  if (outcome.result == "failed") spdlog::error("the job failed: {}", outcome.reason);
-  else spdlog::info("the end: {}{}{}", outcome.result, outcome.reason.empty() ? "" : ", ", outcome.reason);
+  if (outcome.result == "failed")
+    spdlog::error("the job failed: {}", outcome.reason);
+  else
+    spdlog::info("the end: {}{}{}", outcome.result, outcome.reason.empty() ? "" : ", ", outcome.reason);
   launcher_.kill_all(SIGKILL);
   reactor_.stop();
 }

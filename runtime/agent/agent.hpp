@@ -55,7 +55,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
     bool connected = false;  // to PMIx: an MPI program
     bool hello = false;      // linked with libelastic_mpi, and malleable
     bool finalized = false;  // its MPI_Finalize is complete
-    // After MPI_Finalize a rank may return what it likes; before it, only a program without MPI may end, well.
+    // After MPI_Finalize a rank may return what it likes; before it, only a program without MPI may end,
+    // well.
     bool may_exit(int code) const { return finalized || (code == 0 && !connected && !hello); }
   };
   // A request that waits for a reply of the hub, or of one pod.
@@ -191,7 +192,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   std::map<ProcId, LocalRank> ranks_;
   std::optional<ChangePlan> plan_;  // the change in hand, as an agent follows it
   ChangeState followed_ = ChangeState::Stable;
-  bool build_ordered_ = false;      // our ranks were told to build the plan's world
+  bool build_ordered_ = false;           // our ranks were told to build the plan's world
   std::map<ProcId, std::string> modex_;  // of the other side of a change, fetched before the building starts
   RankPages pages_;
   profile::WindowReader window_reader_;
@@ -200,16 +201,16 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   Hub hub_;
   ChangeDriver driver_;
   std::deque<ChangeStatus> history_;
-  std::set<ProcId> hello_;  // malleable ranks that are past MPI_Init
+  std::set<ProcId> hello_;          // malleable ranks that are past MPI_Init
   std::set<std::string> starting_;  // agents that have not finished the present step of the start
   int start_step_ = 0;
   std::map<std::string, TimePoint> last_heard_;
-  std::map<ProcId, int> exit_codes_;  // ranks of the job that have ended
+  std::map<ProcId, int> exit_codes_;          // ranks of the job that have ended
   std::optional<ChangeStatus> handing_over_;  // our last change, once we are the lead no more
   std::set<std::string> not_told_;            // members that do not know the new lead yet
-  std::string reported_change_;          // the last one that is in the history
-  std::vector<std::string> last_tail_;   // of the rank that ended last during a change
-  JobOutcome first_failure_;             // of a rank that finalised well and then returned an error code
+  std::string reported_change_;               // the last one that is in the history
+  std::vector<std::string> last_tail_;        // of the rank that ended last during a change
+  JobOutcome first_failure_;                  // of a rank that finalised well and then returned an error code
   SampleRing samples_;
 
   // Requests that wait for a reply.

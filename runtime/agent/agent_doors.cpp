@@ -12,7 +12,9 @@ using nlohmann::json;
 
 constexpr auto kAnswerTime = std::chrono::seconds(5);
 
-json binary(const std::string& bytes) { return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end())); }
+json binary(const std::string& bytes) {
+  return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+}
 
 json procs_json(const std::vector<ProcId>& procs) {
   json list = json::array();
@@ -30,7 +32,8 @@ std::string blob_of(const json& reply) {
 }  // namespace
 
 void Agent::collective(std::string kind, std::vector<ProcId> procs, std::string blob, BlobReply reply) {
-  reactor_.post([this, kind = std::move(kind), procs = procs_json(procs), blob = std::move(blob), reply = std::move(reply)] {
+  reactor_.post([this, kind = std::move(kind), procs = procs_json(procs), blob = std::move(blob),
+                 reply = std::move(reply)] {
     request({{"op", "collective"}, {"kind", kind}, {"procs", procs}, {"blob", binary(blob)}}, "",
             [reply](const json& r) { reply(r.at("status"), blob_of(r)); });
   });
@@ -48,7 +51,8 @@ void Agent::direct_modex(ProcId proc, BlobReply reply) {
 
 void Agent::publish(std::vector<Published> data, StatusReply reply) {
   json list = json::array();
-  for (const Published& p : data) list.push_back({p.key, p.publisher.nspace, p.publisher.rank, binary(p.value), p.first_read});
+  for (const Published& p : data)
+    list.push_back({p.key, p.publisher.nspace, p.publisher.rank, binary(p.value), p.first_read});
   reactor_.post([this, list = std::move(list), reply = std::move(reply)] {
     request({{"op", "publish"}, {"data", list}}, "", [reply](const json& r) { reply(r.at("status")); });
   });
@@ -56,14 +60,15 @@ void Agent::publish(std::vector<Published> data, StatusReply reply) {
 
 void Agent::lookup(std::vector<std::string> keys, bool wait, int timeout_seconds, LookupReply reply) {
   reactor_.post([this, keys = std::move(keys), wait, timeout_seconds, reply = std::move(reply)] {
-    request({{"op", "lookup"}, {"keys", keys}, {"wait", wait}, {"timeout", timeout_seconds}}, "", [reply](const json& r) {
-      std::vector<Published> found;
-      for (const json& p : r.value("found", json::array())) {
-        const auto& raw = p.at(3).get_binary();
-        found.push_back({p.at(0), {p.at(1), p.at(2)}, {raw.begin(), raw.end()}, p.at(4)});
-      }
-      reply(r.at("status"), std::move(found));
-    });
+    request({{"op", "lookup"}, {"keys", keys}, {"wait", wait}, {"timeout", timeout_seconds}}, "",
+            [reply](const json& r) {
+              std::vector<Published> found;
+              for (const json& p : r.value("found", json::array())) {
+                const auto& raw = p.at(3).get_binary();
+                found.push_back({p.at(0), {p.at(1), p.at(2)}, {raw.begin(), raw.end()}, p.at(4)});
+              }
+              reply(r.at("status"), std::move(found));
+            });
   });
 }
 
@@ -82,20 +87,29 @@ void Agent::client_connected(ProcId proc) {
 
 void Agent::client_finalized(ProcId proc) {
   reactor_.post([this, proc = std::move(proc)] {
-    if (auto rank = ranks_.find(proc); rank != ranks_.end() && !rank->second.hello) rank->second.finalized = true;
+    if (auto rank = ranks_.find(proc); rank != ranks_.end() && !rank->second.hello)
+      rank->second.finalized = true;
   });
 }
 
 void Agent::client_aborted(ProcId proc, int status, std::string message) {
   reactor_.post([this, proc = std::move(proc), status, message = std::move(message)] {
     output_.drain(proc, std::chrono::milliseconds(500));
-    send_to_hub({{"op", "abort"}, {"proc", {proc.nspace, proc.rank}}, {"status", status}, {"message", message}, {"tail", output_.tail(proc)}});
+    send_to_hub({{"op", "abort"},
+                 {"proc", {proc.nspace, proc.rank}},
+                 {"status", status},
+                 {"message", message},
+                 {"tail", output_.tail(proc)}});
   });
 }
 
 void Agent::event(int code, ProcId source, std::size_t infos, std::string packed) {
   reactor_.post([this, code, source = std::move(source), infos, packed = std::move(packed)] {
-    on_event({{"op", "event"}, {"code", code}, {"source", {source.nspace, source.rank}}, {"infos", infos}, {"packed", binary(packed)}},
+    on_event({{"op", "event"},
+              {"code", code},
+              {"source", {source.nspace, source.rank}},
+              {"infos", infos},
+              {"packed", binary(packed)}},
              options_.pod_uid);
   });
 }
@@ -111,7 +125,8 @@ ApiAnswer Agent::ask(std::function<ApiAnswer()> question) {
     }
   });
   promise.reset();  // when the agent ends, dropping the task breaks the promise
-  if (answer.wait_for(kAnswerTime) != std::future_status::ready) return refuse(503, "the agent is busy: try again");
+  if (answer.wait_for(kAnswerTime) != std::future_status::ready)
+    return refuse(503, "the agent is busy: try again");
   try {
     return answer.get();
   } catch (const std::future_error&) {
@@ -137,7 +152,8 @@ ApiAnswer Agent::get_changes() {
 
 ApiAnswer Agent::cancel_change(const std::string& id) {
   return ask([this, id]() -> ApiAnswer {
-    if (!is_hub() || !driver_.active() || driver_.plan().id != id) return refuse(404, "change '" + id + "' is not in hand here");
+    if (!is_hub() || !driver_.active() || driver_.plan().id != id)
+      return refuse(404, "change '" + id + "' is not in hand here");
     driver_.cancel("cancelled by the controller", Clock::now());
     perform_steps();
     return {200, json(driver_.status()).dump()};
@@ -145,7 +161,9 @@ ApiAnswer Agent::cancel_change(const std::string& id) {
 }
 
 ApiAnswer Agent::membership() {
-  return ask([this]() -> ApiAnswer { return {200, json(view()).dump(-1, ' ', false, json::error_handler_t::replace)}; });
+  return ask([this]() -> ApiAnswer {
+    return {200, json(view()).dump(-1, ' ', false, json::error_handler_t::replace)};
+  });
 }
 
 ApiAnswer Agent::samples(std::int64_t since) {
@@ -157,7 +175,8 @@ ApiAnswer Agent::stop(const json& request) {
   const std::string reason = request.value("reason", "stopped by the controller");
   return ask([this, fence, reason]() -> ApiAnswer {
     if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
-    if (started_ && !is_hub()) return refuse(409, "pod " + options_.pod_uid + " is not the lead: ask " + hub_uid_);
+    if (started_ && !is_hub())
+      return refuse(409, "pod " + options_.pod_uid + " is not the lead: ask " + hub_uid_);
     const JobOutcome outcome{"stopped", reason, 0, {}};
     std::set<std::string> told;
     for (const Member& m : membership_.members) told.insert(m.uid);

@@ -20,7 +20,8 @@ std::string check_members(const std::vector<Member>& members) {
   for (const Member& m : members) {
     if (m.uid.empty() || m.name.empty() || m.address.find(':') == m.address.npos)
       return "a member lacks uid, name or address (host:port)";
-    if (m.slots < 1) return "member " + m.name + " has " + std::to_string(m.slots) + " slots: expected at least 1";
+    if (m.slots < 1)
+      return "member " + m.name + " has " + std::to_string(m.slots) + " slots: expected at least 1";
     if (!uids.insert(m.uid).second) return "uid " + m.uid + " is given twice";
     if (!names.insert(m.name).second) return "name " + m.name + " is given twice";
   }
@@ -32,7 +33,11 @@ std::string check_members(const std::vector<Member>& members) {
 nlohmann::json Agent::job_record() const {
   json spaces = json::array();
   for (const auto& [name, ns] : spaces_.all()) spaces.push_back(ns);
-  return {{"fence", fence_.value}, {"membership", membership_}, {"hub", hub_uid_}, {"nextSpace", next_space_}, {"spaces", spaces}};
+  return {{"fence", fence_.value},
+          {"membership", membership_},
+          {"hub", hub_uid_},
+          {"nextSpace", next_space_},
+          {"spaces", spaces}};
 }
 
 MembershipView Agent::view() const {
@@ -53,7 +58,9 @@ std::string Agent::describe(const ProcId& proc) const {
   const auto owner = spaces_.owner(proc);
   const std::string pod = owner ? owner->host : "?";
   if (const Member* member = owner ? membership_.find(owner->uid) : nullptr)
-    return "rank " + std::to_string(membership_.world_rank(member->uid) + static_cast<int>(proc.rank - member->first_rank)) +
+    return "rank " +
+           std::to_string(membership_.world_rank(member->uid) +
+                          static_cast<int>(proc.rank - member->first_rank)) +
            " (pod " + pod + ")";
   return "joining rank " + proc.nspace + "/" + std::to_string(proc.rank) + " (pod " + pod + ")";
 }
@@ -70,11 +77,15 @@ ApiAnswer Agent::begin_start(const StartRequest& request) {
   if (request.members.empty()) return refuse(400, "no members: expected at least this pod");
   if (const std::string wrong = check_members(request.members); !wrong.empty()) return refuse(400, wrong);
   if (request.members.front().uid != options_.pod_uid)
-    return refuse(409, "the first member is " + request.members.front().uid + ", but this is pod " + options_.pod_uid);
+    return refuse(
+        409, "the first member is " + request.members.front().uid + ", but this is pod " + options_.pod_uid);
   if (ApiAnswer a = check_controller(request.fence); a.status != 200) return a;
   if (started_) {  // the controller repeats itself, after a crash say
-    const bool same = membership_.epoch.value == 1 && std::ranges::equal(request.members, membership_.members, {}, &Member::uid, &Member::uid);
-    return same ? ApiAnswer{200, json(view()).dump()} : refuse(409, "the job is running already, in epoch " + std::to_string(membership_.epoch.value));
+    const bool same = membership_.epoch.value == 1 && std::ranges::equal(request.members, membership_.members,
+                                                                         {}, &Member::uid, &Member::uid);
+    return same ? ApiAnswer{200, json(view()).dump()}
+                : refuse(409,
+                         "the job is running already, in epoch " + std::to_string(membership_.epoch.value));
   }
   started_ = true;
   hub_uid_ = options_.pod_uid;
@@ -94,11 +105,14 @@ ApiAnswer Agent::begin_start(const StartRequest& request) {
 }
 
 ApiAnswer Agent::begin_change(const ChangeRequest& request) {
-  if (request.id.empty() || request.id.size() > 64) return refuse(400, "the change's id has " + std::to_string(request.id.size()) + " characters: expected 1 to 64");
+  if (request.id.empty() || request.id.size() > 64)
+    return refuse(
+        400, "the change's id has " + std::to_string(request.id.size()) + " characters: expected 1 to 64");
   if (const std::string wrong = check_members(request.add); !wrong.empty()) return refuse(400, wrong);
   if (!started_ || over_) return refuse(409, over_ ? "the job is over" : "the job has not been started");
   if (membership_.lead().uid != options_.pod_uid || !is_hub())
-    return refuse(409, "pod " + options_.pod_uid + " is not the lead: ask " + membership_.lead().uid + " at " + membership_.lead().address);
+    return refuse(409, "pod " + options_.pod_uid + " is not the lead: ask " + membership_.lead().uid +
+                           " at " + membership_.lead().address);
   if (ApiAnswer a = check_controller(request.fence); a.status != 200) return a;
   if (!options_.malleable) return refuse(409, "the job is rigid: its size cannot change");
   for (const ChangeStatus& past : history_)
@@ -108,21 +122,29 @@ ApiAnswer Agent::begin_change(const ChangeRequest& request) {
     return refuse(409, "change " + driver_.plan().id + " is in hand: one at a time");
   }
   if (request.epoch != membership_.epoch)
-    return refuse(409, "epoch " + std::to_string(request.epoch.value) + " is stale: the job is in epoch " + std::to_string(membership_.epoch.value));
+    return refuse(409, "epoch " + std::to_string(request.epoch.value) + " is stale: the job is in epoch " +
+                           std::to_string(membership_.epoch.value));
   if (ending_) return refuse(409, "the job is ending: a rank has finalised");
-  if (starting_.size() || exit_codes_.size()) return refuse(409, "the job is still starting, or ends already");
+  if (starting_.size() || exit_codes_.size())
+    return refuse(409, "the job is still starting, or ends already");
   for (const std::string& uid : request.remove)
     if (!membership_.find(uid)) return refuse(400, "cannot remove " + uid + ": it is no member");
   for (const Member& m : request.add)
     if (membership_.find(m.uid)) return refuse(400, "cannot add " + m.uid + ": it is a member already");
   if (std::set(request.remove.begin(), request.remove.end()).size() != request.remove.size())
     return refuse(400, "a pod is to be removed twice");
-  if (request.add.empty() && request.remove.empty()) return refuse(400, "the change adds and removes nothing");
-  if (request.remove.size() == membership_.members.size()) return refuse(400, "the change removes every old member: expected at least one to stay");
-  if (request.deadline_ms <= 0) return refuse(400, "deadlineMillis is " + std::to_string(request.deadline_ms) + ": expected a positive number");
+  if (request.add.empty() && request.remove.empty())
+    return refuse(400, "the change adds and removes nothing");
+  if (request.remove.size() == membership_.members.size())
+    return refuse(400, "the change removes every old member: expected at least one to stay");
+  if (request.deadline_ms <= 0)
+    return refuse(
+        400, "deadlineMillis is " + std::to_string(request.deadline_ms) + ": expected a positive number");
 
-  driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), hello_, Clock::now());
-  spdlog::info("change {}: {} from {} to {} ranks", request.id, request.kind(), driver_.status().from_ranks, driver_.status().to_ranks);
+  driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), hello_,
+                Clock::now());
+  spdlog::info("change {}: {} from {} to {} ranks", request.id, request.kind(), driver_.status().from_ranks,
+               driver_.status().to_ranks);
   for (const Member& member : driver_.plan().add) peers_->add(member.uid, member.address);
   perform_steps();
   return {200, json(driver_.status()).dump()};
@@ -134,7 +156,8 @@ void Agent::perform_steps() {
   for (const DriverStep& next : driver_.take_steps()) step(next);
   if (driver_.state() == ChangeState::Failed) {
     if (!over_) fail_job(driver_.status().reason, 1, last_tail_);
-  } else if (driver_.state() == ChangeState::Stable && !driver_.status().outcome.empty() && driver_.plan().id != reported_change_) {
+  } else if (driver_.state() == ChangeState::Stable && !driver_.status().outcome.empty() &&
+             driver_.plan().id != reported_change_) {
     change_over();
   }
 }
@@ -153,16 +176,24 @@ void Agent::step(const DriverStep& s) {
       m["plan"] = plan;
       break;
     }
-    case Kind::Launch: m["space"] = plan.joiners.name; break;
+    case Kind::Launch:
+      m["space"] = plan.joiners.name;
+      break;
     case Kind::Arm:
-    case Kind::Confirm: m["iteration"] = s.iteration; break;
-    case Kind::Interrupt: m["dead"] = dead; break;
+    case Kind::Confirm:
+      m["iteration"] = s.iteration;
+      break;
+    case Kind::Interrupt:
+      m["dead"] = dead;
+      break;
     case Kind::GiveUp:
       m["dead"] = dead;
       deliver(hub_.end_change(plan.port, plan.joiners.name));
       spdlog::info("change {} is rolled back: {}", plan.id, driver_.status().reason);
       break;
-    case Kind::Commit: m["membership"] = plan.next_members(); break;
+    case Kind::Commit:
+      m["membership"] = plan.next_members();
+      break;
     case Kind::Forget: {
       json spaces = json::array(), pods = json::array();
       const bool committed = driver_.state() == ChangeState::Draining;
@@ -180,9 +211,11 @@ void Agent::step(const DriverStep& s) {
       m["pods"] = pods;
       break;
     }
-    default: break;
+    default:
+      break;
   }
-  spdlog::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(driver_.state()), s.uids.size());
+  spdlog::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind),
+                to_string(driver_.state()), s.uids.size());
   for (const std::string& uid : s.uids) send(uid, m);
 }
 
@@ -196,12 +229,14 @@ void Agent::on_step_done(const json& m, const std::string& from) {
     start_step_ = kStartLaunch;
     for (const Member& member : membership_.members) {
       starting_.insert(member.uid);
-      send(member.uid, {{"op", "step"}, {"kind", "launch"}, {"number", kStartLaunch}, {"space", member.nspace}});
+      send(member.uid,
+           {{"op", "step"}, {"kind", "launch"}, {"number", kStartLaunch}, {"space", member.nspace}});
     }
     return;
   }
   if (change != driver_.plan().id) return;
-  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("ordered", true), m.value("error", "")};
+  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("ordered", true),
+                          m.value("error", "")};
   driver_.answered(m.at("number"), from, answer, Clock::now());
   perform_steps();
 }
@@ -210,14 +245,18 @@ void Agent::on_remote_report(const json& m, const std::string& from) {
   const auto report = decode_report(m.at("report").get<std::string>());
   if (!report) return;
   if (report->kind == RankReport::Kind::Hello) hello_.insert(report->proc);
-  const bool committed = driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
+  const bool committed =
+      driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
   const bool leaver = committed && driver_.plan().leaves(from);  // it goes, the job does not
   if (report->kind == RankReport::Kind::Finalizing && membership_.find(from) && !leaver) ending_ = true;
   if (report->kind == RankReport::Kind::Adapted)
     for (ChangeStatus& past : history_)
-      if (past.request.id == report->change) past.times.lost_ms = std::max(past.times.lost_ms, report->lost_ms);
-  if (report->parked > 0) spdlog::warn("{} has parked {} helper threads", describe(report->proc), report->parked);
-  spdlog::debug("{}/{} reports {} {} {}", report->proc.nspace, report->proc.rank, static_cast<int>(report->kind), report->ok, report->error);
+      if (past.request.id == report->change)
+        past.times.lost_ms = std::max(past.times.lost_ms, report->lost_ms);
+  if (report->parked > 0)
+    spdlog::warn("{} has parked {} helper threads", describe(report->proc), report->parked);
+  spdlog::debug("{}/{} reports {} {} {}", report->proc.nspace, report->proc.rank,
+                static_cast<int>(report->kind), report->ok, report->error);
   driver_.reported(*report, Clock::now());
   perform_steps();
 }
@@ -226,9 +265,12 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
                       const std::vector<std::string>& tail) {
   const bool good_end = exit.signal == 0 && may_exit;
   std::string what = describe(proc);
-  if (exit.signal) what += " was killed by signal " + std::to_string(exit.signal);
-  else if (exit.code) what += " exited with code " + std::to_string(exit.code);
-  else what += " exited without MPI_Finalize";
+  if (exit.signal)
+    what += " was killed by signal " + std::to_string(exit.signal);
+  else if (exit.code)
+    what += " exited with code " + std::to_string(exit.code);
+  else
+    what += " exited without MPI_Finalize";
   spaces_.rank_exited(proc);
   deliver(hub_.recheck());
   const auto owner = spaces_.owner(proc);
@@ -252,7 +294,8 @@ void Agent::succeed_when_all_done() {
   const std::vector<ProcId> ranks = ranks_of(membership_.members);
   if (!std::ranges::all_of(ranks, [&](const ProcId& p) { return exit_codes_.contains(p); })) return;
   // A rank may finalise MPI and then return a code of its own: the job ran to its end, and failed.
-  const JobOutcome outcome = first_failure_.result.empty() ? JobOutcome{"succeeded", "", 0, {}} : first_failure_;
+  const JobOutcome outcome =
+      first_failure_.result.empty() ? JobOutcome{"succeeded", "", 0, {}} : first_failure_;
   std::set<std::string> told;
   for (const Member& member : membership_.members) told.insert(member.uid);
   if (driver_.active())
@@ -277,9 +320,11 @@ void Agent::change_over() {
   history_.push_back(status);
   if (history_.size() > kHistory) history_.pop_front();
   spdlog::info("change {} {}{}{}: built in {:.0f} ms, pause {:.1f} ms", plan.id, status.outcome,
-               status.reason.empty() ? "" : ", ", status.reason, status.times.build_ms, status.times.pause_ms);
+               status.reason.empty() ? "" : ", ", status.reason, status.times.build_ms,
+               status.times.pause_ms);
   if (status.outcome != "committed") {
-    for (const Member& member : plan.add) dismiss(member.uid, "change " + plan.id + " was rolled back: " + status.reason);
+    for (const Member& member : plan.add)
+      dismiss(member.uid, "change " + plan.id + " was rolled back: " + status.reason);
     return;
   }
   deliver(hub_.end_change(plan.port, ""));
@@ -293,8 +338,10 @@ void Agent::change_over() {
 
 void Agent::hand_over_to(const std::string& uid) {
   handing_over_ = driver_.status();
-  json m = {{"op", "hand_over"}, {"hub", hub_.hand_over()}, {"history", history_}, {"samples", samples_.since(-1)},
-            {"record", job_record()}, {"leaveRequests", leave_requests_}, {"ending", ending_}};
+  json m = {{"op", "hand_over"},      {"hub", hub_.hand_over()},
+            {"history", history_},    {"samples", samples_.since(-1)},
+            {"record", job_record()}, {"leaveRequests", leave_requests_},
+            {"ending", ending_}};
   send(uid, std::move(m));
 }
 
@@ -306,11 +353,13 @@ void Agent::on_hand_over(const json& m, const std::string& from) {
   for (const json& uid : m.at("leaveRequests")) leave_requests_.insert(uid.get<std::string>());
   ending_ = ending_ || m.at("ending");
   adopt_record(m.at("record"));
-  for (const ProcId& proc : ranks_of(membership_.members)) hello_.insert(proc);  // all took part in the change
+  for (const ProcId& proc : ranks_of(membership_.members))
+    hello_.insert(proc);  // all took part in the change
   send(from, {{"op", "handed_over"}});
 }
 
-// The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is passed on.
+// The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is
+// passed on.
 void Agent::on_handed_over(const json&, const std::string& from) {
   if (!handing_over_) return;
   for (const Member& member : membership_.members) {
@@ -329,14 +378,15 @@ void Agent::leave_as_former_lead() {
   if (!over_) end({"stopped", "released by change " + handing_over_->request.id, 0, {}});
 }
 
-// False when the message was meant for the lead that we are no more. Requests are sent again to the new one by
-// those who wait for an answer.
+// False when the message was meant for the lead that we are no more. Requests are sent again to the new one
+// by those who wait for an answer.
 bool Agent::still_ours(const json& message, const std::string& from) {
   static const std::set<std::string> requests = {"collective", "publish", "lookup", "unpublish"};
   static const std::set<std::string> news = {"beat", "rank_exit", "report", "abort"};
   if (!handing_over_) return true;
   const std::string op = message.value("op", "");
-  if (news.contains(op)) send(membership_.lead().uid, {{"op", "passed_on"}, {"from", from}, {"message", message}});
+  if (news.contains(op))
+    send(membership_.lead().uid, {{"op", "passed_on"}, {"from", from}, {"message", message}});
   return !news.contains(op) && !requests.contains(op);
 }
 

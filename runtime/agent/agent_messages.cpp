@@ -11,7 +11,9 @@ using nlohmann::json;
 
 constexpr int kRefusalsBeforeLost = 3;  // connections refused in a row
 
-json binary(const std::string& bytes) { return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end())); }
+json binary(const std::string& bytes) {
+  return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+}
 
 std::string bytes_of(const json& j, const char* key) {
   auto at = j.find(key);
@@ -164,8 +166,9 @@ void Agent::on_modex_of_pod(const json& m, const std::string& from) {
     });
 }
 
-// Before the building starts every agent has the modex data of the other side: if a joiner dies in the middle,
-// nobody is left asking for data that cannot be had (Open MPI crashes on that), and accept is quicker.
+// Before the building starts every agent has the modex data of the other side: if a joiner dies in the
+// middle, nobody is left asking for data that cannot be had (Open MPI crashes on that), and accept is
+// quicker.
 void Agent::fetch_modex(std::function<void(const std::string& error)> done) {
   struct Open {
     std::size_t missing = 0;
@@ -176,14 +179,15 @@ void Agent::fetch_modex(std::function<void(const std::string& error)> done) {
   open->missing = others.size();
   if (others.empty()) return done("");
   for (const Member& other : others)
-    request({{"op", "modex_of_pod"}, {"space", other.nspace}}, other.uid, [this, open, other, done](const json& r) {
-      if (r.at("status") != kPmixSuccess) open->error = "no connection data from pod " + other.name;
-      for (const json& entry : r.value("blobs", json::array())) {
-        const auto& raw = entry.at(1).get_binary();
-        modex_[{other.nspace, entry.at(0)}] = std::string(raw.begin(), raw.end());
-      }
-      if (--open->missing == 0) done(open->error);
-    });
+    request({{"op", "modex_of_pod"}, {"space", other.nspace}}, other.uid,
+            [this, open, other, done](const json& r) {
+              if (r.at("status") != kPmixSuccess) open->error = "no connection data from pod " + other.name;
+              for (const json& entry : r.value("blobs", json::array())) {
+                const auto& raw = entry.at(1).get_binary();
+                modex_[{other.nspace, entry.at(0)}] = std::string(raw.begin(), raw.end());
+              }
+              if (--open->missing == 0) done(open->error);
+            });
 }
 
 // Events of a rank go to all other pods; there the local PMIx server tells its ranks.
@@ -202,14 +206,16 @@ void Agent::on_beat(const json& m, const std::string& from) {
 }
 
 void Agent::on_remote_exit(const json& m, const std::string& from) {
-  rank_gone(proc_of(m.at("proc")), from, {proc_of(m.at("proc")), m.at("code"), m.at("signal")}, m.at("may_exit"),
-            m.at("tail"));
+  rank_gone(proc_of(m.at("proc")), from, {proc_of(m.at("proc")), m.at("code"), m.at("signal")},
+            m.at("may_exit"), m.at("tail"));
 }
 
 void Agent::on_abort(const json& m, const std::string& from) {
   const std::string text = m.value("message", "");
-  fail_job(describe(proc_of(m.at("proc"))) + " called MPI_Abort" + (text.empty() ? "" : ": " + text), m.at("status"),
-           from == options_.pod_uid ? output_.tail(proc_of(m.at("proc"))) : m.value("tail", std::vector<std::string>{}));
+  fail_job(describe(proc_of(m.at("proc"))) + " called MPI_Abort" + (text.empty() ? "" : ": " + text),
+           m.at("status"),
+           from == options_.pod_uid ? output_.tail(proc_of(m.at("proc")))
+                                    : m.value("tail", std::vector<std::string>{}));
 }
 
 void Agent::on_hub(const json& m, const std::string& from) {
@@ -242,7 +248,8 @@ void Agent::pod_lost(const std::string& uid, const std::string& why) {
   if (over_) return;
   peers_->drop(uid);
   last_heard_.erase(uid);
-  for (auto at = pending_.begin(); at != pending_.end();) {  // requests to that pod alone will not be answered
+  for (auto at = pending_.begin();
+       at != pending_.end();) {  // requests to that pod alone will not be answered
     if (at->second.to != uid) {
       ++at;
       continue;

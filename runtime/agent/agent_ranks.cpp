@@ -21,7 +21,8 @@ RankPlace Agent::place_of(const ProcId& proc, bool joining) const {
   place.shm_folder = shm_folder_;
   place.library = library_;
   // On the loopback interface all pods share this machine.
-  place.crowded = options_.interface == "lo" || options_.slots > static_cast<int>(std::thread::hardware_concurrency());
+  place.crowded =
+      options_.interface == "lo" || options_.slots > static_cast<int>(std::thread::hardware_concurrency());
   return place;
 }
 
@@ -35,8 +36,9 @@ void Agent::launch_ranks(const Namespace& ns, bool joining) {
     pmix_->add_client(proc);
     pages_.create(proc);
     ranks_[proc] = {};
-    launcher_.launch(proc, options_.command,
-                     rank_environment(options_, place_of(proc, joining), inherited, pmix_->client_environment(proc)));
+    launcher_.launch(
+        proc, options_.command,
+        rank_environment(options_, place_of(proc, joining), inherited, pmix_->client_environment(proc)));
   }
   spdlog::info("started {} ranks of {}", own->count, ns.name);
 }
@@ -79,7 +81,8 @@ void Agent::drop_namespace(const std::string& name) {
   spaces_.remove(name);
   pmix_->remove_namespace(name);
   std::erase_if(modex_, [&](const auto& entry) { return entry.first.nspace == name; });
-  std::erase_if(ranks_, [&](const auto& entry) { return entry.first.nspace == name && !entry.second.running; });
+  std::erase_if(ranks_,
+                [&](const auto& entry) { return entry.first.nspace == name && !entry.second.running; });
 }
 
 }  // namespace empi::agent

@@ -16,20 +16,45 @@ constexpr std::uint32_t kUniverse = 1024;
 void Agent::on_step(const json& m, const std::string& from) {
   using Kind = DriverStep::Kind;
   const std::string name = m.at("kind");
-  json answer = {{"op", "step_done"}, {"change", m.value("change", "")}, {"number", m.at("number")}, {"kind", name}, {"ok", true}};
+  json answer = {{"op", "step_done"},
+                 {"change", m.value("change", "")},
+                 {"number", m.at("number")},
+                 {"kind", name},
+                 {"ok", true}};
   try {
     switch (step_kind_from(name).value()) {
-      case Kind::Prepare: do_prepare(m, answer); break;
-      case Kind::Launch: do_launch(m, answer); break;
-      case Kind::Build: return do_build(from, std::move(answer));
-      case Kind::ReadProbes: do_read_probes(m, answer); break;
-      case Kind::Arm: do_arm(m, answer); break;
-      case Kind::Confirm: do_confirm(m, answer); break;
-      case Kind::Interrupt: do_interrupt(m, answer); break;
-      case Kind::GiveUp: do_give_up(m, answer); break;
-      case Kind::Commit: do_commit(m, answer); break;
-      case Kind::Release: do_release(m, answer); break;
-      case Kind::Forget: do_forget(m, answer); break;
+      case Kind::Prepare:
+        do_prepare(m, answer);
+        break;
+      case Kind::Launch:
+        do_launch(m, answer);
+        break;
+      case Kind::Build:
+        return do_build(from, std::move(answer));
+      case Kind::ReadProbes:
+        do_read_probes(m, answer);
+        break;
+      case Kind::Arm:
+        do_arm(m, answer);
+        break;
+      case Kind::Confirm:
+        do_confirm(m, answer);
+        break;
+      case Kind::Interrupt:
+        do_interrupt(m, answer);
+        break;
+      case Kind::GiveUp:
+        do_give_up(m, answer);
+        break;
+      case Kind::Commit:
+        do_commit(m, answer);
+        break;
+      case Kind::Release:
+        do_release(m, answer);
+        break;
+      case Kind::Forget:
+        do_forget(m, answer);
+        break;
     }
   } catch (const std::exception& error) {
     spdlog::error("step {} failed: {}", name, error.what());
@@ -84,7 +109,8 @@ void Agent::do_build(const std::string& from, json answer) {
   if (!plan_) return;
   for (const ProcId& proc : local_ranks())  // all or none
     if (!link_->connected(proc))
-      return refuse_step(answer, "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent");
+      return refuse_step(
+          answer, "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent");
   fetch_modex([this, from, answer, refuse_step, id = plan_->id](const std::string& error) mutable {
     if (!plan_ || plan_->id != id || followed_ != ChangeState::Preparing) return;  // given up meanwhile
     if (!error.empty()) return refuse_step(std::move(answer), error);

@@ -66,7 +66,9 @@ std::set<std::string> ChangeDriver::next_uids() const {
   return uids;
 }
 
-bool ChangeDriver::is_union_member(const std::string& uid) const { return active() && union_uids().contains(uid); }
+bool ChangeDriver::is_union_member(const std::string& uid) const {
+  return active() && union_uids().contains(uid);
+}
 
 void ChangeDriver::begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
                          const std::set<ProcId>& hello, TimePoint now) {
@@ -88,12 +90,14 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   status_.state = state_;
   status_.from_ranks = membership.ranks();
   status_.to_ranks = plan_.next_members().ranks();
-  for (auto* set : {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_, &past_, &gone_})
+  for (auto* set :
+       {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_, &past_, &gone_})
     set->clear();
   std::ranges::copy(ranks_of(membership.members), std::inserter(old_ranks_, old_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
   for (const Member& m : membership.members)
-    if (plan_.leaves(m.uid)) std::ranges::copy(ranks_of(m), std::inserter(leaver_ranks_, leaver_ranks_.end()));
+    if (plan_.leaves(m.uid))
+      std::ranges::copy(ranks_of(m), std::inserter(leaver_ranks_, leaver_ranks_.end()));
   hello_ = hello;
   build_ordered_ = released_ = forgotten_ = refused_ = have_rate_ = false;
   margin_ = 1;
@@ -115,11 +119,13 @@ void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {
 
 std::vector<DriverStep> ChangeDriver::take_steps() { return std::exchange(out_, {}); }
 
-void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer, TimePoint now) {
+void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer,
+                            TimePoint now) {
   if (!active() || !step_ || number != step_->number || !unanswered_.erase(uid)) return;
   highest_ = std::max(highest_, answer.probes);
   if (!answer.ok && step_->kind == Kind::Arm) refused_ = true;
-  if (!answer.ok && (step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Build)) {
+  if (!answer.ok &&
+      (step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Build)) {
     if (const Member* member = plan_.old.find(uid))  // it has ordered nothing: its ranks have nothing to drop
       for (const ProcId& proc : ranks_of(*member)) dropped_.insert(proc);
     const bool joiner = plan_.joins(uid);
@@ -165,8 +171,11 @@ void ChangeDriver::step_complete(TimePoint now) {
         step_->iteration = out_.back().iteration = agreed;
       }
       break;
-    case Kind::Commit: fire(Event::RecordSpread); break;
-    default: break;
+    case Kind::Commit:
+      fire(Event::RecordSpread);
+      break;
+    default:
+      break;
   }
   advance(now);
 }
@@ -186,8 +195,8 @@ void ChangeDriver::advance(TimePoint now) {
         enter_building(now);
       break;
     case State::Building:
-      if (subset(old_ranks_, built_, {}) && subset(joiner_ranks_, built_, {}) && subset(joiner_ranks_, at_begin_, {}) &&
-          fire(Event::WorldBuilt)) {
+      if (subset(old_ranks_, built_, {}) && subset(joiner_ranks_, built_, {}) &&
+          subset(joiner_ranks_, at_begin_, {}) && fire(Event::WorldBuilt)) {
         status_.times.build_ms = milliseconds_since(entered_, now);
         entered_ = now;
         issue(Kind::ReadProbes, old_uids(), now);
@@ -221,7 +230,8 @@ void ChangeDriver::advance(TimePoint now) {
       status_.outcome = "rolled back";
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -242,7 +252,8 @@ std::string ChangeDriver::missing() const {
   if (state_ == State::Building) {
     std::set<ProcId> all = old_ranks_;
     all.insert(joiner_ranks_.begin(), joiner_ranks_.end());
-    if (const auto rank = first_without(all, built_); !rank.empty()) return ": rank " + rank + " has not built the next world";
+    if (const auto rank = first_without(all, built_); !rank.empty())
+      return ": rank " + rank + " has not built the next world";
     if (const auto rank = first_without(joiner_ranks_, at_begin_); !rank.empty())
       return ": joining rank " + rank + " is not in MPI_Comm_adapt_begin";
   }
@@ -318,7 +329,8 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
       if (who == Role::Joiner) {
         give_up(Event::JoinerLost, "rank " + name_of(report.proc) + " finalised instead of joining", now);
       } else if (state_ == State::Window) {
-        give_up(Event::Disagreed, "rank " + name_of(report.proc) + " left its loop before the agreed iteration", now);
+        give_up(Event::Disagreed,
+                "rank " + name_of(report.proc) + " left its loop before the agreed iteration", now);
       } else {
         give_up(Event::JobEnding, "the job is ending: rank " + name_of(report.proc) + " finalises", now);
       }

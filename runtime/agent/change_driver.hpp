@@ -1,5 +1,5 @@
-// The lead's side of a change, as a pure state machine: what happened comes in, steps for the agents come out.
-// It moves through THE table (next_state in runtime/protocol/change.hpp) and nowhere else.
+// The lead's side of a change, as a pure state machine: what happened comes in, steps for the agents come
+// out. It moves through THE table (next_state in runtime/protocol/change.hpp) and nowhere else.
 #pragma once
 #include <chrono>
 #include <map>
@@ -79,8 +79,8 @@ class ChangeDriver {
   const ChangeStatus& status() const { return status_; }
   bool is_union_member(const std::string& uid) const;
 
-  // `space`: name for the joiners' namespace; `hello`: old ranks that are past MPI_Init already. Only when not
-  // active().
+  // `space`: name for the joiners' namespace; `hello`: old ranks that are past MPI_Init already. Only when
+  // not active().
   void begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
              const std::set<ProcId>& hello, TimePoint now);
   void answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer, TimePoint now);

@@ -243,7 +243,8 @@ TEST_F(Driver, TheDeadlineNamesWhomItWaitedFor) {
   EXPECT_EQ(driver.state(), ChangeState::Preparing);
   driver.tick(now + 10s);
   EXPECT_EQ(driver.state(), ChangeState::RollingBack);
-  EXPECT_NE(driver.status().reason.find("job.2/1 is not past MPI_Init"), std::string::npos) << driver.status().reason;
+  EXPECT_NE(driver.status().reason.find("job.2/1 is not past MPI_Init"), std::string::npos)
+      << driver.status().reason;
 }
 
 TEST_F(Driver, ARankThatCannotBuildRollsBack) {

@@ -29,9 +29,13 @@ constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 11> kStepNam
 
 }  // namespace
 
-bool ChangePlan::leaves(const std::string& uid) const { return std::ranges::find(remove, uid) != remove.end(); }
+bool ChangePlan::leaves(const std::string& uid) const {
+  return std::ranges::find(remove, uid) != remove.end();
+}
 
-bool ChangePlan::joins(const std::string& uid) const { return std::ranges::find(add, uid, &Member::uid) != add.end(); }
+bool ChangePlan::joins(const std::string& uid) const {
+  return std::ranges::find(add, uid, &Member::uid) != add.end();
+}
 
 int ChangePlan::leaving_ranks() const {
   int sum = 0;
@@ -60,7 +64,8 @@ void from_json(const nlohmann::json& j, ChangePlan& p) {
 
 std::vector<ProcId> ranks_of(const Member& member) {
   std::vector<ProcId> ranks;
-  for (int i = 0; i < member.slots; ++i) ranks.push_back({member.nspace, member.first_rank + static_cast<std::uint32_t>(i)});
+  for (int i = 0; i < member.slots; ++i)
+    ranks.push_back({member.nspace, member.first_rank + static_cast<std::uint32_t>(i)});
   return ranks;
 }
 

@@ -41,7 +41,8 @@ TEST_F(Token, OnlyTheTokenIsAccepted) {
   write("token", "secret\n");
   TokenFile token(folder + "/token");
   EXPECT_TRUE(token.accepts_header("Bearer secret"));
-  for (const char* wrong : {"", "secret", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer Secret", "Basic secret"})
+  for (const char* wrong :
+       {"", "secret", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer Secret", "Basic secret"})
     EXPECT_FALSE(token.accepts_header(wrong)) << wrong;
 }
 
@@ -112,8 +113,9 @@ TEST(RankEnvironment, MalleableRanksGetWhatAChangeNeedsAndCannotLoseIt) {
   options.malleable = true;
   options.interface = "lo";
   const auto env = rank_environment(options, {.library = "/x/libelastic_mpi.so"},
-                                    {"OMPI_MCA_coll=han", "OMPI_MCA_btl=self,tcp", "PMIX_NAMESPACE=agent", "PMIX_MCA_gds=hash",
-                                     "EMPI_TOKEN_FILE=/secret", "LD_LIBRARY_PATH=/y"}, {});
+                                    {"OMPI_MCA_coll=han", "OMPI_MCA_btl=self,tcp", "PMIX_NAMESPACE=agent",
+                                     "PMIX_MCA_gds=hash", "EMPI_TOKEN_FILE=/secret", "LD_LIBRARY_PATH=/y"},
+                                    {});
   EXPECT_EQ(value(env, "OMPI_MCA_mpi_ft_enable"), "1");
   EXPECT_EQ(value(env, "OMPI_MCA_async_mpi_finalize"), "1");
   EXPECT_EQ(value(env, "OMPI_MCA_coll"), "^han");

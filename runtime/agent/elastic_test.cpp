@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <algorithm>
 #include <random>
 
 #include "runtime/agent/testing/elastic_fixture.hpp"
@@ -79,7 +79,10 @@ TEST_F(Elastic, FiftyRandomChanges) {
   pods.patience = std::chrono::seconds(120);
   std::vector<Member> members = begin(3);
   std::mt19937 random(20261121);
-  struct Size { long kib; int descriptors; };
+  struct Size {
+    long kib;
+    int descriptors;
+  };
   std::map<std::string, Size> first;
   for (int round = 0; round < 50; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));

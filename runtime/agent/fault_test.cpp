@@ -18,7 +18,8 @@ class Faults : public testing::Elastic {
  protected:
   // Grows by pods whose program falls into `trap`; the change must be rolled back and the job go on, and then
   // really grow.
-  void expect_rollback(const std::string& trap, std::chrono::milliseconds deadline = std::chrono::seconds(60)) {
+  void expect_rollback(const std::string& trap,
+                       std::chrono::milliseconds deadline = std::chrono::seconds(60)) {
     begin(2);
     pods.environment["EMPI_TEST_TRAP"] = trap;
     const auto doomed = pods.launch(1);
@@ -32,7 +33,8 @@ class Faults : public testing::Elastic {
     expect_finish(6);
   }
 
-  json change_json(const std::vector<std::string>& remove, int fence, int epoch, const std::string& id = "x") {
+  json change_json(const std::vector<std::string>& remove, int fence, int epoch,
+                   const std::string& id = "x") {
     ChangeRequest r;
     r.id = id;
     r.fence = Fence{fence};
@@ -59,12 +61,13 @@ TEST_F(Faults, PodThatNeverComes) {
   expect_finish(6);
 }
 
-// The joiners' program stands still in the phase, so that the kill surely comes there. (Ready is too short to be
-// held: change_driver_test and the random times below cover it.)
+// The joiners' program stands still in the phase, so that the kill surely comes there. (Ready is too short to
+// be held: change_driver_test and the random times below cover it.)
 TEST_F(Faults, JoinersPodIsKilledInEachPhase) {
   begin(2);
-  const std::pair<ChangeState, const char*> phases[] = {
-      {ChangeState::Preparing, "no_init"}, {ChangeState::Building, "stop_after_init"}, {ChangeState::Window, "stop_in_window"}};
+  const std::pair<ChangeState, const char*> phases[] = {{ChangeState::Preparing, "no_init"},
+                                                        {ChangeState::Building, "stop_after_init"},
+                                                        {ChangeState::Window, "stop_in_window"}};
   for (const auto& [state, trap] : phases) {
     SCOPED_TRACE(to_string(state));
     pods.environment["EMPI_TEST_TRAP"] = trap;

@@ -18,7 +18,8 @@ void bury(std::deque<std::string>& stones, const std::string& name) {
 }  // namespace
 
 bool Hub::entombed_key(const std::string& key) const {
-  return std::ranges::any_of(dead_ports_, [&](const std::string& port) { return key.find(port) != key.npos; });
+  return std::ranges::any_of(dead_ports_,
+                             [&](const std::string& port) { return key.find(port) != key.npos; });
 }
 
 bool Hub::entombed(const std::vector<std::string>& keys) const {
@@ -40,7 +41,8 @@ HubReplies Hub::contribute(const std::string& kind, std::vector<ProcId> procs, c
   collective.procs = std::move(procs);
   auto& mine = collective.got[from.uid];
   // The same request a second time, after a change of lead.
-  const bool repeated = std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
+  const bool repeated =
+      std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
   if (!repeated) mine.push_back({from, std::move(blob)});
   HubReplies replies;
   complete_if_ready(key, replies);
@@ -93,7 +95,8 @@ bool Hub::answer_lookup(const Lookup& lookup, bool wait, HubReplies& replies) {
   return true;
 }
 
-HubReplies Hub::lookup(const std::vector<std::string>& keys, bool wait, TimePoint until, const RequestOrigin& from) {
+HubReplies Hub::lookup(const std::vector<std::string>& keys, bool wait, TimePoint until,
+                       const RequestOrigin& from) {
   if (entombed(keys)) return {{from, kPmixNotFound, {}, {}}};
   HubReplies replies;
   Lookup lookup{keys, until, from};
@@ -101,7 +104,8 @@ HubReplies Hub::lookup(const std::vector<std::string>& keys, bool wait, TimePoin
   return replies;
 }
 
-HubReplies Hub::unpublish(const std::vector<std::string>& keys, const ProcId& owner, const RequestOrigin& from) {
+HubReplies Hub::unpublish(const std::vector<std::string>& keys, const ProcId& owner,
+                          const RequestOrigin& from) {
   std::erase_if(store_, [&](const auto& entry) {
     const bool named = keys.empty() || std::ranges::find(keys, entry.first) != keys.end();
     return named && entry.second.publisher == owner;
@@ -150,7 +154,8 @@ nlohmann::json Hub::hand_over() const {
   nlohmann::json data = nlohmann::json::array();
   for (const auto& [key, p] : store_)
     data.push_back({key, p.publisher.nspace, p.publisher.rank,
-                    nlohmann::json::binary(std::vector<std::uint8_t>(p.value.begin(), p.value.end())), p.first_read});
+                    nlohmann::json::binary(std::vector<std::uint8_t>(p.value.begin(), p.value.end())),
+                    p.first_read});
   return {{"data", data}, {"deadPorts", dead_ports_}, {"deadSpaces", dead_spaces_}};
 }
 

@@ -5,10 +5,10 @@
 // absence completes, and `end_change` fails whatever belongs to a change that was given up, now and later
 // (its tombstone).
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <chrono>
 #include <deque>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,11 +55,12 @@ class Hub {
                         std::string blob);
   HubReplies publish(const std::vector<Published>& data, const RequestOrigin& from);
   // wait: reply only when all keys are there (or at `until`).
-  HubReplies lookup(const std::vector<std::string>& keys, bool wait, TimePoint until, const RequestOrigin& from);
+  HubReplies lookup(const std::vector<std::string>& keys, bool wait, TimePoint until,
+                    const RequestOrigin& from);
   HubReplies unpublish(const std::vector<std::string>& keys, const ProcId& owner, const RequestOrigin& from);
 
-  HubReplies recheck();               // a rank or pod has gone, a namespace was removed
-  HubReplies expire(TimePoint now);   // lookups whose time is over
+  HubReplies recheck();              // a rank or pod has gone, a namespace was removed
+  HubReplies expire(TimePoint now);  // lookups whose time is over
 
   // The change is over, well or not: keys that contain `port` and collectives that include `nspace` (a
   // rolled back change's joiners; empty after a commit) fail at once from now on.

@@ -23,7 +23,9 @@ class HubTest : public ::testing::Test {
     std::vector<Member> newcomers = {{"c", "pc", "c:1", 1, "", 0}};
     spaces.add(lay_out("m", newcomers));
   }
-  static Published datum(const std::string& key, bool once = false) { return {key, {"n", 0}, "v:" + key, once}; }
+  static Published datum(const std::string& key, bool once = false) {
+    return {key, {"n", 0}, "v:" + key, once};
+  }
 };
 
 TEST_F(HubTest, ACollectiveEndsWhenEveryPodHasContributed) {

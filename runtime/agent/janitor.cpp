@@ -25,8 +25,10 @@ namespace {
     const ssize_t n = read(pipe, &entry, sizeof entry);
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof entry) break;
-    if (entry > 0) groups.insert(entry);
-    else groups.erase(-entry);
+    if (entry > 0)
+      groups.insert(entry);
+    else
+      groups.erase(-entry);
   }
   for (pid_t group : groups) kill(-group, SIGKILL);
   for (const std::string& folder : folders) {

@@ -21,7 +21,8 @@ struct Pipe {
   int read_end = -1, write_end = -1;
   Pipe() {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC)) throw std::system_error(errno, std::generic_category(), "cannot make a rank's pipe");
+    if (pipe2(ends, O_CLOEXEC))
+      throw std::system_error(errno, std::generic_category(), "cannot make a rank's pipe");
     read_end = ends[0];
     write_end = ends[1];
   }

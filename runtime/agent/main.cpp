@@ -1,4 +1,5 @@
 // Entrypoint of a worker pod.
+#include <linux/magic.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -9,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
-#include <linux/magic.h>
 #include <thread>
 
 #include "runtime/agent/agent.hpp"
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using empi::agent::Options;
 
 bool in_memory(const std::string& folder) {
-  struct statfs info {};
+  struct statfs info{};
   return statfs(folder.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
 }
 
@@ -35,7 +35,8 @@ std::string shm_folder(const Options& options) {
 
 // What the agent keeps in its run directory; other things in there are not ours.
 std::vector<std::string> own_files(const Options& options, const std::string& shm) {
-  std::vector<std::string> paths = {options.run_dir + "/pmix", options.run_dir + "/" + empi::names::kSocketFile, shm};
+  std::vector<std::string> paths = {options.run_dir + "/pmix",
+                                    options.run_dir + "/" + empi::names::kSocketFile, shm};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(options.run_dir, error))
     if (entry.path().filename().string().starts_with(empi::names::kPagePrefix)) paths.push_back(entry.path());
@@ -44,7 +45,8 @@ std::vector<std::string> own_files(const Options& options, const std::string& sh
 
 void make_folders(const Options& options, const std::string& shm) {
   fs::create_directories(options.run_dir);
-  for (const std::string& leftover : own_files(options, shm)) fs::remove_all(leftover);  // a killed predecessor's
+  for (const std::string& leftover : own_files(options, shm))
+    fs::remove_all(leftover);  // a killed predecessor's
   for (const std::string& folder : {options.run_dir + "/pmix", shm}) {
     fs::create_directories(folder);
     fs::permissions(folder, fs::perms::owner_all);

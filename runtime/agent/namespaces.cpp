@@ -30,7 +30,8 @@ Namespace lay_out(const std::string& name, std::vector<Member>& members) {
   for (Member& member : members) {
     member.nspace = name;
     member.first_rank = next;
-    ns.nodes.push_back({member.uid, member.name, member.address, next, static_cast<std::uint32_t>(member.slots)});
+    ns.nodes.push_back(
+        {member.uid, member.name, member.address, next, static_cast<std::uint32_t>(member.slots)});
     next += member.slots;
   }
   return ns;

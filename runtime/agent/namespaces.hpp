@@ -3,8 +3,8 @@
 // Every agent knows every namespace. A namespace is laid out once, when its pods join together, and never
 // changes; its ranks end one by one. A pod has ranks in exactly one namespace.
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>

@@ -30,15 +30,20 @@ std::string own_host_name() {
 }
 
 void check(Options& options) {
-  if (options.command.empty()) refuse("no command to run: expected `elastic-mpi-agent [options] -- command args...`");
+  if (options.command.empty())
+    refuse("no command to run: expected `elastic-mpi-agent [options] -- command args...`");
   if (options.pod_name.empty()) options.pod_name = own_host_name();
   if (options.pod_uid.empty()) options.pod_uid = options.pod_name;
-  if (options.address.empty()) refuse("EMPI_POD_ADDRESS (--address) is empty: expected the IP other pods reach this one by");
-  if (options.token_file.empty()) refuse("EMPI_TOKEN_FILE (--token-file) is empty: expected a file with the job's token");
-  if (options.run_dir.empty()) refuse("EMPI_RUN_DIR (--run-dir) is empty: expected a private, memory-backed folder");
+  if (options.address.empty())
+    refuse("EMPI_POD_ADDRESS (--address) is empty: expected the IP other pods reach this one by");
+  if (options.token_file.empty())
+    refuse("EMPI_TOKEN_FILE (--token-file) is empty: expected a file with the job's token");
+  if (options.run_dir.empty())
+    refuse("EMPI_RUN_DIR (--run-dir) is empty: expected a private, memory-backed folder");
   options.run_dir = std::filesystem::absolute(options.run_dir).lexically_normal();
   if (options.run_dir.size() + sizeof "/agent.sock" > 107)
-    refuse("EMPI_RUN_DIR '" + options.run_dir + "' is too long for a Unix socket: expected at most 95 characters");
+    refuse("EMPI_RUN_DIR '" + options.run_dir +
+           "' is too long for a Unix socket: expected at most 95 characters");
   if (options.termination_log.empty() && access("/dev/termination-log", W_OK) == 0)
     options.termination_log = "/dev/termination-log";
 }
@@ -49,27 +54,41 @@ Options read_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultAgentPort;
   std::string mode = "malleable";
-  CLI::App app{"Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.", "elastic-mpi-agent"};
+  CLI::App app{"Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
+               "elastic-mpi-agent"};
   app.footer(kFooter);
   app.add_option("--job-name", o.job_name, "name of the job")->envname(names::kJobName);
   app.add_option("--job-namespace", o.job_namespace, "namespace of the job")->envname(names::kJobNamespace);
   app.add_option("--job-uid", o.job_uid, "uid of the job")->envname(names::kJobUid);
   app.add_option("--pod-name", o.pod_name, "this pod's name (default: host name)")->envname(names::kPodName);
-  app.add_option("--pod-uid", o.pod_uid, "this pod's uid, its identity (default: its name)")->envname(names::kPodUid);
+  app.add_option("--pod-uid", o.pod_uid, "this pod's uid, its identity (default: its name)")
+      ->envname(names::kPodUid);
   app.add_option("--address", o.address, "IP that other pods reach this one by")->envname(names::kPodAddress);
-  app.add_option("--port", o.port, "port of the agent")->envname(names::kAgentPort)->check(CLI::Range(1, 65535));
+  app.add_option("--port", o.port, "port of the agent")
+      ->envname(names::kAgentPort)
+      ->check(CLI::Range(1, 65535));
   app.add_option("--slots", o.slots, "ranks in this pod")->envname(names::kSlots)->check(CLI::Range(1, 4096));
-  app.add_option("--token-file", o.token_file, "file with the job's bearer token")->envname(names::kTokenFile);
-  app.add_option("--mode", mode, "malleable or rigid")->envname(names::kMode)->check(CLI::IsMember({"malleable", "rigid"}));
-  app.add_option("--interface", o.interface, "network interface of Open MPI's TCP")->envname(names::kNetworkInterface);
-  app.add_option("--partition-seconds", o.partition_seconds, "ranks are killed after this long without the lead")
-      ->envname(names::kPartitionSeconds)->check(CLI::PositiveNumber);
-  app.add_option("--termination-log", o.termination_log, "file that receives how it ended")->envname(names::kTerminationLog);
+  app.add_option("--token-file", o.token_file, "file with the job's bearer token")
+      ->envname(names::kTokenFile);
+  app.add_option("--mode", mode, "malleable or rigid")
+      ->envname(names::kMode)
+      ->check(CLI::IsMember({"malleable", "rigid"}));
+  app.add_option("--interface", o.interface, "network interface of Open MPI's TCP")
+      ->envname(names::kNetworkInterface);
+  app.add_option("--partition-seconds", o.partition_seconds,
+                 "ranks are killed after this long without the lead")
+      ->envname(names::kPartitionSeconds)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--termination-log", o.termination_log, "file that receives how it ended")
+      ->envname(names::kTerminationLog);
   app.add_option("--log-level", o.log_level, "error, warn, info or debug")
-      ->envname(names::kLogLevel)->check(CLI::IsMember({"error", "warn", "info", "debug"}));
-  app.add_option("--run-dir", o.run_dir, "private folder for pages, socket and PMIx files")->envname(names::kRunDir);
+      ->envname(names::kLogLevel)
+      ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
+  app.add_option("--run-dir", o.run_dir, "private folder for pages, socket and PMIx files")
+      ->envname(names::kRunDir);
   app.add_option("--window-millis", o.window_millis, "width of a measuring window")
-      ->envname(names::kWindowMillis)->check(CLI::Range(10, 3'600'000));
+      ->envname(names::kWindowMillis)
+      ->check(CLI::Range(10, 3'600'000));
   app.add_flag("--prefix-output,!--no-prefix-output", o.prefix_output,
                "put [pod namespace/rank] before every line of a rank (default: on)");
   app.add_option("command", o.command, "program of a rank and its arguments, after --");

@@ -88,12 +88,15 @@ void Peers::Peer::report(bool refused, bool stranger, std::string what) {
 }
 
 bool Peers::Peer::deliver(httplib::Client& client, const std::vector<json>& messages) {
-  const json batch = {{"from", peers.own_uid_}, {"to", uid},           {"session", peers.session_},
-                      {"sequence", sequence},   {"messages", messages}};
+  const json batch = {{"from", peers.own_uid_},
+                      {"to", uid},
+                      {"session", peers.session_},
+                      {"sequence", sequence},
+                      {"messages", messages}};
   const std::vector<std::uint8_t> body = json::to_cbor(batch);
   const httplib::Headers headers = {{"Authorization", "Bearer " + peers.token_.current()}};
-  const auto result = client.Post(paths::kMessage, headers, reinterpret_cast<const char*>(body.data()), body.size(),
-                                  "application/cbor");
+  const auto result = client.Post(paths::kMessage, headers, reinterpret_cast<const char*>(body.data()),
+                                  body.size(), "application/cbor");
   if (!result) {
     report(result.error() == httplib::Error::Connection, false, httplib::to_string(result.error()));
     return false;
@@ -138,14 +141,18 @@ void Peers::Peer::run() {
 }
 
 Peers::Peers(std::string own_uid, TokenFile& token, std::function<void(DeliveryFailure)> on_failure)
-    : own_uid_(std::move(own_uid)), session_(random_session()), token_(token), on_failure_(std::move(on_failure)) {}
+    : own_uid_(std::move(own_uid)),
+      session_(random_session()),
+      token_(token),
+      on_failure_(std::move(on_failure)) {}
 
 Peers::~Peers() {
   for (auto& [uid, peer] : peers_) peer->stop();  // all at once, then join one by one
 }
 
 void Peers::add(const std::string& uid, const std::string& address) {
-  if (uid != own_uid_ && !peers_.contains(uid)) peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
+  if (uid != own_uid_ && !peers_.contains(uid))
+    peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
 }
 
 void Peers::send(const std::string& uid, const json& message) {

@@ -21,11 +21,11 @@ class TokenFile;
 // A message could not be delivered; it stays queued and is tried again until the peer is dropped.
 struct DeliveryFailure {
   std::string uid;
-  bool refused = false;    // nobody listens there (any more) ...
-  int refusals = 0;        // ... so many times in a row
+  bool refused = false;      // nobody listens there (any more) ...
+  int refusals = 0;          // ... so many times in a row
   bool had_success = false;  // some delivery to it has worked
-  bool stranger = false;   // another pod answers at this address, or it refuses our token
-  double silent_s = 0;     // since the first attempt that failed
+  bool stranger = false;     // another pod answers at this address, or it refuses our token
+  double silent_s = 0;       // since the first attempt that failed
   std::string what;
 };
 

@@ -46,28 +46,28 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, voi
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[], pmix_proc_t[], size_t,
-                       pmix_op_cbfunc_t, void*) {
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char message[], pmix_proc_t[],
+                       size_t, pmix_op_cbfunc_t, void*) {
   g_upcalls->client_aborted(to_proc_id(*proc), status, message ? message : "");
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t on_fence(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t, char* data, size_t bytes,
-                       pmix_modex_cbfunc_t callback, void* cbdata) {
+pmix_status_t on_fence(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t, char* data,
+                       size_t bytes, pmix_modex_cbfunc_t callback, void* cbdata) {
   std::string blob(data ? data : "", data ? bytes : 0);
   std::free(data);  // ours by contract
   g_upcalls->collective("fence", to_proc_ids(procs, n), std::move(blob), modex_reply(callback, cbdata));
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t, pmix_modex_cbfunc_t callback,
-                              void* cbdata) {
+pmix_status_t on_direct_modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
+                              pmix_modex_cbfunc_t callback, void* cbdata) {
   g_upcalls->direct_modex(to_proc_id(*proc), modex_reply(callback, cbdata));
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t n, pmix_op_cbfunc_t callback,
-                         void* cbdata) {
+pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size_t n,
+                         pmix_op_cbfunc_t callback, void* cbdata) {
   std::vector<Published> data;
   bool first_read = false;
   for (size_t i = 0; i < n; ++i) {
@@ -114,21 +114,23 @@ pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
 
 pmix_status_t collective_without_data(const char* kind, const pmix_proc_t procs[], size_t n,
                                       pmix_op_cbfunc_t callback, void* cbdata) {
-  g_upcalls->collective(kind, to_proc_ids(procs, n), "", [=](int status, std::string) { callback(status, cbdata); });
+  g_upcalls->collective(kind, to_proc_ids(procs, n), "",
+                        [=](int status, std::string) { callback(status, cbdata); });
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_connect(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t, pmix_op_cbfunc_t cb,
-                         void* cbdata) {
+pmix_status_t on_connect(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t,
+                         pmix_op_cbfunc_t cb, void* cbdata) {
   return collective_without_data("connect", procs, n, cb, cbdata);
 }
 
-pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t, pmix_op_cbfunc_t cb,
-                            void* cbdata) {
+pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t,
+                            pmix_op_cbfunc_t cb, void* cbdata) {
   return collective_without_data("disconnect", procs, n, cb, cbdata);
 }
 
-pmix_status_t on_register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
+pmix_status_t on_register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t,
+                                 void*) {
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -149,8 +151,8 @@ pmix_status_t on_job_control(const pmix_proc_t*, const pmix_proc_t[], size_t, co
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-void ignore_server_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t, pmix_info_t*, size_t,
-                         pmix_event_notification_cbfunc_fn_t callback, void* data) {
+void ignore_server_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t, pmix_info_t*,
+                         size_t, pmix_event_notification_cbfunc_fn_t callback, void* data) {
   if (callback) callback(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
@@ -173,9 +175,12 @@ pmix_server_module_t module() {
   return m;
 }
 
-// --- downcalls ----------------------------------------------------------------------------------------------
+// --- downcalls
+// ----------------------------------------------------------------------------------------------
 
-void fulfil(pmix_status_t status, void* promise) { static_cast<std::promise<int>*>(promise)->set_value(status); }
+void fulfil(pmix_status_t status, void* promise) {
+  static_cast<std::promise<int>*>(promise)->set_value(status);
+}
 
 // Runs a PMIx call that answers through a callback and waits for the answer.
 template <class Call>
@@ -202,7 +207,8 @@ void notified(pmix_status_t, void* infos) { delete static_cast<InfoList*>(infos)
 void notify_local(int code, const ProcId& source, std::unique_ptr<InfoList> infos) {
   const pmix_proc_t proc = to_pmix(source);
   InfoList* list = infos.release();
-  const int status = PMIx_Notify_event(code, &proc, PMIX_RANGE_LOCAL, list->data(), list->size(), notified, list);
+  const int status =
+      PMIx_Notify_event(code, &proc, PMIX_RANGE_LOCAL, list->data(), list->size(), notified, list);
   if (status != PMIX_SUCCESS) delete list;
 }
 
@@ -222,7 +228,8 @@ PmixServer::PmixServer(const std::string& folder, const std::string& host, const
   infos.add(PMIX_SERVER_TOOL_SUPPORT, false, PMIX_BOOL);
   const int status = PMIx_server_init(&upcall_table, infos.data(), infos.size());
   if (status != PMIX_SUCCESS)
-    throw std::runtime_error("cannot start the PMIx server in '" + folder + "': " + PMIx_Error_string(status));
+    throw std::runtime_error("cannot start the PMIx server in '" + folder +
+                             "': " + PMIx_Error_string(status));
   PMIx_Register_event_handler(nullptr, 0, nullptr, 0, ignore_server_event, nullptr, nullptr);
 }
 
@@ -251,9 +258,10 @@ void PmixServer::remove_namespace(const std::string& name) {
 
 void PmixServer::add_client(const ProcId& proc) {
   const pmix_proc_t p = to_pmix(proc);
-  complete("register rank " + proc.nspace + "/" + std::to_string(proc.rank), [&](pmix_op_cbfunc_t cb, void* data) {
-    return PMIx_server_register_client(&p, getuid(), getgid(), nullptr, cb, data);
-  });
+  complete("register rank " + proc.nspace + "/" + std::to_string(proc.rank),
+           [&](pmix_op_cbfunc_t cb, void* data) {
+             return PMIx_server_register_client(&p, getuid(), getgid(), nullptr, cb, data);
+           });
 }
 
 std::vector<std::string> PmixServer::client_environment(const ProcId& proc) {
@@ -263,7 +271,8 @@ std::vector<std::string> PmixServer::client_environment(const ProcId& proc) {
   std::vector<std::string> entries = to_strings(env);
   PMIX_ARGV_FREE(env);
   if (status != PMIX_SUCCESS)
-    throw std::runtime_error(std::string("PMIx: cannot prepare a rank's environment: ") + PMIx_Error_string(status));
+    throw std::runtime_error(std::string("PMIx: cannot prepare a rank's environment: ") +
+                             PMIx_Error_string(status));
   return entries;
 }
 

@@ -34,7 +34,8 @@ class PmixUpcalls {
 class PmixServer {
  public:
   // Starts the server with its files in `folder`. Throws std::runtime_error.
-  PmixServer(const std::string& folder, const std::string& host, const std::string& pod_uid, PmixUpcalls& upcalls);
+  PmixServer(const std::string& folder, const std::string& host, const std::string& pod_uid,
+             PmixUpcalls& upcalls);
   ~PmixServer();
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;

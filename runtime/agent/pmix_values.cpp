@@ -151,7 +151,8 @@ InfoList describe(const Namespace& ns, const NamespaceNode* own, std::uint32_t u
   std::uint32_t node_id = 0;
   for (const NamespaceNode& node : ns.nodes) {
     for (std::uint32_t i = 0; i < node.count; ++i)
-      infos.add_array(PMIX_PROC_DATA, describe_rank(node, i, node_id, own && node.uid == own->uid, ns_folder));
+      infos.add_array(PMIX_PROC_DATA,
+                      describe_rank(node, i, node_id, own && node.uid == own->uid, ns_folder));
     ++node_id;
   }
   return infos;

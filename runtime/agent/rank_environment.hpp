@@ -10,11 +10,11 @@ namespace empi::agent {
 
 struct RankPlace {
   ProcId proc = {};
-  bool joining = false;      // started by a change
+  bool joining = false;                // started by a change
   std::string socket = {}, page = {};  // of the agent and of this rank
-  std::string shm_folder = {};    // for Open MPI's shared-memory segments
-  std::string library = {};       // libelastic_mpi.so, "" when there is none
-  bool crowded = false;      // more ranks than processors: waiting ranks must yield
+  std::string shm_folder = {};         // for Open MPI's shared-memory segments
+  std::string library = {};            // libelastic_mpi.so, "" when there is none
+  bool crowded = false;                // more ranks than processors: waiting ranks must yield
 };
 
 // `inherited` and `pmix`: "NAME=value" entries of the agent, and of PMIx_server_setup_fork.

@@ -50,7 +50,8 @@ void RankLink::receive(int fd) {
     if (n <= 0) return drop(fd);
     const auto report = decode_report({buffer.data(), static_cast<std::size_t>(n)});
     if (!report) {
-      spdlog::warn("a rank sent something that is no report: {}", std::string(buffer.data(), std::min<ssize_t>(n, 200)));
+      spdlog::warn("a rank sent something that is no report: {}",
+                   std::string(buffer.data(), std::min<ssize_t>(n, 200)));
       continue;
     }
     if (auto at = connections_.find(fd); at != connections_.end()) {
@@ -66,7 +67,8 @@ void RankLink::drop(int fd) {
   auto at = connections_.find(fd);
   if (at == connections_.end()) return;
   if (at->second.proc)
-    if (auto mine = by_proc_.find(*at->second.proc); mine != by_proc_.end() && mine->second == fd) by_proc_.erase(mine);
+    if (auto mine = by_proc_.find(*at->second.proc); mine != by_proc_.end() && mine->second == fd)
+      by_proc_.erase(mine);
   reactor_.unwatch(fd);
   connections_.erase(at);
   close(fd);

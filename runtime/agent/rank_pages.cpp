@@ -29,7 +29,8 @@ void RankPages::create(const ProcId& proc) {
     memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const int error = errno;
   if (fd >= 0) close(fd);
-  if (memory == MAP_FAILED) throw std::system_error(error, std::generic_category(), "cannot make the page '" + file + "'");
+  if (memory == MAP_FAILED)
+    throw std::system_error(error, std::generic_category(), "cannot make the page '" + file + "'");
   pages_[proc] = new (memory) Page;
 }
 

@@ -24,8 +24,8 @@ class RankPages {
 
   // Highest probe count of the ranks.
   std::uint64_t highest_probe(const std::vector<ProcId>& procs);
-  // Proposes iteration `k` to the ranks (decision R2). False when one of them is past it already; then no rank
-  // is armed any more.
+  // Proposes iteration `k` to the ranks (decision R2). False when one of them is past it already; then no
+  // rank is armed any more.
   bool arm(const std::vector<ProcId>& procs, std::uint64_t k);
   void set(const std::vector<ProcId>& procs, std::uint64_t word);
 

@@ -48,7 +48,7 @@ class Reactor {
   int epoll_ = -1, wake_ = -1;
   bool stopped_ = false;
   bool closed_ = false;  // guarded by mutex_: run() has ended, posted tasks are dropped
-  std::mutex mutex_;  // guards posted_
+  std::mutex mutex_;     // guards posted_
   std::vector<Task> posted_;
   std::unordered_map<int, std::function<void(std::uint32_t)>> watched_;
   std::map<std::pair<TimePoint, TimerId>, Task> timers_;

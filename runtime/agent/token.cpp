@@ -15,14 +15,16 @@ bool constant_time_equal(std::string_view expected, std::string_view presented) 
 }
 
 TokenFile::TokenFile(std::string path) : path_(std::move(path)) {
-  if (!reload()) throw std::runtime_error("no bearer token in '" + path_ + "': expected it in the first line");
+  if (!reload())
+    throw std::runtime_error("no bearer token in '" + path_ + "': expected it in the first line");
 }
 
 bool TokenFile::reload() {
-  struct stat now {};
+  struct stat now{};
   if (stat(path_.c_str(), &now)) return !tokens_.empty();
   const bool same = now.st_ino == seen_.st_ino && now.st_size == seen_.st_size &&
-                    now.st_mtim.tv_sec == seen_.st_mtim.tv_sec && now.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
+                    now.st_mtim.tv_sec == seen_.st_mtim.tv_sec &&
+                    now.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
   if (same) return !tokens_.empty();
   std::ifstream file(path_);
   std::vector<std::string> lines;

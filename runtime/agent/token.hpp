@@ -1,11 +1,11 @@
 // The job's bearer token, kept in a file that may be replaced while we run (a mounted Secret).
 #pragma once
+#include <sys/stat.h>
+
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sys/stat.h>
 
 namespace empi::agent {
 
@@ -23,7 +23,7 @@ class TokenFile {
   bool reload();
   std::string path_;
   std::mutex mutex_;
-  struct stat seen_ {};
+  struct stat seen_{};
   std::vector<std::string> tokens_;
   std::string previous_;
 };

@@ -46,11 +46,12 @@ enum { MPI_ADAPT_FALSE = 0, MPI_ADAPT_TRUE = 1 };
 int MPI_Init_adapt(int* argc, char*** argv, int* proc_status);
 
 /* Asks whether to adapt now. Collective over the world: every rank calls it the same number of times between
- * commits, and all get the same flag in the same call. (The first call of a joiner after its commit counts as the
- * one in which the others learned of the change, as in the loop above.) Does not communicate; with nothing
- * pending it reads shared memory only. proc_status: STAYING (also with nothing pending, JOINING never) or LEAVING.
- * info: may be NULL; else receives an MPI_Info to be freed by the caller with keys "change", "staying",
- * "leaving", "joining" when adapt_flag is MPI_ADAPT_TRUE, and MPI_INFO_NULL otherwise. */
+ * commits, and all get the same flag in the same call. (The first call of a joiner after its commit counts as
+ * the one in which the others learned of the change, as in the loop above.) Does not communicate; with
+ * nothing pending it reads shared memory only. proc_status: STAYING (also with nothing pending, JOINING
+ * never) or LEAVING. info: may be NULL; else receives an MPI_Info to be freed by the caller with keys
+ * "change", "staying", "leaving", "joining" when adapt_flag is MPI_ADAPT_TRUE, and MPI_INFO_NULL otherwise.
+ */
 int MPI_Probe_adapt(int* adapt_flag, int* proc_status, MPI_Info* info);
 
 /* Opens the adaptation window. Collective over stayers, leavers and joiners; joiners call it right after
@@ -58,13 +59,13 @@ int MPI_Probe_adapt(int* adapt_flag, int* proc_status, MPI_Info* info);
  * intercomm: (stayers + leavers) | joiners; MPI_COMM_NULL when nobody joins.
  * new_comm_world: the next world; MPI_COMM_NULL on leavers.
  * Both are freed by the commit. Errors on them are returned, not fatal. */
-int MPI_Comm_adapt_begin(MPI_Comm* intercomm, MPI_Comm* new_comm_world, int* staying_count, int* leaving_count,
-                         int* joining_count);
+int MPI_Comm_adapt_begin(MPI_Comm* intercomm, MPI_Comm* new_comm_world, int* staying_count,
+                         int* leaving_count, int* joining_count);
 
 /* Agrees on the outcome and ends the window. Collective over stayers, leavers and joiners.
  * MPI_SUCCESS: MPI_COMM_WORLD means the new world; leavers go on alone and must call MPI_Finalize.
- * An error of class MPIX_ERR_ADAPT_ROLLED_BACK: somebody aborted or a joiner was lost; the old world holds and
- * nothing of it was touched. (Joiners do not return from a rolled back commit: they are dismissed.) */
+ * An error of class MPIX_ERR_ADAPT_ROLLED_BACK: somebody aborted or a joiner was lost; the old world holds
+ * and nothing of it was touched. (Joiners do not return from a rolled back commit: they are dismissed.) */
 int MPI_Comm_adapt_commit(void);
 
 /* --- beyond the thesis --- */

@@ -8,7 +8,7 @@ thread_local constinit ThreadState thread_state{};
 
 namespace {
 
-Page unshared_page;  // for a process without an agent
+Page unshared_page;                         // for a process without an agent
 constexpr double kShortestSleepNs = 200e3;  // nanosleep overshoots by some 60 us: save up shorter ones
 
 }  // namespace

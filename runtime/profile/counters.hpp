@@ -1,10 +1,10 @@
 // Counts what one rank does in MPI and writes it to its shared-memory page.
 //
 // Only the thread that initialised MPI is measured, and only its outermost calls: what MPI does inside of a
-// call (an I/O component that calls MPI again) is part of that call. Below 100 000 calls a second every call is
-// timed. Above that, calls that cannot block are sampled: one in k at random distances is timed and stands for
-// all since the last one; calls that can block are always timed, but their sums are published at most every 10 us.
-// Counts of calls and bytes are always exact.
+// call (an I/O component that calls MPI again) is part of that call. Below 100 000 calls a second every call
+// is timed. Above that, calls that cannot block are sampled: one in k at random distances is timed and stands
+// for all since the last one; calls that can block are always timed, but their sums are published at most
+// every 10 us. Counts of calls and bytes are always exact.
 #pragma once
 #include <cstdint>
 
@@ -37,7 +37,8 @@ class Counting {
 
   void enter(Blocking blocking) {
     ++calls_;
-    if (slowdown_ > 1) [[unlikely]] emulate();
+    if (slowdown_ > 1) [[unlikely]]
+      emulate();
     if (blocking == Blocking::no) {
       ++quick_calls_;
       if (--until_sample_ > 0) {
@@ -60,7 +61,8 @@ class Counting {
         record(now, blocking, collective);
       }
     }
-    if (slowdown_ > 1) [[unlikely]] cpu_at_exit_ = thread_cpu_ns();
+    if (slowdown_ > 1) [[unlikely]]
+      cpu_at_exit_ = thread_cpu_ns();
   }
 
   // Entry point that is no MPI call (MPI_Probe_adapt): the emulation takes its due there too.
@@ -99,20 +101,20 @@ class Counting {
 
   Page* page_;
   TickClock clock_;
-  std::uint64_t entered_ = 0;         // ticks; 0: this call is not timed
+  std::uint64_t entered_ = 0;  // ticks; 0: this call is not timed
   std::uint64_t calls_ = 0, bytes_ = 0;
   std::uint64_t mpi_ticks_ = 0, collective_ticks_ = 0;
-  std::int64_t until_sample_ = 1;     // calls that cannot block, until one is timed
-  std::uint64_t sampling_ = 1;        // one in so many is timed
-  std::uint64_t quick_calls_ = 0;     // calls that cannot block, since one was timed
-  std::uint64_t chosen_at_ = 0;       // ticks: when `sampling_` was chosen,
-  std::uint64_t chosen_calls_ = 0;    // and calls_ then
-  std::uint64_t last_publish_ = 0;    // ticks
-  std::uint64_t spacing_ticks_ = 0;   // 10 us
+  std::int64_t until_sample_ = 1;    // calls that cannot block, until one is timed
+  std::uint64_t sampling_ = 1;       // one in so many is timed
+  std::uint64_t quick_calls_ = 0;    // calls that cannot block, since one was timed
+  std::uint64_t chosen_at_ = 0;      // ticks: when `sampling_` was chosen,
+  std::uint64_t chosen_calls_ = 0;   // and calls_ then
+  std::uint64_t last_publish_ = 0;   // ticks
+  std::uint64_t spacing_ticks_ = 0;  // 10 us
   std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
   double slowdown_ = 1;
   std::uint64_t cpu_at_exit_ = 0;
-  double owed_ns_ = 0;                // sleep not taken yet: short ones are saved up
+  double owed_ns_ = 0;  // sleep not taken yet: short ones are saved up
 };
 
 extern Counting* const counting_instance;  // never destroyed: threads may call MPI while the process exits

@@ -37,8 +37,8 @@ void TickClock::anchor() {
   anchor_ns_ = ns;
   anchor_ticks_ = ticks;
   if (!counter_ || ticks <= first_ticks_) return;
-  ns_per_tick_2_32_ =
-      static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns - first_ns_) << 32) / (ticks - first_ticks_));
+  ns_per_tick_2_32_ = static_cast<std::uint64_t>((static_cast<unsigned __int128>(ns - first_ns_) << 32) /
+                                                 (ticks - first_ticks_));
 }
 
 }  // namespace empi::profile

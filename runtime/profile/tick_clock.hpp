@@ -31,7 +31,8 @@ class TickClock {
     return ticks >= anchor_ticks_ ? anchor_ns_ + to_ns(ticks - anchor_ticks_)
                                   : anchor_ns_ - to_ns(anchor_ticks_ - ticks);
   }
-  // Measures the rate since the first reading and re-anchors, so that corrections of CLOCK_MONOTONIC do not add up.
+  // Measures the rate since the first reading and re-anchors, so that corrections of CLOCK_MONOTONIC do not
+  // add up.
   void anchor();
   std::uint64_t anchor_age(std::uint64_t ticks) const { return to_ns(ticks - anchor_ticks_); }
 

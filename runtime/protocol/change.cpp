@@ -19,8 +19,9 @@ constexpr int K = static_cast<int>(S::RollingBack);
 constexpr int F = static_cast<int>(S::Failed);
 constexpr int O = static_cast<int>(S::Stable);
 
-constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] = {
-    // clang-format off
+constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] =
+    {
+        // clang-format off
     //             Reques Joiner World  Confir Agreed Disagr Record Leaver Rolled Joiner Member Cancel Dead-  Job-
     //             ted    sUp    Built  med           eed    Spread sGone  Back   Lost   Lost          line   Ending
     /* Stable   */ {P,    X,     X,     X,     X,     X,     X,     X,     X,     _,     F,     _,     _,     _},
@@ -32,7 +33,7 @@ constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] = {
     /* Draining */ {X,    X,     X,     X,     _,     X,     _,     O,     X,     F,     F,     _,     _,     _},
     /* RollingBk*/ {X,    _,     _,     X,     X,     _,     X,     X,     O,     _,     F,     _,     _,     _},
     /* Failed   */ {X,    _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _},
-    // clang-format on
+        // clang-format on
 };
 
 }  // namespace
@@ -45,35 +46,58 @@ std::optional<ChangeState> next_state(ChangeState state, ChangeEvent event) {
 
 std::string_view to_string(ChangeState state) {
   switch (state) {
-    case S::Stable: return "Stable";
-    case S::Preparing: return "Preparing";
-    case S::Building: return "Building";
-    case S::Ready: return "Ready";
-    case S::Window: return "Window";
-    case S::Committed: return "Committed";
-    case S::Draining: return "Draining";
-    case S::RollingBack: return "RollingBack";
-    case S::Failed: return "Failed";
+    case S::Stable:
+      return "Stable";
+    case S::Preparing:
+      return "Preparing";
+    case S::Building:
+      return "Building";
+    case S::Ready:
+      return "Ready";
+    case S::Window:
+      return "Window";
+    case S::Committed:
+      return "Committed";
+    case S::Draining:
+      return "Draining";
+    case S::RollingBack:
+      return "RollingBack";
+    case S::Failed:
+      return "Failed";
   }
   return "?";
 }
 
 std::string_view to_string(ChangeEvent event) {
   switch (event) {
-    case E::Requested: return "Requested";
-    case E::JoinersUp: return "JoinersUp";
-    case E::WorldBuilt: return "WorldBuilt";
-    case E::Confirmed: return "Confirmed";
-    case E::Agreed: return "Agreed";
-    case E::Disagreed: return "Disagreed";
-    case E::RecordSpread: return "RecordSpread";
-    case E::LeaversGone: return "LeaversGone";
-    case E::RolledBack: return "RolledBack";
-    case E::JoinerLost: return "JoinerLost";
-    case E::MemberLost: return "MemberLost";
-    case E::Cancel: return "Cancel";
-    case E::Deadline: return "Deadline";
-    case E::JobEnding: return "JobEnding";
+    case E::Requested:
+      return "Requested";
+    case E::JoinersUp:
+      return "JoinersUp";
+    case E::WorldBuilt:
+      return "WorldBuilt";
+    case E::Confirmed:
+      return "Confirmed";
+    case E::Agreed:
+      return "Agreed";
+    case E::Disagreed:
+      return "Disagreed";
+    case E::RecordSpread:
+      return "RecordSpread";
+    case E::LeaversGone:
+      return "LeaversGone";
+    case E::RolledBack:
+      return "RolledBack";
+    case E::JoinerLost:
+      return "JoinerLost";
+    case E::MemberLost:
+      return "MemberLost";
+    case E::Cancel:
+      return "Cancel";
+    case E::Deadline:
+      return "Deadline";
+    case E::JobEnding:
+      return "JobEnding";
   }
   return "?";
 }

@@ -24,7 +24,17 @@
 
 namespace empi {
 
-enum class ChangeState { Stable, Preparing, Building, Ready, Window, Committed, Draining, RollingBack, Failed };
+enum class ChangeState {
+  Stable,
+  Preparing,
+  Building,
+  Ready,
+  Window,
+  Committed,
+  Draining,
+  RollingBack,
+  Failed
+};
 
 enum class ChangeEvent {
   Requested,     // the controller asks for a change
@@ -43,15 +53,14 @@ enum class ChangeEvent {
   JobEnding      // a rank has left its loop or finalises
 };
 
-inline constexpr std::array kChangeStates = {ChangeState::Stable,    ChangeState::Preparing,
-                                             ChangeState::Building,  ChangeState::Ready,
-                                             ChangeState::Window,    ChangeState::Committed,
-                                             ChangeState::Draining,  ChangeState::RollingBack,
-                                             ChangeState::Failed};
+inline constexpr std::array kChangeStates = {
+    ChangeState::Stable,   ChangeState::Preparing,   ChangeState::Building,
+    ChangeState::Ready,    ChangeState::Window,      ChangeState::Committed,
+    ChangeState::Draining, ChangeState::RollingBack, ChangeState::Failed};
 inline constexpr std::array kChangeEvents = {
-    ChangeEvent::Requested,  ChangeEvent::JoinersUp,   ChangeEvent::WorldBuilt, ChangeEvent::Confirmed,
-    ChangeEvent::Agreed,     ChangeEvent::Disagreed,   ChangeEvent::RecordSpread, ChangeEvent::LeaversGone,
-    ChangeEvent::RolledBack, ChangeEvent::JoinerLost,  ChangeEvent::MemberLost, ChangeEvent::Cancel,
+    ChangeEvent::Requested,  ChangeEvent::JoinersUp,  ChangeEvent::WorldBuilt,   ChangeEvent::Confirmed,
+    ChangeEvent::Agreed,     ChangeEvent::Disagreed,  ChangeEvent::RecordSpread, ChangeEvent::LeaversGone,
+    ChangeEvent::RolledBack, ChangeEvent::JoinerLost, ChangeEvent::MemberLost,   ChangeEvent::Cancel,
     ChangeEvent::Deadline,   ChangeEvent::JobEnding};
 
 std::string_view to_string(ChangeState state);

@@ -14,9 +14,9 @@ using E = ChangeEvent;
 
 // The moves that matter; everything else keeps the state or is refused, by the rules tested below.
 const std::map<std::pair<S, E>, S> kMoves = {
-    {{S::Stable, E::Requested}, S::Preparing},    {{S::Preparing, E::JoinersUp}, S::Building},
-    {{S::Building, E::WorldBuilt}, S::Ready},     {{S::Ready, E::Confirmed}, S::Window},
-    {{S::Window, E::Agreed}, S::Committed},       {{S::Window, E::Disagreed}, S::RollingBack},
+    {{S::Stable, E::Requested}, S::Preparing},      {{S::Preparing, E::JoinersUp}, S::Building},
+    {{S::Building, E::WorldBuilt}, S::Ready},       {{S::Ready, E::Confirmed}, S::Window},
+    {{S::Window, E::Agreed}, S::Committed},         {{S::Window, E::Disagreed}, S::RollingBack},
     {{S::Committed, E::RecordSpread}, S::Draining}, {{S::Draining, E::LeaversGone}, S::Stable},
     {{S::RollingBack, E::RolledBack}, S::Stable},
 };
@@ -42,7 +42,8 @@ TEST(ChangeTable, EveryStateTimesEveryEvent) {
       } else if (event == E::JoinerLost && (state == S::Committed || state == S::Draining)) {
         EXPECT_EQ(next, S::Failed) << "after the commit a joiner is a member";
       } else if (gives_up(event)) {
-        EXPECT_EQ(next, state) << "in the window only the agreement decides; elsewhere there is nothing to give up";
+        EXPECT_EQ(next, state)
+            << "in the window only the agreement decides; elsewhere there is nothing to give up";
       } else if (next) {
         EXPECT_EQ(*next, state) << "no other move exists";
       }

@@ -5,8 +5,8 @@ namespace empi {
 using nlohmann::json;
 
 void to_json(json& j, const Member& m) {
-  j = {{"uid", m.uid},       {"name", m.name},     {"address", m.address},
-       {"slots", m.slots},   {"nspace", m.nspace}, {"firstRank", m.first_rank}};
+  j = {{"uid", m.uid},     {"name", m.name},     {"address", m.address},
+       {"slots", m.slots}, {"nspace", m.nspace}, {"firstRank", m.first_rank}};
 }
 void from_json(const json& j, Member& m) {
   j.at("uid").get_to(m.uid);
@@ -54,9 +54,9 @@ void from_json(const json& j, ChangeTimes& t) {
 }
 
 void to_json(json& j, const ChangeStatus& s) {
-  j = {{"request", s.request},     {"state", to_string(s.state)}, {"outcome", s.outcome},
-       {"reason", s.reason},       {"fromRanks", s.from_ranks},   {"toRanks", s.to_ranks},
-       {"times", s.times},         {"released", s.released},      {"kind", s.request.kind()}};
+  j = {{"request", s.request}, {"state", to_string(s.state)}, {"outcome", s.outcome},
+       {"reason", s.reason},   {"fromRanks", s.from_ranks},   {"toRanks", s.to_ranks},
+       {"times", s.times},     {"released", s.released},      {"kind", s.request.kind()}};
 }
 void from_json(const json& j, ChangeStatus& s) {
   j.at("request").get_to(s.request);
@@ -133,8 +133,13 @@ void from_json(const json& j, JobOutcome& o) {
 }
 
 void to_json(json& j, const MembershipView& v) {
-  j = {{"uid", v.uid},       {"fence", v.fence.value}, {"membership", v.membership}, {"state", to_string(v.state)},
-       {"change", v.change}, {"outcome", v.outcome},   {"ending", v.ending},
+  j = {{"uid", v.uid},
+       {"fence", v.fence.value},
+       {"membership", v.membership},
+       {"state", to_string(v.state)},
+       {"change", v.change},
+       {"outcome", v.outcome},
+       {"ending", v.ending},
        {"leaveRequests", v.leave_requests}};
 }
 void from_json(const json& j, MembershipView& v) {

@@ -14,14 +14,16 @@ namespace empi {
 
 namespace paths {
 // Controller -> agent.
-inline constexpr char kHealth[] = "/v1/healthz";         // GET, no token: 200 once the agent can be started
-inline constexpr char kStart[] = "/v1/start";            // POST StartRequest, to the first member: the lead
-inline constexpr char kChange[] = "/v1/change";          // PUT ChangeRequest to the lead; GET -> {"changes": [ChangeStatus, newest last]}; DELETE ?id=ID cancels
+inline constexpr char kHealth[] = "/v1/healthz";  // GET, no token: 200 once the agent can be started
+inline constexpr char kStart[] = "/v1/start";     // POST StartRequest, to the first member: the lead
+inline constexpr char kChange[] = "/v1/change";   // PUT ChangeRequest to the lead; GET -> {"changes":
+                                                  // [ChangeStatus, newest last]}; DELETE ?id=ID cancels
 inline constexpr char kMembership[] = "/v1/membership";  // GET -> MembershipView, from every agent
-inline constexpr char kSample[] = "/v1/sample";          // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
-inline constexpr char kStop[] = "/v1/stop";              // POST {"fence": n, "reason": text}: ends the job
+inline constexpr char kSample[] =
+    "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
+inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
-inline constexpr char kMessage[] = "/v1/agent";          // POST, see runtime/agent
+inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
 }  // namespace paths
 
 void to_json(nlohmann::json& j, const Member& m);

@@ -52,7 +52,8 @@ TEST(Json, GarbageIsNoRankMessage) {
 }
 
 TEST(Membership, NextKeepsTheOrderOfThoseWhoStay) {
-  const Membership next = next_membership(three_pods(), {{"u9", "job-w-9", "10.0.0.9:7400", 2, "job.5", 0}}, {"u0"});
+  const Membership next =
+      next_membership(three_pods(), {{"u9", "job-w-9", "10.0.0.9:7400", 2, "job.5", 0}}, {"u0"});
   EXPECT_EQ(next.epoch, Epoch{5});
   ASSERT_EQ(next.members.size(), 3u);
   EXPECT_EQ(next.lead().uid, "u1");

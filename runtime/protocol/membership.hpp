@@ -11,10 +11,10 @@ namespace empi {
 // A pod and its agent. Identity is the uid: a new pod may carry an old name.
 struct Member {
   std::string uid;
-  std::string name;     // pod name, also the host name that PMIx and Open MPI see
-  std::string address;  // host:port of the agent
-  int slots = 1;        // ranks in this pod
-  std::string nspace;   // PMIx namespace of its ranks, given by the lead when the pod joins
+  std::string name;              // pod name, also the host name that PMIx and Open MPI see
+  std::string address;           // host:port of the agent
+  int slots = 1;                 // ranks in this pod
+  std::string nspace;            // PMIx namespace of its ranks, given by the lead when the pod joins
   std::uint32_t first_rank = 0;  // rank within nspace of its first rank; the others follow
   bool operator==(const Member&) const = default;
 };

@@ -14,27 +14,33 @@ inline constexpr char kPodAddress[] = "EMPI_POD_ADDRESS";    // IP that other po
 inline constexpr char kAgentPort[] = "EMPI_AGENT_PORT";      // default kDefaultAgentPort
 inline constexpr char kSidecarPort[] = "EMPI_SIDECAR_PORT";  // default kDefaultSidecarPort
 inline constexpr char kSlots[] = "EMPI_SLOTS";               // ranks per pod
-inline constexpr char kTokenFile[] = "EMPI_TOKEN_FILE";      // file with the job's bearer token, re-read on change
-inline constexpr char kMode[] = "EMPI_MODE";                 // "malleable" or "rigid"
+inline constexpr char kTokenFile[] =
+    "EMPI_TOKEN_FILE";                        // file with the job's bearer token, re-read on change
+inline constexpr char kMode[] = "EMPI_MODE";  // "malleable" or "rigid"
 inline constexpr char kNetworkInterface[] = "EMPI_NETWORK_INTERFACE";  // for Open MPI's TCP: eth0, or lo
-inline constexpr char kPartitionSeconds[] = "EMPI_PARTITION_SECONDS";  // ranks are killed after this long without the lead
-inline constexpr char kTerminationLog[] = "EMPI_TERMINATION_LOG";      // default /dev/termination-log when writable
-inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";                  // error, warn, info, debug
+inline constexpr char kPartitionSeconds[] =
+    "EMPI_PARTITION_SECONDS";  // ranks are killed after this long without the lead
+inline constexpr char kTerminationLog[] =
+    "EMPI_TERMINATION_LOG";                            // default /dev/termination-log when writable
+inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";  // error, warn, info, debug
 
 // --- shared by agent, ranks and sidecar of one pod ---
 inline constexpr char kRunDir[] = "EMPI_RUN_DIR";  // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
-inline constexpr char kOutputDir[] = "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
-inline constexpr char kSlowdown[] = "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
+inline constexpr char kOutputDir[] =
+    "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
+inline constexpr char kSlowdown[] =
+    "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
 
 // --- environment of a rank (set by the agent) ---
-inline constexpr char kSocket[] = "EMPI_SOCKET";    // Unix SOCK_SEQPACKET socket of the agent
-inline constexpr char kPage[] = "EMPI_PAGE";        // file of this rank's shared-memory page
-inline constexpr char kStatus[] = "EMPI_STATUS";    // "new" or "joining"
+inline constexpr char kSocket[] = "EMPI_SOCKET";  // Unix SOCK_SEQPACKET socket of the agent
+inline constexpr char kPage[] = "EMPI_PAGE";      // file of this rank's shared-memory page
+inline constexpr char kStatus[] = "EMPI_STATUS";  // "new" or "joining"
 
 // --- of local jobs and programs run by hand ---
-inline constexpr char kData[] = "EMPI_DATA";           // folder with measured data (bathymetry, gauges)
-inline constexpr char kStateDir[] = "EMPI_STATE_DIR";  // folder of local jobs, default in the user's state folder
+inline constexpr char kData[] = "EMPI_DATA";  // folder with measured data (bathymetry, gauges)
+inline constexpr char kStateDir[] =
+    "EMPI_STATE_DIR";  // folder of local jobs, default in the user's state folder
 inline constexpr char kLocalIsolation[] = "EMPI_LOCAL_ISOLATION";  // from a process to the one it becomes in
 inline constexpr char kLocalReason[] = "EMPI_LOCAL_REASON";        // fresh namespaces: which ones, and why
 

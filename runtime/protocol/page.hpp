@@ -24,7 +24,13 @@ constexpr std::uint64_t arm_iteration(std::uint64_t word) { return word >> 2; }
 constexpr ArmState arm_state(std::uint64_t word) { return static_cast<ArmState>(word & 3); }
 
 enum class RankPhase : std::uint32_t {
-  Starting, Running, WaitingAtIteration, InWindow, Lingering, Finalizing, Finalized
+  Starting,
+  Running,
+  WaitingAtIteration,
+  InWindow,
+  Lingering,
+  Finalizing,
+  Finalized
 };
 
 // Upper bounds (s) of the buckets that iteration durations are counted in; one more bucket takes the rest.
@@ -33,19 +39,20 @@ inline constexpr std::array kIterationBounds = {0.001, 0.0025, 0.005, 0.01, 0.02
 
 // Cumulative since MPI_Init; times in nanoseconds of CLOCK_MONOTONIC.
 struct Counters {
-  std::uint64_t start_ns = 0;         // end of MPI_Init: nothing before it counts
-  std::uint64_t mpi_ns = 0;           // time in MPI calls that have returned
+  std::uint64_t start_ns = 0;           // end of MPI_Init: nothing before it counts
+  std::uint64_t mpi_ns = 0;             // time in MPI calls that have returned
   std::uint64_t mpi_collective_ns = 0;  // of these, in collectives
-  std::uint64_t in_mpi_since_ns = 0;  // entry time of the call now in progress, 0 outside MPI
+  std::uint64_t in_mpi_since_ns = 0;    // entry time of the call now in progress, 0 outside MPI
   std::uint64_t mpi_calls = 0;
-  std::uint64_t mpi_bytes = 0;        // bytes sent by this rank (payload handed to MPI)
-  std::uint64_t emulated_ns = 0;      // of the useful time, slept by the slowdown emulation
+  std::uint64_t mpi_bytes = 0;    // bytes sent by this rank (payload handed to MPI)
+  std::uint64_t emulated_ns = 0;  // of the useful time, slept by the slowdown emulation
   std::uint64_t iterations = 0;
-  std::uint64_t iteration_ns = 0;     // sum over iterations
-  double iteration_s2 = 0;            // sum of squared durations (s^2), for confidence intervals
-  double work_units = 0;              // reported by the application
-  double progress = 0;                // 0..1, negative when unknown
-  std::uint64_t adapt_ns = 0;         // in adaptation windows and waits at the agreed iteration: neither MPI nor useful
+  std::uint64_t iteration_ns = 0;  // sum over iterations
+  double iteration_s2 = 0;         // sum of squared durations (s^2), for confidence intervals
+  double work_units = 0;           // reported by the application
+  double progress = 0;             // 0..1, negative when unknown
+  std::uint64_t adapt_ns =
+      0;  // in adaptation windows and waits at the agreed iteration: neither MPI nor useful
   std::uint64_t in_adapt_since_ns = 0;  // entry time of the window or wait now in progress (a joiner waiting
                                         // in begin too), 0 outside: readers see it before it is over
   std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};  // iterations by duration

@@ -21,8 +21,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcId, nspace, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankReport, kind, proc, pid, change, ok, error, duplicate_ms,
                                                 accept_ms, merge_ms, split_ms, warm_ms, build_ms, wait_ms,
                                                 pause_ms, redistribute_ms, lost_ms, bytes, parked)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankOrder, kind, change, port, joining, leaving, staying_count,
-                                                leaving_count, joining_count, epoch, probes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankOrder, kind, change, port, joining, leaving,
+                                                staying_count, leaving_count, joining_count, epoch, probes)
 
 namespace {
 

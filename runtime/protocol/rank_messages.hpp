@@ -12,13 +12,13 @@ namespace empi {
 // Rank -> agent.
 struct RankReport {
   enum class Kind {
-    Hello,       // past MPI_Init, control thread running. Fields: proc, pid
-    Built,       // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error, *_ms
-    AtBegin,     // a joiner waits in MPI_Comm_adapt_begin. Fields: change
-    Agreed,      // end of the window: ok = committed, else everything is as it was. Fields: change, ok, error,
-                 // wait_ms, pause_ms, redistribute_ms, bytes
-    Past,        // nothing of this rank uses what the union shared any more. Fields: change
-    Adapted,     // a few iterations later: what the change cost this rank. Fields: change, lost_ms
+    Hello,  // past MPI_Init, control thread running. Fields: proc, pid
+    Built,  // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error, *_ms
+    AtBegin,  // a joiner waits in MPI_Comm_adapt_begin. Fields: change
+    Agreed,   // end of the window: ok = committed, else everything is as it was. Fields: change, ok, error,
+              // wait_ms, pause_ms, redistribute_ms, bytes
+    Past,     // nothing of this rank uses what the union shared any more. Fields: change
+    Adapted,  // a few iterations later: what the change cost this rank. Fields: change, lost_ms
     Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
     Finalized    // its MPI_Finalize is complete: an exit from now on is no failure
   };
@@ -43,12 +43,12 @@ struct RankOrder {
   };
   Kind kind = Kind::Build;
   std::string change;
-  std::string port;        // opaque name both sides pass to accept and connect; empty when nobody joins
-  bool joining = false;    // this rank is a joiner
-  bool leaving = false;    // this rank leaves
+  std::string port;      // opaque name both sides pass to accept and connect; empty when nobody joins
+  bool joining = false;  // this rank is a joiner
+  bool leaving = false;  // this rank leaves
   int staying_count = 0, leaving_count = 0, joining_count = 0;  // ranks
-  std::int64_t epoch = 0;        // the epoch that a commit makes
-  std::uint64_t probes = 0;      // not used by old ranks; joiners inherit the count at commit (it restarts at 0)
+  std::int64_t epoch = 0;                                       // the epoch that a commit makes
+  std::uint64_t probes = 0;  // not used by old ranks; joiners inherit the count at commit (it restarts at 0)
 };
 
 std::string encode(const RankReport& report);

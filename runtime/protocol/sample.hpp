@@ -10,19 +10,19 @@ namespace empi {
 // Sums and maxima over the ranks seen so far. All pods cut time at the same multiples of the width (wall
 // clock), so that partials of one index belong together.
 struct WindowSample {
-  std::int64_t index = 0;      // floor(wall-clock end / width)
-  double width_s = 0;          // length of the window
-  std::int64_t epoch = 0;      // membership during the window; windows that saw a commit are marked mixed
+  std::int64_t index = 0;  // floor(wall-clock end / width)
+  double width_s = 0;      // length of the window
+  std::int64_t epoch = 0;  // membership during the window; windows that saw a commit are marked mixed
   bool mixed = false;
   int ranks = 0;
   int pods = 0;
-  double elapsed_s = 0;        // sum over ranks of measured time (a rank that started late has less than width)
-  double useful_s = 0;         // sum over ranks: measured time - MPI - adaptation
-  double max_useful_s = 0;     // largest of one rank
-  double max_pod_useful_s = 0; // largest of one pod (sum over its ranks)
-  double mpi_s = 0;            // sum over ranks
-  double mpi_collective_s = 0; // of these in collectives
-  double adapt_s = 0;          // sum over ranks: windows of changes and waits before them
+  double elapsed_s = 0;     // sum over ranks of measured time (a rank that started late has less than width)
+  double useful_s = 0;      // sum over ranks: measured time - MPI - adaptation
+  double max_useful_s = 0;  // largest of one rank
+  double max_pod_useful_s = 0;  // largest of one pod (sum over its ranks)
+  double mpi_s = 0;             // sum over ranks
+  double mpi_collective_s = 0;  // of these in collectives
+  double adapt_s = 0;           // sum over ranks: windows of changes and waits before them
   double emulated_s = 0;
   std::uint64_t mpi_calls = 0;
   std::uint64_t mpi_bytes = 0;
@@ -37,15 +37,15 @@ struct WindowSample {
 void merge(WindowSample& into, const WindowSample& other);
 
 struct Efficiency {
-  bool known = false;               // false when no rank was measured
-  double parallel = 0;              // PE = sum U / (E N)
-  double load_balance = 0;          // LB = sum U / (N max U)
-  double load_balance_in = 0;       // within pods
-  double load_balance_out = 0;      // between pods
-  double communication = 0;         // CommE = max U / E
-  double mtct = 0;                  // 1/PE - 1
-  double wait_s = 0;                // sum over ranks of max U - U: waiting for the slowest (decision R9)
-  double transfer_s = 0;            // time in MPI beyond that
+  bool known = false;           // false when no rank was measured
+  double parallel = 0;          // PE = sum U / (E N)
+  double load_balance = 0;      // LB = sum U / (N max U)
+  double load_balance_in = 0;   // within pods
+  double load_balance_out = 0;  // between pods
+  double communication = 0;     // CommE = max U / E
+  double mtct = 0;              // 1/PE - 1
+  double wait_s = 0;            // sum over ranks of max U - U: waiting for the slowest (decision R9)
+  double transfer_s = 0;        // time in MPI beyond that
 };
 Efficiency efficiency(const WindowSample& sample);
 

@@ -21,12 +21,12 @@ TEST(Efficiency, SplitsIntoBalanceAndCommunication) {
   merge(job, rank_sample(0.4, 0.6));
   const Efficiency e = efficiency(job);
   ASSERT_TRUE(e.known);
-  EXPECT_DOUBLE_EQ(e.parallel, 0.6);                // 1.2 / 2
-  EXPECT_DOUBLE_EQ(e.load_balance, 0.75);           // 1.2 / (2 * .8)
-  EXPECT_NEAR(e.communication, 0.8, 1e-12);         // max U / E
+  EXPECT_DOUBLE_EQ(e.parallel, 0.6);         // 1.2 / 2
+  EXPECT_DOUBLE_EQ(e.load_balance, 0.75);    // 1.2 / (2 * .8)
+  EXPECT_NEAR(e.communication, 0.8, 1e-12);  // max U / E
   EXPECT_NEAR(e.parallel, e.load_balance * e.communication, 1e-12);
   EXPECT_NEAR(e.mtct, 1 / 0.6 - 1, 1e-12);
-  EXPECT_NEAR(e.wait_s, 0.4, 1e-12);                // the second rank waits for the first
+  EXPECT_NEAR(e.wait_s, 0.4, 1e-12);  // the second rank waits for the first
   EXPECT_NEAR(e.transfer_s, 0.4, 1e-12);
 }
 

@@ -24,14 +24,15 @@ struct JobOutcome {
 
 // GET /v1/membership.
 struct MembershipView {
-  std::string uid;         // of the pod that answers
+  std::string uid;  // of the pod that answers
   Fence fence;
-  Membership membership;   // epoch 0 and empty before the start
+  Membership membership;  // epoch 0 and empty before the start
   ChangeState state = ChangeState::Stable;
-  std::string change;      // id of the change in hand, "" when Stable
+  std::string change;  // id of the change in hand, "" when Stable
   JobOutcome outcome;
-  bool ending = false;     // a rank has finalised: no more changes
-  std::vector<std::string> leave_requests;  // uids of pods that were asked to terminate and want a planned leave
+  bool ending = false;  // a rank has finalised: no more changes
+  std::vector<std::string>
+      leave_requests;  // uids of pods that were asked to terminate and want a planned leave
 };
 
 }  // namespace empi

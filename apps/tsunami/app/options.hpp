@@ -16,14 +16,14 @@ struct Options {
   std::string topography;  // file, instead of the case's
   std::string dtopo;       // file, instead of the case's
   double west = -120, east = -60, south = -60, north = 0;  // degrees
-  int roots_x = 1, roots_y = 1;  // root squares
-  int coarsest = 8, finest = 15;  // mesh levels; two levels halve the cell
-  double end = 32400;             // s of simulated time
-  int adapt_every = 10;           // steps
-  int buffer = 2;                 // cells
-  double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
-  bool walls = false;                         // else waves leave through the borders
-  double snapshot_every = 1800;               // s; 0: none
+  int roots_x = 1, roots_y = 1;                            // root squares
+  int coarsest = 8, finest = 15;                           // mesh levels; two levels halve the cell
+  double end = 32400;                                      // s of simulated time
+  int adapt_every = 10;                                    // steps
+  int buffer = 2;                                          // cells
+  double refine_m = 0.02, coarsen_m = 0.008;               // amplitude that refines, that may coarsen
+  bool walls = false;                                      // else waves leave through the borders
+  double snapshot_every = 1800;                            // s; 0: none
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;

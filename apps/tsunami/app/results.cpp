@@ -87,13 +87,14 @@ void write_progress(const std::string& folder, const Progress& p, bool force) {
                                              {"ranks", p.ranks},
                                              {"step", p.steps},
                                              {"progress", p.end > 0 ? p.time / p.end : 0}}
-                                                .dump());
+                                            .dump());
   const std::string path = folder + "/cells.csv";
   const bool fresh = !std::filesystem::exists(path);
   std::ofstream file(path, std::ios::app);
   if (fresh) file << "wall_clock_s,simulated_s,cells,ranks\n";
   char line[96];
-  std::snprintf(line, sizeof line, "%.3f,%.1f,%lld,%d\n", now, p.time, static_cast<long long>(p.cells), p.ranks);
+  std::snprintf(line, sizeof line, "%.3f,%.1f,%lld,%d\n", now, p.time, static_cast<long long>(p.cells),
+                p.ranks);
   file << line;
 }
 
@@ -139,7 +140,7 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                                             {"state_hash", hash},
                                             {"case", s.description},
                                             {"gauges", gauges}}
-                                               .dump(2));
+                                           .dump(2));
 }
 
 }  // namespace tsunami

@@ -11,7 +11,8 @@
 
 namespace tsunami {
 
-// Removes what an earlier run left in the folder (made if it is not there), so that results never mix. Rank 0 only.
+// Removes what an earlier run left in the folder (made if it is not there), so that results never mix. Rank 0
+// only.
 void clear_results(const std::string& folder);
 
 struct Progress {
@@ -30,8 +31,9 @@ std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 // Adds up over world. Collective.
 double total(MPI_Comm world, double mine);
 
-// gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, gauges: [{id, rms_m,
-// correlation, max_m, arrival_of_max_s, ...}]}; comparisons by decision R12's window, shortened to the run's end.
+// gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, gauges: [{id,
+// rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons by decision R12's window, shortened to the
+// run's end.
 struct Summary {
   std::int64_t cells = 0, steps = 0;
   double updates = 0, volume_drift = 0, finest_cell_km = 0;

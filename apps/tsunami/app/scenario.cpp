@@ -24,8 +24,8 @@ std::string first_existing(const std::string& chosen, const std::string& folder,
 std::shared_ptr<const io::Raster> okada_raster() {
   const std::vector<io::Fault> faults = io::maule_2010();
   const io::Region around{-80, -66, -43, -30};
-  return std::make_shared<io::Raster>(io::sample(
-      [&](double lon, double lat) { return io::okada(faults, lon, lat).up; }, around, 281, 261));
+  return std::make_shared<io::Raster>(
+      io::sample([&](double lon, double lat) { return io::okada(faults, lon, lat).up; }, around, 281, 261));
 }
 
 // Of a global file only the domain is read.
@@ -79,8 +79,9 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
-  setup.physics.manning = 0.025;  // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
-  setup.physics.order = 2;        // order 1 flattens the wave to half of its height before it reaches DART 32412
+  setup.physics.manning =
+      0.025;                // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
+  setup.physics.order = 2;  // order 1 flattens the wave to half of its height before it reaches DART 32412
   return setup;
 }
 

@@ -57,7 +57,8 @@ void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string
   MPI_Datatype cell = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(sizeof(SnapshotCell), MPI_BYTE, &cell);
   MPI_Type_commit(&cell);
-  const int result = MPI_Gatherv(mine.data(), count, cell, all.data(), counts.data(), starts.data(), cell, 0, world);
+  const int result =
+      MPI_Gatherv(mine.data(), count, cell, all.data(), counts.data(), starts.data(), cell, 0, world);
   MPI_Type_free(&cell);
   mesh::check_mpi(result, "gathering a snapshot");
   if (rank != 0) return;
@@ -69,9 +70,11 @@ void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string
   header.ranks = ranks;
   std::ofstream file(unfinished, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&header), sizeof header);
-  file.write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size() * sizeof all[0]));
+  file.write(reinterpret_cast<const char*>(all.data()),
+             static_cast<std::streamsize>(all.size() * sizeof all[0]));
   file.close();
-  if (!file) throw std::runtime_error("cannot write the snapshot " + path + ": is the folder writable and not full?");
+  if (!file)
+    throw std::runtime_error("cannot write the snapshot " + path + ": is the folder writable and not full?");
   std::filesystem::rename(unfinished, path);
 }
 
@@ -79,13 +82,14 @@ Snapshot read_snapshot(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Header header, expected;
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 || header.cell_bytes != expected.cell_bytes ||
-      header.cells < 0)
+      std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 ||
+      header.cell_bytes != expected.cell_bytes || header.cells < 0)
     throw std::runtime_error(path + ": not a snapshot of this version of empi-tsunami");
   const auto bytes = std::filesystem::file_size(path) - sizeof header;
   if (bytes != static_cast<std::uintmax_t>(header.cells) * sizeof(SnapshotCell))
     throw std::runtime_error(path + ": truncated: " + std::to_string(header.cells) + " cells announced");
-  Snapshot snapshot{header.time, header.ranks, std::vector<SnapshotCell>(static_cast<std::size_t>(header.cells))};
+  Snapshot snapshot{header.time, header.ranks,
+                    std::vector<SnapshotCell>(static_cast<std::size_t>(header.cells))};
   file.read(reinterpret_cast<char*>(snapshot.cells.data()), static_cast<std::streamsize>(bytes));
   if (!file) throw std::runtime_error(path + ": cannot be read to its end");
   return snapshot;

@@ -1,5 +1,5 @@
-// The whole mesh at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files are
-// made from it afterwards by empi-tsunami-report: drawing would keep one rank busy while all others wait.
+// The whole mesh at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files
+// are made from it afterwards by empi-tsunami-report: drawing would keep one rank busy while all others wait.
 #pragma once
 #include <mpi.h>
 
@@ -25,8 +25,8 @@ struct Snapshot {
   std::vector<SnapshotCell> cells;  // in curve order
 };
 
-// Collective over world. Rank 0 writes `path` (renamed when complete). Throws std::runtime_error when the file
-// cannot be written.
+// Collective over world. Rank 0 writes `path` (renamed when complete). Throws std::runtime_error when the
+// file cannot be written.
 void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string& path);
 
 // Throws std::runtime_error with file and reason.

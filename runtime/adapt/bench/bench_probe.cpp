@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   for (int round = 0; round < kRounds; ++round) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) MPI_Probe_adapt(&adapt, &status, nullptr);
-    rounds.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kCalls);
+    rounds.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kCalls);
   }
   std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
   int rank = 0;

@@ -1,9 +1,10 @@
-// Cost of counting: the same loop with MPI_ and with PMPI_ calls, in interleaved pairs. The loop computes a fixed
-// amount between calls, so that it makes about 10 000 or 500 000 calls a second. Prints the ratio of times:
+// Cost of counting: the same loop with MPI_ and with PMPI_ calls, in interleaved pairs. The loop computes a
+// fixed amount between calls, so that it makes about 10 000 or 500 000 calls a second. Prints the ratio of
+// times:
 //   bench profile-overhead.ratio.10k <value> ratio
 //   bench profile-overhead.ratio.500k <value> ratio
-// Median of the pairs' ratios; the order within a pair alternates. CPU time of the thread: the loop never waits,
-// so that on an idle machine it is the elapsed time, and on a busy one it is still the loop's own.
+// Median of the pairs' ratios; the order within a pair alternates. CPU time of the thread: the loop never
+// waits, so that on an idle machine it is the elapsed time, and on a busy one it is still the loop's own.
 #include <mpi.h>
 
 #include <algorithm>
@@ -60,7 +61,8 @@ long calibrate(double rate) {
 }
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 

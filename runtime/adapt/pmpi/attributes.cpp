@@ -72,7 +72,8 @@ int set(MPI_Comm comm, int keyval, void* value) {
 // Predefined attributes are known to the world of MPI_Init only.
 int get(MPI_Comm comm, int keyval, void* value, int* flag) {
   comm = actual(comm);
-  return PMPI_Comm_get_attr(is_predefined(keyval) && is_world(comm) ? MPI_COMM_WORLD : comm, keyval, value, flag);
+  return PMPI_Comm_get_attr(is_predefined(keyval) && is_world(comm) ? MPI_COMM_WORLD : comm, keyval, value,
+                            flag);
 }
 
 int remove(MPI_Comm comm, int keyval) {
@@ -119,7 +120,8 @@ void move_attributes(MPI_Comm from, MPI_Comm to) {
 
 void delete_self_attributes() {
   // A callback may set another one: go on until none is left.
-  for (std::vector<int> keyvals = attributes().take(true); !keyvals.empty(); keyvals = attributes().take(true))
+  for (std::vector<int> keyvals = attributes().take(true); !keyvals.empty();
+       keyvals = attributes().take(true))
     delete_in_reverse(MPI_COMM_SELF, keyvals);
 }
 
@@ -136,7 +138,8 @@ int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_at
   return create(copy, remove_function, keyval, extra_state);
 }
 
-int MPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove_function, int* keyval, void* extra_state) {
+int MPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove_function, int* keyval,
+                      void* extra_state) {
   const CallScope scope(Blocking::no, Collective::no);
   return create(copy, remove_function, keyval, extra_state);
 }

@@ -7,7 +7,8 @@ using namespace empi::profile;
 
 namespace {
 
-// The world is not the program's to free, and the communicators of an adaptation window are freed by its commit.
+// The world is not the program's to free, and the communicators of an adaptation window are freed by its
+// commit.
 bool owned_by_library(MPI_Comm comm) {
   return comm == MPI_COMM_WORLD || comm == current_world() || is_window_communicator(comm);
 }
@@ -53,7 +54,8 @@ int MPI_Type_free(MPI_Datatype* type) {
   return PMPI_Type_free(type);
 }
 
-// The other way round, MPI_Comm_c2f(MPI_COMM_WORLD) gives the current world's number, which Fortran code can use.
+// The other way round, MPI_Comm_c2f(MPI_COMM_WORLD) gives the current world's number, which Fortran code can
+// use.
 MPI_Comm MPI_Comm_f2c(MPI_Fint number) {
   const MPI_Comm comm = PMPI_Comm_f2c(number);
   return comm == current_world() ? MPI_COMM_WORLD : comm;

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(condition)                                                                          \
-  do {                                                                                            \
-    if (!(condition)) {                                                                           \
-      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition);          \
-      std::_Exit(1);                                                                              \
-    }                                                                                             \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::_Exit(1);                                                                     \
+    }                                                                                    \
   } while (false)

@@ -1,7 +1,6 @@
 // A program whose calls and bytes are known must be counted exactly. Reads its own counters through the page
 // given by EMPI_PAGE, which it makes first.
 #include <elastic_mpi.h>
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,7 +92,8 @@ int main(int argc, char** argv) {
 
   before = counted(shared);
   std::vector<int> counts(n, 3), displacements(n, 0);
-  MPI_Scatterv(a.data(), counts.data(), displacements.data(), MPI_DOUBLE, b.data(), 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Scatterv(a.data(), counts.data(), displacements.data(), MPI_DOUBLE, b.data(), 3, MPI_DOUBLE, 0,
+               MPI_COMM_WORLD);
   expect(shared, before, {1, rank == 0 ? 24 * n : 0}, "MPI_Scatterv");
 
   before = counted(shared);
@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
   expect(shared, before, {1, 0}, "MPI_Barrier");
   const empi::Counters t1 = shared.read();
   CHECK(t1.in_mpi_since_ns == 0 && t1.mpi_ns > t0.mpi_ns);
-  const auto difference = static_cast<std::int64_t>(t1.mpi_collective_ns - t0.mpi_collective_ns - (t1.mpi_ns - t0.mpi_ns));
+  const auto difference =
+      static_cast<std::int64_t>(t1.mpi_collective_ns - t0.mpi_collective_ns - (t1.mpi_ns - t0.mpi_ns));
   CHECK(difference >= -2 && difference <= 2);  // rounding
 
   // Far above 100 000 calls a second: counts stay exact when they are published next.

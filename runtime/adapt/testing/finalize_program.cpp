@@ -1,5 +1,6 @@
-// What MPI_Finalize owes the program: delete callbacks of MPI_COMM_SELF in reverse order before anything else,
-// MPI_Finalized true, exit handlers and destructors run, the exit status is the program's. Prints one line per event.
+// What MPI_Finalize owes the program: delete callbacks of MPI_COMM_SELF in reverse order before anything
+// else, MPI_Finalized true, exit handlers and destructors run, the exit status is the program's. Prints one
+// line per event.
 #include <elastic_mpi.h>
 
 #include <cstdio>
@@ -28,7 +29,8 @@ int main(int argc, char** argv) {
   std::atexit([] { std::puts("atexit"); });
   static char first[] = "first", second[] = "second", third[] = "third";
   int keyvals[3] = {MPI_KEYVAL_INVALID, MPI_KEYVAL_INVALID, MPI_KEYVAL_INVALID};
-  for (int& keyval : keyvals) MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, announce_deletion, &keyval, nullptr);
+  for (int& keyval : keyvals)
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, announce_deletion, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyvals[0], first);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyvals[1], second);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyvals[2], third);

@@ -1,9 +1,10 @@
-// What MPI_COMM_WORLD means across changes (decision R4), checked in every iteration. Ends when STOP_FILE exists.
+// What MPI_COMM_WORLD means across changes (decision R4), checked in every iteration. Ends when STOP_FILE
+// exists.
 //
 //   semantics_program STOP_FILE KEEP_FILE
 //
-// While KEEP_FILE exists, old ranks keep a duplicate of the world alive in the window: a change in which somebody
-// leaves must then roll back and name it.
+// While KEEP_FILE exists, old ranks keep a duplicate of the world alive in the window: a change in which
+// somebody leaves must then roll back and name it.
 #include <elastic_mpi.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ struct Program {
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     MPI_Comm_compare(MPI_COMM_WORLD, dup, &result);
     CHECK(result == MPI_CONGRUENT);
-    copies -= 1;     // of the duplicate,
+    copies -= 1;  // of the duplicate,
     MPI_Comm_free(&dup);
     deletions -= 1;  // and deleted with it
     MPI_Group group = MPI_GROUP_NULL;
@@ -123,7 +124,7 @@ struct Program {
 };
 
 bool exists(const char* file) {
-  struct stat status {};
+  struct stat status{};
   return stat(file, &status) == 0;
 }
 

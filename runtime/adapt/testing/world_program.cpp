@@ -1,5 +1,5 @@
-// Without an agent nothing may differ from plain MPI: MPI_COMM_WORLD, its attributes, its error handling, and the
-// four calls of elastic_mpi.h never adapt.
+// Without an agent nothing may differ from plain MPI: MPI_COMM_WORLD, its attributes, its error handling, and
+// the four calls of elastic_mpi.h never adapt.
 #include <elastic_mpi.h>
 
 #include <initializer_list>

@@ -21,7 +21,9 @@ inline long resident_kib(pid_t pid) {
 inline int descriptors(pid_t pid) {
   std::error_code error;
   int n = 0;
-  for (std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/fd", error), end; !error && at != end; at.increment(error)) ++n;
+  for (std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/fd", error), end;
+       !error && at != end; at.increment(error))
+    ++n;
   return n;
 }
 

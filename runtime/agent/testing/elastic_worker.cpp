@@ -6,9 +6,9 @@
 // Ends when STOP_FILE exists. `objects`: the main thread makes and frees communicators, windows and files in
 // every iteration, also while the next world is being built.
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
-// before_commit kill it there, random_N after N ms unless it has committed by then, no_init lets all joiners sleep
-// instead of coming; stop_after_init and stop_in_window
-// let them stand still there; abort_window has a joiner give the change up.
+// before_commit kill it there, random_N after N ms unless it has committed by then, no_init lets all joiners
+// sleep instead of coming; stop_after_init and stop_in_window let them stand still there; abort_window has a
+// joiner give the change up.
 #include <elastic_mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -79,7 +79,8 @@ void defuse() {
 long block_begin(long rank, long ranks) { return rank * kElements / ranks; }
 
 // Moves the vector from the old ranks of the union to the ranks of the next world.
-std::vector<double> redistribute(const State& s, MPI_Comm united, MPI_Comm next, int old_ranks, int new_ranks) {
+std::vector<double> redistribute(const State& s, MPI_Comm united, MPI_Comm next, int old_ranks,
+                                 int new_ranks) {
   int me = 0, all = 0, next_rank = -1;
   MPI_Comm_rank(united, &me);
   MPI_Comm_size(united, &all);
@@ -96,7 +97,8 @@ std::vector<double> redistribute(const State& s, MPI_Comm united, MPI_Comm next,
   for (int r = 0; r < all; ++r) {
     out[r] = static_cast<int>(overlap(me, next_ranks[r]));
     in[r] = static_cast<int>(overlap(r, next_rank));
-    const long begin = next_ranks[r] < 0 ? 0 : std::max(block_begin(me, old_ranks), block_begin(next_ranks[r], new_ranks));
+    const long begin =
+        next_ranks[r] < 0 ? 0 : std::max(block_begin(me, old_ranks), block_begin(next_ranks[r], new_ranks));
     out_at[r] = out[r] ? static_cast<int>(begin - block_begin(me, old_ranks)) : 0;
   }
   std::exclusive_scan(in.begin(), in.end(), in_at.begin(), 0);
@@ -142,7 +144,8 @@ void make_objects(const State& s) {
   MPI_Win_free(&window);
   const std::string name = std::string(std::getenv("EMPI_TEST_FILE")) + std::to_string(s.iteration % 2);
   MPI_File file;
-  if (MPI_File_open(copy, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS) {
+  if (MPI_File_open(copy, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+      MPI_SUCCESS) {
     MPI_File_write_at_all(file, rank * sizeof rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
   } else {
@@ -156,10 +159,11 @@ void make_objects(const State& s) {
 bool step(State& s, const char* stop_file) {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  struct stat info {};
+  struct stat info{};
   const double stop = stat(stop_file, &info) == 0;
   const double iteration = static_cast<double>(s.iteration);
-  double in[4] = {std::accumulate(s.mine.begin(), s.mine.end(), 0.0), static_cast<double>(s.mine.size()), stop, iteration};
+  double in[4] = {std::accumulate(s.mine.begin(), s.mine.end(), 0.0), static_cast<double>(s.mine.size()),
+                  stop, iteration};
   double out[4] = {};
   MPI_Allreduce(in, out, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (out[0] != kElements * (kElements - 1) / 2.0) bad("checksum", out[0], kElements * (kElements - 1) / 2.0);
@@ -208,7 +212,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (status != MPI_ADAPT_STATUS_LEAVING && rank == 0)
-    std::printf("finished: size %d, iterations %ld, changes %d, rollbacks %d\n", size, s.iteration, s.changes, s.rollbacks);
+    std::printf("finished: size %d, iterations %ld, changes %d, rollbacks %d\n", size, s.iteration, s.changes,
+                s.rollbacks);
   MPI_Finalize();
   return 0;
 }

@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -89,7 +89,8 @@ void LocalPods::start_process(Pod& p) {
   argv.insert(argv.end(), command.begin(), command.end());
   std::map<std::string, std::string> env;
   for (char** at = environ; *at; ++at)
-    if (const char* equals = std::strchr(*at, '=')) env[std::string(*at, static_cast<std::size_t>(equals - *at))] = equals + 1;
+    if (const char* equals = std::strchr(*at, '='))
+      env[std::string(*at, static_cast<std::size_t>(equals - *at))] = equals + 1;
   const auto colon = p.member.address.find(':');
   env[names::kJobName] = "job";
   env[names::kPodName] = p.member.name;
@@ -169,17 +170,23 @@ HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const s
   client.set_read_timeout(10s);
   client.set_default_headers({{"Authorization", "Bearer " + token.value_or(token_)}});
   httplib::Result result;
-  if (method == "GET") result = client.Get(path);
-  else if (method == "PUT") result = client.Put(path, body, "application/json");
-  else if (method == "POST") result = client.Post(path, body, "application/json");
-  else result = client.Delete(path);
+  if (method == "GET")
+    result = client.Get(path);
+  else if (method == "PUT")
+    result = client.Put(path, body, "application/json");
+  else if (method == "POST")
+    result = client.Post(path, body, "application/json");
+  else
+    result = client.Delete(path);
   if (!result) return {};
   return {result->status, result->body};
 }
 
 void LocalPods::start(const std::vector<Member>& members) {
-  const HttpAnswer a = call("POST", members.front(), paths::kStart, json(StartRequest{fence, members}).dump());
-  if (a.status != 200) throw std::runtime_error("start was refused: " + std::to_string(a.status) + " " + a.body);
+  const HttpAnswer a =
+      call("POST", members.front(), paths::kStart, json(StartRequest{fence, members}).dump());
+  if (a.status != 200)
+    throw std::runtime_error("start was refused: " + std::to_string(a.status) + " " + a.body);
   members_.clear();
   for (const Member& m : members) members_.push_back(m.uid);
 }
@@ -220,9 +227,10 @@ std::string LocalPods::request_change(const WantedChange& wanted) {
     const HttpAnswer a = call("PUT", view.membership.lead(), paths::kChange, json(r).dump());
     if (a.status == 200) return true;
     // While the job starts or an earlier lead hands over the request is premature; else it is wrong.
-    const bool premature = a.status == 409 && (a.body.find("still starting") != a.body.npos ||
-                                               a.body.find("not the lead") != a.body.npos ||
-                                               a.body.find("in hand") != a.body.npos || a.body.find("stale") != a.body.npos);
+    const bool premature =
+        a.status == 409 &&
+        (a.body.find("still starting") != a.body.npos || a.body.find("not the lead") != a.body.npos ||
+         a.body.find("in hand") != a.body.npos || a.body.find("stale") != a.body.npos);
     if (a.status != 0 && !premature) throw std::runtime_error("change was refused: " + a.body);
     return false;
   });
@@ -302,8 +310,12 @@ std::vector<pid_t> LocalPods::ranks(const std::string& uid) {
   return found;
 }
 
-std::string LocalPods::run_dir(const std::string& uid) const { return const_cast<LocalPods*>(this)->pod(uid).folder; }
-std::string LocalPods::termination_log(const std::string& uid) const { return read_file(run_dir(uid) + ".end"); }
+std::string LocalPods::run_dir(const std::string& uid) const {
+  return const_cast<LocalPods*>(this)->pod(uid).folder;
+}
+std::string LocalPods::termination_log(const std::string& uid) const {
+  return read_file(run_dir(uid) + ".end");
+}
 std::string LocalPods::log(const std::string& uid) { return read_file(pod(uid).folder + ".log"); }
 
 std::string LocalPods::all_logs() {
@@ -316,7 +328,8 @@ void LocalPods::wait_until(const std::string& what, const std::function<bool()>&
   const auto until = Clock::now() + patience;
   while (!done()) {
     if (Clock::now() > until)
-      throw std::runtime_error("not within " + std::to_string(patience.count()) + " s: " + what + "\n" + all_logs());
+      throw std::runtime_error("not within " + std::to_string(patience.count()) + " s: " + what + "\n" +
+                               all_logs());
     std::this_thread::sleep_for(10ms);
   }
 }

@@ -60,11 +60,11 @@ class LocalPods {
 
   // The controller's verbs. They choose ids, epoch and fence themselves and expect to succeed.
   void start(const std::vector<Member>& members);
-  std::string request_change(const WantedChange& wanted);   // -> id of the change
-  ChangeStatus wait_for_change(const std::string& id);      // until it has ended
+  std::string request_change(const WantedChange& wanted);                 // -> id of the change
+  ChangeStatus wait_for_change(const std::string& id);                    // until it has ended
   ChangeStatus wait_for_state(const std::string& id, ChangeState state);  // until it is there or past it
-  ChangeStatus change(const WantedChange& wanted);          // both; then the released pods' agents have gone
-  MembershipView membership();                              // of the lead
+  ChangeStatus change(const WantedChange& wanted);  // both; then the released pods' agents have gone
+  MembershipView membership();                      // of the lead
   std::vector<WindowSample> samples();
   Member lead();
 
