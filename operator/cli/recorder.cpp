@@ -129,7 +129,8 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
 
 void merge_application_results(const std::string& folder, Time started, json& summary) {
   static const std::set<std::string> not_results{"summary.json", "progress.json"};
-  const auto since = std::chrono::file_clock::from_sys(started);
+  // File systems stamp with the time of the last clock tick, a little before now.
+  const auto since = std::chrono::file_clock::from_sys(started) - std::chrono::milliseconds(50);
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

@@ -49,6 +49,7 @@ int exchange(MPI_Comm comm, int rank, int size, int distance) {
 }  // namespace
 
 void Attempt::build() {
+  graveyard().bury();
   bool ok = false;
   {
     const Stopwatch watch(times_.build_ms);
@@ -207,12 +208,33 @@ void Attempt::free_all(Handles& handles) {
 
 void Attempt::drop() {
   Handles handles;
+  bool revoked = false;
   {
     const std::lock_guard lock(mutex_);
     handles = std::exchange(handles_, {});
+    revoked = cancelled_ || !error_.empty();
     state_ = State::Over;
   }
-  free_all(handles);
+  if (revoked)
+    graveyard().add(handles);
+  else
+    free_all(handles);
+}
+
+Attempt::Graveyard& Attempt::graveyard() {
+  static Graveyard* one = new Graveyard;  // lives for ever: helper threads may come late
+  return *one;
+}
+
+void Attempt::Graveyard::add(const Handles& handles) {
+  const std::lock_guard lock(mutex_);
+  dead_.push_back(handles);
+}
+
+void Attempt::Graveyard::bury() {
+  const std::lock_guard lock(mutex_);
+  for (Handles& handles : dead_) free_all(handles);
+  dead_.clear();
 }
 
 Attempt::Outcome Attempt::take() {

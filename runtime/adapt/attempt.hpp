@@ -77,6 +77,20 @@ class Attempt {
     MPI_Comm spare = MPI_COMM_NULL;   // duplicate of the next world
   };
 
+  // Revoked communicators of attempts that failed, until the next attempt. Copies of a revocation still come
+  // in, in whatever thread makes progress, and Open MPI 5.0.7 reads the communicator's group then: freed at
+  // once by another thread it crashed there (ompi_comm_rbcast), about once in fifty killed joiners.
+  class Graveyard {
+   public:
+    void add(const Handles& handles);
+    void bury();  // frees them
+
+   private:
+    std::mutex mutex_;
+    std::vector<Handles> dead_;
+  };
+  static Graveyard& graveyard();
+
   bool make_everything();
   bool duplicate();
   bool unite();

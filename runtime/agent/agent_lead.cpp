@@ -125,8 +125,6 @@ ApiAnswer Agent::begin_change(const ChangeRequest& request) {
     return refuse(409, "epoch " + std::to_string(request.epoch.value) + " is stale: the job is in epoch " +
                            std::to_string(membership_.epoch.value));
   if (ending_) return refuse(409, "the job is ending: a rank has finalised");
-  if (starting_.size() || exit_codes_.size())
-    return refuse(409, "the job is still starting, or ends already");
   for (const std::string& uid : request.remove)
     if (!membership_.find(uid)) return refuse(400, "cannot remove " + uid + ": it is no member");
   for (const Member& m : request.add)
@@ -140,6 +138,8 @@ ApiAnswer Agent::begin_change(const ChangeRequest& request) {
   if (request.deadline_ms <= 0)
     return refuse(
         400, "deadlineMillis is " + std::to_string(request.deadline_ms) + ": expected a positive number");
+  if (starting_.size() || exit_codes_.size())
+    return refuse(409, "the job is still starting, or ends already");
 
   driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), hello_,
                 Clock::now());
@@ -188,6 +188,7 @@ void Agent::step(const DriverStep& s) {
       break;
     case Kind::GiveUp:
       m["dead"] = dead;
+      m["building"] = s.building;
       deliver(hub_.end_change(plan.port, plan.joiners.name));
       spdlog::info("change {} is rolled back: {}", plan.id, driver_.status().reason);
       break;
