@@ -79,7 +79,7 @@ class Attempt {
 
   // Revoked communicators of attempts that failed, until the next attempt. Copies of a revocation still come
   // in, in whatever thread makes progress, and Open MPI 5.0.7 reads the communicator's group then: freed at
-  // once by another thread it crashed there (ompi_comm_rbcast), about once in fifty killed joiners.
+  // once by another thread it crashed there (ompi_comm_rbcast).
   class Graveyard {
    public:
     void add(const Handles& handles);

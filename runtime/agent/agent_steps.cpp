@@ -161,6 +161,10 @@ void Agent::do_interrupt(const json& m, json&) {
 }
 
 void Agent::do_give_up(const json& m, json& answer) {
+  // Building begins with a duplicate of the whole old world, which cannot be interrupted: once it was ordered
+  // anywhere every old rank must take part, even if only to be cancelled at once.
+  if (plan_ && m.value("building", false) && !build_ordered_ && !plan_->joins(options_.pod_uid))
+    order_build();
   answer["ordered"] = plan_ && build_ordered_;
   if (!plan_) return;
   followed_ = ChangeState::RollingBack;

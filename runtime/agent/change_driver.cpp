@@ -110,7 +110,10 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
 void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {
   DriverStep step{kind, ++number_, std::move(uids), 0, {}};
   if (kind == Kind::Arm || kind == Kind::Confirm) step.iteration = highest_ + margin_;
-  if (kind == Kind::GiveUp) step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
+  if (kind == Kind::GiveUp) {
+    step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
+    step.building = build_ordered_;
+  }
   unanswered_ = kind == Kind::GiveUp ? old_uids() : step.uids;  // newcomers may not be there at all
   step_ = step;
   step_issued_ = now;
@@ -126,8 +129,6 @@ void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const 
   if (!answer.ok && step_->kind == Kind::Arm) refused_ = true;
   if (!answer.ok &&
       (step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Build)) {
-    if (const Member* member = plan_.old.find(uid))  // it has ordered nothing: its ranks have nothing to drop
-      for (const ProcId& proc : ranks_of(*member)) dropped_.insert(proc);
     const bool joiner = plan_.joins(uid);
     return joiner ? give_up(Event::JoinerLost, "pod " + uid + ": " + answer.error, now)
                   : give_up(Event::Cancel, "pod " + uid + ": " + answer.error, now);

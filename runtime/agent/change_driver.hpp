@@ -58,6 +58,7 @@ struct DriverStep {
   std::set<std::string> uids;
   std::uint64_t iteration = 0;  // Arm, Confirm
   std::vector<ProcId> dead;     // Interrupt, GiveUp: joiners that are gone or will be
+  bool building = false;  // GiveUp: some old ranks may have begun to build, so all must (see do_give_up)
 };
 std::string_view to_string(DriverStep::Kind kind);
 std::optional<DriverStep::Kind> step_kind_from(std::string_view text);
