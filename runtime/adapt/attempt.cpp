@@ -138,9 +138,19 @@ bool Attempt::warm_up() {
         !done("warm up the duplicate", PMPI_Barrier(handles_.spare)))
       return false;
   }
-  int flag = 1;
-  return done("warm up the agreement", PMPIX_Comm_agree(handles_.united, &flag)) &&
+  int yes = 1, all = 0;
+  return done("warm up the votes", PMPI_Reduce(&yes, &all, 1, MPI_INT, MPI_MIN, 0, handles_.united)) &&
+         done("warm up the decision", tell_joiners(all)) &&
          done("warm up the union", PMPI_Barrier(handles_.united));
+}
+
+// Union rank 0, an old rank, gives `verdict` to the joiners.
+int Attempt::tell_joiners(int& verdict) {
+  if (handles_.inter == MPI_COMM_NULL) return MPI_SUCCESS;
+  int rank = 0;
+  PMPI_Comm_rank(handles_.united, &rank);
+  const int root = order.joining ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  return PMPI_Bcast(&verdict, 1, MPI_INT, root, handles_.inter);
 }
 
 bool Attempt::done(const char* what, int result) {
@@ -166,7 +176,7 @@ void Attempt::revoke_all() {
 bool Attempt::cancel(const std::string& reason, bool window_is_certain) {
   {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::Voted || state_ == State::Over) return false;
+    if (state_ == State::Over || (state_ == State::Voted && !decides_)) return false;
     if (!cancelled_ && error_.empty()) error_ = reason;
     cancelled_ = true;
     revoke_all();
@@ -198,7 +208,29 @@ bool Attempt::vote(bool ok, const std::string& reason) {
   const bool yes = ok && !cancelled_ && !revoked;
   if (!yes) revoke_all();
   state_ = State::Voted;
+  int rank = 0;
+  PMPI_Comm_rank(handles_.united, &rank);
+  decides_ = rank == 0;
   return yes;
+}
+
+bool Attempt::agree(bool yes) {
+  int mine = yes ? 1 : 0, verdict = 0;
+  const int gathered = PMPI_Reduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, 0, handles_.united);
+  {
+    const std::lock_guard lock(mutex_);
+    if (decides_) {
+      if (gathered != MPI_SUCCESS || cancelled_) verdict = 0;
+      if (verdict == 0) revoke_all();  // joiners may wait for the decision
+      decides_ = false;
+    }
+  }
+  if (order.joining) return gathered == MPI_SUCCESS && tell_joiners(verdict) == MPI_SUCCESS && verdict != 0;
+  // On a communicator that nobody ever revokes: old ranks must be of one mind whatever becomes of the
+  // joiners.
+  if (PMPI_Bcast(&verdict, 1, MPI_INT, 0, base_) != MPI_SUCCESS || verdict == 0) return false;
+  tell_joiners(verdict);  // one that has died since is a member lost, and the job fails
+  return true;
 }
 
 void Attempt::free_all(Handles& handles) {

@@ -344,13 +344,10 @@ int Rank::commit() {
   const std::string in_the_way = objects_in_the_way();
   if (!in_the_way.empty())
     std::fprintf(stderr, "elastic-mpi: change %s: %s\n", current->order.change.c_str(), in_the_way.c_str());
-  int all = current->vote(in_the_way.empty() && !aborted_, in_the_way) ? 1 : 0;
-  const int result = PMPIX_Comm_agree(current->united(), &all);
-  if (result == MPI_SUCCESS && all) return committed();
-  std::string error = current->error();
-  if (error.empty())
-    error = result == MPI_SUCCESS ? "another rank voted against it" : "a rank was lost during the change";
-  return rolled_back(error);
+  const bool yes = current->vote(in_the_way.empty() && !aborted_, in_the_way);
+  if (current->agree(yes)) return committed();
+  const std::string error = current->error();
+  return rolled_back(error.empty() ? "another rank gave the change up or was lost" : error);
 }
 
 // Ends the window for this rank: what comes now is the application's again.

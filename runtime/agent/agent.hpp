@@ -119,7 +119,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   // --- agent_steps.cpp: what the hub asks of every agent during start and changes
   void do_prepare(const json& m, json& answer);
   void do_launch(const json& m, json& answer);
-  void do_build(const std::string& from, json answer);  // answers by itself, later
+  void do_fetch(const std::string& from, json answer);  // answers by itself, later
+  void do_build(const json& m, json& answer);
   void fetch_modex(std::function<void(const std::string& error)> done);
   void do_read_probes(const json& m, json& answer);
   void do_arm(const json& m, json& answer);
@@ -129,7 +130,6 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void do_commit(const json& m, json& answer);
   void do_release(const json& m, json& answer);
   void do_forget(const json& m, json& answer);
-  void order_build();
   void order_all(const RankOrder& order);
 
   // --- agent_lead.cpp: the hub's part
@@ -192,7 +192,6 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   std::map<ProcId, LocalRank> ranks_;
   std::optional<ChangePlan> plan_;  // the change in hand, as an agent follows it
   ChangeState followed_ = ChangeState::Stable;
-  bool build_ordered_ = false;           // our ranks were told to build the plan's world
   std::map<ProcId, std::string> modex_;  // of the other side of a change, fetched before the building starts
   RankPages pages_;
   profile::WindowReader window_reader_;

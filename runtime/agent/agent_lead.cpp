@@ -188,7 +188,6 @@ void Agent::step(const DriverStep& s) {
       break;
     case Kind::GiveUp:
       m["dead"] = dead;
-      m["building"] = s.building;
       deliver(hub_.end_change(plan.port, plan.joiners.name));
       spdlog::info("change {} is rolled back: {}", plan.id, driver_.status().reason);
       break;
@@ -236,8 +235,7 @@ void Agent::on_step_done(const json& m, const std::string& from) {
     return;
   }
   if (change != driver_.plan().id) return;
-  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("ordered", true),
-                          m.value("error", "")};
+  const StepAnswer answer{m.at("ok"), m.value("probes", std::uint64_t{0}), m.value("error", "")};
   driver_.answered(m.at("number"), from, answer, Clock::now());
   perform_steps();
 }

@@ -184,7 +184,8 @@ void Agent::fetch_modex(std::function<void(const std::string& error)> done) {
               if (r.at("status") != kPmixSuccess) open->error = "no connection data from pod " + other.name;
               for (const json& entry : r.value("blobs", json::array())) {
                 const auto& raw = entry.at(1).get_binary();
-                modex_[{other.nspace, entry.at(0)}] = std::string(raw.begin(), raw.end());
+                if (spaces_.find(other.nspace))
+                  modex_[{other.nspace, entry.at(0)}] = std::string(raw.begin(), raw.end());
               }
               if (--open->missing == 0) done(open->error);
             });

@@ -29,8 +29,11 @@ void Agent::on_step(const json& m, const std::string& from) {
       case Kind::Launch:
         do_launch(m, answer);
         break;
+      case Kind::Fetch:
+        return do_fetch(from, std::move(answer));
       case Kind::Build:
-        return do_build(from, std::move(answer));
+        do_build(m, answer);
+        break;
       case Kind::ReadProbes:
         do_read_probes(m, answer);
         break;
@@ -86,7 +89,6 @@ void Agent::do_prepare(const json& m, json&) {
   if (auto plan = m.find("plan"); plan != m.end()) {
     plan_ = plan->get<ChangePlan>();
     followed_ = ChangeState::Preparing;
-    build_ordered_ = false;
   }
 }
 
@@ -100,29 +102,23 @@ void Agent::order_all(const RankOrder& order) {
   for (const ProcId& proc : local_ranks()) link_->send(proc, order);
 }
 
-void Agent::do_build(const std::string& from, json answer) {
-  const auto refuse_step = [this, from](json a, const std::string& why) {
-    a["ok"] = false;
-    a["error"] = why;
-    send(from, std::move(a));
-  };
+void Agent::do_fetch(const std::string& from, json answer) {
   if (!plan_) return;
-  for (const ProcId& proc : local_ranks())  // all or none
+  std::string why;
+  for (const ProcId& proc : local_ranks())
     if (!link_->connected(proc))
-      return refuse_step(
-          answer, "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent");
-  fetch_modex([this, from, answer, refuse_step, id = plan_->id](const std::string& error) mutable {
-    if (!plan_ || plan_->id != id || followed_ != ChangeState::Preparing) return;  // given up meanwhile
-    if (!error.empty()) return refuse_step(std::move(answer), error);
-    order_build();
-    answer["probes"] = pages_.highest_probe(local_ranks());
-    send(from, std::move(answer));
+      why = "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent";
+  fetch_modex([this, from, answer = std::move(answer), why](const std::string& error) mutable {
+    const std::string& wrong = why.empty() ? error : why;
+    answer["ok"] = wrong.empty();
+    answer["error"] = wrong;
+    send(from, answer);
   });
 }
 
-void Agent::order_build() {
+void Agent::do_build(const json&, json& answer) {
+  if (!plan_) return;
   followed_ = ChangeState::Building;
-  build_ordered_ = true;
   RankOrder order;
   order.kind = RankOrder::Kind::Build;
   order.change = plan_->id;
@@ -133,6 +129,7 @@ void Agent::order_build() {
   order.leaving_count = plan_->leaving_ranks();
   order.joining_count = plan_->joining_ranks();
   order.epoch = plan_->next.value;
+  answer["probes"] = pages_.highest_probe(local_ranks());
   order_all(order);
 }
 
@@ -161,11 +158,6 @@ void Agent::do_interrupt(const json& m, json&) {
 }
 
 void Agent::do_give_up(const json& m, json& answer) {
-  // Building begins with a duplicate of the whole old world, which cannot be interrupted: once it was ordered
-  // anywhere every old rank must take part, even if only to be cancelled at once.
-  if (plan_ && m.value("building", false) && !build_ordered_ && !plan_->joins(options_.pod_uid))
-    order_build();
-  answer["ordered"] = plan_ && build_ordered_;
   if (!plan_) return;
   followed_ = ChangeState::RollingBack;
   if (plan_->joins(options_.pod_uid)) {

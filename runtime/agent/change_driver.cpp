@@ -110,10 +110,7 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
 void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {
   DriverStep step{kind, ++number_, std::move(uids), 0, {}};
   if (kind == Kind::Arm || kind == Kind::Confirm) step.iteration = highest_ + margin_;
-  if (kind == Kind::GiveUp) {
-    step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
-    step.building = build_ordered_;
-  }
+  if (kind == Kind::GiveUp) step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
   unanswered_ = kind == Kind::GiveUp ? old_uids() : step.uids;  // newcomers may not be there at all
   step_ = step;
   step_issued_ = now;
@@ -127,14 +124,11 @@ void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const 
   if (!active() || !step_ || number != step_->number || !unanswered_.erase(uid)) return;
   highest_ = std::max(highest_, answer.probes);
   if (!answer.ok && step_->kind == Kind::Arm) refused_ = true;
-  if (!answer.ok &&
-      (step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Build)) {
-    const bool joiner = plan_.joins(uid);
-    return joiner ? give_up(Event::JoinerLost, "pod " + uid + ": " + answer.error, now)
-                  : give_up(Event::Cancel, "pod " + uid + ": " + answer.error, now);
-  }
-  if (const Member* member = answer.ordered ? nullptr : plan_.old.find(uid))
-    for (const ProcId& proc : ranks_of(*member)) dropped_.insert(proc);
+  const bool may_refuse =
+      step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Fetch;
+  if (!answer.ok && may_refuse)
+    return give_up(plan_.joins(uid) ? Event::JoinerLost : Event::Cancel, "pod " + uid + ": " + answer.error,
+                   now);
   if (unanswered_.empty()) step_complete(now);
 }
 
@@ -143,6 +137,12 @@ void ChangeDriver::step_complete(TimePoint now) {
   switch (done.kind) {
     case Kind::Prepare:
       if (!plan_.add.empty()) issue(Kind::Launch, new_uids(), now);
+      break;
+    case Kind::Fetch:
+      // Building begins with a collective call of all old ranks that cannot be interrupted. So all are told,
+      // by a message that reaches every one of them before any GiveUp.
+      build_ordered_ = true;
+      issue(Kind::Build, union_uids(), now);
       break;
     case Kind::Build:
       earlier_probes_ = highest_;
@@ -184,8 +184,7 @@ void ChangeDriver::step_complete(TimePoint now) {
 void ChangeDriver::enter_building(TimePoint now) {
   status_.times.prepare_ms = milliseconds_since(requested_, now);
   entered_ = now;
-  build_ordered_ = true;
-  issue(Kind::Build, union_uids(), now);
+  issue(Kind::Fetch, union_uids(), now);
 }
 
 void ChangeDriver::advance(TimePoint now) {

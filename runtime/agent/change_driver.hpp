@@ -43,6 +43,7 @@ struct DriverStep {
   enum class Kind {
     Prepare,     // get to know the plan; newcomers the job as well
     Launch,      // newcomers start their ranks
+    Fetch,       // get the other side's connection data, so that building needs no agent of a dead joiner
     Build,       // order the ranks to build the next world
     ReadProbes,  // answer with the highest probe count
     Arm,         // propose `iteration`
@@ -58,7 +59,6 @@ struct DriverStep {
   std::set<std::string> uids;
   std::uint64_t iteration = 0;  // Arm, Confirm
   std::vector<ProcId> dead;     // Interrupt, GiveUp: joiners that are gone or will be
-  bool building = false;  // GiveUp: some old ranks may have begun to build, so all must (see do_give_up)
 };
 std::string_view to_string(DriverStep::Kind kind);
 std::optional<DriverStep::Kind> step_kind_from(std::string_view text);
@@ -66,7 +66,6 @@ std::optional<DriverStep::Kind> step_kind_from(std::string_view text);
 struct StepAnswer {
   bool ok = true;            // Arm: false when a rank was past the iteration already
   std::uint64_t probes = 0;  // ReadProbes, Arm: highest count
-  bool ordered = true;       // GiveUp: false when the pod's ranks were never told to build
   std::string error = {};
 };
 

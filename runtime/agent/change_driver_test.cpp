@@ -66,6 +66,7 @@ class Driver : public ::testing::Test {
       report_all(Report::Hello, joiners());
     }
     ASSERT_EQ(driver.state(), ChangeState::Building);
+    answer(next_step(Kind::Fetch));
     answer(next_step(Kind::Build), {.probes = 100});
   }
   void to_ready() {
@@ -281,12 +282,17 @@ TEST_F(Driver, RollbackDoesNotWaitForEverForARankThatSaysNothing) {
   EXPECT_EQ(driver.state(), ChangeState::Stable);
 }
 
-TEST_F(Driver, PodsThatNeverOrderedTheBuildHaveNothingToDrop) {
+TEST_F(Driver, NobodyIsToldToBuildBeforeAllHaveTheConnectionData) {
   begin(newcomers);
-  to_building();
-  driver.cancel("no", now);
-  answer(next_step(Kind::GiveUp), {.ordered = false});
-  answer(next_step(Kind::Forget));
+  answer(next_step(Kind::Prepare));
+  answer(next_step(Kind::Launch));
+  report_all(Report::Hello, joiners());
+  const DriverStep fetch = next_step(Kind::Fetch);
+  driver.answered(fetch.number, "a", {}, now);
+  driver.answered(fetch.number, "b", {.ok = false, .error = "no data"}, now);
+  ASSERT_EQ(driver.state(), ChangeState::RollingBack);
+  answer(next_step(Kind::GiveUp));
+  answer(next_step(Kind::Forget));  // no rank has anything to drop
   EXPECT_EQ(driver.state(), ChangeState::Stable);
 }
 
@@ -294,11 +300,11 @@ TEST_F(Driver, LateAnswersOfEarlierStepsAreIgnored) {
   begin({}, {"b"});
   const DriverStep prepare = next_step(Kind::Prepare);
   answer(prepare);
-  const DriverStep build = next_step(Kind::Build);
+  const DriverStep fetch = next_step(Kind::Fetch);
   answer(prepare);
   EXPECT_TRUE(driver.take_steps().empty());
   EXPECT_EQ(driver.state(), ChangeState::Building);
-  answer(build);
+  answer(fetch);
 }
 
 TEST_F(Driver, APortIsPartOfNoOtherChangesPort) {

@@ -13,9 +13,10 @@ int count_ranks(const std::vector<Member>& members) {
   return sum;
 }
 
-constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 11> kStepNames = {{
+constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 12> kStepNames = {{
     {DriverStep::Kind::Prepare, "prepare"},
     {DriverStep::Kind::Launch, "launch"},
+    {DriverStep::Kind::Fetch, "fetch"},
     {DriverStep::Kind::Build, "build"},
     {DriverStep::Kind::ReadProbes, "read_probes"},
     {DriverStep::Kind::Arm, "arm"},

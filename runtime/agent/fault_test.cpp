@@ -83,14 +83,13 @@ TEST_F(Faults, JoinersPodIsKilledInEachPhase) {
   expect_finish(6);
 }
 
-// Not part of the routine run: now and then a killed joiner leaves a helper thread inside Open MPI, and a
-// roll back then takes the 10 s after which it is parked; a run takes 4 to 90 s. Use
-// --gtest_also_run_disabled_tests.
-TEST_F(Faults, DISABLED_JoinersKilledAtRandomTimes) {
+// A joiner killed while Open MPI accepts it may leave a helper thread inside the library: such a round takes
+// the 10 s after which the thread is parked. The job iterates meanwhile.
+TEST_F(Faults, JoinersKilledAtRandomTimes) {
   begin(2);
   std::mt19937 random(7);
   int rolled_back = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     pods.environment["EMPI_TEST_TRAP"] = "random_" + std::to_string(random() % 400);
     const auto doomed = pods.launch(1);

@@ -191,13 +191,14 @@ bool Loop::State::window() {
       why = "an exception that is not a std::exception";
       cause_is_here = true;
     }
+    // Said first: a joiner does not outlive the roll back for long.
+    if (cause_is_here) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
     if (!why.empty()) MPIX_Comm_adapt_abort();
   }
   const int outcome = begun == MPI_SUCCESS ? MPI_Comm_adapt_commit() : begun;
   // Any other error than a roll back leaves no world to go on with.
   if (outcome != MPI_SUCCESS && !is_roll_back(outcome))
     check_mpi(outcome, begun == MPI_SUCCESS ? "MPI_Comm_adapt_commit" : "MPI_Comm_adapt_begin");
-  if (cause_is_here) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
   settle(outcome == MPI_SUCCESS, why);
   return outcome == MPI_SUCCESS;
 }
