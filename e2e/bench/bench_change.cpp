@@ -88,7 +88,7 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
   const auto take = [&](std::vector<ChangeTimes>& into, const ChangeStatus& ended) {
     if (ended.outcome != "committed")
       throw std::runtime_error("change " + ended.request.id + ": " + ended.outcome + ", " + ended.reason);
-    settle(pods, ended.to_ranks, 100);  // the next change needs a baseline of 32 quiet iterations
+    settle(pods, ended.to_ranks, 140);  // the next change needs a baseline of 128 quiet iterations
     into.push_back(with_cost(pods, ended.request.id).times);
     const ChangeTimes& t = into.back();
     std::fprintf(
@@ -107,17 +107,6 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
   return measured;
 }
 
-// A pause is part of what is lost: a loss below it means that the ranks' baseline was too high, for example
-// because it was measured while the joiners' processes started. The figure is then too good, and is said to
-// be.
-void doubt(const std::vector<ChangeTimes>& changes) {
-  const auto below = std::count_if(changes.begin(), changes.end(),
-                                   [](const ChangeTimes& t) { return t.lost_ms < t.pause_ms; });
-  if (below > 0)
-    std::fprintf(stderr, "  NOTE: lost is below the pause in %ld of %zu changes: lost is understated there\n",
-                 static_cast<long>(below), changes.size());
-}
-
 void print(const std::string& figure, double milliseconds) {
   std::printf("bench %s %.2f ms\n", figure.c_str(), milliseconds);
   std::fflush(stdout);
@@ -125,7 +114,6 @@ void print(const std::string& figure, double milliseconds) {
 
 // Both kinds apart, too: nothing starts before a shrink that could disturb its baseline.
 void print_lost(const std::string& which, const Measured& measured) {
-  doubt(measured.all());
   print("pause.lost." + which, quantile(measured.all(), &ChangeTimes::lost_ms, .5));
   print("pause.lost." + which + ".grow", quantile(measured.grows, &ChangeTimes::lost_ms, .5));
   print("pause.lost." + which + ".shrink", quantile(measured.shrinks, &ChangeTimes::lost_ms, .5));

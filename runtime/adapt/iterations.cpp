@@ -1,6 +1,6 @@
 #include "runtime/adapt/iterations.hpp"
 
-#include <algorithm>
+#include <numeric>
 
 namespace empi::adapt {
 
@@ -10,16 +10,15 @@ void Iterations::change_begins(std::uint64_t change) {
   lost_ns_ = 0;
   countdown_ = 0;
   complete_ = false;
-  baseline_ns_ = 0;
-  if (known_ == 0) return;
-  std::array<std::uint64_t, kBaseline> sorted = recent_;
-  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(known_);
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(known_ / 2), end);
-  baseline_ns_ = static_cast<double>(sorted[known_ / 2]);
+  baseline_ns_.reset();
+  if (known_ < kFewest) return;
+  const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(known_);
+  baseline_ns_ = static_cast<double>(std::accumulate(recent_.begin(), end, std::uint64_t{0})) /
+                 static_cast<double>(known_);
 }
 
 void Iterations::account(std::uint64_t duration_ns) {
-  lost_ns_ += static_cast<double>(duration_ns) - baseline_ns_;
+  if (baseline_ns_ || interrupted_) lost_ns_ += static_cast<double>(duration_ns) - baseline_ns_.value_or(0);
   if (countdown_ > 0 && --countdown_ == 0) complete_ = true;
 }
 

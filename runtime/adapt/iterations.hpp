@@ -9,12 +9,14 @@ namespace empi::adapt {
 
 class Iterations {
  public:
-  static constexpr std::size_t kBaseline = 32;  // the baseline is the median of so many iterations
-  static constexpr int kAfterCommit = 5;        // so many iterations after a commit still count as affected
+  static constexpr std::size_t kBaseline = 128;  // the baseline is the mean of the last so many iterations
+  static constexpr std::size_t kFewest = 8;      // with fewer there is no baseline
+  static constexpr int kAfterCommit = 5;         // so many iterations after a commit still count as affected
 
-  // A probe at `now` (ns). Returns the duration of the iteration that it ends, in nanoseconds; nothing for
+  // A probe at `now` (ns); `undisturbed`: no change is being prepared, so that the iteration may serve as a
+  // baseline. Returns the duration of the iteration that it ends, in nanoseconds; nothing for
   // the first one and for one that an adaptation window interrupted, which is no measure of an iteration.
-  std::optional<std::uint64_t> probe(std::uint64_t now_ns) {
+  std::optional<std::uint64_t> probe(std::uint64_t now_ns, bool undisturbed) {
     const std::uint64_t begun = last_;
     last_ = now_ns;
     if (begun == 0) return std::nullopt;
@@ -25,7 +27,7 @@ class Iterations {
       interrupted_ = false;
       return std::nullopt;
     }
-    if (change_ == 0) {
+    if (change_ == 0 && undisturbed) {
       recent_[next_] = duration;
       next_ = (next_ + 1) % kBaseline;
       if (known_ < kBaseline) ++known_;
@@ -35,6 +37,7 @@ class Iterations {
 
   // The building of a change has begun: from here on time beyond the baseline is lost. `change`: any number
   // but 0 that tells this change from the one before; calling it again for the same change does nothing.
+  // Without a baseline (changes that follow each other at once) only the window's iteration counts.
   void change_begins(std::uint64_t change);
   void change_dropped() { change_ = 0; }
   void window_opens() { interrupted_ = true; }
@@ -55,7 +58,8 @@ class Iterations {
   std::size_t next_ = 0, known_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t change_ = 0;
-  double baseline_ns_ = 0, lost_ns_ = 0;
+  std::optional<double> baseline_ns_;
+  double lost_ns_ = 0;
   int countdown_ = 0;
   bool interrupted_ = false, complete_ = false;
 };

@@ -186,7 +186,8 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   if (info) *info = MPI_INFO_NULL;
   const std::uint64_t now = counting().clock().at_ns(counting().clock().now());
   if (malleable_) watch_cost();
-  if (const auto duration = iterations_.probe(now))
+  const bool undisturbed = !malleable_ || !page_->control.changing.load(std::memory_order_relaxed);
+  if (const auto duration = iterations_.probe(now, undisturbed))
     counting().add_iteration(static_cast<double>(*duration) * 1e-9);
   if (!malleable_ || joining_ || left_) return MPI_SUCCESS;
   if (just_joined_) [[unlikely]] {

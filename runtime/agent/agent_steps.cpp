@@ -89,6 +89,7 @@ void Agent::do_prepare(const json& m, json&) {
   if (auto plan = m.find("plan"); plan != m.end()) {
     plan_ = plan->get<ChangePlan>();
     followed_ = ChangeState::Preparing;
+    pages_.set_changing(local_ranks(), true);
   }
 }
 
@@ -172,6 +173,7 @@ void Agent::do_commit(const json& m, json&) {
   membership_ = m.at("membership").get<Membership>();
   followed_ = ChangeState::Draining;
   pages_.set(local_ranks(), 0);
+  pages_.set_changing(local_ranks(), false);
 }
 
 void Agent::do_release(const json&, json&) {
@@ -192,6 +194,7 @@ void Agent::do_forget(const json& m, json&) {
   }
   plan_.reset();
   followed_ = ChangeState::Stable;
+  pages_.set_changing(local_ranks(), false);
 }
 
 }  // namespace empi::agent

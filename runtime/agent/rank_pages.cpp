@@ -73,4 +73,9 @@ void RankPages::set(const std::vector<ProcId>& procs, std::uint64_t word) {
     if (Page* page = find(proc)) page->control.armed.store(word);
 }
 
+void RankPages::set_changing(const std::vector<ProcId>& procs, bool changing) {
+  for (const ProcId& proc : procs)
+    if (Page* page = find(proc)) page->control.changing.store(changing);
+}
+
 }  // namespace empi::agent

@@ -28,6 +28,8 @@ class RankPages {
   // rank is armed any more.
   bool arm(const std::vector<ProcId>& procs, std::uint64_t k);
   void set(const std::vector<ProcId>& procs, std::uint64_t word);
+  // Tells the ranks that a change goes on, or that none does.
+  void set_changing(const std::vector<ProcId>& procs, bool changing);
 
  private:
   const std::string folder_;

@@ -80,6 +80,8 @@ struct alignas(64) Page {
 
   struct alignas(64) Control {
     std::atomic<std::uint64_t> armed{0};
+    // From the first step of a change to its end: iterations are no measure of undisturbed ones meanwhile.
+    std::atomic<bool> changing{false};
   } control;
 
   struct alignas(64) Rank {
