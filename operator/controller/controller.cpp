@@ -137,6 +137,7 @@ void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memor
   for (const DecisionRecord& decision : status.decisions) {
     if (memory.last_decision && decision.time <= *memory.last_decision) continue;
     memory.last_decision = decision.time;
+    if (decision.action == "Scale") continue;  // told by its event
     log_(key.name + ": " + decision.action + ", " + decision.reason);
   }
 }
