@@ -155,7 +155,7 @@ enum class CleanPodPolicy { Running, All, None };
 struct RunPolicy {
   int backoff_limit = 0;  // restarts, each from the very start of the program
   std::optional<Seconds> active_deadline;
-  std::optional<Seconds> ttl_after_finished;  // refused: not implemented
+  std::optional<Seconds> ttl_after_finished;  // local mode keeps no job that has ended
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;
 
   bool operator==(const RunPolicy&) const = default;

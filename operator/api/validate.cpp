@@ -110,9 +110,6 @@ void check_template(const PodTemplate& pod, Violations& out) {
 
 // Fields that exist so that their absence can be said clearly.
 void check_not_implemented(const JobSpec& spec, Violations& out) {
-  if (spec.run_policy.ttl_after_finished)
-    refuse(out, "spec.runPolicy.ttlSecondsAfterFinished", "is not implemented yet", "",
-           "leave it out and delete finished jobs yourself");
   if (!spec.scheduling.queue_name.empty())
     refuse(out, "spec.scheduling.queueName", "is not implemented yet", "",
            "leave it out: jobs start as soon as their pods find room");

@@ -29,7 +29,8 @@ constexpr char run_footer[] = R"(Examples:
 
 Editing the manifest while the job runs takes effect for the fields that may change.
 Ctrl-C ends the job cleanly; a second one kills it.
-Exit code: 0 succeeded, 1 failed or cancelled, 2 bad manifest or arguments.
+Exit code: 0 succeeded; the program's own where it failed with one, else 1 (failed or cancelled); 2 bad
+manifest or arguments.
 
 Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else

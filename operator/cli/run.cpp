@@ -245,6 +245,13 @@ int JobRun::run() {
   }
 }
 
+// As mpirun does it: what the failed program said; 1 for everything else that is no success.
+int exit_code_of_program(const Pass& pass) {
+  for (const PodView& pod : pass.pods)
+    if (pod.exit_code && *pod.exit_code > 0 && *pod.exit_code < 128) return *pod.exit_code;
+  return 1;
+}
+
 int JobRun::finish(const Pass& pass) {
   loop_.stop();  // no line comes after the summary
   console_.view({});
@@ -261,7 +268,7 @@ int JobRun::finish(const Pass& pass) {
     console_.line(text);
   else
     console_.warning(text);
-  return good ? 0 : 1;
+  return good ? 0 : exit_code_of_program(pass);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ class Cluster {
 
   virtual std::vector<PodView> list_pods(const JobKey& key) = 0;  // all that the job owns
   virtual Outcome create_pod(const JobKey& key, const nlohmann::json& pod) = 0;
-  virtual Outcome delete_pod(const JobKey& key, const DeletePod& pod) = 0;  // only if its uid is pod.uid
+  virtual Outcome delete_pod(const JobKey& key, const DeletePod& pod) = 0;    // only if its uid is pod.uid
+  virtual Outcome delete_job(const JobKey& key, const std::string& uid) = 0;  // likewise
   virtual void record_event(const JobKey& key, const RecordEvent& event) = 0;
 };
 

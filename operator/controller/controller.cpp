@@ -26,7 +26,7 @@ Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log,
 Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now) {
   Observed observed;
   observed.job = record.job;
-  observed.fence = options_.fence;
+  observed.fence = fence_for(record.job.status, memory);
   observed.cancel_requested = record.cancel_requested;
   observed.resume_autoscaling = record.resume_autoscaling;
   observed.pods = cluster_.list_pods(key);
@@ -44,16 +44,29 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   return observed;
 }
 
+Controller::Memory& Controller::memory_of(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  return memory_[key];
+}
+
+std::int64_t Controller::fence_for(const JobStatus& status, Memory& memory) const {
+  if (options_.fence > 0) return options_.fence;
+  if (is_terminal(status.state)) return status.fence;  // nobody left to command
+  if (memory.fence == 0) memory.fence = status.fence + 1;
+  return memory.fence;
+}
+
 Pass Controller::reconcile(const JobKey& key) {
   Pass pass;
   const auto record = cluster_.read_job(key);
   if (!record) {
+    const std::lock_guard lock(mutex_);
     memory_.erase(key);
     runtime_.forget(key);
     pass.gone = true;
     return pass;
   }
-  Memory& memory = memory_[key];
+  Memory& memory = memory_of(key);
   const Time now = clock_();
   const Observed observed = observe(*record, key, memory, now);
   const Decision decision = decide(observed, now);
@@ -65,6 +78,8 @@ Pass Controller::reconcile(const JobKey& key) {
 
   if (decision.status != record->job.status) {
     if (!report(key, "writing the status", cluster_.write_status(key, decision.status), memory)) {
+      // Not ours until it is written: somebody else may have written the same number.
+      if (record->job.status.fence < observed.fence) memory.fence = 0;
       pass.status = record->job.status;
       pass.terminal = false;
       pass.requeue_after = options_.fast;
@@ -98,39 +113,40 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
     pass.requeue_after = std::min(pass.requeue_after, 4 * options_.fast);
     return report(key, to_string(action), outcome, memory);
   };
-  return std::visit(Overloaded{[&](const CreatePod& create) {
-                                 const Outcome outcome =
-                                     cluster_.create_pod(key, build_pod(job, create.index, options_.build));
-                                 if (outcome.kind == Outcome::Kind::Refused) {
-                                   memory.invalid_template = outcome.message;
-                                   memory.invalid_generation = job.metadata.generation;
-                                 }
-                                 return done(outcome);
-                               },
-                               [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
-                               [&](const StartJob& start) { return done(runtime_.start(job, start)); },
-                               [&](const StopJob& stop) {
-                                 // Best effort: the pods are deleted next, and a lead that is gone cannot be
-                                 // told.
-                                 report(key, to_string(action), runtime_.stop(job, stop), memory);
-                                 return true;
-                               },
-                               [&](const SendChange& change) { return done(runtime_.change(job, change)); },
-                               [&](const CancelChange& cancel) { return done(runtime_.cancel(job, cancel)); },
-                               [&](const WriteScale& scale) {
-                                 pass.requeue_after = std::min(pass.requeue_after, options_.fast);
-                                 return done(cluster_.write_scale(key, scale.replicas));
-                               },
-                               [&](const Requeue& requeue) {
-                                 pass.requeue_after =
-                                     std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
-                                 return true;
-                               },
-                               [&](const RecordEvent& event) {
-                                 cluster_.record_event(key, event);
-                                 return true;
-                               }},
-                    action);
+  return std::visit(
+      Overloaded{[&](const CreatePod& create) {
+                   const Outcome outcome =
+                       cluster_.create_pod(key, build_pod(job, create.index, options_.build));
+                   if (outcome.kind == Outcome::Kind::Refused) {
+                     memory.invalid_template = outcome.message;
+                     memory.invalid_generation = job.metadata.generation;
+                   }
+                   return done(outcome);
+                 },
+                 [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
+                 [&](const StartJob& start) { return done(runtime_.start(job, start)); },
+                 [&](const StopJob& stop) {
+                   // Best effort: the pods are deleted next, and a lead that is gone cannot be
+                   // told.
+                   report(key, to_string(action), runtime_.stop(job, stop), memory);
+                   return true;
+                 },
+                 [&](const SendChange& change) { return done(runtime_.change(job, change)); },
+                 [&](const CancelChange& cancel) { return done(runtime_.cancel(job, cancel)); },
+                 [&](const WriteScale& scale) {
+                   pass.requeue_after = std::min(pass.requeue_after, options_.fast);
+                   return done(cluster_.write_scale(key, scale.replicas));
+                 },
+                 [&](const DeleteJob& job_to_go) { return done(cluster_.delete_job(key, job_to_go.uid)); },
+                 [&](const Requeue& requeue) {
+                   pass.requeue_after = std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
+                   return true;
+                 },
+                 [&](const RecordEvent& event) {
+                   cluster_.record_event(key, event);
+                   return true;
+                 }},
+      action);
 }
 
 void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memory& memory) {

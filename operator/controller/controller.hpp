@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@
 namespace emj {
 
 struct ControllerOptions {
-  std::int64_t fence = 1;  // raised by whoever made this process the one that commands
+  // Put into every command to a job's runtime. 0: one above what the job's status holds when this process
+  // first takes the job, raised by that status write (a compare-and-swap), so that an old leader is refused.
+  std::int64_t fence = 1;
   BuildOptions build;
   Millis fast{50};      // look again: while a job starts or changes its size
   Millis steady{1000};  // otherwise, at the latest
@@ -37,11 +40,13 @@ class Controller {
   using Log = std::function<void(const std::string& line)>;
   Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options);
 
+  // Safe from several threads, one at a time per job.
   Pass reconcile(const JobKey& key);
 
  private:
   // Nothing that is not found out anew after a restart.
   struct Memory {
+    std::int64_t fence = 0;        // ours, once the job was taken
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
     Time last_samples{};
@@ -50,6 +55,8 @@ class Controller {
     std::string last_problem;           // logged once, not at every attempt
   };
 
+  Memory& memory_of(const JobKey& key);
+  std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
   Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
   bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory, Pass& pass);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);
@@ -60,6 +67,7 @@ class Controller {
   Clock clock_;
   Log log_;
   ControllerOptions options_;
+  std::mutex mutex_;  // guards the map; an entry belongs to the thread that reconciles its job
   std::map<JobKey, Memory> memory_;
 };
 

@@ -51,6 +51,11 @@ struct MemoryCluster : Cluster {
     std::erase_if(pods, [&](const PodView& view) { return view.uid == pod.uid; });
     return Outcome::done();
   }
+  Outcome delete_job(const JobKey&, const std::string& uid) override {
+    calls.push_back("delete job " + uid);
+    record.reset();
+    return Outcome::done();
+  }
   void record_event(const JobKey&, const RecordEvent& event) override { events.push_back(event.reason); }
 
   std::optional<JobRecord> record;
@@ -220,6 +225,52 @@ TEST_F(ControllerTest, CancelStopsTheProgramAndDeletesThePodsEvenWhenTheLeadCann
 
 TEST_F(ControllerTest, AJobThatIsGoneIsForgotten) {
   cluster.record.reset();
+  EXPECT_TRUE(pass().gone);
+}
+
+class RaisesFences : public ControllerTest {
+ protected:
+  Controller other{cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0}};
+};
+
+TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
+  Controller leader{cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0}};
+  leader.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 1);
+  other.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 2);
+  cluster.calls.clear();
+  cluster.pods.clear();
+  leader.reconcile(key);
+  EXPECT_TRUE(cluster.calls.empty()) << "the old leader must leave the job alone";
+}
+
+TEST_F(RaisesFences, AFenceThatWasNotWrittenIsNotHeld) {
+  cluster.fail_status = true;
+  other.reconcile(key);
+  cluster.fail_status = false;
+  cluster.record->job.status.fence = 1;  // another leader has come first, with the number we had in mind
+  other.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 2);
+}
+
+TEST_F(RaisesFences, JobsThatHaveEndedAreLeftAlone) {
+  cluster.record->job.status.state = JobState::Succeeded;
+  cluster.record->job.status.observed_generation = cluster.record->job.metadata.generation;
+  cluster.record->job.status.selector = worker_selector("demo");
+  other.reconcile(key);
+  EXPECT_TRUE(cluster.calls.empty());
+}
+
+TEST_F(ControllerTest, AnEndedJobIsDeletedWhenItsTimeIsOver) {
+  cluster.record->job.spec.run_policy.ttl_after_finished = Seconds(60);
+  cluster.record->job.status.state = JobState::Succeeded;
+  cluster.record->job.status.completion_time = time;
+  EXPECT_LE(pass().requeue_after, Millis(60'000));
+  EXPECT_THAT(cluster.calls, testing::Not(Contains(HasSubstr("delete job"))));
+  time += Seconds(60);
+  pass();
+  EXPECT_THAT(cluster.calls, Contains("delete job job-uid"));
   EXPECT_TRUE(pass().gone);
 }
 

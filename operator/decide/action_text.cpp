@@ -33,6 +33,9 @@ struct Describe {
   }
   std::string operator()(const CancelChange& a) const { return "cancel " + a.id; }
   std::string operator()(const WriteScale& a) const { return "write scale " + std::to_string(a.replicas); }
+  std::string operator()(const DeleteJob& a) const {
+    return "delete the job (ended long ago, uid " + a.uid + ")";
+  }
   std::string operator()(const Requeue& a) const {
     return "look again in " + std::to_string(a.after.count()) + " ms";
   }

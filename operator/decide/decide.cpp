@@ -89,6 +89,7 @@ Decision decide(const Observed& observed, Time now) {
 
   if (is_terminal(pass.status.state)) {
     clean_up(pass);
+    delete_when_due(pass);
     return pass.finish();
   }
   const RuntimeView& runtime = observed.runtime;

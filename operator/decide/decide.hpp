@@ -148,6 +148,12 @@ struct WriteScale {
   bool operator==(const WriteScale&) const = default;
 };
 
+// The job has been over for ttlSecondsAfterFinished: delete it, and with it all that it owns.
+struct DeleteJob {
+  std::string uid;  // precondition
+  bool operator==(const DeleteJob&) const = default;
+};
+
 struct Requeue {
   Millis after{};
   bool operator==(const Requeue&) const = default;
@@ -162,7 +168,7 @@ struct RecordEvent {
 };
 
 using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, SendChange, CancelChange, WriteScale,
-                            Requeue, RecordEvent>;
+                            DeleteJob, Requeue, RecordEvent>;
 
 std::string to_string(const Action& action);
 

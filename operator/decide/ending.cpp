@@ -148,4 +148,14 @@ void clean_up(Pass& pass) {
   }
 }
 
+void delete_when_due(Pass& pass) {
+  const auto& ttl = pass.spec.run_policy.ttl_after_finished;
+  if (!ttl || !pass.status.completion_time) return;
+  const Time due = *pass.status.completion_time + *ttl;
+  if (pass.now < due)
+    pass.wake_at(due);
+  else
+    pass.act(DeleteJob{pass.seen.job.metadata.uid});
+}
+
 }  // namespace emj

@@ -71,6 +71,7 @@ bool ended_by_program(Pass& pass);             // ending.cpp: success, failure, 
 void suspend(Pass& pass);                      // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
+void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished
 void delete_all(Pass& pass, DeleteReason reason);  // ending.cpp
 void delete_leftovers(Pass& pass);                 // resize.cpp: pods that are no members and not planned
 void update_conditions(Pass& pass);                // conditions.cpp

@@ -15,6 +15,7 @@
 #include "operator/api/parse.hpp"
 #include "operator/build/pods.hpp"
 #include "operator/telemetry/agent_client.hpp"
+#include "operator/telemetry/convert.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace emj::local {
@@ -66,7 +67,7 @@ const nlohmann::json& worker_container(const nlohmann::json& pod) {
 std::string locate(const std::string& program) {
   const std::string name = std::filesystem::path(program).filename();
   if (auto path = find_program(name)) return *path;
-  throw std::runtime_error("program " + name + " is neither next to " + own_program() +
+  throw std::runtime_error("program " + name + " is neither in " + own_folder().string() +
                            " nor on PATH: build or install it");
 }
 
@@ -190,7 +191,7 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey&) {
     if (!network_) view.ip += ":" + std::to_string(state.plan.agent_port);
     view.terminating = state.terminating;
     view.exit_code = state.exit_code;
-    view.message = state.message;
+    view.message = termination_text(state.message);
     view.phase = !state.exit_code        ? PodPhase::Running
                  : *state.exit_code == 0 ? PodPhase::Succeeded
                                          : PodPhase::Failed;
@@ -239,8 +240,7 @@ PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
     if (entry.contains("value")) environment[entry.at("name")] = entry.at("value");
   }
   const LocalSpec local = spec.local.value_or(LocalSpec{});
-  environment["PATH"] =
-      std::filesystem::path(own_program()).parent_path().string() + ":" + environment["PATH"];
+  environment["PATH"] = own_folder().string() + ":" + environment["PATH"];
   environment[names::kJobName] = job_.metadata.name;
   environment[names::kJobNamespace] = job_.metadata.namespace_name;
   environment[names::kJobUid] = job_.metadata.uid;
@@ -282,6 +282,8 @@ Outcome LocalCluster::delete_pod(const JobKey&, const DeletePod& pod) {
   pods_->remove(pod.uid, termination_grace);
   return Outcome::done();
 }
+
+Outcome LocalCluster::delete_job(const JobKey&, const std::string&) { return Outcome::done(); }
 
 void LocalCluster::record_event(const JobKey&, const RecordEvent& event) {
   note(event.warning, event.reason, event.message);

@@ -46,6 +46,7 @@ class LocalCluster : public Cluster {
   std::vector<PodView> list_pods(const JobKey& key) override;
   Outcome create_pod(const JobKey& key, const nlohmann::json& pod) override;
   Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;
+  Outcome delete_job(const JobKey& key, const std::string& uid) override;  // nothing: it ends with the run
   void record_event(const JobKey& key, const RecordEvent& event) override;
 
   void request_cancel();

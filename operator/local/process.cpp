@@ -65,6 +65,14 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
+// Ends in " (deleted)" when the file was replaced or removed.
+std::filesystem::path own_path() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw std::system_error(error, "reading /proc/self/exe");
+  return path;
+}
+
 std::string hexadecimal(const std::string& bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text;
@@ -154,18 +162,19 @@ int exit_code_of(int wait_status) {
 }
 
 std::string own_program() {
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw std::system_error(error, "reading /proc/self/exe");
-  return path.string();
+  const auto path = own_path();
+  // Replaced by a newer build while it runs: the kernel still has the file.
+  return std::filesystem::exists(path) ? path.string() : "/proc/self/exe";
 }
+
+std::filesystem::path own_folder() { return own_path().parent_path(); }
 
 std::optional<std::string> find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (access(name.c_str(), X_OK) == 0) return name;
     return std::nullopt;
   }
-  const std::string beside = std::filesystem::path(own_program()).parent_path() / name;
+  const std::string beside = own_folder() / name;
   if (access(beside.c_str(), X_OK) == 0) return beside;
   const char* path = getenv("PATH");
   std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");

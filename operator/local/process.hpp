@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,7 +50,8 @@ pid_t spawn(const std::vector<std::string>& argv, const std::vector<std::string>
 // The exit code of a wait status as shells count: 128 + signal for a killed process.
 int exit_code_of(int wait_status);
 
-std::string own_program();  // absolute path of this executable
+std::string own_program();           // to start this executable again
+std::filesystem::path own_folder();  // where this executable is
 // Next to this executable, else on PATH.
 std::optional<std::string> find_program(const std::string& name);
 

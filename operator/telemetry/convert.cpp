@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "runtime/profile/trend.hpp"
+#include "runtime/protocol/json.hpp"
 
 namespace emj {
 
@@ -140,6 +142,16 @@ std::string message_of(const empi::JobOutcome& outcome) {
 }
 
 }  // namespace
+
+std::string termination_text(const std::string& message) {
+  const auto record = nlohmann::json::parse(message, nullptr, false);
+  if (!record.is_object() || !record.contains("result")) return message;
+  try {
+    return message_of(record.get<empi::JobOutcome>());
+  } catch (const nlohmann::json::exception&) {
+    return message;
+  }
+}
 
 RuntimeView to_runtime_view(const empi::MembershipView& view,
                             const std::vector<empi::ChangeStatus>& changes) {

@@ -2,6 +2,7 @@
 
 // Runtime's values -> the operator's values. Pure: no network, no clock but the one passed in.
 
+#include <string>
 #include <vector>
 
 #include "operator/api/time.hpp"
@@ -22,6 +23,10 @@ std::vector<Sample> to_samples(const std::vector<empi::WindowSample>& windows, S
 
 // What the lead says, in the terms of decide().
 RuntimeView to_runtime_view(const empi::MembershipView& view, const std::vector<empi::ChangeStatus>& changes);
+
+// What a worker left as its termination message, in words: the agent's outcome record as reason and last
+// lines, anything else as it is.
+std::string termination_text(const std::string& message);
 
 // One change as `empi history` and summary.json show it.
 struct ChangeRecord {

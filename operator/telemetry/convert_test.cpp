@@ -160,5 +160,14 @@ TEST(ToRuntimeView, AFailedProgramKeepsItsLastLines) {
   EXPECT_EQ(view.message, "rank 1 was killed by signal 11\nline 1\nline 2");
 }
 
+TEST(TerminationText, IsTheRecordInWordsAndAnythingElseAsItIs) {
+  EXPECT_EQ(termination_text(
+                R"({"result":"failed","reason":"rank 0 exited with code 2","exitCode":2,"tail":["bad"]})"),
+            "rank 0 exited with code 2\nbad");
+  EXPECT_EQ(termination_text("segmentation fault"), "segmentation fault");
+  EXPECT_EQ(termination_text(R"({"of":"somebody else"})"), R"({"of":"somebody else"})");
+  EXPECT_EQ(termination_text(""), "");
+}
+
 }  // namespace
 }  // namespace emj

@@ -66,7 +66,7 @@ class World {
   Lead lead;
   std::vector<Sample> samples;
   std::int64_t fence = 1;
-  bool cancel_requested = false, resume_autoscaling = false;
+  bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template;
   std::vector<Action> actions;      // of the latest reconcile()
   std::vector<RecordEvent> events;  // of all
@@ -331,6 +331,10 @@ class World {
     }
   }
   void apply(const WriteScale& action) { ask_for(action.replicas); }
+  void apply(const DeleteJob& action) {
+    if (action.uid != job.metadata.uid) broken.push_back("another job was to be deleted: " + action.uid);
+    deleted = true;
+  }
   void apply(const Requeue&) {}
   void apply(const RecordEvent& event) { events.push_back(event); }
 
