@@ -215,22 +215,26 @@ bool Attempt::vote(bool ok, const std::string& reason) {
 }
 
 bool Attempt::agree(bool yes) {
-  int mine = yes ? 1 : 0, verdict = 0;
-  const int gathered = PMPI_Reduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, 0, handles_.united);
+  int mine = yes ? 1 : 0, verdict = mine;
+  int gathered = MPI_SUCCESS;
+  if (handles_.inter != MPI_COMM_NULL)
+    gathered = PMPI_Reduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, 0, handles_.united);
+  if (order.joining) return gathered == MPI_SUCCESS && tell_joiners(verdict) == MPI_SUCCESS && verdict != 0;
   {
     const std::lock_guard lock(mutex_);
-    if (decides_) {
-      if (gathered != MPI_SUCCESS || cancelled_) verdict = 0;
-      if (verdict == 0) revoke_all();  // joiners may wait for the decision
-      decides_ = false;
-    }
+    if (decides_ && yes) mine = gathered == MPI_SUCCESS && verdict != 0 && !cancelled_ ? 1 : 0;
+    decides_ = false;
   }
-  if (order.joining) return gathered == MPI_SUCCESS && tell_joiners(verdict) == MPI_SUCCESS && verdict != 0;
-  // On a communicator that nobody ever revokes: old ranks must be of one mind whatever becomes of the
-  // joiners.
-  if (PMPI_Bcast(&verdict, 1, MPI_INT, 0, base_) != MPI_SUCCESS || verdict == 0) return false;
-  tell_joiners(verdict);  // one that has died since is a member lost, and the job fails
-  return true;
+  // On a communicator that nobody ever revokes, and to its end in any case: old ranks must be of one mind,
+  // and none may go on before all have voted, whatever becomes of the joiners.
+  if (PMPI_Allreduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, base_) != MPI_SUCCESS) verdict = 0;
+  if (verdict != 0) {
+    tell_joiners(verdict);  // one that has died since is a member lost
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  revoke_all();  // joiners may wait for the verdict
+  return false;
 }
 
 void Attempt::free_all(Handles& handles) {

@@ -20,7 +20,7 @@ class Attempt {
     Building,  // the helper thread is at work
     Built,     // ready for the window
     InWindow,  // between begin and the vote
-    Voted,     // union rank 0 decides from all votes; no other rank can stop it any more
+    Voted,     // no way back for this rank; union rank 0 may still withdraw for the joiners
     Over       // given up, rolled back or committed; owns nothing any more
   };
 
@@ -46,10 +46,11 @@ class Attempt {
   bool enter_window();
   // This rank's vote, final: `ok` unless the attempt was cancelled. A no revokes the window's communicators.
   bool vote(bool ok, const std::string& reason);
-  // Whether all ranks of the union voted yes. Collective over the union, after `vote`. Union rank 0 decides:
-  // it is an old rank, and when an old rank is lost the job has failed anyway, so that two phases are enough.
-  // (MPIX_Comm_agree would survive more, but Open MPI 5.0.7 names agreements by numbers that come again when
-  // ranks leave and others join, and then answers with the result of an agreement long past.)
+  // Whether all ranks of the union voted yes. Collective over the union, after `vote`. The joiners' votes go
+  // to union rank 0, the old ranks decide together: when one of them is lost the job has failed anyway, so
+  // that two phases are enough. False on a joiner may come early; on an old rank it means that all have
+  // voted. (MPIX_Comm_agree would survive more, but Open MPI 5.0.7 names agreements by numbers that come
+  // again when ranks leave and others join, and then answers with the result of an agreement long past.)
   bool agree(bool yes);
 
   // Frees what the attempt still owns. Local.
@@ -110,7 +111,7 @@ class Attempt {
   mutable std::mutex mutex_;
   State state_ = State::Building;
   bool cancelled_ = false, parked_ = false, duplicated_ = false;
-  bool decides_ = false;  // this rank has still to decide the change
+  bool decides_ = false;  // this rank speaks for the joiners, and has not done so yet
   std::string error_;
   Handles handles_;
   MPI_Comm base_;

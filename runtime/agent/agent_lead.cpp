@@ -11,6 +11,7 @@ namespace empi::agent {
 namespace {
 
 constexpr std::size_t kHistory = 32;
+constexpr Millis kPatienceForWords{300};
 
 // The start uses two of the driver's steps, under numbers that no change uses.
 constexpr std::uint64_t kStartPrepare = 1, kStartLaunch = 2;
@@ -278,7 +279,7 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
     last_tail_ = tail;
     driver_.rank_exited(proc, good_end, what, Clock::now());
   } else if (member && !good_end) {
-    return fail_job(what, exit.code, tail);
+    return member_failed(what, exit, tail);
   }
   if (member) {
     exit_codes_[proc] = exit.code;
@@ -286,6 +287,13 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
   }
   perform_steps();
   succeed_when_all_done();
+}
+
+// A rank that exits without a word often follows another that has said why, whose report is under way.
+void Agent::member_failed(const std::string& what, const RankExit& exit,
+                          const std::vector<std::string>& tail) {
+  if (exit.signal || !tail.empty()) return fail_job(what, exit.code, tail);
+  reactor_.after(kPatienceForWords, [this, what, code = exit.code] { fail_job(what, code, {}); });
 }
 
 void Agent::succeed_when_all_done() {

@@ -298,7 +298,9 @@ void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
   t.redistribute_ms = std::max(t.redistribute_ms, report.redistribute_ms);
   if (!report.ok) {
     dropped_.insert(report.proc);
-    if (state_ == State::Window)
+    // Old ranks disagree when all of them have voted. A joiner may say so while others are still on their way
+    // to the window, where its vote is counted: they must not be called back.
+    if (state_ == State::Window && role(report.proc) != Role::Joiner)
       give_up(Event::Disagreed, "rank " + name_of(report.proc) + " did not agree: " + report.error, now);
   } else if (state_ == State::Window && fire(Event::Agreed)) {
     enter_committed(now);

@@ -211,6 +211,16 @@ TEST_F(Driver, InTheWindowAJoinersDeathInterruptsAndTheAgreementDecides) {
   EXPECT_EQ(driver.status().outcome, "rolled back");
 }
 
+TEST_F(Driver, AJoinersNoDoesNotCallBackOldRanksOnTheirWayToTheWindow) {
+  begin(newcomers);
+  to_window();
+  report_all(Report::Agreed, joiners(), false);
+  EXPECT_EQ(driver.state(), ChangeState::Window);
+  EXPECT_TRUE(driver.take_steps().empty());
+  report(Report::Agreed, old_ranks()[0], false);
+  EXPECT_EQ(driver.state(), ChangeState::RollingBack);
+}
+
 TEST_F(Driver, AMemberLostInAnyPhaseFails) {
   for (const int phase : {0, 1, 2, 3, 4}) {
     SCOPED_TRACE(phase);
