@@ -4,9 +4,14 @@
 
 cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
 suite=trixie
-packages=$(grep -v '^#' "$project/.ci/packages.txt" | paste -sd, -)
+
+# choose_root LIST: the root that holds the packages of LIST (sets $packages and $root).
 # A root is identified by what is in it, so that a change of the package list makes a new one.
-root=$cache/root-$suite-$(printf '%s' "$packages" | sha256sum | cut -c1-12)
+choose_root() {
+  packages=$(grep -v '^#' "$project/.ci/$1" | paste -sd, -)
+  root=$cache/root-$suite-$(printf '%s' "$packages" | sha256sum | cut -c1-12)
+}
+choose_root packages.txt
 
 die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
 say() { printf 'dev: %s\n' "$*" >&2; }
@@ -110,78 +115,43 @@ in_namespaces() {
 
 discard() { if [[ -e $1 ]]; then in_namespaces rm -rf --one-file-system "$1"; fi; }
 
-# pivot_root in namespaces of our own; the project appears at its own path, so that paths in compiler messages
-# and editors agree inside and outside. Runs ./dev again there and ends as it does. It has our process group, so that
-# a terminal's Ctrl-C and Ctrl-Z reach it; signals that are for us alone are passed on. Whatever way we end,
-# everything inside ends: process 1 is killed with unshare, and unshare with us.
+# Sets $enter: the command that makes the root / and runs what is appended to it, after its own NAME=VALUE...
+# and --. It wants a mount namespace of its own.
+prepare_enter() {
+  local keep=() name
+  for name in TERM COLORTERM LANG NO_COLOR CI COLUMNS LINES \
+    http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
+    SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO REQUESTS_CA_BUNDLE \
+    GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB; do
+    if [[ -n ${!name:-} ]]; then keep+=("$name=${!name}"); fi
+  done
+  while IFS= read -r name; do keep+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
+  mkdir -p "$cache/ccache" "$cache/home"
+  enter=(bash "$project/scripts/enter.sh" "$root" "$project" "$cache" "$PWD" "${keep[@]}")
+}
+
+# pivot_root in a mount namespace of our own; the project appears at its own path, so that paths in
+# compiler messages and editors agree inside and outside. Runs COMMAND there, in place of this process.
 enter_root() {
   local ns=(--mount --pid --fork --kill-child)
   if [[ $(id -u) != 0 ]]; then
     check_user_namespaces
     ns+=(--map-auto --map-root-user)
   fi
-  local keep=() name
-  for name in TERM COLORTERM LANG NO_COLOR CI COLUMNS LINES \
-    http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
-    SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO REQUESTS_CA_BUNDLE; do
-    if [[ -n ${!name:-} ]]; then keep+=("$name=${!name}"); fi
-  done
-  while IFS= read -r name; do keep+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
-  mkdir -p "$cache/ccache" "$cache/home"
-  local enter=(bash "$project/scripts/enter.sh" "$root" "$project" "$cache" "$PWD" "${keep[@]}")
-  local status=0
-  ended_by=
-  trap 'end_inside TERM' TERM
-  trap 'end_inside HUP' HUP
-  trap 'in_foreground || end_inside INT' INT
-  # A shell's background commands ignore Ctrl-C and read nothing unless told otherwise.
-  env --default-signal=INT,QUIT setpriv --pdeathsig KILL \
-    unshare "${ns[@]}" -- "${enter[@]}" -- "$project/dev" "$@" <&0 &
-  inside=$!
-  # A signal ends a wait early; afterwards the shell still knows how the command ended.
-  while kill -0 "$inside" 2>/dev/null; do wait "$inside" 2>/dev/null || true; done
-  wait "$inside" 2>/dev/null || status=$?
-  trap - TERM HUP INT
-  if [[ -n $ended_by ]]; then kill -s "$ended_by" $$; fi
-  exit "$status"
-}
-
-# Whether the terminal's Ctrl-C goes to our process group: then the command inside has had it already.
-in_foreground() {
-  local stat
-  read -r stat </proc/$$/stat
-  read -ra stat <<<"${stat##*) }" # state, parent, group, session, terminal, the terminal's group
-  [[ ${stat[4]} != 0 && ${stat[2]} == "${stat[5]}" ]]
-}
-
-# Ends what runs inside. A program that handles the signal itself is asked and has five seconds; process 1 of a
-# namespace that does not would never notice it, and is killed.
-end_inside() {
-  local signal=$1 first name mask tries=0
-  first=$(cat "/proc/$inside/task/$inside/children" 2>/dev/null) || true
-  first=${first%% *}
-  if [[ -n $first && -z $ended_by ]]; then
-    while read -r name mask; do
-      [[ $name == SigBlk: || $name == SigCgt: ]] || continue
-      if (((0x$mask >> ($(kill -l "$signal") - 1)) & 1)); then
-        kill -s "$signal" "$first" 2>/dev/null || true
-        tries=50
-        break
-      fi
-    done <"/proc/$first/status"
-  fi
-  while ((tries-- > 0)); do
-    kill -0 "$inside" 2>/dev/null || return 0 # by itself: its status is ours
-    sleep 0.1
-  done
-  ended_by=$signal
-  kill -KILL "$inside" 2>/dev/null || true
+  prepare_enter
+  exec unshare "${ns[@]}" -- "${enter[@]}" -- "$@"
 }
 
 main() {
   case ${1:-help} in
     help | -h | --help) usage; exit 0 ;;
-    e2e | images)
+    e2e)
+      # shellcheck source=scripts/e2e.sh
+      source "$project/scripts/e2e.sh"
+      "$@"
+      exit
+      ;;
+    images)
       say "$1: not yet"
       exit 2
       ;;
@@ -193,7 +163,7 @@ main() {
       ;;
   esac
   ensure_root
-  enter_root "$@"
+  enter_root "$project/dev" "$@"
 }
 
 usage() {
@@ -207,7 +177,8 @@ Usage: ./dev COMMAND [ARGS]
   bench NAME|list              print benchmark figures, one line each: bench NAME.FIGURE VALUE UNIT
   lint [--tidy]                formatting, shell scripts, layering; --tidy adds clang-tidy
   shell                        a shell inside the Debian 13 root
-  e2e, images                  not yet
+  e2e [CASE...]|list|up|help   whole-system cases on a real Kubernetes that it starts on this machine (root)
+  images                       not yet
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
              EMPI_DATA     a folder with chile2010/ and tohoku2011/ (default: ../shared/data, then built-in)

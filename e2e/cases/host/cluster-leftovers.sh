@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# ./dev e2e down leaves nothing on the machine, also after a crash, a kill or Ctrl-C during the start
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+export EMPI_CLUSTER=left$$
+cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
+state=$cache/cluster/$EMPI_CLUSTER
+work=$(mktemp -d)
+trap './dev e2e down >/dev/null 2>&1; rm -rf "$work" "$state.lock"' EXIT
+
+fail() { echo "not so: $*" >&2; exit 1; }
+
+# The settings of the machine that a kubelet or a kube-proxy would change, its interfaces and its filter rules.
+settings() {
+  (cd /proc/sys && head -v vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops net/ipv4/ip_forward)
+  ls /sys/class/net
+  iptables-save 2>/dev/null | grep -v '^#' || true
+}
+
+# What a cluster is made of, as far as it shows: prints it.
+remains() {
+  local file
+  find /sys/fs/cgroup -name "empi-$EMPI_CLUSTER" 2>/dev/null
+  grep -F "$EMPI_CLUSTER" /proc/self/mountinfo || true
+  for file in /proc/[0-9]*/cmdline; do
+    # Every process of a cluster is a child of the one that has the state folder on its command line.
+    if { tr '\0' ' ' <"$file"; } 2>/dev/null | grep -qF "cluster/$EMPI_CLUSTER"; then echo "process ${file//[^0-9]/}"; fi
+  done
+  if [[ -e $cache/cluster/$EMPI_CLUSTER ]]; then echo "$state"; fi
+}
+
+nothing_left() { # AFTER WHAT
+  local found
+  found=$(remains)
+  [[ -z $found ]] || fail "nothing is left after $1; there is:"$'\n'"$found"
+  settings >"$work/now"
+  diff "$work/before" "$work/now" >&2 || fail "the machine is as before after $1"
+  echo "so it is: nothing is left after $1" >&2
+}
+
+# Process 1 of the running cluster, and all that descend from it, by id and time of start, from outside.
+init() {
+  local keeper
+  read -r keeper _ <"$state/keeper"
+  tr -d ' ' <"/proc/$keeper/task/$keeper/children"
+}
+start_time() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
+processes() {
+  local first folder pid
+  first=$(init)
+  for folder in /proc/[0-9]*; do
+    pid=${folder#/proc/}
+    if descends "$pid" "$first"; then echo "$pid $(start_time "$pid")"; fi
+  done
+}
+descends() { # PID ANCESTOR
+  local pid=$1
+  while [[ ${pid:-0} -gt 1 ]]; do
+    [[ $pid != "$2" ]] || return 0
+    pid=$(awk '/^PPid/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+  done
+  return 1
+}
+all_gone() { # FILE of processes
+  local pid started
+  while read -r pid started; do
+    if [[ $(start_time "$pid") == "$started" ]]; then
+      fail "process $pid of the cluster is gone: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    fi
+  done <"$1"
+}
+
+up() { ./dev e2e up --nodes 1 >"$work/up.log" 2>&1 || { cat "$work/up.log" >&2; fail 'the cluster comes up'; }; }
+
+# Starts `up` in a group of its own and waits for its second line, which is in the middle of it.
+up_halfway() {
+  env --default-signal=INT setsid ./dev e2e up --nodes 1 >"$work/up.log" 2>&1 &
+  upping=$!
+  for ((tries = 0; tries < 1200; ++tries)); do
+    if grep -qs 'API server' "$state/progress"; then return; fi
+    kill -0 "$upping" 2>/dev/null || { cat "$work/up.log" >&2; fail 'the start gets half way'; }
+    sleep 0.1
+  done
+  fail 'the start gets half way in two minutes'
+}
+
+settings >"$work/before"
+
+up
+processes >"$work/processes"
+[[ $(wc -l <"$work/processes") -ge 10 ]] || fail "the test sees the processes of a cluster; it saw $(cat "$work/processes")"
+[[ -n $(remains) ]] || fail 'the test sees a running cluster'
+./dev e2e down
+all_gone "$work/processes"
+nothing_left 'down'
+
+up
+processes >"$work/processes"
+first=$(init)
+kill -9 "$first"
+while [[ -e /proc/$first ]]; do sleep 0.1; done # ends: the kernel has killed all it waits for
+./dev e2e status && fail 'status tells that the cluster has died'
+./dev e2e down
+all_gone "$work/processes"
+nothing_left 'the death of process 1'
+
+up_halfway
+kill -INT -- "-$upping"
+status=0
+wait "$upping" || status=$?
+[[ $status != 0 ]] || fail 'an interrupted start does not end as a success'
+nothing_left 'Ctrl-C during the start'
+
+up_halfway
+processes >"$work/processes"
+kill -9 -- "-$upping"
+wait "$upping" || true
+./dev e2e down
+all_gone "$work/processes"
+nothing_left 'the death of ./dev e2e up'
+
+# The same road without down between.
+up
+kill -9 "$(cut -d' ' -f1 "$state/keeper")"
+up
+./dev e2e kubectl get nodes >/dev/null || fail 'a cluster starts over the remains of a dead one'
+./dev e2e down
+nothing_left 'a start over the remains of a dead one'

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# The daemons of the control plane, each startable again by its name. Sourced after lib.sh.
+
+start_etcd() {
+  # It is thrown away with the cluster: no need to wait for the disk.
+  daemon etcd etcd --data-dir "$state/etcd" --unsafe-no-fsync --logger zap --log-level warn \
+    --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 \
+    --listen-peer-urls http://127.0.0.1:2380
+}
+
+start_apiserver() {
+  local pki=$state/pki
+  daemon apiserver kube-apiserver \
+    --etcd-servers=http://127.0.0.1:2379 \
+    --advertise-address="$control_address" \
+    --service-cluster-ip-range="$service_network" \
+    --allow-privileged=true \
+    --authorization-mode=Node,RBAC \
+    --enable-admission-plugins=NodeRestriction \
+    --client-ca-file="$pki/ca.crt" \
+    --tls-cert-file="$pki/apiserver.crt" \
+    --tls-private-key-file="$pki/apiserver.key" \
+    --service-account-issuer=https://kubernetes.default.svc \
+    --service-account-key-file="$pki/service-accounts.pub" \
+    --service-account-signing-key-file="$pki/service-accounts.key" \
+    --kubelet-client-certificate="$pki/kubelet-client.crt" \
+    --kubelet-client-key="$pki/kubelet-client.key" \
+    --kubelet-preferred-address-types=InternalIP \
+    --endpoint-reconciler-type=lease \
+    --profiling=false
+}
+
+# A node that is silent for 16 s is NotReady (the default is 50 s; less is unsafe on a busy machine).
+start_controller-manager() {
+  daemon controller-manager kube-controller-manager \
+    --kubeconfig="$state/controller-manager.kubeconfig" \
+    --service-account-private-key-file="$state/pki/service-accounts.key" \
+    --root-ca-file="$state/pki/ca.crt" \
+    --use-service-account-credentials=true \
+    --leader-elect=false \
+    --node-monitor-grace-period=16s \
+    --node-monitor-period=1s
+}
+
+start_scheduler() {
+  daemon scheduler kube-scheduler --kubeconfig="$state/scheduler.kubeconfig" --leader-elect=false
+}
+
+# Runs beside the control plane, not as a pod, so that it needs no image; pods reach it by its service.
+start_dns() {
+  cat >"$state/Corefile" <<COREFILE
+.:53 {
+    errors
+    ready $control_address:8181
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+        kubeconfig $state/dns.kubeconfig
+        ttl 5
+    }
+}
+COREFILE
+  daemon dns coredns -conf "$state/Corefile"
+}
+
+apiserver_ready() { [[ $(curl -s --cacert "$state/pki/ca.crt" "https://$control_address:6443/readyz") == ok ]]; }
+dns_ready() { [[ $(curl -s "http://$control_address:8181/ready") == OK ]]; }

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# What the scripts of the cluster share: where things are, how to say something, to fail and to wait.
+
+cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# Programs are identified by the versions they were built from.
+bin=/cache/kubernetes/$(sha256sum "$cluster_source/go/go.sum" | cut -c1-12)
+
+say() { printf 'e2e: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+kubernetes_version() { sed -n 's/^\tk8s.io\/kubernetes v//p' "$cluster_source/go/go.mod"; }
+
+# wait_until SECONDS WHAT COMMAND...: returns when COMMAND succeeds; fails with WHAT after SECONDS. The seconds
+# bound a hang, they are never what is waited for.
+wait_until() {
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    if [[ $SECONDS -ge $deadline ]]; then
+      say "gave up waiting until $what"
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+# Everything of one cluster, by its name; set by `use_cluster NAME`.
+use_cluster() {
+  cluster=$1
+  state=/cache/cluster/$cluster
+  export KUBECONFIG=$state/admin.kubeconfig PATH=$bin:$PATH
+}
+
+# One network for control plane and nodes, one for each node's pods, one for services. They exist inside the
+# cluster's network namespaces only, so that every cluster may use the same.
+# shellcheck disable=SC2034  # the other scripts use them
+{
+  control_address=10.88.0.1
+  pod_networks=10.89.0.0/16
+  service_network=10.96.0.0/16
+  api_service_address=10.96.0.1
+  dns_service_address=10.96.0.10
+}
+node_address() { echo "10.88.0.$((10 + $1))"; }
+pod_network() { echo "10.89.$1.0/24"; }
+
+# daemon NAME COMMAND...: starts COMMAND in a session of its own, with a log and a pid file under $state.
+daemon() {
+  local name=$1
+  shift
+  setsid "$@" >>"$state/log/$name.log" 2>&1 </dev/null &
+  echo $! >"$state/pid/$name"
+}
+
+# stop_daemon NAME SIGNAL: signals it and waits until it is gone.
+stop_daemon() {
+  local pid
+  pid=$(cat "$state/pid/$1" 2>/dev/null) || fail "$1 is not running"
+  kill "-$2" "$pid" 2>/dev/null || true
+  wait_until 30 "$1 (process $pid) has ended" not_running "$pid"
+  rm -f "$state/pid/$1"
+}
+
+not_running() { [[ ! -e /proc/$1 ]] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }

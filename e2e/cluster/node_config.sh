@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# The settings of a node's containerd, pod network and kubelet. Sourced after lib.sh.
+
+write_node_config() { # NUMBER NAME
+  local number=$1 name=$2 folder=$state/$2
+  # Pods are wired point to point, not to a bridge: then traffic between pods of one node is routed too, and
+  # services work for it without the module br_netfilter.
+  cat >"$folder/cni/10-pods.conflist" <<JSON
+{"cniVersion": "1.0.0", "name": "pods", "plugins": [
+  {"type": "ptp", "ipMasq": false,
+   "ipam": {"type": "host-local", "dataDir": "$folder/cni-cache/addresses",
+            "ranges": [[{"subnet": "$(pod_network "$number")"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+JSON
+  # restrict_oom_score_adj: some sandboxes may not lower it.
+  cat >"$folder/containerd.toml" <<TOML
+version = 2
+root = "$folder/containerd"
+state = "/run/containerd"
+[grpc]
+  address = "/run/containerd/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "localhost/pause:1"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$folder/cni"
+TOML
+  # Each node thinks it has the whole machine. failCgroupV1 matters from 1.35 on. A short lease makes a silent
+  # node known within the grace period of the controller manager.
+  cat >"$folder/kubelet.yaml" <<YAML
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication:
+  anonymous: {enabled: false}
+  webhook: {enabled: true}
+  x509: {clientCAFile: $state/pki/ca.crt}
+authorization: {mode: Webhook}
+cgroupDriver: cgroupfs
+cgroupRoot: /empi-$cluster/$name
+failCgroupV1: false
+enforceNodeAllocatable: []
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+tlsCertFile: $state/pki/$name.crt
+tlsPrivateKeyFile: $state/pki/$name.key
+podLogsDir: $folder/pod-logs
+clusterDNS: [$dns_service_address]
+clusterDomain: cluster.local
+resolvConf: ""
+failSwapOn: false
+evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%}
+imageGCHighThresholdPercent: 100
+maxPods: 250
+nodeLeaseDurationSeconds: 12
+nodeStatusUpdateFrequency: 4s
+oomScoreAdj: 0
+YAML
+}

@@ -1,0 +1,338 @@
+# shellcheck shell=bash
+# ./dev e2e: a real Kubernetes on this machine, and the cases that run on it. Sourced by root.sh, on the host.
+#
+# The cluster is one tree of processes in namespaces of its own: nothing of it shows on the host but that tree,
+# its control groups (empi-NAME) and its folder in the cache. What it is made of: e2e/cluster.
+
+# shellcheck source=e2e/cluster/cgroups.sh
+source "$project/e2e/cluster/cgroups.sh"
+
+# One cluster per checkout, unless it is named.
+cluster=${EMPI_CLUSTER:-$(printf '%s' "$project" | sha256sum | cut -c1-8)}
+state=$cache/cluster/$cluster         # on the host
+inside_state=/cache/cluster/$cluster  # in the root
+
+skip() {
+  printf 'e2e: skipped: %s\n' "$*" >&2
+  exit 77
+}
+
+e2e_usage() {
+  cat <<'USAGE'
+Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by default), each on one line:
+                                                  case NAME ok|FAILED|skipped SECONDS
+       ./dev e2e list                             the cases and what they promise
+       ./dev e2e up [--nodes N]                   starts a Kubernetes of N nodes (3) and keeps it
+       ./dev e2e status | down                    how it is; ends it and removes everything of it
+       ./dev e2e kubectl ARGS | helm ARGS         on it
+       ./dev e2e load NAME|FILE.tar ...           imports images into its nodes: made by ./dev images, or archives
+       ./dev e2e node cut|mend|power-off|power-on NODE     pulls and plugs a node's wire; its power
+       ./dev e2e control stop|start DAEMON        etcd, apiserver, controller-manager, scheduler or dns
+       ./dev e2e logs [NAME]                      the last lines of a daemon's log; without NAME: their names
+       ./dev e2e shell                            a shell in the control plane
+
+Cases use the running cluster; where there is none they start one and end it. With --kubeconfig they use an
+existing cluster instead, and those that need to cut wires are skipped.
+Exit status: 0, 1 when a case failed, 77 when this machine cannot run containers.
+Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
+USAGE
+}
+
+e2e() {
+  [[ $cluster =~ ^[a-z0-9][a-z0-9-]{0,20}$ ]] ||
+    die "EMPI_CLUSTER: '$cluster' is no name for a cluster: use up to 21 of a-z, 0-9 and -"
+  choose_root packages-e2e.txt
+  local verb=${1:-}
+  case $verb in
+    help | -h | --help) e2e_usage ;;
+    up) up "${@:2}" ;;
+    down) with_lock down ;;
+    status) status ;;
+    kubectl | helm) on_cluster "$@" ;;
+    load) load "${@:2}" ;;
+    node)
+      [[ $# == 3 ]] || die 'e2e: node wants a verb (cut, mend, power-off, power-on) and the name of a node'
+      in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" "$2" "$3"
+      ;;
+    control)
+      [[ $# == 3 ]] || die 'e2e: control wants a verb (stop, start) and the name of a daemon'
+      in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" "$2" "$3"
+      ;;
+    logs) logs "${2:-}" ;;
+    shell) in_cluster bash ;;
+    *) run_cases "$@" ;;
+  esac
+}
+
+# --- the tree of processes -------------------------------------------------------------------------------
+
+# A process is named by its id and the time of its start, for ids come again.
+start_time() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
+
+# Sets $keeper (the process that holds the namespaces) and $init (process 1 in them) if the cluster lives.
+find_cluster() {
+  local started
+  [[ -e $state/keeper ]] && read -r keeper started <"$state/keeper" || return 1
+  [[ -n $started && $(start_time "$keeper") == "$started" ]] || return 1
+  init=$(cat "/proc/$keeper/task/$keeper/children" 2>/dev/null) && init=${init%% *} && [[ -n $init ]]
+}
+
+is_ready() { find_cluster && [[ $(tail -n1 "$state/progress" 2>/dev/null) == ready ]]; }
+
+need_cluster() { is_ready || die 'e2e: there is no cluster: ./dev e2e up starts one'; }
+
+# Runs a command in the cluster's own namespaces: control plane, its network and processes.
+in_cluster() {
+  need_cluster
+  nsenter --target "$init" --mount --net --uts --ipc --pid -- \
+    env -i --chdir="$project" PATH="$(programs):/usr/sbin:/usr/bin" HOME=/cache/home TERM="${TERM:-dumb}" LC_ALL=C.UTF-8 \
+    KUBECONFIG="$inside_state/admin.kubeconfig" "$@"
+}
+
+# Runs a user's command: the cluster's network, but the folder of the user.
+on_cluster() {
+  need_cluster
+  prepare_enter
+  nsenter --target "$init" --net --uts --ipc --pid -- unshare --mount -- \
+    "${enter[@]}" PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$inside_state/admin.kubeconfig" -- "$@"
+}
+
+programs() { echo "/cache/kubernetes/$(sha256sum "$project/e2e/cluster/go/go.sum" | cut -c1-12)"; }
+
+with_lock() {
+  mkdir -p "$cache/cluster"
+  exec 8>"$cache/cluster/$cluster.lock"
+  flock --nonblock 8 || { say 'waiting for another ./dev e2e up or down'; flock 8; }
+  "$@"
+  exec 8>&-
+}
+
+# --- up and down -----------------------------------------------------------------------------------------
+
+# What can be known without the Debian root comes first.
+check_machine() {
+  local reason
+  [[ $(id -u) == 0 ]] || skip 'a cluster needs root on this machine: run it with sudo'
+  unshare --mount --pid --fork --kill-child --net --uts --ipc true 2>/dev/null ||
+    skip 'namespaces cannot be made here: a container needs --privileged'
+  reason=$(check_cgroups)
+  [[ -z $reason ]] || skip "$reason"
+}
+
+isolated() { unshare --mount --pid --fork --kill-child --net --uts --ipc --propagation private -- "$@"; }
+
+up() {
+  local nodes=3
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --nodes)
+        nodes=${2:-}
+        [[ $nodes =~ ^[0-9]+$ && $nodes -ge 1 && $nodes -le 100 ]] || die "e2e: --nodes wants a number from 1 to 100, not '$nodes'"
+        shift 2
+        ;;
+      *) die "e2e: up has no option '$1'; there is --nodes N" ;;
+    esac
+  done
+  check_machine
+  ensure_root
+  prepare_enter
+  local reason
+  reason=$(isolated "${enter[@]}" -- bash "$project/e2e/cluster/probe.sh") || skip "${reason:-the probe of this machine failed}"
+  in_e2e_root bash "$project/e2e/cluster/build.sh"
+  with_lock start "$nodes"
+}
+
+in_e2e_root() { (enter_root "$@"); }
+
+start() {
+  if is_ready; then
+    say "the cluster is up: ./dev e2e status"
+    return
+  fi
+  down quiet
+  mkdir -p "$state"/{log,pid}
+  : >"$state/progress"
+  in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster"
+  trap 'down quiet; trap - INT TERM; kill -INT $$' INT TERM
+  # It writes down who it is before it is anything, so that down finds it whatever happens to us.
+  # shellcheck disable=SC2016
+  setsid bash -c 'echo "$$ $(awk "{ sub(/.*\) /, \"\"); print \$20 }" /proc/$$/stat)" >"$1/keeper"; shift; exec "$@"' \
+    empi-keeper "$state" unshare --mount --pid --fork --kill-child --net --uts --ipc --propagation private -- \
+    "${enter[@]}" -- catatonit -- bash "$project/e2e/cluster/control.sh" "$cluster" "$1" \
+    </dev/null >"$state/log/control.log" 2>&1 8>&- &
+  local started=$! shown=0 line
+  while true; do
+    while IFS= read -r line; do
+      shown=$((shown + 1))
+      case $line in
+        ready)
+          trap - INT TERM
+          say "cluster $cluster is up: ./dev e2e kubectl get nodes"
+          return
+          ;;
+        failed) failed_start ;;
+        *) say "$line" ;;
+      esac
+    done < <(tail -n +$((shown + 1)) "$state/progress")
+    kill -0 "$started" 2>/dev/null || failed_start
+    sleep 0.1
+  done
+}
+
+failed_start() {
+  local kept=$project/out/e2e-logs
+  rm -rf "$kept"
+  mkdir -p "$kept"
+  cp "$state"/log/* "$kept/"
+  tail -n 5 "$kept/control.log" >&2
+  down quiet
+  die "e2e: the cluster did not come up; its logs are in $kept"
+}
+
+# Ends the cluster and removes all that is left of it, also after a crash. Safe to call at any time.
+down() {
+  local deadline=$((SECONDS + 60)) keeper='' init=''
+  if find_cluster; then
+    kill -9 "$init" 2>/dev/null || true # the kernel ends every process in its namespaces before it is gone
+    wait_gone "$init" "$deadline"
+  fi
+  if [[ -n $keeper && -e $state/keeper ]]; then
+    [[ $(start_time "$keeper") != "$(cut -d' ' -f2 "$state/keeper")" ]] || kill -9 "$keeper" 2>/dev/null || true
+    wait_gone "$keeper" "$deadline"
+  fi
+  until remove_cgroups "$cluster"; do
+    [[ $SECONDS -lt $deadline ]] || die "e2e: control groups of the cluster cannot be removed; processes in them: $(cgroup_processes)"
+    sleep 0.1
+  done
+  rm -rf --one-file-system "$state"
+  [[ ${1:-} == quiet ]] || say "cluster $cluster is down"
+}
+
+cgroup_processes() { find /sys/fs/cgroup -path "*/empi-$cluster/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -nu | paste -sd' '; }
+
+wait_gone() { # PID DEADLINE: a zombie whose parent is slow to bury it is gone too
+  while [[ -e /proc/$1 ]] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; do
+    [[ $SECONDS -lt $2 ]] || die "e2e: process $1 of the cluster does not end"
+    sleep 0.05
+  done
+}
+
+status() {
+  if is_ready; then
+    say "cluster $cluster is up (process $init, folder $state)"
+    on_cluster kubectl get nodes --output wide
+  elif find_cluster; then
+    say "cluster $cluster is starting"
+    cat "$state/progress"
+  elif [[ -e $state ]]; then
+    say "cluster $cluster has died; ./dev e2e down removes what is left"
+    return 1
+  else
+    say "cluster $cluster is not running"
+    return 1
+  fi
+}
+
+load() {
+  [[ $# -gt 0 ]] || die 'e2e: load wants images: names of ./dev images, or docker-archive files'
+  need_cluster
+  local image file
+  for image in "$@"; do
+    file=$image
+    [[ $image == */* || $image == *.tar ]] || file=$project/build/images/$image.tar
+    [[ -e $file ]] || die "e2e: there is no $file: ./dev images $image makes the images of this project"
+    # Where it is visible for the nodes.
+    ln -f "$file" "$state/load.tar" 2>/dev/null || cp "$file" "$state/load.tar"
+    in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" load "$inside_state/load.tar"
+    rm -f "$state/load.tar"
+    say "loaded $image"
+  done
+}
+
+logs() {
+  need_cluster
+  if [[ -z $1 ]]; then
+    find "$state/log" -name '*.log' -printf '%f\n' | sed 's/\.log$//' | sort
+  else
+    [[ -e $state/log/$1.log ]] || die "e2e: there is no log '$1'; ./dev e2e logs lists them"
+    tail -n 50 "$state/log/$1.log"
+  fi
+}
+
+# --- cases -----------------------------------------------------------------------------------------------
+# Those in cases/cluster run inside, on a cluster; those in cases/host run here, about ./dev e2e itself.
+
+cases=$project/e2e/cases
+
+run_cases() {
+  local inside=() outside=() kubeconfig='' name
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      list)
+        bash "$cases/run.sh" cluster list
+        bash "$cases/run.sh" host list
+        return
+        ;;
+      --kubeconfig)
+        kubeconfig=${2:-}
+        [[ -r $kubeconfig ]] || die "e2e: --kubeconfig: there is no file '$kubeconfig'"
+        kubeconfig=$(realpath "$kubeconfig")
+        shift
+        ;;
+      -*) die "e2e: there is no option '$1': ./dev e2e help" ;;
+      lib | */*) die "e2e: '$1' is no case: ./dev e2e list" ;;
+      *)
+        if [[ -e $cases/cluster/$1.sh ]]; then
+          inside+=("$1")
+        elif [[ -e $cases/host/$1.sh ]]; then
+          outside+=("$1")
+        else
+          die "e2e: there is no command or case '$1': ./dev e2e help, ./dev e2e list"
+        fi
+        ;;
+    esac
+    shift
+  done
+  if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 ]]; then
+    for name in "$cases"/cluster/*.sh; do [[ $name == */lib.sh ]] || inside+=("$(basename "$name" .sh)"); done
+    for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
+    [[ -z $kubeconfig ]] || outside=()
+  fi
+  local failed=0
+  if [[ ${#inside[@]} -gt 0 ]]; then
+    if [[ -n $kubeconfig ]]; then on_existing_cluster "$kubeconfig" "${inside[@]}"; else on_own_cluster "${inside[@]}"; fi || failed=1
+  fi
+  if [[ ${#outside[@]} -gt 0 ]]; then
+    check_machine
+    bash "$cases/run.sh" host "${outside[@]}" || failed=1
+  fi
+  return "$failed"
+}
+
+on_existing_cluster() { # KUBECONFIG CASES...
+  local failed=0 copy=/cache/home/.kube/e2e-$$ given=$1
+  shift
+  ensure_root
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm
+  mkdir -p "$cache/home/.kube"
+  install -m 600 "$given" "$cache${copy#/cache}" # where it is visible inside
+  in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$copy" EMPI_CLUSTER='' \
+    bash "$cases/run.sh" cluster "$@" || failed=1
+  rm -f "$cache${copy#/cache}"
+  return "$failed"
+}
+
+on_own_cluster() { # CASES...
+  local ours=false failed=0
+  if ! is_ready; then
+    up
+    ours=true
+    trap 'with_lock down quiet' EXIT
+  fi
+  in_cluster env EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}" bash "$cases/run.sh" cluster "$@" || failed=1
+  if $ours; then
+    trap - EXIT
+    with_lock down
+  fi
+  return "$failed"
+}
