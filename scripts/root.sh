@@ -130,8 +130,10 @@ prepare_enter() {
   enter=(bash "$project/scripts/enter.sh" "$root" "$project" "$cache" "$PWD" "${keep[@]}")
 }
 
-# pivot_root in a mount namespace of our own; the project appears at its own path, so that paths in
-# compiler messages and editors agree inside and outside. Runs COMMAND there, in place of this process.
+# pivot_root in namespaces of our own; the project appears at its own path, so that paths in compiler messages
+# and editors agree inside and outside. Runs COMMAND there and ends as it does. It has our process group, so that
+# a terminal's Ctrl-C and Ctrl-Z reach it; signals that are for us alone are passed on. Whatever way we end,
+# everything inside ends: process 1 is killed with unshare, and unshare with us.
 enter_root() {
   local ns=(--mount --pid --fork --kill-child)
   if [[ $(id -u) != 0 ]]; then
@@ -139,7 +141,53 @@ enter_root() {
     ns+=(--map-auto --map-root-user)
   fi
   prepare_enter
-  exec unshare "${ns[@]}" -- "${enter[@]}" -- "$@"
+  local status=0
+  ended_by=
+  trap 'end_inside TERM' TERM
+  trap 'end_inside HUP' HUP
+  trap 'in_foreground || end_inside INT' INT
+  # A shell's background commands ignore Ctrl-C and read nothing unless told otherwise.
+  env --default-signal=INT,QUIT setpriv --pdeathsig KILL \
+    unshare "${ns[@]}" -- "${enter[@]}" -- "$@" <&0 &
+  inside=$!
+  # A signal ends a wait early; afterwards the shell still knows how the command ended.
+  while kill -0 "$inside" 2>/dev/null; do wait "$inside" 2>/dev/null || true; done
+  wait "$inside" 2>/dev/null || status=$?
+  trap - TERM HUP INT
+  if [[ -n $ended_by ]]; then kill -s "$ended_by" $$; fi
+  exit "$status"
+}
+
+# Whether the terminal's Ctrl-C goes to our process group: then the command inside has had it already.
+in_foreground() {
+  local stat
+  read -r stat </proc/$$/stat
+  read -ra stat <<<"${stat##*) }" # state, parent, group, session, terminal, the terminal's group
+  [[ ${stat[4]} != 0 && ${stat[2]} == "${stat[5]}" ]]
+}
+
+# Ends what runs inside. A program that handles the signal itself is asked and has five seconds; process 1 of a
+# namespace that does not would never notice it, and is killed.
+end_inside() {
+  local signal=$1 first name mask tries=0
+  first=$(cat "/proc/$inside/task/$inside/children" 2>/dev/null) || true
+  first=${first%% *}
+  if [[ -n $first && -z $ended_by ]]; then
+    while read -r name mask; do
+      [[ $name == SigBlk: || $name == SigCgt: ]] || continue
+      if (((0x$mask >> ($(kill -l "$signal") - 1)) & 1)); then
+        kill -s "$signal" "$first" 2>/dev/null || true
+        tries=50
+        break
+      fi
+    done <"/proc/$first/status"
+  fi
+  while ((tries-- > 0)); do
+    kill -0 "$inside" 2>/dev/null || return 0 # by itself: its status is ours
+    sleep 0.1
+  done
+  ended_by=$signal
+  kill -KILL "$inside" 2>/dev/null || true
 }
 
 main() {
