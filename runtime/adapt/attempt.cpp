@@ -49,7 +49,6 @@ int exchange(MPI_Comm comm, int rank, int size, int distance) {
 }  // namespace
 
 void Attempt::build() {
-  graveyard().bury();
   bool ok = false;
   {
     const Stopwatch watch(times_.build_ms);
@@ -233,6 +232,7 @@ bool Attempt::agree(bool yes) {
     return true;
   }
   const std::lock_guard lock(mutex_);
+  cancelled_ = true;
   revoke_all();  // joiners may wait for the verdict
   return false;
 }
@@ -251,26 +251,7 @@ void Attempt::drop() {
     revoked = cancelled_ || !error_.empty();
     state_ = State::Over;
   }
-  if (revoked)
-    graveyard().add(handles);
-  else
-    free_all(handles);
-}
-
-Attempt::Graveyard& Attempt::graveyard() {
-  static Graveyard* one = new Graveyard;  // lives for ever: helper threads may come late
-  return *one;
-}
-
-void Attempt::Graveyard::add(const Handles& handles) {
-  const std::lock_guard lock(mutex_);
-  dead_.push_back(handles);
-}
-
-void Attempt::Graveyard::bury() {
-  const std::lock_guard lock(mutex_);
-  for (Handles& handles : dead_) free_all(handles);
-  dead_.clear();
+  if (!revoked) free_all(handles);
 }
 
 Attempt::Outcome Attempt::take() {

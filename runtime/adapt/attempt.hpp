@@ -53,7 +53,10 @@ class Attempt {
   // again when ranks leave and others join, and then answers with the result of an agreement long past.)
   bool agree(bool yes);
 
-  // Frees what the attempt still owns. Local.
+  // Ends the attempt. Frees what it still owns if that was never revoked; revoked communicators stay until
+  // the process ends. Copies of the revocation, and rounds of collectives that it cut short, still reach them
+  // in whatever thread makes progress, at any later time, and Open MPI 5.0.7 crashes on those that were freed
+  // (ompi_comm_rbcast; NBC_Progress). A roll back costs a few kilobytes so. Local.
   void drop();
   // The next world and the duplicate that helper threads will use; the rest is freed. Null on leavers.
   struct Outcome {
@@ -82,20 +85,6 @@ class Attempt {
     MPI_Comm next = MPI_COMM_NULL;    // the next world; null on leavers
     MPI_Comm spare = MPI_COMM_NULL;   // duplicate of the next world
   };
-
-  // Revoked communicators of attempts that failed, until the next attempt. Copies of a revocation still come
-  // in, in whatever thread makes progress, and Open MPI 5.0.7 reads the communicator's group then: freed at
-  // once by another thread it crashed there (ompi_comm_rbcast).
-  class Graveyard {
-   public:
-    void add(const Handles& handles);
-    void bury();  // frees them
-
-   private:
-    std::mutex mutex_;
-    std::vector<Handles> dead_;
-  };
-  static Graveyard& graveyard();
 
   bool make_everything();
   bool duplicate();
