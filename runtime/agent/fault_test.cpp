@@ -54,7 +54,8 @@ TEST_F(Faults, JoinersNeverComeOutOfInit) { expect_rollback("no_init", std::chro
 
 TEST_F(Faults, PodThatNeverComes) {
   begin(2);
-  const ChangeStatus s = pods.change({.add = {pods.missing_pod()}, .deadline = std::chrono::milliseconds(200)});
+  const ChangeStatus s =
+      pods.change({.add = {pods.missing_pod()}, .deadline = std::chrono::milliseconds(200)});
   EXPECT_EQ(s.outcome, "rolled back");
   EXPECT_NE(s.reason.find("not ready after 200 ms"), std::string::npos) << s.reason;
   commit({.add = pods.launch(1)});

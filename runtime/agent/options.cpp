@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/agent/variables.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
@@ -78,7 +79,7 @@ Options read_options(int argc, char** argv) {
   app.add_option("--partition-seconds", o.partition_seconds,
                  "ranks are killed after this long without the lead")
       ->envname(names::kPartitionSeconds)
-      ->check(CLI::PositiveNumber);
+      ->check(number_between(0.1, 86'400));
   app.add_option("--termination-log", o.termination_log, "file that receives how it ended")
       ->envname(names::kTerminationLog);
   app.add_option("--log-level", o.log_level, "error, warn, info or debug")
@@ -94,6 +95,7 @@ Options read_options(int argc, char** argv) {
   app.add_option("command", o.command, "program of a rank and its arguments, after --");
   try {
     app.parse(argc, argv);
+    refuse_bad_variables(app);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     std::exit(code == 0 ? 0 : 2);

@@ -3,24 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "runtime/agent/variables.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::sidecar {
-
-namespace {
-
-// The parser takes no notice of a variable whose value does not fit; we do.
-void refuse_bad_variables(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string& name = option->get_envname();
-    const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
-    if (value && *value != '\0' && option->empty())
-      throw CLI::ValidationError(
-          name, "is '" + std::string(value) + "', expected what --help says of " + option->get_name());
-  }
-}
-
-}  // namespace
 
 Options parse_options(int argc, char** argv) {
   Options o;
@@ -65,7 +51,7 @@ Options parse_options(int argc, char** argv) {
   app.add_flag("--per-rank", o.identity.per_rank, "series for every rank, too");
   try {
     app.parse(argc, argv);
-    refuse_bad_variables(app);
+    agent::refuse_bad_variables(app);
   } catch (const CLI::ParseError& e) {
     std::exit(app.exit(e) == 0 ? 0 : 2);
   }

@@ -166,8 +166,19 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
 TEST_F(Sidecar, SaysWhatIsWrongWithItsSettings) {
   Process unknown(with(program(), {"--no-such-flag"}), environment());
   EXPECT_EQ(unknown.wait(kPatience), 2);
-  Process width(program(), environment({variable(names::kAgentPort, "0")}));
-  EXPECT_EQ(width.wait(kPatience), 2);
+  const std::string log = folder.path() / "log";
+  for (const auto& [name, value] : {std::pair{names::kAgentPort, "0"},
+                                    {names::kSidecarPort, "abc"},
+                                    {names::kSidecarPort, "-1"},
+                                    {names::kSlots, "-2"},
+                                    {names::kWindowMillis, "1s"}}) {
+    Process refused(program(), environment({variable(name, value)}), log);
+    EXPECT_EQ(refused.wait(kPatience), 2) << name << "=" << value;
+    std::ifstream file(log);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_NE(text.find(std::string(name) + ": '" + value + "' is refused: expected"), text.npos) << text;
+    std::filesystem::remove(log);
+  }
   Process help(with(program(), {"--help"}), environment());
   EXPECT_EQ(help.wait(kPatience), 0);
 }
