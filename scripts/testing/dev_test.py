@@ -32,6 +32,11 @@ def marked():
     return found
 
 
+def sleeping():
+    """The command itself has begun; the shells that will start it have MARK in their arguments too."""
+    return any((pathlib.Path("/proc") / str(pid) / "cmdline").read_text() == f"sleep\0{MARK}\0" for pid in marked())
+
+
 def start(command, **options):
     # A group of its own, as under `timeout`: no signal of the terminal reaches it.
     return subprocess.Popen([DEV, "shell", command], env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
@@ -110,7 +115,7 @@ def terminal():
             text += os.read(master, 4096).decode()
         except OSError:  # the last one has closed the terminal
             break
-        if "ready" in text and not pressed and marked():
+        if "ready" in text and not pressed and sleeping():
             os.write(master, b"\x03")
             pressed = True
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
