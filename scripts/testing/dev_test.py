@@ -21,20 +21,21 @@ MARK = f"600.{os.getpid()}{time.time_ns()}"  # an argument of `sleep` that nobod
 READY = "echo ready;"
 
 
+def cmdline(pid):
+    try:
+        return (pathlib.Path("/proc") / str(pid) / "cmdline").read_text()
+    except OSError:  # it has ended
+        return ""
+
+
 def marked():
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and MARK in (entry / "cmdline").read_text() and int(entry.name) != os.getpid():
-                found.append(int(entry.name))
-        except OSError:
-            pass  # it has ended
-    return found
+    pids = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if pid != os.getpid() and MARK in cmdline(pid)]
 
 
 def sleeping():
     """The command itself has begun; the shells that will start it have MARK in their arguments too."""
-    return any((pathlib.Path("/proc") / str(pid) / "cmdline").read_text() == f"sleep\0{MARK}\0" for pid in marked())
+    return any(cmdline(pid) == f"sleep\0{MARK}\0" for pid in marked())
 
 
 def start(command, **options):
@@ -109,15 +110,15 @@ def terminal():
     text, end, pressed = "", time.monotonic() + PATIENCE, False
     while True:
         assert time.monotonic() < end, text
-        if not select.select([master], [], [], 1)[0]:
+        if "ready" in text and not pressed and sleeping():
+            os.write(master, b"\x03")
+            pressed = True
+        if not select.select([master], [], [], 0.1)[0]:
             continue
         try:
             text += os.read(master, 4096).decode()
         except OSError:  # the last one has closed the terminal
             break
-        if "ready" in text and not pressed and sleeping():
-            os.write(master, b"\x03")
-            pressed = True
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status == 41 and "caught 1" in text, (status, text)
     expect_nothing_left()
