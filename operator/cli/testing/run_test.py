@@ -341,13 +341,13 @@ def kill_a_pod():
 
 def failing_program():
     run = Run(manifest("fails", ["sh", "-c", "echo last words; exit 3"], rigid=True))
-    assert run.wait() == 1
+    assert run.wait() == 3
     assert "last words" in run.text() and run.summary()["result"] == "Failed", run.text()
 
 
 def missing_program():
     run = Run(manifest("missing", ["no-such-program"], rigid=True))
-    assert run.wait() == 1
+    assert run.wait() == 127
     assert "no-such-program" in run.text(), run.text()
 
 
