@@ -97,7 +97,8 @@ on_cluster() {
     "${enter[@]}" PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$inside_state/admin.kubeconfig" -- "$@"
 }
 
-programs() { echo "/cache/kubernetes/$(sha256sum "$project/e2e/cluster/go/go.sum" | cut -c1-12)"; }
+# Where the programs that Debian does not have are, inside; lib.sh knows.
+programs() { (source "$project/e2e/cluster/lib.sh" && echo "$bin"); }
 
 with_lock() {
   mkdir -p "$cache/cluster"
@@ -309,6 +310,26 @@ run_cases() {
   return "$failed"
 }
 
+# Cases name the images they need: `# images: NAME...` in the third line. Made when missing or older than a program.
+load_images_of() { # CASES...
+  local name images=() stale=() from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
+  for name in "$@"; do
+    read -ra images -d '' < <(printf '%s ' "${images[@]}"; sed -n '3s/^# images: //p' "$cases/cluster/$name.sh") || true
+  done
+  [[ ${#images[@]} -gt 0 ]] || return 0
+  mapfile -t images < <(printf '%s\n' "${images[@]}" | sort -u)
+  for name in "${images[@]}"; do
+    if [[ ! -e $project/build/images/$name.tar ]] ||
+      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" -type f -newer "$project/build/images/$name.tar" -print -quit 2>/dev/null) ]]; then
+      stale+=("$name")
+    fi
+  done
+  # shellcheck source=scripts/images.sh
+  source "$project/scripts/images.sh"
+  if [[ ${#stale[@]} -gt 0 ]]; then (images "${stale[@]}" >&2); fi
+  load "${images[@]}"
+}
+
 on_existing_cluster() { # KUBECONFIG CASES...
   local failed=0 copy=/cache/home/.kube/e2e-$$ given=$1
   shift
@@ -329,6 +350,7 @@ on_own_cluster() { # CASES...
     ours=true
     trap 'with_lock down quiet' EXIT
   fi
+  load_images_of "$@"
   in_cluster env EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then
     trap - EXIT

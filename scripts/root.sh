@@ -200,8 +200,10 @@ main() {
       exit
       ;;
     images)
-      say "$1: not yet"
-      exit 2
+      # shellcheck source=scripts/images.sh
+      source "$project/scripts/images.sh"
+      "$@"
+      exit
       ;;
     build | test | demo | shell | lint | bench | run) ;;
     *)
@@ -226,7 +228,7 @@ Usage: ./dev COMMAND [ARGS]
   lint [--tidy]                formatting, shell scripts, layering; --tidy adds clang-tidy
   shell                        a shell inside the Debian 13 root
   e2e [CASE...]|list|up|help   whole-system cases on a real Kubernetes that it starts on this machine (root)
-  images                       not yet
+  images [NAME...]             container images of what is built, into build/images
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
              EMPI_DATA     a folder with chile2010/ and tohoku2011/ (default: ../shared/data, then built-in)

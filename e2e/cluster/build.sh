@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the programs of the cluster that Debian does not have, from the Go modules that go/go.sum pins, into
-# the cache. Runs inside the root of .ci/packages-e2e.txt.
+# Builds the programs of the cluster that Debian does not have, from the Go modules that the go.sum files pin,
+# into the cache. Runs inside the root of .ci/packages-e2e.txt.
 # Usage: build.sh [kube coredns helm kwok]      (kwok simulates nodes and pods; only the scale case needs it)
 set -euo pipefail
 # shellcheck source=e2e/cluster/lib.sh
@@ -10,11 +10,11 @@ components='kube-apiserver kube-controller-manager kube-scheduler kube-proxy kub
 # What is kept while another checkout builds other versions: programs by version, compiled packages for all.
 export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false' CGO_ENABLED=0
 
-build() {
-  local program=$1 package=$2 flags=${4:-}
+build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
+  local program=$1 package=$2 flags=$4 module=${5:-}
   [[ ! -x $bin/$program ]] || return 0
   say "building $program from Go modules ($3 on two cores, once)"
-  (cd "$cluster_source/go" && nice go build -trimpath -ldflags "-s -w $flags" -o "$bin/$program.new" "$package") ||
+  (cd "$cluster_source/go/$module" && nice go build -trimpath -ldflags "-s -w $flags" -o "$bin/$program.new" "$package") ||
     fail "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"
   mv "$bin/$program.new" "$bin/$program"
 }
@@ -32,9 +32,9 @@ for program in "$@"; do
       build kube ./kube 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
       for name in $components; do ln -sf kube "$bin/$name"; done
       ;;
-    coredns) build coredns ./coredns 'a minute' ;;
-    helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' ;;
-    kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' ;;
+    coredns) build coredns ./coredns 'a minute' '' ;;
+    helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' '' ;;
+    kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' '' kwok ;; # against the Kubernetes libraries of its own choice
     *) fail "there is no program '$program' to build: kube, coredns, helm, kwok" ;;
   esac
 done

@@ -3,7 +3,7 @@
 
 cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # Programs are identified by the versions they were built from.
-bin=/cache/kubernetes/$(sha256sum "$cluster_source/go/go.sum" | cut -c1-12)
+bin=/cache/kubernetes/$(cat "$cluster_source"/go/go.sum "$cluster_source"/go/kwok/go.sum | sha256sum | cut -c1-12)
 
 say() { printf 'e2e: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }

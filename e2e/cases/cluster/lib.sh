@@ -36,6 +36,14 @@ make_namespace() {
 # In the case's namespace.
 k() { kubectl -n "$namespace" "$@"; }
 
+# The name of an image of ./dev images. With an existing cluster: EMPI_IMAGE_PREFIX and EMPI_IMAGE_TAG say where it
+# was pushed.
+image() {
+  local tag
+  tag=$(sed -n 's/^project(ElasticMPI VERSION \([0-9.]*\).*/\1/p' "$cluster_source/../../CMakeLists.txt")
+  echo "${EMPI_IMAGE_PREFIX:-localhost/elastic-mpi-}$1:${EMPI_IMAGE_TAG:-$tag}"
+}
+
 # expect WHAT COMMAND...: fails the case, saying WHAT, unless COMMAND succeeds.
 expect() {
   local what=$1

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Builds images with ENGINE (buildah, podman or docker) from CONTEXT and writes each as a docker-archive.
+# Usage: build.sh ENGINE CONTEXT OUT TAG IMAGE...      prints for each: image NAME SIZE MB compressed
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+engine=$1 context=$2 out=$3 tag=$4
+shift 4
+fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
+prefix=localhost/elastic-mpi
+
+run() { "$engine" "$@"; }
+if [[ $engine == buildah ]]; then
+  # As root of a namespace there is no other container runtime to rely on; layers stay in the cache.
+  export BUILDAH_ISOLATION=chroot
+  storage=(--root /cache/images/storage --runroot /run/buildah --storage-driver overlay)
+  buildah "${storage[@]}" info >/dev/null 2>&1 || storage=(--root /cache/images/storage-vfs --runroot /run/buildah --storage-driver vfs)
+  run() { buildah "${storage[@]}" "$@"; }
+  # buildah would raise them, which a sandbox may forbid.
+  limits=(--ulimit "nofile=$(ulimit -Sn):$(ulimit -Hn)" --ulimit "nproc=$(ulimit -Su):$(ulimit -Hu)")
+  limits=("${limits[@]//unlimited/-1}")
+fi
+
+# build NAME [BASE]
+build() {
+  local base=()
+  [[ -z ${2:-} ]] || base=(--build-arg "BASE=$2")
+  case $engine in
+    buildah) run build --quiet --layers --format docker "${limits[@]}" "${base[@]}" --tag "$prefix-$1:$tag" --file "$here/$1/Containerfile" "$context" ;;
+    *) run build --quiet "${base[@]}" --tag "$prefix-$1:$tag" --file "$here/$1/Containerfile" "$context" ;;
+  esac >"$log" 2>&1 || { tail -n 30 "$log" >&2; fail "building $1 with $engine failed: see above"; }
+}
+
+save() {
+  rm -f "$out/$1.new"
+  case $engine in
+    buildah) run push --quiet "$prefix-$1:$tag" "docker-archive:$out/$1.new:$prefix-$1:$tag" ;;
+    *) run save --output "$out/$1.new" "$prefix-$1:$tag" ;;
+  esac >"$log" 2>&1 || { cat "$log" >&2; fail "saving $1 with $engine failed: see above"; }
+  mv "$out/$1.new" "$out/$1.tar"
+}
+
+# As a registry has it: every layer compressed.
+size() { gzip -c "$out/$1.tar" | wc -c | awk '{ printf "%.1f", $1 / 1e6 }'; }
+
+# Of which image NAME is made; a BASE of the user's takes the place of the minimal Debian.
+base_of() {
+  case $1 in
+    base) ;;
+    operator | sidecar | runtime) echo "${EMPI_IMAGE_BASE:-$prefix-base:$tag}" ;;
+    *) echo "$prefix-runtime:$tag" ;;
+  esac
+}
+
+declare -A built
+make() {
+  [[ -z ${built[$1]:-} ]] || return 0
+  built[$1]=yes
+  case $1 in
+    base) ;;
+    operator | sidecar | runtime) [[ -n ${EMPI_IMAGE_BASE:-} ]] || make base ;;
+    *) make runtime ;;
+  esac
+  echo "images: building $1" >&2
+  build "$1" "$(base_of "$1")"
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+mkdir -p "$out"
+for name in "$@"; do
+  make "$name"
+  save "$name"
+  printf 'image %-10s %6s MB compressed  %s-%s:%s  %s\n' "$name" "$(size "$name")" "$prefix" "$name" "$tag" "$out/$name.tar"
+done

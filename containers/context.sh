@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Lays out in DIR what images are built from: the minimal Debian, and the programs of BUILD without their debug
+# information. Runs inside the root of .ci/packages-e2e.txt.
+# Usage: context.sh BUILD DIR
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+build=$1 context=$2
+fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
+
+# One minimal Debian for all checkouts; another recipe, or another month, makes another.
+recipe=(--variant=apt --aptopt='Apt::Install-Recommends "false"'
+  --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
+  --dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-exclude=/usr/share/locale/*')
+base=/cache/images/base-$(printf '%s\n' "${recipe[@]}" "$(date +%Y-%m)" | sha256sum | cut -c1-12).tar
+if [[ ! -e $base ]]; then
+  echo 'images: making a minimal Debian 13 (once a month, half a minute)' >&2
+  mkdir -p /cache/images
+  # shellcheck disable=SC2016  # $1 is the hook's: the new root
+  mmdebstrap --quiet --mode=root "${recipe[@]}" \
+    --customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/log/* "$1"/etc/resolv.conf "$1"/etc/hostname' \
+    trixie "${base%.tar}.new.tar" >&2 || fail 'making a minimal Debian failed: see above'
+  mv "${base%.tar}.new.tar" "$base"
+fi
+
+rm -rf "$context"
+mkdir -p "$context"/{bin,runtime/bin,runtime/lib}
+ln "$base" "$context/base.tar" 2>/dev/null || cp "$base" "$context/base.tar"
+
+# stage FROM TO PATCHELF-OPTIONS...: without debug information, and without paths of the machine that built it.
+# What is not built is left out: the image that wants it says so.
+stage() {
+  local from=$build/$1 to=$context/$2
+  shift 2
+  [[ -e $from ]] || return 0
+  strip --strip-unneeded -o "$to" "$from"
+  patchelf "$@" "$to"
+  chmod 755 "$to"
+}
+# The agent's own libraries lie beside it where it was installed into a volume. RPATH, not RUNPATH: it holds for
+# the libraries of libraries too, and does not yield to the environment of a user's container.
+for program in elastic-mpi-agent elastic-mpi-sidecar; do
+  stage "bin/$program" "runtime/bin/$program" --force-rpath --set-rpath "\$ORIGIN/../lib/agent"
+done
+stage lib/libelastic_mpi.so runtime/lib/libelastic_mpi.so --remove-rpath
+for program in elastic-mpi-operator empi; do stage "bin/$program" "bin/$program" --remove-rpath; done
+# In a pod of the operator the library is in the volume; without one it is the image's.
+for program in empi-jacobi empi-tsunami empi-tsunami-report; do
+  stage "bin/$program" "bin/$program" --set-rpath /opt/elastic-mpi/lib:/opt/elastic-mpi-image/lib
+done
+install -m 755 "$here/install.sh" "$context/runtime/bin/install"

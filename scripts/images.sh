@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# ./dev images: container images of what build/release holds. Sourced by root.sh, on the host.
+
+images_usage() {
+  cat <<'USAGE'
+Usage: ./dev images [NAME...]     builds the images (all by default) into build/images/NAME.tar, for
+                                  ./dev e2e load NAME   or   docker load, podman load, skopeo copy
+       operator    the operator and the empi command line
+       runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
+       sidecar     agent, library, sidecar and their installer for pods of other images
+       jacobi, tsunami    the applications, on runtime
+
+Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian 13 made here (debian:trixie-slim)
+             EMPI_IMAGE_ENGINE   docker or podman of this machine, instead of buildah in the Debian root
+             EMPI_IMAGE_BUILD    take programs from this build folder as they are, instead of building build/release
+USAGE
+}
+
+images() {
+  local names=() all=(operator runtime sidecar jacobi tsunami) name
+  for name in "$@"; do
+    case $name in
+      -h | --help)
+        images_usage
+        return
+        ;;
+      operator | runtime | sidecar | jacobi | tsunami | base) names+=("$name") ;;
+      *) die "images: there is no image '$name'; these are: ${all[*]}" ;;
+    esac
+  done
+  local from=${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}} engine=${EMPI_IMAGE_ENGINE:-buildah}
+  case $engine in
+    buildah) ;;
+    docker | podman) command -v "$engine" >/dev/null || die "EMPI_IMAGE_ENGINE: there is no $engine on this machine" ;;
+    *) die "EMPI_IMAGE_ENGINE: '$engine' is not known: docker, podman or buildah" ;;
+  esac
+  if [[ -z ${EMPI_IMAGE_BUILD:-} ]]; then
+    ensure_root
+    (enter_root "$project/dev" build "${EMPI_PRESET:-release}")
+  fi
+  [[ -x $project/$from/bin/elastic-mpi-agent ]] || die "images: $from/bin has no elastic-mpi-agent: is it a build folder of this project?"
+  if [[ ${#names[@]} == 0 ]]; then
+    names=("${all[@]}")
+    if [[ ! -x $project/$from/bin/elastic-mpi-operator ]]; then
+      say "images: leaving out operator: $from/bin/elastic-mpi-operator is not built"
+      names=("${all[@]:1}")
+    fi
+  fi
+
+  local out=$project/build/images tag
+  tag=$(sed -n 's/^project(ElasticMPI VERSION \([0-9.]*\).*/\1/p' "$project/CMakeLists.txt")
+  mkdir -p "$out"
+  choose_root packages-e2e.txt
+  ensure_root
+  (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context")
+  local build=(bash "$project/containers/build.sh" "$engine" "$out/context" "$out" "$tag" "${names[@]}")
+  if [[ $engine == buildah ]]; then (enter_root "${build[@]}"); else "${build[@]}"; fi
+}
