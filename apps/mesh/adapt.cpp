@@ -6,173 +6,203 @@
 namespace mesh {
 namespace {
 
-bool any_rank(bool mine, MPI_Comm comm) {
-  int value = mine ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_LOR, comm),
-            "asking whether any mark changed");
-  return value != 0;
+// Bitwise or over all ranks.
+unsigned any_rank(unsigned mine, MPI_Comm comm) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UNSIGNED, MPI_BOR, comm), "comparing the marks");
+  return mine;
 }
 
 constexpr int hypotenuse = 2;
 
 }  // namespace
 
-// Marks edges until every cell with a marked edge has its hypotenuse marked; one byte per edge.
-std::vector<std::uint8_t> Mesh::close_marks(std::span<const std::int8_t> marks) const {
+// The cell across a local edge: own, halo or exterior.
+std::int32_t Mesh::across(std::size_t cell, int local) const {
+  const std::int32_t slot = topology_.cell_slots[3 * cell + static_cast<std::size_t>(local)];
+  return slot % 2 == 0 ? topology_.edges.right[slot / 2] : topology_.edges.left[slot / 2];
+}
+
+// Marks edges until every cell with a marked edge has its hypotenuse marked; all these cells are bisected.
+void Mesh::close_marks(std::span<const std::int8_t> marks) {
   const Edges& e = topology_.edges;
-  const auto& slots = topology_.cell_slots;
-  std::vector<std::uint8_t> bisect(e.size(), 0);
   std::vector<std::int32_t> fresh;  // marked edges whose cells have not been looked at
   const auto mark = [&](std::int32_t edge) {
-    if (!bisect[edge]) bisect[edge] = 1, fresh.push_back(edge);
+    if (!bisected_[edge]) bisected_[edge] = 1, fresh.push_back(edge);
+  };
+  const auto bisect = [&](std::int32_t cell) {
+    fates_[cell] = Fate::bisect;
+    mark(topology_.cell_slots[3 * cell + hypotenuse] / 2);
   };
   const auto own = static_cast<std::int32_t>(leaves_.size());
   for (std::int32_t i = 0; i < own; ++i)
-    if (marks[i] > 0 && leaves_[i].level() < max_level) mark(slots[3 * i + hypotenuse] / 2);
+    if (marks[i] > 0 && leaves_[i].level() < max_level) bisect(i);
 
   const std::size_t first_halo_edge = e.interior, halo_edges = halo_.size();
-  for (;;) {
+  do {
     while (!fresh.empty()) {
       const std::int32_t edge = fresh.back();
       fresh.pop_back();
       for (const std::int32_t cell : {e.left[edge], e.right[edge]})
-        if (cell < own) mark(slots[3 * cell + hypotenuse] / 2);
+        if (cell < own) bisect(cell);
     }
-    if (bounds_.size() == 2) return bisect;
-    const std::span<const std::uint8_t> mine(bisect.data() + first_halo_edge, halo_edges);
-    const auto theirs = halo_.exchange(mine);
+    const auto theirs = halo_.exchange(std::span(bisected_).subspan(first_halo_edge, halo_edges));
     for (std::size_t slot = 0; slot < halo_edges; ++slot)
       if (theirs[slot]) mark(static_cast<std::int32_t>(first_halo_edge + slot));
-    if (!any_rank(!fresh.empty(), comm_)) return bisect;
-  }
+  } while (any_rank(!fresh.empty(), comm_));
 }
 
-// 1 for the first child of every pair that is joined. All cells around the newest vertex must agree: the
-// pair, and the pair across the parents' common hypotenuse.
-std::vector<std::uint8_t> Mesh::agree_to_coarsen(std::span<const std::int8_t> marks,
-                                                 std::span<const std::uint8_t> bisect) const {
-  const Edges& e = topology_.edges;
-  const auto& slots = topology_.cell_slots;
-  const std::size_t own = leaves_.size();
-  std::vector<std::uint8_t> willing(own + halo_.size() + boundary_.size(), 0);
+// Joins the pairs that all cells around their newest vertex agree to: the pair, and the pair across the
+// parents' common hypotenuse.
+void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
+  const std::size_t own = leaves_.size(), inside = own + halo_.size();
+  std::vector<std::uint8_t> willing(all_cells(), 0);
+  std::vector<std::size_t> pairs;  // the first of each willing pair
+  const auto agrees = [&](std::size_t i) { return marks[i] < 0 && fates_[i] == Fate::keep; };
   for (std::size_t i = 0; i + 1 < own; ++i) {
-    if (marks[i] >= 0 || marks[i + 1] >= 0 || !are_siblings(leaves_[i], leaves_[i + 1])) continue;
-    if (bisect[slots[3 * i + hypotenuse] / 2] || bisect[slots[3 * (i + 1) + hypotenuse] / 2]) continue;
+    if (!agrees(i) || !agrees(i + 1) || !are_siblings(leaves_[i], leaves_[i + 1])) continue;
     willing[i] = willing[i + 1] = 1;
+    pairs.push_back(i);
   }
-  if (bounds_.size() > 2) {
-    std::vector<std::uint8_t> send(halo_.size());
-    for (std::size_t slot = 0; slot < send.size(); ++slot) send[slot] = willing[halo_.cells()[slot]];
-    const auto received = halo_.exchange(std::span<const std::uint8_t>(send));
-    std::copy(received.begin(), received.end(), willing.begin() + static_cast<std::ptrdiff_t>(own));
-  }
-  std::fill(willing.begin() + static_cast<std::ptrdiff_t>(own + halo_.size()), willing.end(), 1);
+  std::vector<std::uint8_t> send(halo_.size());
+  for (std::size_t slot = 0; slot < send.size(); ++slot) send[slot] = willing[halo_.cells()[slot]];
+  std::ranges::copy(halo_.exchange(std::span<const std::uint8_t>(send)),
+                    willing.begin() + static_cast<std::ptrdiff_t>(own));
+  std::fill(willing.begin() + static_cast<std::ptrdiff_t>(inside), willing.end(), 1);
 
   // The cell across half of the parent's hypotenuse, if it has the same level, belongs to the pair of the
   // parent's neighbour: only that pair has the newest vertex too.
-  const auto across_agrees = [&](std::size_t cell, int local, int level) {
-    const std::int32_t slot = slots[3 * cell + static_cast<std::size_t>(local)];
-    const auto other = static_cast<std::size_t>(slot % 2 == 0 ? e.right[slot / 2] : e.left[slot / 2]);
+  const auto across_agrees = [&](std::size_t cell, int local) {
+    const auto other = static_cast<std::size_t>(across(cell, local));
     if (!willing[other]) return false;
-    if (other >= own + halo_.size()) return true;
-    return (other < own ? leaves_[other] : halo_leaves_[other - own]).level() == level;
+    if (other >= inside) return true;
+    return (other < own ? leaves_[other] : halo_leaves_[other - own]).level() == leaves_[cell].level();
   };
-  std::vector<std::uint8_t> join(own, 0);
-  for (std::size_t i = 0; i + 1 < own; ++i) {
-    if (!willing[i] || leaves_[i].is_second()) continue;
-    const int level = leaves_[i].level();
-    join[i] = across_agrees(i, 0, level) && across_agrees(i + 1, 1, level);
-  }
-  return join;
+  for (const std::size_t i : pairs)
+    if (across_agrees(i, 0) && across_agrees(i + 1, 1)) fates_[i] = Fate::join;
 }
 
-Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
-  const auto bisect = close_marks(marks);
-  const auto join = agree_to_coarsen(marks, bisect);
-  const auto& slots = topology_.cell_slots;
-  const auto bisected = [&](std::size_t i, int local) {
-    return bisect[slots[3 * i + static_cast<std::size_t>(local)] / 2] != 0;
-  };
-
-  Transfer transfer;
-  transfer.comm = comm_;
-  std::vector<Leaf>& next = transfer.new_leaves;
-  next.reserve(leaves_.size() + leaves_.size() / 8 + 16);
-  bool changed = false;
-  for (std::size_t i = 0; i < leaves_.size();) {
-    const Leaf leaf = leaves_[i];
+// Carries the fates out. Cells that stay keep their shapes.
+std::vector<Transfer::Run> Mesh::replace_leaves() {
+  std::vector<Transfer::Run> runs;
+  LeafWalk walk(domain_);
+  next_leaves_.clear(), next_shapes_.clear();
+  const auto add = [&](Leaf leaf) { next_leaves_.push_back(leaf), next_shapes_.push_back(walk.shape(leaf)); };
+  for (auto fate = fates_.begin(); fate != fates_.end();) {
+    const auto i = fate - fates_.begin();
     const auto at = static_cast<std::int32_t>(i);
-    if (bisected(i, hypotenuse)) {
+    const Leaf leaf = leaves_[i];
+    if (*fate == Fate::bisect) {
+      Transfer::Run run{Transfer::Kind::refine, at, 1, leaf};
       for (int which : {0, 1}) {  // a marked leg is the hypotenuse of a child
         const Leaf child = leaf.child(which);
-        if (!bisected(i, which))
-          next.push_back(child);
+        run.child_refined[which] = bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
+        if (run.child_refined[which])
+          add(child.child(0)), add(child.child(1));
         else
-          next.push_back(child.child(0)), next.push_back(child.child(1));
+          add(child);
       }
-      transfer.runs.push_back({at, 1, Transfer::Kind::refine});
-      changed = true, ++i;
-    } else if (join[i]) {
-      next.push_back(leaf.parent());
-      transfer.runs.push_back({at, 2, Transfer::Kind::coarsen});
-      changed = true, i += 2;
+      runs.push_back(run);
+    } else if (*fate == Fate::join) {
+      add(leaf.parent());
+      runs.push_back({Transfer::Kind::coarsen, at, 2, leaf.parent()});
     } else {
-      std::size_t end = i + 1;
-      while (end < leaves_.size() && !join[end] && !bisected(end, hypotenuse)) ++end;
-      next.insert(next.end(), leaves_.begin() + at, leaves_.begin() + static_cast<std::ptrdiff_t>(end));
-      transfer.runs.push_back({at, static_cast<std::int32_t>(end - i), Transfer::Kind::keep});
-      i = end;
+      const auto end =
+          std::find_if(fate, fates_.end(), [](Fate f) { return f != Fate::keep; }) - fates_.begin();
+      next_leaves_.insert(next_leaves_.end(), leaves_.begin() + i, leaves_.begin() + end);
+      next_shapes_.insert(next_shapes_.end(), shapes_.begin() + i, shapes_.begin() + end);
+      runs.push_back({Transfer::Kind::keep, at, static_cast<std::int32_t>(end - i)});
     }
+    fate += runs.back().count;
   }
-  transfer.changed = any_rank(changed, comm_);
-  if (!transfer.changed) return transfer;
+  leaves_.swap(next_leaves_), shapes_.swap(next_shapes_);
+  return runs;
+}
 
-  // Joining pairs on both sides of a cut can leave siblings on two ranks; the second one goes to the first
-  // one's.
+// Joining pairs on both sides of a cut can leave siblings on two ranks; the second one goes to the first
+// one's.
+void Mesh::unite_siblings(Transfer& transfer) {
   struct Ends {
     std::uint64_t count, first, last;
   };
+  const Ends mine =
+      leaves_.empty() ? Ends{} : Ends{leaves_.size(), leaves_.front().bits, leaves_.back().bits};
   const int ranks = static_cast<int>(bounds_.size()) - 1;
-  Ends mine{next.size(), next.empty() ? 0 : next.front().bits, next.empty() ? 0 : next.back().bits};
   std::vector<Ends> ends(static_cast<std::size_t>(ranks));
   check_mpi(MPI_Allgather(&mine, 3, MPI_UINT64_T, ends.data(), 3, MPI_UINT64_T, comm_),
             "sharing the new cuts");
   int my_rank = 0, before = -1;
   check_mpi(MPI_Comm_rank(comm_, &my_rank), "asking for the rank");
-  transfer.old_leaves = std::move(leaves_);  // assign() below brings the new ones
-  std::vector<Leaf> leaves = next;
   for (int r = 0; r < ranks; ++r) {
     if (ends[r].count == 0) continue;
-    if (before >= 0 && are_siblings({ends[before].last}, {ends[r].first})) {
-      if (my_rank == r) transfer.give_first_to = before, leaves.erase(leaves.begin());
-      if (my_rank == before) transfer.take_last_from = r, leaves.push_back({ends[r].first});
+    const Leaf first{ends[r].first};
+    if (before >= 0 && are_siblings({ends[before].last}, first)) {
+      if (my_rank == r) {
+        transfer.give_first_to = before;
+        leaves_.erase(leaves_.begin()), shapes_.erase(shapes_.begin());
+      }
+      if (my_rank == before) {
+        transfer.take_last_from = r;
+        leaves_.push_back(first), shapes_.push_back(LeafWalk(domain_).shape(first));
+      }
     }
     before = r;
   }
-  assign(std::move(leaves), comm_);
+}
+
+Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
+  Transfer transfer;
+  transfer.comm = comm_;
+  transfer.new_cells = leaves_.size();
+  constexpr unsigned refine = 1, coarsen = 2;
+  unsigned wanted = 0;
+  for (const std::int8_t mark : marks) wanted |= mark > 0 ? refine : mark < 0 ? coarsen : 0;
+  wanted = any_rank(wanted, comm_);
+  if (wanted == 0) return transfer;
+
+  fates_.assign(leaves_.size(), Fate::keep);
+  bisected_.assign(topology_.edges.size(), 0);
+  if (wanted & refine) close_marks(marks);
+  if (wanted & coarsen) agree_to_coarsen(marks);
+  const bool changed = std::ranges::any_of(fates_, [](Fate f) { return f != Fate::keep; });
+  transfer.changed = any_rank(changed, comm_) != 0;
+  if (!transfer.changed) return transfer;
+
+  transfer.runs = replace_leaves();
+  unite_siblings(transfer);
+  transfer.new_cells = leaves_.size();
+  connect(comm_);
   return transfer;
 }
 
-void Mesh::dilate(std::vector<std::int8_t>& marks) {
-  const Edges& e = topology_.edges;
+void Mesh::dilate(std::span<std::int8_t> marks, int layers) const {
   const std::size_t own = leaves_.size();
-  marks.resize(own);
+  std::vector<std::int32_t> grown, before;  // cells that grew in this round and in the last one
+  std::vector<std::int8_t> next(marks.begin(), marks.end());
   std::vector<std::uint8_t> send(halo_.size());
-  for (std::size_t slot = 0; slot < send.size(); ++slot)
-    send[slot] = static_cast<std::uint8_t>(marks[halo_.cells()[slot]]);
-  const auto received = halo_.exchange(std::span<const std::uint8_t>(send));
-  std::vector<std::int8_t> grown(marks);
-  for (std::size_t k = 0; k < e.interior; ++k) {
-    const auto l = e.left[k], r = e.right[k];
-    if (marks[l] == marks[r]) continue;
-    grown[l] = std::max(grown[l], marks[r]);
-    grown[r] = std::max(grown[r], marks[l]);
+  const auto raise = [&](std::int32_t cell, std::int8_t mark) {
+    if (next[cell] < mark) next[cell] = mark, grown.push_back(cell);
+  };
+  for (int layer = 0; layer < layers; ++layer) {
+    for (std::size_t slot = 0; slot < send.size(); ++slot)
+      send[slot] = static_cast<std::uint8_t>(marks[halo_.cells()[slot]]);
+    const auto received = halo_.exchange(std::span<const std::uint8_t>(send));
+    if (layer == 0) {
+      const Edges& e = topology_.edges;
+      for (std::size_t k = 0; k < e.interior; ++k) {
+        const std::int32_t l = e.left[k], r = e.right[k];
+        if (marks[l] != marks[r]) raise(l, marks[r]), raise(r, marks[l]);
+      }
+    } else {  // only what grew in the last round can raise its neighbours in this one
+      for (const std::int32_t cell : before)
+        for (int local : {0, 1, 2})
+          if (const auto other = across(cell, local); other < static_cast<std::int32_t>(own))
+            raise(other, marks[cell]);
+    }
+    for (std::size_t slot = 0; slot < received.size(); ++slot)
+      raise(halo_.cells()[slot], static_cast<std::int8_t>(received[slot]));
+    for (const std::int32_t cell : grown) marks[cell] = next[cell];
+    before.swap(grown), grown.clear();
   }
-  for (std::size_t slot = 0; slot < received.size(); ++slot) {
-    auto& mark = grown[halo_.cells()[slot]];
-    mark = std::max(mark, static_cast<std::int8_t>(received[slot]));
-  }
-  marks.swap(grown);
 }
 
 }  // namespace mesh

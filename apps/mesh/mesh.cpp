@@ -58,10 +58,10 @@ Mesh::Mesh(MPI_Comm comm, Domain domain, int level) : domain_(domain) {
   assign(uniform_leaves(domain, level, cut(rank), cut(rank + 1)), comm);
 }
 
-void Mesh::set_bounds(bool empty, Leaf first) {
+void Mesh::set_bounds() {
   const int ranks = size_of(comm_);
   const std::uint64_t none = ~0ull;
-  const std::uint64_t mine = empty ? none : first.key();
+  const std::uint64_t mine = leaves_.empty() ? none : leaves_.front().key();
   bounds_.assign(static_cast<std::size_t>(ranks) + 1, none);
   check_mpi(MPI_Allgather(&mine, 1, MPI_UINT64_T, bounds_.data(), 1, MPI_UINT64_T, comm_),
             "sharing the cuts");
@@ -82,9 +82,17 @@ std::int32_t Mesh::find(Leaf descendant) const {
 
 void Mesh::assign(std::vector<Leaf> leaves, MPI_Comm comm) {
   leaves_ = std::move(leaves);
+  shapes_.resize(leaves_.size());
+  LeafWalk walk(domain_);
+  for (std::size_t i = 0; i < leaves_.size(); ++i) shapes_[i] = walk.shape(leaves_[i]);
+  connect(comm);
+}
+
+// Edges and halo of leaves_ and shapes_.
+void Mesh::connect(MPI_Comm comm) {
   comm_ = comm;
-  set_bounds(leaves_.empty(), leaves_.empty() ? Leaf{} : leaves_.front());
-  build_local_topology(domain_, leaves_, topology_);
+  set_bounds();
+  build_local_topology(domain_, leaves_, shapes_, topology_);
   resolve_external();
 }
 

@@ -46,8 +46,7 @@ class Mesh {
   std::span<const BoundaryEdge> boundary() const { return boundary_; }
   // 3 per cell: 2 * edge + (0 left | 1 right); local order ab, bc, ac.
   std::span<const std::int32_t> cell_slots() const { return topology_.cell_slots; }
-  std::span<const std::uint8_t> cell_shape() const { return topology_.cell_shape; }
-  std::span<const std::int32_t> cell_y_sum() const { return topology_.cell_y_sum; }
+  std::span<const CellShape> shapes() const { return shapes_; }
   std::span<const Leaf> halo_leaves() const { return halo_leaves_; }
   Halo& halo() { return halo_; }
   Triangle triangle(std::size_t cell) const { return domain_.triangle(leaves_[cell]); }
@@ -69,24 +68,36 @@ class Mesh {
   // same for every number of ranks.
   Transfer adapt(std::span<const std::int8_t> marks);
 
-  // One round of marks[i] = max of itself and its neighbours. Collective.
-  void dilate(std::vector<std::int8_t>& marks);
+  // `layers` rounds of marks[i] = max of itself and its neighbours. Collective.
+  void dilate(std::span<std::int8_t> marks, int layers) const;
 
  private:
+  enum class Fate : std::uint8_t { keep, bisect, join };  // join: with the sibling that follows
+
+  void connect(MPI_Comm comm);
+  void set_bounds();
   void resolve_external();
-  std::vector<std::uint8_t> close_marks(std::span<const std::int8_t> marks) const;
-  std::vector<std::uint8_t> agree_to_coarsen(std::span<const std::int8_t> marks,
-                                             std::span<const std::uint8_t> bisect) const;
-  void set_bounds(bool empty, Leaf first);
+  void close_marks(std::span<const std::int8_t> marks);
+  void agree_to_coarsen(std::span<const std::int8_t> marks);
+  std::vector<Transfer::Run> replace_leaves();
+  void unite_siblings(Transfer& transfer);
+  std::int32_t across(std::size_t cell, int local) const;
 
   Domain domain_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::vector<Leaf> leaves_;
+  std::vector<CellShape> shapes_;
   std::vector<std::uint64_t> bounds_;
   LocalTopology topology_;
   std::vector<BoundaryEdge> boundary_;
   Halo halo_;
   std::vector<Leaf> halo_leaves_;
+
+  // Memory that adaptions use again.
+  std::vector<Fate> fates_;             // per cell
+  std::vector<std::uint8_t> bisected_;  // per edge
+  std::vector<Leaf> next_leaves_;
+  std::vector<CellShape> next_shapes_;
 };
 
 // 1 where a rank's interval may begin: everywhere but between siblings.

@@ -91,8 +91,9 @@ void expect_edges_right(Mesh& m) {
   std::size_t slots_seen = 0;
   for (std::int32_t i = 0; i < own; ++i) {
     const Triangle t = m.triangle(i);
-    ASSERT_EQ(m.cell_y_sum()[i], t.a.y + t.b.y + t.c.y);
-    ASSERT_EQ(m.cell_shape()[i], direction_of(t.c - t.a));
+    ASSERT_EQ(m.shapes()[i].b_y, t.b.y);
+    ASSERT_EQ(m.shapes()[i].y_sum, t.a.y + t.b.y + t.c.y);
+    ASSERT_EQ(m.shapes()[i].direction, direction_of(t.c - t.a));
     for (int k = 0; k < 3; ++k, ++slots_seen) {
       const std::int32_t slot = m.cell_slots()[3 * i + k], edge = slot / 2;
       ASSERT_EQ(slot % 2 == 0 ? e.left[edge] : e.right[edge], i);
@@ -203,6 +204,33 @@ TEST(Mesh, AdaptionsAreTheSameForEveryNumberOfRanks) {
     const auto all = global_leaves(shared);
     ASSERT_TRUE(std::equal(all.begin(), all.end(), alone.leaves().begin(), alone.leaves().end()))
         << "round " << round;
+  }
+}
+
+TEST(Mesh, DilationIsRepeatedMaximumOverNeighbours) {
+  const Domain domain{2, 1};
+  Mesh shared(MPI_COMM_WORLD, domain, 5), alone(MPI_COMM_SELF, domain, 5);
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    shared.adapt(random_marks(shared, round, 12));
+    alone.adapt(random_marks(alone, round, 12));
+  }
+  const auto seeds = [](const Mesh& m) {
+    std::vector<std::int8_t> marks;
+    for (Leaf leaf : m.leaves())
+      marks.push_back(static_cast<std::int8_t>(mix(leaf.bits) % 50 < 3 ? mix(leaf.bits) % 50 : 0));
+    return marks;
+  };
+  const Edges& e = alone.edges();
+  auto expected = seeds(alone);
+  for (int layers = 0; layers <= 4; ++layers) {
+    auto marks = seeds(shared);
+    shared.dilate(marks, layers);
+    ASSERT_EQ(gather(marks), expected) << layers << " layers";
+    const auto before = expected;
+    for (std::size_t k = 0; k < e.interior; ++k)
+      for (const auto& [to, from] : {std::pair{e.left[k], e.right[k]}, std::pair{e.right[k], e.left[k]}})
+        expected[to] = std::max(expected[to], before[from]);
+    EXPECT_NE(expected, before);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "apps/mesh/topology.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <functional>
 #include <stdexcept>
@@ -11,141 +10,120 @@
 namespace mesh {
 namespace {
 
-// Where the cell across an edge lies on the curve.
-enum Side : std::uint8_t { earlier, later, other_root };
+// The right angle lies right of ac on even levels: ab turns clockwise from ac and bc counter-clockwise.
+constexpr int direction_of_ab(int direction, int level) { return (direction + (level % 2 == 0 ? 7 : 1)) % 8; }
+constexpr int direction_of_bc(int direction, int level) { return (direction + (level % 2 == 0 ? 1 : 7)) % 8; }
 
-struct Node {
-  Triangle t;
-  std::array<std::uint8_t, 3> across;  // Side of ab, bc, ac
-  std::uint8_t enter, leave;           // local edges crossed by the curve on its way in and out
-  std::uint8_t direction;              // of c - a
+// What the local edges of a cell have of its level and direction, whatever its neighbours are.
+struct CellEdge {
+  std::uint16_t shape;  // seen from this cell as left cell; not a leg of both cells
+  std::int32_t y_sum;   // sum of the end points' y, less 2 b.y
 };
 
-Node root_node(const Domain& domain, std::uint32_t root) {
-  const Triangle t = domain.root_triangle(root);
-  return {t, {other_root, other_root, other_root}, 0, 1, static_cast<std::uint8_t>(direction_of(t.c - t.a))};
+constexpr int directions = EdgeShape::directions;
+using CellEdges = std::array<CellEdge, 3>;  // ab, bc, ac
+
+constexpr CellEdges edges_of_cell(int level, int direction) {
+  const int ab = direction_of_ab(direction, level), bc = direction_of_bc(direction, level);
+  const std::int32_t leg = EdgeShape::extent(level + 1);
+  const std::int32_t a = -direction_vector(ab).y * leg, c = direction_vector(bc).y * leg;
+  // (a, b, c) runs counter-clockwise on even levels; there ac is passed from c to a.
+  const int back = directions / 2, along_legs = level % 2 == 0 ? 0 : back, along_ac = back - along_legs;
+  const auto shape = [](int edge_level, int towards) {
+    return EdgeShape::encode(edge_level, towards % directions, false);
+  };
+  return {{{shape(level + 1, ab + along_legs), a},
+           {shape(level + 1, bc + along_legs), c},
+           {shape(level, direction + along_ac), a + c}}};
 }
 
-// The right angle lies right of ac on even levels: ab turns clockwise from ac and bc counter-clockwise.
-std::uint8_t turned(std::uint8_t direction, int level, bool clockwise_on_even) {
-  return static_cast<std::uint8_t>((direction + ((level % 2 == 0) == clockwise_on_even ? 7 : 1)) % 8);
-}
+constexpr auto cell_edges = [] {
+  std::array<std::array<CellEdges, directions>, max_level + 1> table{};
+  for (int level = 0; level <= max_level; ++level)
+    for (int direction = 0; direction < directions; ++direction)
+      table[level][direction] = edges_of_cell(level, direction);
+  return table;
+}();
 
-Node child_node(const Node& n, int level, int which) {
-  const Point m = midpoint(n.t.a, n.t.c);
-  if (which == 0)
-    return {{n.t.a, m, n.t.b},
-            {n.across[2], later, n.across[0]},
-            std::uint8_t(n.enter == 0 ? 2 : 0),
-            1,
-            turned(n.direction, level, true)};
-  return {{n.t.b, m, n.t.c},
-          {earlier, n.across[2], n.across[1]},
-          0,
-          std::uint8_t(n.leave == 1 ? 2 : 1),
-          turned(n.direction, level, false)};
-}
-
-// Direction of the local edges seen counter-clockwise around the cell, relative to c - a, on even and odd
-// levels.
-constexpr std::uint8_t edge_turn[2][3] = {{7, 1, 4}, {5, 3, 0}};
+int hypotenuse_level(int level, int local) { return local == 2 ? level : level + 1; }
 
 class Pass {
  public:
-  Pass(const Domain& domain, std::span<const Leaf> leaves, LocalTopology& out)
-      : domain_(domain), leaves_(leaves), out_(out) {
+  Pass(std::span<const Leaf> leaves, std::span<const CellShape> shapes, LocalTopology& out)
+      : leaves_(leaves), shapes_(shapes), out_(out) {
     const std::size_t n = leaves.size();
-    out.external.clear();
-    // Each cell opens at most two edges (the one it is entered by is already open, or external).
-    for_edges([room = 2 * n](auto& field) {
+    // Every cell opens the edge to the next cell and its side edge, if that is not open yet.
+    for_edge_fields([room = 2 * n](auto& field) {
       if (field.size() < room) field.resize(room);
     });
     out.cell_slots.resize(3 * n);
-    out.cell_shape.resize(n);
-    out.cell_y_sum.resize(n);
+    for (int k = 0; k < 2; ++k) {
+      if (out.open[k].size() < n) out.open[k].resize(n);
+      top_[k] = out.open[k].data();
+    }
     left_of_ = out.edges.left.data(), right_of_ = out.edges.right.data();
     shape_ = out.edges.shape.data(), y_sum_ = out.edges.y_sum.data(), slots_ = out.cell_slots.data();
   }
 
-  void visit(std::size_t i, const Node& node, bool joined_before, bool joined_after) {
-    const int level = leaves_[i].level();
-    const auto cell = static_cast<std::int32_t>(i);
-    out_.cell_shape[i] = node.direction;
-    out_.cell_y_sum[i] = node.t.a.y + node.t.b.y + node.t.c.y;
-    // The edge that the curve does not cross; it lies on the outside of the turn.
-    const int color = 3 - node.enter - node.leave;
-    const bool b_left = level % 2 == 1;
-    const bool through_legs = color == 2;
-    auto& stack = through_legs == b_left ? right_ : left_;
-
+  void visit(std::int32_t cell, bool joined_before, bool joined_after) {
+    const CellShape shape = shapes_[static_cast<std::size_t>(cell)];
+    const int level = leaves_[static_cast<std::size_t>(cell)].level();
     if (joined_before)
-      close(cell, level, node.enter, crossing_);
+      close(cell, level, shape.enter(), crossing_);
     else
-      add_external(cell, level, node.t, node.enter);
+      mark_external(cell, shape.enter());
 
-    if (node.across[color] == later) {
-      stack.push_back(open(cell, level, node, color));
-    } else if (node.across[color] == earlier && !stack.empty()) {
-      close(cell, level, color, stack.back());
-      stack.pop_back();
-    } else {
-      add_external(cell, level, node.t, color);
-    }
+    // The side edge lies on the outside of the curve's turn.
+    const int stack = (shape.side == 2) == (level % 2 == 1);
+    if (shape.beyond_side == CellShape::later)
+      *top_[stack]++ = open(cell, level, shape, shape.side);
+    else if (shape.beyond_side == CellShape::earlier && top_[stack] != out_.open[stack].data())
+      close(cell, level, shape.side, *--top_[stack]);
+    else
+      mark_external(cell, shape.side);
 
     if (joined_after)
-      crossing_ = open(cell, level, node, node.leave);
+      crossing_ = open(cell, level, shape, shape.leave());
     else
-      add_external(cell, level, node.t, node.leave);
+      mark_external(cell, shape.leave());
   }
 
   // Edges still open belong to cells after this interval: they leave the list, the last edges fill the holes.
-  void finish() {
-    std::vector<OpenEdge> unclosed(left_);
-    unclosed.insert(unclosed.end(), right_.begin(), right_.end());
-    std::sort(unclosed.begin(), unclosed.end(), std::greater<>());
+  void finish(const Domain& domain) {
+    std::vector<OpenEdge> unclosed(out_.open[0].data(), top_[0]);
+    unclosed.insert(unclosed.end(), out_.open[1].data(), top_[1]);
+    std::ranges::sort(unclosed, std::greater<>());
     for (const OpenEdge open : unclosed) {
       const std::int32_t hole = open / 2, cell = left_of_[hole];
-      const Leaf leaf = leaves_[static_cast<std::size_t>(cell)];
-      for (int k = 0; k < 3; ++k)
-        if (slots_[3 * cell + k] == 2 * hole) add_external(cell, leaf.level(), domain_.triangle(leaf), k);
+      mark_external(cell, shapes_[static_cast<std::size_t>(cell)].side);
       const std::int32_t last = --count_;
       if (hole == last) continue;
-      for_edges([=](auto& field) {
+      for_edge_fields([=](auto& field) {
         field[static_cast<std::size_t>(hole)] = field[static_cast<std::size_t>(last)];
       });
       for (const auto& [moved, bit] : {std::pair{left_of_[hole], 0}, std::pair{right_of_[hole], 1}})
         for (int k = 0; k < 3; ++k)
           if (auto& slot = slots_[3 * moved + k]; slot == 2 * last + bit) slot = 2 * hole + bit;
     }
-    for_edges([this](auto& field) { field.resize(static_cast<std::size_t>(count_)); });
+    for_edge_fields([this](auto& field) { field.resize(static_cast<std::size_t>(count_)); });
     out_.edges.interior = static_cast<std::size_t>(count_);
+    describe_external(domain);
   }
 
  private:
   using OpenEdge = std::int32_t;  // 2 * edge + (1 if it is a leg of its left cell)
 
   template <class Action>
-  void for_edges(Action action) {
+  void for_edge_fields(Action action) {
     action(out_.edges.left), action(out_.edges.right), action(out_.edges.shape), action(out_.edges.y_sum);
   }
 
-  static int hypotenuse_level(int level, int local) { return local == 2 ? level : level + 1; }
-
-  void add_external(std::int32_t cell, int level, const Triangle& t, int local) {
-    const auto edge = directed_edge(t, level, local);
-    slots_[3 * cell + local] = -1;  // until it is resolved
-    out_.external.push_back({cell, local, edge[0], edge[1], hypotenuse_level(level, local)});
-  }
-
-  OpenEdge open(std::int32_t cell, int level, const Node& node, int local) {
+  OpenEdge open(std::int32_t cell, int level, const CellShape& shape, int local) {
     const std::int32_t id = count_++;
     left_of_[id] = cell;
-    const int direction = (node.direction + edge_turn[level % 2][local]) % 8;
-    shape_[id] = EdgeShape::encode(hypotenuse_level(level, local), direction, false);
-    const auto& t = node.t;
-    y_sum_[id] = out_.cell_y_sum[static_cast<std::size_t>(cell)] - (local == 0   ? t.c.y
-                                                                    : local == 1 ? t.a.y
-                                                                                 : t.b.y);
+    const CellEdge& edge = cell_edges[level][shape.direction][local];
+    shape_[id] = edge.shape;
+    y_sum_[id] = edge.y_sum + 2 * shape.b_y;
     slots_[3 * cell + local] = 2 * id;
     return 2 * id + (local != 2);
   }
@@ -156,41 +134,86 @@ class Pass {
       throw std::logic_error("mesh: cells " + std::to_string(left_of_[id]) + " and " + std::to_string(cell) +
                              " do not meet in one edge: the leaves are not conforming");
     right_of_[id] = cell;
-    if ((open & 1) != 0 && local != 2) shape_[id] |= 1;
+    if ((open & 1) != 0 && local != 2) shape_[id] |= EdgeShape::encode(0, 0, true);
     slots_[3 * cell + local] = 2 * id + 1;
   }
 
-  const Domain& domain_;
+  void mark_external(std::int32_t cell, int local) {
+    slots_[3 * cell + local] = -1;  // until it is resolved
+    external_.push_back(3 * cell + local);
+  }
+
+  void describe_external(const Domain& domain) {
+    std::ranges::sort(external_);
+    LeafWalk walk(domain);
+    out_.external.clear();
+    for (const std::int32_t slot : external_) {
+      const std::int32_t cell = slot / 3, local = slot % 3;
+      const Leaf leaf = leaves_[static_cast<std::size_t>(cell)];
+      const auto edge = directed_edge(walk.triangle(leaf), leaf.level(), local);
+      out_.external.push_back({cell, local, edge[0], edge[1], hypotenuse_level(leaf.level(), local)});
+    }
+  }
+
   std::span<const Leaf> leaves_;
+  std::span<const CellShape> shapes_;
   LocalTopology& out_;
   std::int32_t *left_of_, *right_of_, *y_sum_, *slots_;
   std::uint16_t* shape_;
-  std::vector<OpenEdge> left_, right_;
+  OpenEdge* top_[2];                    // of the two stacks: behind the last edge
+  std::vector<std::int32_t> external_;  // 3 * cell + local edge
   OpenEdge crossing_ = 0;
   std::int32_t count_ = 0;
 };
 
 }  // namespace
 
-void build_local_topology(const Domain& domain, std::span<const Leaf> leaves, LocalTopology& topology) {
-  Pass pass(domain, leaves, topology);
-  std::array<Node, max_level + 1> path;
+LeafWalk::Node LeafWalk::root_node(std::uint32_t root) const {
+  constexpr auto other = CellShape::other_root;
+  const Triangle t = domain_.root_triangle(root);
+  return {t, {other, other, other}, static_cast<std::uint8_t>(direction_of(t.c - t.a)), 2};
+}
+
+LeafWalk::Node LeafWalk::child_node(const Node& n, int level, int which) {
+  if (which == 0)
+    return {n.t.child(0),
+            {n.beyond[2], CellShape::later, n.beyond[0]},
+            static_cast<std::uint8_t>(direction_of_ab(n.direction, level)),
+            static_cast<std::uint8_t>(n.side == 0 ? 2 : 0)};
+  return {n.t.child(1),
+          {CellShape::earlier, n.beyond[2], n.beyond[1]},
+          static_cast<std::uint8_t>(direction_of_bc(n.direction, level)),
+          static_cast<std::uint8_t>(n.side == 1 ? 2 : 1)};
+}
+
+const LeafWalk::Node& LeafWalk::at(Leaf leaf) {
+  int level = 0;  // deepest ancestor shared with the last leaf
+  if (last_ && last_->root() == leaf.root())
+    level = std::min(
+        {std::countl_zero(last_->key() ^ leaf.key()) - (64 - path_top), last_->level(), leaf.level()});
+  else
+    path_[0] = root_node(leaf.root());
+  for (; level < leaf.level(); ++level)
+    path_[level + 1] = child_node(path_[level], level, leaf.branch(level + 1));
+  last_ = leaf;
+  return path_[level];
+}
+
+CellShape LeafWalk::shape(Leaf leaf) {
+  const Node& n = at(leaf);
+  return {n.t.b.y, n.t.a.y + n.t.b.y + n.t.c.y, n.direction, n.side, n.beyond[n.side]};
+}
+
+void build_local_topology(const Domain& domain, std::span<const Leaf> leaves,
+                          std::span<const CellShape> shapes, LocalTopology& topology) {
+  Pass pass(leaves, shapes, topology);
+  bool joined_before = false;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const Leaf leaf = leaves[i];
-    const bool joined_before = i > 0 && leaves[i - 1].root() == leaf.root();
-    const bool joined_after = i + 1 < leaves.size() && leaves[i + 1].root() == leaf.root();
-    int level = 0;  // deepest ancestor shared with the previous leaf
-    if (joined_before) {
-      const int highest = 63 - std::countl_zero(leaves[i - 1].key() ^ leaf.key());
-      level = path_top - highest - 1;
-    } else {
-      path[0] = root_node(domain, leaf.root());
-    }
-    for (; level < leaf.level(); ++level)
-      path[level + 1] = child_node(path[level], level, leaf.branch(level + 1));
-    pass.visit(i, path[leaf.level()], joined_before, joined_after);
+    const bool joined_after = i + 1 < leaves.size() && leaves[i + 1].root() == leaves[i].root();
+    pass.visit(static_cast<std::int32_t>(i), joined_before, joined_after);
+    joined_before = joined_after;
   }
-  pass.finish();
+  pass.finish(domain);
 }
 
 }  // namespace mesh

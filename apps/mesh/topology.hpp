@@ -4,7 +4,9 @@
 // implementation of multigrid algorithms using Sierpinski curves", 2010). What the pass cannot close (edges
 // of root triangles and of the interval's ends) is returned as external and resolved by point location.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +21,7 @@ inline int direction_of(Point v) {
   if (v.x == 0) return v.y > 0 ? 2 : 6;
   return v.y > 0 ? (v.x > 0 ? 1 : 3) : (v.x > 0 ? 7 : 5);
 }
-inline Point direction_vector(int direction) {
+constexpr Point direction_vector(int direction) {
   constexpr std::int32_t x[] = {1, 1, 0, -1, -1, -1, 0, 1};
   return {x[direction], x[(direction + 6) % 8]};
 }
@@ -30,14 +32,14 @@ inline Point direction_vector(int direction) {
 struct EdgeShape {
   static constexpr int directions = 8;
   static constexpr int per_level = 2 * directions;
-  static std::uint16_t encode(int hypotenuse_level, int direction, bool leg_of_both) {
+  static constexpr std::uint16_t encode(int hypotenuse_level, int direction, bool leg_of_both) {
     return static_cast<std::uint16_t>(hypotenuse_level * per_level + direction * 2 + (leg_of_both ? 1 : 0));
   }
   static int level(std::uint16_t shape) { return shape / per_level; }
   static int direction(std::uint16_t shape) { return shape / 2 % directions; }
   static bool leg_of_both(std::uint16_t shape) { return shape % 2 == 1; }
   // Length of the longer coordinate difference of an edge that is a hypotenuse on this level, in units.
-  static std::int32_t extent(int level) {
+  static constexpr std::int32_t extent(int level) {
     return level % 2 == 0 ? side >> (level / 2) : side >> ((level - 1) / 2);
   }
 };
@@ -65,16 +67,53 @@ struct ExternalEdge {
   std::int32_t hypotenuse_level = 0;
 };
 
-// What the pass along the curve knows about the cells and edges of an interval of leaves.
+// What follows from a leaf alone, whatever its neighbours are: cells that an adaption keeps keep it.
+struct CellShape {
+  enum Place : std::uint8_t { earlier, later, other_root };  // on the curve
+
+  std::int32_t b_y, y_sum;  // y of the right angle; a.y + b.y + c.y
+  std::uint8_t direction;   // of c - a
+  std::uint8_t side;        // the local edge that the curve does not cross
+  Place beyond_side;        // where the cell across that edge lies
+
+  // The local edges by which the curve comes and goes.
+  int enter() const { return side == 0 ? 2 : 0; }
+  int leave() const { return side == 1 ? 2 : 1; }
+};
+
+// Shapes and triangles of leaves, found along the paths from the roots. Fast for leaves asked for in curve
+// order: only the part of the path that differs from the last leaf's is walked.
+class LeafWalk {
+ public:
+  explicit LeafWalk(const Domain& domain) : domain_(domain) {}
+  CellShape shape(Leaf leaf);
+  Triangle triangle(Leaf leaf) { return at(leaf).t; }
+
+ private:
+  struct Node {
+    Triangle t;
+    std::array<CellShape::Place, 3> beyond;  // of the cells across ab, bc, ac
+    std::uint8_t direction, side;            // as in CellShape
+  };
+  const Node& at(Leaf leaf);
+  Node root_node(std::uint32_t root) const;
+  static Node child_node(const Node& n, int level, int which);
+
+  Domain domain_;
+  std::array<Node, max_level + 1> path_;  // valid down to last_
+  std::optional<Leaf> last_;
+};
+
+// What the pass along the curve finds out about an interval of leaves.
 struct LocalTopology {
   Edges edges;
   std::vector<std::int32_t> cell_slots;  // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
-  std::vector<std::uint8_t> cell_shape;  // direction of c - a
-  std::vector<std::int32_t> cell_y_sum;  // a.y + b.y + c.y
   std::vector<ExternalEdge> external;
+  std::vector<std::int32_t> open[2];  // the pass's stacks; kept for their memory
 };
 
-// Rebuilds `topology` (reusing its memory) for sorted, gap-free leaves. Local, O(n).
-void build_local_topology(const Domain& domain, std::span<const Leaf> leaves, LocalTopology& topology);
+// Rebuilds `topology` (reusing its memory) for sorted, gap-free leaves and their shapes. Local, O(n).
+void build_local_topology(const Domain& domain, std::span<const Leaf> leaves,
+                          std::span<const CellShape> shapes, LocalTopology& topology);
 
 }  // namespace mesh

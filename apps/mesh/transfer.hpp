@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -17,12 +18,14 @@ namespace mesh {
 struct Transfer {
   enum class Kind : std::uint8_t { keep, refine, coarsen };
   struct Run {
-    std::int32_t old_begin;
-    std::int32_t count;  // old cells: any number for keep, 1 for refine, 2 for coarsen
     Kind kind;
+    std::int32_t old_begin;
+    std::int32_t count;                      // old cells: any number for keep, 1 for refine, 2 for coarsen
+    Leaf parent = {};                        // refine: the old leaf; coarsen: the new one
+    std::array<bool, 2> child_refined = {};  // refine: conformity bisects this child once more
   };
   std::vector<Run> runs;
-  std::vector<Leaf> old_leaves, new_leaves;  // before and after, without the cell that changes rank
+  std::size_t new_cells = 0;  // of this rank in the end
   MPI_Comm comm = MPI_COMM_NULL;
   int give_first_to = -1;   // rank that takes this rank's first new cell
   int take_last_from = -1;  // rank whose first new cell is appended here
@@ -45,20 +48,18 @@ struct Transfer {
         put(next, value);
       ++next;
     };
-    const auto offset = next;
-    // Children that closure bisected once more are told by the new leaves themselves.
-    const auto split = [&](auto& self, Leaf leaf, const T& value) -> void {
-      if (new_leaves[static_cast<std::size_t>(next - offset)] == leaf) return emit(value);
-      const auto [first, second] = refine(leaf, value);
-      self(self, leaf.child(0), first);
-      self(self, leaf.child(1), second);
+    const auto emit_child = [&](Leaf child, const T& value, bool refined) {
+      if (!refined) return emit(value);
+      const auto [first, second] = refine(child, value);
+      emit(first), emit(second);
     };
     for (const Run& run : runs) {
       if (run.kind == Kind::refine) {
-        split(split, old_leaves[static_cast<std::size_t>(run.old_begin)], get(run.old_begin));
+        const auto [first, second] = refine(run.parent, get(run.old_begin));
+        emit_child(run.parent.child(0), first, run.child_refined[0]);
+        emit_child(run.parent.child(1), second, run.child_refined[1]);
       } else if (run.kind == Kind::coarsen) {
-        const Leaf parent = old_leaves[static_cast<std::size_t>(run.old_begin)].parent();
-        emit(coarsen(parent, get(run.old_begin), get(run.old_begin + 1)));
+        emit(coarsen(run.parent, get(run.old_begin), get(run.old_begin + 1)));
       } else {
         std::int32_t begin = run.old_begin, count = run.count;
         if (next < 0) emit(get(begin)), ++begin, --count;
@@ -81,7 +82,7 @@ struct Transfer {
   // The same for data in one vector.
   template <class T, class Refine, class Coarsen>
   std::vector<T> apply(const std::vector<T>& old, Refine refine, Coarsen coarsen) const {
-    std::vector<T> result(new_leaves.size() - (give_first_to >= 0) + (take_last_from >= 0));
+    std::vector<T> result(new_cells);
     apply<T>([&](std::int32_t i) { return old[i]; },
              [&](std::int32_t from, std::int32_t to, std::int32_t count) {
                std::copy_n(old.begin() + from, count, result.begin() + to);

@@ -63,7 +63,8 @@ Cell Solver::initial_cell(mesh::Leaf leaf, const Function& surface) const {
 }
 
 double Solver::area(std::size_t i) const {
-  return metric_.area(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i]);
+  const mesh::CellShape& shape = mesh_.shapes()[i];
+  return metric_.area(mesh_.leaves()[i].level(), shape.direction, shape.y_sum);
 }
 
 double Solver::volume() const {
@@ -118,8 +119,8 @@ void Solver::connect_faces() {
   linear_.assign(own, 0);
   for (std::size_t i = 0; i < own; ++i)
     for (int k = 0; k < 3; ++k) {
-      const auto o =
-          metric_.to_face(mesh_.leaves()[i].level(), mesh_.cell_shape()[i], mesh_.cell_y_sum()[i], k);
+      const mesh::CellShape& shape = mesh_.shapes()[i];
+      const auto o = metric_.to_face(mesh_.leaves()[i].level(), shape.direction, shape.y_sum, k);
       to_face_[0][slots[3 * i + k]] = o.x, to_face_[1][slots[3 * i + k]] = o.y;
     }
   double* const offsets[] = {to_face_[0].data(), to_face_[1].data()};

@@ -10,6 +10,10 @@ namespace {
 
 enum Activity : std::int8_t { calm, lively, refined };  // may coarsen, stays, must be fine
 
+Activity activity_of(double value, double refine_above, double coarsen_below) {
+  return value > refine_above ? refined : value > coarsen_below ? lively : calm;
+}
+
 }  // namespace
 
 // Velocity is kept, so momentum splits like the water. The children get their true beds where that is
@@ -48,21 +52,19 @@ std::vector<std::int8_t> Solver::marks() {
   const auto leaves = mesh_.leaves();
   std::vector<std::int8_t> marks(cells());
   const double dry = setup_.physics.dry_tolerance;
-  const bool by_speed = c.coarsen_speed < 1e300 || c.refine_speed < 1e300;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const double depth = eta_[i] - b_[i], amplitude = std::abs(eta_[i] - setup_.sea_level);
-    Activity activity = amplitude > c.refine_amplitude    ? refined
-                        : amplitude > c.coarsen_amplitude ? lively
-                                                          : calm;
-    if (by_speed && depth > dry) {
-      const double speed = std::hypot(hu_[i], hv_[i]) / depth;
-      activity = std::max(activity, speed > c.refine_speed    ? refined
-                                    : speed > c.coarsen_speed ? lively
-                                                              : calm);
-    }
+    const Activity activity = activity_of(amplitude, c.refine_amplitude, c.coarsen_amplitude);
     marks[i] = depth > dry ? activity : calm;
   }
-  for (int layer = 0; layer < c.buffer; ++layer) mesh_.dilate(marks);
+  if (c.coarsen_speed < 1e300 || c.refine_speed < 1e300)
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      const double depth = eta_[i] - b_[i];
+      if (depth <= dry) continue;
+      const double speed = std::hypot(hu_[i], hv_[i]) / depth;
+      marks[i] = std::max<std::int8_t>(marks[i], activity_of(speed, c.refine_speed, c.coarsen_speed));
+    }
+  mesh_.dilate(marks, c.buffer);
 
   for (const Region& r : c.regions) {
     if (time_ >= r.until) continue;
@@ -78,20 +80,20 @@ std::vector<std::int8_t> Solver::marks() {
     }
   }
 
+  // Pairs that cannot be joined without moving the water line stay.
+  const auto may_join = [&](std::size_t i, std::size_t j) {
+    const bool wet0 = eta_[i] > b_[i], wet1 = eta_[j] > b_[j];
+    const bool land = !wet0 && !wet1 && std::min(b_[i], b_[j]) >= setup_.sea_level;
+    return b_[i] == b_[j] || land || (wet0 && wet1);
+  };
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const int level = leaves[i].level();
-    marks[i] = marks[i] == refined                           ? (level < setup_.finest)
-               : marks[i] == calm && level > setup_.coarsest ? -1
-                                                             : 0;
-  }
-  // Pairs that cannot be joined without moving the water line stay.
-  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    if (marks[i] >= 0 || marks[i + 1] >= 0 || !mesh::are_siblings(leaves[i], leaves[i + 1]) ||
-        b_[i] == b_[i + 1])
-      continue;
-    const bool wet0 = eta_[i] > b_[i], wet1 = eta_[i + 1] > b_[i + 1];
-    const bool land = !wet0 && !wet1 && std::min(b_[i], b_[i + 1]) >= setup_.sea_level;
-    if (!land && !(wet0 && wet1)) marks[i] = marks[i + 1] = 0;
+    const bool refine = marks[i] == refined && level < setup_.finest;
+    const bool coarsen = marks[i] == calm && level > setup_.coarsest;
+    marks[i] = static_cast<std::int8_t>(refine - coarsen);
+    if (coarsen && i > 0 && marks[i - 1] < 0 && mesh::are_siblings(leaves[i - 1], leaves[i]) &&
+        !may_join(i - 1, i))
+      marks[i - 1] = marks[i] = 0;
   }
   return marks;
 }
