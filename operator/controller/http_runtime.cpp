@@ -163,6 +163,7 @@ Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) 
   for (const MemberAddress& member : change.add)
     request.add.push_back(to_member(member, address_of(member.ip), job));
   request.remove = change.remove;
+  request.cause = change.cause;
   const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
   request.deadline_ms = std::max<std::int64_t>(1000, (change.deadline - now).count());
   return ask_lead(job, [&](AgentClient& lead) { return lead.change(request); });

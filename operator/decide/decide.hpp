@@ -133,6 +133,7 @@ struct SendChange {
   std::vector<MemberAddress> add;
   std::vector<std::string> remove;  // pod UIDs
   Time deadline{};
+  std::string cause;  // autoscaling, manual or drain, as the metrics name it
   bool operator==(const SendChange&) const = default;
 };
 

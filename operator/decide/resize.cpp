@@ -147,10 +147,19 @@ void begin(Pass& pass, const Goal& goal) {
   pass.event("Resizing", goal_text(resize.from, goal));
 }
 
+// Workers that are to go whatever the size is make a change that ends elsewhere than at the size asked for,
+// or where it began.
+std::string cause_of(const Pass& pass) {
+  const ResizeStatus& resize = *pass.status.resize;
+  if (resize.to == resize.from || resize.to != pass.status.desired_replicas) return "drain";
+  const auto& written = pass.status.policy_state.written_replicas;
+  return written && written == pass.spec.worker.replicas ? "autoscaling" : "manual";
+}
+
 void send(Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
-  SendChange change{resize.id, pass.status.fence, resize.epoch, pass.addresses(resize.add),
-                    {},        resize.deadline};
+  SendChange change{resize.id, pass.status.fence, resize.epoch,  pass.addresses(resize.add),
+                    {},        resize.deadline,   cause_of(pass)};
   for (const int index : resize.remove)
     if (const PodView* pod = pass.pod(index)) change.remove.push_back(pod->uid);
   pass.act(std::move(change));

@@ -209,6 +209,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   std::optional<ChangeStatus> handing_over_;  // our last change, once we are the lead no more
   std::set<std::string> not_told_;            // members that do not know the new lead yet
   std::string reported_change_;               // the last one that is in the history
+  std::map<ProcId, int> parked_;              // helper threads that never came back, by rank
   std::vector<std::string> last_tail_;        // of the rank that ended last during a change
   JobOutcome first_failure_;                  // of a rank that finalised well and then returned an error code
   SampleRing samples_;

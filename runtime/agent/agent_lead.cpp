@@ -51,7 +51,11 @@ MembershipView Agent::view() const {
   v.change = driving ? driver_.plan().id : plan_ ? plan_->id : "";
   v.outcome = outcome_;
   v.ending = ending_;
-  v.leave_requests.assign(leave_requests_.begin(), leave_requests_.end());
+  for (const auto& [proc, count] : parked_)
+    if (const auto owner = spaces_.owner(proc); owner && membership_.find(owner->uid))
+      v.parked_helpers += count;
+  for (const std::string& uid : leave_requests_)
+    if (membership_.find(uid)) v.leave_requests.push_back(uid);
   return v;
 }
 
@@ -253,7 +257,7 @@ void Agent::on_remote_report(const json& m, const std::string& from) {
     for (ChangeStatus& past : history_)
       if (past.request.id == report->change)
         past.times.lost_ms = std::max(past.times.lost_ms, report->lost_ms);
-  if (report->parked > 0)
+  if (report->parked > 0 && std::exchange(parked_[report->proc], report->parked) != report->parked)
     spdlog::warn("{} has parked {} helper threads", describe(report->proc), report->parked);
   spdlog::debug("{}/{} reports {} {} {}", report->proc.nspace, report->proc.rank,
                 static_cast<int>(report->kind), report->ok, report->error);

@@ -202,7 +202,8 @@ void Agent::on_event(const json& m, const std::string& from) {
 }
 
 void Agent::on_beat(const json& m, const std::string& from) {
-  if (m.value("leave", false)) leave_requests_.insert(from);
+  // A leaver's last beat may come after the change that it left by.
+  if (m.value("leave", false) && membership_.find(from)) leave_requests_.insert(from);
   if (auto sample = m.find("sample"); sample != m.end()) samples_.add(sample->get<WindowSample>());
 }
 

@@ -79,6 +79,7 @@ struct ChangeRequest {
   std::vector<Member> add;          // nspace and first_rank are filled in by the lead
   std::vector<std::string> remove;  // pod uids, in any position of the world
   std::int64_t deadline_ms = 0;     // milliseconds from receipt until RollingBack
+  std::string cause;                // who wants it (metrics::kCauses); "" when not told
 
   std::string_view kind() const { return remove.empty() ? "grow" : add.empty() ? "shrink" : "mixed"; }
 };

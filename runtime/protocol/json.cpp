@@ -24,8 +24,8 @@ void from_json(const json& j, Membership& m) {
 }
 
 void to_json(json& j, const ChangeRequest& r) {
-  j = {{"id", r.id},   {"fence", r.fence.value}, {"epoch", r.epoch.value},
-       {"add", r.add}, {"remove", r.remove},     {"deadlineMillis", r.deadline_ms}};
+  j = {{"id", r.id},         {"fence", r.fence.value},          {"epoch", r.epoch.value}, {"add", r.add},
+       {"remove", r.remove}, {"deadlineMillis", r.deadline_ms}, {"cause", r.cause}};
 }
 void from_json(const json& j, ChangeRequest& r) {
   j.at("id").get_to(r.id);
@@ -34,6 +34,7 @@ void from_json(const json& j, ChangeRequest& r) {
   r.add = j.value("add", std::vector<Member>{});
   r.remove = j.value("remove", std::vector<std::string>{});
   j.at("deadlineMillis").get_to(r.deadline_ms);
+  r.cause = j.value("cause", "");
 }
 
 void to_json(json& j, const ChangeTimes& t) {
@@ -140,6 +141,7 @@ void to_json(json& j, const MembershipView& v) {
        {"change", v.change},
        {"outcome", v.outcome},
        {"ending", v.ending},
+       {"parkedHelpers", v.parked_helpers},
        {"leaveRequests", v.leave_requests}};
 }
 void from_json(const json& j, MembershipView& v) {
@@ -150,6 +152,7 @@ void from_json(const json& j, MembershipView& v) {
   v.change = j.value("change", "");
   v.outcome = j.value("outcome", JobOutcome{});
   v.ending = j.value("ending", false);
+  v.parked_helpers = j.value("parkedHelpers", 0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }
 

@@ -22,7 +22,8 @@ TEST(Json, MembershipSurvivesTheTrip) {
 }
 
 TEST(Json, ChangeRequestNeedsItsIdentity) {
-  const json whole = ChangeRequest{"c1", {2}, {4}, {}, {"u1"}, 1000};
+  const json whole = ChangeRequest{"c1", {2}, {4}, {}, {"u1"}, 1000, "drain"};
+  EXPECT_EQ(whole.get<ChangeRequest>().cause, "drain");
   EXPECT_EQ(whole.get<ChangeRequest>().remove, std::vector<std::string>{"u1"});
   for (const char* field : {"id", "fence", "epoch", "deadlineMillis"}) {
     json part = whole;

@@ -6,6 +6,7 @@
 // commit. Ratios have `scope`: "pod" over the ranks of this pod, "job" over all pods (from the lead's pod
 // only).
 #pragma once
+#include <array>
 #include <string_view>
 
 namespace empi::metrics {
@@ -43,7 +44,7 @@ inline constexpr Metric kMpiBytes{"empi_mpi_bytes_total", Type::Counter, "bytes"
 inline constexpr Metric kCoreSeconds{"empi_core_seconds_total", Type::Counter, "seconds",
                                      "Time of this pod's slots (one core each): useful, mpi, resize, or idle "
                                      "when no rank was measured on it."};
-inline constexpr Metric kWorkUnits{"empi_work_units", Type::Counter, "",
+inline constexpr Metric kWorkUnits{"empi_work_units_total", Type::Counter, "",
                                    "Work reported by the application, in its own unit, summed over ranks."};
 inline constexpr Metric kProgress{"empi_progress_ratio", Type::Gauge, "ratio",
                                   "Progress reported by the application, 0 to 1."};
@@ -66,15 +67,25 @@ inline constexpr Metric kMtctTrend{"empi_mtct_trend_ratio", Type::Gauge, "ratio"
                                    "Change of that ratio per second: Theil-Sen slope over the last windows."};
 
 // --- from the lead's pod only, over the whole job ---
-// Waiting is told from transferring by decision R9 (wait = largest useful time - own); whether it happened in
-// a collective or point to point cannot be told from that, so there is no label for it.
-inline constexpr Metric kMpiWaitSeconds{
-    "empi_mpi_wait_seconds_total", Type::Counter, "seconds",
-    "Part of the time in MPI spent waiting for the busiest rank, over the whole job."};
+inline constexpr Metric kNodes{"empi_nodes", Type::Gauge, "", "Worker pods of the job."};
+inline constexpr Metric kParkedHelpers{"empi_parked_helpers", Type::Gauge, "",
+                                       "Helper threads that never came back from a change that was rolled "
+                                       "back; at three in a rank it refuses changes."};
+// Waiting is told from transferring by decision R9 (wait = largest useful time - own), which does not tell
+// where it happened: `kind` shares it out in proportion to the time in collective and in all other MPI calls
+// of the window.
+inline constexpr Metric kMpiWaitSeconds{"empi_mpi_wait_seconds_total", Type::Counter, "seconds",
+                                        "Part of the time in MPI spent waiting for the busiest rank, over "
+                                        "the whole job; kind (collective, p2p) in "
+                                        "proportion to the time in such calls."};
 inline constexpr Metric kMpiTransferSeconds{"empi_mpi_transfer_seconds_total", Type::Counter, "seconds",
                                             "The rest of the time in MPI, over the whole job."};
-inline constexpr Metric kReconfigurations{"empi_reconfigurations_total", Type::Counter, "",
-                                          "Changes of the membership that have ended, by type and outcome."};
+inline constexpr Metric kReconfigurations{
+    "empi_reconfigurations_total", Type::Counter, "",
+    "Changes of the membership that have ended: type grow, shrink or mixed, "
+    "reason autoscaling, manual, drain or unknown."};
+// Values of the label `reason` there: who wanted the change. The controller says it with the change.
+inline constexpr std::array<std::string_view, 3> kCauses = {"autoscaling", "manual", "drain"};
 inline constexpr Metric kReconfigurationPhase{"empi_reconfiguration_phase_seconds", Type::Summary, "seconds",
                                               "How long the steps of committed changes took."};
 

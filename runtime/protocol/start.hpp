@@ -31,6 +31,9 @@ struct MembershipView {
   std::string change;  // id of the change in hand, "" when Stable
   JobOutcome outcome;
   bool ending = false;  // a rank has finalised: no more changes
+  // Helper threads that never came back from changes that were rolled back, over the members' ranks; known to
+  // the lead, as far as reported since it became that.
+  int parked_helpers = 0;
   std::vector<std::string>
       leave_requests;  // uids of pods that were asked to terminate and want a planned leave
 };

@@ -40,6 +40,8 @@ std::optional<AgentView> AgentClient::look() {
     const auto member = http_->get(paths::kMembership, token).get<MembershipView>();
     AgentView view;
     view.epoch = member.membership.epoch.value;
+    view.pods = static_cast<int>(member.membership.members.size());
+    view.parked_helpers = member.parked_helpers;
     view.lead = !member.membership.members.empty() && member.membership.lead().uid == pod_uid_;
     if (view.lead) {
       view.changes = http_->get(paths::kChange, token).at("changes").get<std::vector<ChangeStatus>>();

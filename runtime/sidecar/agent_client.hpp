@@ -15,6 +15,8 @@ namespace empi::sidecar {
 struct AgentView {
   std::int64_t epoch = 0;
   bool lead = false;
+  int pods = 0;                           // members of the job
+  int parked_helpers = 0;                 // the lead's
   std::vector<ChangeStatus> changes;      // the lead's
   std::vector<WindowSample> job_windows;  // the lead's
 };

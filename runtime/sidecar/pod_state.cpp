@@ -11,6 +11,11 @@ double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 std::string pmix_name(const ProcId& proc) { return proc.nspace + "." + std::to_string(proc.rank); }
 
+// Only what we know of: a label must not take any text that a controller sends.
+std::string label_of_cause(const std::string& cause) {
+  return std::ranges::find(metrics::kCauses, cause) != metrics::kCauses.end() ? cause : "unknown";
+}
+
 }  // namespace
 
 void PodState::Scope::add(const WindowSample& sample) {
@@ -60,6 +65,8 @@ void PodState::add_window(const WindowSample& sample, const std::vector<profile:
 
 void PodState::add_view(const AgentView& view) {
   epoch_ = std::max(epoch_, view.epoch);
+  pods_ = view.pods;
+  parked_helpers_ = view.parked_helpers;
   if (!view.lead) job_.window.reset();
   const std::int64_t newest = view.job_windows.empty() ? 0 : view.job_windows.back().index;
   for (const WindowSample& w : view.job_windows) {
@@ -67,7 +74,9 @@ void PodState::add_view(const AgentView& view) {
     last_job_index_ = w.index;
     const Efficiency e = efficiency(w);
     if (was_lead_) {  // what an earlier lead has counted is not counted again
-      wait_s_ += e.wait_s;
+      const double collective = w.mpi_s > 0 ? std::min(1.0, w.mpi_collective_s / w.mpi_s) : 0;
+      wait_collective_s_ += e.wait_s * collective;
+      wait_p2p_s_ += e.wait_s * (1 - collective);
       transfer_s_ += e.transfer_s;
     }
     job_.add(w);
@@ -77,7 +86,7 @@ void PodState::add_view(const AgentView& view) {
     if (c.outcome.empty()) continue;
     listed.insert(c.request.id);
     if (counted_changes_.contains(c.request.id) || !was_lead_) continue;
-    ++changes_[{std::string(c.request.kind()), c.outcome}];
+    ++changes_[{std::string(c.request.kind()), label_of_cause(c.request.cause), c.outcome}];
     if (c.outcome != "committed") continue;
     const ChangeTimes& t = c.times;
     for (const auto& [phase, ms] : {std::pair<const char*, double>{"prepare", t.prepare_ms},
@@ -162,13 +171,20 @@ void PodState::write_efficiency(Exposition& out) const {
 }
 
 void PodState::write_job(Exposition& out) const {
+  const Labels epoch = {{"epoch", std::to_string(epoch_)}};
+  out.metric(metrics::kNodes);
+  out.sample(pods_, epoch);
+  out.metric(metrics::kParkedHelpers);
+  out.sample(parked_helpers_, epoch);
   out.metric(metrics::kMpiWaitSeconds);
-  out.sample(wait_s_);
+  out.sample(wait_collective_s_, {{"kind", "collective"}});
+  out.sample(wait_p2p_s_, {{"kind", "p2p"}});
   out.metric(metrics::kMpiTransferSeconds);
   out.sample(transfer_s_);
   if (!changes_.empty()) out.metric(metrics::kReconfigurations);
   for (const auto& [key, count] : changes_)
-    out.sample(static_cast<double>(count), {{"type", key.first}, {"outcome", key.second}});
+    out.sample(static_cast<double>(count),
+               {{"type", key.type}, {"reason", key.reason}, {"outcome", key.outcome}});
   if (!phases_.empty()) out.metric(metrics::kReconfigurationPhase);
   for (const auto& [phase, sum] : phases_) out.summary(sum.seconds, sum.count, {{"phase", phase}});
 }

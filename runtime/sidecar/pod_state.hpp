@@ -72,9 +72,14 @@ class PodState {
   std::int64_t epoch_ = 0;
   bool was_lead_ = false;
   std::int64_t last_job_index_ = -1;
-  double wait_s_ = 0, transfer_s_ = 0;
+  int pods_ = 0, parked_helpers_ = 0;
+  double wait_collective_s_ = 0, wait_p2p_s_ = 0, transfer_s_ = 0;
   std::set<std::string> counted_changes_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> changes_;  // by type and outcome
+  struct ChangeKey {
+    std::string type, reason, outcome;
+    auto operator<=>(const ChangeKey&) const = default;
+  };
+  std::map<ChangeKey, std::uint64_t> changes_;
   std::map<std::string, PhaseSum> phases_;
 };
 

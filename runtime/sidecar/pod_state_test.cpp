@@ -1,6 +1,11 @@
 #include "runtime/sidecar/pod_state.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "runtime/sidecar/testing/prometheus_parser.hpp"
 
@@ -29,6 +34,15 @@ WindowSample window(std::int64_t index, const std::vector<RankWindow>& ranks, st
   s.width_s = 1;
   s.epoch = epoch;
   return s;
+}
+
+ChangeStatus change(const std::string& id, const std::string& outcome) {
+  ChangeStatus c;
+  c.request.id = id;
+  c.request.add.resize(1);
+  c.outcome = outcome;
+  c.times.pause_ms = 20;
+  return c;
 }
 
 struct State : ::testing::Test {
@@ -124,42 +138,83 @@ TEST_F(State, HasSeriesPerRankOnRequestOnly) {
       .6, 1e-12);
 }
 
+// Every metric there is, before Prometheus' own judge: names, units, types, help texts.
+TEST_F(State, PassesPromtool) {
+  if (!*EMPI_PROMTOOL) GTEST_SKIP() << "promtool is not installed: it is in the package prometheus";
+  RankWindow busy = rank(0, 800, 200);
+  busy.iterations = busy.iteration_buckets[5] = 3;
+  WindowSample sample = window(1, {busy, rank(1, 400, 600)});
+  sample.progress = .5;
+  PodState all({"tsunami", "waves", "tsunami-w-3", 2, true});
+  all.add_view({.epoch = 1, .lead = true, .pods = 1, .changes = {}, .job_windows = {}});
+  for (int i = 0; i < 10; ++i) {
+    sample.index = i + 1;
+    all.add_window(sample, {busy, rank(1, 400, 600)}, 1);
+  }
+  all.add_view({.epoch = 1,
+                .lead = true,
+                .pods = 1,
+                .changes = {change("a", "committed")},
+                .job_windows = {window(1, {busy}), window(2, {busy}), window(3, {busy})}});
+  const Scrape s = parse_prometheus(all.metrics());
+  for (const char* name : {"empi_progress_ratio", "empi_mtct_trend_ratio", "empi_reconfigurations_total",
+                           "empi_rank_iterations_total", "empi_mpi_wait_seconds_total", "empi_nodes"})
+    EXPECT_TRUE(s.has(name)) << name << " is not put to the test";
+  const std::string file = ::testing::TempDir() + "empi-metrics." + std::to_string(getpid());
+  std::ofstream(file) << all.metrics();
+  FILE* promtool = popen(("'" EMPI_PROMTOOL "' check metrics <'" + file + "' 2>&1").c_str(), "r");
+  ASSERT_NE(promtool, nullptr);
+  std::string said;
+  for (int c; (c = std::fgetc(promtool)) != EOF;) said += static_cast<char>(c);
+  EXPECT_EQ(pclose(promtool), 0) << said << all.metrics();
+  EXPECT_EQ(said, "");
+  std::filesystem::remove(file);
+}
+
 TEST_F(State, KeepsABoundedRingOfWindows) {
   for (std::size_t i = 0; i < PodState::kWindows + 5; ++i) add({rank(0, 900, 100)});
   EXPECT_EQ(state.windows().size(), PodState::kWindows);
   EXPECT_EQ(state.windows().back().index, index);
 }
 
-ChangeStatus change(const std::string& id, const std::string& outcome) {
-  ChangeStatus c;
-  c.request.id = id;
-  c.request.add.resize(1);
-  c.outcome = outcome;
-  c.times.pause_ms = 20;
-  return c;
-}
-
 TEST_F(State, CountsTheJobsChangesAndWaitsOnceOnTheLead) {
-  AgentView view{.epoch = 1, .lead = true, .changes = {change("a", "committed")}, .job_windows = {}};
+  AgentView view{.epoch = 1,
+                 .lead = true,
+                 .pods = 3,
+                 .parked_helpers = 2,
+                 .changes = {change("a", "committed")},
+                 .job_windows = {}};
   state.add_view(view);  // ended before this sidecar looked: not counted
+  EXPECT_EQ(scrape().value("empi_nodes", {{"epoch", "1"}}), 3);
+  EXPECT_EQ(scrape().value("empi_parked_helpers"), 2);
   view.changes.push_back(change("b", "committed"));
+  view.changes.back().request.cause = "autoscaling";
   view.changes.push_back(change("c", "rolled back"));
   view.changes.push_back(change("d", ""));
-  view.job_windows = {window(7, {rank(0, 800, 200), rank(1, 400, 600)}),
-                      window(8, {rank(0, 1, 999)})};  // incomplete
+  constexpr double kCollective = .25;  // of the time in MPI
+  RankWindow a = rank(0, 800, 200), b = rank(1, 400, 600);
+  for (RankWindow* r : {&a, &b}) r->mpi_collective_ns = r->mpi_ns / 4;
+  view.job_windows = {window(7, {a, b}), window(8, {rank(0, 1, 999)})};  // incomplete
   state.add_view(view);
   state.add_view(view);
   const Scrape s = scrape();
-  EXPECT_EQ(s.value("empi_reconfigurations_total", {{"type", "grow"}, {"outcome", "committed"}}), 1);
-  EXPECT_EQ(s.value("empi_reconfigurations_total", {{"type", "grow"}, {"outcome", "rolled back"}}), 1);
+  EXPECT_EQ(s.value("empi_reconfigurations_total",
+                    {{"type", "grow"}, {"reason", "autoscaling"}, {"outcome", "committed"}}),
+            1);
+  EXPECT_EQ(s.value("empi_reconfigurations_total",
+                    {{"type", "grow"}, {"reason", "unknown"}, {"outcome", "rolled back"}}),
+            1);
   EXPECT_EQ(s.value("empi_reconfiguration_phase_seconds_count", {{"phase", "pause"}}), 1);
   EXPECT_DOUBLE_EQ(s.value("empi_reconfiguration_phase_seconds_sum", {{"phase", "pause"}}), .02);
-  EXPECT_NEAR(s.value("empi_mpi_wait_seconds_total"), .4, 1e-12);
+  EXPECT_NEAR(s.value("empi_mpi_wait_seconds_total", {{"kind", "collective"}}), .4 * kCollective, 1e-12);
+  EXPECT_NEAR(s.value("empi_mpi_wait_seconds_total", {{"kind", "p2p"}}), .4 * (1 - kCollective), 1e-12);
   EXPECT_NEAR(s.value("empi_mpi_transfer_seconds_total"), .4, 1e-12);
   EXPECT_NEAR(s.value("empi_parallel_efficiency_ratio", {{"scope", "job"}}), .6, 1e-12);
   view.changes.back().outcome = "committed";
+  view.changes.back().request.cause = "because I say so";  // no label takes any text
   state.add_view(view);
-  EXPECT_EQ(scrape().value("empi_reconfigurations_total", {{"type", "grow"}, {"outcome", "committed"}}), 2);
+  EXPECT_EQ(scrape().value("empi_reconfigurations_total", {{"reason", "unknown"}, {"outcome", "committed"}}),
+            1);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ class World {
   std::vector<Action> actions;      // of the latest reconcile()
   std::vector<RecordEvent> events;  // of all
   std::vector<std::string> broken;  // promises that were not kept
+  std::set<std::string> causes;     // of the changes that were sent
   std::string autoscaling;
   std::vector<std::string> log;  // every action done, to understand a failure
 
@@ -302,6 +303,7 @@ class World {
     stopped_ = true;
   }
   void apply(const SendChange& action) {
+    causes.insert(action.cause);
     if (lead.tombstones.contains(action.id) || !lead.reachable) return;
     require(!lead.busy() || lead.change == action.id, "a second change was sent while one is in hand");
     if (lead.busy() || lead.epoch == 0) return;

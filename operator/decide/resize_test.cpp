@@ -1,0 +1,344 @@
+// What is promised about a change of a job's size, scenario by scenario. The clock moves only where a test
+// moves it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/decide/testing/running_job.hpp"
+
+namespace emj {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_world::started;
+using testing_world::World;
+
+TEST(Grow, CreatesPodsThenSendsOneChangeThenReportsIt) {
+  World world = started(2);
+  world.ask_for(4);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Resizing);
+  EXPECT_FALSE(world.did<SendChange>());
+  world.make_ready(2);
+  world.reconcile();
+  EXPECT_FALSE(world.did<SendChange>()) << "only when all newcomers are ready";
+  world.make_ready(3);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  const SendChange change = world.of_type<SendChange>()[0];
+  EXPECT_EQ(change.epoch, 1);
+  EXPECT_EQ(change.cause, "manual");
+  EXPECT_EQ(change.add.size(), 2u);
+  EXPECT_THAT(change.remove, IsEmpty());
+  EXPECT_EQ(change.deadline, world.now + world.job.spec.resize.prepare_timeout);
+  world.reconcile();
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Preparing);
+  EXPECT_FALSE(world.did<SendChange>()) << "the lead has it";
+  world.finish_change();
+  world.reconcile();
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-3");
+  EXPECT_EQ(world.status().epoch, 2);
+  ASSERT_TRUE(world.status().last_resize);
+  EXPECT_EQ(world.status().last_resize->result, "Committed");
+  EXPECT_EQ(world.status().last_resize->paused_millis, 7);
+  EXPECT_TRUE(world.had_event("Resized"));
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Shrink, DeletesAPodOnlyAfterTheLeadHasReleasedIt) {
+  World world = started(4);
+  world.ask_for(2);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>()) << "no pod is needed, so it goes out at once";
+  EXPECT_EQ(world.of_type<SendChange>()[0].remove.size(), 2u);
+  EXPECT_EQ(to_string(world.status().resize->remove), "2-3") << "the newest leave";
+  for (int i = 0; i < 4; ++i) {  // Building, Ready, Window, committed and draining
+    world.advance_change();
+    world.reconcile();
+    EXPECT_FALSE(world.did<DeletePod>());
+  }
+  EXPECT_EQ(world.status().joined_replicas, 2);
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Draining);
+  world.advance_change();  // released
+  world.reconcile();
+  ASSERT_EQ(world.of_type<DeletePod>().size(), 2u);
+  for (const DeletePod& action : world.of_type<DeletePod>()) {
+    EXPECT_EQ(action.reason, DeleteReason::Released);
+    EXPECT_FALSE(action.uid.empty());
+  }
+  world.remove_terminating();
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(world.pods.size(), 2u);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Shrink, AWorkerOnItsWayOutLeavesBeforeTheNewest) {
+  World world = started(4);
+  world.pod(0)->disruption_target = true;  // the lead's own pod
+  world.ask_for(3);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  EXPECT_EQ(to_string(world.status().resize->remove), "0");
+}
+
+TEST(Drain, IsOneMixedChange) {
+  World world = started(3);
+  world.pod(1)->terminating = true;
+  world.reconcile();
+  EXPECT_EQ(to_string(world.status().resize->add), "3");
+  EXPECT_EQ(to_string(world.status().resize->remove), "1");
+  world.make_ready(3);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  EXPECT_EQ(world.of_type<SendChange>()[0].add.size(), 1u);
+  EXPECT_EQ(world.of_type<SendChange>()[0].remove.size(), 1u);
+  EXPECT_EQ(world.of_type<SendChange>()[0].cause, "drain");
+  world.finish_change();
+  world.settle(4);
+  EXPECT_EQ(to_string(world.status().active_workers), "0,2-3");
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Drain, ShrinksWhenThereIsNoRoomForAReplacement) {
+  World world = started(3, "  resize: {joinTimeoutSeconds: 30}\n");
+  world.pod(2)->disruption_target = true;
+  world.reconcile();
+  world.pod(3)->message = "no node has room";
+  world.now += Seconds(30);
+  world.reconcile();
+  EXPECT_TRUE(world.had_event("ResizeRolledBack"));
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  EXPECT_THAT(world.of_type<SendChange>()[0].add, IsEmpty());
+  EXPECT_EQ(world.of_type<SendChange>()[0].remove.size(), 1u);
+  EXPECT_EQ(world.of_type<SendChange>()[0].cause, "drain") << "though smaller";
+  world.finish_change();
+  world.reconcile();
+  EXPECT_EQ(world.size(), 2);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Drain, OfTheOnlyWorkerBringsAnotherFirst) {
+  World world = started(1);
+  world.pod(0)->disruption_target = true;
+  for (int i = 0; i < 30; ++i) {
+    world.reconcile();
+    world.make_all_ready();
+    world.advance_change();
+    world.remove_terminating();
+  }
+  EXPECT_EQ(world.size(), 1);
+  EXPECT_EQ(to_string(world.status().active_workers), "1");
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Rollback, BlocksTheTargetInsteadOfTryingAgainAtOnce) {
+  World world = started(2);
+  world.ask_for(4);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  world.roll_back_change("joiner demo-w-3 died: exit code 9");
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  ASSERT_TRUE(world.status().blocked);
+  EXPECT_EQ(world.status().blocked->target, 4);
+  EXPECT_EQ(world.status().blocked->attempts, 1);
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("exit code 9"));
+  EXPECT_EQ(world.of_type<DeletePod>().size(), 2u) << "the newcomers go";
+  EXPECT_EQ(world.size(), 2) << "the members do not";
+  world.remove_terminating();
+  world.now = world.status().blocked->retry_after - Millis(1);
+  world.reconcile();
+  EXPECT_FALSE(world.did<CreatePod>());
+  ASSERT_TRUE(world.did<Requeue>());
+  EXPECT_EQ(world.of_type<Requeue>()[0].after, Millis(1));
+  world.now += Millis(1);
+  world.reconcile();
+  EXPECT_TRUE(world.did<CreatePod>());
+  world.make_all_ready();
+  world.reconcile();
+  const Time first_retry = world.status().blocked->retry_after;
+  world.roll_back_change("again");
+  world.reconcile();
+  EXPECT_EQ(world.status().blocked->attempts, 2);
+  EXPECT_GT(world.status().blocked->retry_after - world.now, Seconds(30));
+  EXPECT_GT(world.status().blocked->retry_after, first_retry);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Rollback, ANewTargetIsTriedAtOnce) {
+  World world = started(2);
+  world.ask_for(4);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  world.roll_back_change("no");
+  world.reconcile();
+  world.ask_for(3);
+  world.reconcile();
+  EXPECT_TRUE(world.did<CreatePod>());
+  EXPECT_FALSE(world.status().blocked);
+}
+
+TEST(Rollback, NewcomersThatNeverGetReadyAreGivenUp) {
+  World world = started(2, "  resize: {joinTimeoutSeconds: 30}\n");
+  world.ask_for(3);
+  world.reconcile();
+  world.pod(2)->message = "pulling image";
+  world.now += Seconds(30);
+  world.reconcile();
+  ASSERT_TRUE(world.status().blocked);
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("pulling image"));
+  EXPECT_EQ(world.of_type<DeletePod>()[0].name, "demo-w-2");
+  EXPECT_EQ(world.of_type<DeletePod>()[0].reason, DeleteReason::NeverJoined);
+  EXPECT_EQ(world.status().last_resize->result, "RolledBack");
+}
+
+TEST(Rollback, OnTimeoutFailFailsTheJob) {
+  World world = started(2, "  resize: {joinTimeoutSeconds: 30, onTimeout: Fail}\n");
+  world.ask_for(3);
+  world.reconcile();
+  world.now += Seconds(30);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "ResizeTimeout");
+}
+
+TEST(NewTarget, BeforeTheChangeIsSentReusesTheNewcomers) {
+  World world = started(2);
+  world.ask_for(5);
+  world.reconcile();
+  world.ask_for(3);
+  world.reconcile();
+  EXPECT_EQ(to_string(world.status().resize->add), "2");
+  EXPECT_EQ(world.of_type<DeletePod>().size(), 2u);
+  world.settle(10);
+  EXPECT_EQ(world.size(), 3);
+  EXPECT_EQ(world.pods.size(), 3u);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(NewTarget, BackToThePresentSizeEndsTheResize) {
+  World world = started(2);
+  world.ask_for(4);
+  world.reconcile();
+  world.ask_for(2);
+  world.reconcile();
+  EXPECT_FALSE(world.status().resize);
+  EXPECT_EQ(world.status().last_resize->result, "Superseded");
+  world.settle(3);
+  EXPECT_EQ(world.pods.size(), 2u);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(NewTarget, BeforeReadyCancelsAndTakesTheLatest) {
+  for (const int steps : {0, 1}) {  // Preparing, Building
+    World world = started(2);
+    world.ask_for(4);
+    world.reconcile();
+    world.make_all_ready();
+    world.reconcile();
+    for (int i = 0; i < steps; ++i) world.advance_change();
+    world.ask_for(1);
+    world.reconcile();
+    ASSERT_TRUE(world.did<CancelChange>());
+    EXPECT_EQ(world.of_type<CancelChange>()[0].id, "change-1");
+    EXPECT_FALSE(world.did<DeletePod>());
+    world.advance_change();
+    world.reconcile();
+    EXPECT_FALSE(world.status().blocked) << "a cancelled size is not a failed one";
+    world.settle(12);
+    EXPECT_EQ(world.size(), 1);
+    EXPECT_PROMISES_KEPT(world);
+  }
+}
+
+TEST(NewTarget, FromReadyOnTheChangeFinishesFirst) {
+  World world = started(2);
+  world.ask_for(4);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  world.advance_change();
+  world.advance_change();
+  ASSERT_EQ(world.lead.state, ChangeState::Ready);
+  world.ask_for(1);
+  world.reconcile();
+  EXPECT_FALSE(world.did<CancelChange>());
+  world.finish_change();
+  world.reconcile();
+  EXPECT_EQ(world.status().joined_replicas, 4);
+  world.settle(12);
+  EXPECT_EQ(world.size(), 1);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(LostMessages, AChangeThatNeverArrivedIsSentAgain) {
+  World world = started(2);
+  world.ask_for(3);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile(true, 0);  // status knows, the lead does not
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Requested);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  EXPECT_EQ(world.of_type<SendChange>()[0].id, "change-1") << "the same change";
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(LostMessages, AMissedCommitIsFoundByTheEpoch) {
+  World world = started(4);
+  world.ask_for(2);
+  world.reconcile();
+  world.lead.reachable = false;
+  world.finish_change();
+  world.lead.ended.reset();  // the lead that knew has left
+  world.reconcile();
+  EXPECT_FALSE(world.did<DeletePod>());
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "True");
+  world.lead.reachable = true;
+  world.settle(4);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-1");
+  EXPECT_EQ(world.pods.size(), 2u);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(LostMessages, NothingIsBegunWhileTheLeadIsSilent) {
+  World world = started(2);
+  world.lead.reachable = false;
+  world.ask_for(4);
+  world.reconcile();
+  EXPECT_FALSE(world.did<CreatePod>());
+}
+
+TEST(LostMessages, NoSecondChangeBesideAForeignOne) {
+  World world = started(2);
+  world.lead.change = "change-of-an-earlier-controller";
+  world.ask_for(1);
+  world.reconcile();
+  EXPECT_FALSE(world.did<SendChange>());
+}
+
+TEST(Ending, NoChangeIsBegunOnceARankHasFinalised) {
+  World world = started(2);
+  world.lead.ending = true;
+  world.ask_for(4);
+  world.reconcile();
+  EXPECT_FALSE(world.did<CreatePod>());
+}
+
+TEST(Rigid, KeepsItsSizeAndSaysSo) {
+  World world = started(2, "  runtime: {mode: Rigid}\n");
+  world.ask_for(4);
+  world.settle(5);
+  EXPECT_EQ(world.size(), 2);
+  EXPECT_EQ(find_condition(world.status(), "SizeAdjusted")->reason, "Rigid");
+}
+
+}  // namespace
+}  // namespace emj

@@ -1,0 +1,151 @@
+// What is promised about a job's start, scenario by scenario. The clock moves only where a test moves it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/decide/testing/running_job.hpp"
+
+namespace emj {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_world::make_job;
+using testing_world::World;
+
+TEST(Start, CreatesTheWorkersThenStartsThemWhenAllAreReady) {
+  World world(make_job("", 1, 8, "    replicas: 3\n"));
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Starting);
+  EXPECT_EQ(world.pods.size(), 3u);
+  world.make_ready(0);
+  world.make_ready(1);
+  world.reconcile();
+  EXPECT_FALSE(world.did<StartJob>());
+  world.make_ready(2);
+  world.reconcile();
+  ASSERT_TRUE(world.did<StartJob>());
+  const StartJob start = world.of_type<StartJob>()[0];
+  ASSERT_EQ(start.members.size(), 3u);
+  EXPECT_EQ(start.members[0].name, "demo-w-0");
+  EXPECT_EQ(start.lead_uid, start.members[0].uid);
+  EXPECT_EQ(start.fence, 1);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(world.status().epoch, 1);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-2");
+  EXPECT_EQ(world.status().joined_replicas, 3);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Start, WithoutReplicasBeginsAtTheMinimum) {
+  World world(make_job("", 2, 8));
+  world.reconcile();
+  EXPECT_EQ(world.pods.size(), 2u);
+}
+
+TEST(Start, RoundsDownToAnAllowedSizeAndSaysSo) {
+  World world(make_job("  resize: {allowedReplicas: [1, 2, 4]}\n", 1, 8, "    replicas: 3\n"));
+  world.reconcile();
+  EXPECT_EQ(world.pods.size(), 2u);
+  const Condition* adjusted = find_condition(world.status(), "SizeAdjusted");
+  ASSERT_NE(adjusted, nullptr);
+  EXPECT_EQ(adjusted->status, "True");
+}
+
+TEST(Start, StatusKnowsTheIndicesBeforeAnyPodIsCreated) {
+  World world(make_job("", 1, 8, "    replicas: 2\n"));
+  world.reconcile(true, 0);  // killed after the status was written
+  EXPECT_THAT(world.pods, IsEmpty());
+  world.reconcile();
+  ASSERT_EQ(world.pods.size(), 2u);
+  EXPECT_EQ(world.pods[0].name, "demo-w-0");
+  EXPECT_EQ(world.status().next_index, 2);
+}
+
+TEST(Start, AtTheDeadlineStartsSmaller) {
+  World world(make_job("  resize: {joinTimeoutSeconds: 60}\n", 2, 8, "    replicas: 4\n"));
+  world.reconcile();
+  for (const int index : {0, 2, 3}) world.make_ready(index);
+  world.pod(1)->message = "0/3 nodes are available";
+  world.now += Seconds(59);
+  world.reconcile();
+  EXPECT_FALSE(world.did<StartJob>());
+  world.now += Seconds(1);
+  world.reconcile();
+  ASSERT_TRUE(world.did<StartJob>());
+  EXPECT_EQ(world.of_type<StartJob>()[0].members.size(), 3u);
+  EXPECT_TRUE(world.had_event("StartingSmaller"));
+  ASSERT_EQ(world.of_type<DeletePod>().size(), 1u) << "the pending pod goes";
+  EXPECT_EQ(world.of_type<DeletePod>()[0].name, "demo-w-1");
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Start, BelowTheMinimumReleasesAllAndBacksOff) {
+  World world(make_job("  resize: {joinTimeoutSeconds: 60}\n", 3, 8));
+  world.reconcile();
+  world.make_ready(0);
+  world.pod(1)->message = "image not found";
+  world.now += Seconds(60);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Pending);
+  EXPECT_EQ(world.of_type<DeletePod>().size(), 3u);
+  ASSERT_TRUE(world.status().blocked);
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("image not found"));
+  world.remove_terminating();
+  world.now += Seconds(1);
+  world.reconcile();
+  EXPECT_THAT(world.pods, IsEmpty()) << "not before the back-off is over";
+  world.now += Seconds(10);
+  world.reconcile();
+  EXPECT_EQ(world.pods.size(), 3u);
+  EXPECT_EQ(world.pods[0].index, 3) << "indices are not used again";
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Start, ReplacesAWorkerThatIsEvictedBeforeTheProgramRuns) {
+  World world(make_job("", 1, 8, "    replicas: 2\n"));
+  world.reconcile();
+  world.reconcile();
+  world.vanish(1);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  world.reconcile();
+  EXPECT_EQ(to_string(world.status().active_workers), "0,2");
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Start, AWorkerThatFailsBeforeTheStartFailsTheJobWithItsWords) {
+  World world(make_job("", 1, 8, "    replicas: 2\n"));
+  world.reconcile();
+  world.end_pod(1, 1, "Open MPI 4.1 found, 5.0 needed");
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  EXPECT_THAT(find_condition(world.status(), "Failed")->message, HasSubstr("Open MPI 4.1 found"));
+}
+
+TEST(Start, FollowsANewerSizeAsLongAsNothingRuns) {
+  World world(make_job("", 1, 8, "    replicas: 2\n"));
+  world.reconcile();
+  world.ask_for(4);
+  world.reconcile();
+  EXPECT_EQ(world.pods.size(), 4u);
+  world.ask_for(1);
+  world.settle(4);
+  EXPECT_EQ(world.size(), 1);
+  EXPECT_EQ(world.pods.size(), 1u);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Start, ARefusedTemplateFailsTheJobWithTheServersWords) {
+  World world(make_job());
+  world.invalid_template = "spec.containers[0].image: Required value";
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "InvalidTemplate");
+  EXPECT_EQ(find_condition(world.status(), "Failed")->message, world.invalid_template);
+}
+
+}  // namespace
+}  // namespace emj
