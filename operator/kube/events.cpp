@@ -1,0 +1,189 @@
+#include "operator/kube/events.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace emj::kube {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t longest_note = 1024, longest_reason = 128, longest_queue = 1000;
+
+// At most `size` bytes, not cut within a UTF-8 character.
+std::string cut(std::string text, std::size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  text.resize(size);
+  return text;
+}
+
+std::string unique_name(const std::string& object) {
+  static thread_local std::mt19937_64 random{std::random_device{}()};
+  char suffix[20];
+  std::snprintf(suffix, sizeof suffix, ".%016llx", static_cast<unsigned long long>(random()));
+  return cut(object, 253 - 17) + suffix;
+}
+
+json reference_to(const json& object) {
+  const ObjectKey key = key_of(object);
+  json reference{{"name", key.name}};
+  if (!key.namespace_name.empty()) reference["namespace"] = key.namespace_name;
+  for (const char* field : {"apiVersion", "kind"})
+    if (object.is_object() && object.contains(field)) reference[field] = object[field];
+  if (const auto uid = uid_of(object); !uid.empty()) reference["uid"] = uid;
+  return reference;
+}
+
+}  // namespace
+
+bool EventAggregator::spend(const std::string& object, Instant now) {
+  if (full_at_.size() >= limits_.objects)
+    std::erase_if(full_at_, [&](const auto& entry) { return entry.second <= now; });
+  if (full_at_.size() >= limits_.objects && !full_at_.contains(object)) return false;
+  Instant& full_at = full_at_[object];
+  const Instant after = std::max(full_at, now) + limits_.refill;
+  if (after > now + limits_.refill * limits_.burst) return false;
+  full_at = after;
+  return true;
+}
+
+std::optional<EventWrite> EventAggregator::record(const EventNote& note, Instant now, WallTime wall) {
+  const ObjectKey object = key_of(note.regarding);
+  const std::string identity = uid_of(note.regarding).empty() ? to_string(object) : uid_of(note.regarding);
+  const std::string text = cut(note.note, longest_note);
+  const Key key{identity, note.warning, note.reason, note.action, text};
+  const std::string time = micro_time(wall);
+  const auto known = series_.find(key);
+  if (known != series_.end() && now - known->second.last < limits_.series_gap) {
+    Series& series = known->second;
+    ++series.count;
+    series.last = now;
+    series.last_wall = time;
+    if (now < series.next_write) return std::nullopt;
+    return series_write(series, now);
+  }
+  if (!spend(identity, now)) {
+    ++dropped_;
+    return std::nullopt;
+  }
+  // Events about things without a namespace live in "default".
+  const std::string space = object.namespace_name.empty() ? "default" : object.namespace_name;
+  Series series{space, unique_name(object.name)};
+  series.last = now;
+  series.next_write = now + limits_.series_interval;
+  series.last_wall = time;
+  json body{{"apiVersion", resources::events.api_version()}, {"kind", resources::events.kind}};
+  body["metadata"] = {{"name", series.name}, {"namespace", space}};
+  body["eventTime"] = time;
+  body["type"] = note.warning ? "Warning" : "Normal";
+  body["reason"] = cut(note.reason, longest_reason);
+  body["action"] = cut(note.action.empty() ? note.reason : note.action, longest_reason);
+  body["note"] = text;
+  body["regarding"] = reference_to(note.regarding);
+  body["reportingController"] = controller_;
+  body["reportingInstance"] = cut(instance_, longest_reason);
+  series_[key] = series;
+  return EventWrite{space, "", std::move(body)};
+}
+
+EventWrite EventAggregator::series_write(Series& series, Instant now) {
+  series.written = series.count;
+  series.next_write = now + limits_.series_interval;
+  return {series.namespace_name,
+          series.name,
+          {{"series", {{"count", series.count}, {"lastObservedTime", series.last_wall}}}}};
+}
+
+std::vector<EventWrite> EventAggregator::due(Instant now, bool everything) {
+  std::vector<EventWrite> writes;
+  for (auto& [key, series] : series_)
+    if (series.count > series.written && (everything || now >= series.next_write))
+      writes.push_back(series_write(series, now));
+  std::erase_if(series_, [&](const auto& entry) {
+    return entry.second.count == entry.second.written && now - entry.second.last >= limits_.series_gap;
+  });
+  return writes;
+}
+
+std::optional<Instant> EventAggregator::next_due() const {
+  std::optional<Instant> next;
+  for (const auto& [key, series] : series_)
+    if (series.count > series.written && (!next || series.next_write < *next)) next = series.next_write;
+  return next;
+}
+
+EventRecorder::EventRecorder(Client& client, std::string controller, std::string instance, Log log,
+                             Clock& clock, EventAggregator::Limits limits)
+    : client_(client),
+      clock_(clock),
+      log_(std::move(log)),
+      aggregator_(std::move(controller), std::move(instance), limits),
+      thread_([this] { run(); }) {}
+
+void EventRecorder::record(EventNote note) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    auto write = aggregator_.record(note, clock_.now(), clock_.wall());
+    if (write && queue_.size() >= longest_queue) {
+      ++failed_;
+      write.reset();
+    }
+    if (write) queue_.push_back(std::move(*write));
+  }
+  condition_.notify_all();
+}
+
+bool EventRecorder::write(const EventWrite& write) {
+  const auto answer =
+      write.name.empty()
+          ? client_.create(resources::events, write.namespace_name, write.body)
+          : client_.merge_patch(resources::events, {write.namespace_name, write.name}, write.body);
+  if (!answer && log_) log_("an event was not written: " + answer.error().message);
+  return answer.ok();
+}
+
+void EventRecorder::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    for (EventWrite& write : aggregator_.due(clock_.now(), stopping_)) queue_.push_back(std::move(write));
+    if (!queue_.empty() && (!stopping_ || clock_.now() < give_up_)) {
+      const EventWrite next = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      const bool good = write(next);
+      lock.lock();
+      if (!good) ++failed_;
+      continue;
+    }
+    if (stopping_) break;
+    const auto due = aggregator_.next_due();
+    clock_.wait_until(condition_, lock, due.value_or(Instant::max()), [&] {
+      const auto earlier = aggregator_.next_due();
+      return stopping_ || !queue_.empty() || (earlier && (!due || *earlier < *due));
+    });
+  }
+  if (!queue_.empty() && log_)
+    log_(std::to_string(queue_.size()) + " events were not written before the end");
+  failed_ += queue_.size();
+  queue_.clear();
+}
+
+void EventRecorder::stop(Millis time) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopping_) give_up_ = clock_.now() + time;
+    stopping_ = true;
+  }
+  condition_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::uint64_t EventRecorder::lost() const {
+  std::lock_guard lock(mutex_);
+  return failed_ + aggregator_.dropped();
+}
+
+}  // namespace emj::kube

@@ -1,0 +1,118 @@
+#include "operator/kube/expectations.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace emj::kube {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t remembered_uids = 4096;
+
+// Versions that are no numbers cannot be compared; then any news of the object has to do.
+bool reached(const std::string& seen, const std::string& wanted) {
+  const auto seen_number = version_number(seen), wanted_number = version_number(wanted);
+  return !seen_number || !wanted_number || *seen_number >= *wanted_number;
+}
+
+}  // namespace
+
+void Expectations::expect(const std::string& owner, const std::string& uid, const std::string& version) {
+  std::lock_guard lock(mutex_);
+  if (uid.empty() || gone_.contains(uid)) return;
+  pending_[owner][uid] = {version, clock_.now() + timeout_};
+  owners_[uid].insert(owner);
+}
+
+void Expectations::wrote(const std::string& owner, const json& object) {
+  expect(owner, uid_of(object), resource_version_of(object));  // a Status has no uid
+}
+
+void Expectations::deleted(const std::string& owner, const std::string& uid) { expect(owner, uid, ""); }
+
+void Expectations::cached(const std::string& uid, const ObjectPtr& object) {
+  std::lock_guard lock(mutex_);
+  if (object && uid_of(*object) == uid) {
+    resolve(uid, object.get());
+    return;
+  }
+  // Not there. A create that is awaited may still come; what was to go has gone.
+  const auto waiting = owners_.find(uid);
+  if (waiting == owners_.end()) return;
+  const bool all_deletes =
+      std::all_of(waiting->second.begin(), waiting->second.end(),
+                  [&](const auto& owner) { return pending_.at(owner).at(uid).version.empty(); });
+  if (all_deletes) resolve(uid, nullptr);
+}
+
+void Expectations::resolve(const std::string& uid, const json* object) {
+  const auto waiting = owners_.find(uid);
+  if (waiting == owners_.end()) return;
+  for (auto owner = waiting->second.begin(); owner != waiting->second.end();) {
+    const auto list = pending_.find(*owner);
+    const auto pending = list->second.find(uid);
+    const std::string& version = pending->second.version;
+    const bool met = !object || (version.empty() ? is_being_deleted(*object)
+                                                 : reached(resource_version_of(*object), version));
+    if (!met) {
+      ++owner;
+      continue;
+    }
+    list->second.erase(pending);
+    if (list->second.empty()) pending_.erase(list);
+    owner = waiting->second.erase(owner);
+  }
+  if (waiting->second.empty()) owners_.erase(waiting);
+}
+
+void Expectations::seen(const Change& change) {
+  const ObjectPtr& object = change.after ? change.after : change.before;
+  const std::string uid = uid_of(*object);
+  std::lock_guard lock(mutex_);
+  if (!change.after && gone_.insert(uid).second) {
+    gone_order_.push_back(uid);
+    if (gone_order_.size() > remembered_uids) {
+      gone_.erase(gone_order_.front());
+      gone_order_.pop_front();
+    }
+  }
+  resolve(uid, change.after.get());
+}
+
+void Expectations::expire(const std::string& owner) {
+  const auto list = pending_.find(owner);
+  if (list == pending_.end()) return;
+  const Instant now = clock_.now();
+  for (auto pending = list->second.begin(); pending != list->second.end();) {
+    if (pending->second.deadline > now) {
+      ++pending;
+      continue;
+    }
+    if (const auto waiting = owners_.find(pending->first); waiting != owners_.end()) {
+      waiting->second.erase(owner);
+      if (waiting->second.empty()) owners_.erase(waiting);
+    }
+    pending = list->second.erase(pending);
+  }
+  if (list->second.empty()) pending_.erase(list);
+}
+
+bool Expectations::settled(const std::string& owner) {
+  std::lock_guard lock(mutex_);
+  expire(owner);
+  return !pending_.contains(owner);
+}
+
+Instant Expectations::settled_by(const std::string& owner) {
+  std::lock_guard lock(mutex_);
+  expire(owner);
+  Instant latest = clock_.now();
+  const auto list = pending_.find(owner);
+  if (list == pending_.end()) return latest;
+  for (const auto& [uid, pending] : list->second) latest = std::max(latest, pending.deadline);
+  return latest;
+}
+
+}  // namespace emj::kube

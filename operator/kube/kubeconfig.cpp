@@ -1,0 +1,166 @@
+// Reading kubeconfig files. Every message names file and field; what this client cannot do is refused
+// instead of ignored, since ignoring a credential ends in a 401 that nobody understands.
+
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <map>
+
+#include "operator/kube/config.hpp"
+
+namespace emj::kube {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Entry {
+  YAML::Node body;
+  std::string file;
+  std::string field;  // "users[admin]"
+  std::string where(const std::string& name) const { return file + ": " + field + "." + name; }
+};
+
+struct Merged {
+  std::map<std::string, Entry> clusters, users, contexts;
+  std::string current_context;
+  std::string files;  // those that were read, for messages
+};
+
+std::string text_of(const Entry& entry, const std::string& name) {
+  const YAML::Node node = entry.body[name];
+  if (!node || node.IsNull()) return {};
+  if (!node.IsScalar()) throw ConfigError(entry.where(name) + ": expected text");
+  return node.Scalar();
+}
+
+bool flag_of(const Entry& entry, const std::string& name) {
+  const std::string text = text_of(entry, name);
+  if (text.empty() || text == "false") return false;
+  if (text == "true") return true;
+  throw ConfigError(entry.where(name) + ": is '" + text + "', expected true or false");
+}
+
+void add_entries(const YAML::Node& root, const std::string& file, const std::string& list,
+                 const std::string& inner, std::map<std::string, Entry>& into) {
+  const YAML::Node entries = root[list];
+  if (!entries || entries.IsNull()) return;
+  if (!entries.IsSequence()) throw ConfigError(file + ": " + list + ": expected a list");
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string at = list + "[" + std::to_string(i) + "]";
+    const YAML::Node entry = entries[i];
+    if (!entry.IsMap() || !entry["name"] || !entry["name"].IsScalar())
+      throw ConfigError(file + ": " + at + ".name: is missing");
+    const std::string name = entry["name"].Scalar();
+    YAML::Node body = entry[inner];
+    if (!body || body.IsNull()) body = YAML::Node(YAML::NodeType::Map);
+    if (!body.IsMap()) throw ConfigError(file + ": " + at + "." + inner + ": expected an object");
+    into.emplace(name, Entry{body, file, list + "[" + name + "]"});  // the first one stays
+  }
+}
+
+void add_file(const std::string& file, Merged& merged) {
+  YAML::Node root;
+  try {
+    root = YAML::LoadFile(file);
+  } catch (const YAML::ParserException& error) {
+    throw ConfigError(file + ":" + std::to_string(error.mark.line + 1) + ": is not YAML: " + error.msg);
+  } catch (const YAML::BadFile&) {
+    throw ConfigError(file + ": cannot be read: check its permissions");
+  }
+  merged.files += (merged.files.empty() ? "" : ", ") + file;
+  if (root.IsNull()) return;
+  if (!root.IsMap()) throw ConfigError(file + ": is no kubeconfig: expected an object");
+  add_entries(root, file, "clusters", "cluster", merged.clusters);
+  add_entries(root, file, "users", "user", merged.users);
+  add_entries(root, file, "contexts", "context", merged.contexts);
+  const YAML::Node current = root["current-context"];
+  if (merged.current_context.empty() && current && current.IsScalar())
+    merged.current_context = current.Scalar();
+}
+
+// `name`-data holds base64 and wins over `name`, a path relative to the kubeconfig's own folder.
+Material material_of(const Entry& entry, const std::string& name) {
+  const std::string data = text_of(entry, name + "-data");
+  if (!data.empty()) {
+    const std::string origin = entry.where(name + "-data");
+    return {decode_base64(data, origin), {}, origin};
+  }
+  const std::string path = text_of(entry, name);
+  if (path.empty()) return {};
+  return {{}, (fs::absolute(entry.file).parent_path() / path).string(), entry.where(name)};
+}
+
+void read_cluster(const Entry& cluster, Config& config) {
+  config.server = text_of(cluster, "server");
+  if (config.server.empty()) throw ConfigError(cluster.where("server") + ": is missing");
+  if (!config.server.starts_with("https://") && !config.server.starts_with("http://"))
+    throw ConfigError(cluster.where("server") + ": is '" + config.server + "', expected https://HOST:PORT");
+  if (!text_of(cluster, "proxy-url").empty())
+    throw ConfigError(cluster.where("proxy-url") + ": proxies are not supported: use a direct address");
+  config.tls_server_name = text_of(cluster, "tls-server-name");
+  config.insecure_skip_tls_verify = flag_of(cluster, "insecure-skip-tls-verify");
+  config.ca = material_of(cluster, "certificate-authority");
+  if (config.insecure_skip_tls_verify && !config.ca.empty())
+    throw ConfigError(cluster.where("insecure-skip-tls-verify") +
+                      ": contradicts certificate-authority: remove one of them");
+}
+
+void read_user(const Entry& user, Config& config) {
+  for (const char* name : {"exec", "auth-provider", "username", "password", "as", "as-groups", "as-uid"}) {
+    if (user.body[name])
+      throw ConfigError(user.where(name) +
+                        ": is not supported: use token, tokenFile or client-certificate with client-key");
+  }
+  config.client_certificate = material_of(user, "client-certificate");
+  config.client_key = material_of(user, "client-key");
+  if (config.client_certificate.empty() != config.client_key.empty())
+    throw ConfigError(user.where(config.client_key.empty() ? "client-key" : "client-certificate") +
+                      ": is missing: certificate and key belong together");
+  const std::string token_file = text_of(user, "tokenFile");
+  if (!token_file.empty()) {  // kubectl prefers the file, too
+    config.token = {
+        {}, (fs::absolute(user.file).parent_path() / token_file).string(), user.where("tokenFile")};
+  } else {
+    config.token = {text_of(user, "token"), {}, user.where("token")};
+  }
+}
+
+}  // namespace
+
+Config kubeconfig(const std::vector<std::string>& files, const std::string& wanted) {
+  Merged merged;
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) add_file(file, merged);
+  }
+  if (merged.files.empty()) {
+    std::string list;
+    for (const std::string& file : files) list += (list.empty() ? "" : ", ") + file;
+    throw ConfigError("no kubeconfig: " + list + " does not exist; set KUBECONFIG");
+  }
+  const std::string name = wanted.empty() ? merged.current_context : wanted;
+  if (name.empty()) throw ConfigError(merged.files + ": current-context: is missing; name a context");
+  const auto find = [&](const std::map<std::string, Entry>& entries, const std::string& key,
+                        const std::string& by) -> const Entry& {
+    const auto found = entries.find(key);
+    if (found != entries.end()) return found->second;
+    std::string known;
+    for (const auto& [other, entry] : entries) known += (known.empty() ? "" : ", ") + other;
+    throw ConfigError(merged.files + ": " + by + ": there is no '" + key + "'" +
+                      (known.empty() ? "" : "; there are: " + known));
+  };
+  const Entry& context = find(merged.contexts, name, wanted.empty() ? "current-context" : "contexts");
+  const std::string cluster = text_of(context, "cluster");
+  if (cluster.empty()) throw ConfigError(context.where("cluster") + ": is missing");
+  Config config;
+  config.origin = context.file + ", context " + name;
+  read_cluster(find(merged.clusters, cluster, context.field + ".cluster"), config);
+  const std::string user = text_of(context, "user");
+  if (!user.empty()) read_user(find(merged.users, user, context.field + ".user"), config);
+  const std::string space = text_of(context, "namespace");
+  if (!space.empty()) config.namespace_name = space;
+  return config;
+}
+
+}  // namespace emj::kube

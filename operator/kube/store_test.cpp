@@ -1,0 +1,174 @@
+// The cache, and what it is not yet trusted to know.
+
+#include "operator/kube/store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operator/kube/expectations.hpp"
+#include "operator/kube/testing/manual_clock.hpp"
+
+namespace emj::kube {
+namespace {
+
+using nlohmann::json;
+using Type = WatchEvent::Type;
+
+json object(const std::string& name, const std::string& uid, int version, const std::string& owner = "") {
+  json value{
+      {"metadata",
+       {{"name", name}, {"namespace", "a"}, {"uid", uid}, {"resourceVersion", std::to_string(version)}}}};
+  if (!owner.empty()) value["metadata"]["ownerReferences"] = {{{"uid", owner}, {"controller", true}}};
+  return value;
+}
+
+std::string text(const std::vector<Change>& changes) {
+  std::string line;
+  for (const Change& change : changes) {
+    const char* const names[] = {"+", "=", "-"};
+    line += names[static_cast<int>(change.type)] + change.key.name + ":" +
+            uid_of(change.after ? *change.after : *change.before) + (change.from_relist ? "! " : " ");
+  }
+  return line;
+}
+
+TEST(StoreTest, EventsChangeIt) {
+  Store store;
+  EXPECT_EQ(text(store.apply(Type::Added, object("p", "1", 1))), "+p:1 ");
+  EXPECT_EQ(text(store.apply(Type::Added, object("p", "1", 1))), "");  // seen already
+  EXPECT_EQ(text(store.apply(Type::Modified, object("p", "1", 2))), "=p:1 ");
+  const auto deleted = store.apply(Type::Deleted, object("p", "1", 3));
+  EXPECT_EQ(text(deleted), "-p:1 ");
+  EXPECT_EQ(resource_version_of(*deleted[0].before), "3");  // its last state, not the cached one
+  EXPECT_EQ(text(store.apply(Type::Deleted, object("p", "1", 3))), "");
+  EXPECT_EQ(store.get({"a", "p"}), nullptr);
+}
+
+// Pitfall 3: a bookmark carries a version and no object.
+TEST(StoreTest, BookmarksAreNotObjects) {
+  Store store;
+  EXPECT_TRUE(store.apply(Type::Bookmark, object("", "", 9)).empty());
+  EXPECT_TRUE(store.apply(Type::Bookmark, object("p", "1", 9)).empty());
+  EXPECT_EQ(store.size(), 0u);
+}
+
+// Pitfall 4: what a relist does not show is gone, and the one who knew it is told.
+TEST(StoreTest, ARelistSynthesisesDeletes) {
+  Store store;
+  store.replace({object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)});
+  EXPECT_EQ(text(store.replace({object("b", "2", 5), object("c", "3", 1), object("d", "4", 6)})),
+            "-a:1! =b:2! +d:4! ");
+  EXPECT_EQ(text(store.replace({})), "-b:2! -c:3! -d:4! ");
+}
+
+// Pitfall 12 of the cluster report: the same name is not the same pod.
+TEST(StoreTest, ANamesakeIsAnotherObject) {
+  Store store;
+  store.replace({object("p", "old", 1, "job")});
+  EXPECT_EQ(text(store.apply(Type::Modified, object("p", "new", 7, "job"))), "-p:old +p:new ");
+  EXPECT_EQ(text(store.replace({object("p", "newer", 9, "job")})), "-p:new! +p:newer! ");
+  EXPECT_EQ(store.owned_by("job").size(), 1u);
+}
+
+// Pitfall 8: by owner uid, not by name or label.
+TEST(StoreTest, TheIndexFollowsTheOwner) {
+  Store store;
+  store.replace(
+      {object("b", "2", 1, "x"), object("a", "1", 1, "x"), object("c", "3", 1, "y"), object("d", "4", 1)});
+  ASSERT_EQ(store.owned_by("x").size(), 2u);
+  EXPECT_EQ(key_of(*store.owned_by("x")[0]).name, "a");
+  store.apply(Type::Modified, object("a", "1", 2, "y"));
+  store.apply(Type::Modified, object("b", "2", 2));
+  EXPECT_EQ(store.owned_by("x").size(), 0u);
+  EXPECT_EQ(store.owned_by("y").size(), 2u);
+  store.apply(Type::Deleted, object("c", "3", 3));
+  store.replace({});
+  EXPECT_EQ(store.owned_by("y").size(), 0u);
+}
+
+class ExpectationsTest : public ::testing::Test {
+ protected:
+  void apply(Type type, json value) {
+    for (const Change& change : store.apply(type, std::move(value))) expectations.seen(change);
+  }
+  void wrote(const json& answer) {
+    expectations.wrote("job", answer);
+    expectations.cached(uid_of(answer), store.get(key_of(answer)));
+  }
+  void deleted(const std::string& name, const std::string& uid) {
+    expectations.deleted("job", uid);
+    expectations.cached(uid, store.get({"a", name}));
+  }
+  testing::ManualClock clock;
+  Store store;
+  Expectations expectations{clock, Seconds(60)};
+};
+
+// Pitfall 7: a cache that lags behind our own creates would make us create again.
+TEST_F(ExpectationsTest, ACreateIsAwaited) {
+  wrote(object("p", "1", 5));
+  EXPECT_FALSE(expectations.settled("job"));
+  EXPECT_TRUE(expectations.settled("other"));
+  apply(Type::Added, object("q", "2", 6));
+  EXPECT_FALSE(expectations.settled("job"));
+  apply(Type::Added, object("p", "1", 5));
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+TEST_F(ExpectationsTest, AnUpdateIsAwaitedUpToItsVersion) {
+  apply(Type::Added, object("p", "1", 5));
+  wrote(object("p", "1", 9));
+  apply(Type::Modified, object("p", "1", 7));
+  EXPECT_FALSE(expectations.settled("job"));
+  apply(Type::Modified, object("p", "1", 11));
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+TEST_F(ExpectationsTest, TheEventMayComeBeforeTheAnswer) {
+  apply(Type::Added, object("p", "1", 5));
+  wrote(object("p", "1", 5));
+  EXPECT_TRUE(expectations.settled("job"));
+  apply(Type::Deleted, object("p", "1", 6));
+  wrote(object("p", "1", 5));  // a whole life before the answer
+  deleted("p", "1");
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+TEST_F(ExpectationsTest, ADeleteIsAwaited) {
+  apply(Type::Added, object("p", "1", 5));
+  deleted("p", "1");
+  EXPECT_FALSE(expectations.settled("job"));
+  apply(Type::Modified, object("p", "1", 6));  // some other change
+  EXPECT_FALSE(expectations.settled("job"));
+  json marked = object("p", "1", 7);
+  marked["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  apply(Type::Modified, marked);
+  EXPECT_TRUE(expectations.settled("job"));
+  deleted("p", "unknown");  // what the cache does not hold is gone
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+TEST_F(ExpectationsTest, ADeletedPodAndItsReplacement) {
+  apply(Type::Added, object("p", "1", 5));
+  deleted("p", "1");
+  wrote(object("p", "2", 8));
+  apply(Type::Added, object("p", "2", 8));  // says both
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+TEST_F(ExpectationsTest, NothingIsAwaitedForEver) {
+  wrote(object("p", "1", 5));
+  EXPECT_EQ(expectations.settled_by("job"), clock.now() + Seconds(60));
+  clock.advance(Seconds(59));
+  EXPECT_FALSE(expectations.settled("job"));
+  clock.advance(Seconds(1));
+  EXPECT_TRUE(expectations.settled("job"));
+  EXPECT_EQ(expectations.settled_by("job"), clock.now());
+}
+
+TEST_F(ExpectationsTest, AStatusIsNoObject) {
+  wrote(json{{"kind", "Status"}, {"metadata", json::object()}});
+  EXPECT_TRUE(expectations.settled("job"));
+}
+
+}  // namespace
+}  // namespace emj::kube
