@@ -20,8 +20,8 @@ void walk(const YAML::Node& schema, const std::string& path, std::map<std::strin
   FieldInfo info{path, schema["type"] ? schema["type"].as<std::string>() : "", {}, {}, {}};
   if (schema["x-kubernetes-int-or-string"]) {
     info.type = "int-or-string";
-    info.minimum = schema["anyOf"][0]["minimum"].as<std::int64_t>();
-    info.maximum = schema["anyOf"][0]["maximum"].as<std::int64_t>();
+    info.minimum = schema["minimum"].as<std::int64_t>();
+    info.maximum = schema["maximum"].as<std::int64_t>();
   }
   const bool list_of_numbers = schema["items"] && !schema["items"]["properties"];
   const YAML::Node limits = list_of_numbers ? schema["items"] : schema;

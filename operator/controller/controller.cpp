@@ -44,6 +44,16 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   return observed;
 }
 
+// The job was deleted: its agents take the end of their pods for a drain and would go on for the whole grace
+// period. Best effort; after that they end in any case.
+void Controller::end_program(Memory& memory) {
+  if (!memory.running) return;
+  const JobStatus& status = memory.running->status;
+  runtime_.stop(*memory.running,
+                StopJob{status.lead_uid, std::max(status.fence, memory.fence), "the job was deleted"});
+  memory.running.reset();
+}
+
 Controller::Memory& Controller::memory_of(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   return memory_[key];
@@ -59,6 +69,7 @@ std::int64_t Controller::fence_for(const JobStatus& status, Memory& memory) cons
 Pass Controller::reconcile(const JobKey& key) {
   Pass pass;
   const auto record = cluster_.read_job(key);
+  if (!record || record->job.metadata.deletion_time) end_program(memory_of(key));
   if (!record) {
     const std::lock_guard lock(mutex_);
     memory_.erase(key);
@@ -83,6 +94,7 @@ Pass Controller::reconcile(const JobKey& key) {
       pass.status = record->job.status;
       pass.terminal = false;
       pass.requeue_after = options_.fast;
+      pass.failed = true;
       return pass;
     }
   }
@@ -91,6 +103,8 @@ Pass Controller::reconcile(const JobKey& key) {
 
   ElasticMPIJob job = record->job;
   job.status = decision.status;
+  memory.running.reset();
+  if (job.status.epoch > 0 && !pass.terminal) memory.running = job;
   for (const Action& action : decision.actions) {
     if (!act(key, job, action, memory, pass)) break;
   }
@@ -110,6 +124,7 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                      Pass& pass) {
   const auto done = [&](const Outcome& outcome) {
     if (outcome.ok()) return true;
+    pass.failed = true;
     pass.requeue_after = std::min(pass.requeue_after, 4 * options_.fast);
     return report(key, to_string(action), outcome, memory);
   };
@@ -139,6 +154,7 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                  },
                  [&](const DeleteJob& job_to_go) { return done(cluster_.delete_job(key, job_to_go.uid)); },
                  [&](const Requeue& requeue) {
+                   pass.timed = true;
                    pass.requeue_after = std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
                    return true;
                  },

@@ -30,6 +30,8 @@ struct Pass {
   Millis requeue_after{};
   bool gone = false;          // no such job
   bool terminal = false;      // succeeded or failed
+  bool failed = false;        // something could not be done: not only look again, but more patiently
+  bool timed = false;         // requeue_after is when something falls due
   std::vector<PodView> pods;  // as observed
   JobStatus status;           // as written, or as last read when writing failed
 };
@@ -51,10 +53,12 @@ class Controller {
     std::int64_t invalid_generation = 0;
     Time last_samples{};
     std::vector<Sample> samples;
-    std::optional<Time> last_decision;  // newest one already logged
-    std::string last_problem;           // logged once, not at every attempt
+    std::optional<Time> last_decision;     // newest one already logged
+    std::string last_problem;              // logged once, not at every attempt
+    std::optional<ElasticMPIJob> running;  // while its program runs
   };
 
+  void end_program(Memory& memory);
   Memory& memory_of(const JobKey& key);
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
   Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);

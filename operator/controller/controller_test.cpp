@@ -228,13 +228,25 @@ TEST_F(ControllerTest, AJobThatIsGoneIsForgotten) {
   EXPECT_TRUE(pass().gone);
 }
 
+TEST_F(ControllerTest, ADeletedJobsProgramIsEnded) {
+  start();
+  EXPECT_EQ(runtime.stops, 0);
+  cluster.record.reset();
+  EXPECT_TRUE(pass().gone);
+  EXPECT_EQ(runtime.stops, 1);
+  pass();
+  EXPECT_EQ(runtime.stops, 1);
+}
+
 class RaisesFences : public ControllerTest {
  protected:
-  Controller other{cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0}};
+  Controller other{
+      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
 };
 
 TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
-  Controller leader{cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0}};
+  Controller leader{
+      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
   leader.reconcile(key);
   EXPECT_EQ(cluster.record->job.status.fence, 1);
   other.reconcile(key);

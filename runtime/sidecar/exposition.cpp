@@ -51,14 +51,16 @@ void Exposition::metric(const metrics::Metric& metric) {
 }
 
 void Exposition::histogram(const std::vector<double>& bounds, const std::vector<std::uint64_t>& counts,
-                           double sum) {
+                           double sum, const Labels& labels) {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     below += counts[i];
-    line("_bucket", static_cast<double>(below), {{"le", i < bounds.size() ? number(bounds[i]) : "+Inf"}});
+    Labels bucket = labels;
+    bucket.emplace_back("le", i < bounds.size() ? number(bounds[i]) : "+Inf");
+    line("_bucket", static_cast<double>(below), bucket);
   }
-  line("_sum", sum, {});
-  line("_count", static_cast<double>(below), {});
+  line("_sum", sum, labels);
+  line("_count", static_cast<double>(below), labels);
 }
 
 void Exposition::summary(double sum, std::uint64_t count, const Labels& labels) {

@@ -23,7 +23,8 @@ class Exposition {
   void metric(const metrics::Metric& metric);
   void sample(double value, const Labels& labels = {}) { line("", value, labels); }
   // Not cumulative counts; bounds.size() + 1 of them, the last without bound.
-  void histogram(const std::vector<double>& bounds, const std::vector<std::uint64_t>& counts, double sum);
+  void histogram(const std::vector<double>& bounds, const std::vector<std::uint64_t>& counts, double sum,
+                 const Labels& labels = {});
   // A summary without quantiles.
   void summary(double sum, std::uint64_t count, const Labels& labels);
 

@@ -1,0 +1,22 @@
+{{- define "elastic-mpi.name" -}}elastic-mpi-operator{{- end }}
+
+{{- define "elastic-mpi.selector" -}}
+app.kubernetes.io/name: {{ include "elastic-mpi.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "elastic-mpi.labels" -}}
+{{ include "elastic-mpi.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "elastic-mpi.image" -}}
+{{- $tag := .root.Values.image.tag | default .root.Chart.AppVersion -}}
+{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}:{{ $tag }}
+{{- end }}
+
+{{- define "elastic-mpi.rootKeySecret" -}}
+{{ .Values.rootKey.existingSecret | default (printf "%s-root-key" (include "elastic-mpi.name" .)) }}
+{{- end }}

@@ -1,0 +1,68 @@
+#pragma once
+
+// Cluster over the Kubernetes API. Reads come from two caches that watches keep up to date; a job is to be
+// reconciled only while `settled`, that is when the caches show what was written for it before.
+//
+// Thread safe, as the client and the caches are; one thread at a time per job.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "operator/build/pods.hpp"
+#include "operator/controller/cluster.hpp"
+#include "operator/kube/client.hpp"
+#include "operator/kube/events.hpp"
+#include "operator/kube/informer.hpp"
+#include "operator/manager/root_key.hpp"
+
+namespace emj::manager {
+
+// Annotations by which users ask for something beside the spec.
+inline constexpr const char* annotation_cancel = "elasticmpi.io/cancel";  // any value but "" and "false"
+inline constexpr const char* annotation_resume = "elasticmpi.io/resume-autoscaling";
+
+// Field managers: who has written what, as managedFields shows it.
+inline constexpr const char* manager_of_children = "elastic-mpi-operator";
+inline constexpr const char* manager_of_scale = "elastic-mpi-autoscaler";
+
+class KubeCluster : public Cluster {
+ public:
+  using Log = std::function<void(const std::string& line)>;
+  KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods, kube::EventRecorder& events,
+              RootKey& root_key, BuildOptions build, Log log);
+
+  // Whether the caches show all that was written for the job; if not, when to look again at the latest.
+  bool settled(const JobKey& key);
+  Millis settled_in(const JobKey& key);
+
+  std::optional<JobRecord> read_job(const JobKey& key) override;
+  Outcome write_status(const JobKey& key, const JobStatus& status) override;
+  Outcome write_scale(const JobKey& key, int replicas) override;
+  Outcome clear_resume(const JobKey& key) override;
+  std::vector<PodView> list_pods(const JobKey& key) override;
+  Outcome create_pod(const JobKey& key, const nlohmann::json& pod) override;
+  Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;
+  Outcome delete_job(const JobKey& key, const std::string& uid) override;
+  void record_event(const JobKey& key, const RecordEvent& event) override;
+  void forget(const JobKey& key);  // the job is gone
+
+ private:
+  // What the job needs before its first pod: service, token, network policy. Server-side apply, so that it
+  // may be done again at any time.
+  Outcome ensure_children(const JobKey& key, const ElasticMPIJob& job);
+
+  kube::Client& client_;
+  kube::Informer& jobs_;
+  kube::Informer& pods_;
+  kube::EventRecorder& events_;
+  RootKey& root_key_;
+  const BuildOptions build_;
+  const Log log_;
+  std::mutex mutex_;
+  std::map<JobKey, std::string> ensured_;     // what the children were made from
+  std::map<JobKey, std::string> unreadable_;  // said once per version
+};
+
+}  // namespace emj::manager

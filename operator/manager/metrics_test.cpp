@@ -1,0 +1,69 @@
+#include "operator/manager/metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace emj::manager {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+JobStatus resized(int second, const std::string& result) {
+  JobStatus status;
+  status.state = JobState::Running;
+  status.desired_replicas = 4;
+  status.joined_replicas = 3;
+  status.last_resize = LastResize{2, 4, result, "", 900, 400, 20, Time(Seconds(second))};
+  return status;
+}
+
+TEST(OperatorMetrics, CountsAResizeOnceAndNotThoseBeforeThisProcess) {
+  OperatorMetrics metrics;
+  const JobKey job{"default", "demo"};
+  metrics.look(job, resized(1, "Committed"));
+  EXPECT_THAT(metrics.text({}), Not(HasSubstr("empi_operator_resizes_total{")));
+  metrics.look(job, resized(2, "Committed"));
+  metrics.look(job, resized(2, "Committed"));
+  metrics.look(job, resized(3, "RolledBack"));
+  const std::string text = metrics.text({});
+  EXPECT_THAT(text, HasSubstr("empi_operator_resizes_total{result=\"Committed\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_resizes_total{result=\"RolledBack\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_resize_phase_seconds_sum{phase=\"join\"} 0.4\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_resize_phase_seconds_bucket{phase=\"pause\",le=\"0.025\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_jobs{state=\"Running\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_workers{count=\"joined\"} 3\n"));
+  metrics.forget(job);
+  EXPECT_THAT(metrics.text({}), HasSubstr("empi_operator_jobs{state=\"Running\"} 0\n"));
+}
+
+TEST(OperatorMetrics, CountsDecisionsByPolicyAndAction) {
+  OperatorMetrics metrics;
+  const JobKey job{"default", "demo"};
+  JobStatus status;
+  metrics.look(job, status);
+  status.decisions = {{Time(Seconds(1)), 2, 4, "threshold", "Scale", "why"},
+                      {Time(Seconds(2)), 4, 4, "threshold", "Keep", "why"}};
+  metrics.look(job, status);
+  metrics.look(job, status);
+  const std::string text = metrics.text({});
+  EXPECT_THAT(text, HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Keep\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Scale\"} 1\n"));
+}
+
+TEST(OperatorMetrics, ShowsRequestsAndPasses) {
+  OperatorMetrics metrics;
+  metrics.reconciled(OperatorMetrics::Result::Ok, .02);
+  OperatorMetrics::Now now;
+  now.requests = {{"create", "pods", 201, 7}};
+  now.leading = true;
+  const std::string text = metrics.text(now);
+  EXPECT_THAT(
+      text,
+      HasSubstr("empi_operator_api_requests_total{verb=\"create\",resource=\"pods\",status=\"201\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_reconcile_duration_seconds_bucket{le=\"0.025\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_leader 1\n"));
+}
+
+}  // namespace
+}  // namespace emj::manager
