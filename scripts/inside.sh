@@ -28,6 +28,9 @@ run_tests() {
   build "$preset"
   use_build
   cd "$project/build/$preset"
+  # What is built a second time, with sanitizers, is built only when it is among the tests asked for.
+  if ctest --show-only "$@" 2>/dev/null | grep -qE ' (tsan|asan)\.'; then build "$preset" --target sanitized; fi
+  cd "$project/build/$preset"
   ctest --output-on-failure --timeout 300 "$@"
 }
 

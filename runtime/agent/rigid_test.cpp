@@ -16,6 +16,7 @@ class Rigid : public ::testing::Test {
  protected:
   LocalPods pods;
   void SetUp() override { pods.mode = "rigid"; }
+  void TearDown() override { EXPECT_EQ(pods.sanitizer_reports(), ""); }
 
   std::vector<Member> run(std::vector<std::string> command, int count = 3) {
     pods.command = std::move(command);

@@ -40,6 +40,7 @@ class Elastic : public ::testing::Test {
     pods.environment["EMPI_TEST_FILE"] = scratch + "/file";
   }
   void TearDown() override {
+    EXPECT_EQ(pods.sanitizer_reports(), "");
     if (HasFailure()) std::printf("%s\n", pods.all_logs().c_str());
     std::error_code ignored;
     std::filesystem::remove_all(scratch, ignored);

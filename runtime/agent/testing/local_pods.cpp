@@ -33,6 +33,12 @@ std::string beside_this_program(const std::string& name) {
   return fs::read_symlink("/proc/self/exe").parent_path() / name;
 }
 
+// The same tests run with an agent that was built with a sanitizer.
+std::string agent_to_test() {
+  const char* other = std::getenv("EMPI_TEST_AGENT");
+  return other ? other : beside_this_program("elastic-mpi-agent");
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
@@ -60,8 +66,7 @@ int free_port() {
 
 }  // namespace
 
-LocalPods::LocalPods(std::string agent)
-    : agent_(agent.empty() ? beside_this_program("elastic-mpi-agent") : std::move(agent)) {
+LocalPods::LocalPods(std::string agent) : agent_(agent.empty() ? agent_to_test() : std::move(agent)) {
   char name[] = "/tmp/empi-pods.XXXXXX";
   if (!mkdtemp(name)) throw std::runtime_error("cannot make a folder in /tmp");
   folder_ = name;
@@ -321,6 +326,19 @@ std::string LocalPods::log(const std::string& uid) { return read_file(pod(uid).f
 std::string LocalPods::all_logs() {
   std::string text;
   for (const Pod& p : pods_) text += "--- " + p.member.name + "\n" + log(p.member.uid);
+  return text;
+}
+
+std::string LocalPods::sanitizer_reports() {
+  std::string text;
+  for (const Pod& p : pods_) {
+    const std::string all = log(p.member.uid);
+    for (const char* mark : {"Sanitizer: ", "runtime error: "})
+      if (all.find(mark) != all.npos) {
+        text += "--- " + p.member.name + "\n" + all;
+        break;
+      }
+  }
   return text;
 }
 

@@ -39,7 +39,7 @@ struct WantedChange {
 
 class LocalPods {
  public:
-  // `agent`: path of elastic-mpi-agent; default: beside the test's executable.
+  // `agent`: path of elastic-mpi-agent; default: $EMPI_TEST_AGENT, or beside the test's executable.
   explicit LocalPods(std::string agent = "");
   ~LocalPods();
   LocalPods(const LocalPods&) = delete;
@@ -83,6 +83,8 @@ class LocalPods {
 
   std::string log(const std::string& uid);  // what agent and ranks have printed
   std::string all_logs();
+  // The logs of pods whose agent was built with a sanitizer and reported something; "" when all is well.
+  std::string sanitizer_reports();
   std::string run_dir(const std::string& uid) const;
   std::string termination_log(const std::string& uid) const;
   // Waits until `done` holds; throws with `what` and all logs when it never does.

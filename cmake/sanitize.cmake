@@ -1,0 +1,102 @@
+# The same programs and tests a second time under a sanitizer, beside the ordinary ones in the same build tree:
+# bin/tsan/NAME (threads) and bin/asan/NAME (addresses, leaks, undefined behaviour). The sources of a library are
+# compiled once more per sanitizer, whoever uses it. They are not part of `all`: target `sanitized` builds them,
+# and ./dev test builds that. ctest -L tsan, -L asan or -L sanitized selects them, -LE sanitized leaves them out.
+# Open MPI, PMIx and the ranks stay as they are; what follows from that for reports is in cmake/sanitizers/.
+
+option(EMPI_SANITIZED_TESTS "test under thread and address sanitizer, too" ON)
+if(EMPI_SANITIZE)
+  set(EMPI_SANITIZED_TESTS OFF) # the whole tree is built with sanitizers already; two do not mix
+endif()
+
+set(EMPI_FLAGS_tsan -fsanitize=thread)
+set(EMPI_FLAGS_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+set(empi_suppressions ${CMAKE_SOURCE_DIR}/cmake/sanitizers)
+set(EMPI_ENVIRONMENT_tsan
+    "TSAN_OPTIONS=suppressions=${empi_suppressions}/tsan.txt:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0")
+set(EMPI_ENVIRONMENT_asan
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:fast_unwind_on_malloc=0:malloc_context_size=20"
+    "LSAN_OPTIONS=suppressions=${empi_suppressions}/lsan.txt:print_suppressions=0"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+add_custom_target(sanitized)
+
+# empi_sanitized_twin(SANITIZER TARGET OUT): a copy of a library or program of ours and of all of ours that it links.
+function(empi_sanitized_twin sanitizer target out)
+  set(twin ${target}.${sanitizer})
+  set(${out} ${twin} PARENT_SCOPE)
+  if(TARGET ${twin})
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(definitions ${target} COMPILE_DEFINITIONS)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  list(TRANSFORM sources PREPEND ${folder}/)
+  if(NOT libraries)
+    set(libraries)
+  endif()
+  if(type STREQUAL EXECUTABLE)
+    add_executable(${twin} EXCLUDE_FROM_ALL ${sources})
+    set_target_properties(${twin} PROPERTIES OUTPUT_NAME ${target}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${sanitizer})
+    add_dependencies(sanitized ${twin})
+  else()
+    add_library(${twin} STATIC EXCLUDE_FROM_ALL ${sources})
+  endif()
+  foreach(library IN LISTS libraries)
+    if(TARGET ${library})
+      get_target_property(imported ${library} IMPORTED)
+      get_target_property(kind ${library} TYPE)
+      if(NOT imported AND kind STREQUAL STATIC_LIBRARY)
+        empi_sanitized_twin(${sanitizer} ${library} library)
+      endif()
+    endif()
+    target_link_libraries(${twin} PUBLIC ${library})
+  endforeach()
+  if(definitions)
+    # A test that is told of a program of ours by $<TARGET_FILE:...> runs that program's twin.
+    string(REGEX MATCHALL "TARGET_FILE:[^>]+" programs "${definitions}")
+    list(TRANSFORM programs REPLACE "TARGET_FILE:" "")
+    foreach(program IN LISTS programs)
+      empi_sanitized_twin(${sanitizer} ${program} program_twin)
+      add_dependencies(${twin} ${program_twin})
+      string(REPLACE "TARGET_FILE:${program}>" "TARGET_FILE:${program_twin}>" definitions "${definitions}")
+    endforeach()
+    target_compile_definitions(${twin} PRIVATE ${definitions})
+  endif()
+  # clang-tidy and editors know the ordinary targets; once is enough.
+  set_target_properties(${twin} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  # Optimised a little: at -O0 the tests take several times as long and find no more.
+  target_compile_options(${twin} PRIVATE ${EMPI_FLAGS_${sanitizer}} -O1 -g1 -fno-omit-frame-pointer)
+  target_link_options(${twin} PUBLIC ${EMPI_FLAGS_${sanitizer}})
+endfunction()
+
+# empi_sanitized_case(SANITIZER NAME COMMAND... [ENVIRONMENT...] [TIMEOUT SECONDS]): a ctest case SANITIZER.NAME.
+function(empi_sanitized_case sanitizer name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  add_test(NAME ${sanitizer}.${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${sanitizer}.${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "sanitized;${sanitizer}"
+                       ENVIRONMENT "${EMPI_ENVIRONMENT_${sanitizer}};${arg_ENVIRONMENT}")
+endfunction()
+
+# empi_sanitized_test(TEST SANITIZERS... [FILTER GTEST_FILTER] [TIMEOUT SECONDS]): a test that empi_test() has made,
+# as one ctest case per sanitizer.
+function(empi_sanitized_test test)
+  cmake_parse_arguments(arg "" "FILTER;TIMEOUT" "SANITIZERS" ${ARGN})
+  if(NOT EMPI_SANITIZED_TESTS)
+    return()
+  endif()
+  foreach(sanitizer IN LISTS arg_SANITIZERS)
+    empi_sanitized_twin(${sanitizer} ${test} twin)
+    set(filter)
+    if(arg_FILTER)
+      set(filter --gtest_filter=${arg_FILTER})
+    endif()
+    empi_sanitized_case(${sanitizer} ${test} COMMAND $<TARGET_FILE:${twin}> --gtest_brief=1 ${filter}
+                        TIMEOUT ${arg_TIMEOUT})
+  endforeach()
+endfunction()
