@@ -22,7 +22,10 @@ fi
 
 # build NAME [BASE]
 build() {
-  local base=()
+  local base=() file
+  while read -r file; do
+    [[ -e $context/$file ]] || fail "the image $1 needs $file, which is not in the build folder"
+  done < <(sed -n 's/^COPY \(.*\) [^ ]*$/\1/p' "$here/$1/Containerfile" | tr ' ' '\n')
   [[ -z ${2:-} ]] || base=(--build-arg "BASE=$2")
   case $engine in
     buildah) run build --quiet --layers --format docker "${limits[@]}" "${base[@]}" --tag "$prefix-$1:$tag" --file "$here/$1/Containerfile" "$context" ;;

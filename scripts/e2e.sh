@@ -139,10 +139,11 @@ up() {
   prepare_enter
   local reason
   reason=$(isolated "${enter[@]}" -- bash "$project/e2e/cluster/probe.sh") || skip "${reason:-the probe of this machine failed}"
-  in_e2e_root bash "$project/e2e/cluster/build.sh"
+  in_e2e_root bash "$project/e2e/cluster/build.sh" || exit 1
   with_lock start "$nodes"
 }
 
+# Cases run where the shell does not stop at failures by itself, hence the explicit exits here and below.
 in_e2e_root() { (enter_root "$@"); }
 
 start() {
@@ -153,7 +154,7 @@ start() {
   down quiet
   mkdir -p "$state"/{log,pid}
   : >"$state/progress"
-  in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster"
+  in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster" || exit 1
   trap 'down quiet; trap - INT TERM; kill -INT $$' INT TERM
   # It writes down who it is before it is anything, so that down finds it whatever happens to us.
   # shellcheck disable=SC2016
@@ -176,6 +177,7 @@ start() {
       esac
     done < <(tail -n +$((shown + 1)) "$state/progress")
     kill -0 "$started" 2>/dev/null || failed_start
+    if compgen -G "$state/*/died" >/dev/null; then failed_start; fi
     sleep 0.1
   done
 }
@@ -185,7 +187,11 @@ failed_start() {
   rm -rf "$kept"
   mkdir -p "$kept"
   cp "$state"/log/* "$kept/"
+  local file
   tail -n 5 "$kept/control.log" >&2
+  for file in "$state"/*/died; do # a daemon of a node ended; most often the kubelet says why
+    if [[ -e $file ]]; then tail -n 2 "$kept/$(basename "$(dirname "$file")").kubelet.log" | cut -c1-400 >&2; fi
+  done
   down quiet
   die "e2e: the cluster did not come up; its logs are in $kept"
 }
@@ -244,7 +250,7 @@ load() {
     [[ -e $file ]] || die "e2e: there is no $file: ./dev images $image makes the images of this project"
     # Where it is visible for the nodes.
     ln -f "$file" "$state/load.tar" 2>/dev/null || cp "$file" "$state/load.tar"
-    in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" load "$inside_state/load.tar"
+    in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" load "$inside_state/load.tar" || exit 1
     rm -f "$state/load.tar"
     say "loaded $image"
   done
@@ -310,23 +316,36 @@ run_cases() {
   return "$failed"
 }
 
-# Cases name the images they need: `# images: NAME...` in the third line. Made when missing or older than a program.
+# What cases say of their needs below their second line: `# images: NAME...` (of ./dev images), `# programs: kwok`
+# (what e2e/cluster/build.sh makes besides).
+needs_of() { # images|programs CASES...
+  local what=$1 name
+  shift
+  for name in "$@"; do sed -n "3,4s/^# $what: //p" "$cases/cluster/$name.sh"; done | tr ' ' '\n' | sort -u | paste -sd' '
+}
+
+build_programs_of() { # CASES...
+  local programs
+  read -ra programs <<<"$(needs_of programs "$@")"
+  if [[ ${#programs[@]} -gt 0 ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" "${programs[@]}" || exit 1; fi
+}
+
+# Images are made when they are missing or older than a program.
 load_images_of() { # CASES...
-  local name images=() stale=() from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
-  for name in "$@"; do
-    read -ra images -d '' < <(printf '%s ' "${images[@]}"; sed -n '3s/^# images: //p' "$cases/cluster/$name.sh") || true
-  done
+  local name stale=() images from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
+  read -ra images <<<"$(needs_of images "$@")"
   [[ ${#images[@]} -gt 0 ]] || return 0
-  mapfile -t images < <(printf '%s\n' "${images[@]}" | sort -u)
+  # shellcheck source=scripts/images.sh
+  source "$project/scripts/images.sh"
+  build_programs
   for name in "${images[@]}"; do
     if [[ ! -e $project/build/images/$name.tar ]] ||
-      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" -type f -newer "$project/build/images/$name.tar" -print -quit 2>/dev/null) ]]; then
+      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" -type f -newer "$project/build/images/$name.tar" -print -quit) ]]; then
       stale+=("$name")
     fi
   done
-  # shellcheck source=scripts/images.sh
-  source "$project/scripts/images.sh"
-  if [[ ${#stale[@]} -gt 0 ]]; then (images "${stale[@]}" >&2); fi
+  if [[ ${#stale[@]} -gt 0 ]]; then (images "${stale[@]}" >&2) || exit 1; fi
+  choose_root packages-e2e.txt
   load "${images[@]}"
 }
 
@@ -334,7 +353,8 @@ on_existing_cluster() { # KUBECONFIG CASES...
   local failed=0 copy=/cache/home/.kube/e2e-$$ given=$1
   shift
   ensure_root
-  in_e2e_root bash "$project/e2e/cluster/build.sh" helm
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm || exit 1
+  build_programs_of "$@"
   mkdir -p "$cache/home/.kube"
   install -m 600 "$given" "$cache${copy#/cache}" # where it is visible inside
   in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$copy" EMPI_CLUSTER='' \
@@ -350,6 +370,7 @@ on_own_cluster() { # CASES...
     ours=true
     trap 'with_lock down quiet' EXIT
   fi
+  build_programs_of "$@"
   load_images_of "$@"
   in_cluster env EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then

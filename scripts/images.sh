@@ -16,6 +16,15 @@ Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian
 USAGE
 }
 
+# Brings build/release up to date, unless the programs are taken from elsewhere. (Failures are looked at one by one
+# here: this also runs where the shell does not.)
+build_programs() {
+  [[ -z ${EMPI_IMAGE_BUILD:-} ]] || return 0
+  choose_root packages.txt
+  ensure_root
+  (enter_root "$project/dev" build "${EMPI_PRESET:-release}" >&2) || exit 1
+}
+
 images() {
   local names=() all=(operator runtime sidecar jacobi tsunami) name
   for name in "$@"; do
@@ -34,10 +43,7 @@ images() {
     docker | podman) command -v "$engine" >/dev/null || die "EMPI_IMAGE_ENGINE: there is no $engine on this machine" ;;
     *) die "EMPI_IMAGE_ENGINE: '$engine' is not known: docker, podman or buildah" ;;
   esac
-  if [[ -z ${EMPI_IMAGE_BUILD:-} ]]; then
-    ensure_root
-    (enter_root "$project/dev" build "${EMPI_PRESET:-release}")
-  fi
+  build_programs
   [[ -x $project/$from/bin/elastic-mpi-agent ]] || die "images: $from/bin has no elastic-mpi-agent: is it a build folder of this project?"
   if [[ ${#names[@]} == 0 ]]; then
     names=("${all[@]}")
@@ -52,7 +58,7 @@ images() {
   mkdir -p "$out"
   choose_root packages-e2e.txt
   ensure_root
-  (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context")
+  (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context") || exit 1
   local build=(bash "$project/containers/build.sh" "$engine" "$out/context" "$out" "$tag" "${names[@]}")
-  if [[ $engine == buildah ]]; then (enter_root "${build[@]}"); else "${build[@]}"; fi
+  if [[ $engine == buildah ]]; then (enter_root "${build[@]}"); else "${build[@]}"; fi || exit 1
 }

@@ -12,7 +12,9 @@ cgroup_hierarchies() {
   fi
 }
 
-cgroup_controllers='cpu cpuset memory pids' # what a kubelet insists on
+# What a kubelet insists on.
+cgroup_controllers='cpu memory pids'
+[[ -e /sys/fs/cgroup/cgroup.controllers ]] || cgroup_controllers+=' cpuset cpuacct'
 
 # check_cgroups: prints why pods cannot have control groups here, or nothing.
 check_cgroups() {

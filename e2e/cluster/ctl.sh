@@ -18,12 +18,15 @@ daemon_name() {
 }
 
 case $verb in
-  cut) cut_link "$(node_number "$what")" ;;
-  mend) mend_link "$(node_number "$what")" ;;
-  power-off) power_off "$(node_number "$what")" ;;
+  cut | mend | power-off | power-on) number=$(node_number "$what") ;;
+esac
+case $verb in
+  cut) cut_link "$number" ;;
+  mend) mend_link "$number" ;;
+  power-off) power_off "$number" ;;
   power-on)
     [[ ! -e $state/pid/$what.init ]] || fail "$what is running"
-    power_on "$(node_number "$what")"
+    power_on "$number"
     ;;
   stop)
     daemon_name "$what"

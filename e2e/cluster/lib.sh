@@ -44,6 +44,20 @@ use_cluster() {
 node_address() { echo "10.88.0.$((10 + $1))"; }
 pod_network() { echo "10.89.$1.0/24"; }
 
+# Some kernels have the older packet filter only: then its commands come first on PATH, as links in FOLDER.
+choose_iptables() { # FOLDER
+  local name
+  if iptables -t nat -N EMPI-PROBE 2>/dev/null; then
+    iptables -t nat -X EMPI-PROBE
+    return
+  fi
+  mkdir -p "$1"
+  for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
+    ln -sf /usr/sbin/xtables-legacy-multi "$1/$name"
+  done
+  export PATH=$1:$PATH
+}
+
 # daemon NAME COMMAND...: starts COMMAND in a session of its own, with a log and a pid file under $state.
 daemon() {
   local name=$1

@@ -8,6 +8,8 @@ use_cluster "$1"
 number=$2
 name=node-$number
 
+rm -f "$state/$name/died"
+
 # What a machine has to itself. Containers are mounted into the kubelet's view and back, hence shared.
 mount -t proc proc /proc
 mount -t tmpfs -o mode=755 run /run
@@ -45,6 +47,8 @@ for ((other = 1; other <= nodes; ++other)); do
   [[ $other == "$number" ]] || ip route add "$(pod_network "$other")" via "$(node_address "$other")"
 done
 
+choose_iptables /run/iptables
+
 # Logs and pids of a node's daemons are under the node's name.
 service() {
   local service=$1
@@ -59,4 +63,7 @@ service kube-proxy kube-proxy --kubeconfig="$state/proxy.kubeconfig" --hostname-
 service kubelet kubelet --config="$state/$name/kubelet.yaml" --kubeconfig="$state/$name.kubeconfig" \
   --hostname-override="$name" --node-ip="$(node_address "$number")" \
   --root-dir="$state/$name/kubelet" --cert-dir="$state/pki"
+# None of them ends while the node has power. Whoever waits for the node to be ready need not wait any longer then.
+wait -n || true
+touch "$state/$name/died"
 wait

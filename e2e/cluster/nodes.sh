@@ -12,7 +12,7 @@ node_name() { echo "node-$1"; }
 # Turns a node's name into its number.
 node_number() {
   local number=${1#node-}
-  [[ $1 == node-* && $number =~ ^[0-9]+$ && -d $state/$1 ]] || fail "there is no node '$1'; these are: $(cd "$state" && echo node-*)"
+  [[ $1 == node-* && $number =~ ^[0-9]+$ && -d $state/$1 ]] || fail "there is no node '$1'; these are: $(cd "$state" && echo node-*/ | tr -d /)"
   echo "$number"
 }
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Tries what a cluster needs of the kernel, in namespaces like a cluster's. Prints what is missing; exit 1 then.
 set -uo pipefail
+# shellcheck source=e2e/cluster/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 missing() { echo "$1"; exit 1; }
 
 ip link add probe0 type bridge 2>/dev/null || missing 'the kernel has no network bridges (module bridge)'
 ip link add probe1 type veth peer name probe2 2>/dev/null || missing 'the kernel has no virtual wires (module veth)'
-iptables -t nat -N PROBE 2>/dev/null || missing 'the kernel has no NAT tables for services (modules nf_tables, nft_compat, nf_nat)'
+choose_iptables /run/iptables
+iptables -t nat -N PROBE 2>/dev/null || missing 'the kernel has no NAT tables for services (modules nf_tables, nft_compat, nft_chain_nat; or iptable_nat)'
 for match in '-m comment --comment x' '-m conntrack --ctstate NEW' '-m statistic --mode random --probability 0.5'; do
   # shellcheck disable=SC2086
   iptables -t nat -A PROBE $match 2>/dev/null || missing "the kernel lacks what services need: iptables $match"
