@@ -277,14 +277,19 @@ std::vector<Element>& Solver::elements() {
 }
 
 bool Solver::balance(double capacity, double tolerance) {
-  double mine[] = {static_cast<double>(cells()), capacity};
-  double total[2];
-  mesh::check_mpi(MPI_Allreduce(mine, total, 2, MPI_DOUBLE, MPI_SUM, mesh_.comm()), "adding up the load");
-  const double share = total[0] * capacity / total[1];
-  // A few cells too many cannot be helped: siblings stay together.
-  int moves = mine[0] > share * (1 + tolerance) + 4;
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &moves, 1, MPI_INT, MPI_LOR, mesh_.comm()),
+  struct Load {
+    double cells, capacity;
+  };
+  const Load mine{static_cast<double>(cells()), capacity};
+  std::vector<Load> loads(mesh_.bounds().size() - 1);  // per rank
+  mesh::check_mpi(MPI_Allgather(&mine, 2, MPI_DOUBLE, loads.data(), 2, MPI_DOUBLE, mesh_.comm()),
                   "comparing the load");
+  Load total{};
+  for (const Load& l : loads) total.cells += l.cells, total.capacity += l.capacity;
+  // A few cells too many cannot be helped: siblings stay together.
+  const bool moves = std::ranges::any_of(loads, [&](const Load& l) {
+    return l.cells > total.cells * l.capacity / total.capacity * (1 + tolerance) + 4;
+  });
   if (!moves) return false;
   const auto may_cut = cut_positions();
   elements();

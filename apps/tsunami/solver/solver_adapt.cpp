@@ -68,9 +68,10 @@ std::vector<std::int8_t> Solver::marks() {
 
   for (const Region& r : c.regions) {
     if (time_ >= r.until) continue;
+    mesh::LeafWalk walk(setup_.domain);
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (leaves[i].level() > r.level) continue;
-      const mesh::Triangle t = mesh_.triangle(i);
+      const mesh::Triangle t = walk.triangle(leaves[i]);
       const auto [west, east] = std::minmax({t.a.x, t.b.x, t.c.x});
       const auto [south, north] = std::minmax({t.a.y, t.b.y, t.c.y});
       if (metric_.x(west) > r.east || metric_.x(east) < r.west || metric_.y(south) > r.north ||
