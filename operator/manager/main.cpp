@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "operator/manager/manager.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace {
 
@@ -30,12 +31,12 @@ void define(CLI::App& app, ManagerOptions& o, Times& t) {
   app.add_option("--root-key", o.root_key_file,
                  "file with the key that job tokens are made of, older ones below it")
       ->required()
-      ->envname("EMPI_ROOT_KEY_FILE");
+      ->envname(empi::names::kRootKeyFile);
   app.add_option("--runtime-image", o.build.runtime_image, "image that brings agent, sidecar and libraries")
-      ->envname("EMPI_RUNTIME_IMAGE")
+      ->envname(empi::names::kRuntimeImage)
       ->capture_default_str();
   app.add_option("--operator-namespace", o.build.operator_namespace, "ours, for the jobs' network policies")
-      ->envname("EMPI_OPERATOR_NAMESPACE")
+      ->envname(empi::names::kOperatorNamespace)
       ->capture_default_str();
   app.add_option("--prometheus-namespace", o.build.prometheus_namespace, "that may scrape the workers")
       ->capture_default_str();

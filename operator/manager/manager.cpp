@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/manager/pod_view.hpp"
-#include "runtime/sidecar/exposition.hpp"
+#include "runtime/protocol/exposition.hpp"
 
 namespace emj::manager {
 namespace {
@@ -136,7 +136,7 @@ void Manager::serve() {
   server.Get("/healthz", probe([this] { return healthy(); }));
   server.Get("/readyz", probe([this] { return ready(); }));
   server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
-    response.set_content(metrics_text(), empi::sidecar::kExpositionType);
+    response.set_content(metrics_text(), empi::metrics::kExpositionType);
   });
   port_ = options_.port == 0 ? server.bind_to_any_port("0.0.0.0")
                              : (server.bind_to_port("0.0.0.0", options_.port) ? options_.port : -1);

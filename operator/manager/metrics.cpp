@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "runtime/sidecar/exposition.hpp"
+#include "runtime/protocol/exposition.hpp"
 
 namespace emj::manager {
 namespace {
 
-using empi::sidecar::Exposition;
+using empi::metrics::Exposition;
 
 Histogram phase_histogram() {
   return Histogram({.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300});

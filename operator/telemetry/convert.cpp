@@ -181,8 +181,12 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
 }
 
 ChangeRecord to_record(const empi::ChangeStatus& change) {
+  // Committed, though leavers are still being seen off.
+  const bool draining =
+      change.state == empi::ChangeState::Committed || change.state == empi::ChangeState::Draining;
+  const std::string outcome = change.outcome.empty() && draining ? "committed" : change.outcome;
   return {change.request.id, std::string(change.request.kind()),
-          change.outcome,    change.reason,
+          outcome,           change.reason,
           change.from_ranks, change.to_ranks,
           change.times};
 }

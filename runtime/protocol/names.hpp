@@ -37,6 +37,11 @@ inline constexpr char kSocket[] = "EMPI_SOCKET";  // Unix SOCK_SEQPACKET socket 
 inline constexpr char kPage[] = "EMPI_PAGE";      // file of this rank's shared-memory page
 inline constexpr char kStatus[] = "EMPI_STATUS";  // "new" or "joining"
 
+// --- of the operator ---
+inline constexpr char kRootKeyFile[] = "EMPI_ROOT_KEY_FILE";  // keys that job tokens are made of
+inline constexpr char kRuntimeImage[] = "EMPI_RUNTIME_IMAGE";
+inline constexpr char kOperatorNamespace[] = "EMPI_OPERATOR_NAMESPACE";
+
 // --- of local jobs and programs run by hand ---
 inline constexpr char kData[] = "EMPI_DATA";  // folder with measured data (bathymetry, gauges)
 inline constexpr char kStateDir[] =

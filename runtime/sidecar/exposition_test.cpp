@@ -1,4 +1,4 @@
-#include "runtime/sidecar/exposition.hpp"
+#include "runtime/protocol/exposition.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 namespace empi::sidecar {
 namespace {
 
+using metrics::Exposition;
 using testing::parse_prometheus;
 
 constexpr metrics::Metric kTest{"test_ratio", metrics::Type::Gauge, "ratio", "A \\ and\na line."};

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
-#include "runtime/sidecar/exposition.hpp"
+#include "runtime/protocol/exposition.hpp"
 
 namespace empi::sidecar {
+
+using metrics::Exposition;
+using metrics::Labels;
 namespace {
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }

@@ -15,6 +15,10 @@
 #include "runtime/profile/window_reader.hpp"
 #include "runtime/sidecar/agent_client.hpp"
 
+namespace empi::metrics {
+class Exposition;
+}
+
 namespace empi::sidecar {
 
 struct Identity {
@@ -59,10 +63,10 @@ class PodState {
     std::uint64_t count = 0;
   };
 
-  void write_ranks(class Exposition& out, const std::string& epoch) const;
-  void write_efficiency(class Exposition& out) const;
-  void write_job(class Exposition& out) const;
-  void write_per_rank(class Exposition& out) const;
+  void write_ranks(metrics::Exposition& out, const std::string& epoch) const;
+  void write_efficiency(metrics::Exposition& out) const;
+  void write_job(metrics::Exposition& out) const;
+  void write_per_rank(metrics::Exposition& out) const;
 
   Identity identity_;
   Sums sums_;

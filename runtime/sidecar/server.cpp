@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "runtime/protocol/exposition.hpp"
 #include "runtime/protocol/json.hpp"
-#include "runtime/sidecar/exposition.hpp"
 
 namespace empi::sidecar {
 
@@ -63,7 +63,7 @@ void Server::end_window() {
 void Server::add_routes() {
   http_->server.Get("/metrics", [this](const httplib::Request&, httplib::Response& answer) {
     const std::scoped_lock lock(mutex_);
-    answer.set_content(state_.metrics(), kExpositionType);
+    answer.set_content(state_.metrics(), metrics::kExpositionType);
   });
   http_->server.Get(paths::kSample, [this](const httplib::Request& request, httplib::Response& answer) {
     if (token_ && !token_->accepts_header(request.get_header_value("Authorization"))) {

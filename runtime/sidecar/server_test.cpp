@@ -9,9 +9,9 @@
 
 #include "runtime/profile/testing/synthetic_page.hpp"
 #include "runtime/profile/window_reader.hpp"
+#include "runtime/protocol/exposition.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
-#include "runtime/sidecar/exposition.hpp"
 #include "runtime/sidecar/testing/process.hpp"
 #include "runtime/sidecar/testing/prometheus_parser.hpp"
 
@@ -69,7 +69,7 @@ struct Sidecar : ::testing::Test {
   static testing::Scrape scrape(httplib::Client& client) {
     const auto answer = client.Get("/metrics");
     if (!answer || answer->status != 200) throw std::runtime_error("no answer on /metrics");
-    if (answer->get_header_value("Content-Type") != kExpositionType)
+    if (answer->get_header_value("Content-Type") != metrics::kExpositionType)
       throw std::runtime_error("content type " + answer->get_header_value("Content-Type"));
     return testing::parse_prometheus(answer->body);
   }

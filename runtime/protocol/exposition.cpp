@@ -1,9 +1,9 @@
-#include "runtime/sidecar/exposition.hpp"
+#include "runtime/protocol/exposition.hpp"
 
 #include <charconv>
 #include <cmath>
 
-namespace empi::sidecar {
+namespace empi::metrics {
 namespace {
 
 std::string_view type_name(metrics::Type type) {
@@ -81,4 +81,4 @@ void Exposition::line(std::string_view suffix, double value, const Labels& label
   text_ += ' ' + number(value) + '\n';
 }
 
-}  // namespace empi::sidecar
+}  // namespace empi::metrics

@@ -8,7 +8,7 @@
 
 #include "runtime/protocol/metrics.hpp"
 
-namespace empi::sidecar {
+namespace empi::metrics {
 
 inline constexpr char kExpositionType[] = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -38,4 +38,4 @@ class Exposition {
   std::string text_;
 };
 
-}  // namespace empi::sidecar
+}  // namespace empi::metrics
