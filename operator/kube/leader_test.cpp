@@ -91,8 +91,8 @@ class Leader : public ::testing::Test {
   }
   // Lets the candidates' next attempt happen, and waits until it has.
   Millis step(Millis at_most = Millis(2400)) {
-    const std::size_t before = server.requests().size();
     const Millis wait = clock.next_wait(at_most);
+    const std::size_t before = server.requests().size();
     clock.advance(wait);
     EXPECT_TRUE(server.wait_requests(before + 1));
     return wait;
@@ -151,8 +151,9 @@ TEST_F(Leader, AnAbandonedLeaseIsTakenAfterItsDurationOnOurClock) {
   ASSERT_TRUE(server.wait_requests(1));
   Millis quiet(0);
   for (int i = 0; i < 4; ++i) step();
+  EXPECT_GT(clock.next_wait(Millis(2400)), Millis(0));          // the last attempt has been answered
   store.write({{"renewTime", "2999-01-01T00:00:00.000000Z"}});  // a sign of life
-  step();                                                       // seen here at the latest
+  step();                                                       // is seen by this one
   while (quiet < Seconds(20)) {
     EXPECT_FALSE(two->elector->leading());
     quiet += step();
