@@ -29,7 +29,10 @@ run_tests() {
   use_build
   cd "$project/build/$preset"
   # What is built a second time, with sanitizers, is built only when it is among the tests asked for.
-  if ctest --show-only "$@" 2>/dev/null | grep -qE ' (tsan|asan)\.'; then build "$preset" --target sanitized; fi
+  # (The whole list is taken first: under pipefail, a grep that stops reading early would fail its writer.)
+  local cases
+  cases=$(ctest --show-only "$@")
+  if grep -qE ' (tsan|asan)\.' <<<"$cases"; then build "$preset" --target sanitized; fi
   cd "$project/build/$preset"
   ctest --output-on-failure --timeout 300 "$@"
 }

@@ -174,12 +174,12 @@ std::optional<std::string> find_program(const std::string& name) {
     if (access(name.c_str(), X_OK) == 0) return name;
     return std::nullopt;
   }
-  const std::string beside = own_folder() / name;
+  std::string beside = own_folder() / name;
   if (access(beside.c_str(), X_OK) == 0) return beside;
   const char* path = getenv("PATH");
   std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return std::nullopt;
