@@ -87,4 +87,12 @@ EMPI_EXPORT int MPIX_Progress_adapt(double work_units, double progress) {
   return rank().progress(work_units, progress);
 }
 
+EMPI_EXPORT int MPIX_Task_queue_adapt(long long phase, long long total, long long done, long long queued) {
+  return rank().task_queue(phase, total, done, queued);
+}
+
+EMPI_EXPORT int MPIX_Task_begin_adapt(void) { return rank().begin_task(); }
+
+EMPI_EXPORT int MPIX_Task_end_adapt(void) { return rank().end_task(); }
+
 }  // extern "C"

@@ -440,10 +440,4 @@ void Rank::await_dismissal() {
   _exit(0);
 }
 
-int Rank::progress(double work_units, double progress) {
-  counting().pass();
-  counting().add_work(work_units, progress);
-  return MPI_SUCCESS;
-}
-
 }  // namespace empi::adapt

@@ -39,6 +39,9 @@ class Rank {
   int moved(double milliseconds, long long bytes);
   int commit();
   int progress(double work_units, double progress);
+  int task_queue(long long phase, long long total, long long done, long long queued);
+  int begin_task();
+  int end_task();
   int finalize();
   int finalize_rigid();  // of a program that cannot adapt
 

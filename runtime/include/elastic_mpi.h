@@ -88,6 +88,22 @@ int MPIX_Comm_adapt_moved(double milliseconds, long long bytes);
  * unknown). Local, no communication; works in rigid programs too. */
 int MPIX_Progress_adapt(double work_units, double progress);
 
+/* --- what a master-worker program says of itself (elastic::MasterWorker does it for you) ---
+ * All three are local, without communication, cost some 100 ns, work in rigid programs too, and are called on
+ * the thread that initialised MPI (MPI_ERR_OTHER elsewhere, or before MPI_Init). */
+
+/* The queue, by the rank that keeps it, whenever it changes. phase: counts the phases of the program from 1.
+ * total: tasks of this phase. done: results that have arrived. queued: tasks not given out yet; the rest,
+ * total - done - queued, is with the workers. total 0: no phase is running (an SPMD part, the end).
+ * MPI_ERR_ARG for a negative number or done + queued > total. */
+int MPIX_Task_queue_adapt(long long phase, long long total, long long done, long long queued);
+
+/* Around each task, by every rank that computes tasks: gives their mean time and spread, and what is outside
+ * of tasks while a phase runs counts as idle. A begin within a task starts it anew, an end alone is ignored.
+ */
+int MPIX_Task_begin_adapt(void);
+int MPIX_Task_end_adapt(void);
+
 #ifdef __cplusplus
 }
 #endif

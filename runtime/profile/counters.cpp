@@ -1,6 +1,7 @@
 #include "runtime/profile/counters.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace empi::profile {
 
@@ -107,6 +108,28 @@ void Counting::add_work(double units, double progress) {
   write([&](Counters& c) {
     c.work_units += units;
     c.progress = progress;
+  });
+}
+
+void Counting::set_queue(const TaskCounters& queue) {
+  write([&](Counters& c) {
+    c.tasks.pattern = queue.pattern;
+    c.tasks.phase = queue.phase;
+    c.tasks.total = queue.total;
+    c.tasks.done = queue.done;
+    c.tasks.queued = queue.queued;
+  });
+}
+
+void Counting::begin_task() {
+  write([](Counters& c) { c.tasks.in_task_since_ns = monotonic_ns(); });
+}
+
+void Counting::end_task() {
+  write([](Counters& c) {
+    const std::uint64_t since = std::exchange(c.tasks.in_task_since_ns, 0);
+    const std::uint64_t now = monotonic_ns();
+    if (since != 0 && now >= since) count_task(c.tasks, now - since);
   });
 }
 

@@ -79,6 +79,12 @@ class Counting {
 
   void add_iteration(double seconds);
   void add_work(double units, double progress);
+  // Master-worker: the queue as its keeper sees it (pattern, phase, total, done, queued of `queue`).
+  void set_queue(const TaskCounters& queue);
+  // One task on this thread, from begin to end. A begin within a task starts it anew; an end alone is
+  // nothing.
+  void begin_task();
+  void end_task();
   void begin_adapt();  // a window, or a wait for one, opens now; shown to readers until add_adapt
   void add_adapt(std::uint64_t ns);
   void publish();  // everything counted so far, outside of MPI

@@ -37,6 +37,7 @@ std::int64_t next_boundary(std::int64_t wall_ns, std::int64_t width_ns) {
 RankAccount::RankAccount(const Counters& counters, std::uint64_t now_ns) : seen_(counters), at_ns_(now_ns) {
   seen_.mpi_ns += in_progress(counters.in_mpi_since_ns, now_ns);
   seen_.adapt_ns += in_progress(counters.in_adapt_since_ns, now_ns);
+  busy_ns_ = counters.tasks.task_ns + in_progress(counters.tasks.in_task_since_ns, now_ns);
 }
 
 RankAccount::RankAccount(std::uint64_t start_ns) : at_ns_(start_ns) { seen_.start_ns = start_ns; }
@@ -65,6 +66,13 @@ RankWindow RankAccount::advance(const Counters& c, std::uint64_t now_ns, bool me
   w.work_units = c.work_units - seen_.work_units;
   seen_.work_units = c.work_units;
   w.progress = c.progress;
+  w.tasks = c.tasks;
+  w.tasks.ended = gain(seen_.tasks.ended, c.tasks.ended);
+  w.tasks.task_ns = gain(seen_.tasks.task_ns, c.tasks.task_ns);
+  w.tasks.task_s2 = std::max(0.0, c.tasks.task_s2 - seen_.tasks.task_s2);
+  seen_.tasks.task_s2 = std::max(seen_.tasks.task_s2, c.tasks.task_s2);
+  const std::uint64_t busy = c.tasks.task_ns + (member ? in_progress(c.tasks.in_task_since_ns, now_ns) : 0);
+  w.busy_ns = hand_out(busy_ns_, busy, passed);
   at_ns_ = std::max(at_ns_, now_ns);
   return w;
 }
@@ -93,6 +101,12 @@ WindowSample pod_sample(const std::vector<RankWindow>& ranks, std::uint64_t wind
     }
     s.work_units += r.work_units;
     s.progress = std::max(s.progress, r.progress);
+    s.tasks.add_queue({r.tasks.pattern, r.tasks.phase, r.tasks.total, r.tasks.done, r.tasks.queued});
+    s.tasks.ended += r.tasks.ended;
+    s.tasks.task_s += static_cast<double>(r.tasks.task_ns) * 1e-9;
+    s.tasks.task_s2 += r.tasks.task_s2;
+    s.tasks.longest_s = std::max(s.tasks.longest_s, static_cast<double>(r.tasks.longest_ns) * 1e-9);
+    s.tasks.busy_s += seconds(r.busy_ns);
   }
   s.pods = s.ranks > 0 ? 1 : 0;
   s.max_pod_useful_s = s.useful_s;

@@ -41,6 +41,8 @@ struct RankWindow {
   std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};
   double work_units = 0;
   double progress = -1;
+  TaskCounters tasks;         // the queue as it is now; the rest: of this window
+  std::uint64_t busy_ns = 0;  // in tasks, also in the one in progress
 };
 
 // What has been handed out of a rank's counters so far. Time that a page shows late (a call or a change in
@@ -58,7 +60,8 @@ class RankAccount {
   RankWindow advance(const Counters& counters, std::uint64_t now_ns, bool member);
 
  private:
-  Counters seen_;  // times in it: what has been handed out
+  Counters seen_;              // times in it: what has been handed out
+  std::uint64_t busy_ns_ = 0;  // handed out
   std::uint64_t at_ns_ = 0;
 };
 

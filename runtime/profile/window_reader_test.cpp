@@ -104,6 +104,38 @@ TEST_F(Pod, CarriesCollectiveTimeThatShowsLate) {
   EXPECT_NEAR(s.mpi_collective_s, .5, 1e-9);  // never more than the window's time in MPI
 }
 
+TEST_F(Pod, CountsTasksAndTheOneInProgress) {
+  SyntheticPage a(folder.path(), 0, 1 * kSecond), b(folder.path(), 1, 1 * kSecond);
+  a.counters().tasks.ended = 10;  // before the first window
+  a.counters().tasks.task_ns = 3 * kSecond;
+  read_at(10);
+  TaskCounters& queue = a.counters().tasks;
+  queue.pattern = Pattern::MasterWorker;
+  queue.phase = 1;
+  queue.total = 20;
+  queue.done = 12;
+  queue.queued = 5;
+  count_task(a.counters().tasks, kSecond / 4);
+  count_task(a.counters().tasks, kSecond / 2);
+  b.counters().tasks.in_task_since_ns = static_cast<std::uint64_t>(10.5 * kSecond);
+  WindowSample s = read_at(11);
+  EXPECT_TRUE(s.master_worker());
+  EXPECT_EQ(s.tasks.queue.total, 20u);
+  EXPECT_EQ(s.tasks.queue.queued, 5u);
+  EXPECT_EQ(s.tasks.ended, 2u);
+  EXPECT_DOUBLE_EQ(s.tasks.task_s, .75);
+  EXPECT_DOUBLE_EQ(s.tasks.task_s2, .0625 + .25);
+  EXPECT_DOUBLE_EQ(s.tasks.busy_s, .75 + .5);
+  b.counters().tasks.in_task_since_ns = 0;
+  count_task(b.counters().tasks, kSecond);  // 10.5 .. 11.5
+  s = read_at(12);
+  EXPECT_EQ(s.tasks.ended, 1u);
+  EXPECT_DOUBLE_EQ(s.tasks.task_s, 1);
+  EXPECT_DOUBLE_EQ(s.tasks.busy_s, .5);  // its first half was in the window before
+  queue.pattern = Pattern::Spmd;
+  EXPECT_FALSE(read_at(13).master_worker());
+}
+
 TEST_F(Pod, CountsTheChangeInProgress) {
   SyntheticPage a(folder.path(), 0, 1 * kSecond);
   read_at(10);

@@ -70,6 +70,31 @@ void from_json(const json& j, ChangeStatus& s) {
   s.released = j.value("released", std::vector<std::string>{});
 }
 
+void to_json(json& j, const TaskSample& t) {
+  j = {{"pattern", t.queue.pattern == Pattern::MasterWorker ? "master-worker" : "spmd"},
+       {"phase", t.queue.phase},
+       {"total", t.queue.total},
+       {"done", t.queue.done},
+       {"queued", t.queue.queued},
+       {"ended", t.ended},
+       {"taskSeconds", t.task_s},
+       {"taskSeconds2", t.task_s2},
+       {"longestSeconds", t.longest_s},
+       {"busySeconds", t.busy_s}};
+}
+void from_json(const json& j, TaskSample& t) {
+  t.queue.pattern = j.value("pattern", "") == "master-worker" ? Pattern::MasterWorker : Pattern::Spmd;
+  t.queue.phase = j.value("phase", std::uint64_t{0});
+  t.queue.total = j.value("total", std::uint64_t{0});
+  t.queue.done = j.value("done", std::uint64_t{0});
+  t.queue.queued = j.value("queued", std::uint64_t{0});
+  t.ended = j.value("ended", std::uint64_t{0});
+  t.task_s = j.value("taskSeconds", 0.0);
+  t.task_s2 = j.value("taskSeconds2", 0.0);
+  t.longest_s = j.value("longestSeconds", 0.0);
+  t.busy_s = j.value("busySeconds", 0.0);
+}
+
 void to_json(json& j, const WindowSample& s) {
   j = {{"index", s.index},
        {"widthSeconds", s.width_s},
@@ -92,6 +117,8 @@ void to_json(json& j, const WindowSample& s) {
        {"iterationSeconds2", s.iteration_s2},
        {"workUnits", s.work_units},
        {"progress", s.progress}};
+  // Most programs have no tasks: then their samples need not say so.
+  if (s.master_worker() || s.tasks.ended > 0 || s.tasks.busy_s > 0) j["tasks"] = s.tasks;
 }
 void from_json(const json& j, WindowSample& s) {
   j.at("index").get_to(s.index);
@@ -115,6 +142,7 @@ void from_json(const json& j, WindowSample& s) {
   s.iteration_s2 = j.value("iterationSeconds2", 0.0);
   s.work_units = j.value("workUnits", 0.0);
   s.progress = j.value("progress", -1.0);
+  s.tasks = j.value("tasks", TaskSample{});
 }
 
 void to_json(json& j, const StartRequest& s) { j = {{"fence", s.fence.value}, {"members", s.members}}; }

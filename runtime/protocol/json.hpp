@@ -36,6 +36,8 @@ void to_json(nlohmann::json& j, const ChangeTimes& t);
 void from_json(const nlohmann::json& j, ChangeTimes& t);
 void to_json(nlohmann::json& j, const ChangeStatus& s);
 void from_json(const nlohmann::json& j, ChangeStatus& s);
+void to_json(nlohmann::json& j, const TaskSample& t);
+void from_json(const nlohmann::json& j, TaskSample& t);
 void to_json(nlohmann::json& j, const WindowSample& s);
 void from_json(const nlohmann::json& j, WindowSample& s);
 void to_json(nlohmann::json& j, const StartRequest& s);

@@ -47,6 +47,18 @@ TEST(Json, RankMessagesSurviveTheTrip) {
   EXPECT_EQ(back->pause_ms, 1.5);
 }
 
+TEST(Json, TasksSurviveTheTripAndAreAbsentWithoutThem) {
+  WindowSample sample;
+  EXPECT_FALSE(json(sample).contains("tasks"));
+  EXPECT_FALSE(json(sample).get<WindowSample>().master_worker());
+  sample.tasks = {{Pattern::MasterWorker, 2, 100, 40, 50}, 7, 1.5, .5, .4, 1.2};
+  const auto back = json::parse(json(sample).dump()).get<WindowSample>();
+  EXPECT_EQ(json(back), json(sample));
+  EXPECT_TRUE(back.master_worker());
+  EXPECT_EQ(back.tasks.queue.queued, 50u);
+  EXPECT_EQ(back.tasks.busy_s, 1.2);
+}
+
 TEST(Json, GarbageIsNoRankMessage) {
   for (const char* text : {"", "{", "[]", "{}", R"({"kind":"built","ok":"yes"})"})
     EXPECT_FALSE(decode_report(text)) << text;

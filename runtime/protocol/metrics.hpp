@@ -49,6 +49,24 @@ inline constexpr Metric kWorkUnits{"empi_work_units_total", Type::Counter, "",
 inline constexpr Metric kProgress{"empi_progress_ratio", Type::Gauge, "ratio",
                                   "Progress reported by the application, 0 to 1."};
 
+// --- master-worker programs: as they say themselves; absent in others ---
+inline constexpr Metric kTasks{"empi_tasks", Type::Gauge, "",
+                               "Tasks of the phase that is running by state: done, running (given out) or "
+                               "queued; from the pod of the rank that keeps the queue."};
+inline constexpr Metric kTaskPhase{"empi_task_phase", Type::Gauge, "",
+                                   "Number of the phase that is running, from 1; from the same pod."};
+inline constexpr Metric kTaskDuration{"empi_task_duration_seconds", Type::Summary, "seconds",
+                                      "Durations of the tasks that ranks of this pod have computed."};
+inline constexpr Metric kTaskIdleSeconds{"empi_task_idle_seconds_total", Type::Counter, "seconds",
+                                         "Time outside of tasks and of changes while a phase was running, "
+                                         "over the whole job, from the lead's pod only."};
+inline constexpr Metric kTaskMean{"empi_task_mean_seconds", Type::Gauge, "seconds",
+                                  "Mean duration of the tasks that ended in the last window."};
+inline constexpr Metric kTaskDeviation{"empi_task_deviation_seconds", Type::Gauge, "seconds",
+                                       "Standard deviation of these durations."};
+inline constexpr Metric kTaskIdle{"empi_task_idle_ratio", Type::Gauge, "ratio",
+                                  "Share of the last window that ranks spent outside of tasks."};
+
 // --- efficiencies of the last window, label scope ---
 inline constexpr Metric kParallelEfficiency{
     "empi_parallel_efficiency_ratio", Type::Gauge, "ratio",

@@ -37,6 +37,24 @@ enum class RankPhase : std::uint32_t {
 inline constexpr std::array kIterationBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                 0.25,  0.5,    1.0,   2.5,  5.0,   10.0};
 
+// How a program shares out its work, as it said itself (the calls on tasks of elastic_mpi.h).
+enum class Pattern : std::uint32_t { Spmd = 0, MasterWorker = 1 };
+
+// Tasks of a master-worker program. The queue is written by the rank that keeps it, the rest by every rank
+// that computes tasks; cumulative since MPI_Init except where said.
+struct TaskCounters {
+  Pattern pattern = Pattern::Spmd;  // MasterWorker while this rank keeps the queue of a phase
+  std::uint64_t phase = 0;          // of the program, from 1
+  std::uint64_t total = 0;          // tasks of this phase
+  std::uint64_t done = 0;           // of these: results have arrived
+  std::uint64_t queued = 0;         // of these: not given out; the rest is with the workers
+  std::uint64_t ended = 0;          // tasks this rank has computed
+  std::uint64_t task_ns = 0;        // sum of their durations
+  double task_s2 = 0;               // sum of squared durations (s^2)
+  std::uint64_t longest_ns = 0;
+  std::uint64_t in_task_since_ns = 0;  // start of the task now in progress, 0 outside
+};
+
 // Cumulative since MPI_Init; times in nanoseconds of CLOCK_MONOTONIC.
 struct Counters {
   std::uint64_t start_ns = 0;           // end of MPI_Init: nothing before it counts
@@ -56,6 +74,7 @@ struct Counters {
   std::uint64_t in_adapt_since_ns = 0;  // entry time of the window or wait now in progress (a joiner waiting
                                         // in begin too), 0 outside: readers see it before it is over
   std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};  // iterations by duration
+  TaskCounters tasks;
 };
 
 // Counts one finished iteration. The writer of the page calls it, so that the figures of iterations agree.
@@ -67,6 +86,15 @@ inline void count_iteration(Counters& c, std::uint64_t duration_ns) {
   c.iteration_ns += duration_ns;
   c.iteration_s2 += seconds * seconds;
   ++c.iteration_buckets[bucket];
+}
+
+// Counts one finished task.
+inline void count_task(TaskCounters& c, std::uint64_t duration_ns) {
+  const double seconds = static_cast<double>(duration_ns) * 1e-9;
+  ++c.ended;
+  c.task_ns += duration_ns;
+  c.task_s2 += seconds * seconds;
+  if (duration_ns > c.longest_ns) c.longest_ns = duration_ns;
 }
 
 struct alignas(64) Page {

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace empi {
+
+void TaskSample::add_queue(const TaskQueue& other) {
+  const auto key = [](const TaskQueue& q) { return std::tuple(q.pattern, q.phase, q.done, q.total); };
+  if (key(other) > key(queue)) queue = other;
+}
 
 void merge(WindowSample& into, const WindowSample& other) {
   into.mixed = into.mixed || other.mixed || into.epoch != other.epoch;
@@ -27,6 +33,25 @@ void merge(WindowSample& into, const WindowSample& other) {
   }
   into.work_units += other.work_units;
   into.progress = std::max(into.progress, other.progress);
+  into.tasks.add_queue(other.tasks.queue);
+  into.tasks.ended += other.tasks.ended;
+  into.tasks.task_s += other.tasks.task_s;
+  into.tasks.task_s2 += other.tasks.task_s2;
+  into.tasks.longest_s = std::max(into.tasks.longest_s, other.tasks.longest_s);
+  into.tasks.busy_s += other.tasks.busy_s;
+}
+
+TaskEfficiency task_efficiency(const WindowSample& s) {
+  TaskEfficiency e;
+  const double measured = s.elapsed_s - s.adapt_s;
+  if (!s.master_worker() || s.ranks <= 0 || measured <= 0) return e;
+  e.known = true;
+  const auto n = static_cast<double>(s.tasks.ended);
+  if (n > 0) e.mean_s = s.tasks.task_s / n;
+  if (n > 1) e.deviation_s = std::sqrt(std::max(0.0, (s.tasks.task_s2 - n * e.mean_s * e.mean_s) / (n - 1)));
+  e.idle_s = std::max(0.0, measured - s.tasks.busy_s);
+  e.idle_share = e.idle_s / measured;
+  return e;
 }
 
 Efficiency efficiency(const WindowSample& s) {

@@ -5,7 +5,28 @@
 #include <string>
 #include <vector>
 
+#include "runtime/protocol/page.hpp"
+
 namespace empi {
+
+// The queue of a master-worker program at the end of the window, as the rank that keeps it says.
+struct TaskQueue {
+  Pattern pattern = Pattern::Spmd;
+  std::uint64_t phase = 0, total = 0, done = 0, queued = 0;
+};
+
+// Tasks of a master-worker program.
+struct TaskSample {
+  TaskQueue queue;
+  std::uint64_t ended = 0;  // tasks that ended in the window, over all ranks
+  double task_s = 0;        // sum of their durations,
+  double task_s2 = 0;       // of the squares of these,
+  double longest_s = 0;     // and the longest since the start of the program
+  double busy_s = 0;        // sum over ranks of the time of the window spent in tasks
+
+  // Of two ranks that say they keep the queue (it is being handed over) the one further on is right.
+  void add_queue(const TaskQueue& other);
+};
 
 // Sums and maxima over the ranks seen so far. All pods cut time at the same multiples of the width (wall
 // clock), so that partials of one index belong together.
@@ -31,6 +52,9 @@ struct WindowSample {
   double iteration_s2 = 0;       // sum of their squares
   double work_units = 0;         // sum over ranks
   double progress = -1;          // largest reported, negative when unknown
+  TaskSample tasks;
+
+  bool master_worker() const { return tasks.queue.pattern == Pattern::MasterWorker; }
 };
 
 // Adds the ranks of `other` (same index and width) to `into`.
@@ -48,6 +72,16 @@ struct Efficiency {
   double transfer_s = 0;        // time in MPI beyond that
 };
 Efficiency efficiency(const WindowSample& sample);
+
+// How the ranks of a master-worker program were used.
+struct TaskEfficiency {
+  bool known = false;      // a phase is running, and ranks were measured
+  double mean_s = 0;       // of the tasks that ended in the window, 0 when none did
+  double deviation_s = 0;  // standard deviation of their durations, 0 below two tasks
+  double idle_s = 0;       // sum over ranks: outside of tasks and of changes
+  double idle_share = 0;   // of the measured time
+};
+TaskEfficiency task_efficiency(const WindowSample& sample);
 
 // Half-width of the 95 % confidence interval of the mean iteration time over its mean, over some windows;
 // 1 when there are too few iterations to tell.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace empi {
 namespace {
 
@@ -51,6 +53,44 @@ TEST(Merge, MarksWindowsThatSawTwoEpochs) {
   EXPECT_TRUE(a.mixed);
   EXPECT_EQ(a.epoch, 1);
   EXPECT_EQ(a.ranks, 2);
+}
+
+WindowSample task_sample(TaskQueue queue, std::uint64_t ended, double mean, double busy) {
+  WindowSample s = rank_sample(1, 0);
+  s.tasks.queue = queue;
+  s.tasks.ended = ended;
+  s.tasks.task_s = static_cast<double>(ended) * mean;
+  s.tasks.task_s2 = static_cast<double>(ended) * mean * mean;
+  s.tasks.busy_s = busy;
+  return s;
+}
+
+TEST(Tasks, ThoseOfAllRanksMakeMeanSpreadAndIdleTime) {
+  // One rank computed 4 tasks of .2 s, the other 2 of .4 s; the first keeps the queue.
+  WindowSample job = task_sample({Pattern::MasterWorker, 1, 100, 6, 80}, 4, .2, .8);
+  merge(job, task_sample({}, 2, .4, .6));
+  EXPECT_TRUE(job.master_worker());
+  EXPECT_EQ(job.tasks.queue.queued, 80u);
+  const TaskEfficiency e = task_efficiency(job);
+  ASSERT_TRUE(e.known);
+  EXPECT_NEAR(e.mean_s, 1.6 / 6, 1e-12);
+  EXPECT_NEAR(e.deviation_s, std::sqrt((4 * .04 + 2 * .16 - 6 * e.mean_s * e.mean_s) / 5), 1e-12);
+  EXPECT_NEAR(e.idle_s, .6, 1e-12);
+  EXPECT_NEAR(e.idle_share, .3, 1e-12);
+}
+
+TEST(Tasks, AProgramWithoutThemHasNoTaskEfficiency) {
+  EXPECT_FALSE(task_efficiency(rank_sample(1, 0)).known);
+}
+
+TEST(Tasks, OfTwoQueuesTheOneFurtherOnIsRightInEitherOrder) {
+  const TaskQueue old{Pattern::MasterWorker, 1, 100, 40, 30},
+      taken_over{Pattern::MasterWorker, 1, 100, 41, 29};
+  for (const bool swap : {false, true}) {
+    WindowSample s = task_sample(swap ? taken_over : old, 0, 0, 0);
+    merge(s, task_sample(swap ? old : taken_over, 0, 0, 0));
+    EXPECT_EQ(s.tasks.queue.done, 41u);
+  }
 }
 
 TEST(HalfWidth, NeedsIterationsAndShrinksWithThem) {

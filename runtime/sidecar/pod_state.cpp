@@ -48,6 +48,8 @@ void PodState::add_window(const WindowSample& sample, const std::vector<profile:
     sums_.adapt_s += seconds(r.adapt_ns);
     sums_.emulated_s += seconds(r.emulated_ns);
     sums_.work_units += std::max(0.0, r.work_units);
+    sums_.tasks += r.tasks.ended;
+    sums_.task_s += seconds(r.tasks.task_ns);
     sums_.mpi_calls += r.mpi_calls;
     sums_.mpi_bytes += r.mpi_bytes;
     if (!leading || r.iterations > leading->iterations) leading = &r;
@@ -81,6 +83,7 @@ void PodState::add_view(const AgentView& view) {
       wait_collective_s_ += e.wait_s * collective;
       wait_p2p_s_ += e.wait_s * (1 - collective);
       transfer_s_ += e.transfer_s;
+      task_idle_s_ += task_efficiency(w).idle_s;
     }
     job_.add(w);
   }
@@ -110,6 +113,7 @@ void PodState::add_view(const AgentView& view) {
 std::string PodState::metrics() const {
   Exposition out({{"job", identity_.job}, {"namespace", identity_.job_namespace}, {"pod", identity_.pod}});
   write_ranks(out, std::to_string(epoch_));
+  write_tasks(out, std::to_string(epoch_));
   write_efficiency(out);
   if (was_lead_) write_job(out);
   if (identity_.per_rank) write_per_rank(out);
@@ -146,6 +150,22 @@ void PodState::write_ranks(Exposition& out, const std::string& epoch) const {
   }
 }
 
+void PodState::write_tasks(Exposition& out, const std::string& epoch) const {
+  if (sums_.tasks > 0) {
+    out.metric(metrics::kTaskDuration);
+    out.summary(sums_.task_s, sums_.tasks, {});
+  }
+  if (windows_.empty() || !windows_.back().master_worker()) return;
+  const TaskQueue& queue = windows_.back().tasks.queue;
+  out.metric(metrics::kTaskPhase);
+  out.sample(static_cast<double>(queue.phase), {{"epoch", epoch}});
+  out.metric(metrics::kTasks);
+  const std::uint64_t away = std::min(queue.total, queue.done + queue.queued);
+  for (const auto& [state, count] :
+       {std::pair("done", queue.done), {"queued", queue.queued}, {"running", queue.total - away}})
+    out.sample(static_cast<double>(count), {{"epoch", epoch}, {"state", state}});
+}
+
 void PodState::write_efficiency(Exposition& out) const {
   struct Known {
     const char* name;
@@ -171,6 +191,15 @@ void PodState::write_efficiency(Exposition& out) const {
   gauge(metrics::kCommunicationEfficiency, [](const Known& k) { return std::optional(k.e.communication); });
   gauge(metrics::kMtct, [](const Known& k) { return std::optional(k.e.mtct); });
   gauge(metrics::kMtctTrend, [](const Known& k) { return k.scope->trend.slope(); });
+  const auto of_tasks = [&](const metrics::Metric& metric, double TaskEfficiency::* value) {
+    gauge(metric, [value](const Known& k) {
+      const TaskEfficiency e = task_efficiency(*k.scope->window);
+      return e.known ? std::optional(e.*value) : std::nullopt;
+    });
+  };
+  of_tasks(metrics::kTaskMean, &TaskEfficiency::mean_s);
+  of_tasks(metrics::kTaskDeviation, &TaskEfficiency::deviation_s);
+  of_tasks(metrics::kTaskIdle, &TaskEfficiency::idle_share);
 }
 
 void PodState::write_job(Exposition& out) const {
@@ -184,6 +213,10 @@ void PodState::write_job(Exposition& out) const {
   out.sample(wait_p2p_s_, {{"kind", "p2p"}});
   out.metric(metrics::kMpiTransferSeconds);
   out.sample(transfer_s_);
+  if (task_idle_s_ > 0) {
+    out.metric(metrics::kTaskIdleSeconds);
+    out.sample(task_idle_s_);
+  }
   if (!changes_.empty()) out.metric(metrics::kReconfigurations);
   for (const auto& [key, count] : changes_)
     out.sample(static_cast<double>(count),

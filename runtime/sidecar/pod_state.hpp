@@ -44,8 +44,8 @@ class PodState {
  private:
   struct Sums {
     double useful_s = 0, mpi_s = 0, mpi_collective_s = 0, adapt_s = 0, emulated_s = 0, idle_s = 0;
-    double work_units = 0, iteration_s = 0;
-    std::uint64_t mpi_calls = 0, mpi_bytes = 0, iterations = 0;
+    double work_units = 0, iteration_s = 0, task_s = 0;
+    std::uint64_t mpi_calls = 0, mpi_bytes = 0, iterations = 0, tasks = 0;
     std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};
   };
   struct RankSums {
@@ -65,6 +65,7 @@ class PodState {
 
   void write_ranks(metrics::Exposition& out, const std::string& epoch) const;
   void write_efficiency(metrics::Exposition& out) const;
+  void write_tasks(metrics::Exposition& out, const std::string& epoch) const;
   void write_job(metrics::Exposition& out) const;
   void write_per_rank(metrics::Exposition& out) const;
 
@@ -77,7 +78,7 @@ class PodState {
   bool was_lead_ = false;
   std::int64_t last_job_index_ = -1;
   int pods_ = 0, parked_helpers_ = 0;
-  double wait_collective_s_ = 0, wait_p2p_s_ = 0, transfer_s_ = 0;
+  double wait_collective_s_ = 0, wait_p2p_s_ = 0, transfer_s_ = 0, task_idle_s_ = 0;
   std::set<std::string> counted_changes_;
   struct ChangeKey {
     std::string type, reason, outcome;

@@ -73,6 +73,25 @@ TEST_F(State, LabelsEverySeries) {
   for (const auto& [name, type] : s.types) EXPECT_TRUE(name.starts_with("empi_")) << name;
 }
 
+TEST_F(State, PublishesTheTasksOfAMasterWorkerProgramOnly) {
+  add({rank(0, 800, 200)});
+  for (const auto& [name, type] : scrape().types) EXPECT_FALSE(name.starts_with("empi_task")) << name;
+  RankWindow master = rank(0, 800, 200);
+  master.tasks = {Pattern::MasterWorker, 2, 100, 60, 30, 2, 600 * kMilli, .2};
+  master.busy_ns = 600 * kMilli;
+  add({master, rank(1, 0, 1000)});
+  const Scrape s = scrape();
+  const std::map<std::string, std::string> pod = {{"scope", "pod"}, {"epoch", "1"}};
+  EXPECT_EQ(s.value("empi_tasks", {{"epoch", "1"}, {"state", "done"}}), 60);
+  EXPECT_EQ(s.value("empi_tasks", {{"epoch", "1"}, {"state", "queued"}}), 30);
+  EXPECT_EQ(s.value("empi_tasks", {{"epoch", "1"}, {"state", "running"}}), 10);
+  EXPECT_EQ(s.value("empi_task_phase", {{"epoch", "1"}}), 2);
+  EXPECT_EQ(s.value("empi_task_duration_seconds_count"), 2);
+  EXPECT_NEAR(s.value("empi_task_duration_seconds_sum"), .6, 1e-12);
+  EXPECT_NEAR(s.value("empi_task_mean_seconds", pod), .3, 1e-12);
+  EXPECT_NEAR(s.value("empi_task_idle_ratio", pod), .7, 1e-12);
+}
+
 TEST_F(State, PublishesTheEfficienciesOfTheLastWindow) {
   add({rank(0, 800, 200), rank(1, 400, 600)});
   const Scrape s = scrape();
@@ -143,6 +162,7 @@ TEST_F(State, PassesPromtool) {
   if (!*EMPI_PROMTOOL) GTEST_SKIP() << "promtool is not installed: it is in the package prometheus";
   RankWindow busy = rank(0, 800, 200);
   busy.iterations = busy.iteration_buckets[5] = 3;
+  busy.tasks = {Pattern::MasterWorker, 2, 100, 60, 30, 2, 600 * kMilli, .2};
   WindowSample sample = window(1, {busy, rank(1, 400, 600)});
   sample.progress = .5;
   PodState all({"tsunami", "waves", "tsunami-w-3", 2, true});
@@ -157,8 +177,11 @@ TEST_F(State, PassesPromtool) {
                 .changes = {change("a", "committed")},
                 .job_windows = {window(1, {busy}), window(2, {busy}), window(3, {busy})}});
   const Scrape s = parse_prometheus(all.metrics());
-  for (const char* name : {"empi_progress_ratio", "empi_mtct_trend_ratio", "empi_reconfigurations_total",
-                           "empi_rank_iterations_total", "empi_mpi_wait_seconds_total", "empi_nodes"})
+  for (const char* name :
+       {"empi_progress_ratio", "empi_mtct_trend_ratio", "empi_reconfigurations_total",
+        "empi_rank_iterations_total", "empi_mpi_wait_seconds_total", "empi_nodes", "empi_tasks",
+        "empi_task_phase", "empi_task_duration_seconds_sum", "empi_task_mean_seconds",
+        "empi_task_deviation_seconds", "empi_task_idle_ratio", "empi_task_idle_seconds_total"})
     EXPECT_TRUE(s.has(name)) << name << " is not put to the test";
   const std::string file = ::testing::TempDir() + "empi-metrics." + std::to_string(getpid());
   std::ofstream(file) << all.metrics();

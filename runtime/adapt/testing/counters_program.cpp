@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/adapt/testing/check.hpp"
@@ -124,6 +125,27 @@ int main(int argc, char** argv) {
   const auto difference =
       static_cast<std::int64_t>(t1.mpi_collective_ns - t0.mpi_collective_ns - (t1.mpi_ns - t0.mpi_ns));
   CHECK(difference >= -2 && difference <= 2);  // rounding
+
+  // Tasks: durations of what is between begin and end, and the queue as it was given.
+  CHECK(MPIX_Task_queue_adapt(1, 10, 6, 5) == MPI_ERR_ARG);
+  CHECK(MPIX_Task_queue_adapt(2, 10, 4, 3) == MPI_SUCCESS);
+  MPIX_Task_end_adapt();  // of no task
+  for (int i = 0; i < 2; ++i) {
+    MPIX_Task_begin_adapt();
+    usleep(1000);
+    MPIX_Task_end_adapt();
+  }
+  usleep(1000);
+  MPIX_Task_begin_adapt();
+  const empi::TaskCounters tasks = shared.read().tasks;
+  CHECK(tasks.pattern == empi::Pattern::MasterWorker && tasks.phase == 2);
+  CHECK(tasks.total == 10 && tasks.done == 4 && tasks.queued == 3);
+  CHECK(tasks.ended == 2 && tasks.task_ns >= 2000000 && tasks.longest_ns >= tasks.task_ns / 2);
+  CHECK(tasks.longest_ns < tasks.task_ns && tasks.in_task_since_ns > 0);
+  MPIX_Task_end_adapt();
+  MPIX_Task_queue_adapt(2, 0, 0, 0);
+  CHECK(shared.read().tasks.pattern == empi::Pattern::Spmd);
+  std::thread([] { CHECK(MPIX_Task_begin_adapt() == MPI_ERR_OTHER); }).join();  // not the page's writer
 
   // Far above 100 000 calls a second: counts stay exact when they are published next.
   before = counted(shared);
