@@ -69,6 +69,7 @@ std::vector<std::string> rank_environment(const Options& options, const RankPlac
   v[names::kRunDir] = options.run_dir;
   v[names::kWindowMillis] = std::to_string(options.window_millis);
   v[names::kPodName] = options.pod_name;
+  v[names::kPodAddress] = options.address;
   v[names::kSocket] = place.socket;
   v[names::kPage] = place.page;
   v[names::kStatus] = place.joining ? "joining" : "new";

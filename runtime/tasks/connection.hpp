@@ -1,0 +1,155 @@
+// What master and workers say to each other, and the TCP connection that carries it.
+//
+// Why not MPI: a worker may be killed at any time, and rank 0 computes as well. A thread that waits for MPI
+// messages polls, and takes the core from the computation beside it; one that waits for a socket costs
+// nothing and wakes at once. And a closed socket says that a process is gone, whatever it was doing, without
+// revoking or agreeing on anything (docs/malleable.md has the figures).
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/tasks/queue.hpp"
+
+namespace empi::tasks {
+
+using Bytes = std::vector<std::byte>;
+using SharedBytes = std::shared_ptr<const Bytes>;
+
+enum class Kind : std::uint32_t {
+  // worker -> master
+  Hello = 1,  // payload: Introduction. first: what it is (Newcomer)
+  Enter,      // is in `phase`, which has first = number of tasks, count = bytes per result
+  Done,       // tasks are done. payload: their results
+  Bye,        // leaves the phase, or this master for the next one; what it still has goes back
+  // master -> worker
+  Welcome,  // is one of the workers from now on
+  Values,   // to a joiner: what the others know at the beginning of `phase`. payload: replicated values
+  Work,     // a chunk
+  Results,  // of all tasks of `phase`, by index; count: workers now, the master included
+  Goodbye,  // to one that leaves: nothing is missing
+  Closed,   // the program ends without another phase
+  Refused,  // payload: why, in words
+  Moved,    // payload: address of the next master; go there
+  // a master that leaves -> the next one
+  TakeOver,    // payload: Estate
+  Forward,     // payload: id of a worker, its results. Otherwise like Done
+  HandedOver,  // that was all
+  // the next master -> the one that leaves
+  Ready,  // payload: its address
+};
+
+enum class Newcomer : std::int64_t {
+  Member,  // has been there from the start
+  Joiner,  // has no values yet
+  Moved,   // comes from another master
+};
+
+// The head of a message, as it is sent: all ranks of a job are of one architecture (as MPI has it here).
+struct Head {
+  std::uint32_t magic = 0x454d5754;  // "TWME"
+  Kind kind = Kind::Hello;
+  std::uint64_t phase = 0;
+  std::int64_t first = 0, count = 0;
+  TaskTimes times = {};
+  std::uint64_t length = 0;  // bytes of payload that follow
+};
+static_assert(sizeof(Head) == 64);
+
+struct Message {
+  Head head;
+  Bytes payload;
+  Range tasks() const { return {head.first, head.count}; }
+  std::string text() const { return {reinterpret_cast<const char*>(payload.data()), payload.size()}; }
+};
+Bytes bytes_of(const std::string& text);
+
+// A file descriptor with one owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// Where a master listens, and the secret that a worker must know.
+struct Address {
+  std::string host;  // IP
+  int port = 0;
+  std::string key;
+  std::string text() const;  // host:port/key
+  // Throws std::runtime_error when `text` is no such address.
+  static Address parse(const std::string& text);
+};
+std::string random_key();
+
+// One connection, non-blocking. Messages to send wait here until the socket takes them.
+class Connection {
+ public:
+  explicit Connection(Descriptor fd);
+  // Connects; waits at most `seconds`. Throws std::runtime_error with the address and the reason.
+  static Connection to(const Address& address, double seconds);
+
+  void send(Head head, SharedBytes payload = nullptr);
+  void send(Head head, Bytes payload) { send(head, std::make_shared<const Bytes>(std::move(payload))); }
+  // Reads and writes what can be done now. False: the other side is gone.
+  bool read_some();
+  bool write_some();
+  bool wants_to_write() const { return !out_.empty(); }
+  // The next message that is complete. Throws std::runtime_error when what came is no message of ours.
+  std::optional<Message> next();
+  // Events for poll.
+  short events() const;
+  int fd() const { return fd_.get(); }
+
+ private:
+  struct Outgoing {
+    Head head;
+    SharedBytes payload;
+    std::size_t sent = 0;  // of head and payload together
+  };
+  Descriptor fd_;
+  Bytes in_;
+  std::size_t taken_ = 0;  // bytes of in_ that were given out
+  std::deque<Outgoing> out_;
+};
+
+// Accepts connections on a free port of `host` (an IP).
+class Listener {
+ public:
+  explicit Listener(const std::string& host);  // throws std::runtime_error
+  std::optional<Connection> accept();          // when there is one
+  int port() const { return port_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  Descriptor fd_;
+  int port_ = 0;
+};
+
+// Wakes a thread that waits in poll.
+class Bell {
+ public:
+  Bell();
+  void ring() const;
+  void silence() const;
+  int fd() const { return fd_.get(); }
+
+ private:
+  Descriptor fd_;
+};
+
+}  // namespace empi::tasks

@@ -1,0 +1,185 @@
+// The master's main thread.
+#include "runtime/tasks/master.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+
+#include "runtime/tasks/packing.hpp"
+
+namespace empi::tasks {
+
+Bytes Estate::pack() const {
+  Packer out;
+  out.put(phase);
+  out.put(predecessor);
+  out.list(workers);
+  out.block(queue.pack());
+  out.block(results);
+  return out.take();
+}
+
+Estate Estate::unpack(const Bytes& bytes) {
+  Unpacker in(bytes);
+  Estate estate;
+  estate.phase = in.get<Phase>();
+  estate.predecessor = in.text();
+  estate.workers = in.list<std::set<WorkerId>>();
+  estate.queue = TaskQueue::unpack(in.block());
+  const auto results = in.block();
+  estate.results.assign(results.begin(), results.end());
+  return estate;
+}
+
+Master::Master(WorkerId self, const std::string& host)
+    : self_(std::move(self)),
+      listener_(host),
+      address_{host, listener_.port(), random_key()},
+      server_([this] { serve(); }) {}
+
+Master::Master(WorkerId self, const std::string& host, Inheritance inheritance, Bytes values)
+    : self_(std::move(self)),
+      listener_(host),
+      address_{host, listener_.port(), random_key()},
+      phase_(inheritance.estate.phase),
+      active_(true),
+      values_(std::move(values)),
+      queue_(std::move(inheritance.estate.queue)),
+      results_(std::make_shared<Bytes>(std::move(inheritance.estate.results))),
+      in_hand_(inheritance.in_hand),
+      own_given_(std::move(inheritance.in_hand)),
+      early_(std::move(inheritance.early)),
+      has_predecessor_(true),
+      predecessor_(inheritance.estate.predecessor),
+      expected_(std::move(inheritance.estate.workers)) {
+  workers_ = static_cast<int>(expected_.size());
+  expected_.erase(self_);
+  Peer peer(std::move(inheritance.predecessor));
+  peer.predecessor = true;
+  peer.connection.send({.kind = Kind::Ready}, bytes_of(address_.text()));
+  const int fd = peer.connection.fd();
+  peers_.emplace(fd, std::move(peer));
+  bell_.ring();
+  server_ = std::thread([this] { serve(); });
+}
+
+Master::~Master() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  bell_.ring();
+  server_.join();
+}
+
+Outcome Master::run(const Phase& phase, Bytes values, const Task& task) {
+  {
+    const std::lock_guard lock(mutex_);
+    phase_ = phase;
+    values_ = std::move(values);
+    queue_ = TaskQueue(phase.tasks);
+    results_ = std::make_shared<Bytes>(static_cast<std::size_t>(phase.tasks * phase.width));
+    announced_ = false;
+    active_ = true;
+  }
+  bell_.ring();
+  return resume(task);
+}
+
+Outcome Master::resume(const Task& task) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!error_.empty()) throw std::runtime_error(error_);
+    if (announced_) {
+      active_ = false;
+      return {false, results_, announced_workers_};
+    }
+    if (handing_ == Handing::Done) return {true, nullptr, 0};
+    if (const auto chunk = take_own()) {
+      lock.unlock();
+      const Portion portion = compute(*chunk, phase_.width, task, [this] { return hurry_.load(); });
+      lock.lock();
+      record(self_, portion.tasks, portion.times, portion.results);
+      // Otherwise the next master gives the rest out, or we do when it does not come to that.
+      if (portion.tasks.count < chunk->count)
+        in_hand_.insert(in_hand_.begin(), {portion.tasks.end(), chunk->end() - portion.tasks.end()});
+      if (hands_over() || queue_.finished()) bell_.ring();
+      continue;
+    }
+    if (hands_over() && !main_idle_) {
+      main_idle_ = true;
+      bell_.ring();
+    }
+    const auto start = std::chrono::steady_clock::now();
+    changed_.wait(lock);
+    idle_.add((std::chrono::steady_clock::now() - start).count());
+  }
+}
+
+std::optional<Range> Master::take_own() {
+  if (hands_over()) return std::nullopt;
+  if (!in_hand_.empty()) {  // from before we were the master
+    const Range chunk = in_hand_.front();
+    in_hand_.erase(in_hand_.begin());
+    return chunk;
+  }
+  const auto chunk = queue_.take(self_, workers_);
+  if (chunk && has_predecessor_) own_given_.push_back(*chunk);
+  return chunk;
+}
+
+void Master::record(const WorkerId& worker, Range tasks, const TaskTimes& times,
+                    std::span<const std::byte> results) {
+  const auto width = static_cast<std::size_t>(phase_.width);
+  if (results.size() != static_cast<std::size_t>(tasks.count) * width)
+    throw std::runtime_error("worker " + worker + " sent results of a wrong size");
+  for (const Range& fresh : queue_.done(worker, tasks, times))
+    if (width > 0)
+      std::memcpy(results_->data() + static_cast<std::size_t>(fresh.first) * width,
+                  results.data() + static_cast<std::size_t>(fresh.first - tasks.first) * width,
+                  static_cast<std::size_t>(fresh.count) * width);
+  if (!hands_over()) return;
+  // The next master waits for it.
+  Packer out;
+  out.put(worker);
+  out.raw(results);
+  forwards_.push_back({{.kind = Kind::Forward,
+                        .phase = phase_.number,
+                        .first = tasks.first,
+                        .count = tasks.count,
+                        .times = times},
+                       out.take()});
+}
+
+void Master::close() {
+  std::unique_lock lock(mutex_);
+  closing_ = true;
+  bell_.ring();
+  changed_.wait(lock, [&] { return stop_; });
+}
+
+void Master::leave(std::set<WorkerId> leaving) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (handing_ != Handing::No) return;
+    leaving_ = std::move(leaving);
+    handing_ = Handing::Wanted;
+  }
+  bell_.ring();
+}
+
+void Master::lost(const WorkerId& worker) {
+  {
+    const std::lock_guard lock(mutex_);
+    lost_.insert(worker);
+  }
+  bell_.ring();
+}
+
+MasterFigures Master::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {queue_.total(), queue_.completed(), queue_.queued(), queue_.times(), workers_};
+}
+
+}  // namespace empi::tasks

@@ -1,0 +1,151 @@
+// The master: keeps the queue and answers the workers on a thread of its own, which sleeps in poll; the main
+// thread computes tasks like every worker.
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "runtime/tasks/phase.hpp"
+
+namespace empi::tasks {
+
+// What a worker needs to become the master in the middle of a phase.
+struct Estate {
+  Phase phase;
+  TaskQueue queue;
+  Bytes results;               // of the tasks that are done
+  std::set<WorkerId> workers;  // who will come over
+  WorkerId predecessor;
+  Bytes pack() const;
+  static Estate unpack(const Bytes& bytes);  // throws std::runtime_error
+};
+
+struct Inheritance {
+  Estate estate;
+  Connection predecessor;
+  std::vector<Range> in_hand;  // what this process had and has not done
+  std::vector<Message> early;  // what the predecessor has sent since
+};
+
+struct MasterFigures {
+  std::int64_t total = 0, completed = 0, queued = 0;
+  TaskTimes times;  // of the phase
+  int workers = 1;
+};
+
+class Master {
+ public:
+  // Listens on `host`. `self`: this process as a worker. Throws std::runtime_error.
+  Master(WorkerId self, const std::string& host);
+  // In the middle of a phase, in place of another master; to be followed by `resume`.
+  Master(WorkerId self, const std::string& host, Inheritance inheritance, Bytes values);
+  ~Master();
+  Master(const Master&) = delete;
+  Master& operator=(const Master&) = delete;
+
+  const Address& address() const { return address_; }
+
+  // Runs a phase. `values`: what a joiner has to know to take part. Main thread. Throws std::runtime_error
+  // when workers do not agree about the phase, and what a task throws.
+  Outcome run(const Phase& phase, Bytes values, const Task& task);
+  // The rest of the inherited phase.
+  Outcome resume(const Task& task);
+  // After the last phase: sends joiners away and waits until the workers have closed their connections.
+  void close();
+
+  // From any thread. Hands the queue over to a worker, none of `leaving`, in this phase or the next one.
+  void leave(std::set<WorkerId> leaving);
+  // From any thread: a worker is gone, whatever its connection says.
+  void lost(const WorkerId& worker);
+  MasterFigures figures() const;
+  double idle_seconds() const { return idle_.seconds(); }
+
+ private:
+  struct Peer {
+    explicit Peer(Connection c) : connection(std::move(c)) {}
+    Connection connection;
+    WorkerId id;           // "" before its Hello
+    bool welcome = false;  // one of the workers
+    bool informed = true;  // knows the replicated values; a joiner does not at first
+    bool leaving = false;  // has said Bye
+    bool predecessor = false;
+    std::uint64_t phase = 0;   // it is in
+    std::vector<Range> given;  // chunks it has for sure (after a hand-over)
+  };
+  using Peers = std::map<int, Peer>;  // by descriptor
+
+  // --- master.cpp: main thread
+  std::optional<Range> take_own();
+  void record(const WorkerId& worker, Range tasks, const TaskTimes& times,
+              std::span<const std::byte> results);
+
+  // --- master_server.cpp: the server's thread; with mutex_ held from `handle` on
+  void serve();
+  bool poll_once();
+  void hear_early();
+  void accept_new();
+  bool handle(Peer& peer);
+  bool receive(Peer& peer, Message message);
+  bool greet(Peer& peer, const Message& message);
+  void enter(Peer& peer, const Head& head);
+  bool refuse(Peer& peer, const std::string& why);
+  void gone(Peer& peer);
+  void pump();
+  void top_up(Peer& peer);
+  void announce();
+
+  // --- master_handover.cpp
+  void offer();
+  void withdraw_offer();
+  void move(Peer& peer);
+  void send_forwards();
+  void on_ready(Peer& peer, const Message& message);
+  bool hands_over() const { return handing_ != Handing::No && handing_ != Handing::Wanted; }
+  void finish_hand_over();
+  void predecessor_gone();
+
+  const WorkerId self_;
+  const std::string host_;
+  Listener listener_;
+  const Address address_;
+  Bell bell_;
+  IdleClock idle_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // for the main thread
+  Phase phase_;
+  bool active_ = false;     // a phase is in work
+  bool announced_ = false;  // its results are complete
+  Bytes values_;
+  TaskQueue queue_;
+  std::shared_ptr<Bytes> results_;
+  std::string error_;
+  int workers_ = 1, announced_workers_ = 1;
+  std::set<WorkerId> lost_;
+  bool closing_ = false, stop_ = false;
+
+  // Leaving.
+  enum class Handing { No, Wanted, Offered, Moving, Told, Done } handing_ = Handing::No;
+  std::set<WorkerId> leaving_;
+  WorkerId successor_;
+  std::string successor_address_;
+  bool main_idle_ = false;          // the main thread computes nothing any more
+  std::atomic<bool> hurry_{false};  // it is to stop after the task in hand
+  std::vector<Message> forwards_;   // results that came to us meanwhile
+
+  // Having taken over.
+  std::vector<Range> in_hand_, own_given_;
+  std::vector<Message> early_;
+  bool has_predecessor_ = false;
+  WorkerId predecessor_;
+  std::set<WorkerId> expected_;                         // workers that have not come over yet
+  std::vector<std::pair<Phase, SharedBytes>> unheard_;  // results that those may still wait for
+
+  Peers peers_;  // the server's thread only
+  std::thread server_;
+};
+
+}  // namespace empi::tasks

@@ -1,0 +1,208 @@
+// The master's server thread: workers come, ask, bring results and go.
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/tasks/master.hpp"
+#include "runtime/tasks/packing.hpp"
+
+namespace empi::tasks {
+
+void Master::serve() {
+  hear_early();
+  while (poll_once()) {
+  }
+}
+
+void Master::hear_early() {
+  const std::lock_guard lock(mutex_);
+  if (early_.empty()) return;
+  const auto predecessor = peers_.begin();
+  bool open = true;
+  for (Message& message : early_) open = open && receive(predecessor->second, std::move(message));
+  early_.clear();
+  if (open) return;
+  gone(predecessor->second);
+  peers_.erase(predecessor);
+}
+
+// False: it is over.
+bool Master::poll_once() {
+  std::vector<pollfd> ready{{bell_.fd(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
+  for (const auto& [fd, peer] : peers_) ready.push_back({fd, peer.connection.events(), 0});
+  if (poll(ready.data(), ready.size(), -1) < 0) {
+    if (errno == EINTR) return true;
+    for (pollfd& r : ready) r.revents = 0;
+  }
+  const std::lock_guard lock(mutex_);
+  bell_.silence();
+  const auto drop = [&](Peers::iterator at) {
+    gone(at->second);
+    peers_.erase(at);
+  };
+  for (std::size_t i = 2; i < ready.size(); ++i)
+    if (auto at = peers_.find(ready[i].fd); (ready[i].revents & ~POLLOUT) != 0 && at != peers_.end())
+      if (!handle(at->second)) drop(at);
+  if (ready[1].revents != 0) accept_new();
+  pump();
+  for (auto at = peers_.begin(); at != peers_.end();) {
+    const auto now = at++;
+    if (lost_.contains(now->second.id) || !now->second.connection.write_some()) drop(now);
+  }
+  pump();  // what those had
+  if (closing_ && std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; })) stop_ = true;
+  changed_.notify_all();
+  return !stop_;
+}
+
+void Master::accept_new() {
+  while (auto connection = listener_.accept()) {
+    const int fd = connection->fd();
+    peers_.emplace(fd, Peer(std::move(*connection)));
+  }
+}
+
+// False: the peer is gone, or must go.
+bool Master::handle(Peer& peer) {
+  const bool open = peer.connection.read_some();
+  try {
+    while (auto message = peer.connection.next())
+      if (!receive(peer, std::move(*message))) return false;
+  } catch (const std::runtime_error& error) {
+    return refuse(peer, error.what());
+  }
+  return open;
+}
+
+bool Master::receive(Peer& peer, Message message) {
+  const Head& head = message.head;
+  if (!peer.welcome && !peer.predecessor) return head.kind == Kind::Hello && greet(peer, message);
+  switch (head.kind) {
+    case Kind::Enter:
+      enter(peer, head);
+      return true;
+    case Kind::Done:
+      if (active_ && head.phase == phase_.number)
+        record(peer.id, message.tasks(), head.times, message.payload);
+      return true;
+    case Kind::Bye:
+      peer.leaving = true;
+      if (handing_ == Handing::Moving) return true;  // it has gone over, with what it has
+      if (peer.id == successor_) withdraw_offer();
+      queue_.give_back(peer.id);
+      peer.connection.send({.kind = Kind::Goodbye});
+      return true;
+    case Kind::Ready:
+      on_ready(peer, message);
+      return true;
+    case Kind::Forward: {
+      Unpacker in(message.payload);
+      const WorkerId worker = in.text();
+      if (active_ && head.phase == phase_.number) record(worker, message.tasks(), head.times, in.rest());
+      return true;
+    }
+    case Kind::HandedOver:
+      return false;
+    default:
+      throw std::runtime_error("worker " + peer.id + " sent a message that only a master sends");
+  }
+}
+
+bool Master::greet(Peer& peer, const Message& message) {
+  Unpacker in(message.payload);
+  if (in.text() != address_.key) return false;
+  peer.id = in.text();
+  if (lost_.contains(peer.id)) return false;
+  if (handing_ >= Handing::Moving) {
+    peer.welcome = true;
+    move(peer);
+    return true;
+  }
+  const auto newcomer = static_cast<Newcomer>(message.head.first);
+  peer.welcome = true;
+  peer.informed = newcomer != Newcomer::Joiner;
+  peer.connection.send({.kind = Kind::Welcome});
+  if (newcomer != Newcomer::Moved) return true;
+  peer.given = in.list<std::vector<Range>>();
+  expected_.erase(peer.id);
+  for (const auto& [phase, results] : unheard_)
+    if (phase.number >= message.head.phase)
+      peer.connection.send({.kind = Kind::Results, .phase = phase.number, .count = workers_}, results);
+  return true;
+}
+
+void Master::enter(Peer& peer, const Head& head) {
+  const Phase theirs{head.phase, head.first, head.count};
+  peer.phase = theirs.number;
+  if (theirs.number != phase_.number || theirs == phase_) return;
+  error_ = "worker " + peer.id + " is in a phase of " + theirs.text() + ", the master in one of " +
+           phase_.text() + ": every rank must call it with the same arguments";
+  refuse(peer, error_);
+}
+
+bool Master::refuse(Peer& peer, const std::string& why) {
+  peer.connection.send({.kind = Kind::Refused}, bytes_of(why));
+  peer.connection.write_some();
+  return false;
+}
+
+// Its connection is closed: what it had is given to others.
+void Master::gone(Peer& peer) {
+  if (peer.predecessor) return predecessor_gone();
+  if (!peer.welcome) return;
+  if (peer.id == successor_ && hands_over()) {
+    if (handing_ == Handing::Told) {
+      handing_ = Handing::Done;
+    } else if (handing_ == Handing::Offered) {
+      withdraw_offer();
+    } else {
+      error_ = "worker " + peer.id + " was lost while it took the queue over";
+    }
+  }
+  if (handing_ != Handing::Moving) queue_.give_back(peer.id);
+  peer.welcome = false;
+}
+
+void Master::pump() {
+  workers_ = 1 + static_cast<int>(expected_.size());
+  for (const auto& [fd, peer] : peers_)
+    if (peer.welcome && !peer.leaving) ++workers_;
+  if (active_ && !announced_ && !hands_over()) {
+    for (auto& [fd, peer] : peers_)
+      if (peer.welcome && !peer.leaving) top_up(peer);
+    if (queue_.finished()) announce();
+  }
+  if (handing_ == Handing::Wanted && active_ && !announced_) offer();
+  if (hands_over()) send_forwards();
+  if (handing_ == Handing::Moving) finish_hand_over();
+  if (!closing_) return;
+  for (auto& [fd, peer] : peers_)
+    if (peer.welcome && !std::exchange(peer.leaving, true)) peer.connection.send({.kind = Kind::Closed});
+}
+
+// Values to a joiner, chunks to everybody who is in the phase.
+void Master::top_up(Peer& peer) {
+  if (!peer.informed) {
+    peer.connection.send({.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
+    peer.informed = true;
+  }
+  if (peer.phase != phase_.number) return;
+  while (const auto chunk = queue_.take(peer.id, workers_)) {
+    if (has_predecessor_) peer.given.push_back(*chunk);
+    peer.connection.send(
+        {.kind = Kind::Work, .phase = phase_.number, .first = chunk->first, .count = chunk->count});
+  }
+}
+
+void Master::announce() {
+  announced_ = true;
+  announced_workers_ = workers_;
+  const SharedBytes results = results_;
+  if (has_predecessor_) unheard_.emplace_back(phase_, results);
+  for (auto& [fd, peer] : peers_)
+    if (peer.welcome && peer.informed && !peer.leaving)
+      peer.connection.send({.kind = Kind::Results, .phase = phase_.number, .count = workers_}, results);
+}
+
+}  // namespace empi::tasks

@@ -1,0 +1,205 @@
+// elastic::MasterWorker: MPI brings the ranks together, runtime/tasks does the rest.
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
+#include "runtime/include/elastic_master_worker.hpp"
+#include "runtime/protocol/names.hpp"
+#include "runtime/redistribute/replicate.hpp"
+#include "runtime/tasks/node.hpp"
+#include "runtime/tasks/packing.hpp"
+
+namespace elastic {
+namespace {
+
+using empi::tasks::Bytes;
+using empi::tasks::Node;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+int world_rank() {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank");
+  return rank;
+}
+
+// "nspace/rank" under an agent, as the agents name ranks.
+std::string own_id(int rank) {
+  const std::string nspace = variable("PMIX_NAMESPACE"), number = variable("PMIX_RANK");
+  return nspace.empty() || number.empty() ? "rank " + std::to_string(rank) : nspace + "/" + number;
+}
+
+std::string address_of_host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  if (const int code = getaddrinfo(name, nullptr, &wanted, &found); code != 0)
+    throw Error("cannot find the address of this host '" + std::string(name) + "': " + gai_strerror(code) +
+                ". Set " + empi::names::kPodAddress + " to an IPv4 address that the other ranks reach it by");
+  sockaddr_in address{};
+  std::memcpy(&address, found->ai_addr, sizeof address);
+  freeaddrinfo(found);
+  char text[INET_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return text;
+}
+
+// The IP that the other ranks reach this one by. Collective over the world.
+std::string own_host() {
+  MPI_Comm node = MPI_COMM_NULL;
+  int here = 0, everywhere = 0;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "finding out which ranks share a node");
+  MPI_Comm_size(node, &here);
+  MPI_Comm_size(MPI_COMM_WORLD, &everywhere);
+  MPI_Comm_free(&node);
+  if (const std::string given = variable(empi::names::kPodAddress); !given.empty()) return given;
+  return here == everywhere ? "127.0.0.1" : address_of_host_name();
+}
+
+}  // namespace
+
+struct MasterWorker::State {
+  std::optional<Node> node;
+  bool joining = false, left = false;
+  bool values_known = true;  // not on a joiner before it has the values
+  std::vector<std::unique_ptr<detail::Value>> values;
+  std::size_t received = 0;  // values that have been taken from what a joiner got
+  Bytes arrived;
+  std::size_t arrived_at = 0;
+  empi::tasks::SharedBytes results;
+  int workers = 1, first_workers = 1;
+  bool changed = false;
+  int passing_exceptions = 0;
+
+  Bytes pack() const;
+  void take_one(detail::Value& value);
+};
+
+MasterWorker::MasterWorker(int& argc, char**& argv) : state_(std::make_unique<State>()) {
+  int status = MPI_ADAPT_STATUS_NEW;
+  check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
+  State& s = *state_;
+  s.passing_exceptions = std::uncaught_exceptions();
+  MPI_Comm_size(MPI_COMM_WORLD, &s.workers);
+  s.first_workers = s.workers;
+  const int rank = world_rank();
+  s.node.emplace(own_id(rank), own_host());
+  std::vector<std::byte> address;
+  try {
+    s.node->on_master([&](const std::string& text) { address = empi::tasks::bytes_of(text); });
+    if (rank == 0) s.node->be_master();
+    broadcast_bytes(MPI_COMM_WORLD, 0, address);
+    if (rank != 0) s.node->be_worker({reinterpret_cast<const char*>(address.data()), address.size()}, false);
+    s.node->on_master(nullptr);
+  } catch (const std::exception& e) {
+    throw Error(std::string("elastic::MasterWorker: ") + e.what());
+  }
+}
+
+MasterWorker::~MasterWorker() {
+  if (std::uncaught_exceptions() > state_->passing_exceptions) {
+    std::fprintf(stderr,
+                 "elastic::MasterWorker: ending the job, an exception leaves the program's main part\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  state_->node->finish();
+  state_->node.reset();
+  MPI_Finalize();
+}
+
+void MasterWorker::add(std::unique_ptr<detail::Value> value) { state_->values.push_back(std::move(value)); }
+
+// On a joiner: gives the values that were registered since the last call what has arrived for them.
+void MasterWorker::receive_values() {
+  State& s = *state_;
+  if (s.left || (!s.joining && s.arrived.empty())) return;
+  if (!s.values_known) {
+    auto bytes = s.node->await_values();
+    s.joining = false;
+    s.values_known = true;
+    if (!bytes) {
+      s.left = true;
+      return;
+    }
+    s.arrived = std::move(*bytes);
+  }
+  while (s.received < s.values.size()) s.take_one(*s.values[s.received++]);
+}
+
+void MasterWorker::State::take_one(detail::Value& value) {
+  empi::tasks::Unpacker in(std::span<const std::byte>(arrived).subspan(arrived_at));
+  std::string theirs = "nothing";
+  std::span<const std::byte> bytes;
+  if (!in.rest().empty()) {
+    theirs = in.text();
+    bytes = in.block();
+  }
+  if (theirs != value.kind())
+    throw Error("elastic::MasterWorker::replicate: this rank registered a " + value.kind() +
+                " where the master has " + theirs +
+                "; all ranks, joining ones too, must register the same in the same order");
+  arrived_at = arrived.size() - in.rest().size();
+  value.stage(bytes);
+  value.accept();
+}
+
+Bytes MasterWorker::State::pack() const {
+  empi::tasks::Packer out;
+  for (const auto& value : values) {
+    out.put(value->kind());
+    out.block(value->bytes());
+  }
+  return out.take();
+}
+
+std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t result_bytes,
+                                               const std::function<void(std::int64_t, std::byte*)>& task) {
+  State& s = *state_;
+  if (count < 0 || result_bytes < 0)
+    throw Error("elastic::MasterWorker: a phase of " + std::to_string(count) + " tasks with results of " +
+                std::to_string(result_bytes) + " bytes: expected no negative numbers");
+  s.results.reset();
+  receive_values();
+  if (s.left) return {};
+  // Reports a task as a unit of work, and lets an emulated slow node take its time.
+  const auto counted = [&task](std::int64_t index, std::byte* result) {
+    task(index, result);
+    MPIX_Progress_adapt(1, -1);
+  };
+  empi::tasks::Outcome outcome;
+  try {
+    outcome = s.node->phase(count, result_bytes, counted, [&s] { return s.pack(); });
+  } catch (const std::exception& e) {
+    // Said here: the destructor, which ends the job, comes before any handler around it.
+    std::fprintf(stderr, "elastic::MasterWorker: an exception ends the phase: %s\n", e.what());
+    throw;
+  }
+  s.left = outcome.left;
+  if (s.left) return {};
+  s.workers = outcome.workers;
+  s.changed = s.changed || s.workers != s.first_workers;
+  s.results = std::move(outcome.results);
+  return *s.results;
+}
+
+bool MasterWorker::master() const { return state_->node->is_master(); }
+bool MasterWorker::joining() const { return state_->joining; }
+bool MasterWorker::left() const { return state_->left; }
+int MasterWorker::workers() const { return state_->workers; }
+bool MasterWorker::changed() const { return state_->changed; }
+double MasterWorker::idle_seconds() const { return state_->node->idle_seconds(); }
+
+}  // namespace elastic

@@ -1,0 +1,97 @@
+#include "runtime/tasks/node.hpp"
+
+#include <stdexcept>
+
+namespace empi::tasks {
+
+Node::Node(WorkerId self, std::string host) : self_(std::move(self)), host_(std::move(host)) {}
+
+Node::~Node() = default;
+
+void Node::be_master() {
+  auto master = std::make_shared<Master>(self_, host_);
+  const std::string address = master->address().text();
+  {
+    const std::lock_guard lock(mutex_);
+    master_ = std::move(master);
+    if (leaving_) master_->leave(*leaving_);
+  }
+  if (on_master_) on_master_(address);
+}
+
+void Node::be_worker(const std::string& master, bool joining) {
+  auto worker =
+      std::make_shared<Worker>(self_, Address::parse(master), joining ? Newcomer::Joiner : Newcomer::Member);
+  const std::lock_guard lock(mutex_);
+  worker_ = std::move(worker);
+  if (leaving_) worker_->leave();
+}
+
+std::optional<Bytes> Node::await_values() {
+  auto values = worker_->await_values();
+  if (!values) return std::nullopt;
+  phases_ = values->phase - 1;
+  return std::move(values->bytes);
+}
+
+Outcome Node::phase(std::int64_t tasks, std::int64_t width, const Task& task,
+                    const std::function<Bytes()>& values) {
+  const Phase phase{++phases_, tasks, width};
+  if (master_) return master_->run(phase, values(), task);
+  Worker::End end = worker_->run(phase, task);
+  if (!end.inheritance) return end.outcome;
+  inherit(std::move(*end.inheritance), values());
+  return master_->resume(task);
+}
+
+void Node::inherit(Inheritance inheritance, Bytes values) {
+  auto master = std::make_shared<Master>(self_, host_, std::move(inheritance), std::move(values));
+  const std::string address = master->address().text();
+  {
+    const std::lock_guard lock(mutex_);
+    idle_before_ += worker_->idle_seconds();
+    worker_.reset();
+    master_ = std::move(master);
+    if (leaving_) master_->leave(*leaving_);
+  }
+  if (on_master_) on_master_(address);
+}
+
+void Node::finish() {
+  std::shared_ptr<Worker> worker;
+  {
+    const std::lock_guard lock(mutex_);
+    worker = std::move(worker_);
+  }
+  if (master_) master_->close();
+}
+
+void Node::leave(std::set<WorkerId> leaving) {
+  const std::lock_guard lock(mutex_);
+  leaving_ = std::move(leaving);
+  if (master_) master_->leave(*leaving_);
+  if (worker_) worker_->leave();
+}
+
+void Node::lost(const WorkerId& worker) {
+  const std::lock_guard lock(mutex_);
+  if (master_) master_->lost(worker);
+}
+
+bool Node::is_master() const {
+  const std::lock_guard lock(mutex_);
+  return master_ != nullptr;
+}
+
+std::optional<MasterFigures> Node::figures() const {
+  const std::lock_guard lock(mutex_);
+  if (!master_) return std::nullopt;
+  return master_->figures();
+}
+
+double Node::idle_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return idle_before_ + (master_ ? master_->idle_seconds() : worker_ ? worker_->idle_seconds() : 0);
+}
+
+}  // namespace empi::tasks

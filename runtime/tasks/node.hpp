@@ -1,0 +1,60 @@
+// This process in a master-worker program: the master or a worker, and from one to the other when the queue
+// is handed over. Knows neither MPI nor agents.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "runtime/tasks/master.hpp"
+#include "runtime/tasks/worker.hpp"
+
+namespace empi::tasks {
+
+class Node {
+ public:
+  // `host`: IP to listen on when it is the master.
+  Node(WorkerId self, std::string host);
+  ~Node();
+
+  // Called when this process begins to be the master, with the address that workers need.
+  void on_master(std::function<void(const std::string& address)> call) { on_master_ = std::move(call); }
+  // One of these first. Throw std::runtime_error.
+  void be_master();
+  void be_worker(const std::string& master, bool joining);
+
+  // A joiner: what the others know at the beginning of the phase it will take part in. Nothing: no such
+  // phase.
+  std::optional<Bytes> await_values();
+
+  // The next phase; the same on all processes. `values` gives what a joiner has to know. Main thread.
+  Outcome phase(std::int64_t tasks, std::int64_t width, const Task& task,
+                const std::function<Bytes()>& values);
+
+  // After the last phase. The master waits for the workers.
+  void finish();
+
+  // From any thread.
+  void leave(std::set<WorkerId> leaving);
+  void lost(const WorkerId& worker);
+  bool is_master() const;
+  std::optional<MasterFigures> figures() const;  // of the master
+  double idle_seconds() const;
+
+ private:
+  void inherit(Inheritance inheritance, Bytes values);
+
+  const WorkerId self_;
+  const std::string host_;
+  std::function<void(const std::string&)> on_master_;
+  std::uint64_t phases_ = 0;
+
+  mutable std::mutex mutex_;  // for the pointers and the wish
+  std::shared_ptr<Master> master_;
+  std::shared_ptr<Worker> worker_;
+  std::optional<std::set<WorkerId>> leaving_;
+  double idle_before_ = 0;  // as a worker, before it became the master
+};
+
+}  // namespace empi::tasks

@@ -1,0 +1,83 @@
+// A master-worker program for tests: phases of small tasks whose number depends on the results before.
+//
+//   tasks_program FILE [phases N] [tasks N] [micros N]
+//
+// Rank 0's fingerprint of all results goes to FILE at the end. EMPI_TEST_TASK_LOG: tasks write there which.
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <elastic_master_worker.hpp>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace {
+
+struct Settings {
+  int phases = 3;
+  long tasks = 400, micros = 500;
+};
+
+Settings parse(int argc, char** argv) {
+  Settings s;
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const long value = std::atol(argv[i + 1]);
+    if (!std::strcmp(argv[i], "phases")) s.phases = static_cast<int>(value);
+    if (!std::strcmp(argv[i], "tasks")) s.tasks = value;
+    if (!std::strcmp(argv[i], "micros")) s.micros = value;
+  }
+  return s;
+}
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t value) {
+  h ^= value + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
+  return h * 0xBF58476D1CE4E5B9ull;
+}
+
+// Takes 0.2 to 2 times `micros`, as the index says; the result needs all bits of a double.
+double work(std::int64_t index, double seed, long micros) {
+  const std::uint64_t noise = mix(static_cast<std::uint64_t>(index), 17);
+  std::this_thread::sleep_for(std::chrono::microseconds(micros * (2 + static_cast<long>(noise % 19)) / 10));
+  double x = seed + static_cast<double>(index);
+  for (int i = 0; i < 50; ++i) x = std::sin(x) * 1.5 + 0.1 * static_cast<double>(index % 7);
+  return x;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  elastic::MasterWorker job(argc, argv);
+  if (argc < 2) return 2;
+  const Settings settings = parse(argc, argv);
+  int phase = 0;
+  std::uint64_t fingerprint = 0;
+  std::vector<double> seeds;
+  if (!job.joining()) seeds = {0.5};
+  job.replicate(phase, fingerprint);
+  job.replicate(seeds);
+  while (!job.left() && phase < settings.phases) {
+    const double seed = seeds.back();
+    const auto results = job.map(settings.tasks + static_cast<long>(fingerprint % 10),
+                                 [&](std::int64_t i) { return work(i, seed, settings.micros); });
+    if (job.left()) break;
+    double sum = 0;
+    for (const double value : results) {
+      sum += value;
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      fingerprint = mix(fingerprint, bits);
+    }
+    seeds.push_back(std::sin(sum));
+    ++phase;
+  }
+  if (job.master()) {
+    std::printf("finished: workers %d, phases %d, fingerprint %016" PRIx64 "\n", job.workers(), phase,
+                fingerprint);
+    std::ofstream(argv[1]) << fingerprint << "\n";
+  }
+  return 0;
+}

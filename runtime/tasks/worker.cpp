@@ -1,0 +1,231 @@
+#include "runtime/tasks/worker.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <stdexcept>
+
+#include "runtime/tasks/packing.hpp"
+
+namespace empi::tasks {
+namespace {
+
+constexpr double kConnectSeconds = 30;
+constexpr std::int64_t kLookNs = 1'000'000;  // between tasks: news are looked for so often
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Worker::Worker(WorkerId self, const Address& master, Newcomer how)
+    : self_(std::move(self)),
+      master_(master),
+      connection_(Connection::to(master, kConnectSeconds)),
+      how_(how) {
+  introduce(how, 0);
+}
+
+Worker::~Worker() {
+  if (lost_) return;
+  try {
+    flush();
+  } catch (const std::runtime_error&) {
+  }
+}
+
+std::string Worker::whereabouts() const { return master_.host + ":" + std::to_string(master_.port); }
+
+// Says who we are and what we have, and waits until the master knows.
+void Worker::introduce(Newcomer how, std::uint64_t phase) {
+  Packer hello;
+  hello.put(master_.key);
+  hello.put(self_);
+  hello.list(chunks_);
+  connection_.send({.kind = Kind::Hello, .phase = phase, .first = static_cast<std::int64_t>(how)},
+                   hello.take());
+  for (;;) {
+    if (const auto message = pop()) {
+      if (message->head.kind == Kind::Welcome) return;
+      if (message->head.kind == Kind::Moved) return go_to(Address::parse(message->text()));
+      throw std::runtime_error("the master at " + whereabouts() + " does not welcome worker " + self_);
+    }
+    if (lost_)
+      throw std::runtime_error("the master at " + whereabouts() + " closed the connection of worker " +
+                               self_);
+    wait_for(connection_.events(), false);
+  }
+}
+
+void Worker::wait_for(short events, bool count_idle) {
+  pollfd ready[2] = {{connection_.fd(), events, 0}, {bell_.fd(), POLLIN, 0}};
+  const std::int64_t start = now_ns();
+  while (poll(ready, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (count_idle) idle_.add(now_ns() - start);
+  if (ready[1].revents != 0) bell_.silence();
+  if (!connection_.write_some()) lost_ = true;
+}
+
+// Until the socket has taken everything. The master always reads, so this ends.
+void Worker::flush() {
+  while (connection_.write_some() && connection_.wants_to_write()) {
+    pollfd ready{connection_.fd(), POLLOUT, 0};
+    poll(&ready, 1, -1);
+  }
+}
+
+// Reads what there is. Whether a message is waiting.
+bool Worker::take_in() {
+  if (!lost_ && !connection_.read_some()) lost_ = true;
+  while (auto message = connection_.next()) inbox_.push_back(std::move(*message));
+  return !inbox_.empty();
+}
+
+std::optional<Message> Worker::pop() {
+  if (inbox_.empty() && !take_in()) return std::nullopt;
+  Message message = std::move(inbox_.front());
+  inbox_.pop_front();
+  return message;
+}
+
+void Worker::leave() {
+  leave_ = true;
+  bell_.ring();
+}
+
+// Asked between two tasks of a chunk: news other than more work.
+bool Worker::stop_now() {
+  if (leave_) return true;
+  const std::int64_t now = now_ns();
+  if (now - looked_ns_ < kLookNs) return false;
+  looked_ns_ = now;
+  take_in();
+  return lost_ || std::ranges::any_of(inbox_, [](const Message& m) { return m.head.kind != Kind::Work; });
+}
+
+std::optional<Worker::Values> Worker::await_values() {
+  for (;;) {
+    if (leave_) {
+      depart();
+      return std::nullopt;
+    }
+    if (auto message = pop()) {
+      if (message->head.kind == Kind::Values) {
+        how_ = Newcomer::Member;
+        return Values{message->head.phase, std::move(message->payload)};
+      }
+      if (message->head.kind == Kind::Closed) return std::nullopt;
+      if (message->head.kind == Kind::Moved) go_to(Address::parse(message->text()));
+      continue;
+    }
+    if (lost_) throw std::runtime_error("the master at " + whereabouts() + " is gone");
+    wait_for(connection_.events(), true);
+  }
+}
+
+Worker::End Worker::run(const Phase& phase, const Task& task) {
+  phase_ = phase;
+  connection_.send({.kind = Kind::Enter, .phase = phase.number, .first = phase.tasks, .count = phase.width});
+  connection_.write_some();
+  for (;;) {
+    while (auto message = pop())
+      if (auto end = obey(std::move(*message))) return std::move(*end);
+    if (lost_) throw std::runtime_error("the master at " + whereabouts() + " is gone");
+    if (leave_) return depart();
+    if (chunks_.empty())
+      wait_for(connection_.events(), true);
+    else
+      compute_one(task);
+  }
+}
+
+void Worker::compute_one(const Task& task) {
+  const Range chunk = chunks_.front();
+  chunks_.pop_front();
+  Portion portion = compute(chunk, phase_.width, task, [this] { return stop_now(); });
+  const Range done = portion.tasks;
+  if (done.count < chunk.count) chunks_.push_front({done.end(), chunk.end() - done.end()});
+  connection_.send({.kind = Kind::Done,
+                    .phase = phase_.number,
+                    .first = done.first,
+                    .count = done.count,
+                    .times = portion.times},
+                   std::move(portion.results));
+  if (!connection_.write_some()) lost_ = true;
+}
+
+std::optional<Worker::End> Worker::obey(Message message) {
+  switch (message.head.kind) {
+    case Kind::Work:
+      if (message.head.phase == phase_.number) chunks_.push_back(message.tasks());
+      return std::nullopt;
+    case Kind::Results:
+      if (message.head.phase != phase_.number) return std::nullopt;
+      chunks_.clear();
+      return End{{false, std::make_shared<const Bytes>(std::move(message.payload)),
+                  static_cast<int>(message.head.count)},
+                 std::nullopt};
+    case Kind::Moved:
+      go_to(Address::parse(message.text()));
+      connection_.send(
+          {.kind = Kind::Enter, .phase = phase_.number, .first = phase_.tasks, .count = phase_.width});
+      connection_.write_some();
+      return std::nullopt;
+    case Kind::TakeOver: {
+      if (leave_) return std::nullopt;  // the master will hear it
+      flush();
+      Estate estate = Estate::unpack(message.payload);
+      std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
+      chunks_.clear();
+      lost_ = true;  // the connection is not ours any more
+      std::vector<Message> early(std::make_move_iterator(inbox_.begin()),
+                                 std::make_move_iterator(inbox_.end()));
+      return End{
+          {}, Inheritance{std::move(estate), std::move(connection_), std::move(in_hand), std::move(early)}};
+    }
+    case Kind::Refused:
+      throw std::runtime_error(message.text());
+    case Kind::Closed:
+      throw std::runtime_error("the master's program has ended, this rank's is in a further phase of " +
+                               phase_.text());
+    default:
+      return std::nullopt;
+  }
+}
+
+// To the next master, with what we have in hand. The old one hears of it when the next one knows us.
+void Worker::go_to(const Address& master) {
+  Connection old = std::exchange(connection_, Connection::to(master, kConnectSeconds));
+  master_ = master;
+  inbox_.clear();
+  introduce(how_ == Newcomer::Joiner ? how_ : Newcomer::Moved, phase_.number);
+  old.send({.kind = Kind::Bye});
+  while (old.write_some() && old.wants_to_write()) {
+    pollfd ready{old.fd(), POLLOUT, 0};
+    poll(&ready, 1, -1);
+  }
+}
+
+// Results of what is done are on their way; the rest goes back.
+Worker::End Worker::depart() {
+  chunks_.clear();
+  connection_.send({.kind = Kind::Bye, .phase = phase_.number});
+  for (;;) {
+    if (const auto message = pop()) {
+      if (message->head.kind == Kind::Goodbye || message->head.kind == Kind::Moved) break;
+      continue;
+    }
+    if (lost_) break;  // the master has ended meanwhile
+    wait_for(connection_.events(), false);
+  }
+  return {{true, nullptr, 0}, std::nullopt};
+}
+
+}  // namespace empi::tasks

@@ -1,0 +1,68 @@
+// A worker: computes the chunks that the master gives it. Needs no thread of its own: the next chunk waits in
+// the socket while one is computed.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <optional>
+
+#include "runtime/tasks/master.hpp"
+#include "runtime/tasks/phase.hpp"
+
+namespace empi::tasks {
+
+class Worker {
+ public:
+  // Connects and waits until the master knows us. Throws std::runtime_error.
+  Worker(WorkerId self, const Address& master, Newcomer how);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // A joiner waits for what the others know at the beginning of the phase in work, or the next one. Nothing:
+  // there is none any more, or this process was asked to leave.
+  struct Values {
+    std::uint64_t phase = 0;
+    Bytes bytes;
+  };
+  std::optional<Values> await_values();
+
+  // Takes part in a phase until its end, or until this process leaves or becomes the master. Throws
+  // std::runtime_error when the master is gone or refuses us, and what a task throws.
+  struct End {
+    Outcome outcome;
+    std::optional<Inheritance> inheritance;
+  };
+  End run(const Phase& phase, const Task& task);
+
+  // From any thread: wants to leave, after the task in hand.
+  void leave();
+  double idle_seconds() const { return idle_.seconds(); }
+
+ private:
+  void introduce(Newcomer how, std::uint64_t phase);
+  void wait_for(short events_of_connection, bool count_idle);
+  void flush();
+  bool take_in();
+  std::optional<Message> pop();
+  bool stop_now();
+  std::optional<End> obey(Message message);
+  void compute_one(const Task& task);
+  void go_to(const Address& master);
+  End depart();
+  std::string whereabouts() const;
+
+  const WorkerId self_;
+  Address master_;
+  Connection connection_;
+  Newcomer how_;
+  Bell bell_;
+  std::atomic<bool> leave_{false};
+  std::deque<Message> inbox_;
+  std::deque<Range> chunks_;
+  Phase phase_;
+  bool lost_ = false;  // the connection is closed
+  std::int64_t looked_ns_ = 0;
+  IdleClock idle_;
+};
+
+}  // namespace empi::tasks
