@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/profile/tick_clock.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::adapt {
 
@@ -31,6 +32,8 @@ std::string error_text(int code) {
   PMPI_Error_string(code, text, &length);
   return text;
 }
+
+static_assert(names::kMpiErrProcFailed == MPIX_ERR_PROC_FAILED && names::kMpiErrRevoked == MPIX_ERR_REVOKED);
 
 constexpr int kLargeMessage =
     64 * 1024;  // bytes: beyond the eager limits, so that other algorithms connect too

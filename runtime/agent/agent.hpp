@@ -35,6 +35,10 @@
 
 namespace empi::agent {
 
+// A rank that ends without a word, or because a peer is gone, often follows another one whose report, the
+// cause, is under way.
+inline constexpr Millis kPatienceForCause{300};
+
 class Janitor;
 
 class Agent final : public PmixUpcalls, public ApiHandlers {
@@ -160,6 +164,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void unpublish(std::vector<std::string> keys, ProcId owner, StatusReply reply) override;
   void client_connected(ProcId proc) override;
   void client_finalized(ProcId proc) override;
+  void client_said(ProcId proc, int target, std::string text, StatusReply reply) override;
   void client_aborted(ProcId proc, int status, std::string message) override;
   void event(int code, ProcId source, std::size_t infos, std::string packed) override;
   ApiAnswer start(const json& request) override;

@@ -92,6 +92,12 @@ void Agent::client_finalized(ProcId proc) {
   });
 }
 
+void Agent::client_said(ProcId proc, int target, std::string text, StatusReply reply) {
+  output_.say(proc, target, text);
+  reactor_.post(
+      [reply = std::move(reply)] { reply(kPmixSuccess); });  // PMIx wants no answer before we return
+}
+
 void Agent::client_aborted(ProcId proc, int status, std::string message) {
   reactor_.post([this, proc = std::move(proc), status, message = std::move(message)] {
     output_.drain(proc, std::chrono::milliseconds(500));

@@ -11,7 +11,6 @@ namespace empi::agent {
 namespace {
 
 constexpr std::size_t kHistory = 32;
-constexpr Millis kPatienceForWords{300};
 
 // The start uses two of the driver's steps, under numbers that no change uses.
 constexpr std::uint64_t kStartPrepare = 1, kStartLaunch = 2;
@@ -297,7 +296,7 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
 void Agent::member_failed(const std::string& what, const RankExit& exit,
                           const std::vector<std::string>& tail) {
   if (exit.signal || !tail.empty()) return fail_job(what, exit.code, tail);
-  reactor_.after(kPatienceForWords, [this, what, code = exit.code] { fail_job(what, code, {}); });
+  reactor_.after(kPatienceForCause, [this, what, code = exit.code] { fail_job(what, code, {}); });
 }
 
 void Agent::succeed_when_all_done() {

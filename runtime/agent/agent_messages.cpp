@@ -3,6 +3,7 @@
 
 #include "runtime/agent/agent.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
 namespace {
@@ -214,10 +215,15 @@ void Agent::on_remote_exit(const json& m, const std::string& from) {
 
 void Agent::on_abort(const json& m, const std::string& from) {
   const std::string text = m.value("message", "");
-  fail_job(describe(proc_of(m.at("proc"))) + " called MPI_Abort" + (text.empty() ? "" : ": " + text),
-           m.at("status"),
-           from == options_.pod_uid ? output_.tail(proc_of(m.at("proc")))
-                                    : m.value("tail", std::vector<std::string>{}));
+  const std::string what =
+      describe(proc_of(m.at("proc"))) + " called MPI_Abort" + (text.empty() ? "" : ": " + text);
+  const int status = m.at("status");
+  const auto tail = from == options_.pod_uid ? output_.tail(proc_of(m.at("proc")))
+                                             : m.value("tail", std::vector<std::string>{});
+  if (status != names::kMpiErrProcFailed && status != names::kMpiErrRevoked)
+    return fail_job(what, status, tail);
+  // MPI aborts because another rank has died: the news of that one, the cause, is under way.
+  reactor_.after(kPatienceForCause, [this, what, status, tail] { fail_job(what, status, tail); });
 }
 
 void Agent::on_hub(const json& m, const std::string& from) {

@@ -82,6 +82,17 @@ void Output::add(const ProcId& proc, int fd, int target) {
   wake();
 }
 
+void Output::say(const ProcId& proc, int target, std::string_view text) {
+  LineSplitter splitter;
+  std::vector<std::string> lines = splitter.feed(text);
+  if (std::string rest = splitter.rest(); !rest.empty()) lines.push_back(std::move(rest));
+  {
+    std::lock_guard lock(mutex_);
+    said_.push_back({proc, target, std::move(lines)});
+  }
+  wake();
+}
+
 void Output::drain(const ProcId&, std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++requested_;
@@ -101,23 +112,22 @@ void Output::forget(const ProcId& proc) {
   tails_.erase(proc);
 }
 
-void Output::emit(const Stream& stream, const std::vector<std::string>& lines) {
+void Output::emit(const ProcId& proc, int target, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   std::string text;
   for (const std::string& line : lines) {
-    if (prefix_)
-      text += "[" + pod_ + " " + stream.proc.nspace + "/" + std::to_string(stream.proc.rank) + "] ";
+    if (prefix_) text += "[" + pod_ + " " + proc.nspace + "/" + std::to_string(proc.rank) + "] ";
     text += line + "\n";
   }
   {
     std::lock_guard lock(mutex_);
-    if (auto at = tails_.find(stream.proc); at != tails_.end())
+    if (auto at = tails_.find(proc); at != tails_.end())
       for (const std::string& line : lines) {
         at->second.push_back(line);
         if (at->second.size() > kTailLines) at->second.pop_front();
       }
   }
-  write_all(stream.target, text);
+  write_all(target, text);
 }
 
 bool Output::read_some(Stream& stream) {
@@ -125,12 +135,12 @@ bool Output::read_some(Stream& stream) {
   for (;;) {
     const ssize_t n = read(stream.fd, buffer, sizeof buffer);
     if (n > 0) {
-      emit(stream, stream.lines.feed({buffer, static_cast<std::size_t>(n)}));
+      emit(stream.proc, stream.target, stream.lines.feed({buffer, static_cast<std::size_t>(n)}));
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return true;
-    if (std::string rest = stream.lines.rest(); !rest.empty()) emit(stream, {rest});
+    if (std::string rest = stream.lines.rest(); !rest.empty()) emit(stream.proc, stream.target, {rest});
     return false;
   }
 }
@@ -139,18 +149,21 @@ void Output::run() {
   for (;;) {
     std::uint64_t round;
     bool last;
+    std::vector<Saying> said;
     {
       std::lock_guard lock(mutex_);
       round = requested_;
       last = stopping_;
       for (Stream& stream : incoming_) streams_.push_back(std::move(stream));
       incoming_.clear();
+      said = std::exchange(said_, {});
     }
     std::erase_if(streams_, [&](Stream& stream) {
       if (read_some(stream)) return false;
       close(stream.fd);
       return true;
     });
+    for (const Saying& saying : said) emit(saying.proc, saying.target, saying.lines);
     {
       std::lock_guard lock(mutex_);
       done_ = std::max(done_, round);

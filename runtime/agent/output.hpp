@@ -36,6 +36,8 @@ class Output {
 
   // Takes ownership of the reading end `fd` of a rank's stdout (target 1) or stderr (target 2).
   void add(const ProcId& proc, int fd, int target);
+  // Forwards `text` as if the rank had printed it. Does not wait.
+  void say(const ProcId& proc, int target, std::string_view text);
   // Waits until everything the rank has printed so far is read, at most `limit`.
   void drain(const ProcId& proc, std::chrono::milliseconds limit);
   std::vector<std::string> tail(const ProcId& proc) const;
@@ -50,7 +52,7 @@ class Output {
   };
   void run();
   bool read_some(Stream& stream);  // false at end of file
-  void emit(const Stream& stream, const std::vector<std::string>& lines);
+  void emit(const ProcId& proc, int target, const std::vector<std::string>& lines);
   void wake();
 
   const bool prefix_;
@@ -59,7 +61,13 @@ class Output {
   mutable std::mutex mutex_;
   std::condition_variable passed_;
   std::uint64_t requested_ = 0, done_ = 0;  // rounds over all pipes, for drain()
+  struct Saying {
+    ProcId proc;
+    int target;
+    std::vector<std::string> lines;
+  };
   bool stopping_ = false;
+  std::vector<Saying> said_;
   std::vector<Stream> incoming_;
   std::map<ProcId, std::deque<std::string>> tails_;
   std::vector<Stream> streams_;  // the thread's own

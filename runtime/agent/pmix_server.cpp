@@ -52,6 +52,20 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char me
   return PMIX_OPERATION_SUCCEEDED;
 }
 
+// Ranks log through PMIx, and believe it to be done: what MPI says of a fatal error comes this way.
+void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const pmix_info_t[], size_t,
+            pmix_op_cbfunc_t callback, void* cbdata) {
+  std::string text[3];  // by target
+  for (size_t i = 0; i < n; ++i) {
+    const bool error = PMIX_CHECK_KEY(&data[i], PMIX_LOG_STDERR);
+    if (!error && !PMIX_CHECK_KEY(&data[i], PMIX_LOG_STDOUT)) continue;
+    if (data[i].value.type == PMIX_STRING && data[i].value.data.string)
+      text[error ? 2 : 1] += data[i].value.data.string;
+  }
+  const int target = text[2].empty() ? 1 : 2;
+  g_upcalls->client_said(to_proc_id(*client), target, text[2] + text[1], op_reply(callback, cbdata));
+}
+
 pmix_status_t on_fence(const pmix_proc_t procs[], size_t n, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t callback, void* cbdata) {
   std::string blob(data ? data : "", data ? bytes : 0);
@@ -172,6 +186,7 @@ pmix_server_module_t module() {
   m.deregister_events = on_deregister_events;
   m.notify_event = on_event;
   m.job_control = on_job_control;
+  m.log = on_log;
   return m;
 }
 

@@ -26,6 +26,8 @@ class PmixUpcalls {
   virtual void unpublish(std::vector<std::string> keys, ProcId owner, StatusReply reply) = 0;
   virtual void client_connected(ProcId proc) = 0;
   virtual void client_finalized(ProcId proc) = 0;
+  // A text for the user, to standard output (target 1) or standard error (2): Open MPI's own error messages.
+  virtual void client_said(ProcId proc, int target, std::string text, StatusReply reply) = 0;
   virtual void client_aborted(ProcId proc, int status, std::string message) = 0;
   virtual void event(int code, ProcId source, std::size_t infos, std::string packed) = 0;
 };

@@ -57,6 +57,14 @@ TEST_F(Rigid, Mpi4pyRingTest) {
   EXPECT_EQ(count(pods.all_logs(), "time for 1 loops"), 1) << pods.all_logs();
 }
 
+TEST_F(Rigid, FatalErrorsOfMpiAreShown) {
+  const auto members = run({beside("agent_plain_ring"), "to_nobody"}, 2);
+  for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
+  EXPECT_EQ(count(pods.all_logs(), "An error occurred in MPI_Send"), 1) << pods.all_logs();
+  EXPECT_NE(pods.termination_log(members[1].uid).find("MPI_ERR_RANK"), std::string::npos)
+      << pods.termination_log(members[1].uid);
+}
+
 TEST_F(Rigid, ProgramWithoutMpi) {
   expect_success(run({"sh", "-c", "echo rank of $EMPI_POD_NAME"}, 2));
   EXPECT_EQ(count(pods.all_logs(), "rank of pod-1"), 2) << pods.all_logs();

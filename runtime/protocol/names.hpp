@@ -52,6 +52,10 @@ inline constexpr char kLocalReason[] = "EMPI_LOCAL_REASON";        // fresh name
 inline constexpr int kDefaultAgentPort = 7400;
 inline constexpr int kDefaultSidecarPort = 7401;
 
+// --- Open MPI's codes of an abort because a peer is gone; the library holds them to its header ---
+inline constexpr int kMpiErrProcFailed = 75;
+inline constexpr int kMpiErrRevoked = 77;
+
 // --- files in the run directory ---
 inline constexpr char kSocketFile[] = "agent.sock";
 inline constexpr char kPagePrefix[] = "page.";  // page.<pmix namespace>.<rank>

@@ -256,12 +256,20 @@ std::optional<ChangeStatus> LocalPods::find_change(const std::string& id) {
   return {};
 }
 
-ChangeStatus LocalPods::wait_for_change(const std::string& id) {
+std::optional<ChangeStatus> LocalPods::wait_for_change_or_end(const std::string& id) {
   std::optional<ChangeStatus> status;
-  wait_until("change " + id + " ends", [&] {
+  wait_until("change " + id + " or the job ends", [&] {
+    const bool over =
+        std::ranges::none_of(std::vector(members_), [&](const std::string& uid) { return running(uid); });
     status = find_change(id);
-    return status && !status->outcome.empty();
+    return over || (status && !status->outcome.empty());
   });
+  return status;
+}
+
+ChangeStatus LocalPods::wait_for_change(const std::string& id) {
+  const std::optional<ChangeStatus> status = wait_for_change_or_end(id);
+  if (!status) throw std::runtime_error("the job has ended before change " + id + "\n" + all_logs());
   return *status;
 }
 
