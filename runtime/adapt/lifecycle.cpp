@@ -87,6 +87,18 @@ EMPI_EXPORT int MPIX_Progress_adapt(double work_units, double progress) {
   return rank().progress(work_units, progress);
 }
 
+EMPI_EXPORT int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self) {
+  return rank().declare_tasks(on_order, self);
+}
+
+EMPI_EXPORT int MPIX_Tasks_queue_at(const char* address) { return rank().queue_at(address); }
+
+EMPI_EXPORT int MPIX_Tasks_attached(const char* error) { return rank().attached(error); }
+
+EMPI_EXPORT int MPIX_Tasks_left(void) { return rank().tasks_left(); }
+
+EMPI_EXPORT int MPIX_Tasks_changed(void) { return rank().tasks_changed(); }
+
 EMPI_EXPORT int MPIX_Task_queue_adapt(long long phase, long long total, long long done, long long queued) {
   return rank().task_queue(phase, total, done, queued);
 }

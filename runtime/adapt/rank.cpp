@@ -176,6 +176,7 @@ void Rank::become_malleable() {
   std::thread([this] { run_control(); }).detach();
   RankReport hello;
   hello.kind = RankReport::Kind::Hello;
+  hello.tasks = tasks_;
   link_.send(hello);
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/adapt/agent_link.hpp"
 #include "runtime/adapt/attempt.hpp"
 #include "runtime/adapt/iterations.hpp"
+#include "runtime/adapt/tasks_door.h"
 #include "runtime/protocol/page.hpp"
 
 namespace empi::adapt {
@@ -42,6 +43,12 @@ class Rank {
   int task_queue(long long phase, long long total, long long done, long long queued);
   int begin_task();
   int end_task();
+  // The calls of tasks_door.h; see there.
+  int declare_tasks(MPIX_Tasks_order on_order, void* self);
+  int queue_at(const char* address);
+  int attached(const char* error);
+  int tasks_left();
+  int tasks_changed();
   int finalize();
   int finalize_rigid();  // of a program that cannot adapt
 
@@ -69,6 +76,9 @@ class Rank {
   void build(const RankOrder& order);
   void cancel(const RankOrder& order);
   void check_parked();
+
+  // --- rank_tasks.cpp: control thread
+  void order_tasks(const RankOrder& order);
   int patience_ms() const;
 
   std::shared_ptr<Attempt> attempt();
@@ -102,6 +112,13 @@ class Rank {
   double wait_ms_ = 0, moved_ms_ = 0;
   std::int64_t moved_bytes_ = 0;
   bool aborted_ = false;
+
+  // A master-worker program.
+  bool tasks_ = false, tasks_changed_ = false;
+  std::mutex tasks_mutex_;  // guards the next three; held while the program hears of an order
+  MPIX_Tasks_order on_order_ = nullptr;
+  void* on_order_self_ = nullptr;
+  std::string tasks_change_;  // the change it was asked to take part in
 };
 
 // Lives for ever: other threads use it while the process exits.

@@ -61,6 +61,10 @@ void Rank::obey(const RankOrder& order) {
     case RankOrder::Kind::Release:
       released_.store(true, std::memory_order_release);
       return;
+    case RankOrder::Kind::Attach:
+    case RankOrder::Kind::Leave:
+    case RankOrder::Kind::Lost:
+      return order_tasks(order);
   }
 }
 

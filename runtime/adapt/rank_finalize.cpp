@@ -75,7 +75,7 @@ int Rank::finalize() {
   } else {
     page_->rank_state.phase.store(RankPhase::Finalizing);
     link_.send(report);
-    if (!joining_) synchronize();
+    if (!joining_ && !tasks_changed_) synchronize();
   }
   settle_helper();
   page_->rank_state.phase.store(RankPhase::Finalized);

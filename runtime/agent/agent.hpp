@@ -156,6 +156,18 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void adopt_record(const json& record);
   MembershipView view() const;
 
+  // --- agent_tasks.cpp: master-worker programs, which survive the loss of members
+  void do_attach(const json& m, json& answer);
+  void do_depart(const json& m, json& answer);
+  void on_queue_report(const RankReport& report);
+  void on_dropped(const json& m, const std::string& from);
+  bool survives_loss_of(const ProcId& proc) const;
+  bool survives_loss_of_pod(const std::string& uid) const;
+  void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
+                 const std::vector<std::string>& tail);
+  void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);
+  void drop_lost_members();
+
   // --- agent_doors.cpp: PMIx upcalls and HTTP, on foreign threads
   void collective(std::string kind, std::vector<ProcId> procs, std::string blob, BlobReply reply) override;
   void direct_modex(ProcId proc, BlobReply reply) override;
@@ -218,6 +230,11 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   std::vector<std::string> last_tail_;        // of the rank that ended last during a change
   JobOutcome first_failure_;                  // of a rank that finalised well and then returned an error code
   SampleRing samples_;
+  bool tasks_ = false;  // a master-worker program
+  std::optional<ProcId> queue_keeper_;
+  std::string queue_address_;
+  std::set<ProcId> lost_ranks_;
+  std::map<std::string, std::string> lost_;  // members to be dropped when no change is in hand: uid -> why
 
   // Requests that wait for a reply.
   std::map<std::uint64_t, Pending> pending_;

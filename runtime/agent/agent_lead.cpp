@@ -147,6 +147,7 @@ ApiAnswer Agent::begin_change(const ChangeRequest& request) {
 
   driver_.begin(request, membership_, options_.job_name + "." + std::to_string(next_space_++), hello_,
                 Clock::now());
+  driver_.are_gone(lost_ranks_);
   spdlog::info("change {}: {} from {} to {} ranks", request.id, request.kind(), driver_.status().from_ranks,
                driver_.status().to_ranks);
   for (const Member& member : driver_.plan().add) peers_->add(member.uid, member.address);
@@ -189,6 +190,9 @@ void Agent::step(const DriverStep& s) {
       break;
     case Kind::Interrupt:
       m["dead"] = dead;
+      break;
+    case Kind::Attach:
+      m["address"] = s.address;
       break;
     case Kind::GiveUp:
       m["dead"] = dead;
@@ -247,10 +251,15 @@ void Agent::on_step_done(const json& m, const std::string& from) {
 void Agent::on_remote_report(const json& m, const std::string& from) {
   const auto report = decode_report(m.at("report").get<std::string>());
   if (!report) return;
-  if (report->kind == RankReport::Kind::Hello) hello_.insert(report->proc);
+  if (report->kind == RankReport::Kind::Hello) {
+    hello_.insert(report->proc);
+    tasks_ = tasks_ || report->tasks;
+  }
+  if (report->kind == RankReport::Kind::Queue) on_queue_report(*report);
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
-  const bool leaver = committed && driver_.plan().leaves(from);  // it goes, the job does not
+  // A leaver goes, the job does not.
+  const bool leaver = (committed || driver_.has_left(report->proc)) && driver_.plan().leaves(from);
   if (report->kind == RankReport::Kind::Finalizing && membership_.find(from) && !leaver) ending_ = true;
   if (report->kind == RankReport::Kind::Adapted)
     for (ChangeStatus& past : history_)
@@ -280,11 +289,15 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
   const bool member = owner && membership_.find(owner->uid);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     last_tail_ = tail;
+    if (tasks_ && member && !good_end && !survives_loss_of(proc)) return member_failed(what, exit, tail);
     driver_.rank_exited(proc, good_end, what, Clock::now());
   } else if (member && !good_end) {
-    return member_failed(what, exit, tail);
+    if (!survives_loss_of(proc)) return member_failed(what, exit, tail);
+    rank_lost(proc, owner->uid, what, tail);
   }
-  if (member) {
+  if (member && tasks_ && !good_end) {
+    lost_ranks_.insert(proc);
+  } else if (member) {
     exit_codes_[proc] = exit.code;
     if (exit.code && first_failure_.result.empty()) first_failure_ = {"failed", what, exit.code, tail};
   }
@@ -302,7 +315,8 @@ void Agent::member_failed(const std::string& what, const RankExit& exit,
 void Agent::succeed_when_all_done() {
   if (over_ || !is_hub() || membership_.members.empty()) return;
   const std::vector<ProcId> ranks = ranks_of(membership_.members);
-  if (!std::ranges::all_of(ranks, [&](const ProcId& p) { return exit_codes_.contains(p); })) return;
+  const auto has_ended = [&](const ProcId& p) { return exit_codes_.contains(p) || lost_ranks_.contains(p); };
+  if (!std::ranges::all_of(ranks, has_ended)) return;
   // A rank may finalise MPI and then return a code of its own: the job ran to its end, and failed.
   const JobOutcome outcome =
       first_failure_.result.empty() ? JobOutcome{"succeeded", "", 0, {}} : first_failure_;
@@ -332,10 +346,11 @@ void Agent::change_over() {
   spdlog::info("change {} {}{}{}: built in {:.0f} ms, pause {:.1f} ms", plan.id, status.outcome,
                status.reason.empty() ? "" : ", ", status.reason, status.times.build_ms,
                status.times.pause_ms);
+  lost_.insert(driver_.lost().begin(), driver_.lost().end());
   if (status.outcome != "committed") {
     for (const Member& member : plan.add)
       dismiss(member.uid, "change " + plan.id + " was rolled back: " + status.reason);
-    return;
+    return drop_lost_members();
   }
   deliver(hub_.end_change(plan.port, ""));
   std::erase_if(exit_codes_, [&](const auto& e) { return !spaces_.find(e.first.nspace); });
@@ -343,7 +358,10 @@ void Agent::change_over() {
   for (const Member& member : plan.add) last_heard_[member.uid] = Clock::now();
   for (const std::string& uid : plan.remove)
     if (uid != options_.pod_uid) dismiss(uid, "released by change " + plan.id);
-  if (plan.leaves(options_.pod_uid)) hand_over_to(membership_.lead().uid);
+  if (plan.leaves(options_.pod_uid))
+    hand_over_to(membership_.lead().uid);
+  else
+    drop_lost_members();
 }
 
 void Agent::hand_over_to(const std::string& uid) {
@@ -351,7 +369,13 @@ void Agent::hand_over_to(const std::string& uid) {
   json m = {{"op", "hand_over"},      {"hub", hub_.hand_over()},
             {"history", history_},    {"samples", samples_.since(-1)},
             {"record", job_record()}, {"leaveRequests", leave_requests_},
-            {"ending", ending_}};
+            {"ending", ending_},      {"tasks", tasks_},
+            {"lost", lost_},          {"lostRanks", json::array()}};
+  for (const ProcId& proc : lost_ranks_) m["lostRanks"].push_back({proc.nspace, proc.rank});
+  if (queue_keeper_) {
+    m["queueKeeper"] = {queue_keeper_->nspace, queue_keeper_->rank};
+    m["queueAddress"] = queue_address_;
+  }
   send(uid, std::move(m));
 }
 
@@ -362,6 +386,14 @@ void Agent::on_hand_over(const json& m, const std::string& from) {
   for (const json& sample : m.at("samples")) samples_.add(sample.get<WindowSample>());
   for (const json& uid : m.at("leaveRequests")) leave_requests_.insert(uid.get<std::string>());
   ending_ = ending_ || m.at("ending");
+  tasks_ = m.at("tasks");
+  lost_ = m.at("lost");
+  for (const json& p : m.at("lostRanks")) lost_ranks_.insert({p.at(0), p.at(1)});
+  if (auto keeper = m.find("queueKeeper"); keeper != m.end() && !queue_keeper_) {
+    queue_keeper_ = ProcId{keeper->at(0), keeper->at(1)};
+    queue_address_ = m.at("queueAddress");
+    driver_.queue_is_at(queue_address_, Clock::now());
+  }
   adopt_record(m.at("record"));
   for (const ProcId& proc : ranks_of(membership_.members))
     hello_.insert(proc);  // all took part in the change

@@ -56,6 +56,7 @@ const std::map<std::string, Agent::MessageHandler>& Agent::message_handlers() {
       {"hub_known", &Agent::on_hub_known},
       {"passed_on", &Agent::on_passed_on},
       {"end", &Agent::on_end},
+      {"dropped", &Agent::on_dropped},
   };
   return handlers;
 }
@@ -214,6 +215,7 @@ void Agent::on_remote_exit(const json& m, const std::string& from) {
 }
 
 void Agent::on_abort(const json& m, const std::string& from) {
+  if (tasks_ && !membership_.find(from) && !driver_.is_union_member(from)) return;  // dropped already
   const std::string text = m.value("message", "");
   const std::string what =
       describe(proc_of(m.at("proc"))) + " called MPI_Abort" + (text.empty() ? "" : ": " + text);
@@ -228,7 +230,9 @@ void Agent::on_abort(const json& m, const std::string& from) {
 
 void Agent::on_hub(const json& m, const std::string& from) {
   hub_uid_ = m.at("uid");
-  membership_ = m.at("membership").get<Membership>();
+  // The new lead may have dropped a member already.
+  if (auto told = m.at("membership").get<Membership>(); told.epoch >= membership_.epoch)
+    membership_ = std::move(told);
   last_heard_.clear();
   if (is_hub())
     for (const Member& member : membership_.members)
@@ -236,6 +240,7 @@ void Agent::on_hub(const json& m, const std::string& from) {
   for (const auto& [id, pending] : pending_)
     if (pending.to.empty()) send_to_hub(pending.message);
   send(from, {{"op", "hub_known"}});
+  if (is_hub()) drop_lost_members();
   succeed_when_all_done();
 }
 
@@ -270,10 +275,15 @@ void Agent::pod_lost(const std::string& uid, const std::string& why) {
   if (!is_hub()) return;  // the lead finds out by itself
   const bool in_change = driver_.is_union_member(uid);
   const Member* member = membership_.find(uid);
-  if (in_change) driver_.pod_lost(uid, "pod " + uid + " is lost: " + why, Clock::now());
+  const std::string what = "pod " + (member ? member->name : uid) + " is lost: " + why;
+  if (in_change) driver_.pod_lost(uid, what, Clock::now());
   spaces_.pod_gone(uid);
   deliver(hub_.recheck());
-  if (!in_change && member) fail_job("pod " + member->name + " is lost: " + why, 1, {});
+  if (member && !survives_loss_of_pod(uid)) {
+    if (!in_change || tasks_) fail_job(what, 1, {});
+  } else if (member && !in_change) {
+    drop_member(uid, what, {});
+  }
   perform_steps();
 }
 

@@ -58,6 +58,12 @@ void Agent::on_step(const json& m, const std::string& from) {
       case Kind::Forget:
         do_forget(m, answer);
         break;
+      case Kind::Attach:
+        do_attach(m, answer);
+        break;
+      case Kind::Depart:
+        do_depart(m, answer);
+        break;
     }
   } catch (const std::exception& error) {
     spdlog::error("step {} failed: {}", name, error.what());

@@ -79,6 +79,7 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   plan_.old = membership;
   plan_.add = request.add;
   plan_.remove = request.remove;
+  plan_.tasks = !queue_address_.empty();
   plan_.joiners.name = space;
   if (!plan_.add.empty()) {
     plan_.joiners = lay_out(space, plan_.add);
@@ -90,9 +91,11 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   status_.state = state_;
   status_.from_ranks = membership.ranks();
   status_.to_ranks = plan_.next_members().ranks();
-  for (auto* set :
-       {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_, &past_, &gone_})
+  for (auto* set : {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_,
+                    &past_, &gone_, &left_})
     set->clear();
+  lost_.clear();
+  attach_ordered_ = depart_ordered_ = false;
   std::ranges::copy(ranks_of(membership.members), std::inserter(old_ranks_, old_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
   for (const Member& m : membership.members)
@@ -110,11 +113,16 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
 void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {
   DriverStep step{kind, ++number_, std::move(uids), 0, {}};
   if (kind == Kind::Arm || kind == Kind::Confirm) step.iteration = highest_ + margin_;
-  if (kind == Kind::GiveUp) step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
+  // Of a master-worker program nobody shares MPI with the joiners: they are nothing to MPI's fault tolerance.
+  if (kind == Kind::GiveUp && !plan_.tasks) step.dead.assign(joiner_ranks_.begin(), joiner_ranks_.end());
+  if (kind == Kind::Attach) step.address = queue_address_;
   unanswered_ = kind == Kind::GiveUp ? old_uids() : step.uids;  // newcomers may not be there at all
   step_ = step;
   step_issued_ = now;
   out_.push_back(std::move(step));
+  const std::size_t asked = unanswered_.size();
+  for (const auto& [uid, what] : lost_) unanswered_.erase(uid);
+  if (asked > 0 && unanswered_.empty()) step_complete(now);
 }
 
 std::vector<DriverStep> ChangeDriver::take_steps() { return std::exchange(out_, {}); }
@@ -184,15 +192,18 @@ void ChangeDriver::step_complete(TimePoint now) {
 void ChangeDriver::enter_building(TimePoint now) {
   status_.times.prepare_ms = milliseconds_since(requested_, now);
   entered_ = now;
-  issue(Kind::Fetch, union_uids(), now);
+  if (!plan_.tasks) issue(Kind::Fetch, union_uids(), now);
 }
 
 void ChangeDriver::advance(TimePoint now) {
   if (!active() || step_) return;
+  if (plan_.tasks && (state_ == State::Building || state_ == State::Window)) return advance_tasks(now);
   switch (state_) {
     case State::Preparing:
-      if (subset(joiner_ranks_, hello_, {}) && subset(old_ranks_, hello_, {}) && fire(Event::JoinersUp))
+      if (subset(joiner_ranks_, hello_, {}) && subset(old_ranks_, hello_, gone_) && fire(Event::JoinersUp)) {
         enter_building(now);
+        if (plan_.tasks) advance_tasks(now);
+      }
       break;
     case State::Building:
       if (subset(old_ranks_, built_, {}) && subset(joiner_ranks_, built_, {}) &&
@@ -203,7 +214,7 @@ void ChangeDriver::advance(TimePoint now) {
       }
       break;
     case State::Draining: {
-      if (!subset(old_ranks_, past_, gone_) || !subset(joiner_ranks_, past_, gone_)) break;
+      if (!plan_.tasks && (!subset(old_ranks_, past_, gone_) || !subset(joiner_ranks_, past_, gone_))) break;
       if (!released_ && !leaver_ranks_.empty()) {
         released_ = true;
         return issue(Kind::Release, {plan_.remove.begin(), plan_.remove.end()}, now);
@@ -307,6 +318,19 @@ void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
   }
 }
 
+void ChangeDriver::rank_finalizes(const RankReport& report, TimePoint now) {
+  const std::string rank = "rank " + name_of(report.proc);
+  if (plan_.tasks && state_ == State::Window) {
+    left_.insert(report.proc);  // the program ends before it was asked to leave
+  } else if (role(report.proc) == Role::Joiner) {
+    give_up(Event::JoinerLost, rank + " finalised instead of joining", now);
+  } else if (state_ == State::Window) {
+    give_up(Event::Disagreed, rank + " left its loop before the agreed iteration", now);
+  } else {
+    give_up(Event::JobEnding, "the job is ending: " + rank + " finalises", now);
+  }
+}
+
 void ChangeDriver::reported(const RankReport& report, TimePoint now) {
   const Role who = role(report.proc);
   if (!active() || who == Role::None) return;
@@ -314,6 +338,9 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
   switch (report.kind) {
     case RankReport::Kind::Hello:
       hello_.insert(report.proc);
+      plan_.tasks = plan_.tasks || report.tasks;
+      break;
+    case RankReport::Kind::Queue:
       break;
     case RankReport::Kind::Built:
       if (ours) on_built(report, now);
@@ -322,20 +349,16 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
       if (ours) at_begin_.insert(report.proc);
       break;
     case RankReport::Kind::Agreed:
-      if (ours) on_agreed(report, now);
+      if (ours && plan_.tasks)
+        left_.insert(report.proc);
+      else if (ours)
+        on_agreed(report, now);
       break;
     case RankReport::Kind::Past:
       if (ours) past_.insert(report.proc);
       break;
     case RankReport::Kind::Finalizing:
-      if (who == Role::Joiner) {
-        give_up(Event::JoinerLost, "rank " + name_of(report.proc) + " finalised instead of joining", now);
-      } else if (state_ == State::Window) {
-        give_up(Event::Disagreed,
-                "rank " + name_of(report.proc) + " left its loop before the agreed iteration", now);
-      } else {
-        give_up(Event::JobEnding, "the job is ending: rank " + name_of(report.proc) + " finalises", now);
-      }
+      rank_finalizes(report, now);
       break;
     case RankReport::Kind::Finalized:
       dropped_.insert(report.proc);
@@ -352,6 +375,7 @@ void ChangeDriver::rank_exited(const ProcId& proc, bool clean, const std::string
   const Role who = role(proc);
   if (!active() || who == Role::None) return;
   gone_.insert(proc);
+  if (plan_.tasks) return tasks_rank_exited(proc, clean, what, now);
   const bool committed = state_ == State::Committed || state_ == State::Draining;
   const bool may_go = clean || (who == Role::Leaver && released_);
   if (committed && may_go) return advance(now);
@@ -377,6 +401,7 @@ void ChangeDriver::pod_lost(const std::string& uid, const std::string& what, Tim
   for (const Member& member : plan_.add)
     if (member.uid == uid) {
       for (const ProcId& proc : ranks_of(member)) rank_exited(proc, false, what, now);
+      if (plan_.tasks && lost_.contains(uid)) return answered_by_nobody(uid, now);
       // It may not have had a rank yet.
       return give_up(Event::JoinerLost, what, now);
     }
@@ -384,7 +409,17 @@ void ChangeDriver::pod_lost(const std::string& uid, const std::string& what, Tim
   if (!member) return;
   const std::vector<ProcId> ranks = ranks_of(*member);
   const bool all_gone = std::ranges::all_of(ranks, [&](const ProcId& p) { return gone_.contains(p); });
-  if (!(plan_.leaves(uid) && released_ && all_gone)) return fail(Event::MemberLost, what);
+  if (plan_.tasks) {
+    for (const ProcId& proc : ranks)
+      if (!gone_.contains(proc)) rank_exited(proc, false, what, now);
+    lost_.try_emplace(uid, what);
+  } else if (!(plan_.leaves(uid) && released_ && all_gone)) {
+    return fail(Event::MemberLost, what);
+  }
+  answered_by_nobody(uid, now);
+}
+
+void ChangeDriver::answered_by_nobody(const std::string& uid, TimePoint now) {
   unanswered_.erase(uid);
   if (step_ && unanswered_.empty()) step_complete(now);
 }

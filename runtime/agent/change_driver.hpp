@@ -25,6 +25,7 @@ struct ChangePlan {
   std::vector<Member> add;          // with namespace and first rank
   std::vector<std::string> remove;  // pod uids
   Namespace joiners;                // without nodes when nobody joins
+  bool tasks = false;               // of a master-worker program: no world is built, nobody stops
 
   Membership next_members() const { return next_membership(old, add, remove); }
   bool leaves(const std::string& uid) const;
@@ -53,12 +54,15 @@ struct DriverStep {
     Commit,      // the new membership
     Release,     // leavers may go
     Forget,      // drop namespaces without living ranks
+    Attach,      // of a master-worker program: joiners become workers of the queue at `address`
+    Depart,      // of a master-worker program: leavers leave when their task is done
   };
   Kind kind = Kind::Prepare;
   std::uint64_t number = 0;  // of this step, to be repeated in the answer
   std::set<std::string> uids;
   std::uint64_t iteration = 0;  // Arm, Confirm
   std::vector<ProcId> dead;     // Interrupt, GiveUp: joiners that are gone or will be
+  std::string address = {};     // Attach
 };
 std::string_view to_string(DriverStep::Kind kind);
 std::optional<DriverStep::Kind> step_kind_from(std::string_view text);
@@ -90,6 +94,12 @@ class ChangeDriver {
   void pod_lost(const std::string& uid, const std::string& what, TimePoint now);
   void cancel(const std::string& reason, TimePoint now);
   void tick(TimePoint now);  // deadlines
+  // Of a master-worker program: where its queue is. The loss of a member does not end its changes; whoever
+  // asks `lost` when the change is over drops those from the membership.
+  void are_gone(const std::set<ProcId>& ranks) { gone_.insert(ranks.begin(), ranks.end()); }  // long ago
+  void queue_is_at(const std::string& address, TimePoint now);
+  bool has_left(const ProcId& proc) const { return left_.contains(proc); }
+  const std::map<std::string, std::string>& lost() const { return lost_; }  // uid -> what happened
 
   // Steps since the last call, in order.
   std::vector<DriverStep> take_steps();
@@ -105,7 +115,12 @@ class ChangeDriver {
   void on_built(const RankReport& report, TimePoint now);
   void on_agreed(const RankReport& report, TimePoint now);
   void step_complete(TimePoint now);
+  void answered_by_nobody(const std::string& uid, TimePoint now);
   void advance(TimePoint now);  // whatever has become possible
+  void advance_tasks(TimePoint now);
+  void rank_finalizes(const RankReport& report, TimePoint now);
+  void tasks_rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now);
+  std::string pod_of(const ProcId& proc) const;
   void issue(DriverStep::Kind kind, std::set<std::string> uids, TimePoint now);
   Role role(const ProcId& proc) const;
   std::set<std::string> old_uids() const, new_uids() const, union_uids() const, next_uids() const;
@@ -125,6 +140,11 @@ class ChangeDriver {
   std::vector<DriverStep> out_;
 
   std::set<ProcId> hello_, built_, at_begin_, dropped_, past_, gone_;
+  // Of a master-worker program.
+  std::set<ProcId> left_;
+  std::map<std::string, std::string> lost_;
+  std::string queue_address_;
+  bool attach_ordered_ = false, depart_ordered_ = false;
   bool build_ordered_ = false, released_ = false, forgotten_ = false;
   std::uint64_t highest_ = 0, margin_ = 1;
   bool refused_ = false;

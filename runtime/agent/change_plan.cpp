@@ -13,7 +13,7 @@ int count_ranks(const std::vector<Member>& members) {
   return sum;
 }
 
-constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 12> kStepNames = {{
+constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 14> kStepNames = {{
     {DriverStep::Kind::Prepare, "prepare"},
     {DriverStep::Kind::Launch, "launch"},
     {DriverStep::Kind::Fetch, "fetch"},
@@ -26,6 +26,8 @@ constexpr std::array<std::pair<DriverStep::Kind, std::string_view>, 12> kStepNam
     {DriverStep::Kind::Commit, "commit"},
     {DriverStep::Kind::Release, "release"},
     {DriverStep::Kind::Forget, "forget"},
+    {DriverStep::Kind::Attach, "attach"},
+    {DriverStep::Kind::Depart, "depart"},
 }};
 
 }  // namespace

@@ -13,16 +13,22 @@ NLOHMANN_JSON_SERIALIZE_ENUM(RankReport::Kind, {{RankReport::Kind::Hello, "hello
                                                 {RankReport::Kind::Past, "past"},
                                                 {RankReport::Kind::Adapted, "adapted"},
                                                 {RankReport::Kind::Finalizing, "finalizing"},
-                                                {RankReport::Kind::Finalized, "finalized"}})
+                                                {RankReport::Kind::Finalized, "finalized"},
+                                                {RankReport::Kind::Queue, "queue"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(RankOrder::Kind, {{RankOrder::Kind::Build, "build"},
                                                {RankOrder::Kind::Cancel, "cancel"},
-                                               {RankOrder::Kind::Release, "release"}})
+                                               {RankOrder::Kind::Release, "release"},
+                                               {RankOrder::Kind::Attach, "attach"},
+                                               {RankOrder::Kind::Leave, "leave"},
+                                               {RankOrder::Kind::Lost, "lost"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcId, nspace, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankReport, kind, proc, pid, change, ok, error, duplicate_ms,
                                                 accept_ms, merge_ms, split_ms, warm_ms, build_ms, wait_ms,
-                                                pause_ms, redistribute_ms, lost_ms, bytes, parked)
+                                                pause_ms, redistribute_ms, lost_ms, bytes, parked, tasks,
+                                                address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankOrder, kind, change, port, joining, leaving,
-                                                staying_count, leaving_count, joining_count, epoch, probes)
+                                                staying_count, leaving_count, joining_count, epoch, procs,
+                                                probes)
 
 namespace {
 

@@ -12,15 +12,17 @@ namespace empi {
 // Rank -> agent.
 struct RankReport {
   enum class Kind {
-    Hello,  // past MPI_Init, control thread running. Fields: proc, pid
+    Hello,  // past MPI_Init, control thread running. Fields: proc, pid, tasks
     Built,  // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error, *_ms
+            // Of a master-worker program: a joiner is one of the workers (ok), or could not become one
     AtBegin,  // a joiner waits in MPI_Comm_adapt_begin. Fields: change
     Agreed,   // end of the window: ok = committed, else everything is as it was. Fields: change, ok, error,
-              // wait_ms, pause_ms, redistribute_ms, bytes
+              // wait_ms, pause_ms, redistribute_ms, bytes. Of a master-worker program: this leaver has left
     Past,     // nothing of this rank uses what the union shared any more. Fields: change
     Adapted,  // a few iterations later: what the change cost this rank. Fields: change, lost_ms
     Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
-    Finalized    // its MPI_Finalize is complete: an exit from now on is no failure
+    Finalized,   // its MPI_Finalize is complete: an exit from now on is no failure
+    Queue        // of a master-worker program: this rank keeps the queue from now on. Fields: address
   };
   Kind kind = Kind::Hello;
   ProcId proc;
@@ -31,7 +33,9 @@ struct RankReport {
   double duplicate_ms = 0, accept_ms = 0, merge_ms = 0, split_ms = 0, warm_ms = 0, build_ms = 0;
   double wait_ms = 0, pause_ms = 0, redistribute_ms = 0, lost_ms = 0;
   std::int64_t bytes = 0;
-  int parked = 0;  // helper threads that never came back, for the metric
+  int parked = 0;       // helper threads that never came back, for the metric
+  bool tasks = false;   // a master-worker program (elastic::MasterWorker)
+  std::string address;  // where workers reach the queue: host:port/key
 };
 
 // Agent -> rank.
@@ -40,6 +44,11 @@ struct RankOrder {
     Build,    // build the next world of `change` (old ranks accept on `port`, joiners connect)
     Cancel,   // give the attempt up: revoke what is being built (or the union, in the window) and report
     Release,  // a leaver may go now
+    // Of a master-worker program. Fields: change and
+    Attach,  // a joiner is to become a worker. port: address of the queue
+    Leave,  // leave when the task in hand is done. procs: all that leave in this change; port: id of the rank
+            // (nspace/rank) that keeps the queue next, if this one does now
+    Lost,   // procs: ranks that are gone, and will not come back
   };
   Kind kind = Kind::Build;
   std::string change;
@@ -48,6 +57,7 @@ struct RankOrder {
   bool leaving = false;  // this rank leaves
   int staying_count = 0, leaving_count = 0, joining_count = 0;  // ranks
   std::int64_t epoch = 0;                                       // the epoch that a commit makes
+  std::vector<ProcId> procs;
   std::uint64_t probes = 0;  // not used by old ranks; joiners inherit the count at commit (it restarts at 0)
 };
 

@@ -34,7 +34,8 @@ enum class Kind : std::uint32_t {
   Welcome,  // is one of the workers from now on
   Values,   // to a joiner: what the others know at the beginning of `phase`. payload: replicated values
   Work,     // a chunk
-  Results,  // of all tasks of `phase`, by index; count: workers now, the master included
+  Results,  // of all tasks of `phase`, by index; count: workers now, the master included;
+            // first: 1 = some have come or gone since the start
   Goodbye,  // to one that leaves: nothing is missing
   Closed,   // the program ends without another phase
   Refused,  // payload: why, in words

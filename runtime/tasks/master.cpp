@@ -54,6 +54,7 @@ Master::Master(WorkerId self, const std::string& host, Inheritance inheritance, 
       predecessor_(inheritance.estate.predecessor),
       expected_(std::move(inheritance.estate.workers)) {
   workers_ = static_cast<int>(expected_.size());
+  changed_size_ = true;
   expected_.erase(self_);
   Peer peer(std::move(inheritance.predecessor));
   peer.predecessor = true;
@@ -93,10 +94,12 @@ Outcome Master::resume(const Task& task) {
     if (!error_.empty()) throw std::runtime_error(error_);
     if (announced_) {
       active_ = false;
-      return {false, results_, announced_workers_};
+      return {false, results_, announced_workers_, announced_changed_};
     }
     if (handing_ == Handing::Done) return {true, nullptr, 0};
-    if (const auto chunk = take_own()) {
+    const auto chunk = take_own();
+    if (on_progress_) on_progress_(phase_, now());
+    if (chunk) {
       lock.unlock();
       const Portion portion = compute(*chunk, phase_.width, task, [this] { return hurry_.load(); });
       lock.lock();
@@ -159,11 +162,12 @@ void Master::close() {
   changed_.wait(lock, [&] { return stop_; });
 }
 
-void Master::leave(std::set<WorkerId> leaving) {
+void Master::leave(std::set<WorkerId> leaving, WorkerId preferred) {
   {
     const std::lock_guard lock(mutex_);
     if (handing_ != Handing::No) return;
     leaving_ = std::move(leaving);
+    preferred_ = std::move(preferred);
     handing_ = Handing::Wanted;
   }
   bell_.ring();
@@ -179,6 +183,10 @@ void Master::lost(const WorkerId& worker) {
 
 MasterFigures Master::figures() const {
   const std::lock_guard lock(mutex_);
+  return now();
+}
+
+MasterFigures Master::now() const {
   return {queue_.total(), queue_.completed(), queue_.queued(), queue_.times(), workers_};
 }
 

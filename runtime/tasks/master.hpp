@@ -56,8 +56,13 @@ class Master {
   // After the last phase: sends joiners away and waits until the workers have closed their connections.
   void close();
 
-  // From any thread. Hands the queue over to a worker, none of `leaving`, in this phase or the next one.
-  void leave(std::set<WorkerId> leaving);
+  // From any thread. Hands the queue over to `preferred`, or if it is not there to another worker, none of
+  // `leaving`, in this phase or the next one.
+  void leave(std::set<WorkerId> leaving, WorkerId preferred);
+  // Called on the main thread with the figures of the phase, when they may have changed.
+  void on_progress(std::function<void(const Phase&, const MasterFigures&)> call) {
+    on_progress_ = std::move(call);
+  }
   // From any thread: a worker is gone, whatever its connection says.
   void lost(const WorkerId& worker);
   MasterFigures figures() const;
@@ -72,13 +77,14 @@ class Master {
     bool informed = true;  // knows the replicated values; a joiner does not at first
     bool leaving = false;  // has said Bye
     bool predecessor = false;
-    std::uint64_t phase = 0;   // it is in
+    Phase phase;               // it is in
     std::vector<Range> given;  // chunks it has for sure (after a hand-over)
   };
   using Peers = std::map<int, Peer>;  // by descriptor
 
   // --- master.cpp: main thread
   std::optional<Range> take_own();
+  MasterFigures now() const;
   void record(const WorkerId& worker, Range tasks, const TaskTimes& times,
               std::span<const std::byte> results);
 
@@ -90,12 +96,13 @@ class Master {
   bool handle(Peer& peer);
   bool receive(Peer& peer, Message message);
   bool greet(Peer& peer, const Message& message);
-  void enter(Peer& peer, const Head& head);
+  void disagree(Peer& peer);
   bool refuse(Peer& peer, const std::string& why);
   void gone(Peer& peer);
   void pump();
   void top_up(Peer& peer);
   void announce();
+  void send_results(Peer& peer, const Phase& phase, const SharedBytes& results);
 
   // --- master_handover.cpp
   void offer();
@@ -117,8 +124,10 @@ class Master {
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for the main thread
   Phase phase_;
-  bool active_ = false;     // a phase is in work
-  bool announced_ = false;  // its results are complete
+  bool active_ = false;                                    // a phase is in work
+  bool announced_ = false;                                 // its results are complete
+  bool changed_size_ = false, announced_changed_ = false;  // somebody has come or gone since the start
+  std::function<void(const Phase&, const MasterFigures&)> on_progress_;
   Bytes values_;
   TaskQueue queue_;
   std::shared_ptr<Bytes> results_;
@@ -130,7 +139,7 @@ class Master {
   // Leaving.
   enum class Handing { No, Wanted, Offered, Moving, Told, Done } handing_ = Handing::No;
   std::set<WorkerId> leaving_;
-  WorkerId successor_;
+  WorkerId preferred_, successor_;
   std::string successor_address_;
   bool main_idle_ = false;          // the main thread computes nothing any more
   std::atomic<bool> hurry_{false};  // it is to stop after the task in hand

@@ -13,8 +13,12 @@ namespace empi::tasks {
 
 // Until it is accepted nothing changes: M keeps its books as before, but gives nothing out.
 void Master::offer() {
+  const bool preferred_is_there = std::ranges::any_of(peers_, [&](const auto& p) {
+    return p.second.welcome && !p.second.leaving && p.second.id == preferred_;
+  });
   for (auto& [fd, peer] : peers_) {
-    if (!peer.welcome || peer.leaving || peer.phase != phase_.number || leaving_.contains(peer.id)) continue;
+    if (!peer.welcome || peer.leaving || peer.phase != phase_ || leaving_.contains(peer.id)) continue;
+    if (preferred_is_there && peer.id != preferred_) continue;
     Estate estate{phase_, queue_, *results_, {}, self_};
     for (const auto& [other_fd, other] : peers_)
       if (other.welcome && !other.leaving) estate.workers.insert(other.id);

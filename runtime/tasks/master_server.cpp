@@ -80,14 +80,14 @@ bool Master::receive(Peer& peer, Message message) {
   if (!peer.welcome && !peer.predecessor) return head.kind == Kind::Hello && greet(peer, message);
   switch (head.kind) {
     case Kind::Enter:
-      enter(peer, head);
+      peer.phase = {head.phase, head.first, head.count};
       return true;
     case Kind::Done:
       if (active_ && head.phase == phase_.number)
         record(peer.id, message.tasks(), head.times, message.payload);
       return true;
     case Kind::Bye:
-      peer.leaving = true;
+      peer.leaving = changed_size_ = true;
       if (handing_ == Handing::Moving) return true;  // it has gone over, with what it has
       if (peer.id == successor_) withdraw_offer();
       queue_.give_back(peer.id);
@@ -122,23 +122,21 @@ bool Master::greet(Peer& peer, const Message& message) {
   const auto newcomer = static_cast<Newcomer>(message.head.first);
   peer.welcome = true;
   peer.informed = newcomer != Newcomer::Joiner;
+  changed_size_ = changed_size_ || newcomer != Newcomer::Member;
   peer.connection.send({.kind = Kind::Welcome});
   if (newcomer != Newcomer::Moved) return true;
   peer.given = in.list<std::vector<Range>>();
   expected_.erase(peer.id);
   for (const auto& [phase, results] : unheard_)
-    if (phase.number >= message.head.phase)
-      peer.connection.send({.kind = Kind::Results, .phase = phase.number, .count = workers_}, results);
+    if (phase.number >= message.head.phase) send_results(peer, phase, results);
   return true;
 }
 
-void Master::enter(Peer& peer, const Head& head) {
-  const Phase theirs{head.phase, head.first, head.count};
-  peer.phase = theirs.number;
-  if (theirs.number != phase_.number || theirs == phase_) return;
-  error_ = "worker " + peer.id + " is in a phase of " + theirs.text() + ", the master in one of " +
+void Master::disagree(Peer& peer) {
+  error_ = "worker " + peer.id + " is in a phase of " + peer.phase.text() + ", the master in one of " +
            phase_.text() + ": every rank must call it with the same arguments";
-  refuse(peer, error_);
+  peer.leaving = true;
+  peer.connection.send({.kind = Kind::Refused}, bytes_of(error_));
 }
 
 bool Master::refuse(Peer& peer, const std::string& why) {
@@ -151,6 +149,7 @@ bool Master::refuse(Peer& peer, const std::string& why) {
 void Master::gone(Peer& peer) {
   if (peer.predecessor) return predecessor_gone();
   if (!peer.welcome) return;
+  changed_size_ = true;
   if (peer.id == successor_ && hands_over()) {
     if (handing_ == Handing::Told) {
       handing_ = Handing::Done;
@@ -187,7 +186,8 @@ void Master::top_up(Peer& peer) {
     peer.connection.send({.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
     peer.informed = true;
   }
-  if (peer.phase != phase_.number) return;
+  if (peer.phase.number != phase_.number) return;
+  if (peer.phase != phase_) return disagree(peer);
   while (const auto chunk = queue_.take(peer.id, workers_)) {
     if (has_predecessor_) peer.given.push_back(*chunk);
     peer.connection.send(
@@ -198,11 +198,19 @@ void Master::top_up(Peer& peer) {
 void Master::announce() {
   announced_ = true;
   announced_workers_ = workers_;
+  announced_changed_ = changed_size_;
   const SharedBytes results = results_;
   if (has_predecessor_) unheard_.emplace_back(phase_, results);
   for (auto& [fd, peer] : peers_)
-    if (peer.welcome && peer.informed && !peer.leaving)
-      peer.connection.send({.kind = Kind::Results, .phase = phase_.number, .count = workers_}, results);
+    if (peer.welcome && peer.informed && !peer.leaving) send_results(peer, phase_, results);
+}
+
+void Master::send_results(Peer& peer, const Phase& phase, const SharedBytes& results) {
+  peer.connection.send({.kind = Kind::Results,
+                        .phase = phase.number,
+                        .first = announced_changed_ ? 1 : 0,
+                        .count = announced_workers_},
+                       results);
 }
 
 }  // namespace empi::tasks

@@ -5,11 +5,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <optional>
+#include <sstream>
+#include <thread>
 
+#include "runtime/adapt/tasks_door.h"
 #include "runtime/include/elastic_master_worker.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/redistribute/replicate.hpp"
@@ -72,6 +79,11 @@ std::string own_host() {
 }  // namespace
 
 struct MasterWorker::State {
+  // Order of the agent, on a thread of the library; the first two may come before there is a node.
+  std::mutex mutex;
+  std::condition_variable ordered;
+  std::string attach_to;
+  std::vector<std::string> leave_ids;
   std::optional<Node> node;
   bool joining = false, left = false;
   bool values_known = true;  // not on a joiner before it has the values
@@ -80,33 +92,112 @@ struct MasterWorker::State {
   Bytes arrived;
   std::size_t arrived_at = 0;
   empi::tasks::SharedBytes results;
-  int workers = 1, first_workers = 1;
+  int workers = 1;
   bool changed = false;
   int passing_exceptions = 0;
 
   Bytes pack() const;
   void take_one(detail::Value& value);
+  void make_node(const std::string& id, const std::string& host);
+  void join();
+  void start(int rank);
+  void leave_as_told();
+  void hear(int what, const std::string& text);
 };
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The agent ends a rank whose job has failed, and names the cause; it would be hidden if this rank spoke
+// first.
+void wait_for_the_agent() {
+  if (!variable(empi::names::kSocket).empty()) std::this_thread::sleep_for(std::chrono::seconds(10));
+}
+
+}  // namespace
+
+void MasterWorker::State::hear(int what, const std::string& text) {
+  const std::lock_guard lock(mutex);
+  if (what == MPIX_TASKS_ATTACH) {
+    attach_to = text;
+    ordered.notify_all();
+  } else if (what == MPIX_TASKS_LEAVE) {
+    leave_ids = lines_of(text);
+    if (node) leave_as_told();
+  } else if (node) {
+    for (const std::string& id : lines_of(text)) node->lost(id);
+  }
+}
+
+void MasterWorker::State::leave_as_told() {
+  if (!leave_ids.empty()) node->leave({leave_ids.begin() + 1, leave_ids.end()}, leave_ids.front());
+}
+
+void MasterWorker::State::make_node(const std::string& id, const std::string& host) {
+  const std::lock_guard lock(mutex);
+  node.emplace(id, host);
+  node->on_progress([](const empi::tasks::Phase& phase, const empi::tasks::MasterFigures& f) {
+    MPIX_Task_queue_adapt(static_cast<long long>(phase.number), f.total, f.completed,
+                          std::min(f.queued, f.total - f.completed));
+  });
+  leave_as_told();
+}
+
+// Rank 0 keeps the queue; the others learn by MPI where it is. Collective over the ranks that start the job.
+void MasterWorker::State::start(int rank) {
+  std::vector<std::byte> address;
+  node->on_master([&](const std::string& text) {
+    address = empi::tasks::bytes_of(text);
+    MPIX_Tasks_queue_at(text.c_str());
+  });
+  if (rank == 0) node->be_master();
+  broadcast_bytes(MPI_COMM_WORLD, 0, address);
+  if (rank != 0) node->be_worker({reinterpret_cast<const char*>(address.data()), address.size()}, false);
+}
+
+// A joiner: the agent says where the queue is.
+void MasterWorker::State::join() {
+  joining = true;
+  values_known = false;
+  changed = true;
+  std::unique_lock lock(mutex);
+  ordered.wait(lock, [this] { return !attach_to.empty(); });
+  const std::string address = attach_to;
+  lock.unlock();
+  try {
+    node->be_worker(address, true);
+  } catch (const std::exception& e) {
+    MPIX_Tasks_attached(e.what());  // does not come back
+    throw;
+  }
+  MPIX_Tasks_attached(nullptr);
+}
 
 MasterWorker::MasterWorker(int& argc, char**& argv) : state_(std::make_unique<State>()) {
   int status = MPI_ADAPT_STATUS_NEW;
-  check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
   State& s = *state_;
+  MPIX_Tasks_declare(
+      [](void* self, int what, const char* text) { static_cast<State*>(self)->hear(what, text); }, &s);
+  check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
   s.passing_exceptions = std::uncaught_exceptions();
   MPI_Comm_size(MPI_COMM_WORLD, &s.workers);
-  s.first_workers = s.workers;
   const int rank = world_rank();
-  s.node.emplace(own_id(rank), own_host());
-  std::vector<std::byte> address;
+  s.make_node(own_id(rank), own_host());
   try {
-    s.node->on_master([&](const std::string& text) { address = empi::tasks::bytes_of(text); });
-    if (rank == 0) s.node->be_master();
-    broadcast_bytes(MPI_COMM_WORLD, 0, address);
-    if (rank != 0) s.node->be_worker({reinterpret_cast<const char*>(address.data()), address.size()}, false);
-    s.node->on_master(nullptr);
+    if (status == MPI_ADAPT_STATUS_JOINING)
+      s.join();
+    else
+      s.start(rank);
   } catch (const std::exception& e) {
     throw Error(std::string("elastic::MasterWorker: ") + e.what());
   }
+  s.node->on_master([](const std::string& text) { MPIX_Tasks_queue_at(text.c_str()); });
 }
 
 MasterWorker::~MasterWorker() {
@@ -115,8 +206,12 @@ MasterWorker::~MasterWorker() {
                  "elastic::MasterWorker: ending the job, an exception leaves the program's main part\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  state_->node->finish();
-  state_->node.reset();
+  State& s = *state_;
+  s.node->finish();
+  MPIX_Tasks_declare(nullptr, nullptr);
+  if (s.left) MPIX_Tasks_left();
+  if (s.changed) MPIX_Tasks_changed();
+  s.node.reset();
   MPI_Finalize();
 }
 
@@ -176,26 +271,33 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
   if (s.left) return {};
   // Reports a task as a unit of work, and lets an emulated slow node take its time.
   const auto counted = [&task](std::int64_t index, std::byte* result) {
+    MPIX_Task_begin_adapt();
     task(index, result);
+    MPIX_Task_end_adapt();
     MPIX_Progress_adapt(1, -1);
   };
   empi::tasks::Outcome outcome;
   try {
     outcome = s.node->phase(count, result_bytes, counted, [&s] { return s.pack(); });
+  } catch (const empi::tasks::MasterGone& e) {
+    wait_for_the_agent();
+    std::fprintf(stderr, "elastic::MasterWorker: %s\n", e.what());
+    throw;
   } catch (const std::exception& e) {
     // Said here: the destructor, which ends the job, comes before any handler around it.
     std::fprintf(stderr, "elastic::MasterWorker: an exception ends the phase: %s\n", e.what());
     throw;
   }
+  MPIX_Task_queue_adapt(0, 0, 0, 0);  // no phase is in work
   s.left = outcome.left;
   if (s.left) return {};
   s.workers = outcome.workers;
-  s.changed = s.changed || s.workers != s.first_workers;
+  s.changed = s.changed || outcome.changed;
   s.results = std::move(outcome.results);
   return *s.results;
 }
 
-bool MasterWorker::master() const { return state_->node->is_master(); }
+bool MasterWorker::master() const { return !state_->left && state_->node->is_master(); }
 bool MasterWorker::joining() const { return state_->joining; }
 bool MasterWorker::left() const { return state_->left; }
 int MasterWorker::workers() const { return state_->workers; }

@@ -14,7 +14,8 @@ void Node::be_master() {
   {
     const std::lock_guard lock(mutex_);
     master_ = std::move(master);
-    if (leaving_) master_->leave(*leaving_);
+    if (leaving_) master_->leave(*leaving_, preferred_);
+    master_->on_progress(on_progress_);
   }
   if (on_master_) on_master_(address);
 }
@@ -52,7 +53,8 @@ void Node::inherit(Inheritance inheritance, Bytes values) {
     idle_before_ += worker_->idle_seconds();
     worker_.reset();
     master_ = std::move(master);
-    if (leaving_) master_->leave(*leaving_);
+    if (leaving_) master_->leave(*leaving_, preferred_);
+    master_->on_progress(on_progress_);
   }
   if (on_master_) on_master_(address);
 }
@@ -66,10 +68,11 @@ void Node::finish() {
   if (master_) master_->close();
 }
 
-void Node::leave(std::set<WorkerId> leaving) {
+void Node::leave(std::set<WorkerId> leaving, WorkerId preferred) {
   const std::lock_guard lock(mutex_);
   leaving_ = std::move(leaving);
-  if (master_) master_->leave(*leaving_);
+  preferred_ = std::move(preferred);
+  if (master_) master_->leave(*leaving_, preferred_);
   if (worker_) worker_->leave();
 }
 

@@ -20,6 +20,10 @@ class Node {
 
   // Called when this process begins to be the master, with the address that workers need.
   void on_master(std::function<void(const std::string& address)> call) { on_master_ = std::move(call); }
+  // Called on the main thread, while this process is the master, with the figures of the phase in work.
+  void on_progress(std::function<void(const Phase&, const MasterFigures&)> call) {
+    on_progress_ = std::move(call);
+  }
   // One of these first. Throw std::runtime_error.
   void be_master();
   void be_worker(const std::string& master, bool joining);
@@ -36,7 +40,8 @@ class Node {
   void finish();
 
   // From any thread.
-  void leave(std::set<WorkerId> leaving);
+  // `leaving`: all that leave now; `preferred`: who is to keep the queue if this process does now.
+  void leave(std::set<WorkerId> leaving, WorkerId preferred = "");
   void lost(const WorkerId& worker);
   bool is_master() const;
   std::optional<MasterFigures> figures() const;  // of the master
@@ -48,12 +53,14 @@ class Node {
   const WorkerId self_;
   const std::string host_;
   std::function<void(const std::string&)> on_master_;
+  std::function<void(const Phase&, const MasterFigures&)> on_progress_;
   std::uint64_t phases_ = 0;
 
   mutable std::mutex mutex_;  // for the pointers and the wish
   std::shared_ptr<Master> master_;
   std::shared_ptr<Worker> worker_;
   std::optional<std::set<WorkerId>> leaving_;
+  WorkerId preferred_;
   double idle_before_ = 0;  // as a worker, before it became the master
 };
 

@@ -247,6 +247,24 @@ TEST_F(Nodes, RanksThatDisagreeAboutAPhaseAreTold) {
   EXPECT_NE(other.error, "");
 }
 
+TEST_F(Nodes, AlsoWhenTheMasterComesLast) {
+  Node master("a", "127.0.0.1"), worker("b", "127.0.0.1");
+  master.on_master([this](const std::string& where) { address = where; });
+  master.be_master();
+  worker.be_worker(address, false);
+  const auto nothing = [](std::int64_t, std::byte*) {};
+  const auto no_values = [] { return Bytes(); };
+  std::atomic<bool> there{false};
+  std::thread other([&] {
+    there = true;
+    EXPECT_THROW(worker.phase(1, 8, nothing, no_values), std::runtime_error);
+  });
+  while (!there) std::this_thread::yield();
+  const auto slow = [](std::int64_t, std::byte*) { std::this_thread::sleep_for(5ms); };
+  EXPECT_THROW(master.phase(100'000, 8, slow, no_values), std::runtime_error);
+  other.join();
+}
+
 TEST_F(Nodes, StrangersAreTurnedAway) {
   const Program p{.phases = 1, .tasks = 400, .pause = 1ms};
   add("a", false, p);

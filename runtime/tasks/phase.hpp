@@ -23,9 +23,10 @@ struct Phase {
 using Task = std::function<void(std::int64_t index, std::byte* result)>;
 
 struct Outcome {
-  bool left = false;    // this process is not part of the job any more
-  SharedBytes results;  // of all tasks, by index; null when left
-  int workers = 1;      // processes that were there at the end
+  bool left = false;     // this process is not part of the job any more
+  SharedBytes results;   // of all tasks, by index; null when left
+  int workers = 1;       // processes that were there at the end
+  bool changed = false;  // some have come or gone since the start
 };
 
 // Does tasks until `stop` says so after one; appends their results. Returns the tasks that were done.

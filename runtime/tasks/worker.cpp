@@ -125,7 +125,7 @@ std::optional<Worker::Values> Worker::await_values() {
       if (message->head.kind == Kind::Moved) go_to(Address::parse(message->text()));
       continue;
     }
-    if (lost_) throw std::runtime_error("the master at " + whereabouts() + " is gone");
+    if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
     wait_for(connection_.events(), true);
   }
 }
@@ -137,7 +137,7 @@ Worker::End Worker::run(const Phase& phase, const Task& task) {
   for (;;) {
     while (auto message = pop())
       if (auto end = obey(std::move(*message))) return std::move(*end);
-    if (lost_) throw std::runtime_error("the master at " + whereabouts() + " is gone");
+    if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
     if (leave_) return depart();
     if (chunks_.empty())
       wait_for(connection_.events(), true);
@@ -170,7 +170,7 @@ std::optional<Worker::End> Worker::obey(Message message) {
       if (message.head.phase != phase_.number) return std::nullopt;
       chunks_.clear();
       return End{{false, std::make_shared<const Bytes>(std::move(message.payload)),
-                  static_cast<int>(message.head.count)},
+                  static_cast<int>(message.head.count), message.head.first != 0},
                  std::nullopt};
     case Kind::Moved:
       go_to(Address::parse(message.text()));

@@ -4,11 +4,18 @@
 #include <atomic>
 #include <deque>
 #include <optional>
+#include <stdexcept>
 
 #include "runtime/tasks/master.hpp"
 #include "runtime/tasks/phase.hpp"
 
 namespace empi::tasks {
+
+// The connection to the master has ended.
+class MasterGone : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class Worker {
  public:
