@@ -25,6 +25,7 @@ Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by
        ./dev e2e up [--nodes N]                   starts a Kubernetes of N nodes (3) and keeps it
        ./dev e2e status | down                    how it is; ends it and removes everything of it
        ./dev e2e kubectl ARGS | helm ARGS         on it
+       ./dev e2e manifest [HELM TEMPLATE ARGS]    prints the chart as one file for kubectl apply (no cluster needed)
        ./dev e2e load NAME|FILE.tar ...           imports images into its nodes: made by ./dev images, or archives
        ./dev e2e node cut|mend|power-off|power-on NODE     pulls and plugs a node's wire; its power
        ./dev e2e control stop|start DAEMON        etcd, apiserver, controller-manager, scheduler or dns
@@ -49,6 +50,7 @@ e2e() {
     down) with_lock down ;;
     status) status ;;
     kubectl | helm) on_cluster "$@" ;;
+    manifest) manifest "${@:2}" ;;
     load) load "${@:2}" ;;
     node)
       [[ $# == 3 ]] || die 'e2e: node wants a verb (cut, mend, power-off, power-on) and the name of a node'
@@ -347,6 +349,12 @@ load_images_of() { # CASES...
   if [[ ${#stale[@]} -gt 0 ]]; then (images "${stale[@]}" >&2) || exit 1; fi
   choose_root packages-e2e.txt
   load "${images[@]}"
+}
+
+manifest() { # HELM ARGS...
+  ensure_root >&2
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1
+  in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" bash "$project/e2e/cluster/manifest.sh" "$@"
 }
 
 on_existing_cluster() { # KUBECONFIG CASES...

@@ -60,7 +60,7 @@ class LocalPods {
 
   // The controller's verbs. They choose ids, epoch and fence themselves and expect to succeed.
   void start(const std::vector<Member>& members);
-  std::string request_change(const WantedChange& wanted);                 // -> id of the change
+  std::string request_change(const WantedChange& wanted);  // -> id of the change
   // Nothing when the job has ended and its agents with it.
   std::optional<ChangeStatus> wait_for_change_or_end(const std::string& id);
   ChangeStatus wait_for_change(const std::string& id);                    // until it has ended
