@@ -161,7 +161,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void do_depart(const json& m, json& answer);
   void on_queue_report(const RankReport& report);
   void on_dropped(const json& m, const std::string& from);
-  bool survives_loss_of(const ProcId& proc) const;
+  bool survives(const RankExit& exit) const;
   bool survives_loss_of_pod(const std::string& uid) const;
   void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                  const std::vector<std::string>& tail);

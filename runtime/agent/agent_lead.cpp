@@ -289,10 +289,10 @@ void Agent::rank_gone(const ProcId& proc, const std::string&, const RankExit& ex
   const bool member = owner && membership_.find(owner->uid);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     last_tail_ = tail;
-    if (tasks_ && member && !good_end && !survives_loss_of(proc)) return member_failed(what, exit, tail);
+    if (tasks_ && member && !good_end && !survives(exit)) return member_failed(what, exit, tail);
     driver_.rank_exited(proc, good_end, what, Clock::now());
   } else if (member && !good_end) {
-    if (!survives_loss_of(proc)) return member_failed(what, exit, tail);
+    if (!survives(exit)) return member_failed(what, exit, tail);
     rank_lost(proc, owner->uid, what, tail);
   }
   if (member && tasks_ && !good_end) {

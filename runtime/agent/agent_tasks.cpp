@@ -1,6 +1,7 @@
 // Master-worker programs (decision R8): joiners attach to the queue, leavers depart when their task is done,
 // and a member that is lost is dropped from the membership, while nobody else stops. Only the pod with the
 // queue and the lead cannot be lost.
+#include <signal.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -41,8 +42,11 @@ void Agent::on_queue_report(const RankReport& report) {
   driver_.queue_is_at(report.address, Clock::now());
 }
 
-bool Agent::survives_loss_of(const ProcId& proc) const {
-  return tasks_ && queue_keeper_ && proc != *queue_keeper_;
+// A rank that was killed from outside. One that crashes or gives an error would do so again in another place.
+bool Agent::survives(const RankExit& exit) const {
+  const bool from_outside =
+      exit.signal == SIGKILL || exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP;
+  return from_outside && tasks_ && queue_keeper_ && exit.proc != *queue_keeper_;
 }
 
 bool Agent::survives_loss_of_pod(const std::string& uid) const {

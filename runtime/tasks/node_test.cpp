@@ -136,8 +136,16 @@ class Nodes : public testing::Test {
       process->node.be_master();
     else
       process->node.be_worker(master_address(), joining);
-    process->start(joining);
+    if (joining) {
+      begin();
+      process->start(true);
+    }
     return *(all[id] = std::move(process));
+  }
+  // Those from the start: when the master knows them all.
+  void begin() {
+    for (auto& [id, process] : all)
+      if (!process->thread.joinable() && !process->over) process->start(false);
   }
   std::string master_address() {
     const std::lock_guard lock(mutex);
@@ -146,6 +154,7 @@ class Nodes : public testing::Test {
   void expect_all_done(const Program& p) {
     const double expected = p.alone();
     int finished = 0;
+    begin();
     for (auto& [id, process] : all) {
       process->thread.join();
       EXPECT_EQ(process->error, "") << id;
@@ -239,6 +248,7 @@ TEST_F(Nodes, RanksThatDisagreeAboutAPhaseAreTold) {
   Process& master = add("a", false, p);
   p.tasks = 100;
   Process& other = add("b", false, p);
+  begin();
   master.thread.join();
   other.thread.join();
   EXPECT_NE(master.error.find("phase of 100 tasks with results of 8 bytes, the master in one of 2000 tasks"),
@@ -296,6 +306,7 @@ TEST_P(RandomChanges, GiveTheSameResults) {
   std::mt19937 random(GetParam());
   add("w0", false, p);
   add("w1", false, p);
+  begin();
   std::vector<std::string> members{"w0", "w1"};  // the master is among them; only whole changes follow
   for (int change = 2; change < 40; ++change) {
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 12));

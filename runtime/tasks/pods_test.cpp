@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "runtime/agent/testing/local_pods.hpp"
 
@@ -40,7 +42,7 @@ class TasksOnPods : public testing::Test {
     return line;
   }
   // The fingerprint of the results without agents and without other ranks.
-  std::string alone(const std::vector<std::string>& settings) const {
+  std::string alone() const {
     std::string command = program() + " " + folder + "/alone";
     for (const std::string& s : settings) command += " " + s;
     if (std::system((command + " micros 0 > " + folder + "/alone.log 2>&1").c_str()) != 0)
@@ -48,6 +50,7 @@ class TasksOnPods : public testing::Test {
     return read(folder + "/alone");
   }
   void start(int count, int slots, const std::vector<std::string>& settings, const std::string& micros) {
+    this->settings = settings;
     pods.slots = slots;
     pods.command = {program(), folder + "/result"};
     pods.command.insert(pods.command.end(), settings.begin(), settings.end());
@@ -67,75 +70,142 @@ class TasksOnPods : public testing::Test {
         std::ranges::equal(pods.membership().membership.members, members, {}, &Member::uid, &Member::uid));
   }
   // The job goes on without a pod that has lost a rank.
-  void expect_dropped(const Member& lost) {
+  void expect_dropped(const Member lost) {
     std::erase_if(members, [&](const Member& m) { return m.uid == lost.uid; });
     pods.wait_until(lost.name + " is dropped",
                     [&] { return pods.membership().membership.members.size() == members.size(); });
     EXPECT_NE(pods.wait_for_end(lost.uid), 0);
     EXPECT_EQ(pods.membership().outcome.result, "");
   }
-  void expect_good_end(const std::string& expected) {
+  void expect_good_end() {
+    std::ofstream(folder + "/result.hurry") << "\n";
     for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << m.name;
-    EXPECT_EQ(read(folder + "/result"), expected);
+    EXPECT_EQ(read(folder + "/result"), alone());
   }
 
   LocalPods pods;
   std::string folder;
+  std::vector<std::string> settings;
   std::vector<Member> members;
 };
 
 TEST_F(TasksOnPods, FixedSize) {
-  const std::vector<std::string> settings{"phases", "3", "tasks", "300"};
-  start(2, 2, settings, "300");
-  expect_good_end(alone(settings));
+  start(2, 2, {"phases", "3", "tasks", "300"}, "300");
+  expect_good_end();
 }
 
 TEST_F(TasksOnPods, GrowsAndShrinksWithinAPhase) {
-  const std::vector<std::string> settings{"phases", "1", "tasks", "3000"};
-  start(2, 2, settings, "4000");
+  start(2, 2, {"phases", "2", "tasks", "20000"}, "4000");
   commit({.add = pods.launch(1)});
   commit({.remove = {members[1].uid}});
   commit({.add = pods.launch(1), .remove = {members[1].uid}});
-  expect_good_end(alone(settings));
+  expect_good_end();
 }
 
 TEST_F(TasksOnPods, TheQueueIsHandedOverWhenRankZeroLeaves) {
-  const std::vector<std::string> settings{"phases", "2", "tasks", "1000"};
-  start(3, 1, settings, "4000");
+  start(3, 1, {"phases", "2", "tasks", "20000"}, "4000");
   commit({.remove = {members[0].uid}});
   commit({.add = pods.launch(2), .remove = {members[0].uid}});
   commit({.remove = {members[0].uid, members[1].uid}});
-  expect_good_end(alone(settings));
+  expect_good_end();
+}
+
+// Pods come and go, rank 0 and the lead like any other, in one phase.
+TEST_F(TasksOnPods, AHundredRandomJoinsAndLeaves) {
+  start(2, 1, {"phases", "1", "tasks", "60000"}, "4000");
+  std::mt19937 random(1);
+  for (int joined_or_left = 0; joined_or_left < 100;) {
+    empi::testing::WantedChange wanted;
+    std::vector<Member> old = members;
+    std::ranges::shuffle(old, random);
+    const std::size_t most = members.size() < 3 ? members.size() - 1 : 2;
+    for (std::size_t i = 0; i < random() % (most + 1); ++i) wanted.remove.push_back(old[i].uid);
+    const std::size_t stay = members.size() - wanted.remove.size();
+    if (stay < 5) wanted.add = pods.launch(static_cast<int>(random() % std::min<std::size_t>(3, 6 - stay)));
+    joined_or_left += static_cast<int>(wanted.add.size() + wanted.remove.size());
+    if (!wanted.add.empty() || !wanted.remove.empty()) commit(wanted);
+  }
+  EXPECT_FALSE(fs::exists(folder + "/result")) << "too few tasks for so many changes";
+  expect_good_end();
 }
 
 TEST_F(TasksOnPods, KilledWorkersCostTheirChunk) {
-  const std::vector<std::string> settings{"phases", "2", "tasks", "1000"};
-  start(4, 2, settings, "4000");
+  start(4, 2, {"phases", "2", "tasks", "20000"}, "4000");
   commit({.add = pods.launch(1)});
-  for (const int victim : {4, 1}) {
-    const Member lost = members[static_cast<std::size_t>(victim)];
-    kill(pods.ranks(lost.uid)[0], SIGKILL);
-    expect_dropped(lost);
+  for (const std::size_t victim : {4, 1}) {
+    kill(pods.ranks(members[victim].uid)[0], SIGKILL);
+    expect_dropped(members[victim]);
   }
-  const Member lost = members[1];
-  pods.signal(lost.uid, SIGKILL);  // the agent, and its ranks with it
-  expect_dropped(lost);
+  pods.signal(members[1].uid, SIGKILL);  // the agent, and its ranks with it
+  expect_dropped(members[1]);
   // A rank beside the one with the queue: only its tasks are lost.
   const auto ranks = pods.ranks(members[0].uid);
   kill(*std::ranges::max_element(ranks), SIGKILL);
   commit({.add = pods.launch(1)});
-  expect_good_end(alone(settings));
+  expect_good_end();
+}
+
+// Whatever the moment: before, while and after others join and leave.
+TEST_F(TasksOnPods, WorkersKilledAtRandomTimesOfChanges) {
+  start(3, 1, {"phases", "1", "tasks", "60000"}, "4000");
+  std::mt19937 random(5);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    empi::testing::WantedChange wanted;
+    wanted.add = pods.launch(1 + static_cast<int>(random() % 2));
+    const Member victim = members[1 + random() % (members.size() - 1)];
+    const Member other = members[1 + random() % (members.size() - 1)];
+    if (members.size() > 3) wanted.remove = {other.uid};
+    const std::string id = pods.request_change(wanted);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 500));
+    const auto ranks = pods.ranks(victim.uid);
+    if (round % 3 == 0)
+      pods.signal(victim.uid, SIGKILL);
+    else if (!ranks.empty())
+      kill(ranks[0], SIGKILL);
+    const empi::ChangeStatus status = pods.wait_for_change(id);
+    ASSERT_EQ(status.outcome, "committed") << status.reason;
+    std::erase_if(members, [&](const Member& m) {
+      return m.uid == victim.uid || (!wanted.remove.empty() && m.uid == other.uid);
+    });
+    members.insert(members.end(), wanted.add.begin(), wanted.add.end());
+    pods.wait_until("the membership is as it should be", [&] {
+      return std::ranges::equal(pods.membership().membership.members, members, {}, &Member::uid,
+                                &Member::uid);
+    });
+  }
+  EXPECT_FALSE(fs::exists(folder + "/result")) << "too few tasks for so many changes";
+  expect_good_end();
+}
+
+// A joiner that dies is nothing to the others, before and after it is one of the workers.
+TEST_F(TasksOnPods, AKilledJoiner) {
+  start(2, 1, {"phases", "1", "tasks", "20000"}, "4000");
+  const auto doomed = pods.launch(1);
+  const std::string id = pods.request_change({.add = doomed});
+  pods.wait_until("the joiner is there", [&] { return !pods.ranks(doomed[0].uid).empty(); });
+  kill(pods.ranks(doomed[0].uid)[0], SIGKILL);
+  EXPECT_EQ(pods.wait_for_change(id).outcome, "rolled back");
+  commit({.add = pods.launch(1)});
+  expect_good_end();
+}
+
+// It would crash wherever it is done.
+TEST_F(TasksOnPods, ATaskThatCrashesFailsTheJobWithItsLastLines) {
+  start(3, 1, {"phases", "1", "tasks", "20000", "crash", "500"}, "1000");
+  for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
+  const std::string end = pods.termination_log(members[0].uid);
+  EXPECT_NE(end.find("was killed by signal 6"), std::string::npos) << end;
+  EXPECT_NE(end.find("task 500 does not work"), std::string::npos) << end;
 }
 
 TEST_F(TasksOnPods, TheLossOfTheQueueFailsTheJobAndSaysSo) {
-  start(2, 1, {"phases", "2", "tasks", "1000"}, "4000");
-  pods.wait_until("the program runs", [&] { return pods.ranks(members[0].uid).size() == 1; });
+  start(2, 1, {"phases", "2", "tasks", "20000"}, "4000");
   commit({.add = pods.launch(1)});
   kill(pods.ranks(members[0].uid)[0], SIGKILL);
   for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
-  EXPECT_NE(pods.termination_log(members[1].uid).find("rank 0 (pod pod-0) was killed by signal 9"),
-            std::string::npos)
-      << pods.termination_log(members[1].uid);
+  const std::string end = pods.termination_log(members[1].uid);
+  EXPECT_NE(end.find("rank 0 (pod pod-0) was killed by signal 9"), std::string::npos) << end;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // A master-worker program for tests: phases of small tasks whose number depends on the results before.
 //
-//   tasks_program FILE [phases N] [tasks N] [micros N]
+//   tasks_program FILE [phases N] [tasks N] [micros N] [crash N]
 //
-// Rank 0's fingerprint of all results goes to FILE at the end. EMPI_TEST_TASK_LOG: tasks write there which.
+// The master's fingerprint of all results goes to FILE at the end. Tasks take some time, `micros` or so,
+// until FILE.hurry exists: then none. crash: task N throws an exception.
 #include <unistd.h>
 
 #include <cinttypes>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <elastic_master_worker.hpp>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -19,7 +21,7 @@ namespace {
 
 struct Settings {
   int phases = 3;
-  long tasks = 400, micros = 500;
+  long tasks = 400, micros = 500, crash = -1;
 };
 
 Settings parse(int argc, char** argv) {
@@ -29,6 +31,7 @@ Settings parse(int argc, char** argv) {
     if (!std::strcmp(argv[i], "phases")) s.phases = static_cast<int>(value);
     if (!std::strcmp(argv[i], "tasks")) s.tasks = value;
     if (!std::strcmp(argv[i], "micros")) s.micros = value;
+    if (!std::strcmp(argv[i], "crash")) s.crash = value;
   }
   return s;
 }
@@ -39,9 +42,10 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t value) {
 }
 
 // Takes 0.2 to 2 times `micros`, as the index says; the result needs all bits of a double.
-double work(std::int64_t index, double seed, long micros) {
+double work(std::int64_t index, double seed, long micros, const std::string& hurry) {
   const std::uint64_t noise = mix(static_cast<std::uint64_t>(index), 17);
-  std::this_thread::sleep_for(std::chrono::microseconds(micros * (2 + static_cast<long>(noise % 19)) / 10));
+  if (micros > 0 && access(hurry.c_str(), F_OK) != 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(micros * (2 + static_cast<long>(noise % 19)) / 10));
   double x = seed + static_cast<double>(index);
   for (int i = 0; i < 50; ++i) x = std::sin(x) * 1.5 + 0.1 * static_cast<double>(index % 7);
   return x;
@@ -53,6 +57,7 @@ int main(int argc, char** argv) {
   elastic::MasterWorker job(argc, argv);
   if (argc < 2) return 2;
   const Settings settings = parse(argc, argv);
+  const std::string hurry = std::string(argv[1]) + ".hurry";
   int phase = 0;
   std::uint64_t fingerprint = 0;
   std::vector<double> seeds;
@@ -61,8 +66,10 @@ int main(int argc, char** argv) {
   job.replicate(seeds);
   while (!job.left() && phase < settings.phases) {
     const double seed = seeds.back();
-    const auto results = job.map(settings.tasks + static_cast<long>(fingerprint % 10),
-                                 [&](std::int64_t i) { return work(i, seed, settings.micros); });
+    const auto results = job.map(settings.tasks + static_cast<long>(fingerprint % 10), [&](std::int64_t i) {
+      if (i == settings.crash) throw std::runtime_error("task " + std::to_string(i) + " does not work");
+      return work(i, seed, settings.micros, hurry);
+    });
     if (job.left()) break;
     double sum = 0;
     for (const double value : results) {
