@@ -74,6 +74,19 @@ TEST(LineSplitterTest, CutsLinesAndKeepsTheRest) {
   EXPECT_EQ(cut.size(), 3u);
 }
 
+TEST(RepeatsTest, AFloodOfTheSameLinesIsCounted) {
+  Repeats repeats;
+  std::vector<std::string> flood = {"start"};
+  for (int i = 0; i < 500; ++i) flood.insert(flood.end(), {"error 77", ""});
+  std::vector<std::string> kept = repeats.thin(flood);
+  EXPECT_EQ(kept.size(), 103u) << "start, the two lines, a hundred times again";
+  kept = repeats.thin({"", "error 77", "end"});
+  EXPECT_EQ(kept, (std::vector<std::string>{"(900 more lines like these)", "end"}));
+  EXPECT_TRUE(repeats.rest().empty());
+  repeats.thin(std::vector<std::string>(201, "again"));
+  EXPECT_EQ(repeats.rest(), std::vector<std::string>{"(100 more lines like these)"});
+}
+
 TEST(OutputTest, KeepsTheLastLinesOfARank) {
   const ProcId proc{"n", 4};
   int ends[2];

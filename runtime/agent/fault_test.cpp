@@ -84,13 +84,14 @@ TEST_F(Faults, JoinersPodIsKilledInEachPhase) {
   expect_finish(6);
 }
 
-// A joiner killed while Open MPI accepts it may leave a helper thread inside the library: such a round takes
-// the 10 s after which the thread is parked. The job iterates meanwhile.
+// A joiner killed while MPI_Intercomm_merge looks for an id of the next communicator leaves the helper
+// threads there for ever: Open MPI 5.0.7 drops that error and tries again (comm_cid.c). Such a round takes
+// the 10 s after which the threads are parked; the job iterates meanwhile.
 TEST_F(Faults, JoinersKilledAtRandomTimes) {
   const auto members = begin(2);
   std::mt19937 random(7);
   int rolled_back = 0;
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 5; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     pods.environment["EMPI_TEST_TRAP"] = "random_" + std::to_string(random() % 400);
     const auto doomed = pods.launch(1);

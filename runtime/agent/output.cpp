@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace empi::agent {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kTailLines = 20;
 constexpr std::size_t kLongestLine = 64 * 1024;
+constexpr std::uint64_t kRepeatsShown = 100;
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -51,6 +53,23 @@ std::vector<std::string> LineSplitter::feed(std::string_view bytes) {
 
 std::string LineSplitter::rest() { return std::exchange(partial_, {}); }
 
+std::vector<std::string> Repeats::thin(std::vector<std::string> lines) {
+  std::vector<std::string> kept;
+  for (std::string& line : lines) {
+    const bool again = line == last_ || line == before_;
+    if (!again) std::ranges::move(rest(), std::back_inserter(kept));
+    if (line != last_) before_ = std::exchange(last_, line);
+    repeated_ = again ? repeated_ + 1 : 0;
+    if (repeated_ <= kRepeatsShown) kept.push_back(std::move(line));
+  }
+  return kept;
+}
+
+std::vector<std::string> Repeats::rest() {
+  if (repeated_ <= kRepeatsShown) return {};
+  return {"(" + std::to_string(std::exchange(repeated_, 0) - kRepeatsShown) + " more lines like these)"};
+}
+
 Output::Output(bool prefix, std::string pod) : prefix_(prefix), pod_(std::move(pod)) {
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { run(); });
@@ -77,7 +96,7 @@ void Output::add(const ProcId& proc, int fd, int target) {
   {
     std::lock_guard lock(mutex_);
     tails_[proc];
-    incoming_.push_back({proc, fd, target, {}});
+    incoming_.push_back({proc, fd, target, {}, {}});
   }
   wake();
 }
@@ -130,17 +149,24 @@ void Output::emit(const ProcId& proc, int target, const std::vector<std::string>
   write_all(target, text);
 }
 
+std::vector<std::string> Output::thinned(Stream& stream, std::vector<std::string> lines) {
+  return stream.target == 2 ? stream.repeats.thin(std::move(lines)) : lines;
+}
+
 bool Output::read_some(Stream& stream) {
   char buffer[16384];
   for (;;) {
     const ssize_t n = read(stream.fd, buffer, sizeof buffer);
     if (n > 0) {
-      emit(stream.proc, stream.target, stream.lines.feed({buffer, static_cast<std::size_t>(n)}));
+      emit(stream.proc, stream.target,
+           thinned(stream, stream.lines.feed({buffer, static_cast<std::size_t>(n)})));
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return true;
-    if (std::string rest = stream.lines.rest(); !rest.empty()) emit(stream.proc, stream.target, {rest});
+    if (std::string rest = stream.lines.rest(); !rest.empty())
+      emit(stream.proc, stream.target, thinned(stream, {rest}));
+    emit(stream.proc, stream.target, stream.repeats.rest());
     return false;
   }
 }

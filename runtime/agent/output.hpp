@@ -25,6 +25,19 @@ class LineSplitter {
   std::string partial_;
 };
 
+// Keeps a flood of the same one or two lines out of the logs: Open MPI repeats some errors for ever.
+class Repeats {
+ public:
+  // `lines` without those that have come many times in a row; says how many those were as soon as others
+  // come.
+  std::vector<std::string> thin(std::vector<std::string> lines);
+  std::vector<std::string> rest();  // the same at the end of the stream
+
+ private:
+  std::string last_, before_;
+  std::uint64_t repeated_ = 0;
+};
+
 // Has a thread of its own, so that a reader of our stdout that is slow holds up the ranks that print, and
 // never the agent. Thread-safe.
 class Output {
@@ -49,10 +62,12 @@ class Output {
     ProcId proc;
     int fd = -1, target = 1;
     LineSplitter lines;
+    Repeats repeats;  // of stderr; what a program prints to stdout is its result
   };
   void run();
   bool read_some(Stream& stream);  // false at end of file
   void emit(const ProcId& proc, int target, const std::vector<std::string>& lines);
+  static std::vector<std::string> thinned(Stream& stream, std::vector<std::string> lines);
   void wake();
 
   const bool prefix_;
