@@ -58,8 +58,7 @@ class Run {
     loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
     reported_ = solver_.updates();
     if (clock_.steps % options_.adapt_every == 0) {
-      solver_.adapt();
-      solver_.balance(1, options_.balance_tolerance);
+      if (solver_.adapt()) solver_.balance(1, options_.balance_tolerance);
       show_progress(world, false);
     }
     return clock_.time < options_.end;
