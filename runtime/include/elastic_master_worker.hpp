@@ -114,6 +114,8 @@ class MasterWorker {
   int workers() const;
   /// Whether ranks have joined, left or been lost since the start, as far as this rank knows. Local.
   bool changed() const;
+  /// Seconds this rank has spent in tasks, ever. Local.
+  double busy_seconds() const;
   /// Seconds this rank has waited for tasks, ever. Local.
   double idle_seconds() const;
 

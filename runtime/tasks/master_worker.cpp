@@ -94,6 +94,7 @@ struct MasterWorker::State {
   empi::tasks::SharedBytes results;
   int workers = 1;
   bool changed = false;
+  double busy = 0;
   int passing_exceptions = 0;
 
   Bytes pack() const;
@@ -272,10 +273,12 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
   receive_values();
   if (s.left) return {};
   // Reports a task as a unit of work, and lets an emulated slow node take its time.
-  const auto counted = [&task](std::int64_t index, std::byte* result) {
+  const auto counted = [&task, &s](std::int64_t index, std::byte* result) {
+    const double start = MPI_Wtime();
     MPIX_Task_begin_adapt();
     task(index, result);
     MPIX_Task_end_adapt();
+    s.busy += MPI_Wtime() - start;
     MPIX_Progress_adapt(1, -1);
   };
   empi::tasks::Outcome outcome;
@@ -304,6 +307,7 @@ bool MasterWorker::joining() const { return state_->joining; }
 bool MasterWorker::left() const { return state_->left; }
 int MasterWorker::workers() const { return state_->workers; }
 bool MasterWorker::changed() const { return state_->changed; }
+double MasterWorker::busy_seconds() const { return state_->busy; }
 double MasterWorker::idle_seconds() const { return state_->node->idle_seconds(); }
 
 }  // namespace elastic

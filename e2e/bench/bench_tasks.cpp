@@ -1,0 +1,60 @@
+// The program of ./dev bench masterworker: one phase of tasks of MEAN ms, the longest ten times the shortest.
+//
+//   bench_tasks FOLDER TASKS MEAN_MS
+//
+// Each rank leaves a file in FOLDER: for how long it was there (s) and how much of that it spent in tasks. A
+// rank that joins is there from the beginning of its program, start of MPI and all.
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <elastic_master_worker.hpp>
+#include <fstream>
+#include <string>
+
+namespace {
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Uniform in [1, 10] / 5.5, the same for a task whoever does it.
+double share_of_mean(std::int64_t task) {
+  std::uint64_t z = static_cast<std::uint64_t>(task) * 0x9E3779B97F4A7C15ull + 0xD1B54A32D192ED03ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  const double u = static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53;
+  return (1 + 9 * u) / 5.5;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double started = seconds();
+  elastic::MasterWorker job(argc, argv);
+  if (argc < 4) return 2;
+  const char* slowdown = std::getenv("EMPI_SLOWDOWN");
+  const double factor = slowdown ? std::atof(slowdown) : 1;
+  const double cpu = std::atof(argv[3]) * 1e-3 / (factor > 1 ? factor : 1);
+  const double present_since = job.joining() ? started : seconds();
+  const auto done = job.map(std::atol(argv[2]), [&](std::int64_t task) {
+    const double until = cpu_seconds() + cpu * share_of_mean(task);
+    double x = 1;
+    while (cpu_seconds() < until)
+      for (int i = 0; i < 200; ++i) x = x * 0.999 + 0.001;
+    return x;
+  });
+  const double present = seconds() - present_since;
+  const std::string name = std::string(argv[1]) + "/" + std::getenv("EMPI_POD_NAME");
+  std::ofstream(name) << present << " " << job.busy_seconds() << " " << job.idle_seconds() << "\n";
+  if (job.master()) std::printf("phase of %zu tasks over after %.3f s\n", done.size(), present);
+  return 0;
+}
