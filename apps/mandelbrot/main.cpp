@@ -1,0 +1,87 @@
+// empi-mandelbrot: rows of a picture as tasks, done by workers that come and go. The example for
+// elastic::MasterWorker in docs/malleable.md.
+#include <cinttypes>
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "apps/mandelbrot/mandelbrot.hpp"
+#include "apps/tsunami/io/draw/canvas.hpp"
+#include "elastic_master_worker.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace {
+
+struct Options {
+  mandelbrot::View view;
+  std::string out;
+};
+
+Options parse(CLI::App& app, int argc, char** argv) {
+  Options o;
+  const char* folder = std::getenv(empi::names::kOutputDir);
+  o.out = (folder ? std::string(folder) : ".") + "/mandelbrot.png";
+  double x = o.view.centre.real(), y = o.view.centre.imag();
+  app.add_option("--width", o.view.width, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();
+  app.add_option("--height", o.view.height, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();
+  app.add_option("--iterations", o.view.iterations, "most iterations per pixel")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--x", x, "centre of the picture, real part")->capture_default_str();
+  app.add_option("--y", y, "centre of the picture, imaginary part")->capture_default_str();
+  app.add_option("--span", o.view.span, "width of the picture in the complex plane")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--out", o.out, "PNG to write; empty: none")->capture_default_str();
+  app.parse(argc, argv);
+  o.view.centre = {x, y};
+  return o;
+}
+
+io::draw::Colour colour_of(float value) {
+  if (value < 0) return {0, 0, 0};
+  const double t = 0.35 * std::log1p(static_cast<double>(value));
+  const auto wave = [t](double phase) { return 0.5 + 0.5 * std::cos(6.283185307179586 * (t + phase)); };
+  return {wave(0.55), wave(0.65), wave(0.8)};
+}
+
+void write_picture(const Options& o, const std::vector<float>& values) {
+  io::draw::Canvas canvas(static_cast<int>(o.view.width), static_cast<int>(o.view.height));
+  for (int y = 0; y < canvas.height(); ++y)
+    for (int x = 0; x < canvas.width(); ++x)
+      canvas.blend(x, y, colour_of(values[static_cast<std::size_t>(y * o.view.width + x)]), 1);
+  canvas.write_png(o.out);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Draws the Mandelbrot set, row by row, on a changing set of ranks."};
+  Options o;
+  try {
+    o = parse(app, argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  }
+
+  // All that makes it malleable.
+  elastic::MasterWorker job(argc, argv);
+  const std::vector<float> values = job.map_rows<float>(
+      o.view.height, o.view.width,
+      [&](std::int64_t row, std::span<float> pixels) { mandelbrot::compute_row(o.view, row, pixels); });
+
+  if (!job.master()) return 0;
+  std::printf("mandelbrot %" PRId64 " x %" PRId64 " workers %d fingerprint %016" PRIx64 "\n", o.view.width,
+              o.view.height, job.workers(), mandelbrot::fingerprint(values));
+  try {
+    if (!o.out.empty()) write_picture(o, values);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "empi-mandelbrot: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
