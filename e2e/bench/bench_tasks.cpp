@@ -14,6 +14,8 @@
 #include <fstream>
 #include <string>
 
+#include "runtime/protocol/names.hpp"
+
 namespace {
 
 double seconds() {
@@ -41,7 +43,7 @@ int main(int argc, char** argv) {
   const double started = seconds();
   elastic::MasterWorker job(argc, argv);
   if (argc < 4) return 2;
-  const char* slowdown = std::getenv("EMPI_SLOWDOWN");
+  const char* slowdown = std::getenv(empi::names::kSlowdown);
   const double factor = slowdown ? std::atof(slowdown) : 1;
   const double cpu = std::atof(argv[3]) * 1e-3 / (factor > 1 ? factor : 1);
   const double present_since = job.joining() ? started : seconds();
@@ -53,7 +55,7 @@ int main(int argc, char** argv) {
     return x;
   });
   const double present = seconds() - present_since;
-  const std::string name = std::string(argv[1]) + "/" + std::getenv("EMPI_POD_NAME");
+  const std::string name = std::string(argv[1]) + "/" + std::getenv(empi::names::kPodName);
   std::ofstream(name) << present << " " << job.busy_seconds() << " " << job.idle_seconds() << "\n";
   if (job.master()) std::printf("phase of %zu tasks over after %.3f s\n", done.size(), present);
   return 0;
