@@ -59,15 +59,15 @@ layering() {
   lines '^#include ["<]' -- "${cxx[@]}" | awk '
     function rule(folder, allowed, why) { folders[++n] = folder; patterns[n] = allowed; reasons[n] = why }
     BEGIN {
-      mpi = "^(mpi|pmix[a-z_]*|elastic_mpi)\\.hp*$"
+      mpi = "^(mpi|pmix[a-z_]*|elastic_mpi|elastic_master_worker)\\.hp*$"
       rule("operator/api/", "^operator/api/", "operator/api stands alone")
       rule("operator/decide/", "^(operator/(api|decide)|runtime/protocol)/|^runtime/profile/trend\\.hpp$", "deciding is pure: operator/api and runtime/protocol")
       rule("operator/build/", "^(operator/(api|build)|runtime/protocol)/", "building is pure: operator/api and runtime/protocol")
       rule("operator/", "^(operator|runtime/protocol)/|^runtime/profile/trend\\.hpp$", "the operator knows the runtime through runtime/protocol only")
       rule("runtime/protocol/", "^runtime/protocol/", "runtime/protocol is the lowest layer")
       rule("runtime/profile/", "^runtime/(protocol|profile)/", "runtime/profile stands on runtime/protocol")
-      rule("runtime/", "^runtime/|^elastic_[a-z]+\\.hp*$", "the runtime knows neither operator nor applications")
-      rule("apps/", "^(apps|runtime/(include|redistribute))/|^runtime/protocol/names\\.hpp$|^elastic_mpi\\.hp*$", "applications see runtime/include and runtime/redistribute")
+      rule("runtime/", "^runtime/|^elastic_[a-z_]+\\.hp*$", "the runtime knows neither operator nor applications")
+      rule("apps/", "^(apps|runtime/(include|redistribute))/|^runtime/protocol/names\\.hpp$|^elastic_(mpi|master_worker)\\.hp*$", "applications see runtime/include and runtime/redistribute")
       without_mpi = "^(operator|runtime/protocol|runtime/sidecar)/"
     }
     {
