@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <thread>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace elastic {
 namespace {
@@ -91,6 +93,25 @@ class TasksOnPods : public testing::Test {
 
 TEST_F(TasksOnPods, FixedSize) {
   start(2, 2, {"phases", "3", "tasks", "300"}, "300");
+  expect_good_end();
+}
+
+TEST_F(TasksOnPods, TheControllerSeesTheQueue) {
+  pods.environment[empi::names::kWindowMillis] = "100";
+  start(2, 1, {"phases", "1", "tasks", "20000"}, "4000");
+  std::optional<empi::WindowSample> seen;
+  pods.wait_until("a window shows the queue", [&] {
+    for (const empi::WindowSample& window : pods.samples())
+      if (window.master_worker() && window.ranks == 2 && window.tasks.ended > 4) seen = window;
+    return seen.has_value();
+  });
+  const empi::TaskQueue& queue = seen->tasks.queue;
+  EXPECT_EQ(queue.phase, 1u);
+  EXPECT_EQ(queue.total, 20000u);
+  EXPECT_LT(queue.done + queue.queued, queue.total) << "some are in work";
+  EXPECT_GT(queue.queued, 10000u);
+  EXPECT_GT(seen->tasks.task_s / static_cast<double>(seen->tasks.ended), 0.0008) << "sleeps 0.8 to 8 ms";
+  EXPECT_TRUE(empi::task_efficiency(*seen).known);
   expect_good_end();
 }
 
