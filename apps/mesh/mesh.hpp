@@ -49,6 +49,7 @@ class Mesh {
   std::span<const CellShape> shapes() const { return shapes_; }
   std::span<const Leaf> halo_leaves() const { return halo_leaves_; }
   Halo& halo() { return halo_; }
+  const Halo& halo() const { return halo_; }
   Triangle triangle(std::size_t cell) const { return domain_.triangle(leaves_[cell]); }
 
   // Rank r owns the keys [bounds[r], bounds[r + 1]); P + 1 entries.
@@ -60,6 +61,8 @@ class Mesh {
   // Replaces the leaves of all ranks: concatenated in rank order they must be sorted, without gaps and
   // conforming, with siblings on one rank. Rebuilds edges and halo. Collective on comm.
   void assign(std::vector<Leaf> leaves, MPI_Comm comm);
+  // Takes leaves without connecting them: rebuild() must follow. Local.
+  void hold(std::vector<Leaf> leaves) { leaves_ = std::move(leaves); }
   // Rebuilds edges and halo for the present leaves on another communicator. Collective on comm.
   void rebuild(MPI_Comm comm) { assign(std::move(leaves_), comm); }
 

@@ -32,14 +32,15 @@ struct Transfer {
   bool changed = false;     // true if any leaf of any rank changed
 
   // Data of the new cells of this rank. Collective on comm.
-  //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of trivially
-  //   copyable T; refine(parent leaf, parent T) -> pair of the children's T; coarsen(parent leaf, first T,
-  //   second T) -> T.
+  //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of one cell;
+  //   refine(parent leaf, parent T) -> pair of the children's T; coarsen(parent leaf, first T, second T) ->
+  //   T.
+  // T is trivially copyable, or a vector of such values, of the same length in every cell (a column of cells,
+  // say): `blank` has that length.
   // New cells are numbered as in the rank's final leaves. keep() may see new begin = -1 never.
   template <class T, class Get, class Keep, class Put, class Refine, class Coarsen>
-  void apply(Get get, Keep keep, Put put, Refine refine, Coarsen coarsen) const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    T given{};
+  void apply(Get get, Keep keep, Put put, Refine refine, Coarsen coarsen, const T& blank = T{}) const {
+    T given = blank;
     std::int32_t next = give_first_to >= 0 ? -1 : 0;
     const auto emit = [&](const T& value) {
       if (next < 0)
@@ -69,11 +70,13 @@ struct Transfer {
     }
     MPI_Request request = MPI_REQUEST_NULL;
     if (give_first_to >= 0)
-      check_mpi(MPI_Isend(&given, sizeof(T), MPI_BYTE, give_first_to, 303, comm, &request), "giving a cell");
+      check_mpi(MPI_Isend(wire(given), wire_bytes(given), MPI_BYTE, give_first_to, 303, comm, &request),
+                "giving a cell");
     if (take_last_from >= 0) {
-      T taken{};
-      check_mpi(MPI_Recv(&taken, sizeof(T), MPI_BYTE, take_last_from, 303, comm, MPI_STATUS_IGNORE),
-                "taking a cell");
+      T taken = blank;
+      check_mpi(
+          MPI_Recv(wire(taken), wire_bytes(taken), MPI_BYTE, take_last_from, 303, comm, MPI_STATUS_IGNORE),
+          "taking a cell");
       put(next, taken);
     }
     check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "giving a cell");
@@ -89,6 +92,25 @@ struct Transfer {
              },
              [&](std::int32_t i, const T& value) { result[i] = value; }, refine, coarsen);
     return result;
+  }
+
+ private:
+  // The memory of one cell's data, as it goes from rank to rank.
+  template <class T>
+  static void* wire(T& value) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      return &value;
+    } else {
+      static_assert(std::is_trivially_copyable_v<typename T::value_type>);
+      return value.data();
+    }
+  }
+  template <class T>
+  static int wire_bytes(const T& value) {
+    if constexpr (std::is_trivially_copyable_v<T>)
+      return static_cast<int>(sizeof(T));
+    else
+      return static_cast<int>(value.size() * sizeof(typename T::value_type));
   }
 };
 

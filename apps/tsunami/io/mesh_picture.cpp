@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "apps/tsunami/io/draw/ticks.hpp"
+#include "apps/tsunami/io/draw/triangle_panel.hpp"
 
 namespace io {
 namespace {
@@ -15,89 +16,14 @@ using draw::Box;
 using draw::Canvas;
 using draw::Colour;
 using draw::Point;
+using draw::TrianglePanel;
 
-constexpr int samples = 2;  // per pixel and direction
-constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46}, empty{0.93, 0.94, 0.95};
+constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46};
 
-// A rectangle of the picture that shows the region, filled with `samples` x `samples` values per pixel.
-class Panel {
- public:
-  Panel(const Box& box, const Region& region) : box_(box), region_(region) {
-    nx_ = static_cast<int>(box.width()) * samples;
-    ny_ = static_cast<int>(box.height()) * samples;
-    colours_.assign(static_cast<std::size_t>(nx_) * ny_, empty);
-  }
-
-  const Box& box() const { return box_; }
-
-  Point place(double lon, double lat) const {
-    return {box_.left + (lon - region_.west) / (region_.east - region_.west) * box_.width(),
-            box_.bottom - (lat - region_.south) / (region_.north - region_.south) * box_.height()};
-  }
-
-  // Colours every sample inside the triangle with colour(distance to the nearest edge, pixels);
-  // a sample on an edge belongs to both neighbours, so that no gap is left.
-  template <class Paint>
-  void triangle(const PictureCell& cell, Paint&& colour) {
-    Point p[3];
-    for (int k = 0; k < 3; ++k) {
-      const Point q = place(cell.lon[k], cell.lat[k]);
-      p[k] = {(q.x - box_.left) * samples - 0.5, (q.y - box_.top) * samples - 0.5};
-    }
-    const double area = (p[1].x - p[0].x) * (p[2].y - p[0].y) - (p[2].x - p[0].x) * (p[1].y - p[0].y);
-    if (!(std::abs(area) > 1e-12)) return;
-    if (area < 0) std::swap(p[1], p[2]);
-    // Signed distance to each edge's line: a x + b y + c, positive inside.
-    double a[3], b[3], c[3];
-    for (int k = 0; k < 3; ++k) {
-      const Point u = p[k], v = p[(k + 1) % 3];
-      const double length = std::hypot(v.x - u.x, v.y - u.y);
-      a[k] = -(v.y - u.y) / length;
-      b[k] = (v.x - u.x) / length;
-      c[k] = -a[k] * u.x - b[k] * u.y;
-    }
-    const auto low = [](double x, double y, double z) {
-      return static_cast<int>(std::ceil(std::min({x, y, z}) - 1e-6));
-    };
-    const auto high = [](double x, double y, double z) {
-      return static_cast<int>(std::floor(std::max({x, y, z}) + 1e-6));
-    };
-    const int left = std::max(0, low(p[0].x, p[1].x, p[2].x)),
-              right = std::min(nx_ - 1, high(p[0].x, p[1].x, p[2].x));
-    const int top = std::max(0, low(p[0].y, p[1].y, p[2].y)),
-              bottom = std::min(ny_ - 1, high(p[0].y, p[1].y, p[2].y));
-    for (int y = top; y <= bottom; ++y) {
-      for (int x = left; x <= right; ++x) {
-        const double distance =
-            std::min({a[0] * x + b[0] * y + c[0], a[1] * x + b[1] * y + c[1], a[2] * x + b[2] * y + c[2]});
-        if (distance >= -1e-4) colours_[static_cast<std::size_t>(y) * nx_ + x] = colour(distance / samples);
-      }
-    }
-  }
-
-  // Averages the samples of each pixel.
-  void copy_to(Canvas& canvas) const {
-    for (int y = 0; y < ny_ / samples; ++y) {
-      for (int x = 0; x < nx_ / samples; ++x) {
-        Colour sum;
-        for (int s = 0; s < samples * samples; ++s) {
-          const Colour& c =
-              colours_[static_cast<std::size_t>(y * samples + s / samples) * nx_ + x * samples + s % samples];
-          sum = {sum.r + c.r, sum.g + c.g, sum.b + c.b};
-        }
-        const double n = samples * samples;
-        canvas.blend(static_cast<int>(box_.left) + x, static_cast<int>(box_.top) + y,
-                     {sum.r / n, sum.g / n, sum.b / n}, 1);
-      }
-    }
-  }
-
- private:
-  Box box_;
-  Region region_;
-  int nx_ = 0, ny_ = 0;
-  std::vector<Colour> colours_;
-};
+// Shows the region.
+TrianglePanel make_panel(const Box& box, const Region& region) {
+  return {box, region.west, region.east, region.south, region.north};
+}
 
 std::string degrees(double value, const char* positive, const char* negative) {
   char text[32];
@@ -105,13 +31,6 @@ std::string degrees(double value, const char* positive, const char* negative) {
                 value > 0   ? positive
                 : value < 0 ? negative
                             : "");
-  return text;
-}
-
-// 1234567 as "1,234,567".
-std::string grouped(std::size_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t k = text.size(); k > 3; k -= 3) text.insert(k - 3, ",");
   return text;
 }
 
@@ -130,7 +49,7 @@ std::vector<double> degree_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
-void draw_axes(Canvas& canvas, const Panel& panel, const Region& region) {
+void draw_axes(Canvas& canvas, const TrianglePanel& panel, const Region& region) {
   const Box& box = panel.box();
   canvas.frame(box, {faint_ink, 1.2, 1, 0});
   for (const double lon : degree_ticks(region.west, region.east, 5)) {
@@ -148,7 +67,7 @@ void draw_axes(Canvas& canvas, const Panel& panel, const Region& region) {
   }
 }
 
-void draw_gauges(Canvas& canvas, const Panel& panel, const PictureOptions& options) {
+void draw_gauges(Canvas& canvas, const TrianglePanel& panel, const PictureOptions& options) {
   for (const auto& gauge : options.gauges) {
     if (!options.region.contains(gauge.lon, gauge.lat)) continue;
     const Point at = panel.place(gauge.lon, gauge.lat);
@@ -174,46 +93,19 @@ void draw_colour_bar(Canvas& canvas, const Box& box, double limit) {
   }
 }
 
-void draw_workers(Canvas& canvas, const Box& box, const std::vector<std::size_t>& cells_of) {
-  const double n = static_cast<double>(cells_of.size());
-  const double pitch = std::min(26.0, box.width() / std::max(n, 1.0)), side = pitch * 0.84;
-  for (std::size_t k = 0; k < cells_of.size(); ++k) {
-    const double left = box.left + static_cast<double>(k) * pitch;
-    const Box square{left, box.top, left + side, box.top + side};
-    const bool used = cells_of[k] > 0;
-    canvas.fill(square, used ? draw::category(k) : Colour{0.86, 0.87, 0.88});
-    if (side < 14) continue;
-    canvas.text(
-        {left + side / 2, box.top + side / 2 + 4.3}, std::to_string(k),
-        {.size = 12, .colour = used ? draw::white : draw::grey, .align = Align::Centre, .bold = used});
-  }
-}
-
-void paint_wave(Panel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
+void paint_wave(TrianglePanel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
   for (const auto& cell : cells) {
     const Colour colour =
         cell.h < options.dry_depth ? draw::land(cell.b) : draw::diverging(cell.eta() / options.eta_limit);
-    panel.triangle(cell, [&](double) { return colour; });
+    panel.triangle(cell.lon, cell.lat, [&](double) { return colour; });
   }
 }
 
-void paint_mesh(Panel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
+void paint_mesh(TrianglePanel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
   for (const auto& cell : cells) {
-    const Colour owner = draw::category(static_cast<std::size_t>(std::max(cell.owner, 0)));
     const bool dry = cell.h < options.dry_depth;
-    const Colour paper = dry ? Colour{0.80, 0.79, 0.76} : draw::white;
-    const Colour inside = mix(paper, owner, dry ? 0.40 : 0.52);
-    const Colour outline = mix(owner, draw::black, 0.35);
-    const Point p = panel.place(cell.lon[0], cell.lat[0]), q = panel.place(cell.lon[1], cell.lat[1]),
-                r = panel.place(cell.lon[2], cell.lat[2]);
-    const double area = std::abs((q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y)) / 2;
-    const double around = std::hypot(q.x - p.x, q.y - p.y) + std::hypot(r.x - q.x, r.y - q.y) +
-                          std::hypot(p.x - r.x, p.y - r.y);
-    const double inradius = 2 * area / std::max(around, 1e-12);
-    const double strength = std::clamp((inradius - 0.3) / 1.5, 0.0, 1.0) * 0.9;
-    const Colour edge = mix(mix(inside, owner, 0.6), outline, strength);
-    const Colour middle = mix(mix(inside, owner, 0.6), inside, std::clamp(inradius / 1.2, 0.0, 1.0));
-    panel.triangle(cell, [&](double distance) { return distance < 0.4 ? edge : middle; });
+    panel.owned_triangle(cell.lon, cell.lat, cell.owner, dry ? Colour{0.80, 0.79, 0.76} : draw::white,
+                         dry ? 0.40 : 0.52);
   }
 }
 
@@ -248,7 +140,7 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
     return Box{left, top, left + std::floor(width), top + std::floor(height)};
   };
 
-  Panel wave(box_of(0), region);
+  TrianglePanel wave = make_panel(box_of(0), region);
   paint_wave(wave, cells, options);
   wave.copy_to(canvas);
   draw_axes(canvas, wave, region);
@@ -260,16 +152,16 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
   draw_colour_bar(canvas, {left_box.left, below, left_box.right, below + 12}, options.eta_limit);
   if (!options.mesh_panel) return canvas;
 
-  Panel mesh(box_of(1), region);
+  TrianglePanel mesh = make_panel(box_of(1), region);
   paint_mesh(mesh, cells, options);
   mesh.copy_to(canvas);
   draw_axes(canvas, mesh, region);
   const Box right_box = mesh.box();
   canvas.text({right_box.left, top - 12},
-              "Mesh by worker: " + grouped(cells.size()) + " cells on " + std::to_string(used) +
+              "Mesh by worker: " + draw::grouped(cells.size()) + " cells on " + std::to_string(used) +
                   (used == 1 ? " worker" : " workers"),
               {.size = 15, .colour = faint_ink});
-  draw_workers(canvas, {right_box.left, below, right_box.right, below + 24}, cells_of);
+  draw::draw_workers(canvas, {right_box.left, below, right_box.right, below + 24}, cells_of);
   return canvas;
 }
 

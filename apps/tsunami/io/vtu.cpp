@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the appended arrays are written as they lie in memory");
 
-constexpr unsigned char vtk_triangle = 5;
+constexpr unsigned char vtk_triangle = 5, vtk_wedge = 13;
 
 std::string escape(const std::string& text) {
   std::string safe;
@@ -74,12 +74,16 @@ class AppendedArrays {
 };
 
 void check(const TriangleMesh& mesh) {
-  if (mesh.points.size() % 3 != 0 || mesh.triangles.size() % 3 != 0) {
-    throw std::invalid_argument("write_vtu: points and triangles come in threes, found " +
+  if (mesh.corners != 3 && mesh.corners != 6)
+    throw std::invalid_argument("write_vtu: cells have 3 or 6 corners, not " + std::to_string(mesh.corners));
+  const auto corners = static_cast<std::size_t>(mesh.corners);
+  if (mesh.points.size() % 3 != 0 || mesh.triangles.size() % corners != 0) {
+    throw std::invalid_argument("write_vtu: points come in threes and cells in " +
+                                std::to_string(mesh.corners) + ", found " +
                                 std::to_string(mesh.points.size()) + " coordinates and " +
                                 std::to_string(mesh.triangles.size()) + " indices");
   }
-  const std::size_t count = mesh.triangles.size() / 3;
+  const std::size_t count = mesh.triangles.size() / corners;
   for (const auto& array : mesh.cell_data) {
     const auto size = std::visit([](auto values) { return values.size(); }, array.values);
     if (size == count) continue;
@@ -116,7 +120,7 @@ std::string shortest(double value) {
 
 void write_vtu(const std::string& path, const TriangleMesh& mesh) {
   check(mesh);
-  const std::size_t count = mesh.triangles.size() / 3;
+  const std::size_t corners = static_cast<std::size_t>(mesh.corners), count = mesh.triangles.size() / corners;
   AppendedArrays arrays;
   arrays.open("CellData");
   for (const auto& array : mesh.cell_data) add_cell_array(arrays, array);
@@ -127,9 +131,9 @@ void write_vtu(const std::string& path, const TriangleMesh& mesh) {
   arrays.open("Cells");
   arrays.add("connectivity", "Int64", 1, mesh.triangles.data(), mesh.triangles.size_bytes());
   std::vector<std::int64_t> offsets(count);
-  for (std::size_t k = 0; k < count; ++k) offsets[k] = static_cast<std::int64_t>(3 * (k + 1));
+  for (std::size_t k = 0; k < count; ++k) offsets[k] = static_cast<std::int64_t>(corners * (k + 1));
   arrays.add("offsets", "Int64", 1, offsets.data(), offsets.size() * sizeof offsets[0]);
-  const std::vector<unsigned char> types(count, vtk_triangle);
+  const std::vector<unsigned char> types(count, corners == 3 ? vtk_triangle : vtk_wedge);
   arrays.add("types", "UInt8", 1, types.data(), types.size());
   arrays.close("Cells");
 

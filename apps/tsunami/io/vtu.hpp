@@ -15,11 +15,12 @@ struct CellArray {
   std::variant<std::span<const double>, std::span<const float>, std::span<const std::int32_t>> values;
 };
 
-/// Triangles of one rank. Points may be shared between triangles or given three per triangle.
+/// Triangles, or prisms over triangles, of one rank. Points may be shared between cells or given per cell.
 struct TriangleMesh {
   std::span<const double> points;           ///< x, y, z of each point (lon, lat, 0)
-  std::span<const std::int64_t> triangles;  ///< three point indices per triangle, counter-clockwise
-  std::vector<CellArray> cell_data;         ///< each with as many values as triangles
+  std::span<const std::int64_t> triangles;  ///< `corners` point indices per cell, counter-clockwise
+  std::vector<CellArray> cell_data;         ///< each with as many values as cells
+  int corners = 3;                          ///< 6: prisms, the three points of one end, then of the other
 };
 
 /// ParaView's unstructured grid, arrays appended raw (little endian). A mesh without triangles is valid.

@@ -1,0 +1,145 @@
+#include "apps/spe10/app/results.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "apps/mesh/mpi_check.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace reservoir {
+namespace {
+
+using nlohmann::json;
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void write_curves(const std::string& path, const Deck& deck, const std::vector<double>& curves) {
+  std::string text =
+      "day,step_days,substeps,iterations,ranks,mean_pressure_psi,oil_stb_day,water_stb_day,water_cut";
+  for (const Well& w : deck.wells)
+    for (const char* what : {"oil_stb_day", "water_stb_day", "water_cut", "bhp_psi"})
+      text += "," + w.name + "_" + what;
+  text += "\n";
+  const std::size_t width = curve_head + curve_per_well * deck.wells.size();
+  char number[32];
+  const auto add = [&](double value) {
+    std::snprintf(number, sizeof number, ",%.7g", value);
+    text += number;
+  };
+  const auto cut = [](double oil, double water) { return oil + water > 1e-9 ? water / (oil + water) : 0; };
+  for (std::size_t row = 0; row + width <= curves.size(); row += width) {
+    const double* v = curves.data() + row;
+    std::snprintf(number, sizeof number, "%.8g", v[0]);
+    text += number;
+    for (std::size_t k = 1; k < curve_head; ++k) add(v[k]);
+    double oil = 0, water = 0;
+    for (std::size_t w = 0; w < deck.wells.size(); ++w)
+      if (deck.wells[w].kind == Well::Kind::producer)
+        oil += v[curve_head + 3 * w], water += v[curve_head + 3 * w + 1];
+    add(oil), add(water), add(cut(oil, water));
+    for (std::size_t w = 0; w < deck.wells.size(); ++w) {
+      const double* well = v + curve_head + 3 * w;
+      add(well[0]), add(well[1]), add(cut(well[0], well[1])), add(well[2]);
+    }
+    text += "\n";
+  }
+  io::write_text(path, text);
+}
+
+}  // namespace
+
+void clear_results(const std::string& folder) {
+  static const std::regex ours(
+      R"((cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production)\.png)"
+      R"(|spe10-\d{4}(-\d+)?\.p?vtu|snapshot-\d{4}\.bin|(water|cut)-\d{4}\.png)");
+  std::filesystem::create_directories(folder);
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (std::regex_match(entry.path().filename().string(), ours)) old.push_back(entry.path());
+  for (const auto& path : old) std::filesystem::remove(path);
+}
+
+void write_progress(const std::string& folder, const Progress& p, bool force) {
+  static double last = 0;
+  const double now = wall_clock();
+  if (!force && now < last + 0.5) return;
+  last = now;
+  io::write_text(folder + "/progress.json", json{{"time_s", p.days * 86400},
+                                                 {"end_s", p.end * 86400},
+                                                 {"cells", p.prisms},
+                                                 {"ranks", p.ranks},
+                                                 {"step", p.steps},
+                                                 {"progress", p.end > 0 ? p.days / p.end : 0}}
+                                                .dump());
+  const std::string path = folder + "/cells.csv";
+  const bool fresh = !std::filesystem::exists(path);
+  std::ofstream file(path, std::ios::app);
+  if (fresh) file << "wall_clock_s,simulated_days,prisms,ranks\n";
+  char line[96];
+  std::snprintf(line, sizeof line, "%.3f,%.6g,%lld,%d\n", now, p.days, static_cast<long long>(p.prisms),
+                p.ranks);
+  file << line;
+}
+
+void add_to_curves(std::vector<double>& curves, const Simulator& sim, const StepReport& step, int ranks) {
+  auto& s = const_cast<Simulator&>(sim);
+  curves.insert(curves.end(),
+                {s.clock().days, step.days, static_cast<double>(step.substeps),
+                 static_cast<double>(step.iterations), static_cast<double>(ranks), s.clock().mean_pressure});
+  for (const WellState& w : s.wells()) curves.insert(curves.end(), {w.oil_rate, w.water_rate, w.bhp});
+}
+
+double total(MPI_Comm world, double mine) {
+  double all = 0;
+  mesh::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, world), "adding up");
+  return all;
+}
+
+void write_results(const std::string& folder, const Summary& s, Simulator& sim,
+                   const std::vector<double>& curves) {
+  const Deck& deck = sim.setup().deck;
+  write_curves(folder + "/production.csv", deck, curves);
+  json wells = json::array();
+  double injected = 0;
+  for (std::size_t w = 0; w < deck.wells.size(); ++w) {
+    const WellState& state = sim.wells()[w];
+    injected += state.water_in;
+    const double liquid = state.oil_rate + state.water_rate;
+    wells.push_back({{"name", deck.wells[w].name},
+                     {"injector", deck.wells[w].kind == Well::Kind::injector},
+                     {"block", {deck.wells[w].i, deck.wells[w].j}},
+                     {"oil_stb_per_day", state.oil_rate},
+                     {"water_stb_per_day", state.water_rate},
+                     {"water_cut", liquid > 1e-9 ? state.water_rate / liquid : 0},
+                     {"oil_stb", state.oil_total},
+                     {"water_stb", state.water_total},
+                     {"bhp_psi", state.bhp}});
+  }
+  const Clock& clock = sim.clock();
+  const double balance = s.water_end - s.water_start - injected - clock.expansion_water;
+  io::write_text(folder + "/spe10.json", json{{"case", s.description},
+                                              {"days", clock.days},
+                                              {"steps", clock.steps},
+                                              {"saturation_substeps", clock.substeps},
+                                              {"columns_final", s.columns},
+                                              {"cells_final", s.prisms},
+                                              {"pressure_solves", s.pressure_solves},
+                                              {"pressure_iterations", s.pressure_iterations},
+                                              {"multigrid_setups", s.setups},
+                                              {"seconds_pressure", s.seconds_pressure},
+                                              {"seconds_transport", s.seconds_transport},
+                                              {"mean_pressure_psi", clock.mean_pressure},
+                                              {"pore_volume_ft3", s.pore_volume},
+                                              {"water_balance", balance / s.pore_volume},
+                                              {"saturation_range", {s.lowest_s, s.highest_s}},
+                                              {"wells", wells}}
+                                             .dump(2));
+}
+
+}  // namespace reservoir

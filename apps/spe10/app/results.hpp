@@ -1,0 +1,46 @@
+// What a run leaves for people and programs: progress while it runs, production curves and figures at its
+// end.
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/spe10/solver/simulator.hpp"
+
+namespace reservoir {
+
+// Removes what an earlier run left in the folder (made if it is not there). Rank 0 only.
+void clear_results(const std::string& folder);
+
+struct Progress {
+  double days = 0, end = 0;
+  std::int64_t steps = 0, columns = 0, prisms = 0;
+  int ranks = 0;
+};
+
+// Writes progress.json and appends a line to cells.csv: wall-clock time, simulated days, prisms, ranks. At
+// most once in half a second unless `force`. Rank 0 only.
+void write_progress(const std::string& folder, const Progress& progress, bool force = false);
+
+// One line of the production curves per step: day, length of the step, substeps, iterations, ranks, mean
+// pressure, then for each well oil and water rate (STB/day) and bottom hole pressure (psi).
+inline constexpr std::size_t curve_head = 6, curve_per_well = 3;
+void add_to_curves(std::vector<double>& curves, const Simulator& sim, const StepReport& step, int ranks);
+
+struct Summary {
+  std::int64_t columns = 0, prisms = 0, pressure_iterations = 0, pressure_solves = 0, setups = 0;
+  double seconds_pressure = 0, seconds_transport = 0;
+  double pore_volume = 0, water_start = 0, water_end = 0;  // ft3
+  double lowest_s = 0, highest_s = 0;
+  std::string description;
+};
+// production.csv and spe10.json.
+void write_results(const std::string& folder, const Summary& summary, Simulator& sim,
+                   const std::vector<double>& curves);
+
+// Adds up over world. Collective.
+double total(MPI_Comm world, double mine);
+
+}  // namespace reservoir

@@ -1,0 +1,33 @@
+#include "apps/spe10/app/scenario.hpp"
+
+namespace reservoir {
+
+Scenario make_scenario(const Options& o) {
+  Scenario s;
+  const std::string folder = o.data + "/spe10_model2";
+  const bool real = !o.data.empty() && has_spe10(folder);
+  s.field = std::make_unique<Field>(real ? read_spe10(folder, o.layers)
+                                         : synthetic_field(spe10_nx, spe10_ny, o.layers, o.seed));
+  const Field& field = *s.field;
+  s.description = field.description;
+  if (!real)
+    s.description += o.data.empty() ? " (no data folder given)" : " (no SPE10 data in " + folder + ")";
+
+  Setup& setup = s.setup;
+  setup.deck = spe10_deck(o.layers);
+  if (!o.deck.empty()) setup.deck = read_deck(o.deck, setup.deck, field.nx, field.ny);
+  for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
+  const int blocks = blocks_per_root(field);
+  setup.domain = domain_of(field);
+  setup.frame = {blocks * field.dx / mesh::side, blocks * field.dy / mesh::side, setup.deck.top,
+                 field.dz / o.split, field.nz * o.split};
+  setup.rock = rock_of(field, setup.domain, o.split);
+  setup.coarsest = o.coarsest, setup.finest = o.finest;
+  setup.criterion.refine_s = o.refine_s, setup.criterion.coarsen_s = o.coarsen_s;
+  setup.criterion.refine_p = o.refine_p, setup.criterion.coarsen_p = o.coarsen_p;
+  setup.time.mobility = o.mobility_error, setup.time.longest = o.longest;
+  setup.solver.tolerance = o.tolerance;
+  return s;
+}
+
+}  // namespace reservoir

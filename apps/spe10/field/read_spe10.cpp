@@ -1,0 +1,155 @@
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include "apps/spe10/field/field.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+#include "apps/tsunami/io/text_scanner.hpp"
+
+extern char** environ;
+
+namespace reservoir {
+namespace {
+
+namespace fs = std::filesystem;
+using io::FileError;
+
+constexpr const char* fetch_again = "get the file again (docs/reservoir.md says where from)";
+constexpr std::size_t layer_blocks = static_cast<std::size_t>(spe10_nx) * spe10_ny;
+constexpr std::size_t all_blocks = layer_blocks * spe10_nz;
+constexpr float largest_mD = 1e6F;
+
+// What `xz -dc path` writes. The package xz-utils is everywhere; its library's headers are not.
+std::vector<char> unpack(const std::string& path) {
+  io::read_bytes(path);  // for its errors: missing, unreadable, empty
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw FileError(path, "", "to unpack it", "no pipe: " + std::string(std::strerror(errno)), "");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  const char* words[] = {"xz", "-dcq", "--", path.c_str(), nullptr};
+  pid_t child = 0;
+  const int started = posix_spawnp(&child, "xz", &actions, nullptr, const_cast<char**>(words), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::vector<char> bytes;
+  if (started == 0) {
+    char part[65536];
+    ssize_t got = 0;
+    while ((got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR))
+      if (got > 0) bytes.insert(bytes.end(), part, part + got);
+  }
+  close(ends[0]);
+  if (started != 0)
+    throw FileError(path, "", "the program xz to unpack it", std::strerror(started), "install xz-utils");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw FileError::at_byte(path, bytes.size(), "a complete xz file",
+                             "one that cannot be unpacked beyond this byte of its content", fetch_again);
+  return bytes;
+}
+
+// NAME.bin, or NAME.bin.xz.
+std::pair<std::string, std::vector<char>> packed_file(const std::string& stem, std::size_t wanted) {
+  const bool plain = fs::exists(stem);
+  std::string path = plain ? stem : stem + ".xz";
+  auto bytes = plain ? io::read_bytes(path) : unpack(path);
+  if (bytes.size() != wanted)
+    throw FileError::at_byte(path, std::min(bytes.size(), wanted), std::to_string(wanted) + " bytes",
+                             std::to_string(bytes.size()), fetch_again);
+  return {std::move(path), std::move(bytes)};
+}
+
+void check_permeability(const std::string& path, std::size_t block, float k) {
+  if (std::isfinite(k) && k > 0 && k < largest_mD) return;
+  throw FileError::at_byte(path, 4 * block, "a permeability in mD, above 0 and below 1e6", std::to_string(k),
+                           fetch_again);
+}
+
+void read_packed(const std::string& folder, Field& field, std::size_t first) {
+  const auto [kx_path, kx] = packed_file(folder + "/spe10_kx_mD_f32le.bin", 4 * all_blocks);
+  const auto [bits_path, bits] = packed_file(folder + "/spe10_kvclass_bits.bin", (all_blocks + 7) / 8);
+  static_assert(std::endian::native == std::endian::little);
+  for (std::size_t b = 0; b < field.kh.size(); ++b) {
+    const std::size_t block = first + b;
+    std::memcpy(&field.kh[b], kx.data() + 4 * block, 4);
+    check_permeability(kx_path, block, field.kh[b]);
+    const bool channel = (static_cast<unsigned char>(bits[block / 8]) >> (block % 8) & 1) != 0;
+    field.kv[b] = field.kh[b] * (channel ? 0.3F : 1e-4F);
+  }
+}
+
+// Numbers of a text file, all of it; `name` says what they are.
+void read_numbers(const std::string& path, const char* name, std::size_t count, double lowest, double highest,
+                  const std::function<void(std::size_t, double)>& take) {
+  const auto bytes = io::read_bytes(path);
+  io::TextScanner text(path, {bytes.data(), bytes.size()});
+  for (std::size_t n = 0; n < count; ++n) {
+    const double value = text.next_number(
+        [&] { return std::string(name) + " " + std::to_string(n + 1) + " of " + std::to_string(count); });
+    if (value < lowest || value > highest)
+      throw FileError::at_line(path, text.line(),
+                               std::string(name) + " " + std::to_string(n + 1) + " of " +
+                                   std::to_string(count) + " from " + std::to_string(lowest) + " to " +
+                                   std::to_string(highest),
+                               std::to_string(value), fetch_again);
+    take(n, value);
+  }
+  if (const auto more = text.next_word())
+    throw FileError::at_line(path, text.line(), "the end after " + std::to_string(count) + " numbers",
+                             "'" + std::string(*more) + "'", "this is not the SPE10 file");
+}
+
+// kx of all blocks, then ky, then kz.
+void read_published(const std::string& path, Field& field, std::size_t first) {
+  read_numbers(path, "permeability", 3 * all_blocks, 1e-12, largest_mD, [&](std::size_t n, double k) {
+    const std::size_t block = n % all_blocks;
+    if (block < first) return;
+    if (n < all_blocks) field.kh[block - first] = static_cast<float>(k);
+    if (n >= 2 * all_blocks) field.kv[block - first] = static_cast<float>(k);
+  });
+}
+
+}  // namespace
+
+bool has_spe10(const std::string& folder) {
+  for (const char* name : {"spe_perm.dat", "spe10_kx_mD_f32le.bin", "spe10_kx_mD_f32le.bin.xz"})
+    if (fs::exists(folder + "/" + name)) return true;
+  return false;
+}
+
+Field read_spe10(const std::string& folder, int layers) {
+  Field field;
+  field.nx = spe10_nx, field.ny = spe10_ny, field.nz = layers;
+  const std::size_t blocks = layer_blocks * static_cast<std::size_t>(layers), first = all_blocks - blocks;
+  field.kh.resize(blocks), field.kv.resize(blocks);
+  const bool published = fs::exists(folder + "/spe_perm.dat");
+  if (published)
+    read_published(folder + "/spe_perm.dat", field, first);
+  else
+    read_packed(folder, field, first);
+  const std::string phi = folder + "/spe_phi.dat";
+  const bool has_phi = fs::exists(phi);
+  if (has_phi) {
+    field.phi.resize(blocks);
+    read_numbers(phi, "porosity", all_blocks, 0, 1, [&](std::size_t n, double value) {
+      // Blocks without pores would have no mass; the published deck of OPM uses the same least value.
+      if (n >= first) field.phi[n - first] = static_cast<float>(std::max(value, 1e-7));
+    });
+  }
+  field.description = "SPE10 model 2, bottom " + std::to_string(layers) + " of 85 layers, " +
+                      (has_phi ? "porosity of spe_phi.dat" : "SYNTHETIC porosity of 0.2 everywhere");
+  return field;
+}
+
+}  // namespace reservoir

@@ -1,0 +1,140 @@
+// empi-spe10: an oil reservoir flooded with water, as a malleable MPI program.
+//
+// The columns of the mesh are a distributed sequence in curve order; growing, shrinking and rebalancing all
+// cut that sequence anew. See docs/reservoir.md for options and accuracy.
+#include <algorithm>
+#include <cstdio>
+#include <elastic_mpi.hpp>
+
+#include "apps/mesh/mpi_check.hpp"
+#include "apps/spe10/app/options.hpp"
+#include "apps/spe10/app/results.hpp"
+#include "apps/spe10/app/scenario.hpp"
+#include "apps/spe10/app/snapshot.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace {
+
+using namespace reservoir;
+
+// What all ranks hold alike besides the simulator's clock.
+struct Totals {
+  double next_snapshot = 0;
+  int snapshots = 0;
+  std::int64_t solves = 0, iterations = 0, setups = 0;
+  double seconds_pressure = 0, seconds_transport = 0;
+  double water_start = 0;
+};
+
+class Run {
+ public:
+  Run(elastic::Loop& loop, const Options& options)
+      : loop_(loop), options_(options), scenario_(make_scenario(options)), sim_(scenario_.setup) {
+    if (!loop.joining()) {
+      int rank = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 0) clear_results(options.out);
+      sim_.start(MPI_COMM_WORLD);
+      totals_.water_start = total(MPI_COMM_WORLD, sim_.water_volume());
+    }
+    register_data();
+  }
+
+  bool iterate(MPI_Comm world) {
+    const double done = 1e-9 * options_.days;
+    if (options_.snapshot_every > 0 && sim_.clock().days >= totals_.next_snapshot - done) snapshot(world);
+    double limit = options_.days - sim_.clock().days;
+    if (options_.snapshot_every > 0) limit = std::min(limit, totals_.next_snapshot - sim_.clock().days);
+    const StepReport step = sim_.step(limit);
+    totals_.solves += step.pressure_solves, totals_.iterations += step.iterations,
+        totals_.setups += step.setup;
+    totals_.seconds_pressure += step.seconds_pressure, totals_.seconds_transport += step.seconds_transport;
+    int ranks = 0;
+    MPI_Comm_size(world, &ranks);
+    add_to_curves(curves_, sim_, step, ranks);
+    const auto prisms = static_cast<double>(sim_.columns().own() * sim_.columns().nz());
+    loop_.report(prisms * static_cast<double>(step.substeps), sim_.clock().days / options_.days);
+    if (options_.adapt_every > 0 && sim_.clock().steps % options_.adapt_every == 0 && sim_.adapt())
+      sim_.balance(options_.balance_tolerance);
+    show_progress(world, false);
+    return sim_.clock().days < options_.days - done;
+  }
+
+  // Collective over the final world.
+  void finish(MPI_Comm world) {
+    if (options_.snapshot_every > 0) snapshot(world);
+    show_progress(world, true);
+    Summary s;
+    s.columns = static_cast<std::int64_t>(total(world, static_cast<double>(sim_.columns().own())));
+    s.prisms = s.columns * sim_.columns().frame.nz;
+    s.pressure_solves = totals_.solves, s.pressure_iterations = totals_.iterations, s.setups = totals_.setups;
+    s.seconds_pressure = totals_.seconds_pressure, s.seconds_transport = totals_.seconds_transport;
+    s.pore_volume = total(world, sim_.pore_volume());
+    s.water_start = totals_.water_start, s.water_end = total(world, sim_.water_volume());
+    double range[2] = {-1e300, -1e300};  // -lowest, highest
+    for (std::size_t k = 0; k < sim_.columns().own() * sim_.columns().nz(); ++k)
+      range[0] = std::max(range[0], -sim_.columns().s[k]), range[1] = std::max(range[1], sim_.columns().s[k]);
+    mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, world),
+                    "comparing saturations");
+    s.lowest_s = -range[0], s.highest_s = range[1];
+    s.description = scenario_.description;
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    if (rank == 0) write_results(options_.out, s, sim_, curves_);
+    sim_.release();  // what hypre holds, before MPI ends
+  }
+
+  const std::string& description() const { return scenario_.description; }
+
+ private:
+  void register_data() {
+    loop_.replicate(sim_.clock(), totals_, sim_.wells(), curves_);
+    loop_.data([this](MPI_Comm everybody, double capacity) { return sim_.move(everybody, capacity); },
+               [this] { sim_.accept(); });
+    loop_.on_release([this] { sim_.release(); });
+    loop_.on_rebuild([this](MPI_Comm world) { sim_.rebuild(world); });
+  }
+
+  void snapshot(MPI_Comm world) {
+    char name[32];
+    std::snprintf(name, sizeof name, "/snapshot-%04d.bin", totals_.snapshots++);
+    write_snapshot(world, sim_, options_.out + name);
+    totals_.next_snapshot = options_.snapshot_every * totals_.snapshots;
+  }
+
+  void show_progress(MPI_Comm world, bool last) {
+    int rank = 0;
+    Progress progress{sim_.clock().days, options_.days, sim_.clock().steps, 0, 0, 0};
+    progress.columns = static_cast<std::int64_t>(total(world, static_cast<double>(sim_.columns().own())));
+    progress.prisms = progress.columns * sim_.columns().frame.nz;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &progress.ranks);
+    if (rank == 0) write_progress(options_.out, progress, last);
+  }
+
+  elastic::Loop& loop_;
+  const Options& options_;
+  Scenario scenario_;
+  Simulator sim_;
+  Totals totals_;
+  std::vector<double> curves_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  elastic::Loop loop(argc, argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    Run run(loop, options);
+    if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
+    loop.run([&](MPI_Comm world) { return run.iterate(world); });
+    if (!loop.left()) run.finish(MPI_COMM_WORLD);
+  } catch (const io::FileError& error) {
+    if (rank == 0) std::fprintf(stderr, "empi-spe10: %s\n", error.what());
+    return 2;  // every rank reads the same files, so every rank ends here
+  }
+  return 0;
+}

@@ -1,0 +1,153 @@
+#include "apps/spe10/model/deck.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+
+#include "apps/spe10/field/field.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace reservoir {
+namespace {
+
+using io::FileError;
+
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {}
+
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& expected, const std::string& found,
+                         const std::string& advice) const {
+    throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line + 1), expected, found, advice);
+  }
+
+  // A map whose keys are all known.
+  void expect_map(const YAML::Node& node, const std::string& what, const std::set<std::string>& keys) const {
+    if (!node.IsMap()) fail(node, what + " as a map", "something else", "write NAME: VALUE lines");
+    std::string list;
+    for (const auto& key : keys) list += (list.empty() ? "" : ", ") + key;
+    for (const auto& entry : node)
+      if (const auto key = entry.first.as<std::string>(""); !keys.contains(key))
+        fail(entry.first, "one of " + list, "'" + key + "'", "correct the name");
+  }
+
+  void number(const YAML::Node& parent, const char* key, double lowest, double highest, double& value) const {
+    const YAML::Node node = parent[key];
+    if (!node) return;
+    const std::string range = std::string(key) + " from " + text(lowest) + " to " + text(highest);
+    double given = 0;
+    if (!node.IsScalar() || !YAML::convert<double>::decode(node, given))
+      fail(node, range, node.IsScalar() ? "'" + node.Scalar() + "'" : "no number", "give a number");
+    if (!(given >= lowest && given <= highest)) fail(node, range, node.Scalar(), "correct the value");
+    value = given;
+  }
+
+  int block(const YAML::Node& node, const char* name, int count) const {
+    int value = 0;
+    if (!node.IsScalar() || !YAML::convert<int>::decode(node, value) || value < 1 || value > count)
+      fail(node, std::string(name) + " of the well's block from 1 to " + std::to_string(count),
+           node.IsScalar() ? "'" + node.Scalar() + "'" : "no number", "blocks are counted from 1");
+    return value;
+  }
+
+ private:
+  static std::string text(double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%g", value);
+    return buffer;
+  }
+  std::string path_;
+};
+
+void read_fluid(const Reader& reader, const YAML::Node& node, Fluid& f) {
+  reader.expect_map(node, "fluid",
+                    {"swc", "sor", "mu_w_cp", "mu_o_cp", "density_w_lb_ft3", "density_o_lb_ft3", "b_w", "b_o",
+                     "c_w_per_psi", "c_o_per_psi", "c_rock_per_psi", "reference_psi"});
+  reader.number(node, "swc", 0, 0.9, f.swc);
+  reader.number(node, "sor", 0, 0.9, f.sor);
+  if (f.swc + f.sor > 0.95)
+    reader.fail(node, "swc + sor up to 0.95", std::to_string(f.swc + f.sor),
+                "leave room for the liquids to move");
+  reader.number(node, "mu_w_cp", 1e-3, 1e4, f.mu_w);
+  reader.number(node, "mu_o_cp", 1e-3, 1e4, f.mu_o);
+  reader.number(node, "density_w_lb_ft3", 1, 200, f.density_w);
+  reader.number(node, "density_o_lb_ft3", 1, 200, f.density_o);
+  reader.number(node, "b_w", 0.5, 2, f.b_w);
+  reader.number(node, "b_o", 0.5, 2, f.b_o);
+  reader.number(node, "c_w_per_psi", 0, 1e-4, f.c_w);
+  reader.number(node, "c_o_per_psi", 0, 1e-4, f.c_o);
+  reader.number(node, "c_rock_per_psi", 0, 1e-4, f.c_rock);
+  reader.number(node, "reference_psi", 0, 1e5, f.reference);
+}
+
+Well read_well(const Reader& reader, const YAML::Node& node, int nx, int ny) {
+  reader.expect_map(node, "a well", {"name", "type", "block", "rate_stb_per_day", "bhp_psi", "radius_ft"});
+  Well well;
+  for (const char* key : {"name", "type", "block", "bhp_psi"})
+    if (!node[key]) reader.fail(node, "a well with " + std::string(key), "none", "add it");
+  well.name = node["name"].as<std::string>("");
+  if (well.name.empty() || well.name.find_first_of(",/ \"") != std::string::npos)
+    reader.fail(node["name"], "a name without blanks, commas, quotes and slashes", "'" + well.name + "'",
+                "choose another");
+  const auto type = node["type"].as<std::string>("");
+  if (type != "injector" && type != "producer")
+    reader.fail(node["type"], "type injector or producer", "'" + type + "'", "correct it");
+  well.kind = type == "injector" ? Well::Kind::injector : Well::Kind::producer;
+  const YAML::Node block = node["block"];
+  if (!block.IsSequence() || block.size() != 2)
+    reader.fail(block, "block: [i, j]", "something else", "give the block's two numbers");
+  well.i = reader.block(block[0], "i", nx);
+  well.j = reader.block(block[1], "j", ny);
+  reader.number(node, "rate_stb_per_day", 0, 1e7, well.rate);
+  if (well.rate > 0 && well.kind == Well::Kind::producer)
+    reader.fail(node["rate_stb_per_day"], "producers without a rate", "one", "producers are held at bhp_psi");
+  reader.number(node, "bhp_psi", 1, 1e5, well.bhp);
+  reader.number(node, "radius_ft", 1e-3, 3, well.radius);
+  return well;
+}
+
+}  // namespace
+
+Deck spe10_deck(int layers) {
+  Deck deck;
+  deck.top = 12000 + 2.0 * (spe10_nz - layers);
+  // 5000 bbl/day into 85 layers; in 16 that is the 941.2 STB/day of the OPM Flow run we compare with.
+  const double rate = 5000.0 * layers / spe10_nz;
+  deck.wells = {{"I1", 30, 110, Well::Kind::injector, rate, 10000},
+                {"P1", 1, 1},
+                {"P2", 60, 1},
+                {"P3", 60, 220},
+                {"P4", 1, 220}};
+  return deck;
+}
+
+Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
+  const auto bytes = io::read_bytes(path);
+  const Reader reader(path);
+  YAML::Node root;
+  try {
+    root = YAML::Load(std::string(bytes.begin(), bytes.end()));
+  } catch (const YAML::ParserException& error) {
+    throw FileError::at_line(path, static_cast<std::size_t>(error.mark.line + 1), "YAML", error.msg,
+                             "correct the line");
+  }
+  reader.expect_map(root, "a deck", {"fluid", "top_ft", "datum_ft", "datum_psi", "wells"});
+  if (root["fluid"]) read_fluid(reader, root["fluid"], deck.fluid);
+  reader.number(root, "top_ft", 0, 1e5, deck.top);
+  reader.number(root, "datum_ft", 0, 1e5, deck.datum);
+  reader.number(root, "datum_psi", 1, 1e5, deck.datum_pressure);
+  if (const YAML::Node wells = root["wells"]) {
+    if (!wells.IsSequence() || wells.size() == 0)
+      reader.fail(wells, "a list of wells", "none", "give at least one");
+    deck.wells.clear();
+    std::set<std::string> names;
+    for (const auto& node : wells) {
+      deck.wells.push_back(read_well(reader, node, nx, ny));
+      if (!names.insert(deck.wells.back().name).second)
+        reader.fail(node, "wells of different names", "'" + deck.wells.back().name + "' twice", "rename one");
+    }
+  }
+  return deck;
+}
+
+}  // namespace reservoir

@@ -1,0 +1,35 @@
+// What is simulated besides the rock: liquids, initial state, wells.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/spe10/model/fluid.hpp"
+
+namespace reservoir {
+
+struct Well {
+  enum class Kind { injector, producer };
+  std::string name;
+  int i = 1, j = 1;  // the block whose centre it goes through, counted from 1; open in all layers
+  Kind kind = Kind::producer;
+  double rate = 0;      // injectors: STB of water per day; 0: by pressure alone
+  double bhp = 4000;    // psi at the top of the reservoir: the producer's pressure, the injector's limit
+  double radius = 0.5;  // ft
+};
+
+struct Deck {
+  Fluid fluid;
+  double top = 12000;            // ft, depth of the first layer's top
+  double datum = 12000;          // ft
+  double datum_pressure = 6000;  // psi
+  std::vector<Well> wells;
+};
+
+// SPE10 model 2 on its bottom `layers`: the published 5000 bbl/day in proportion to the layers.
+Deck spe10_deck(int layers);
+
+// Reads a YAML deck for a field of nx x ny blocks; what is not given is as in `start`. Throws io::FileError
+// with file, line and what to do.
+Deck read_deck(const std::string& path, Deck start, int nx, int ny);
+
+}  // namespace reservoir

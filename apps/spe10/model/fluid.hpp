@@ -1,0 +1,48 @@
+// Water and oil: relative permeabilities, viscosities, volumes. Field units: psi, cP, lb/ft3, ft3, days.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+namespace reservoir {
+
+inline constexpr double ft3_per_bbl = 5.614583;
+// Darcy's law for mD, ft, cP, psi gives ft3/day with this factor.
+inline constexpr double darcy = 0.001127 * ft3_per_bbl;
+inline constexpr double psi_per_ft = 1 / 144.0;  // of a liquid of 1 lb/ft3
+
+// Corey curves with exponent 2 between the residual saturations; constant viscosities; volumes that change
+// linearly with pressure about the reference.
+struct Fluid {
+  double swc = 0.2, sor = 0.2;
+  double mu_w = 0.3, mu_o = 3.0;                          // cP
+  double density_w = 64 / 1.01, density_o = 53 / 1.0128;  // lb/ft3 in the reservoir
+  double b_w = 1.01, b_o = 1.0128;                  // reservoir volume over surface volume, at reference
+  double c_w = 3e-6, c_o = 1.37e-6, c_rock = 1e-6;  // 1/psi
+  double reference = 6000;                          // psi
+
+  double effective(double s) const { return std::clamp((s - swc) / (1 - swc - sor), 0.0, 1.0); }
+  double water_mobility(double s) const {  // 1/cP
+    const double e = effective(s);
+    return e * e / mu_w;
+  }
+  double oil_mobility(double s) const {
+    const double e = 1 - effective(s);
+    return e * e / mu_o;
+  }
+  double total_mobility(double s) const { return water_mobility(s) + oil_mobility(s); }
+  double fractional_flow(double s) const {
+    const double w = water_mobility(s);
+    return w / (w + oil_mobility(s));
+  }
+  // d f_w / d S.
+  double fractional_slope(double s) const {
+    const double e = effective(s), w = e * e / mu_w, o = (1 - e) * (1 - e) / mu_o;
+    const double dw = 2 * e / mu_w, d_o = -2 * (1 - e) / mu_o;
+    return (dw * o - w * d_o) / ((w + o) * (w + o)) / (1 - swc - sor);
+  }
+  double compressibility(double s) const { return c_rock + s * c_w + (1 - s) * c_o; }
+  double water_volume_factor(double p) const { return b_w * (1 - c_w * (p - reference)); }
+  double oil_volume_factor(double p) const { return b_o * (1 - c_o * (p - reference)); }
+};
+
+}  // namespace reservoir

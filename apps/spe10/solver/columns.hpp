@@ -1,0 +1,56 @@
+// The reservoir's prisms: one column of nz of them over every triangle of the adaptive mesh, z contiguous.
+// The mesh is the tsunami's; a column is one of its cells with a longer payload.
+#pragma once
+#include <array>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "apps/mesh/mesh.hpp"
+#include "apps/spe10/model/rock.hpp"
+#include "apps/spe10/solver/prism.hpp"
+
+namespace reservoir {
+
+// What lies beyond a side of the reservoir: rock without flow, or a given pressure with liquid that flows in.
+struct BorderCondition {
+  std::function<double(double x, double y, double depth)> pressure = nullptr;  // psi; null: no flow
+  double saturation = 1;                                                       // of water in what flows in
+  bool open() const { return static_cast<bool>(pressure); }
+};
+// west, east, south, north (as mesh::Border), top, bottom.
+using Borders = std::array<BorderCondition, 6>;
+inline constexpr int border_top = 4, border_bottom = 5;
+
+struct Columns {
+  mesh::Mesh mesh;
+  Frame frame;
+  RockOfColumn rock_of;
+  std::vector<double> s;  // water saturation: own, halo and exterior columns
+  std::vector<double> p;  // psi, likewise
+  // Follow from the mesh alone; set by connect().
+  std::vector<TriangleShape> shape;  // per own column
+  std::vector<Rock> rock;            // per own prism
+
+  Columns(mesh::Domain domain, const Frame& f, RockOfColumn rock_of_column)
+      : mesh(domain), frame(f), rock_of(std::move(rock_of_column)) {}
+
+  std::size_t nz() const { return static_cast<std::size_t>(frame.nz); }
+  std::size_t own() const { return mesh.cells(); }
+  std::size_t at(std::size_t column, std::size_t z) const { return column * nz() + z; }
+  double pore_volume(std::size_t column, std::size_t z) const {  // ft3
+    return rock[at(column, z)].phi * shape[column].area * frame.dz;
+  }
+
+  // After the mesh or the own columns' s and p changed: shapes, rock, room for the halo.
+  void connect();
+  std::span<double> own_p() { return std::span(p).first(own() * nz()); }
+  // Fetches the halo columns' part of s or p. Collective with the neighbours.
+  void exchange(std::vector<double>& field);
+
+ private:
+  std::vector<std::int32_t> send_, receive_;  // per halo slot: a column's place in s
+  std::vector<double*> layers_;
+};
+
+}  // namespace reservoir

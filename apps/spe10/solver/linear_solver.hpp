@@ -1,0 +1,69 @@
+// Symmetric positive definite systems, distributed by rows: hypre's conjugate gradients preconditioned by
+// BoomerAMG. The hierarchy of an earlier matrix is kept as long as it is good enough.
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace reservoir {
+
+// A system: rows [first, first + count) of this rank and entries that this rank adds to rows of others.
+// Columns are global. Entries of one place may be given several times: they add up, also across ranks.
+struct SparseRows {
+  std::int64_t first = 0;
+  std::vector<std::int32_t> begin;  // count + 1 offsets into column and value
+  std::vector<std::int32_t> column;
+  std::vector<double> value;
+  struct Extra {
+    std::int32_t row, column;
+    double value;
+  };
+  std::vector<Extra> extra;
+  std::vector<double> rhs;  // of the own rows
+  struct ExtraRhs {
+    std::int32_t row;
+    double value;
+  };
+  std::vector<ExtraRhs> extra_rhs;  // adds up, also across ranks
+  std::size_t count() const { return begin.empty() ? 0 : begin.size() - 1; }
+};
+
+struct SolverOptions {
+  double tolerance = 1e-8;  // of the residual's norm over the right hand side's
+  int max_iterations = 300;
+  double strong_threshold = 0.5;
+  double rebuild_factor = 1.5;  // a hierarchy is made anew above this many times its first iterations
+};
+
+struct SolveReport {
+  int iterations = 0;
+  double residual = 0;
+  bool setup = false;             // the hierarchy was made anew
+  double seconds_discretise = 0;  // ours: coefficients, fluxes
+  double seconds_assemble = 0, seconds_setup = 0, seconds_solve = 0;
+};
+
+class LinearSolver {
+ public:
+  // comm must outlive the object. Local.
+  LinearSolver(MPI_Comm comm, SolverOptions options);
+  ~LinearSolver();
+  LinearSolver(const LinearSolver&) = delete;
+  LinearSolver& operator=(const LinearSolver&) = delete;
+
+  // Solves for the own rows; x holds the first guess. Collective. Throws std::runtime_error if it does not
+  // converge or a number is not finite.
+  SolveReport solve(const SparseRows& system, std::span<double> x);
+
+ private:
+  struct Matrix;
+  struct Hierarchy;
+  MPI_Comm comm_;
+  SolverOptions options_;
+  std::unique_ptr<Hierarchy> hierarchy_;
+};
+
+}  // namespace reservoir

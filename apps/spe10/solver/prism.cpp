@@ -1,0 +1,57 @@
+#include "apps/spe10/solver/prism.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace reservoir {
+
+TriangleShape shape_of(const mesh::Triangle& t, const Frame& frame) {
+  TriangleShape s{};
+  const mesh::Point from[] = {t.a, t.b, t.a}, to[] = {t.b, t.c, t.c};
+  const auto along = [&](mesh::Point p, mesh::Point q) {
+    return std::pair{(q.x - p.x) * frame.unit_x, (q.y - p.y) * frame.unit_y};
+  };
+  const auto [ux, uy] = along(t.a, t.b);
+  const auto [vx, vy] = along(t.a, t.c);
+  const double turn = ux * vy - uy * vx;
+  s.area = 0.5 * std::abs(turn);
+  for (int f = 0; f < 3; ++f) {
+    const auto [x, y] = along(from[f], to[f]);
+    // (a, b, c) may run either way; its third edge is given backwards.
+    const double sign = (turn > 0) == (f != 2) ? 1 : -1;
+    s.nx[f] = sign * y, s.ny[f] = -sign * x;
+  }
+  return s;
+}
+
+void transmissibility(const TriangleShape& s, double dz, const Rock& k, unsigned closed, FaceMatrix& t) {
+  const double xx = k.kxx, yy = k.kyy, zz = k.kzz, xy = k.kxy, xz = k.kxz, yz = k.kyz;
+  double knx[3], kny[3], knz[3], trace = 0;  // K n of the triangle's edges
+  for (int f = 0; f < 3; ++f) {
+    knx[f] = xx * s.nx[f] + xy * s.ny[f];
+    kny[f] = xy * s.nx[f] + yy * s.ny[f];
+    knz[f] = xz * s.nx[f] + yz * s.ny[f];
+    trace += s.nx[f] * knx[f] + s.ny[f] * kny[f];
+  }
+  const double spread = 16 * s.area * (xx * yy - xy * xy) / trace;
+  for (int f = 0; f < 3; ++f)
+    for (int g = 0; g < 3; ++g) t[f][g] = dz * ((s.nx[f] * knx[g] + s.ny[f] * kny[g]) / s.area + spread);
+  for (int f = 0; f < 3; ++f) {
+    t[f][bottom_face] = t[bottom_face][f] = knz[f];
+    t[f][top_face] = t[top_face][f] = -knz[f];
+  }
+  t[top_face][top_face] = t[bottom_face][bottom_face] = 2 * zz * s.area / dz;
+  t[top_face][bottom_face] = t[bottom_face][top_face] = 0;
+
+  for (int c = 0; c < faces; ++c) {
+    if ((closed >> c & 1) == 0) continue;
+    const double pivot = t[c][c];
+    double row[faces];
+    for (int f = 0; f < faces; ++f) row[f] = t[c][f];
+    for (int f = 0; f < faces; ++f)
+      for (int g = 0; g < faces; ++g) t[f][g] -= row[f] * row[g] / pivot;
+    for (int f = 0; f < faces; ++f) t[f][c] = t[c][f] = 0;
+  }
+}
+
+}  // namespace reservoir

@@ -1,0 +1,160 @@
+// Where the mesh is fine, how columns follow it, and how they move between ranks.
+#include <algorithm>
+#include <cmath>
+
+#include "apps/mesh/mpi_check.hpp"
+#include "apps/spe10/solver/simulator.hpp"
+#include "runtime/redistribute/sequence.hpp"
+
+namespace reservoir {
+namespace {
+
+enum Activity : std::int8_t { calm, lively, refined };  // may coarsen, stays, must be fine
+
+Activity activity_of(double value, double refine_above, double coarsen_below) {
+  return value > refine_above ? refined : value > coarsen_below ? lively : calm;
+}
+
+}  // namespace
+
+// Collective: jumps across halo edges, and the buffer, reach across ranks.
+std::vector<std::int8_t> Simulator::marks() {
+  const Criterion& c = setup_.criterion;
+  const mesh::Edges& edges = columns_.mesh.edges();
+  const std::size_t nz = columns_.nz(), own = columns_.own(),
+                    inner = edges.size() - columns_.mesh.boundary().size();
+  columns_.exchange(columns_.s);
+  columns_.exchange(columns_.p);
+  std::vector<std::int8_t> marks(own, calm);
+  for (std::size_t e = 0; e < inner; ++e) {
+    const auto l = static_cast<std::size_t>(edges.left[e]), r = static_cast<std::size_t>(edges.right[e]);
+    double ds = 0, dp = 0;
+    for (std::size_t z = 0; z < nz; ++z) {
+      ds = std::max(ds, std::abs(columns_.s[l * nz + z] - columns_.s[r * nz + z]));
+      dp = std::max(dp, std::abs(columns_.p[l * nz + z] - columns_.p[r * nz + z]));
+    }
+    const auto activity = std::max<std::int8_t>(activity_of(ds, c.refine_s, c.coarsen_s),
+                                                activity_of(dp, c.refine_p, c.coarsen_p));
+    for (const std::size_t cell : {l, r})
+      if (cell < own) marks[cell] = std::max(marks[cell], activity);
+  }
+  columns_.mesh.dilate(marks, c.buffer);
+  std::vector<std::int8_t> near_wells(own, calm);
+  for (const Completion& w : completions_) near_wells[static_cast<std::size_t>(w.column)] = refined;
+  columns_.mesh.dilate(near_wells, c.around_wells);
+  for (std::size_t i = 0; i < own; ++i) {
+    const int level = columns_.mesh.leaves()[i].level();
+    const std::int8_t wanted = std::max(marks[i], near_wells[i]);
+    const bool refine = wanted == refined && level < setup_.finest;
+    const bool coarsen = wanted == calm && level > setup_.coarsest;
+    marks[i] = static_cast<std::int8_t>(refine - coarsen);
+  }
+  return marks;
+}
+
+bool Simulator::adapt() {
+  if (setup_.coarsest == setup_.finest) return false;
+  const mesh::Transfer t = columns_.mesh.adapt(marks());
+  if (!t.changed) return false;
+  transfer(t);
+  connect();
+  return true;
+}
+
+// Children take their parent's state; a parent takes its children's water, and the pressure that stores as
+// much.
+void Simulator::transfer(const mesh::Transfer& t) {
+  using Column = std::vector<double>;  // saturations, then pressures
+  const std::size_t nz = columns_.nz();
+  std::vector<double> s(t.new_cells * nz), p(t.new_cells * nz);
+  std::vector<Rock> rock(nz);
+  const auto get = [&](std::int32_t i) {
+    Column column(columns_.s.begin() + i * static_cast<std::ptrdiff_t>(nz),
+                  columns_.s.begin() + (i + 1) * static_cast<std::ptrdiff_t>(nz));
+    column.insert(column.end(), columns_.p.begin() + i * static_cast<std::ptrdiff_t>(nz),
+                  columns_.p.begin() + (i + 1) * static_cast<std::ptrdiff_t>(nz));
+    return column;
+  };
+  const auto keep = [&](std::int32_t from, std::int32_t to, std::int32_t count) {
+    const auto length = static_cast<std::ptrdiff_t>(nz);
+    std::copy_n(columns_.s.begin() + from * length, count * length, s.begin() + to * length);
+    std::copy_n(columns_.p.begin() + from * length, count * length, p.begin() + to * length);
+  };
+  const auto put = [&](std::int32_t i, const Column& column) {
+    const auto middle = column.begin() + static_cast<std::ptrdiff_t>(nz);
+    const auto to = i * static_cast<std::ptrdiff_t>(nz);
+    std::copy(column.begin(), middle, s.begin() + to);
+    std::copy(middle, column.end(), p.begin() + to);
+  };
+  const auto refine = [](mesh::Leaf, const Column& parent) { return std::pair{parent, parent}; };
+  const auto coarsen = [&](mesh::Leaf parent, const Column& first, const Column& second) {
+    std::vector<Rock> other(nz);
+    setup_.rock(parent.child(0), rock);
+    setup_.rock(parent.child(1), other);
+    Column column(2 * nz);
+    for (std::size_t z = 0; z < nz; ++z) {  // the children's areas are the same
+      const double a = rock[z].phi, b = other[z].phi;
+      column[z] = (a * first[z] + b * second[z]) / (a + b);
+      const double ca = a * setup_.deck.fluid.compressibility(first[z]),
+                   cb = b * setup_.deck.fluid.compressibility(second[z]);
+      column[nz + z] = ca + cb > 0 ? (ca * first[nz + z] + cb * second[nz + z]) / (ca + cb)
+                                   : 0.5 * (first[nz + z] + second[nz + z]);
+    }
+    return column;
+  };
+  t.apply<Column>(get, keep, put, refine, coarsen, Column(2 * nz));
+  columns_.s.swap(s), columns_.p.swap(p);
+}
+
+bool Simulator::balance(double tolerance) {
+  const double mine = static_cast<double>(columns_.own());
+  double most = 0;
+  mesh::check_mpi(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, columns_.mesh.comm()),
+                  "comparing the load");
+  const double mean = sum(mine) / static_cast<double>(columns_.mesh.bounds().size() - 1);
+  // A few columns too many cannot be helped: siblings stay together.
+  if (most <= mean * (1 + tolerance) + 4) return false;
+  const MPI_Comm comm = columns_.mesh.comm();
+  move(comm, 1);
+  accept();
+  rebuild(comm);
+  return true;
+}
+
+// All columns weigh the same, nz prisms, so the cuts need no weights.
+std::int64_t Simulator::move(MPI_Comm everybody, double capacity) {
+  const std::size_t width = 2 * columns_.nz();
+  std::vector<double> state;
+  state.reserve(columns_.own() * width);
+  for (std::size_t i = 0; i < columns_.own(); ++i)
+    for (const auto* field : {&columns_.s, &columns_.p})
+      state.insert(state.end(), field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i, 0)),
+                   field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i + 1, 0)));
+  const auto leaves = columns_.mesh.leaves();
+  const std::size_t bytes = sizeof(mesh::Leaf) + width * sizeof(double);
+  const elastic::SequencePlan plan(everybody, static_cast<std::int64_t>(leaves.size()), bytes, {}, capacity,
+                                   mesh::cut_positions(leaves));
+  moved_leaves_ = plan.move(everybody, leaves);
+  moved_state_ = plan.move(everybody, std::span<const double>(state), width);
+  return plan.sent_bytes(bytes);
+}
+
+void Simulator::accept() {
+  const std::size_t nz = columns_.nz(), count = moved_leaves_.size();
+  columns_.s.resize(count * nz), columns_.p.resize(count * nz);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto from = moved_state_.begin() + static_cast<std::ptrdiff_t>(2 * nz * i);
+    std::copy_n(from, nz, columns_.s.begin() + static_cast<std::ptrdiff_t>(nz * i));
+    std::copy_n(from + static_cast<std::ptrdiff_t>(nz), nz,
+                columns_.p.begin() + static_cast<std::ptrdiff_t>(nz * i));
+  }
+  moved_state_ = {};
+  columns_.mesh.hold(std::move(moved_leaves_));
+}
+
+void Simulator::rebuild(MPI_Comm comm) {
+  columns_.mesh.rebuild(comm);
+  connect();
+}
+
+}  // namespace reservoir
