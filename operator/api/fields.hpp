@@ -50,8 +50,11 @@ EMJ_NAMES(RuntimeMode, 2, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::R
 EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
 EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
           {AutoscalingMode::Auto, "Auto"})
-EMJ_NAMES(PolicyName, 4, {PolicyName::Threshold, "threshold"}, {PolicyName::Stepping, "stepping"},
-          {PolicyName::Random, "random"}, {PolicyName::Manual, "manual"})
+EMJ_NAMES(PolicyName, 6, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
+          {PolicyName::Tasks, "tasks"}, {PolicyName::Stepping, "stepping"}, {PolicyName::Random, "random"},
+          {PolicyName::Manual, "manual"})
+EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchState::Increasing, "Increasing"},
+          {SearchState::Decreasing, "Decreasing"}, {SearchState::Stable, "Stable"})
 EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPolicy::All, "All"},
           {CleanPodPolicy::None, "None"})
 EMJ_NAMES(NetworkPolicyMode, 2, {NetworkPolicyMode::JobOnly, "JobOnly"}, {NetworkPolicyMode::None, "None"})
@@ -94,6 +97,15 @@ void describe(V& v, PolicySpec& policy) {
     v.field("lowPercent", policy.threshold.low_percent, Range{1, 10000});
     v.field("highPercent", policy.threshold.high_percent, Range{1, 10000});
     v.field("noisePercent", policy.threshold.noise_percent, Range{0, 50});
+  });
+  v.object("efficiency", [&](V& v) {
+    v.field("minEfficiencyPercent", policy.efficiency.min_efficiency_percent, Range{1, 100});
+    v.field("minBalancePercent", policy.efficiency.min_balance_percent, percent);
+    v.field("regretPercent", policy.efficiency.regret_percent, Range{0, 10000});
+  });
+  v.object("tasks", [&](V& v) {
+    v.field("minEfficiencyPercent", policy.tasks.min_efficiency_percent, Range{1, 100});
+    v.field("minReturnPercent", policy.tasks.min_return_percent, Range{100, 10000});
   });
   v.object("stepping", [&](V& v) {
     v.field("step", policy.stepping.step, Range{-10000, 10000});
@@ -228,6 +240,17 @@ void describe(V& v, Performance& performance) {
 }
 
 template <class V>
+void describe(V& v, TaskStatus& tasks) {
+  v.field("phase", tasks.phase);
+  v.field("total", tasks.total);
+  v.field("done", tasks.done);
+  v.field("queued", tasks.queued);
+  v.field("meanSeconds", tasks.mean_seconds);
+  v.field("predictedFinish", tasks.predicted_finish);
+  v.field("windowEnd", tasks.window_end);
+}
+
+template <class V>
 void describe(V& v, DecisionRecord& decision) {
   v.field("time", decision.time);
   v.field("from", decision.from);
@@ -235,6 +258,9 @@ void describe(V& v, DecisionRecord& decision) {
   v.field("policy", decision.policy);
   v.field("action", decision.action);
   v.field("reason", decision.reason);
+  v.field("iterationSeconds", decision.iteration_seconds);
+  v.field("predictedSeconds", decision.predicted_seconds);
+  v.field("achievedSeconds", decision.achieved_seconds);
 }
 
 template <class V>
@@ -244,6 +270,7 @@ void describe(V& v, SizeChange& change) {
   v.field("to", change.to);
   v.field("costSeconds", change.cost_seconds);
   v.field("workPerIteration", change.work_per_iteration);
+  v.field("durationSeconds", change.duration_seconds);
 }
 
 template <class V>
@@ -252,6 +279,10 @@ void describe(V& v, MeasuredSize& measured) {
   v.field("efficiencyPercent", measured.efficiency_percent);
   v.field("iterationSeconds", measured.iteration_seconds);
   v.field("time", measured.time);
+  v.field("computeSeconds", measured.compute_seconds);
+  v.field("usefulSeconds", measured.useful_seconds);
+  v.field("workPerIteration", measured.work_per_iteration);
+  v.field("epoch", measured.epoch);
 }
 
 template <class V>
@@ -262,6 +293,9 @@ void describe(V& v, PolicyState& state) {
   v.field("ticks", state.ticks);
   v.list("changes", state.changes);
   v.list("measured", state.measured);
+  v.field("search", state.search);
+  v.field("phaseSince", state.phase_since);
+  v.field("taskPhase", state.task_phase);
   v.field("acceptedReplicas", state.accepted_replicas);
   v.field("writtenReplicas", state.written_replicas);
   v.field("pausedSpec", state.paused_spec);
@@ -290,6 +324,7 @@ void describe(V& v, JobStatus& status) {
   v.object("lastResize", status.last_resize);
   v.object("recommendation", status.recommendation);
   v.object("performance", status.performance);
+  v.object("tasks", status.tasks);
   v.list("decisions", status.decisions);
   v.object("policyState", [&](V& v) { describe(v, status.policy_state); });
   v.field("restarts", status.restarts);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "operator/api/index_set.hpp"
+#include "operator/api/status.hpp"
 #include "operator/api/time.hpp"
 
 namespace emj {
@@ -102,7 +103,7 @@ struct ResizeSpec {
 };
 
 enum class AutoscalingMode { Off, Recommend, Auto };
-enum class PolicyName { Threshold, Stepping, Random, Manual };
+enum class PolicyName { Threshold, Efficiency, Tasks, Stepping, Random, Manual };
 
 struct ThresholdParameters {
   int low_percent = 10;    // L: grow when MTCT stays below
@@ -126,9 +127,28 @@ struct RandomParameters {
   bool operator==(const RandomParameters&) const = default;
 };
 
+// The shortest iteration that is worth its workers.
+struct EfficiencyParameters {
+  int min_efficiency_percent = 50;  // sizes below are given up even if they are faster
+  int min_balance_percent = 75;     // load balance below which imbalance is not taken for communication
+  int regret_percent = 100;         // of the cost of a change: as much must be lost before the change is made
+
+  bool operator==(const EfficiencyParameters&) const = default;
+};
+
+// Phases of a master-worker program.
+struct TasksParameters {
+  int min_efficiency_percent = 50;  // least share of the workers' time spent in tasks
+  int min_return_percent = 200;     // of the cost of a change: as much must it save
+
+  bool operator==(const TasksParameters&) const = default;
+};
+
 struct PolicySpec {
   PolicyName name = PolicyName::Threshold;
   ThresholdParameters threshold;
+  EfficiencyParameters efficiency;
+  TasksParameters tasks;
   SteppingParameters stepping;
   RandomParameters random;
 
@@ -211,179 +231,6 @@ struct JobSpec {
 int feasible_size(const JobSpec& spec, int wanted);
 bool is_feasible(const JobSpec& spec, int size);
 
-// --- status -------------------------------------------------------------------------------------
-
-enum class JobState { Pending, Starting, Running, Resizing, Suspended, Succeeded, Failed };
-
-inline bool is_terminal(JobState state) { return state == JobState::Succeeded || state == JobState::Failed; }
-
-struct Condition {
-  std::string type;
-  std::string status = "Unknown";  // True, False, Unknown
-  std::string reason;
-  std::string message;
-  Time last_transition_time{};
-  std::int64_t observed_generation = 0;
-
-  bool operator==(const Condition&) const = default;
-};
-
-// The first start: pods planned with their indices before any of them is created.
-struct StartStatus {
-  IndexSet workers;        // planned
-  IndexSet created;        // seen at least once: one that vanishes afterwards is lost, not late
-  bool requested = false;  // StartJob was decided: the plan is frozen
-  Time start_time{};
-  Time deadline{};
-
-  bool operator==(const StartStatus&) const = default;
-};
-
-enum class ResizePhase {
-  CreatingPods,  // newcomers' pods are being created and started
-  Requested,     // the change was sent; the lead has not shown it yet
-  Preparing,
-  Building,
-  Ready,
-  Window,
-  Cancelling,  // a newer target came before Ready
-  RollingBack,
-  Draining  // committed; leavers are being released and their pods deleted
-};
-
-struct ResizeStatus {
-  std::string id;
-  int from = 0;
-  int to = 0;
-  ResizePhase phase = ResizePhase::CreatingPods;
-  std::int64_t epoch = 0;  // the epoch the change starts from
-  IndexSet add;
-  IndexSet created;  // of add, seen at least once
-  IndexSet remove;
-  Time start_time{};
-  Time deadline{};
-  std::optional<Time> requested_time;  // the first SendChange
-
-  bool operator==(const ResizeStatus&) const = default;
-};
-
-// A size that could not be reached; not tried again before retry_after.
-struct BlockedTarget {
-  int target = 0;
-  std::int64_t generation = 0;
-  std::string reason;
-  int attempts = 0;
-  Time retry_after{};
-
-  bool operator==(const BlockedTarget&) const = default;
-};
-
-struct LastResize {
-  int from = 0;
-  int to = 0;
-  std::string result;  // Committed, RolledBack, Superseded
-  std::string reason;
-  std::int64_t prepared_millis = 0;  // pods created until ready
-  std::int64_t joined_millis = 0;    // change sent until committed
-  std::int64_t paused_millis = 0;    // begin until commit, as the application saw it
-  Time completion_time{};
-
-  bool operator==(const LastResize&) const = default;
-};
-
-struct Recommendation {
-  int replicas = 0;
-  int efficiency_percent = 0;
-  std::string reason;
-  Time time{};
-
-  bool operator==(const Recommendation&) const = default;
-};
-
-struct Performance {
-  std::optional<int> efficiency_percent;  // absent: unknown, for example because samples are stale
-  std::optional<Time> window_end;
-
-  bool operator==(const Performance&) const = default;
-};
-
-// One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
-// before it in action or size becomes a record.
-struct DecisionRecord {
-  Time time{};
-  int from = 0;
-  int to = 0;
-  std::string policy;
-  std::string action;  // Scale, Recommend, Keep, Wait (data missing or a guard says not yet)
-  std::string reason;
-
-  bool operator==(const DecisionRecord&) const = default;
-};
-
-struct SizeChange {
-  Time time{};
-  int from = 0;
-  int to = 0;
-  double cost_seconds = 0;  // time lost to the change, 0 when unknown
-  double work_per_iteration = 0;
-
-  bool operator==(const SizeChange&) const = default;
-};
-
-struct MeasuredSize {
-  int workers = 0;
-  int efficiency_percent = 0;
-  double iteration_seconds = 0;
-  Time time{};
-
-  bool operator==(const MeasuredSize&) const = default;
-};
-
-// What a policy must remember across an operator restart. Small and bounded.
-struct PolicyState {
-  std::optional<Time> up_since;  // proposals have pointed up without a break since then
-  std::optional<Time> down_since;
-  std::optional<Time> last_tick;         // stepping and random: the interval counts from here
-  std::int64_t ticks = 0;                // random: position in the stream
-  std::vector<SizeChange> changes;       // last 5, oldest first; the start counts as one
-  std::vector<MeasuredSize> measured;    // latest point per size, at most 16
-  std::optional<int> accepted_replicas;  // spec.worker.replicas as last accepted
-  std::optional<int> written_replicas;   // as last written by the autoscaler
-  std::string paused_spec;  // fingerprint of spec.autoscaling when a foreign /scale write paused Auto
-
-  bool operator==(const PolicyState&) const = default;
-};
-
-struct JobStatus {
-  std::int64_t observed_generation = 0;
-  JobState state = JobState::Pending;
-  int replicas = 0;          // pods that exist and are meant to
-  std::string selector;      // label selector of the workers, for /scale
-  int desired_replicas = 0;  // spec.worker.replicas within limits and allowedReplicas
-  int ready_replicas = 0;
-  int joined_replicas = 0;  // members of the committed epoch
-  std::int64_t fence = 0;   // raised when a new leader takes the job
-  std::int64_t epoch = 0;   // membership version
-  int next_index = 0;       // worker indices are never used twice
-  std::int64_t next_change = 1;
-  std::string lead_uid;
-  IndexSet active_workers;  // the committed members
-  std::optional<StartStatus> start;
-  std::optional<ResizeStatus> resize;
-  std::optional<BlockedTarget> blocked;  // JSON: status.resize.blocked
-  std::optional<LastResize> last_resize;
-  std::optional<Recommendation> recommendation;
-  std::optional<Performance> performance;
-  std::vector<DecisionRecord> decisions;
-  PolicyState policy_state;
-  int restarts = 0;
-  std::optional<Time> start_time;
-  std::optional<Time> completion_time;
-  std::vector<Condition> conditions;
-
-  bool operator==(const JobStatus&) const = default;
-};
-
 struct ElasticMPIJob {
   Metadata metadata;
   JobSpec spec;
@@ -397,6 +244,7 @@ const char* to_string(RuntimeMode mode);
 const char* to_string(OnTimeout choice);
 const char* to_string(AutoscalingMode mode);
 const char* to_string(PolicyName name);
+const char* to_string(SearchState state);
 const char* to_string(CleanPodPolicy policy);
 const char* to_string(NetworkPolicyMode mode);
 const char* to_string(LocalNetwork network);

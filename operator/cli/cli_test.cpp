@@ -59,14 +59,16 @@ TEST(View, SaysSizeEfficiencyEmulationAndDecision) {
   job.spec.local = LocalSpec{.slowdown_factor = 8};
   job.status.state = JobState::Running;
   job.status.joined_replicas = 4;
-  job.status.decisions = {{Time(Seconds(3600)), 2, 4, "threshold", "Scale", "MTCT 0.05 is below 0.10"}};
+  job.status.decisions = {
+      {Time(Seconds(3600)), 2, 4, "threshold", "Scale", "MTCT 0.05 is below 0.10", .4, .21, .2}};
   const auto lines = view_lines(job, {true, 8, 0.834, 0.9, 0.927, 0}, 62, "50 %");
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0],
             "demo  Running  4 workers x 2 = 8 ranks (emulated)  efficiency 83 % (balance 90 %, communication "
             "93 %)  1:02");
   EXPECT_EQ(lines[1], "  emulated: ranks 8x slower by sleeping");
-  EXPECT_EQ(lines[2], "  last decision 01:00:00  Scale  MTCT 0.05 is below 0.10");
+  EXPECT_EQ(lines[2],
+            "  last decision 01:00:00  Scale  MTCT 0.05 is below 0.10 (predicted 0.21 s, measured 0.2 s)");
   EXPECT_EQ(lines[3], "  50 %");
 }
 

@@ -36,8 +36,12 @@ json to_json(const ChangeRecord& change) {
 }
 
 json to_json(const DecisionRecord& decision) {
-  return {{"time", to_string(decision.time)}, {"from", decision.from},     {"to", decision.to},
-          {"policy", decision.policy},        {"action", decision.action}, {"reason", decision.reason}};
+  json object{{"time", to_string(decision.time)}, {"from", decision.from},     {"to", decision.to},
+              {"policy", decision.policy},        {"action", decision.action}, {"reason", decision.reason}};
+  if (decision.iteration_seconds) object["iteration_s"] = *decision.iteration_seconds;
+  if (decision.predicted_seconds) object["predicted_s"] = *decision.predicted_seconds;
+  if (decision.achieved_seconds) object["achieved_s"] = *decision.achieved_seconds;
+  return object;
 }
 
 }  // namespace
@@ -57,6 +61,9 @@ void Recorder::look(Time now, const JobStatus& status, int held,
   last_held_ = held;
   for (const DecisionRecord& decision : status.decisions) {
     if (decisions_.empty() || decision.time > decisions_.back().time) decisions_.push_back(decision);
+    // What a change brought is known some windows after it was decided.
+    for (DecisionRecord& known : decisions_)
+      if (known.time == decision.time && known.to == decision.to) known = decision;
   }
   for (const empi::WindowSample& window : windows) {
     if (window.index <= last_window_) continue;

@@ -29,7 +29,19 @@ std::string duration_text(double seconds) {
 }
 
 std::string decision_text(const DecisionRecord& decision) {
-  return to_string(decision.time).substr(11, 8) + "  " + decision.action + "  " + decision.reason;
+  std::string text = to_string(decision.time).substr(11, 8) + "  " + decision.action + "  " + decision.reason;
+  if (decision.achieved_seconds && decision.predicted_seconds)
+    text += format(" (predicted %.3g s, measured %.3g s)", *decision.predicted_seconds,
+                   *decision.achieved_seconds);
+  return text;
+}
+
+std::string tasks_text(const TaskStatus& tasks) {
+  std::string text = format("phase %lld: %lld of %lld tasks done, %lld queued",
+                            static_cast<long long>(tasks.phase), static_cast<long long>(tasks.done),
+                            static_cast<long long>(tasks.total), static_cast<long long>(tasks.queued));
+  if (tasks.predicted_finish) text += ", done at about " + to_string(*tasks.predicted_finish).substr(11, 8);
+  return text;
 }
 
 std::string emulation_text(const JobSpec& spec) {
@@ -109,6 +121,7 @@ std::vector<std::string> view_lines(const ElasticMPIJob& job, const LiveFigures&
   const std::string emulation = emulation_text(job.spec);
   if (!emulation.empty()) lines.push_back("  " + emulation);
   if (job.status.resize) lines.push_back("  resizing " + resize_text(*job.status.resize));
+  if (job.status.tasks) lines.push_back("  " + tasks_text(*job.status.tasks));
   if (!job.status.decisions.empty())
     lines.push_back("  last decision " + decision_text(job.status.decisions.back()));
   if (!progress.empty()) lines.push_back("  " + progress);

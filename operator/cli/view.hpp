@@ -16,6 +16,7 @@ namespace emj::cli {
 std::string duration_text(double seconds);  // 1:02:03 or 2:03
 std::string decision_text(const DecisionRecord& decision);
 // "" when nothing is emulated.
+std::string tasks_text(const TaskStatus& tasks);
 std::string emulation_text(const JobSpec& spec);
 // How long until progress reaches 1, from its rate over the last minute.
 class RemainingTime {

@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "operator/decide/gate.hpp"
+#include "operator/decide/policies/phase.hpp"
 #include "operator/decide/policies/policies.hpp"
+#include "operator/decide/policies/words.hpp"
 
 namespace emj {
 namespace {
 
 constexpr std::size_t measured_kept = 16;
-constexpr double work_changed = 0.2;  // the load is another one: the reversal lock-out does not hold
-
-int feasible(const PolicyInput& input, int wanted) {
-  JobSpec spec;
-  spec.worker.min_replicas = input.min;
-  spec.worker.max_replicas = input.max;
-  spec.resize.allowed_replicas = input.allowed;
-  return feasible_size(spec, wanted);
-}
+constexpr std::size_t steady_kept = 30;  // windows: what a program does changes slowly, too
+constexpr double work_changed = 0.2;     // the load is another one: the reversal lock-out does not hold
 
 std::string arrow(int from, int to) {
   return std::to_string(from) + " -> " + std::to_string(to) + " workers";
@@ -47,18 +41,23 @@ std::optional<Refusal> stabilising(const AutoscalingSpec& spec, const PolicyInpu
                  until};
 }
 
-std::optional<Refusal> cooling(const AutoscalingSpec& spec, const PolicyInput& input) {
+std::optional<Refusal> cooling(const AutoscalingSpec& spec, const PolicyInput& input,
+                               const std::optional<Prediction>& prediction) {
   if (input.history.empty()) return std::nullopt;
-  const Time until = input.history.back().time + spec.cooldown;
+  // The start of the job is no change: it has cost nothing.
+  const bool changed = input.history.back().from > 0;
+  const Seconds needed = std::max(spec.cooldown, prediction && changed ? prediction->cooldown : Seconds(0));
+  const Time until = input.history.back().time + needed;
   if (input.now >= until) return std::nullopt;
   return Refusal{"cool-down for another " + whole_seconds(until - input.now), until};
 }
 
 // No A -> B -> A: the way back is closed for three rounds unless the load has changed meanwhile.
 std::optional<Refusal> locked_out(const AutoscalingSpec& spec, const PolicyInput& input, int wanted,
-                                  double work_per_iteration) {
+                                  double work_per_iteration, const PolicyState& state) {
   if (input.history.empty()) return std::nullopt;
   const SizeChange& last = input.history.back();
+  if (state.phase_since && *state.phase_since > last.time) return std::nullopt;
   const bool back = last.from > 0 && last.to == input.current &&
                     (wanted > input.current) == (last.from > input.current) && last.from != input.current;
   if (!back) return std::nullopt;
@@ -81,82 +80,183 @@ std::optional<Refusal> too_little_gain(const AutoscalingSpec& spec, const Policy
   const double ratio = static_cast<double>(wanted) / input.current;
   const double gain = 1 - (1 / ratio + mtct * ratio) / (1 + mtct);
   if (gain * 100 >= spec.min_expected_gain_percent) return std::nullopt;
-  char text[120];
-  std::snprintf(text, sizeof text, "expected gain %.1f %%, %d %% needed", 100 * gain,
-                spec.min_expected_gain_percent);
-  return Refusal{text, std::nullopt};
+  return Refusal{format("expected gain %.1f %%, %d %% needed", 100 * gain, spec.min_expected_gain_percent),
+                 std::nullopt};
+}
+
+// Ski rental: what the present size has cost since a better one is known must reach what the change costs. So
+// a change costs at most twice what an oracle would have paid, however long the program still runs.
+std::optional<Refusal> regret_too_small(const PolicyInput& input, bool up, const Prediction& prediction,
+                                        const PolicyState& state) {
+  const std::optional<Time>& since = up ? state.up_since : state.down_since;
+  if (prediction.regret_seconds <= 0 || prediction.loss <= 0 || !since) return std::nullopt;
+  const double lost = std::chrono::duration<double>(input.now - *since).count() * prediction.loss;
+  if (lost >= prediction.regret_seconds) return std::nullopt;
+  const std::chrono::duration<double> needed(prediction.regret_seconds / prediction.loss);
+  return Refusal{format("lost %.1f s so far to the present size, a change pays from %.1f s on", lost,
+                        prediction.regret_seconds),
+                 *since + std::chrono::ceil<Millis>(needed)};
 }
 
 // A point is renewed when its rounded efficiency changes, at most each 30 s: status must not be written
 // for every window.
-void remember(const PolicyInput& input, const GateResult& data, PolicyState& state) {
-  double iterations = 0, seconds = 0;
-  for (const Sample& sample : data.windows) {
-    iterations += static_cast<double>(sample.iterations);
-    seconds += static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
-  }
-  const MeasuredSize point{input.current,
-                           static_cast<int>(std::lround(100 / (1 + average_mtct(data.windows)))),
-                           iterations > 0 ? seconds / iterations : 0, data.windows.back().end};
+void keep_point(const MeasuredSize& point, PolicyState& state) {
   for (const MeasuredSize& old : state.measured)
     if (old.workers == point.workers &&
-        (old.efficiency_percent == point.efficiency_percent || point.time < old.time + Seconds(30)))
+        ((old.efficiency_percent == point.efficiency_percent && old.epoch == point.epoch) ||
+         (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
       return;
-  std::erase_if(state.measured, [&](const MeasuredSize& old) { return old.workers == input.current; });
+  std::erase_if(state.measured, [&](const MeasuredSize& old) { return old.workers == point.workers; });
   state.measured.push_back(point);
   if (state.measured.size() > measured_kept) state.measured.erase(state.measured.begin());
 }
 
+void remember(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  double iterations = 0, seconds = 0, work = 0, compute = 0, useful = 0;
+  for (const Sample& sample : windows) {
+    iterations += static_cast<double>(sample.iterations);
+    const double time = static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
+    seconds += time;
+    compute += time * sample.communication_efficiency;
+    useful += time * sample.parallel_efficiency;
+    work += sample.work_units;
+  }
+  const double each = iterations > 0 ? 1 / iterations : 0;
+  keep_point({input.current, static_cast<int>(std::lround(100 / (1 + average_mtct(windows)))), seconds * each,
+              windows.back().end, compute * each, useful * each, work * each, windows.back().epoch},
+             state);
+}
+
+// Seconds per task of the whole job and the share of the time spent in tasks, while the queue was not empty.
+void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  double ended = 0, seconds = 0, busy = 0;
+  for (const Sample& sample : windows) {
+    if (sample.tasks.queued == 0) continue;
+    const double length = std::chrono::duration<double>(sample.end - sample.start).count();
+    ended += static_cast<double>(sample.tasks.ended);
+    seconds += length;
+    busy += length * sample.tasks.busy_share;
+  }
+  if (ended <= 0) return;
+  keep_point({input.current, static_cast<int>(std::lround(100 * busy / seconds)), seconds / ended,
+              windows.back().end, 0, 0, 0, windows.back().epoch},
+             state);
+}
+
+// What was measured in another phase of the program says nothing about this one.
+void start_phase(PolicyState& state, Time since) {
+  state.phase_since = since;
+  state.measured.clear();
+  state.search = SearchState::NoReference;
+  state.up_since.reset();
+  state.down_since.reset();
+}
+
 AutoscaleResult wait(const PolicyInput& input, std::string line, std::optional<Time> until = {}) {
-  return {Verdict::Wait, input.current, std::move(line), until};
+  AutoscaleResult result;
+  result.verdict = Verdict::Wait;
+  result.wanted = input.current;
+  result.line = std::move(line);
+  result.look_again = until;
+  return result;
+}
+
+// Selects and remembers what the policy may judge. What is missing, or "".
+std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, PolicyInput& input,
+                            PolicyState& state, double& work_per_iteration) {
+  const bool searches = spec.policy.name == PolicyName::Efficiency;
+  GateResult data = gate(spec, input, evidence, searches ? state.phase_since : std::nullopt);
+  if (searches && !data.stale) {
+    if (input.windows.back().tasks.total > 0)
+      return "this is a master-worker program, which policy tasks sizes";
+    if (const auto change = detect_phase_change(data.steady)) {
+      start_phase(state, change->since);
+      return "another phase of the program: an iteration went from " + time_text(change->before) + " to " +
+             time_text(change->after) + " at the same size, so all sizes are measured anew";
+    }
+  }
+  if (evidence == Evidence::Tasks && !data.stale) {
+    // Other tasks, other times.
+    const std::int64_t phase = input.windows.back().tasks.phase;
+    if (phase != state.task_phase) start_phase(state, input.windows.back().start);
+    state.task_phase = phase;
+  }
+  if (data.steady.size() > steady_kept)
+    data.steady.erase(data.steady.begin(), data.steady.end() - static_cast<std::ptrdiff_t>(steady_kept));
+  if (!data.missing.empty()) return data.missing;
+  work_per_iteration = data.work_per_iteration;
+  if (evidence == Evidence::Tasks) {
+    remember_tasks(input, data.steady, state);
+    data.windows.clear();  // every window of the phase, at whatever size
+    for (const Sample& sample : input.windows)
+      if (sample.tasks.phase == state.task_phase) data.windows.push_back(sample);
+  } else {
+    remember(input, searches ? data.steady : data.windows, state);
+  }
+  input.windows = std::move(data.windows);
+  input.steady = std::move(data.steady);
+  return "";
+}
+
+std::optional<Refusal> guard(const AutoscalingSpec& spec, const PolicyInput& input, int wanted,
+                             const Proposal& proposal, double work_per_iteration, PolicyState& state) {
+  const bool up = wanted > input.current;
+  std::optional<Refusal> refusal = stabilising(spec, input, up, state);
+  if (!refusal) refusal = cooling(spec, input, proposal.prediction);
+  if (!refusal && !(proposal.prediction && proposal.prediction->lasting))
+    refusal = locked_out(spec, input, wanted, work_per_iteration, state);
+  if (!refusal && !proposal.prediction) refusal = too_little_gain(spec, input, wanted, input.windows);
+  if (!refusal && proposal.prediction) refusal = regret_too_small(input, up, *proposal.prediction, state);
+  return refusal;
+}
+
+std::optional<Time> next_tick(const AutoscalingSpec& spec, Evidence evidence, const PolicyState& state) {
+  if (evidence != Evidence::Clock || !state.last_tick) return std::nullopt;
+  return *state.last_tick + (spec.policy.name == PolicyName::Stepping ? spec.policy.stepping.interval
+                                                                      : spec.policy.random.interval);
 }
 
 }  // namespace
 
 AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input, PolicyState& state) {
   if (spec.mode == AutoscalingMode::Off || spec.policy.name == PolicyName::Manual)
-    return {Verdict::Keep, input.current, "the size is set by hand", {}};
-  const std::unique_ptr<Policy> policy = make_policy(spec.policy);
+    return {Verdict::Keep, input.current, "the size is set by hand", {}, false, {}, {}};
+  const std::unique_ptr<Policy> policy = make_policy(spec);
   const std::string name = std::string(policy->name()) + ": ";
+  const Evidence evidence = policy->evidence();
   PolicyInput seen = input;
-  GateResult data;
-  if (policy->needs_samples()) {
-    data = gate(spec, input);
-    if (!data.missing.empty()) return wait(input, name + "insufficient data: " + data.missing);
-    seen.windows = data.windows;
-    remember(input, data, state);
+  double work_per_iteration = 0;
+  if (evidence != Evidence::Clock) {
+    const std::string missing = select_evidence(spec, evidence, seen, state, work_per_iteration);
+    if (!missing.empty()) return wait(input, name + "insufficient data: " + missing);
   }
   const Proposal proposal = policy->propose(seen, state);
   if (proposal.insufficient_data) return wait(input, name + "insufficient data: " + proposal.reason);
 
-  int wanted = feasible(input, proposal.wanted);
-  // Rounding must not turn the direction round.
-  if ((proposal.wanted >= input.current && wanted < input.current) ||
-      (proposal.wanted <= input.current && wanted > input.current))
-    wanted = input.current;
-  std::optional<Time> next_tick;
-  if (!policy->needs_samples() && state.last_tick)
-    next_tick = *state.last_tick + (spec.policy.name == PolicyName::Stepping ? spec.policy.stepping.interval
-                                                                             : spec.policy.random.interval);
+  const int wanted = feasible(input, proposal.wanted);
+  AutoscaleResult result;
+  result.look_again = next_tick(spec, evidence, state);
+  result.wanted = wanted;
+  if (proposal.prediction) result.measured_seconds = proposal.prediction->measured_seconds;
   if (wanted == input.current) {
     state.up_since.reset();
     state.down_since.reset();
-    std::string line = name + proposal.reason + ": stay at " + std::to_string(input.current) + " workers";
+    result.rebalance = proposal.rebalance;
+    result.line = name + proposal.reason + ": stay at " + std::to_string(input.current) + " workers";
     if (proposal.wanted != input.current)
-      line +=
+      result.line +=
           " (" + std::to_string(proposal.wanted) + " is beyond minReplicas, maxReplicas or allowedReplicas)";
-    return {Verdict::Keep, input.current, line, next_tick};
+    return result;
   }
 
-  const std::string line = name + proposal.reason + ": " + arrow(input.current, wanted);
-  if (policy->needs_samples()) {
-    std::optional<Refusal> refusal = stabilising(spec, input, wanted > input.current, state);
-    if (!refusal) refusal = cooling(spec, input);
-    if (!refusal) refusal = locked_out(spec, input, wanted, data.work_per_iteration);
-    if (!refusal) refusal = too_little_gain(spec, input, wanted, data.windows);
-    if (refusal) return wait(input, line + ", not yet: " + refusal->reason, refusal->until);
+  result.line = name + proposal.reason + ": " + arrow(input.current, wanted);
+  if (evidence != Evidence::Clock) {
+    const auto refusal = guard(spec, seen, wanted, proposal, work_per_iteration, state);
+    if (refusal) return wait(input, result.line + ", not yet: " + refusal->reason, refusal->until);
   }
-  return {spec.mode == AutoscalingMode::Auto ? Verdict::Scale : Verdict::Recommend, wanted, line, next_tick};
+  if (proposal.prediction) result.predicted_seconds = proposal.prediction->predicted_seconds;
+  result.verdict = spec.mode == AutoscalingMode::Auto ? Verdict::Scale : Verdict::Recommend;
+  return result;
 }
 
 }  // namespace emj

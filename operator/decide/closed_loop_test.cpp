@@ -124,6 +124,27 @@ TEST(ClosedLoop, RecommendWritesStatusOnly) {
   EXPECT_EQ(program.world().status().decisions.back().action, "Recommend");
 }
 
+TEST(ClosedLoop, EfficiencyFindsTheSizeAndItsDecisionsSayWhatWasPredictedAndMeasured) {
+  // An iteration takes .2/n (1 + .02 n^2): shortest on 7.
+  Program program(
+      "  autoscaling: {mode: Auto, policy: {name: efficiency}, scaleUpStabilizationSeconds: 20, "
+      "scaleDownStabilizationSeconds: 20, cooldownSeconds: 20}\n",
+      [](int n, double) { return .02 * n * n; }, .02, 16);
+  program.run(Seconds(3600));
+  EXPECT_GE(program.sizes.back(), 5);
+  EXPECT_LE(program.sizes.back(), 8);
+  const auto& decisions = program.world().status().decisions;
+  const auto scaled = std::find_if(decisions.rbegin(), decisions.rend(),
+                                   [](const DecisionRecord& d) { return d.action == "Scale"; });
+  ASSERT_NE(scaled, decisions.rend());
+  const auto seconds = [](int n) { return .2 / n * (1 + .02 * n * n); };
+  EXPECT_NEAR(scaled->iteration_seconds.value_or(0), seconds(scaled->from), .05 * seconds(scaled->from));
+  EXPECT_TRUE(scaled->predicted_seconds);
+  EXPECT_NEAR(scaled->achieved_seconds.value_or(0), seconds(scaled->to), .05 * seconds(scaled->to));
+  EXPECT_EQ(decisions.back().action, "Keep");
+  EXPECT_THAT(program.world().broken, IsEmpty());
+}
+
 TEST(ClosedLoop, AForeignSizePausesAutoUntilResumed) {
   Program program(eager, [](int n, double) { return n < 8 ? .02 : .3; }, 0, 2);
   program.run(Seconds(20));

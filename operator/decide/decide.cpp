@@ -97,6 +97,7 @@ Decision decide(const Observed& observed, Time now) {
   if (runtime.reachable && !pass.status.active_workers.empty() && !runtime.lead_uid.empty())
     pass.status.lead_uid = runtime.lead_uid;
   update_performance(pass);
+  update_tasks(pass);
   update_conditions(pass);
   return pass.finish();
 }

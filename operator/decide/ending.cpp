@@ -30,6 +30,9 @@ void forget_run(JobStatus& status) {
   status.lead_uid.clear();
   status.performance.reset();
   status.policy_state.changes.clear();
+  status.policy_state.phase_since.reset();
+  status.policy_state.task_phase = 0;
+  status.tasks.reset();
   status.policy_state.up_since.reset();
   status.policy_state.down_since.reset();
 }

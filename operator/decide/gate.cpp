@@ -54,36 +54,39 @@ double pooled_relative_error(const std::vector<Sample>& windows) {
   return student_t(freedom) * std::sqrt(variance / static_cast<double>(iterations)) / mean;
 }
 
-GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
-  GateResult result;
+namespace {
+
+bool stale(const PolicyInput& input, GateResult& result) {
   if (input.windows.empty()) {
     result.missing = "no samples yet";
-    result.stale = true;
-    return result;
+    return result.stale = true;
   }
   const Sample& newest = input.windows.back();
   const Millis length = std::max<Millis>(newest.end - newest.start, Millis(1));
   const Millis age = input.now - newest.end;
-  if (age > 5 * length + Seconds(5)) {
-    result.stale = true;
-    result.missing = "the newest sample is " + seconds_text(age) + " old";
-    return result;
-  }
+  if (age <= 5 * length + Seconds(5)) return false;
+  result.missing = "the newest sample is " + seconds_text(age) + " old";
+  return result.stale = true;
+}
+
+std::vector<Sample> steady_windows(const PolicyInput& input, std::optional<Time> since) {
+  const Sample& newest = input.windows.back();
+  const Millis length = std::max<Millis>(newest.end - newest.start, Millis(1));
   std::optional<Time> changed;
   if (!input.history.empty()) changed = input.history.back().time;
+  std::vector<Sample> steady;
   for (const Sample& sample : input.windows) {
     if (sample.workers != input.current || sample.parallel_efficiency <= 0) continue;
     if (changed && sample.start < *changed + 2 * length) continue;
-    result.windows.push_back(sample);
+    if (since && sample.start < *since) continue;
+    steady.push_back(sample);
   }
-  const auto asked = static_cast<std::size_t>(spec.windows);
-  if (result.windows.size() < asked) {
-    result.missing = std::to_string(result.windows.size()) + " of " + std::to_string(asked) + " windows at " +
-                     std::to_string(input.current) +
-                     " workers so far (the first two after a change do not count)";
-    return result;
-  }
+  return steady;
+}
+
+void check_iterations(const AutoscalingSpec& spec, GateResult& result) {
   // The last `asked` windows, or more while they hold too few iterations.
+  const auto asked = static_cast<std::size_t>(spec.windows);
   std::size_t first = result.windows.size();
   double work = 0;
   while (first > 0 && (result.windows.size() - first < asked || result.iterations < spec.min_iterations)) {
@@ -96,7 +99,7 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
   if (result.iterations < spec.min_iterations) {
     result.missing =
         std::to_string(result.iterations) + " iterations, " + std::to_string(spec.min_iterations) + " needed";
-    return result;
+    return;
   }
   result.relative_error = pooled_relative_error(result.windows);
   if (result.relative_error * 100 > spec.max_error_percent) {
@@ -105,6 +108,40 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input) {
                   100 * result.relative_error, spec.max_error_percent);
     result.missing = text;
   }
+}
+
+void check_tasks(const AutoscalingSpec& spec, const PolicyInput& input, GateResult& result) {
+  const TaskFigures& newest = input.windows.back().tasks;
+  if (newest.total == 0) {
+    result.missing = "no phase of tasks is running";
+    return;
+  }
+  std::int64_t ended = 0;
+  for (const Sample& sample : input.windows)
+    if (sample.tasks.phase == newest.phase) ended += sample.tasks.ended;
+  if (ended < spec.min_iterations)
+    result.missing = std::to_string(ended) + " tasks of phase " + std::to_string(newest.phase) +
+                     " have ended, " + std::to_string(spec.min_iterations) + " needed";
+}
+
+}  // namespace
+
+GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input, Evidence evidence,
+                std::optional<Time> since) {
+  GateResult result;
+  if (stale(input, result)) return result;
+  result.steady = result.windows = steady_windows(input, since);
+  const auto asked = static_cast<std::size_t>(spec.windows);
+  if (result.windows.size() < asked) {
+    result.missing = std::to_string(result.windows.size()) + " of " + std::to_string(asked) + " windows at " +
+                     std::to_string(input.current) +
+                     " workers so far (the first two after a change do not count)";
+    return result;
+  }
+  if (evidence == Evidence::Tasks)
+    check_tasks(spec, input, result);
+  else
+    check_iterations(spec, result);
   return result;
 }
 

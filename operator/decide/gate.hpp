@@ -11,6 +11,7 @@ namespace emj {
 
 struct GateResult {
   std::vector<Sample> windows;  // those to judge, oldest first
+  std::vector<Sample> steady;   // all that count
   std::string missing;          // why they do not suffice, "" when they do
   std::int64_t iterations = 0;
   double relative_error = 0;      // 95 % confidence half-width of the iteration time
@@ -19,8 +20,10 @@ struct GateResult {
 };
 
 // Windows count when they were measured at the current size, started at least two window lengths after the
-// last change (warm-up: caches, first exchanges, the change itself) and are not stale.
-GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input);
+// last change (warm-up: caches, first exchanges, the change itself) and after `since`, and are not stale.
+// Tasks as evidence are those of the running phase at any size: how long they take does not depend on it.
+GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input,
+                Evidence evidence = Evidence::Iterations, std::optional<Time> since = {});
 
 // 95 % half-width of the mean iteration time over that mean, pooled over windows; 1 when unknown.
 double pooled_relative_error(const std::vector<Sample>& windows);

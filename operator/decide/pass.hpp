@@ -65,6 +65,7 @@ std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): las
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
 void update_performance(Pass& pass);           // sizing.cpp
+void update_tasks(Pass& pass);                 // sizing.cpp
 void start_step(Pass& pass);                   // start.cpp: Pending, Starting
 void resize_step(Pass& pass, int target);      // resize.cpp: Running, Resizing
 bool ended_by_program(Pass& pass);             // ending.cpp: success, failure, lost members

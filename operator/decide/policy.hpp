@@ -12,6 +12,21 @@
 
 namespace emj {
 
+// Ended and waiting work of a master-worker phase, at the end of a window.
+struct TaskFigures {
+  std::int64_t phase = 0;
+  std::int64_t total = 0;  // 0: no phase was running
+  std::int64_t done = 0;
+  std::int64_t queued = 0;     // not given out
+  std::int64_t ended = 0;      // tasks that ended in the window,
+  double seconds = 0;          // the sum of their durations
+  double seconds2 = 0;         // and of the squares of these
+  double longest_seconds = 0;  // since the start of the program
+  double busy_share = 0;       // of the ranks' time that was spent in tasks
+
+  bool operator==(const TaskFigures&) const = default;
+};
+
 // One measuring window of a whole job. Ratios are in [0, 1]; definitions of POP: with U_i the useful time
 // of rank i, E the elapsed time and N ranks: parallel efficiency sum U/(E N) = load balance x
 // communication efficiency; MTCT = time in MPI / useful time = 1/PE - 1.
@@ -31,19 +46,33 @@ struct Sample {
   double ci_halfwidth = 1;  // 95 % half-width of the mean iteration time over that mean: 1.96 s / sqrt(n) /
                             // mean; 1 when there were too few iterations to tell
   double work_units = 0;    // reported by the application over the window, 0 when it reports none
+  double progress = -1;     // 0 to 1 as the application reports it, negative when unknown
+  TaskFigures tasks;
 
   bool operator==(const Sample&) const = default;
 };
 
 struct PolicyInput {
   std::vector<Sample> windows;  // oldest first; all that are known, the guards select
+  std::vector<Sample> steady;   // all windows of the present size and phase that count; set by autoscale()
   int current = 0;              // workers of the committed epoch
   int min = 1;
   int max = 1;
+  int slots = 1;  // ranks per worker
   Step step;
   std::vector<int> allowed;         // ascending; empty: all
   std::vector<SizeChange> history;  // oldest first; the start of the job counts as a change 0 -> n
   Time now{};
+};
+
+// A policy that predicts says what a change would bring; then it has judged the expected gain itself.
+struct Prediction {
+  std::optional<double> measured_seconds;   // of an iteration, at the present size
+  std::optional<double> predicted_seconds;  // at the wanted one
+  double loss = 1;            // share of the time that is lost while the wanted size is not there
+  double regret_seconds = 0;  // so much must be lost before the change is made (ski rental); 0: at once
+  Seconds cooldown{0};        // at least so long after the last change
+  bool lasting = false;       // what speaks for it cannot turn round again: no lock-out of reversals
 };
 
 // What a policy wants, in words with the numbers it used.
@@ -51,21 +80,28 @@ struct Proposal {
   int wanted = 0;
   std::string reason;
   bool insufficient_data = false;
+  bool rebalance = false;  // stay, though the size is not what is wrong: the work is shared out unevenly
+  std::optional<Prediction> prediction = {};
+};
+
+// What a policy measures by.
+enum class Evidence {
+  Clock,       // nothing: the data gate, the stabilisation windows and the expected gain do not apply
+  Iterations,  // of the present size
+  Tasks        // of the running phase of a master-worker program
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual const char* name() const = 0;
-  // Judges measured windows (true) or goes by the clock alone (false: the data gate, the stabilisation
-  // windows and the expected gain do not apply).
-  virtual bool needs_samples() const = 0;
+  virtual Evidence evidence() const = 0;
   // `input.windows` holds only windows of the current size that the data gate let through, at most
   // spec.autoscaling.windows of them. Proposals need not respect the limits; the caller clamps.
   virtual Proposal propose(const PolicyInput& input, PolicyState& state) const = 0;
 };
 
-std::unique_ptr<Policy> make_policy(const PolicySpec& spec);
+std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec);
 
 enum class Verdict {
   Scale,      // Auto: write this size
@@ -76,8 +112,10 @@ enum class Verdict {
 
 struct AutoscaleResult {
   Verdict verdict = Verdict::Keep;
-  int wanted = 0;                  // within limits and allowed sizes
-  std::string line;                // one line of words with its numbers
+  int wanted = 0;                                             // within limits and allowed sizes
+  std::string line;                                           // one line of words with its numbers
+  bool rebalance = false;                                     // Keep, but the work should be shared out anew
+  std::optional<double> measured_seconds, predicted_seconds;  // of an iteration now, and at `wanted`
   std::optional<Time> look_again;  // earliest time at which the verdict can change without new samples
 };
 

@@ -266,8 +266,9 @@ void commit(Pass& pass) {
   const auto& ended = pass.seen.runtime.ended;
   const double cost = ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
   auto& changes = pass.status.policy_state.changes;
-  changes.push_back(
-      {pass.now, resize.from, resize.to, cost, work_per_iteration(pass.seen.samples, resize.from)});
+  changes.push_back({pass.now, resize.from, resize.to, cost,
+                     work_per_iteration(pass.seen.samples, resize.from),
+                     std::chrono::duration<double>(pass.now - resize.start_time).count()});
   if (changes.size() > changes_kept) changes.erase(changes.begin());
   pass.event("Resized", std::to_string(resize.from) + " -> " + workers_text(resize.to) + " in " +
                             std::to_string((pass.now - resize.start_time).count()) + " ms, paused " +

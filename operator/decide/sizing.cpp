@@ -5,6 +5,7 @@
 
 #include "operator/api/parse.hpp"
 #include "operator/decide/pass.hpp"
+#include "operator/decide/policies/task_model.hpp"
 
 namespace emj {
 namespace {
@@ -26,12 +27,22 @@ const char* verdict_name(Verdict verdict) {
   return "Wait";
 }
 
-void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason) {
+void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason,
+            const AutoscaleResult& result) {
   auto& decisions = pass.status.decisions;
   const bool repeated = !decisions.empty() && decisions.back().action == action &&
                         decisions.back().from == from && decisions.back().to == to;
   if (repeated) return;
-  decisions.push_back({pass.now, from, to, to_string(pass.spec.autoscaling.policy.name), action, reason});
+  decisions.push_back({pass.now,
+                       from,
+                       to,
+                       to_string(pass.spec.autoscaling.policy.name),
+                       action,
+                       reason,
+                       result.measured_seconds,
+                       result.predicted_seconds,
+                       {}});
+  if (action == "Rebalance") pass.event("Imbalanced", reason);
   if (decisions.size() > decisions_kept) decisions.erase(decisions.begin());
 }
 
@@ -73,6 +84,7 @@ PolicyInput policy_input(const Pass& pass) {
   PolicyInput input;
   input.windows = pass.seen.samples;
   input.current = pass.status.active_workers.size();
+  input.slots = pass.spec.slots_per_worker;
   input.min = pass.spec.worker.min_replicas;
   input.max = pass.spec.worker.max_replicas;
   input.step = pass.spec.resize.step;
@@ -82,6 +94,19 @@ PolicyInput policy_input(const Pass& pass) {
   return input;
 }
 
+// What the last change has really brought, once the policy has measured the new size.
+void record_achieved(Pass& pass) {
+  auto& decisions = pass.status.decisions;
+  const auto scaled = std::find_if(decisions.rbegin(), decisions.rend(),
+                                   [](const DecisionRecord& d) { return d.action == "Scale"; });
+  if (scaled == decisions.rend() || !scaled->predicted_seconds || scaled->achieved_seconds ||
+      scaled->to != pass.status.active_workers.size())
+    return;
+  for (const MeasuredSize& point : pass.status.policy_state.measured)
+    if (point.workers == scaled->to && point.time > scaled->time && point.iteration_seconds > 0)
+      scaled->achieved_seconds = point.iteration_seconds;
+}
+
 void carry_out(Pass& pass, const AutoscaleResult& result) {
   const int current = pass.status.active_workers.size();
   const auto& blocked = pass.status.blocked;
@@ -89,10 +114,11 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
   pass.autoscaling = result.line;
   if (acts && blocked && blocked->target == result.wanted && pass.now < blocked->retry_after) {
     pass.autoscaling += ", not yet: the last attempt failed (" + blocked->reason + ")";
-    record(pass, "Wait", current, result.wanted, pass.autoscaling);
+    record(pass, "Wait", current, result.wanted, pass.autoscaling, result);
     return;
   }
-  record(pass, verdict_name(result.verdict), current, result.wanted, result.line);
+  record(pass, result.rebalance ? "Rebalance" : verdict_name(result.verdict), current, result.wanted,
+         result.line, result);
   if (!acts) return;
   auto& recommendation = pass.status.recommendation;
   if (!recommendation || recommendation->replicas != result.wanted)
@@ -143,18 +169,25 @@ void run_autoscaling(Pass& pass, int target) {
       !pass.status.resize && (target == pass.status.active_workers.size() || pass.status.blocked);
   if (!settled || !pass.seen.runtime.reachable || pass.seen.runtime.ending) return;
   const AutoscaleResult result = autoscale(autoscaling, policy_input(pass), state);
+  record_achieved(pass);
   carry_out(pass, result);
   if (result.look_again) pass.wake_at(*result.look_again);
 }
+
+namespace {
+
+bool is_stale(const Pass& pass, const Sample& newest) {
+  return pass.now - newest.end > 5 * (newest.end - newest.start) + Seconds(5);
+}
+
+}  // namespace
 
 // Rounded, and at most each 30 s: one write of status per measuring window would load the API server.
 void update_performance(Pass& pass) {
   auto& performance = pass.status.performance;
   if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
   const Sample& newest = pass.seen.samples.back();
-  const Millis age = pass.now - newest.end;
-  const bool stale = age > 5 * (newest.end - newest.start) + Seconds(5);
-  if (stale) {
+  if (is_stale(pass, newest)) {
     if (performance && performance->efficiency_percent) performance->efficiency_percent.reset();
     return;
   }
@@ -164,6 +197,29 @@ void update_performance(Pass& pass) {
        newest.end - *performance->window_end < status_interval))
     return;
   performance = Performance{efficiency, newest.end};
+}
+
+// Of a master-worker program, whatever its policy.
+void update_tasks(Pass& pass) {
+  auto& tasks = pass.status.tasks;
+  if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
+  const Sample& newest = pass.seen.samples.back();
+  if (newest.tasks.total == 0) return tasks.reset();
+  const bool same = tasks && tasks->phase == newest.tasks.phase && tasks->total == newest.tasks.total;
+  if (is_stale(pass, newest)) {
+    if (same) tasks->predicted_finish.reset();
+    return;
+  }
+  if (same && tasks->predicted_finish && newest.end - tasks->window_end < status_interval) return;
+  TaskStatus now{newest.tasks.phase, newest.tasks.total, newest.tasks.done, newest.tasks.queued, 0, {},
+                 newest.end};
+  if (const auto model = task_model(policy_input(pass), pass.status.policy_state)) {
+    now.mean_seconds = model->load().mean;
+    const std::chrono::duration<double> left(model->seconds_left(pass.status.active_workers.size()));
+    now.predicted_finish = newest.end + std::chrono::ceil<Seconds>(left);
+  }
+  if (same && !now.predicted_finish && newest.end - tasks->window_end < status_interval) return;
+  tasks = now;
 }
 
 }  // namespace emj

@@ -144,7 +144,7 @@ void become_running(Pass& pass) {
   status.blocked.reset();
   status.state = JobState::Running;
   status.start_time = pass.now;
-  status.policy_state.changes.push_back({pass.now, 0, status.active_workers.size(), 0, 0});
+  status.policy_state.changes.push_back({pass.now, 0, status.active_workers.size(), 0, 0, 0});
   pass.event("Started", "the program runs on " + workers_text(status.active_workers.size()));
 }
 

@@ -40,6 +40,28 @@ void append(empi::WindowSample& into, const empi::WindowSample& next) {
   into.iteration_s2 += next.iteration_s2;
   into.work_units += next.work_units;
   into.progress = std::max(into.progress, next.progress);
+  into.tasks.queue = next.tasks.queue;  // as it is at the end
+  into.tasks.ended += next.tasks.ended;
+  into.tasks.task_s += next.tasks.task_s;
+  into.tasks.task_s2 += next.tasks.task_s2;
+  into.tasks.longest_s = std::max(into.tasks.longest_s, next.tasks.longest_s);
+  into.tasks.busy_s += next.tasks.busy_s;
+}
+
+TaskFigures to_figures(const empi::WindowSample& sum) {
+  TaskFigures figures;
+  figures.ended = static_cast<std::int64_t>(sum.tasks.ended);
+  figures.seconds = sum.tasks.task_s;
+  figures.seconds2 = sum.tasks.task_s2;
+  figures.longest_seconds = sum.tasks.longest_s;
+  if (!sum.master_worker()) return figures;
+  const empi::TaskQueue& queue = sum.tasks.queue;
+  figures.phase = static_cast<std::int64_t>(queue.phase);
+  figures.total = static_cast<std::int64_t>(queue.total);
+  figures.done = static_cast<std::int64_t>(queue.done);
+  figures.queued = static_cast<std::int64_t>(queue.queued);
+  figures.busy_share = 1 - empi::task_efficiency(sum).idle_share;
+  return figures;
 }
 
 Sample to_sample(const std::vector<empi::WindowSample>& group) {
@@ -61,6 +83,8 @@ Sample to_sample(const std::vector<empi::WindowSample>& group) {
     sample.mean_iteration_seconds = sum.iteration_s / static_cast<double>(sum.iterations);
   sample.ci_halfwidth = empi::relative_half_width(group);
   sample.work_units = sum.work_units;
+  sample.progress = sum.progress;
+  sample.tasks = to_figures(sum);
   return sample;
 }
 

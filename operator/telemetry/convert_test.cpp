@@ -56,6 +56,27 @@ TEST(ToSamples, JoinsWindowsToTheLengthAskedForAtItsMultiples) {
   EXPECT_DOUBLE_EQ(samples[1].work_units, 2500);
 }
 
+TEST(Samples, CarryTheQueueAtTheirEndAndTheTasksInThem) {
+  std::vector<empi::WindowSample> windows;
+  for (int i = 0; i < 5; ++i) {
+    windows.push_back(window(1000 + i, 0.5));
+    windows.back().progress = 0.1 * i;
+    windows.back().tasks.queue = {empi::Pattern::MasterWorker, 2, 100, 10u + 4 * i, 80u - 4 * i};
+    windows.back().tasks.ended = 4;
+    windows.back().tasks.task_s = 1;
+    windows.back().tasks.task_s2 = .5;
+    windows.back().tasks.longest_s = .1 * i;
+    windows.back().tasks.busy_s = .25 * windows.back().elapsed_s;
+  }
+  const std::vector<Sample> samples = to_samples(windows, Seconds(5));
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_DOUBLE_EQ(samples[0].progress, .4);
+  const TaskFigures& tasks = samples[0].tasks;
+  EXPECT_EQ(tasks, (TaskFigures{2, 100, 26, 64, 20, 5, 2.5, .4, .25}));
+  for (auto& w : windows) w.tasks.queue = {};
+  EXPECT_EQ(to_samples(windows, Seconds(5))[0].tasks.total, 0);
+}
+
 TEST(ToSamples, NeverMixesEpochsNorUsesWindowsThatSawACommit) {
   std::vector<empi::WindowSample> windows;
   for (int i = 100; i < 110; ++i) windows.push_back(window(i, 1.0, i < 103 ? 1 : 2));

@@ -62,18 +62,4 @@ Proposal ManualPolicy::propose(const PolicyInput& input, PolicyState&) const {
   return {input.current, "the size is set by hand"};
 }
 
-std::unique_ptr<Policy> make_policy(const PolicySpec& spec) {
-  switch (spec.name) {
-    case PolicyName::Threshold:
-      return std::make_unique<ThresholdPolicy>(spec.threshold);
-    case PolicyName::Stepping:
-      return std::make_unique<SteppingPolicy>(spec.stepping);
-    case PolicyName::Random:
-      return std::make_unique<RandomPolicy>(spec.random);
-    case PolicyName::Manual:
-      break;
-  }
-  return std::make_unique<ManualPolicy>();
-}
-
 }  // namespace emj

@@ -15,11 +15,43 @@ class ThresholdPolicy : public Policy {
  public:
   explicit ThresholdPolicy(const ThresholdParameters& parameters) : parameters_(parameters) {}
   const char* name() const override { return "threshold"; }
-  bool needs_samples() const override { return true; }
+  Evidence evidence() const override { return Evidence::Iterations; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
 
  private:
   ThresholdParameters parameters_;
+};
+
+// The shortest iteration that is worth its workers: PDPA (Corbalan, Martorell, Labarta, IEEE TPDS 16, 2005:
+// search states, target efficiency) with a fitted time model instead of one comparison of speed-ups.
+// Of the sizes that the model may judge and that use their workers well enough, the fastest; of those within
+// minExpectedGainPercent of it the smallest. One step of resize.stepSize at a time, each measured.
+class EfficiencyPolicy : public Policy {
+ public:
+  explicit EfficiencyPolicy(const AutoscalingSpec& spec)
+      : parameters_(spec.policy.efficiency), tolerance_(spec.min_expected_gain_percent / 100.0) {}
+  const char* name() const override { return "efficiency"; }
+  Evidence evidence() const override { return Evidence::Iterations; }
+  Proposal propose(const PolicyInput& input, PolicyState& state) const override;
+
+ private:
+  EfficiencyParameters parameters_;
+  double tolerance_;
+};
+
+// The running phase of a master-worker program: grow while the queue is long against the cost of a change,
+// shrink in the tail, nothing when it would not pay.
+class TasksPolicy : public Policy {
+ public:
+  explicit TasksPolicy(const AutoscalingSpec& spec)
+      : parameters_(spec.policy.tasks), tolerance_(spec.min_expected_gain_percent / 100.0) {}
+  const char* name() const override { return "tasks"; }
+  Evidence evidence() const override { return Evidence::Tasks; }
+  Proposal propose(const PolicyInput& input, PolicyState& state) const override;
+
+ private:
+  TasksParameters parameters_;
+  double tolerance_;
 };
 
 // `step` workers more each interval until the maximum (fewer until the minimum when negative).
@@ -27,7 +59,7 @@ class SteppingPolicy : public Policy {
  public:
   explicit SteppingPolicy(const SteppingParameters& parameters) : parameters_(parameters) {}
   const char* name() const override { return "stepping"; }
-  bool needs_samples() const override { return false; }
+  Evidence evidence() const override { return Evidence::Clock; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
 
  private:
@@ -39,7 +71,7 @@ class RandomPolicy : public Policy {
  public:
   explicit RandomPolicy(const RandomParameters& parameters) : parameters_(parameters) {}
   const char* name() const override { return "random"; }
-  bool needs_samples() const override { return false; }
+  Evidence evidence() const override { return Evidence::Clock; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
 
  private:
@@ -50,9 +82,17 @@ class RandomPolicy : public Policy {
 class ManualPolicy : public Policy {
  public:
   const char* name() const override { return "manual"; }
-  bool needs_samples() const override { return false; }
+  Evidence evidence() const override { return Evidence::Clock; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
 };
+
+// The feasible size one step of resize.stepSize above or below the present one; the present one when there is
+// none.
+int step_up(const PolicyInput& input);
+int step_down(const PolicyInput& input);
+// `wanted` within the limits and rounded down to an allowed size, but never beyond the present size against
+// the direction of `wanted`.
+int feasible(const PolicyInput& input, int wanted);
 
 // How many whole intervals have passed since state.last_tick, which moves on by them; 0 starts the clock.
 std::int64_t passed_ticks(PolicyState& state, Seconds interval, Time now);

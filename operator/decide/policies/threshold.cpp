@@ -1,18 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "operator/decide/policies/policies.hpp"
+#include "operator/decide/policies/words.hpp"
 
 namespace emj {
 namespace {
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[400];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
 
 double weight(const Sample& sample) {
   return std::chrono::duration<double>(sample.end - sample.start).count() * sample.ranks;

@@ -1,0 +1,250 @@
+// Policy efficiency on jobs whose best size is known.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "operator/api/parse.hpp"
+#include "operator/decide/testing/synthetic_job.hpp"
+
+namespace emj {
+namespace {
+
+using namespace testing_policy;
+using testing::HasSubstr;
+
+AutoscalingSpec by_efficiency() {
+  AutoscalingSpec spec;
+  spec.mode = AutoscalingMode::Auto;
+  spec.policy.name = PolicyName::Efficiency;
+  spec.scale_up_stabilization = spec.scale_down_stabilization = Seconds(30);
+  spec.cooldown = Seconds(30);
+  return spec;
+}
+
+const std::map<std::string, Curve>& curves() {
+  static const std::map<std::string, Curve> all{
+      {"compute_bound", {[](int n) { return 8.0 / n; }, [](int) { return 0.002; }}},
+      {"flat", {[](int n) { return 1.0 / n; }, [](int n) { return 1 - 1.0 / n; }}},
+      {"amdahl", {[](int n) { return 2.0 / n; }, [](int n) { return n > 1 ? 0.15 : 0.0; }}},
+      {"concave", {[](int n) { return 2.0 / n; }, [](int n) { return 0.06 * std::log2(n); }}},
+      {"retrograde", {[](int n) { return 1.0 / n; }, [](int n) { return 0.06 * (n - 1); }}},
+      {"spe10",
+       {[](int n) { return 1.0 / n; }, [](int n) { return n > 1 ? 0.2 * n * std::log2(n) - .2 : 0.0; }}},
+      {"never_parallel", {[](int n) { return 0.05 / n; }, [](int n) { return 0.2 * (n - 1); }}},
+      // In cache from 8 workers on, so that 8 are faster than twice 4.
+      {"super_linear", {[](int n) { return (n >= 8 ? 1.4 : 2.0) / n; }, [](int n) { return .01 * (n - 1); }}},
+  };
+  return all;
+}
+
+struct Case {
+  std::string curve;
+  int start;
+  double jitter;
+  int step;  // 0: Factor2
+};
+
+class Settles : public testing::TestWithParam<Case> {};
+
+TEST_P(Settles, WithinAStepOfTheBestSizeAndStaysThere) {
+  const auto& [name, start, jitter, step] = GetParam();
+  const Curve& curve = curves().at(name);
+  const BestSizes best = best_sizes(curve, 1, 16);
+  for (unsigned seed = 1; seed <= (jitter > 0 ? 2u : 1u); ++seed) {
+    SyntheticJob job(curve, start, by_efficiency(), jitter, seed);
+    job.input.step.workers = step;
+    job.run(Seconds(3600));
+    const int found = job.size();
+    const std::string history = testing::PrintToString(job.sizes) + " best " + std::to_string(best.smallest) +
+                                " to " + std::to_string(best.fastest) + ": " + job.last.line;
+    if (step == 0)
+      EXPECT_TRUE(found <= 2 * best.fastest && 2 * found >= best.smallest) << history;
+    else
+      EXPECT_TRUE(found <= best.fastest + step && found >= best.smallest - step) << history;
+    EXPECT_LE(curve.seconds(found), 1.15 * curve.seconds(best.fastest)) << history;
+    // No way there and back and there again: at most one overshoot that is taken back.
+    EXPECT_LE(job.changes(), (step == 0 ? 4 : 15 / step) + 1) << history;
+    const int changes = job.changes();
+    job.run(Seconds(3600));
+    EXPECT_LE(job.changes(), changes) << "no rest: " << testing::PrintToString(job.sizes) << job.last.line;
+    EXPECT_EQ(job.state.search, SearchState::Stable) << job.last.line;
+    EXPECT_THAT(job.last.line, HasSubstr("stay at"));
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& [name, curve] : curves())
+    for (const int start : {1, 4, 16})
+      for (const double jitter : {0.0, 0.1})
+        for (const int step : {0, 2}) all.push_back({name, start, jitter, step});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Efficiency, Settles, testing::ValuesIn(cases()), [](const auto& info) {
+  const Case& c = info.param;
+  return c.curve + "_from_" + std::to_string(c.start) + (c.jitter > 0 ? "_noisy" : "") +
+         (c.step ? "_by_2" : "");
+});
+
+// --- words ----------------------------------------------------------------------------------------
+
+TEST(Efficiency, SaysWhyItStopped) {
+  SyntheticJob job(curves().at("spe10"), 16, by_efficiency());
+  job.run(Seconds(3600));
+  EXPECT_EQ(job.size(), 2);
+  EXPECT_THAT(job.last.line,
+              testing::AllOf(HasSubstr("efficiency: an iteration takes 700 ms at 70 % efficiency"),
+                             HasSubstr("4 would take 1.65 s (measured)"),
+                             HasSubstr("1 would take 1.1 s (predicted)"), HasSubstr("stay at 2")));
+}
+
+TEST(Efficiency, PredictsBeforeAChangeAndIsMeasuredAgainstIt) {
+  SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
+  while (job.last.verdict != Verdict::Scale) job.run(Seconds(10));
+  EXPECT_EQ(job.last.wanted, 8);
+  EXPECT_NEAR(*job.last.measured_seconds, job.curve.seconds(4), 1e-9);
+  EXPECT_NEAR(*job.last.predicted_seconds, job.curve.seconds(8), 0.01 * job.curve.seconds(8));
+}
+
+// --- what is no reason to change -------------------------------------------------------------------
+
+TEST(Efficiency, JitterAloneMakesAtMostOneChangeAnHour) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    // Between two sizes of about the same merit.
+    SyntheticJob job({[](int n) { return 1.0 / n; }, [](int n) { return 0.02 * n; }}, 8, by_efficiency(), .1,
+                     seed);
+    for (int hour = 0; hour < 4; ++hour) {
+      const int before = job.changes();
+      job.run(Seconds(3600));
+      EXPECT_LE(job.changes() - before, 1) << "seed " << seed << ", hour " << hour << job.last.line;
+    }
+  }
+}
+
+TEST(Efficiency, AnImbalancedJobIsToBeRebalancedNotShrunk) {
+  // One rank has four times the work of the others: they wait for it.
+  Curve curve{[](int n) { return 2.0 / n; }, [](int) { return 0.01; }, 0.3};
+  SyntheticJob job(curve, 8, by_efficiency());
+  job.run(Seconds(3600));
+  EXPECT_EQ(job.sizes.front(), 8);
+  EXPECT_GE(*std::min_element(job.sizes.begin(), job.sizes.end()), 8) << job.last.line;
+  EXPECT_TRUE(job.last.rebalance) << job.last.line;
+  EXPECT_EQ(job.last.verdict, Verdict::Keep);
+  EXPECT_THAT(job.last.line, HasSubstr("sharing the work out anew helps, fewer workers do not"));
+}
+
+TEST(Efficiency, CommunicationIsNotTakenForImbalance) {
+  Curve curve{[](int n) { return 0.2 / n; }, [](int n) { return 0.1 * n; }, 0.7};
+  SyntheticJob job(curve, 8, by_efficiency());
+  job.run(Seconds(3600));
+  EXPECT_LE(job.size(), 2) << job.last.line;
+}
+
+TEST(Efficiency, MissingSamplesDecideNothing) {
+  SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
+  job.run(Seconds(30));
+  job.measuring = false;
+  job.run(Seconds(3600));
+  EXPECT_EQ(job.changes(), 0);
+  EXPECT_THAT(job.last.line, HasSubstr("insufficient data"));
+  SyntheticJob blind(curves().at("compute_bound"), 4, by_efficiency());
+  blind.measuring = false;
+  blind.run(Seconds(600));
+  EXPECT_EQ(blind.changes(), 0);
+}
+
+TEST(Efficiency, WindowsOfTheOldSizeAndOfTheChangeAreNotMeasured) {
+  // The windows after a change are three times too slow in the model: they would send the job back.
+  SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
+  job.run(Seconds(3600));
+  EXPECT_THAT(job.sizes, testing::ElementsAre(4, 8, 16));
+  for (const MeasuredSize& point : job.state.measured)
+    EXPECT_NEAR(point.iteration_seconds, job.curve.seconds(point.workers), 1e-9) << point.workers;
+}
+
+TEST(Efficiency, LeavesMasterWorkerProgramsAlone) {
+  SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
+  job.run(Seconds(60));
+  job.input.windows.back().tasks.total = 100;
+  EXPECT_THAT(autoscale(job.spec, job.input, job.state).line, HasSubstr("policy tasks"));
+}
+
+TEST(Efficiency, AnOperatorRestartForgetsNothing) {
+  SyntheticJob kept(curves().at("retrograde"), 16, by_efficiency(), .05), restarted = kept;
+  for (int i = 0; i < 360; ++i) {
+    kept.run(Seconds(10));
+    restarted.run(Seconds(10));
+    JobStatus status;
+    status.policy_state = restarted.state;
+    const Result<JobStatus> back = parse_status(status_to_json(status));
+    ASSERT_TRUE(back.ok()) << back.message();
+    restarted.state = back.value().policy_state;
+    ASSERT_EQ(restarted.last.line, kept.last.line);
+  }
+  EXPECT_GE(kept.changes(), 2);
+  EXPECT_GE(kept.state.measured.size(), 3u);
+}
+
+// --- cost -------------------------------------------------------------------------------------------
+
+TEST(Efficiency, WaitsUntilTheRegretReachesTheCost) {
+  // 8 workers are 8 % faster than 4 here, and a change costs a minute: 60 / .08 = 750 s to wait.
+  Curve curve{[](int n) { return 1.0 / n; }, [](int n) { return n > 4 ? .105 : 0.0; }};
+  AutoscalingSpec spec = by_efficiency();
+  spec.policy.efficiency.min_efficiency_percent = 30;
+  SyntheticJob job(curve, 4, spec);
+  job.curve.transfer = [](int n) { return .02 * n; };
+  job.input.history.push_back({t0, 2, 4, 60, 0, 5});
+  job.run(Seconds(100));
+  EXPECT_THAT(job.last.line, testing::AnyOf(HasSubstr("cool-down"), HasSubstr("a change pays from")));
+  SyntheticJob cheap = job;
+  cheap.input.history.back().cost_seconds = 0.1;
+  cheap.run(Seconds(100));
+  job.run(Seconds(100));
+  EXPECT_EQ(cheap.changes(), 1) << cheap.last.line;
+  EXPECT_EQ(job.changes(), 0) << job.last.line;
+}
+
+TEST(Efficiency, DoesNotChangeWhatIsAboutToEnd) {
+  // Twice as fast on 8, but a change costs a minute and there are less than two left.
+  for (const double left : {100.0, 1000.0}) {
+    SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
+    job.input.history.push_back({t0 - Seconds(1000), 2, 4, 60, 0, 5});
+    for (int i = 1; i <= 4; ++i) {
+      job.progress = 1 - (left + 40 - 10 * i) / 10000;
+      job.run(Seconds(10));
+    }
+    EXPECT_EQ(job.last.line.find("would not pay in the 100 s that are left") != std::string::npos,
+              left == 100)
+        << job.last.line;
+  }
+}
+
+// --- phases -----------------------------------------------------------------------------------------
+
+TEST(Efficiency, SearchesAnewWhenTheProgramChangesItsPhase) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    SyntheticJob job(curves().at("compute_bound"), 2, by_efficiency(), .05, seed);
+    job.run(Seconds(3600));
+    EXPECT_EQ(job.size(), 16);
+    job.curve = curves().at("spe10");
+    job.run(Seconds(3600));
+    EXPECT_EQ(job.size(), 2) << testing::PrintToString(job.sizes) << job.last.line;
+    ASSERT_TRUE(job.state.phase_since);
+    for (const MeasuredSize& point : job.state.measured)
+      EXPECT_NEAR(point.iteration_seconds, job.curve.seconds(point.workers), .1 * point.iteration_seconds);
+    EXPECT_LE(job.changes(), 3 + 3);
+    job.curve = curves().at("compute_bound");
+    job.run(Seconds(3600));
+    EXPECT_EQ(job.size(), 16);
+  }
+}
+
+}  // namespace
+}  // namespace emj

@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <cmath>
+
+#include "operator/decide/policies/cost.hpp"
+#include "operator/decide/policies/model.hpp"
+#include "operator/decide/policies/phase.hpp"
+#include "operator/decide/policies/policies.hpp"
+#include "operator/decide/policies/words.hpp"
+
+namespace emj {
+namespace {
+
+constexpr double forgetting = 0.9;  // weight of a point per membership since it was measured
+constexpr double smallest_share = 1e-6;
+constexpr double significance = 2;  // standard deviations
+constexpr int cooldown_costs = 10;
+// A size that is only predicted must lie this much above the floor of efficiency.
+constexpr double floor_margin = 0.05;
+// A settled job moves only for more than a searching one, so that noise around a threshold moves nothing:
+// twice the gain, or an efficiency this much below the floor.
+constexpr double settled_floor_margin = 0.1;
+constexpr double settled_gain = 2;
+constexpr double worth_saving = 0.25;  // share of the workers that must go when no time is gained
+
+struct Present {
+  SizePoint point;
+  double load_balance = 1;
+  double work_per_iteration = 0;
+  double noise = 0;  // standard deviation of the mean iteration time over that mean
+  std::int64_t epoch = 0;
+  std::optional<double> seconds_left;  // of the program, where it reports its progress
+};
+
+double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
+
+// From the windows' means; growing work is no noise where it is reported.
+double noise_of_mean(const std::vector<Sample>& windows) {
+  const bool works =
+      std::all_of(windows.begin(), windows.end(), [](const Sample& s) { return s.work_units > 0; });
+  const auto value = [works](const Sample& s) {
+    return works ? normalised_seconds(s) : s.mean_iteration_seconds;
+  };
+  const auto count = static_cast<double>(windows.size());
+  if (count < 2) return 0;
+  double mean = 0, squares = 0;
+  for (const Sample& sample : windows) mean += value(sample) / count;
+  for (const Sample& sample : windows) squares += std::pow(value(sample) / mean - 1, 2);
+  return std::sqrt(squares / (count - 1) / count);
+}
+
+Present measure(const PolicyInput& input) {
+  Present now;
+  double iterations = 0, time = 0, work = 0, weights = 0;
+  double efficiency = 0, communication = 0, balance = 0;
+  for (const Sample& sample : input.steady) {
+    const auto n = static_cast<double>(sample.iterations);
+    iterations += n;
+    time += n * sample.mean_iteration_seconds;
+    work += sample.work_units;
+    const double weight = seconds_between(sample.start, sample.end);
+    weights += weight;
+    efficiency += weight * sample.parallel_efficiency;
+    communication += weight * sample.communication_efficiency;
+    balance += weight * sample.load_balance;
+  }
+  now.point = {input.current, time / iterations, std::clamp(communication / weights, smallest_share, 1.0),
+               std::clamp(efficiency / weights, smallest_share, 1.0), 1};
+  now.load_balance = balance / weights;
+  now.work_per_iteration = work / iterations;
+  now.noise = noise_of_mean(input.steady);
+  const Sample& first = input.steady.front();
+  const Sample& last = input.steady.back();
+  now.epoch = last.epoch;
+  const double gained = last.progress - first.progress;
+  if (first.progress >= 0 && gained > 0)
+    now.seconds_left = (1 - last.progress) * seconds_between(first.end, last.end) / gained;
+  return now;
+}
+
+TimeModel model_of(const Present& now, const PolicyState& state) {
+  std::vector<SizePoint> points{now.point};
+  for (const MeasuredSize& old : state.measured) {
+    if (old.workers == now.point.workers || old.iteration_seconds <= 0) continue;
+    const bool scaled = old.work_per_iteration > 0 && now.work_per_iteration > 0;
+    const double scale = scaled ? now.work_per_iteration / old.work_per_iteration : 1;
+    const auto age = static_cast<double>(std::max<std::int64_t>(0, now.epoch - old.epoch));
+    points.push_back({old.workers, old.iteration_seconds * scale,
+                      std::clamp(old.compute_seconds / old.iteration_seconds, smallest_share, 1.0),
+                      std::clamp(old.useful_seconds / old.iteration_seconds, smallest_share, 1.0),
+                      std::pow(forgetting, age)});
+  }
+  return {std::move(points), now.point.workers};
+}
+
+// The sizes that can be judged, and which of them is wanted.
+class Search {
+ public:
+  Search(const PolicyInput& input, const Present& now, const TimeModel& model, double floor, double tolerance,
+         bool settled)
+      : input_(input), now_(now), model_(model), floor_(floor), tolerance_(tolerance), settled_(settled) {}
+
+  int best() const {
+    std::vector<int> good;
+    for (int n = std::max(input_.min, model_.smallest()); n <= std::min(input_.max, model_.largest()); ++n)
+      if ((n == input_.current || is_allowed(n)) && efficient(n)) good.push_back(n);
+    if (good.empty()) return std::min(input_.current, std::max(input_.min, model_.smallest()));
+    double least = model_.seconds(good.front());
+    for (const int n : good) least = std::min(least, model_.seconds(n));
+    for (const int n : good)
+      if (model_.seconds(n) <= least * (1 + tolerance_)) return n;
+    return good.front();
+  }
+  bool efficient(int n) const {
+    const double efficiency = model_.efficiency(n);
+    if (n == input_.current)
+      return efficiency * (1 + significance * now_.noise) >=
+             floor_ * (settled_ ? 1 - settled_floor_margin : 1);
+    if (model_.measured(n)) return efficiency >= floor_;
+    return efficiency >= floor_ * (n > input_.current ? 1 + floor_margin : 1);
+  }
+  // Share of the time that an iteration at `n` would be shorter by; negative: longer.
+  double gain(int n) const { return 1 - model_.seconds(n) / now_.point.seconds; }
+  double needed_gain() const { return (settled_ ? settled_gain : 1) * std::max(tolerance_, noise_of_gain()); }
+  // Two times are compared, each with its noise.
+  double noise_of_gain() const { return significance * std::sqrt(2) * now_.noise; }
+  bool precise() const { return noise_of_gain() <= tolerance_; }
+
+ private:
+  bool is_allowed(int n) const {
+    return input_.allowed.empty() ||
+           std::find(input_.allowed.begin(), input_.allowed.end(), n) != input_.allowed.end();
+  }
+  const PolicyInput& input_;
+  const Present& now_;
+  const TimeModel& model_;
+  double floor_, tolerance_;
+  bool settled_;
+};
+
+std::string size_text(const TimeModel& model, int workers) {
+  return format("%d would take %s (%s) at %.0f %% efficiency", workers,
+                time_text(model.seconds(workers)).c_str(), model.measured(workers) ? "measured" : "predicted",
+                100 * model.efficiency(workers));
+}
+
+std::string present_text(const Present& now, const TimeModel& model) {
+  return format(
+      "an iteration takes %s at %.0f %% efficiency (load balance %.2f, communication efficiency %.2f)",
+      time_text(now.point.seconds).c_str(), 100 * model.efficiency(now.point.workers), now.load_balance,
+      now.point.communication);
+}
+
+// Why neither neighbour is better.
+std::string settled_text(const PolicyInput& input, const Present& now, const TimeModel& model) {
+  std::string text = present_text(now, model);
+  const int up = step_up(input), down = step_down(input);
+  text += up > input.current ? ", " + size_text(model, up) : ", no larger size is allowed";
+  text += down < input.current ? ", " + size_text(model, down) : ", no smaller size is allowed";
+  return text;
+}
+
+}  // namespace
+
+Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state) const {
+  if (input.steady.empty()) return {input.current, "no samples", true, false, {}};
+  const Present now = measure(input);
+  const TimeModel model = model_of(now, state);
+  const double floor = parameters_.min_efficiency_percent / 100.0;
+  const Search search(input, now, model, floor, tolerance_, state.search == SearchState::Stable);
+  const int best = search.best();
+  const bool grows = best > input.current;
+  const int step = grows ? std::min(step_up(input), best) : std::max(step_down(input), best);
+  const bool starved = !search.efficient(input.current);
+  Prediction prediction;
+  prediction.measured_seconds = now.point.seconds;
+  const auto stay = [&](const std::string& why, bool rebalance = false) {
+    if (search.precise()) state.search = SearchState::Stable;  // else more windows may tell better
+    return Proposal{input.current, settled_text(input, now, model) + why, false, rebalance, prediction};
+  };
+
+  if (step == input.current) return stay("");
+  if (grows && (search.gain(best) < search.needed_gain() || search.gain(step) < 0))
+    return stay(format(": growing promises %.1f %% less time, %.1f %% needed", 100 * search.gain(step),
+                       100 * search.needed_gain()));
+  // Fewer workers at the same speed save their share.
+  const double saved = grows ? 0 : 1 - static_cast<double>(best) / input.current;
+  if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < worth_saving) return stay("");
+  if (!grows && now.load_balance * 100 < parameters_.min_balance_percent &&
+      now.load_balance < now.point.communication)
+    return stay(
+        format(": waiting for the busiest rank costs %.0f %%, communication %.0f %%: sharing the work "
+               "out anew helps, fewer workers do not",
+               100 * (1 - now.load_balance), 100 * (1 - now.point.communication)),
+        true);
+
+  const ChangeCost cost = change_cost(input.history, input.current, step);
+  prediction.loss =
+      std::max({search.gain(step), grows ? 0 : search.gain(best),
+                starved ? 1 - model.efficiency(input.current) / floor : 0, grows || starved ? 0 : saved});
+  prediction.predicted_seconds = model.seconds(step);
+  prediction.regret_seconds = parameters_.regret_percent / 100.0 * cost.lost_seconds;
+  prediction.cooldown =
+      std::chrono::ceil<Seconds>(std::chrono::duration<double>(cooldown_costs * cost.lost_seconds));
+  if (now.seconds_left && *now.seconds_left * prediction.loss < cost.lost_seconds) {
+    prediction.predicted_seconds.reset();
+    return stay(format(": a change costs %s and would not pay in the %s that are left",
+                       time_text(cost.lost_seconds).c_str(), time_text(*now.seconds_left).c_str()));
+  }
+  state.search = grows ? SearchState::Increasing : SearchState::Decreasing;
+  std::string reason = present_text(now, model) + ", " + size_text(model, step);
+  if (starved) reason += format("; at least %d %% efficiency is wanted", parameters_.min_efficiency_percent);
+  return {step, reason, false, false, prediction};
+}
+
+}  // namespace emj

@@ -1,0 +1,89 @@
+#include "operator/decide/policies/phase.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace emj {
+namespace {
+
+constexpr std::size_t fewest_windows = 6;
+constexpr double smallest_change = 0.05;    // delta of the test: drift that is none
+constexpr double smallest_threshold = 0.3;  // of the sum of excesses
+constexpr double largest_outlier = 0.5;
+// P(sum of (x - delta) ever exceeds h) is about exp(-2 delta h / sigma^2): here e^-15, per window.
+constexpr double certainty = 7.5;
+
+// Standard deviation from successive differences: a step in the mean hardly moves their median.
+double noise_of(const std::vector<double>& values) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(std::abs(values[i] - values[i - 1]));
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return *middle / 0.954;
+}
+
+double mean(const std::vector<double>& values, std::size_t first, std::size_t last) {
+  double sum = 0;
+  for (std::size_t i = first; i < last; ++i) sum += values[i];
+  return sum / static_cast<double>(last - first);
+}
+
+// One side: index of the first window after the change, or 0. Compared with the mean of all windows before,
+// so that no few of them decide what was normal.
+std::size_t first_changed(const std::vector<double>& values, double sign, double noise) {
+  const double delta = std::max(smallest_change, noise / 2);
+  const double threshold = std::max(smallest_threshold, certainty * noise * noise / delta);
+  double sum = 0, before = 0;
+  std::size_t since = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i < fewest_windows / 2) {
+      since = i + 1;
+      before += values[i];
+      continue;
+    }
+    const double mean_before = before / static_cast<double>(i);
+    // A single outlier, however large, is no phase, and must not spoil the mean.
+    const double change = std::clamp(values[i] / mean_before - 1, -largest_outlier, largest_outlier);
+    sum += std::min(sign * change - delta, 0.9 * threshold);
+    if (sum <= 0) {
+      sum = 0;
+      since = i + 1;
+    }
+    if (sum > threshold) return since;
+    before += mean_before * (1 + change);
+  }
+  return 0;
+}
+
+}  // namespace
+
+double normalised_seconds(const Sample& sample) {
+  if (sample.work_units <= 0 || sample.iterations <= 0) return sample.mean_iteration_seconds;
+  return sample.mean_iteration_seconds * static_cast<double>(sample.iterations) / sample.work_units;
+}
+
+std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& windows) {
+  const bool works =
+      std::all_of(windows.begin(), windows.end(), [](const Sample& s) { return s.work_units > 0; });
+  std::vector<double> values;
+  std::vector<Time> starts;
+  for (const Sample& sample : windows) {
+    const double value = works ? normalised_seconds(sample) : sample.mean_iteration_seconds;
+    if (sample.iterations <= 0 || value <= 0) continue;
+    values.push_back(value);
+    starts.push_back(sample.start);
+  }
+  if (values.size() < fewest_windows) return std::nullopt;
+  const double middle = mean(values, 0, values.size());
+  std::vector<double> relative;
+  for (const double value : values) relative.push_back(value / middle);
+  const double noise = noise_of(relative);
+  for (const double sign : {1.0, -1.0}) {
+    const std::size_t since = first_changed(values, sign, noise);
+    if (since == 0) continue;
+    return PhaseChange{starts[since], mean(values, 0, since), mean(values, since, values.size())};
+  }
+  return std::nullopt;
+}
+
+}  // namespace emj
