@@ -14,6 +14,8 @@ masterworker|bench_master_worker|share of time that workers spend in tasks, at f
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
+sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
+channel|bench_channel|one run of the channel, the forward model of the inverse problem
 elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods'
 
 list() {
