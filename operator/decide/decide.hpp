@@ -66,8 +66,9 @@ struct RuntimeView {
   std::optional<EndedChange> ended;   // the latest one that ended
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   ProgramState program = ProgramState::NotStarted;
-  bool ending = false;  // a rank has finalised: no more changes
-  std::string message;  // Failed: which rank, how, its last lines
+  bool ending = false;         // a rank has finalised: no more changes
+  bool survives_loss = false;  // the lead drops members that are lost, and the job goes on
+  std::string message;         // Failed: which rank, how, its last lines
 };
 
 struct Observed {

@@ -8,6 +8,7 @@ namespace emj {
 namespace {
 
 constexpr Seconds clean_up_grace{5};  // agents of a job that succeeded end on their own
+constexpr Seconds lead_finds_out{2};
 constexpr Seconds first_back_off{10};
 constexpr Seconds longest_back_off{360};
 
@@ -64,6 +65,13 @@ void restart(Pass& pass, const std::string& reason, const std::string& message) 
   pass.wake_at(pass.now + pause);
 }
 
+// A worker of a program that survives its loss: the lead will drop it, or say that the job has failed.
+bool left_to_the_lead(const Pass& pass, const PodView* pod) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (!runtime.reachable || !runtime.survives_loss || runtime.program != ProgramState::Running) return false;
+  return !pod || (pod->phase == PodPhase::Failed && pod->uid != runtime.lead_uid);
+}
+
 }  // namespace
 
 void delete_all(Pass& pass, DeleteReason reason) {
@@ -94,7 +102,9 @@ bool ended_by_program(Pass& pass) {
   IndexSet gone;
   for (const int index : members) {
     const PodView* pod = pass.pod(index);
-    if (!pod) {
+    if (left_to_the_lead(pass, pod)) {
+      pass.wake_at(pass.now + lead_finds_out);
+    } else if (!pod) {
       gone.insert(index);
     } else if (pod->phase == PodPhase::Failed) {
       fail(pass, "WorkerFailed", "worker " + describe_pod(*pod), true);

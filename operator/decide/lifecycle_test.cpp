@@ -62,6 +62,37 @@ TEST(End, AVanishedMemberFailsTheJob) {
   EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "WorkerLost");
 }
 
+// A master-worker program: the lead drops a lost worker, maybe some moments later than its pod is seen to
+// end.
+TEST(End, AProgramThatSurvivesLossGoesOnAndIsFilledUpAgain) {
+  for (const bool vanishes : {true, false}) {
+    SCOPED_TRACE(vanishes);
+    World world = started(3);
+    world.lead.survives_loss = true;
+    if (vanishes)
+      world.vanish(2);
+    else
+      world.end_pod(2, 137, "rank 2 was killed by signal 9");
+    world.reconcile();
+    EXPECT_EQ(world.status().state, JobState::Running);
+    world.lead.members.pop_back();
+    ++world.lead.epoch;
+    world.settle(12);
+    EXPECT_EQ(world.status().state, JobState::Running);
+    EXPECT_EQ(world.size(), 3) << "a new worker has taken its place";
+    EXPECT_EQ(to_string(world.status().active_workers), "0-1,3");
+    EXPECT_PROMISES_KEPT(world);
+  }
+}
+
+TEST(End, TheLossOfTheLeadIsNotSurvived) {
+  World world = started(3);
+  world.lead.survives_loss = true;
+  world.end_pod(0, 137, "killed");
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+}
+
 TEST(End, PodsThatVanishWithTheirOutcomeAreNoSuccess) {
   World world = started(2);
   world.lead.reachable = false;

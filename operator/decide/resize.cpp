@@ -217,6 +217,7 @@ void create_pods(Pass& pass, int target) {
   if (unready == resize.add.end() && pass.lead_known() && !pass.seen.runtime.change) {
     resize.phase = ResizePhase::Requested;
     resize.requested_time = pass.now;
+    resize.epoch = pass.status.epoch;  // a lost worker may have been dropped since
     resize.deadline = pass.now + pass.spec.resize.prepare_timeout;
     return send(pass);
   }
@@ -320,11 +321,24 @@ void unknown_to_lead(Pass& pass, int target) {
   send(pass);
 }
 
+// The lead also drops members by itself: a new epoch alone does not say that the change was done.
+bool took_effect(const Pass& pass) {
+  const ResizeStatus& resize = *pass.status.resize;
+  const IndexSet& members = pass.status.active_workers;
+  const auto is_member = [&](int index) { return members.contains(index); };
+  return std::none_of(resize.remove.begin(), resize.remove.end(), is_member) &&
+         (resize.add.empty() || std::any_of(resize.add.begin(), resize.add.end(), is_member));
+}
+
 void follow_change(Pass& pass, int target) {
   ResizeStatus& resize = *pass.status.resize;
   const RuntimeView& runtime = pass.seen.runtime;
   if (!runtime.reachable) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
   const bool ours = runtime.change && runtime.change->id == resize.id;
+  if (runtime.survives_loss && runtime.epoch > resize.epoch && !ours && !took_effect(pass)) {
+    if (runtime.ended && runtime.ended->id == resize.id) return rolled_back(pass, *runtime.ended);
+    return supersede(pass, "the lead has dropped a lost worker meanwhile");
+  }
   if (runtime.epoch > resize.epoch ||
       (runtime.ended && runtime.ended->id == resize.id && runtime.ended->committed)) {
     if (runtime.epoch > resize.epoch) commit(pass);  // otherwise the view is torn: look again

@@ -48,6 +48,41 @@ TEST(Grow, CreatesPodsThenSendsOneChangeThenReportsIt) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// The epoch grows without our change: the lead has refused it as stale, and knows nothing of it.
+TEST(Grow, ALostWorkerMeanwhileIsNoCommit) {
+  World world = started(3);
+  world.lead.survives_loss = true;
+  world.ask_for(4);
+  world.reconcile();
+  world.make_ready(3);
+  world.lead.members.pop_back();
+  ++world.lead.epoch;
+  world.reconcile();
+  EXPECT_FALSE(world.status().last_resize && world.status().last_resize->result == "Committed");
+  world.settle(12);
+  EXPECT_EQ(world.size(), 4);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+// The same when the change is on its way already: the lead refuses it as stale.
+TEST(Grow, ALostWorkerWhileTheChangeIsSentIsNoCommit) {
+  World world = started(3);
+  world.lead.survives_loss = true;
+  world.ask_for(4);
+  world.reconcile();
+  world.make_ready(3);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  world.lead.change.clear();  // it has not come
+  world.lead.members.pop_back();
+  ++world.lead.epoch;
+  world.reconcile();
+  EXPECT_EQ(world.status().last_resize->result, "Superseded");
+  world.settle(12);
+  EXPECT_EQ(world.size(), 4);
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(Shrink, DeletesAPodOnlyAfterTheLeadHasReleasedIt) {
   World world = started(4);
   world.ask_for(2);

@@ -188,7 +188,7 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.change = view_of(view);
   for (const empi::ChangeStatus& change : changes) {
     result.released.insert(result.released.end(), change.released.begin(), change.released.end());
-    if (change.outcome.empty()) continue;
+    if (change.outcome.empty() || change.request.id.starts_with(empi::kLostPrefix)) continue;
     EndedChange ended;
     ended.id = change.request.id;
     ended.committed = change.outcome == "committed";
@@ -200,6 +200,7 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   }
   result.program = program_of(view);
   result.ending = view.ending;
+  result.survives_loss = view.survives_loss;
   result.message = message_of(view.outcome);
   return result;
 }

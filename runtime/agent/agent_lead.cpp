@@ -50,6 +50,7 @@ MembershipView Agent::view() const {
   v.change = driving ? driver_.plan().id : plan_ ? plan_->id : "";
   v.outcome = outcome_;
   v.ending = ending_;
+  v.survives_loss = is_hub() && tasks_ && queue_keeper_.has_value();
   for (const auto& [proc, count] : parked_)
     if (const auto owner = spaces_.owner(proc); owner && membership_.find(owner->uid))
       v.parked_helpers += count;

@@ -75,7 +75,7 @@ void Agent::drop_member(const std::string& uid, const std::string& what,
   record.request.remove = {uid};
   record.from_ranks = membership_.ranks();
   membership_ = next_membership(membership_, {}, {uid});
-  record.request.id = "lost-" + std::to_string(membership_.epoch.value);
+  record.request.id = kLostPrefix + std::to_string(membership_.epoch.value);
   record.to_ranks = membership_.ranks();
   record.outcome = "committed";
   record.reason = what;

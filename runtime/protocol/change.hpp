@@ -96,6 +96,10 @@ struct ChangeTimes {
   double lost_ms = 0;          // decision R7: sum over iterations of duration - baseline, and wait_ms
 };
 
+// The lead's own record of a member that it dropped because it was lost (master-worker programs) has an id
+// that begins so; nobody asked for it.
+inline constexpr char kLostPrefix[] = "lost-";
+
 // A change as GET /v1/change shows it; kept for the last ones after they ended (outcome is then set).
 struct ChangeStatus {
   ChangeRequest request;

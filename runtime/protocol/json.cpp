@@ -169,6 +169,7 @@ void to_json(json& j, const MembershipView& v) {
        {"change", v.change},
        {"outcome", v.outcome},
        {"ending", v.ending},
+       {"survivesLoss", v.survives_loss},
        {"parkedHelpers", v.parked_helpers},
        {"leaveRequests", v.leave_requests}};
 }
@@ -180,6 +181,7 @@ void from_json(const json& j, MembershipView& v) {
   v.change = j.value("change", "");
   v.outcome = j.value("outcome", JobOutcome{});
   v.ending = j.value("ending", false);
+  v.survives_loss = j.value("survivesLoss", false);
   v.parked_helpers = j.value("parkedHelpers", 0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }

@@ -31,6 +31,8 @@ struct MembershipView {
   std::string change;  // id of the change in hand, "" when Stable
   JobOutcome outcome;
   bool ending = false;  // a rank has finalised: no more changes
+  // A master-worker program: the lead drops members that are lost (epoch e+1), and the job goes on.
+  bool survives_loss = false;
   // Helper threads that never came back from changes that were rolled back, over the members' ranks; known to
   // the lead, as far as reported since it became that.
   int parked_helpers = 0;

@@ -212,7 +212,8 @@ MasterWorker::~MasterWorker() {
   State& s = *state_;
   s.node->finish();
   MPIX_Tasks_declare(nullptr, nullptr);
-  if (s.left) MPIX_Tasks_left();
+  // A joiner that came too late was not asked to leave: nobody waits for its departure.
+  if (s.left && !s.leave_ids.empty()) MPIX_Tasks_left();
   if (s.changed) MPIX_Tasks_changed();
   s.node.reset();
   MPI_Finalize();

@@ -49,6 +49,7 @@ struct Lead {
   ProgramState program = ProgramState::NotStarted;
   std::string message;
   bool ending = false;
+  bool survives_loss = false;
 
   bool busy() const { return !change.empty(); }
   bool has(const std::string& uid) const {
@@ -106,6 +107,7 @@ class World {
     view.program = lead.program;
     view.message = lead.message;
     view.ending = lead.ending;
+    view.survives_loss = lead.survives_loss;
     return observed;
   }
 
