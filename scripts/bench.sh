@@ -16,7 +16,8 @@ swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
-elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods'
+elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
+elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; argument: simulated days (400)'
 
 list() {
   local name what

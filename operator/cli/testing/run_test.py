@@ -291,6 +291,67 @@ def constant_work():
     assert summary["cpu_seconds"] == summary["core_seconds"]
 
 
+FINDS_ITS_SIZE = """  autoscaling:
+    mode: Auto
+    policy: {name: efficiency}
+    windowSeconds: 1
+    windows: 3
+    minIterations: 3
+    maxErrorPercent: 50
+    cooldownSeconds: 1
+    scaleUpStabilizationSeconds: 1
+    scaleDownStabilizationSeconds: 1
+"""
+
+
+def settles(path, sizes):
+    """The job runs until policy efficiency has settled at one of these sizes, and says so."""
+    run = Run(path)
+    stay = [f"stay at {size} workers" for size in sizes]
+    run.wait_for(f"settled at one of {sizes}", lambda: any(
+        d["action"] == "Keep" and any(text in d["reason"] for text in stay) for d in run.status().get("decisions", [])))
+    history = empi("history", path.stem).stdout
+    empi("cancel", path.stem)
+    assert run.wait() == 1, run.text()
+    scaled = [d for d in run.summary()["decisions"] if d["action"] == "Scale"]
+    assert scaled and all(d["iteration_s"] > 0 and d["predicted_s"] > 0 for d in scaled), run.summary()["decisions"]
+    assert "an iteration takes" in history, history
+
+
+def communication_bound():
+    """Slow links, much to send, little to compute: started on all workers, it settles on few.
+
+    Two rows of 16 kB an iteration take 65 ms at 4 Mbit/s, all the arithmetic a quarter of that on one worker.
+    """
+    work = ["empi-jacobi", "--n", "2048", "--iterations", "1000000000", "--tolerance", "0"]
+    settles(manifest("slowlinks", work, replicas=4, least=1, most=4, extra=FINDS_ITS_SIZE +
+                     "  local: {slowdownFactor: 2, networkMegabitsPerSecond: 4}\n"), [1, 2])
+
+
+def compute_bound():
+    """Much to compute on slow cores: started on one worker, it settles on all.
+
+    An iteration takes about a second on one: a busy machine delays messages by some hundredths of that.
+    """
+    work = ["empi-jacobi", "--n", "256", "--iterations", "1000000000", "--tolerance", "0", "--work-factor", "1000"]
+    settles(manifest("slowcores", work, replicas=0, least=1, most=4, extra=FINDS_ITS_SIZE.replace(
+        "windowSeconds: 1\n    windows: 3", "windowSeconds: 3\n    windows: 1") + "  local: {slowdownFactor: 16}\n"), [4])
+
+
+def long_queue():
+    """A master-worker program with a long queue grows, and its status says when the phase will be over."""
+    work = ["empi-mandelbrot", "--width", "1024", "--height", "20000", "--iterations", "20000"]
+    run = Run(manifest("queue", work, replicas=0, least=1, most=2, extra=FINDS_ITS_SIZE.replace(
+        "efficiency", "tasks") + "  local: {slowdownFactor: 8}\n"))
+    run.wait_for_size(2)
+    run.wait_for("a predicted finish", lambda: "predictedFinish" in run.status().get("tasks", {}))
+    assert run.status()["tasks"]["total"] == 20000, run.status()
+    assert "of 20000 tasks done" in empi("top", "queue").stdout
+    empi("cancel", "queue")
+    assert run.wait() == 1, run.text()
+    assert any(d["policy"] == "tasks" and d["action"] == "Scale" for d in run.summary()["decisions"]), run.summary()
+
+
 def interrupt():
     run = Run(manifest("jacobi", SLOW))
     run.wait_for_size(2)
