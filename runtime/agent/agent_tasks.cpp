@@ -57,12 +57,13 @@ bool Agent::survives_loss_of_pod(const std::string& uid) const {
 
 // A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced. In
 // the pod of the lead or of the queue the other ranks go on.
-void Agent::rank_lost(const ProcId&, const std::string& uid, const std::string& what,
+void Agent::rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                       const std::vector<std::string>& tail) {
-  if (survives_loss_of_pod(uid))
-    drop_member(uid, what, tail);
-  else
-    spdlog::warn("{}; its tasks are given to others", what);
+  if (survives_loss_of_pod(uid)) return drop_member(uid, what, tail);
+  spdlog::warn("{}; its tasks are given to others", what);
+  const json procs = json::array({json{proc.nspace, proc.rank}});
+  for (const Member& other : membership_.members)
+    send(other.uid, {{"op", "dropped"}, {"uid", ""}, {"procs", procs}, {"membership", membership_}});
 }
 
 void Agent::drop_member(const std::string& uid, const std::string& what,
@@ -113,7 +114,7 @@ void Agent::on_dropped(const json& m, const std::string&) {
     membership_ = std::move(told);
   spaces_.pod_gone(uid);
   deliver(hub_.recheck());
-  if (!is_hub()) peers_->drop(uid);  // the hub still has to tell it
+  if (!is_hub() && !uid.empty()) peers_->drop(uid);  // the hub still has to tell it
   // Its connection to the queue may not say so: the machine may be gone.
   RankOrder order;
   order.kind = RankOrder::Kind::Lost;

@@ -32,10 +32,11 @@ Estate Estate::unpack(const Bytes& bytes) {
   return estate;
 }
 
-Master::Master(WorkerId self, const std::string& host)
+Master::Master(WorkerId self, const std::string& host, int others)
     : self_(std::move(self)),
       listener_(host),
       address_{host, listener_.port(), random_key()},
+      others_(static_cast<std::size_t>(others)),
       server_([this] { serve(); }) {}
 
 Master::Master(WorkerId self, const std::string& host, Inheritance inheritance, Bytes values)

@@ -38,8 +38,10 @@ struct MasterFigures {
 
 class Master {
  public:
-  // Listens on `host`. `self`: this process as a worker. Throws std::runtime_error.
-  Master(WorkerId self, const std::string& host);
+  // Listens on `host`. `self`: this process as a worker; `others`: how many come as members from the start:
+  // the first phase does not end before they are known or lost, or they would miss its results. Throws
+  // std::runtime_error.
+  Master(WorkerId self, const std::string& host, int others = 0);
   // In the middle of a phase, in place of another master; to be followed by `resume`.
   Master(WorkerId self, const std::string& host, Inheritance inheritance, Bytes values);
   ~Master();
@@ -101,6 +103,7 @@ class Master {
   void gone(Peer& peer);
   void pump();
   void top_up(Peer& peer);
+  bool all_known() const;
   void announce();
   void send_results(Peer& peer, const Phase& phase, const SharedBytes& results);
 
@@ -134,6 +137,8 @@ class Master {
   std::string error_;
   int workers_ = 1, announced_workers_ = 1;
   std::set<WorkerId> lost_;
+  std::size_t others_ = 0;          // that come from the start
+  std::set<WorkerId> first_known_;  // of these: who has come
   bool closing_ = false, stop_ = false;
 
   // Leaving.

@@ -122,6 +122,7 @@ bool Master::greet(Peer& peer, const Message& message) {
   const auto newcomer = static_cast<Newcomer>(message.head.first);
   peer.welcome = true;
   peer.informed = newcomer != Newcomer::Joiner;
+  if (newcomer == Newcomer::Member) first_known_.insert(peer.id);
   changed_size_ = changed_size_ || newcomer != Newcomer::Member;
   peer.connection.send({.kind = Kind::Welcome});
   if (newcomer != Newcomer::Moved) return true;
@@ -170,9 +171,9 @@ void Master::pump() {
   if (active_ && !announced_ && !hands_over()) {
     for (auto& [fd, peer] : peers_)
       if (peer.welcome && !peer.leaving) top_up(peer);
-    if (queue_.finished()) announce();
+    if (queue_.finished() && all_known()) announce();
   }
-  if (handing_ == Handing::Wanted && active_ && !announced_) offer();
+  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known()) offer();
   if (hands_over()) send_forwards();
   if (handing_ == Handing::Moving) finish_hand_over();
   if (!closing_) return;
@@ -195,7 +196,15 @@ void Master::top_up(Peer& peer) {
   }
 }
 
+bool Master::all_known() const {
+  std::size_t known = first_known_.size();
+  for (const WorkerId& id : lost_)
+    if (!first_known_.contains(id)) ++known;
+  return known >= others_;
+}
+
 void Master::announce() {
+  others_ = 0;
   announced_ = true;
   announced_workers_ = workers_;
   announced_changed_ = changed_size_;

@@ -157,11 +157,9 @@ void MasterWorker::State::start(int rank) {
     address = empi::tasks::bytes_of(text);
     MPIX_Tasks_queue_at(text.c_str());
   });
-  if (rank == 0) node->be_master();
+  if (rank == 0) node->be_master(workers - 1);
   broadcast_bytes(MPI_COMM_WORLD, 0, address);
   if (rank != 0) node->be_worker({reinterpret_cast<const char*>(address.data()), address.size()}, false);
-  // The master must know all before it ends a phase: who comes later would miss the results.
-  check_mpi(MPI_Barrier(MPI_COMM_WORLD), "waiting for all workers");
 }
 
 // A joiner: the agent says where the queue is.

@@ -8,8 +8,8 @@ Node::Node(WorkerId self, std::string host) : self_(std::move(self)), host_(std:
 
 Node::~Node() = default;
 
-void Node::be_master() {
-  auto master = std::make_shared<Master>(self_, host_);
+void Node::be_master(int others) {
+  auto master = std::make_shared<Master>(self_, host_, others);
   const std::string address = master->address().text();
   {
     const std::lock_guard lock(mutex_);

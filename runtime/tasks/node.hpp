@@ -25,7 +25,7 @@ class Node {
     on_progress_ = std::move(call);
   }
   // One of these first. Throw std::runtime_error.
-  void be_master();
+  void be_master(int others = 0);
   void be_worker(const std::string& master, bool joining);
 
   // A joiner: what the others know at the beginning of the phase it will take part in. Nothing: no such

@@ -275,6 +275,27 @@ TEST_F(Nodes, AlsoWhenTheMasterComesLast) {
   other.join();
 }
 
+TEST_F(Nodes, TheFirstPhaseDoesNotEndBeforeAllMembersAreKnown) {
+  Node master("a", "127.0.0.1"), worker("b", "127.0.0.1");
+  master.on_master([this](const std::string& where) { address = where; });
+  master.be_master(2);  // b, and one that is lost before it comes
+  const auto task = [](std::int64_t, std::byte* result) { *result = std::byte{7}; };
+  const auto no_values = [] { return Bytes(); };
+  std::atomic<bool> done{false};
+  std::thread first([&] {
+    EXPECT_EQ(master.phase(1, 1, task, no_values).results->at(0), std::byte{7});
+    done = true;
+    master.finish();
+  });
+  while (master.figures()->completed == 0) std::this_thread::yield();
+  EXPECT_FALSE(done);
+  master.lost("c");
+  worker.be_worker(address, false);
+  EXPECT_EQ(worker.phase(1, 1, task, no_values).results->at(0), std::byte{7});
+  worker.finish();
+  first.join();
+}
+
 TEST_F(Nodes, StrangersAreTurnedAway) {
   const Program p{.phases = 1, .tasks = 400, .pause = 1ms};
   add("a", false, p);

@@ -60,6 +60,15 @@ class TasksOnPods : public testing::Test {
     members = pods.launch(count);
     pods.start(members);
   }
+  // The start of MPI is past: what is promised of losses holds from here on.
+  void wait_until_all_work(int ranks) {
+    pods.wait_until("all ranks do tasks", [&] {
+      int begun = 0;
+      for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().filename().string().starts_with("result.begun.")) ++begun;
+      return begun >= ranks;
+    });
+  }
   void commit(const empi::testing::WantedChange& wanted) {
     const empi::ChangeStatus status = pods.change(wanted);
     if (status.outcome != "committed")
@@ -152,6 +161,7 @@ TEST_F(TasksOnPods, AHundredRandomJoinsAndLeaves) {
 
 TEST_F(TasksOnPods, KilledWorkersCostTheirChunk) {
   start(4, 2, {"phases", "2", "tasks", "20000"}, "4000");
+  wait_until_all_work(8);
   commit({.add = pods.launch(1)});
   for (const std::size_t victim : {4, 1}) {
     kill(pods.ranks(members[victim].uid)[0], SIGKILL);
@@ -169,6 +179,7 @@ TEST_F(TasksOnPods, KilledWorkersCostTheirChunk) {
 // Whatever the moment: before, while and after others join and leave.
 TEST_F(TasksOnPods, WorkersKilledAtRandomTimesOfChanges) {
   start(3, 1, {"phases", "1", "tasks", "60000"}, "4000");
+  wait_until_all_work(3);
   std::mt19937 random(5);
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
@@ -222,6 +233,7 @@ TEST_F(TasksOnPods, ATaskThatCrashesFailsTheJobWithItsLastLines) {
 
 TEST_F(TasksOnPods, TheLossOfTheQueueFailsTheJobAndSaysSo) {
   start(2, 1, {"phases", "2", "tasks", "20000"}, "4000");
+  wait_until_all_work(2);
   commit({.add = pods.launch(1)});
   kill(pods.ranks(members[0].uid)[0], SIGKILL);
   for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);

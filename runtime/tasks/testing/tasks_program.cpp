@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -58,6 +59,9 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const Settings settings = parse(argc, argv);
   const std::string hurry = std::string(argv[1]) + ".hurry";
+  // Made in this rank's first task.
+  const std::string begun_file = std::string(argv[1]) + ".begun." + std::to_string(getpid());
+  bool begun = false;
   int phase = 0;
   std::uint64_t fingerprint = 0;
   std::vector<double> seeds;
@@ -67,6 +71,7 @@ int main(int argc, char** argv) {
   while (!job.left() && phase < settings.phases) {
     const double seed = seeds.back();
     const auto results = job.map(settings.tasks + static_cast<long>(fingerprint % 10), [&](std::int64_t i) {
+      if (!std::exchange(begun, true)) std::ofstream(begun_file) << "\n";
       if (i == settings.crash) throw std::runtime_error("task " + std::to_string(i) + " does not work");
       return work(i, seed, settings.micros, hurry);
     });
