@@ -72,12 +72,14 @@ WatchEnd Watch::run(const Resource& resource, const std::string& namespace_name,
   std::optional<ApiError> status;
   const Instant limit = shared_.clock.now() + options.timeout + patience;
   bool overdue = false;
+  Instant read{};
   const auto receive_event = [&](WatchEvent event) {
     if (event.type == WatchEvent::Type::Error) {
       status = error_event(asked, event.object);
       return false;
     }
     ++end.events;
+    event.read = read;
     return receive(std::move(event));
   };
   const auto accept = [&] {
@@ -86,7 +88,8 @@ WatchEnd Watch::run(const Resource& resource, const std::string& namespace_name,
     if (opened) opened();
   };
   HttpOutcome outcome = connection->send(request, accept, [&](const char* data, std::size_t size) {
-    overdue = shared_.clock.now() > limit;
+    read = shared_.clock.now();
+    overdue = read > limit;
     return !overdue && framer.feed(data, size, receive_event);
   });
   shared_.count("watch", resource.plural, outcome.status);

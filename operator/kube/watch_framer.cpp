@@ -78,7 +78,7 @@ bool WatchFramer::take_line(const char* data, std::size_t size, const Receive& r
   if (!known) return fail("its type is '" + type->get<std::string>().substr(0, 40) + "'");
   const auto object = line.find("object");
   if (object == line.end() || !object->is_object()) return fail("it has no object");
-  return receive({*known, std::move(*object)});
+  return receive({*known, std::move(*object), {}});
 }
 
 }  // namespace emj::kube

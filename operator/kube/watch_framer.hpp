@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "operator/kube/clock.hpp"
+
 namespace emj::kube {
 
 struct WatchEvent {
   enum class Type { Added, Modified, Deleted, Bookmark, Error };
   Type type = Type::Added;
   nlohmann::json object;  // of an Error: a Status
+  Instant read{};         // when its last bytes were read, before anything was made of them
 };
 const char* to_string(WatchEvent::Type type);
 

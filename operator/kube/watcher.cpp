@@ -164,7 +164,7 @@ void Watcher::watch() {
   const WatchEnd end = watch->run(
       resource_, options_.namespace_name, options,
       [&](WatchEvent event) {
-        const Instant received = clock_.now();
+        const Instant received = event.read;
         heard();
         const bool bookmark = event.type == WatchEvent::Type::Bookmark;
         {

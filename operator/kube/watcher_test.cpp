@@ -98,6 +98,7 @@ class Watching : public ::testing::Test {
         [this](const Change& change) {
           const char* const signs[] = {"+", "=", "-"};
           std::lock_guard lock(mutex);
+          received.push_back(change.received);
           changes +=
               signs[static_cast<int>(change.type)] + change.key.name + (change.from_relist ? "! " : " ");
           condition.notify_all();
@@ -138,6 +139,7 @@ class Watching : public ::testing::Test {
   std::mutex mutex;
   std::condition_variable condition;
   std::string changes;
+  std::vector<Instant> received;  // of these
 };
 
 // Pitfall 1: from the list's version, though an item has a later one.
@@ -159,6 +161,21 @@ TEST_F(Watching, ListsThenWatchesFromTheListsVersion) {
   EXPECT_GE(timeout, 180);
   EXPECT_LE(timeout, 280);
   EXPECT_NE(watch.connection, server->requests().front().connection) << "a watch has a connection of its own";
+}
+
+// What is waited for counts from the bytes, not from when their turn came.
+TEST_F(Watching, TellsWhenTheBytesOfAnEventWereRead) {
+  script.lists = {listed(10, {})};
+  script.watches = {[](Exchange& exchange) {
+    exchange.begin_chunks();
+    exchange.chunk(line("ADDED", object("a", 11)) + line("ADDED", object("b", 12)));
+    exchange.wait_end();
+  }};
+  const Instant begin = clock.now();
+  start({.reduce = [this](json&) { clock.advance(Seconds(5)); }});
+  EXPECT_EQ(changes_until("+a +b "), "+a +b ");
+  EXPECT_EQ(clock.now(), begin + Seconds(10));
+  EXPECT_EQ(received, (std::vector<Instant>{begin, begin}));
 }
 
 // Pitfall 3: bookmarks move the version on, and nothing else.

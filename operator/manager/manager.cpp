@@ -28,6 +28,9 @@ kube::Config configuration(const ManagerOptions& options) {
   return kube::load_config(options.kubeconfig, options.context);
 }
 
+// The event that the pass of this thread is an answer to, until it has sent its first request.
+thread_local std::optional<kube::Instant> unanswered;
+
 // The job that a pod belongs to, by its label; the owner reference decides later.
 std::optional<kube::ObjectKey> job_of(const nlohmann::json& pod) {
   const auto pointer = nlohmann::json::json_pointer("/metadata/labels");
@@ -60,13 +63,14 @@ Manager::Manager(ManagerOptions options, Log log)
   client_options.burst = options_.burst;
   client_options.field_manager = manager_of_children;
   client_options.log = log_;
-  if (options_.crash_at_write)
-    client_options.before_write = [at = *options_.crash_at_write](const kube::WriteInfo& write) {
-      if (write.number != at) return;
+  client_options.before_write = [this](const kube::WriteInfo& write) {
+    if (const auto event = std::exchange(unanswered, std::nullopt)) metrics_.reacted(seconds_since(*event));
+    if (write.number == options_.crash_at_write) {
       std::fprintf(stderr, "crash at write %llu: %s %s %s\n", static_cast<unsigned long long>(write.number),
                    write.verb.c_str(), write.resource.c_str(), to_string(write.key).c_str());
       _exit(70);
-    };
+    }
+  };
   client_ = std::make_unique<kube::Client>(config, client_options);
   kube::ClientOptions lease_options;
   lease_options.log = log_;
@@ -232,18 +236,17 @@ void Manager::work() {
 void Manager::pass_over(const kube::ObjectKey& key) {
   const JobKey job{key.namespace_name, key.name};
   if (!cluster_->settled(job)) return queue_.add_after(key, cluster_->settled_in(job) + Millis(1));
-  std::optional<kube::Instant> received;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto entry = received_.extract(key)) received = entry.mapped();
+    if (const auto entry = received_.extract(key)) unanswered = entry.mapped();
   }
   const kube::Instant start = kube::Instant::clock::now();
   const Pass pass = controller_->reconcile(job);
+  unanswered.reset();
   metrics_.reconciled(pass.gone     ? OperatorMetrics::Result::Gone
                       : pass.failed ? OperatorMetrics::Result::Retry
                                     : OperatorMetrics::Result::Ok,
                       seconds_since(start));
-  if (received) metrics_.reacted(seconds_since(*received));
   if (pass.gone) {
     metrics_.forget(job);
     cluster_->forget(job);

@@ -25,7 +25,8 @@ inline constexpr Metric reconciles{"empi_operator_reconciles_total", Type::Count
 inline constexpr Metric reconcile_duration{"empi_operator_reconcile_duration_seconds", Type::Histogram,
                                            "seconds", "How long a pass over a job takes."};
 inline constexpr Metric reaction{"empi_operator_reaction_seconds", Type::Histogram, "seconds",
-                                 "From the bytes of a watch event to the end of the pass that it caused."};
+                                 "From reading the bytes of a watch event to the first request to the API "
+                                 "server that a pass sends because of it."};
 inline constexpr Metric queue{"empi_operator_queue_jobs", Type::Gauge, "",
                               "Jobs by place in the work queue: ready, delayed, in_hand, failing."};
 inline constexpr Metric watch_age{"empi_operator_watch_age_seconds", Type::Gauge, "seconds",
@@ -103,7 +104,7 @@ class OperatorMetrics {
   std::map<JobKey, Seen> seen_;
   std::array<std::uint64_t, 3> results_{};
   Histogram duration_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
-  Histogram reaction_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
+  Histogram reaction_{{.001, .0025, .005, .01, .015, .02, .03, .04, .05, .075, .1, .25, .5, 1, 2.5, 5, 10}};
   std::map<std::string, std::uint64_t> resizes_;
   std::map<std::string, Histogram> phases_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> decisions_;
