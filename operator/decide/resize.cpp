@@ -21,6 +21,8 @@ namespace {
 
 constexpr Seconds first_block{30};
 constexpr Seconds longest_block{3600};
+// A change's steps on the way to its commit are shown when they take long: each costs a write of the status.
+constexpr Seconds quick_change{1};
 constexpr Seconds answer_grace{10};  // for the lead to report a change that has reached its deadline
 constexpr std::size_t changes_kept = 5;
 
@@ -350,7 +352,9 @@ void follow_change(Pass& pass, int target) {
       runtime.change->state == ChangeState::Preparing || runtime.change->state == ChangeState::Building;
   if (before_ready && (resize.phase == ResizePhase::Cancelling || wants_another(pass, target)))
     return cancel(pass, target);
-  if (resize.phase != ResizePhase::Cancelling) {
+  const bool quick = resize.requested_time && pass.now - *resize.requested_time < quick_change;
+  if (quick) pass.wake_at(*resize.requested_time + quick_change);
+  if (resize.phase != ResizePhase::Cancelling && !quick) {
     const ResizePhase phase = phase_of(runtime.change->state);
     // Committed without the new epoch in the same view: the next view has it.
     if (phase != ResizePhase::Draining) resize.phase = phase;

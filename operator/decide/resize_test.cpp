@@ -33,6 +33,9 @@ TEST(Grow, CreatesPodsThenSendsOneChangeThenReportsIt) {
   EXPECT_THAT(change.remove, IsEmpty());
   EXPECT_EQ(change.deadline, world.now + world.job.spec.resize.prepare_timeout);
   world.reconcile();
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Requested) << "a quick change is not worth a write";
+  world.now += Seconds(1);
+  world.reconcile();
   EXPECT_EQ(world.status().resize->phase, ResizePhase::Preparing);
   EXPECT_FALSE(world.did<SendChange>()) << "the lead has it";
   world.finish_change();

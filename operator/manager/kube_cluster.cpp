@@ -13,6 +13,10 @@ using nlohmann::json;
 namespace resources = kube::resources;
 using Kind = kube::ApiError::Kind;
 
+// A change of size does not look at the job's other objects again, unless it was long ago: a user may have
+// deleted one since.
+constexpr Seconds children_trusted{600};
+
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
 
 Outcome outcome_of(const kube::ApiError& error) {
@@ -117,11 +121,16 @@ std::vector<PodView> KubeCluster::list_pods(const JobKey& key) {
 }
 
 Outcome KubeCluster::ensure_children(const JobKey& key, const ElasticMPIJob& job) {
-  const std::string made_from =
-      job.metadata.uid + "/" + std::to_string(job.metadata.generation) + "/" + root_key_.version();
+  const std::string made_from = job.metadata.uid + "/" + root_key_.version() + "/" +
+                                to_string(job.spec.network.policy) + "/" +
+                                std::to_string(std::hash<std::string>{}(job.spec.worker.pod.document));
+  const kube::Instant now = kube::Instant::clock::now();
   {
     const std::lock_guard lock(mutex_);
-    if (ensured_[key] == made_from) return Outcome::done();
+    const auto known = ensured_.find(key);
+    if (known != ensured_.end() && known->second.made_from == made_from &&
+        now - known->second.at < children_trusted)
+      return Outcome::done();
   }
   const auto apply = [&](const kube::Resource& resource, const json& object) -> Outcome {
     if (object.is_null()) return Outcome::done();
@@ -138,7 +147,7 @@ Outcome KubeCluster::ensure_children(const JobKey& key, const ElasticMPIJob& job
     if (!outcome.ok()) return Outcome::retry("making " + resource->kind + ": " + outcome.message);
   }
   const std::lock_guard lock(mutex_);
-  ensured_[key] = made_from;
+  ensured_[key] = {made_from, now};
   return Outcome::done();
 }
 

@@ -61,7 +61,11 @@ class KubeCluster : public Cluster {
   const BuildOptions build_;
   const Log log_;
   std::mutex mutex_;
-  std::map<JobKey, std::string> ensured_;     // what the children were made from
+  struct Ensured {
+    std::string made_from;  // what of the job they depend on
+    kube::Instant at;
+  };
+  std::map<JobKey, Ensured> ensured_;
   std::map<JobKey, std::string> unreadable_;  // said once per version
 };
 
