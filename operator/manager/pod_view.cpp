@@ -54,6 +54,24 @@ std::string why_waiting(const json& status) {
   return text(scheduled, "status") == "False" ? reason_and_message(scheduled) : std::string();
 }
 
+json only(const json& object, std::initializer_list<const char*> names) {
+  json kept = json::object();
+  for (const char* name : names)
+    if (const json& value = member(object, name); !value.is_null()) kept[name] = value;
+  return kept;
+}
+
+// A container's status as far as it waits or has ended; null while it runs.
+json not_running(const json& container) {
+  const json& state = member(container, "state");
+  json brief;
+  for (const char* name : {"waiting", "terminated"})
+    if (const json& what = member(state, name); what.is_object())
+      brief["state"][name] = only(what, {"exitCode", "reason", "message"});
+  if (!brief.is_null()) brief["name"] = text(container, "name");
+  return brief;
+}
+
 }  // namespace
 
 PodView to_pod_view(const json& pod, const std::string& job) {
@@ -85,12 +103,24 @@ PodView to_pod_view(const json& pod, const std::string& job) {
 }
 
 void reduce_pod(json& pod) {
-  if (json& metadata = pod["metadata"]; metadata.is_object()) {
-    metadata.erase("managedFields");
-    metadata.erase("annotations");
+  const json& metadata = member(pod, "metadata");
+  json kept = only(metadata, {"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"});
+  kept["labels"] = only(member(metadata, "labels"), {label_job});
+  for (const json& owner : member(metadata, "ownerReferences"))
+    if (member(owner, "controller") == true)
+      kept["ownerReferences"].push_back(only(owner, {"uid", "controller"}));
+
+  const json& status = member(pod, "status");
+  json state = only(status, {"phase", "podIP", "reason", "message"});
+  for (const json& condition : member(status, "conditions")) {
+    const std::string type = text(condition, "type");
+    if (type == "Ready" || type == "DisruptionTarget" || type == "PodScheduled")
+      state["conditions"].push_back(only(condition, {"type", "status", "reason", "message"}));
   }
-  const std::string node = text(member(pod, "spec"), "nodeName");
-  pod["spec"] = {{"nodeName", node}};
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    for (const json& container : member(status, list))
+      if (json brief = not_running(container); !brief.is_null()) state[list].push_back(std::move(brief));
+  pod = {{"metadata", std::move(kept)}, {"status", std::move(state)}};
 }
 
 void reduce_job(json& job) {

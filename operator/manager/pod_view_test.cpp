@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "operator/kube/resource.hpp"
 
 namespace emj::manager {
 namespace {
@@ -78,13 +81,46 @@ TEST(ToPodView, TakesNothingForGranted) {
   EXPECT_EQ(to_pod_view(running_pod(), "other").index, -1);
 }
 
+auto all_of(const PodView& view) {
+  return std::tuple(view.name, view.uid, view.index, view.phase, view.ip, view.ready, view.terminating,
+                    view.disruption_target, view.exit_code, view.message);
+}
+
 TEST(ReducePod, KeepsWhatIsRead) {
+  std::vector<json> pods = {running_pod(), ended(139, "boom"), ended(0, "")};
+  pods.push_back(running_pod());
+  pods.back()["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:00Z";
+  pods.back()["status"]["conditions"].push_back({{"type", "DisruptionTarget"}, {"status", "True"}});
+  for (const char* status :
+       {R"({"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]})",
+        R"({"phase": "Pending", "initContainerStatuses": [
+            {"name": "install", "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}]})",
+        R"({"phase": "Failed", "reason": "Evicted", "message": "node was low on memory"})"}) {
+    pods.push_back(running_pod());
+    pods.back()["status"] = json::parse(status);
+  }
+  for (const json& pod : pods) {
+    json reduced = pod;
+    reduce_pod(reduced);
+    EXPECT_EQ(all_of(to_pod_view(reduced, "demo")), all_of(to_pod_view(pod, "demo"))) << pod;
+  }
+}
+
+TEST(ReducePod, KeepsWhatCachesGoBy) {
   json pod = running_pod();
+  pod["metadata"]["resourceVersion"] = "17";
+  pod["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:00Z";
+  pod["metadata"]["labels"] = {{label_job, "demo"}, {label_role, "worker"}};
+  pod["metadata"]["ownerReferences"].push_back({{"uid", "another"}});
   reduce_pod(pod);
-  EXPECT_FALSE(pod["metadata"].contains("managedFields"));
-  EXPECT_EQ(pod["spec"], (json{{"nodeName", "n1"}}));
-  EXPECT_TRUE(pod["metadata"].contains("ownerReferences"));
-  EXPECT_TRUE(to_pod_view(pod, "demo").ready);
+  EXPECT_EQ(kube::to_string(kube::key_of(pod)), "default/demo-w-3");
+  EXPECT_EQ(kube::uid_of(pod), "u3");
+  EXPECT_EQ(kube::resource_version_of(pod), "17");
+  EXPECT_EQ(kube::controller_uid_of(pod), "job");
+  EXPECT_TRUE(kube::is_being_deleted(pod));
+  EXPECT_EQ(pod["metadata"]["labels"], (json{{label_job, "demo"}}));
+  EXPECT_FALSE(pod.contains("spec"));
 }
 
 }  // namespace
