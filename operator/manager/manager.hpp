@@ -31,8 +31,8 @@ struct ManagerOptions {
   bool leader_election = true;
   Millis lease_duration{15000}, renew_deadline{10000}, retry_period{2000};
   int threads = 4;
-  double requests_per_second = 100;
-  int burst = 200;
+  double requests_per_second = 200;
+  int burst = 400;
   int port = 8080;  // 0: any free one
   Millis steady{5000};
   BuildOptions build;
