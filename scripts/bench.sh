@@ -19,9 +19,13 @@ channel|bench_channel|one run of the channel, the forward model of the inverse p
 elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
 elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; argument: simulated days (400)'
 
+# Started by scripts/bench_k8s.sh, on a cluster of their own.
+on_kubernetes='k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds'
+
 list() {
   local name what
-  while IFS='|' read -r name _ what; do printf '%-18s %s\n' "$name" "$what"; done <<<"$benches"
+  while IFS='|' read -r name _ what; do printf '%-18s %s\n' "$name" "$what"; done <<<"$benches
+$on_kubernetes"
 }
 
 case ${1:-} in

@@ -205,7 +205,16 @@ main() {
       "$@"
       exit
       ;;
-    build | test | demo | shell | lint | bench | run) ;;
+    bench)
+      # Those on Kubernetes start from the host, as ./dev e2e does.
+      if [[ ${2:-} == k8s-scale ]]; then
+        # shellcheck source=scripts/bench_k8s.sh
+        source "$project/scripts/bench_k8s.sh"
+        bench_k8s "${@:2}"
+        exit
+      fi
+      ;;
+    build | test | demo | shell | lint | run) ;;
     *)
       say "unknown command '$1'"
       usage >&2
