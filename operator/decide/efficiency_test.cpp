@@ -168,6 +168,23 @@ TEST(Efficiency, WindowsOfTheOldSizeAndOfTheChangeAreNotMeasured) {
     EXPECT_NEAR(point.iteration_seconds, job.curve.seconds(point.workers), 1e-9) << point.workers;
 }
 
+TEST(Efficiency, IterationsLongerThanAWindowAreMeasured) {
+  PolicyInput input = input_with(std::vector<double>(12, 9.0), 8);
+  for (std::size_t i = 0; i < 12; ++i) {
+    Sample& sample = input.windows[i];
+    sample.iterations = i % 3 == 2;  // one in 30 s
+    sample.mean_iteration_seconds = i % 3 == 2 ? 30 + static_cast<double>(i) / 10 : 0;
+    sample.ci_halfwidth = 1;
+    sample.work_units = 0;
+  }
+  AutoscalingSpec spec = by_efficiency();
+  spec.min_iterations = 4;
+  const AutoscaleResult result = judge(input, spec);
+  EXPECT_THAT(result.line, HasSubstr("an iteration takes 30.6 s at 10 % efficiency")) << result.line;
+  EXPECT_EQ(result.wanted, 8);
+  EXPECT_THAT(result.line, HasSubstr("8 -> 4 workers, not yet"));
+}
+
 TEST(Efficiency, LeavesMasterWorkerProgramsAlone) {
   SyntheticJob job(curves().at("compute_bound"), 4, by_efficiency());
   job.run(Seconds(60));

@@ -17,13 +17,14 @@ double student_t(std::int64_t freedom) {
 
 // From the variation of the windows' means (batch means): needs no iteration-level figures.
 double error_of_means(const std::vector<Sample>& windows) {
-  const auto n = static_cast<std::int64_t>(windows.size());
-  if (n < 2) return 1;
-  double mean = 0;
-  for (const Sample& sample : windows) mean += sample.mean_iteration_seconds / static_cast<double>(n);
-  double variance = 0;
+  std::vector<double> means;  // a window shorter than an iteration may hold none
   for (const Sample& sample : windows)
-    variance += std::pow(sample.mean_iteration_seconds - mean, 2) / static_cast<double>(n - 1);
+    if (sample.iterations > 0) means.push_back(sample.mean_iteration_seconds);
+  const auto n = static_cast<std::int64_t>(means.size());
+  if (n < 2) return 1;
+  double mean = 0, variance = 0;
+  for (const double value : means) mean += value / static_cast<double>(n);
+  for (const double value : means) variance += std::pow(value - mean, 2) / static_cast<double>(n - 1);
   return mean > 0 ? student_t(n - 1) * std::sqrt(variance / static_cast<double>(n)) / mean : 1;
 }
 

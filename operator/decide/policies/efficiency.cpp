@@ -35,16 +35,17 @@ double seconds_between(Time from, Time to) { return std::chrono::duration<double
 
 // From the windows' means; growing work is no noise where it is reported.
 double noise_of_mean(const std::vector<Sample>& windows) {
-  const bool works =
-      std::all_of(windows.begin(), windows.end(), [](const Sample& s) { return s.work_units > 0; });
-  const auto value = [works](const Sample& s) {
-    return works ? normalised_seconds(s) : s.mean_iteration_seconds;
-  };
-  const auto count = static_cast<double>(windows.size());
+  std::vector<double> values;
+  const bool works = std::all_of(windows.begin(), windows.end(),
+                                 [](const Sample& s) { return s.iterations == 0 || s.work_units > 0; });
+  for (const Sample& sample : windows)
+    if (sample.iterations > 0)
+      values.push_back(works ? normalised_seconds(sample) : sample.mean_iteration_seconds);
+  const auto count = static_cast<double>(values.size());
   if (count < 2) return 0;
   double mean = 0, squares = 0;
-  for (const Sample& sample : windows) mean += value(sample) / count;
-  for (const Sample& sample : windows) squares += std::pow(value(sample) / mean - 1, 2);
+  for (const double value : values) mean += value / count;
+  for (const double value : values) squares += std::pow(value / mean - 1, 2);
   return std::sqrt(squares / (count - 1) / count);
 }
 

@@ -63,8 +63,8 @@ double normalised_seconds(const Sample& sample) {
 }
 
 std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& windows) {
-  const bool works =
-      std::all_of(windows.begin(), windows.end(), [](const Sample& s) { return s.work_units > 0; });
+  const bool works = std::all_of(windows.begin(), windows.end(),
+                                 [](const Sample& s) { return s.iterations == 0 || s.work_units > 0; });
   std::vector<double> values;
   std::vector<Time> starts;
   for (const Sample& sample : windows) {
