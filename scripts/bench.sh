@@ -14,6 +14,9 @@ masterworker|bench_master_worker|share of time that workers spend in tasks, at f
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
+spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone, on the SPE10 field; arguments: layers (16 85)
+spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
+spe10-flow|bash apps/spe10/testing/bench_flow.sh|30 days of the reservoir over OPM Flow on the same deck
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
 elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods

@@ -5,10 +5,14 @@
 #include <HYPRE_krylov.h>
 #include <HYPRE_parcsr_ls.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include "apps/mesh/mpi_check.hpp"
 
 namespace reservoir {
 namespace {
@@ -153,9 +157,131 @@ struct LinearSolver::Hierarchy {
 LinearSolver::LinearSolver(MPI_Comm comm, SolverOptions options) : comm_(comm), options_(options) {
   start_hypre();
 }
-LinearSolver::~LinearSolver() = default;
+
+LinearSolver::~LinearSolver() {
+  hierarchy_.reset();
+  if (group_ != MPI_COMM_NULL) MPI_Comm_free(&group_);
+  if (leaders_ != MPI_COMM_NULL) MPI_Comm_free(&leaders_);
+}
+
+void LinearSolver::choose_leaders(const SparseRows& system) {
+  chosen_ = true;
+  int rank = 0;
+  auto total = static_cast<std::int64_t>(system.count());
+  mesh::check_mpi(MPI_Comm_rank(comm_, &rank), "asking for the rank");
+  mesh::check_mpi(MPI_Comm_size(comm_, &ranks_), "asking for the number of ranks");
+  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm_), "counting rows");
+  groups_ = static_cast<int>(std::clamp<std::int64_t>(total / options_.rows_per_rank, 1, ranks_));
+  if (groups_ == ranks_) return;
+  const auto group_of = [&](int r) {
+    return static_cast<int>(static_cast<std::int64_t>(r) * groups_ / ranks_);
+  };
+  mesh::check_mpi(MPI_Comm_split(comm_, group_of(rank), rank, &group_), "grouping ranks");
+  const bool leader = rank == 0 || group_of(rank - 1) != group_of(rank);
+  mesh::check_mpi(MPI_Comm_split(comm_, leader ? 0 : MPI_UNDEFINED, rank, &leaders_), "grouping ranks");
+}
+
+namespace {
+
+// What all ranks of the group have, one after the other, on its first rank.
+template <class T>
+std::vector<T> collect(MPI_Comm group, const std::vector<T>& mine) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(group, &rank);
+  MPI_Comm_size(group, &ranks);
+  const auto bytes = static_cast<int>(mine.size() * sizeof(T));
+  std::vector<int> sizes(static_cast<std::size_t>(ranks)), starts(sizes.size());
+  mesh::check_mpi(MPI_Gather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, group), "gathering rows");
+  int all = 0;
+  for (std::size_t r = 0; r < sizes.size(); ++r) starts[r] = all, all += sizes[r];
+  std::vector<T> result(rank == 0 ? static_cast<std::size_t>(all) / sizeof(T) : 0);
+  mesh::check_mpi(MPI_Gatherv(mine.data(), bytes, MPI_BYTE, result.data(), sizes.data(), starts.data(),
+                              MPI_BYTE, 0, group),
+                  "gathering rows");
+  return result;
+}
+
+}  // namespace
+
+// The group's rows follow one another: neighbouring ranks have neighbouring rows.
+SparseRows LinearSolver::gather(const SparseRows& rows) const {
+  SparseRows all;
+  int rank = 0;
+  MPI_Comm_rank(group_, &rank);
+  std::vector<std::int32_t> sizes(rows.count());
+  for (std::size_t r = 0; r < sizes.size(); ++r) sizes[r] = rows.begin[r + 1] - rows.begin[r];
+  sizes = collect(group_, sizes);
+  all.first = rows.first;
+  all.column = collect(group_, rows.column), all.value = collect(group_, rows.value);
+  all.extra = collect(group_, rows.extra), all.rhs = collect(group_, rows.rhs);
+  all.extra_rhs = collect(group_, rows.extra_rhs);
+  all.begin.assign(1, 0);
+  for (const std::int32_t size : sizes) all.begin.push_back(all.begin.back() + size);
+  return all;
+}
 
 SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
+  if (!chosen_) choose_leaders(rows);
+  std::vector<double> mine(x.begin(), x.end());
+  if (groups_ == ranks_) {
+    const SolveReport report = solve_here(rows, mine);
+    std::ranges::copy(mine, x.begin());
+    return report;
+  }
+  const SparseRows all = gather(rows);
+  std::vector<double> solution = collect(group_, mine);
+  // The others learn how it ended: an exception on the leader alone would leave them waiting.
+  struct {
+    SolveReport report;
+    char error[200] = "";
+  } outcome;
+  if (leaders_ != MPI_COMM_NULL) {
+    try {
+      outcome.report = solve_here(all, solution);
+    } catch (const std::runtime_error& error) {
+      std::snprintf(outcome.error, sizeof outcome.error, "%s", error.what());
+    }
+  }
+  mesh::check_mpi(MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, 0, group_), "sharing the solver's report");
+  if (outcome.error[0] != 0) throw std::runtime_error(outcome.error);
+  int ranks = 0;
+  MPI_Comm_size(group_, &ranks);
+  const int count = static_cast<int>(mine.size());
+  std::vector<int> counts(static_cast<std::size_t>(ranks)), starts(counts.size());
+  mesh::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, group_),
+                  "sharing the solution");
+  for (std::size_t r = 1; r < counts.size(); ++r) starts[r] = starts[r - 1] + counts[r - 1];
+  mesh::check_mpi(MPI_Scatterv(solution.data(), counts.data(), starts.data(), MPI_DOUBLE, x.data(), count,
+                               MPI_DOUBLE, 0, group_),
+                  "sharing the solution");
+  return outcome.report;
+}
+
+bool LinearSolver::attempt(const Matrix& matrix, const SparseRows& rows, std::vector<double>& x, int most,
+                           SolveReport& report) {
+  const MPI_Comm comm = leaders_ != MPI_COMM_NULL ? leaders_ : comm_;
+  const Vector b(comm, rows.first, rows.rhs, rows.extra_rhs);
+  Vector solution(comm, rows.first, x);
+  HYPRE_Solver pcg = nullptr;
+  check(HYPRE_ParCSRPCGCreate(comm, &pcg), "making the solver");
+  HYPRE_PCGSetTol(pcg, options_.tolerance);
+  HYPRE_PCGSetMaxIter(pcg, most);
+  HYPRE_PCGSetTwoNorm(pcg, 1);
+  HYPRE_PCGSetPrecond(pcg, Hierarchy::apply, Hierarchy::no_setup,
+                      reinterpret_cast<HYPRE_Solver>(hierarchy_.get()));
+  HYPRE_ParCSRPCGSetup(pcg, matrix.par(), b.par(), solution.par());
+  HYPRE_ParCSRPCGSolve(pcg, matrix.par(), b.par(), solution.par());
+  HYPRE_ClearAllErrors();  // "not converged" is judged by the residual below
+  int iterations = 0;
+  HYPRE_PCGGetNumIterations(pcg, &iterations);
+  HYPRE_PCGGetFinalRelativeResidualNorm(pcg, &report.residual);
+  HYPRE_ParCSRPCGDestroy(pcg);
+  report.iterations += iterations;
+  solution.read(x);
+  return report.residual <= options_.tolerance;  // false for NaN
+}
+
+SolveReport LinearSolver::solve_here(const SparseRows& rows, std::vector<double>& x) {
   SolveReport report;
   double clock = MPI_Wtime();
   const auto lap = [&clock] {
@@ -163,52 +289,28 @@ SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
     clock = MPI_Wtime();
     return clock - before;
   };
-  auto matrix = std::make_unique<Matrix>(comm_, rows);
-  const Vector b(comm_, rows.first, rows.rhs, rows.extra_rhs);
-  Vector solution(comm_, rows.first, x);
+  const std::vector<double> guess = x;
+  auto matrix = std::make_unique<Matrix>(leaders_ != MPI_COMM_NULL ? leaders_ : comm_, rows);
   report.seconds_assemble = lap();
-
-  const auto attempt = [&](HYPRE_ParCSRMatrix a, int max_iterations) {
-    HYPRE_Solver pcg = nullptr;
-    check(HYPRE_ParCSRPCGCreate(comm_, &pcg), "making the solver");
-    HYPRE_PCGSetTol(pcg, options_.tolerance);
-    HYPRE_PCGSetMaxIter(pcg, max_iterations);
-    HYPRE_PCGSetTwoNorm(pcg, 1);
-    HYPRE_PCGSetPrecond(pcg, Hierarchy::apply, Hierarchy::no_setup,
-                        reinterpret_cast<HYPRE_Solver>(hierarchy_.get()));
-    HYPRE_ParCSRPCGSetup(pcg, a, b.par(), solution.par());
-    HYPRE_ParCSRPCGSolve(pcg, a, b.par(), solution.par());
-    HYPRE_ClearAllErrors();  // "not converged" is judged by the residual below
-    HYPRE_PCGGetNumIterations(pcg, &report.iterations);
-    HYPRE_PCGGetFinalRelativeResidualNorm(pcg, &report.residual);
-    HYPRE_ParCSRPCGDestroy(pcg);
-    return report.residual <= options_.tolerance;  // false for NaN
-  };
-
   if (hierarchy_) {
-    const int limit =
+    const int most =
         static_cast<int>(std::ceil(options_.rebuild_factor * (hierarchy_->first_iterations + 2)));
-    const bool done = attempt(matrix->par(), limit);
+    const bool done = attempt(*matrix, rows, x, most, report);
     report.seconds_solve = lap();
-    if (done) {
-      solution.read(x);
-      return report;
-    }
+    if (done) return report;
+    x = std::isfinite(report.residual) ? x : guess;  // what the old hierarchy reached is not lost
   }
-  const int wasted = report.iterations;
   hierarchy_.reset();
   hierarchy_ = std::make_unique<Hierarchy>(std::move(matrix), options_);
   report.setup = true;
   report.seconds_setup = lap();
-  const bool done = attempt(hierarchy_->matrix->par(), options_.max_iterations);
-  hierarchy_->first_iterations = report.iterations + wasted;
-  report.iterations += wasted;
+  const bool done = attempt(*hierarchy_->matrix, rows, x, options_.max_iterations, report);
+  hierarchy_->first_iterations = report.iterations;
   report.seconds_solve += lap();
   if (!done)
     throw std::runtime_error("pressure: no convergence: residual " + std::to_string(report.residual) +
                              " after " + std::to_string(report.iterations) + " iterations, " +
                              std::to_string(options_.tolerance) + " wanted");
-  solution.read(x);
   return report;
 }
 

@@ -35,6 +35,9 @@ struct SolverOptions {
   double tolerance = 1e-8;  // of the residual's norm over the right hand side's
   int max_iterations = 300;
   double strong_threshold = 0.5;
+  // Fewer ranks hold the system when there would be fewer rows on each: below, messages take longer than what
+  // they save.
+  int rows_per_rank = 20000;
   double rebuild_factor = 1.5;  // a hierarchy is made anew above this many times its first iterations
 };
 
@@ -48,8 +51,9 @@ struct SolveReport {
 
 class LinearSolver {
  public:
-  // comm must outlive the object. Local.
+  // comm must outlive the object and have the same rows per rank in every solve. Local.
   LinearSolver(MPI_Comm comm, SolverOptions options);
+  // Collective if solve() was called.
   ~LinearSolver();
   LinearSolver(const LinearSolver&) = delete;
   LinearSolver& operator=(const LinearSolver&) = delete;
@@ -61,8 +65,19 @@ class LinearSolver {
  private:
   struct Matrix;
   struct Hierarchy;
+  void choose_leaders(const SparseRows& system);
+  SparseRows gather(const SparseRows& system) const;
+  bool attempt(const Matrix& matrix, const SparseRows& rows, std::vector<double>& x, int most,
+               SolveReport& report);
+  SolveReport solve_here(const SparseRows& rows, std::vector<double>& x);
+
   MPI_Comm comm_;
   SolverOptions options_;
+  // Neighbouring ranks form groups whose first rank solves for all of them.
+  MPI_Comm group_ = MPI_COMM_NULL;    // my group
+  MPI_Comm leaders_ = MPI_COMM_NULL;  // the first ranks; null on others
+  bool chosen_ = false;
+  int groups_ = 0, ranks_ = 0;
   std::unique_ptr<Hierarchy> hierarchy_;
 };
 

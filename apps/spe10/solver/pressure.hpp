@@ -57,6 +57,8 @@ class Pressure {
   std::int64_t rows() const { return total_rows_; }
   // The system that was solved last.
   const SparseRows& system() const { return system_; }
+  // What the solver began with on it, kept for comparisons (bench).
+  const std::vector<double>& first_guess() const { return first_guess_; }
 
  private:
   static constexpr std::int32_t closed = -1, known = -2;  // instead of a row
@@ -99,7 +101,7 @@ class Pressure {
   std::int64_t total_rows_ = 0;
   std::vector<std::uint8_t> split_;  // per own row: entries from its first prism
   SparseRows system_;
-  std::vector<double> solution_;
+  std::vector<double> solution_, first_guess_;
   std::vector<double> edge_pi_, vertical_pi_, edge_flux_, vertical_flux_;
   bool guessed_ = false;
   std::vector<const Completion*> completion_of_;  // per own prism

@@ -180,6 +180,7 @@ SolveReport Pressure::solve(const Coefficients& c, std::span<const Completion> c
       solution_[static_cast<std::size_t>(well_row(w) - first_row_)] = control.by_rate ? control.bhp : 0;
     }
   assemble(c, completions, controls, p);
+  first_guess_ = solution_;
   const double assembled = MPI_Wtime() - begin;
   SolveReport report = solver_.solve(system_, solution_);
   const double solved = MPI_Wtime();
