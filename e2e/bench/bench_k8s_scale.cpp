@@ -203,19 +203,22 @@ class Load {
                                     duration_cast<Clock::duration>(duration<double>(i) / options_.rate));
       scale_one(order[static_cast<std::size_t>(i) % order.size()]);
     });
-    note(std::to_string(scales) + " scales in " + std::to_string(seconds_since(begin)) + " s");
+    figure("rate", scales / seconds_since(begin), "scales/s");
     wait_for_rest("rest again", options_.jobs);
   }
 
+  // The second one tells how busy the API server was.
   void say_times() {
     const std::lock_guard lock(mutex_);
-    if (times_.empty()) return;
-    std::ranges::sort(times_);
-    const auto at = [&](double q) {
-      return std::to_string(times_[static_cast<std::size_t>(q * static_cast<double>(times_.size() - 1))]);
-    };
-    note("scale -> committed: p50 " + at(.5) + " s, p99 " + at(.99) + " s of " +
-         std::to_string(times_.size()));
+    for (auto* times : {&times_, &answers_}) {
+      if (times->empty()) continue;
+      std::ranges::sort(*times);
+      const auto at = [&](double q) {
+        return std::to_string((*times)[static_cast<std::size_t>(q * static_cast<double>(times->size() - 1))]);
+      };
+      note(std::string(times == &times_ ? "scale -> committed" : "scale -> answer of the API server") +
+           ": p50 " + at(.5) + " s, p99 " + at(.99) + " s of " + std::to_string(times->size()));
+    }
   }
 
  private:
@@ -256,6 +259,7 @@ class Load {
   }
 
   void scale_one(int job) {
+    const auto begin = Clock::now();
     int size;
     {
       const std::lock_guard lock(mutex_);
@@ -267,6 +271,8 @@ class Load {
     const auto done = client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(job)},
                                           {{"spec", {{"replicas", size}}}}, {.subresource = "scale"});
     if (!done) throw std::runtime_error(done.error().message);
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(seconds_since(begin));
   }
 
   void look(const kube::Change& change) {
@@ -315,7 +321,8 @@ class Load {
   std::mutex mutex_;
   std::vector<int> sizes_;  // asked for, by job
   std::vector<std::optional<Clock::time_point>> asked_;
-  std::vector<double> times_;  // s, scale -> committed
+  std::vector<double> times_,
+      answers_;  // s, from a scale until it is committed, until the API server answers
   std::unique_ptr<kube::Informer> jobs_;
 };
 

@@ -61,6 +61,7 @@ Manager::Manager(ManagerOptions options, Log log)
   kube::ClientOptions client_options;
   client_options.requests_per_second = options_.requests_per_second;
   client_options.burst = options_.burst;
+  client_options.idle_connections = static_cast<std::size_t>(options_.threads);
   client_options.field_manager = manager_of_children;
   client_options.log = log_;
   client_options.before_write = [this](const kube::WriteInfo& write) {
