@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # ./dev demo [--quick] [--out DIR]: the Chile 2010 tsunami as a malleable job on this machine.
 # ./dev demo spe10 [--quick] [--out DIR] [--layers N|all]: the SPE10 oil reservoir.
+# ./dev demo surrogate [--quick] [--out DIR]: the Bayesian inverse problem with a surrogate.
 # Runs inside the Debian 13 root with the built programs on PATH.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 case=tsunami quick='' out='' layers=''
-if [[ ${1:-} == spe10 || ${1:-} == tsunami ]]; then
+if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami ]]; then
   case=$1
   shift
 fi
@@ -26,6 +27,7 @@ while [[ $# -gt 0 ]]; do
     -h | --help)
       echo 'Usage: ./dev demo [--quick] [--out DIR]     pictures and summary.json go to DIR (default out/demo)'
       echo '       ./dev demo spe10 [--quick] [--out DIR] [--layers N|all]     an oil reservoir (default out/spe10)'
+      echo '       ./dev demo surrogate [--quick] [--out DIR]     four obstacles found in a fluid channel (default out/surrogate)'
       exit 0
       ;;
     *)
@@ -49,6 +51,8 @@ if [[ $case == spe10 ]]; then
   if [[ ! -e $EMPI_DATA/spe10_model2/spe_perm.dat && -z $(compgen -G "$EMPI_DATA/spe10_model2/spe10_kx_mD_f32le.bin*") ]]; then
     echo "demo: no SPE10 data in $EMPI_DATA/spe10_model2 (docs/reservoir.md says where from): using a log-normal field"
   fi
+elif [[ $case == surrogate ]]; then
+  manifest=$here/apps/surrogate/surrogate$quick.yaml
 else
   manifest=$here/apps/tsunami/chile2010$quick.yaml
   if [[ ! -e $EMPI_DATA/chile2010/dtopo_usgs100227.tt3 ]]; then

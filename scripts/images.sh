@@ -8,7 +8,7 @@ Usage: ./dev images [NAME...]     builds the images (all by default) into build/
        operator    the operator and the empi command line
        runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
        sidecar     agent, library, sidecar and their installer for pods of other images
-       jacobi, mandelbrot, tsunami    the applications, on runtime
+       jacobi, mandelbrot, surrogate, tsunami    the applications, on runtime
 
 Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian 13 made here (debian:trixie-slim)
              EMPI_IMAGE_ENGINE   docker or podman of this machine, instead of buildah in the Debian root
@@ -26,14 +26,14 @@ build_programs() {
 }
 
 images() {
-  local names=() all=(operator runtime sidecar jacobi mandelbrot tsunami) name
+  local names=() all=(operator runtime sidecar jacobi mandelbrot surrogate tsunami) name
   for name in "$@"; do
     case $name in
       -h | --help)
         images_usage
         return
         ;;
-      operator | runtime | sidecar | jacobi | mandelbrot | tsunami | base) names+=("$name") ;;
+      operator | runtime | sidecar | jacobi | mandelbrot | surrogate | tsunami | base) names+=("$name") ;;
       *) die "images: there is no image '$name'; these are: ${all[*]}" ;;
     esac
   done

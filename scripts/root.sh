@@ -231,6 +231,7 @@ Usage: ./dev COMMAND [ARGS]
 
   demo [--quick] [--out DIR]   a tsunami that grows and shrinks while it runs, on this machine
   demo spe10 [--quick] [--out DIR] [--layers N|all]   an oil reservoir that finds its size
+  demo surrogate [--quick] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
   test [CTEST ARGS]            build and run every test      (for example: ./dev test -R mesh)
   build [PRESET]               release (default), debug, asan or tsan, into build/PRESET
   run CMD [ARGS]               run a command with the built programs on PATH (for example: ./dev run empi --help)

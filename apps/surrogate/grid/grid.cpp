@@ -85,6 +85,24 @@ std::int32_t Grid::add(std::vector<Node1>& key) {
   return point;
 }
 
+Grid Grid::of_nodes(int dimensions, int outputs, Boundary boundary, std::span<const Node1> nodes) {
+  Grid grid(dimensions, outputs, boundary);
+  const std::size_t d = grid.dimensions_;
+  if (nodes.size() % d != 0) throw std::invalid_argument("sparse::Grid: nodes of whole points expected");
+  std::vector<Node1> key(d);
+  for (std::size_t p = 0; p < nodes.size() / d; ++p) {
+    for (std::size_t k = 0; k < d; ++k) {
+      key[k] = nodes[p * d + k];
+      const Node1 node = key[k];
+      if (node == 0 || (node != kRoot && child_of(boundary, parent_of(node), node & 1) != node))
+        throw std::invalid_argument("sparse::Grid: " + std::to_string(node) + " is no node of a tree");
+    }
+    if (grid.add(key) != static_cast<std::int32_t>(p))
+      throw std::invalid_argument("sparse::Grid: points once and after their ancestors expected");
+  }
+  return grid;
+}
+
 void Grid::add_below(std::vector<Node1>& key, std::size_t from, int depths_left) {
   add(key);
   if (depths_left == 0) return;

@@ -30,6 +30,10 @@ class Grid {
   /// Throws std::invalid_argument unless dimensions is 1 to 64 and outputs 1 to 1'000'000.
   Grid(int dimensions, int outputs, Boundary boundary);
 
+  /// The grid of these points (all_nodes() of another one), none of them with values. Throws
+  /// std::invalid_argument when they are no nodes of trees, or not after their ancestors.
+  static Grid of_nodes(int dimensions, int outputs, Boundary boundary, std::span<const Node1> nodes);
+
   int dimensions() const { return static_cast<int>(dimensions_); }
   int outputs() const { return static_cast<int>(outputs_); }
   Boundary boundary() const { return boundary_; }
@@ -46,6 +50,8 @@ class Grid {
   std::span<const Node1> nodes(std::size_t point) const {
     return {nodes_.data() + point * dimensions_, dimensions_};
   }
+
+  const std::vector<Node1>& all_nodes() const { return nodes_; }
 
   /// The outputs of the points from filled() on: rows of m numbers. Throws std::invalid_argument when they
   /// are more than are missing, no whole rows, or not finite.

@@ -78,18 +78,16 @@ Grid Grid::load(const std::string& path, std::string* note) {
     throw io::FileError::at_byte(path, expected - sizeof sum, "the checksum of what is before it", "another",
                                  kAdvice);
 
-  Grid grid(static_cast<int>(d), static_cast<int>(m), boundary_of(header.value("boundary", "")));
-  std::vector<Node1> key(d);
-  for (std::size_t p = 0; p < n; ++p) {
-    std::memcpy(key.data(), bytes.data() + start + p * d * sizeof(Node1), d * sizeof(Node1));
-    for (const Node1 node : key)
-      if (node == 0 || (node != kRoot && child_of(grid.boundary(), parent_of(node), node & 1) != node))
-        throw io::FileError::at_byte(path, start + p * d * sizeof(Node1), "nodes of a tree",
-                                     std::to_string(node), kAdvice);
-    if (grid.add(key) != static_cast<std::int32_t>(p))
-      throw io::FileError::at_byte(path, start + p * d * sizeof(Node1),
-                                   "points once and after their ancestors", "another order", kAdvice);
-  }
+  std::vector<Node1> nodes(n * d);
+  std::memcpy(nodes.data(), bytes.data() + start, node_bytes);
+  Grid grid = [&] {
+    try {
+      return of_nodes(static_cast<int>(d), static_cast<int>(m), boundary_of(header.value("boundary", "")),
+                      nodes);
+    } catch (const std::invalid_argument& error) {
+      throw io::FileError::at_byte(path, start, "a grid", error.what(), kAdvice);
+    }
+  }();
   std::vector<double> rows(n * m);
   std::memcpy(rows.data(), bytes.data() + start + node_bytes, value_bytes);
   grid.append_values(rows);

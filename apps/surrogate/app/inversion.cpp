@@ -1,0 +1,330 @@
+#include "apps/surrogate/app/inversion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "apps/surrogate/sampler/random.hpp"
+
+namespace inverse {
+namespace {
+
+// Streams of random numbers beside the sampler's.
+constexpr std::uint32_t kNoise = 0xfffffff0u, kReference = 0xfffffff1u;
+
+void check(const Problem& p, const Settings& s) {
+  const auto refuse = [](const std::string& what) {
+    throw std::invalid_argument("inverse problem: " + what);
+  };
+  if (p.parameters.empty() || p.parameters.size() > 64) refuse("1 to 64 parameters expected");
+  for (const Parameter& parameter : p.parameters)
+    if (!(parameter.low < parameter.high)) refuse("the range of " + parameter.name + " is empty");
+  if (p.outputs < 1) refuse("the model needs outputs");
+  if (!p.model) refuse("there is no forward model");
+  if (p.observed.empty() && p.truth.size() != p.parameters.size())
+    refuse("measurements, or true parameters to make them from, expected");
+  if (!p.observed.empty() && p.observed.size() != static_cast<std::size_t>(p.outputs))
+    refuse(std::to_string(p.outputs) + " measurements expected, " + std::to_string(p.observed.size()) +
+           " given");
+  if (!p.observed.empty() && !(p.noise > 0))
+    refuse("measurements need the standard deviation of their noise");
+  if (p.observed.empty() && !(p.relative_noise > 0)) refuse("the noise must be positive");
+  if (s.reference_points < 1) refuse("at least one reference point expected");
+  if (!(s.tolerance >= 0) || !(s.growth > 0))
+    refuse("the tolerance must not be negative, the growth positive");
+  if (s.ensembles < 1 || s.samples < 8 * s.ensembles || s.segment < 1)
+    refuse("at least one ensemble, and 8 samples of each, expected");
+}
+
+void append(std::vector<double>& to, std::span<const double> from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::uint64_t mix(std::uint64_t hash, std::span<const double> values) {
+  for (const double value : values) {
+    std::uint64_t bits = 0;
+    static_assert(sizeof bits == sizeof value);
+    std::copy_n(reinterpret_cast<const char*>(&value), sizeof value, reinterpret_cast<char*>(&bits));
+    hash = (hash ^ bits) * 0x100000001b3ull;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace
+
+const char* name_of(Stage stage) {
+  switch (stage) {
+    case Stage::Reference:
+      return "reference runs";
+    case Stage::Build:
+      return "surrogate";
+    case Stage::Sample:
+      return "sampling";
+    case Stage::Done:
+      return "done";
+  }
+  return "";
+}
+
+Inversion::Inversion(Problem problem, Settings settings, std::optional<sparse::Grid> grid)
+    : problem_((check(problem, settings), std::move(problem))),
+      settings_(std::move(settings)),
+      grid_(grid ? std::move(*grid) : sparse::Grid(dimensions(), problem_.outputs, settings_.boundary)),
+      given_(grid_.size() > 0) {
+  if (grid_.dimensions() != dimensions() || grid_.outputs() != problem_.outputs)
+    throw std::invalid_argument("inverse problem: the surrogate given is one of " +
+                                std::to_string(grid_.dimensions()) + " parameters and " +
+                                std::to_string(grid_.outputs()) + " outputs");
+  state_.observed = problem_.observed;
+  state_.noise = problem_.noise;
+  mcmc::make_ensemble(  // refuses settings of the sampler that make no sense, before any work is done
+      {.low = std::vector<double>(1, 0.0),
+       .high = std::vector<double>(1, 1.0),
+       .log_density = [](auto) { return 0.0; }},
+      settings_.sampler, 0);
+}
+
+void Inversion::restore() {
+  if (state_.stage == Stage::Reference) return;
+  grid_ = sparse::Grid::of_nodes(dimensions(), problem_.outputs, grid_.boundary(), state_.nodes);
+  grid_.append_values(state_.values);
+  if (grid_.complete()) grid_.hierarchise();  // else the phase in hand is to bring the missing values
+}
+
+void Inversion::to_parameters(std::span<const double> unit, std::span<double> parameters) const {
+  for (std::size_t k = 0; k < unit.size(); ++k) {
+    const Parameter& p = problem_.parameters[k];
+    parameters[k] = p.low + (p.high - p.low) * unit[k];
+  }
+}
+
+std::vector<double> Inversion::reference_point(std::int64_t index) const {
+  mcmc::Draws draws(settings_.seed, kReference, 0, static_cast<std::uint32_t>(index));
+  std::vector<double> unit(problem_.parameters.size());
+  for (double& u : unit) u = draws.uniform();
+  return unit;
+}
+
+Work Inversion::next() {
+  const std::int64_t m = problem_.outputs;
+  const auto d = static_cast<std::size_t>(dimensions());
+  if (state_.stage == Stage::Reference) {
+    const std::int64_t truth = state_.observed.empty() ? 1 : 0;
+    return {settings_.reference_points + truth, m, [this, d](std::int64_t index, std::span<double> row) {
+              std::vector<double> parameters(d);
+              if (index == settings_.reference_points)
+                parameters = problem_.truth;
+              else
+                to_parameters(reference_point(index), parameters);
+              problem_.model(parameters, row);
+            }};
+  }
+  if (state_.stage == Stage::Build) {
+    const std::size_t first = grid_.filled();
+    return {static_cast<std::int64_t>(grid_.size() - first), m,
+            [this, d, first](std::int64_t index, std::span<double> row) {
+              std::vector<double> unit(d), parameters(d);
+              grid_.position(first + static_cast<std::size_t>(index), unit);
+              to_parameters(unit, parameters);
+              problem_.model(parameters, row);
+            }};
+  }
+  if (state_.stage == Stage::Done) throw std::logic_error("inverse problem: there is nothing left to do");
+  const std::int64_t steps = next_steps();
+  return {
+      settings_.ensembles, static_cast<std::int64_t>(segment_width(steps)),
+      [this, d, steps](std::int64_t index, std::span<double> row) {
+        const std::size_t packed = mcmc::packed_size(dimensions(), settings_.sampler.chains);
+        const mcmc::Target density = target();
+        mcmc::Ensemble ensemble =
+            state_.ensembles.empty()
+                ? mcmc::make_ensemble(density, settings_.sampler, static_cast<std::uint32_t>(index))
+                : mcmc::unpack(
+                      std::span(state_.ensembles).subspan(static_cast<std::size_t>(index) * packed, packed),
+                      dimensions(), settings_.sampler.chains);
+        std::vector<double> samples;
+        mcmc::advance(density, settings_.sampler, ensemble, steps, samples);
+        const std::vector<double> now = mcmc::pack(ensemble);
+        std::ranges::copy(now, row.begin());
+        std::ranges::copy(samples, row.begin() + static_cast<std::ptrdiff_t>(packed));
+      }};
+}
+
+void Inversion::absorb(std::span<const double> rows) {
+  ++state_.phase;
+  switch (state_.stage) {
+    case Stage::Reference:
+      return absorb_reference(rows);
+    case Stage::Build:
+      return absorb_values(rows);
+    case Stage::Sample:
+      return absorb_segments(rows);
+    case Stage::Done:
+      return;
+  }
+}
+
+void Inversion::absorb_reference(std::span<const double> rows) {
+  const auto m = static_cast<std::size_t>(problem_.outputs);
+  const std::size_t count = static_cast<std::size_t>(settings_.reference_points) * m;
+  state_.reference.assign(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
+  if (state_.observed.empty()) {
+    state_.observed.assign(rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
+    double sum = 0;
+    for (const double y : state_.observed) sum += std::abs(y);
+    state_.noise = problem_.relative_noise * sum / static_cast<double>(m);
+    mcmc::Draws draws(settings_.seed, kNoise, 0, 0);
+    for (double& y : state_.observed) y += state_.noise * draws.normal();
+  }
+  if (given_) {
+    state_.nodes = grid_.all_nodes();
+    for (std::size_t p = 0; p < grid_.size(); ++p) append(state_.values, grid_.values(p));
+    state_.builds.push_back({static_cast<double>(grid_.size()), surrogate_error()});
+    begin_sampling();
+    return;
+  }
+  state_.stage = Stage::Build;
+  grid_.add_regular(settings_.level);
+  state_.nodes = grid_.all_nodes();
+}
+
+void Inversion::absorb_values(std::span<const double> rows) {
+  append(state_.values, rows);
+  grid_.append_values(rows);
+  grid_.hierarchise();
+  const auto points = static_cast<std::int64_t>(grid_.size());
+  state_.builds.push_back({static_cast<double>(points), surrogate_error()});
+  const std::int64_t room = settings_.most_points - points;
+  if (state_.builds.back().error > settings_.tolerance && room > 0) {
+    const auto wanted =
+        std::max<std::int64_t>(1, std::llround(settings_.growth * static_cast<double>(points)));
+    grid_.refine({.most_points = static_cast<std::size_t>(std::min(room, wanted))});
+    state_.nodes = grid_.all_nodes();
+  }
+  if (grid_.complete()) begin_sampling();
+}
+
+void Inversion::begin_sampling() {
+  state_.stage = Stage::Sample;
+  state_.ensembles.clear();
+}
+
+// Seed 000 equation (7.33), over the reference points.
+double Inversion::surrogate_error() const {
+  const auto m = static_cast<std::size_t>(problem_.outputs);
+  std::vector<double> y(m);
+  double total = 0;
+  for (int q = 0; q < settings_.reference_points; ++q) {
+    grid_.evaluate(reference_point(q), y);
+    const double* f = state_.reference.data() + static_cast<std::size_t>(q) * m;
+    double difference = 0, sum = 0;
+    for (std::size_t k = 0; k < m; ++k) {
+      difference += (y[k] - f[k]) * (y[k] - f[k]);
+      sum += (y[k] + f[k]) * (y[k] + f[k]);
+    }
+    total += sum > 0 ? std::sqrt(difference / sum) : 0;
+  }
+  return total / settings_.reference_points;
+}
+
+double Inversion::log_likelihood(std::span<const double> outputs) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const double residual = outputs[k] - state_.observed[k];
+    sum += residual * residual;
+  }
+  return -sum / (2 * state_.noise * state_.noise);
+}
+
+// Seed 000 equation (7.23), over the unit cube.
+mcmc::Target Inversion::target() const {
+  const auto d = static_cast<std::size_t>(dimensions());
+  const auto inside = [](std::span<const double> unit) {
+    return std::ranges::all_of(unit, [](double u) { return u >= 0 && u <= 1; });
+  };
+  mcmc::Target target{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0), nullptr, nullptr};
+  const auto m = static_cast<std::size_t>(problem_.outputs);
+  target.log_density = [this, inside, y = std::vector<double>(m)](std::span<const double> unit) mutable {
+    if (!inside(unit)) return -std::numeric_limits<double>::infinity();
+    grid_.evaluate(unit, y);
+    return log_likelihood(y);
+  };
+  if (settings_.delayed_acceptance)
+    target.exact = [this, d, y = std::vector<double>(m)](std::span<const double> unit) mutable {
+      std::vector<double> parameters(d);
+      to_parameters(unit, parameters);
+      problem_.model(parameters, y);
+      return log_likelihood(y);
+    };
+  return target;
+}
+
+std::int64_t Inversion::all_steps() const {
+  const std::int64_t each = (settings_.samples + settings_.ensembles - 1) / settings_.ensembles;
+  return settings_.sampler.burn_in + each * settings_.sampler.thin;
+}
+
+std::int64_t Inversion::next_steps() const { return std::min(settings_.segment, all_steps() - state_.steps); }
+
+std::size_t Inversion::segment_width(std::int64_t steps) const {
+  const long samples = mcmc::samples_in(settings_.sampler, static_cast<std::uint64_t>(state_.steps), steps);
+  return mcmc::packed_size(dimensions(), settings_.sampler.chains) +
+         static_cast<std::size_t>(samples) * (problem_.parameters.size() + 1);
+}
+
+void Inversion::absorb_segments(std::span<const double> rows) {
+  const std::size_t packed = mcmc::packed_size(dimensions(), settings_.sampler.chains);
+  const std::size_t width = segment_width(next_steps());
+  state_.ensembles.clear();
+  for (std::size_t n = 0; n < static_cast<std::size_t>(settings_.ensembles); ++n) {
+    append(state_.ensembles, rows.subspan(n * width, packed));
+    append(state_.samples, rows.subspan(n * width + packed, width - packed));
+  }
+  state_.steps += next_steps();
+  if (state_.steps >= all_steps()) state_.stage = Stage::Done;
+}
+
+std::vector<mcmc::Ensemble> Inversion::ensembles() const {
+  const std::size_t packed = mcmc::packed_size(dimensions(), settings_.sampler.chains);
+  std::vector<mcmc::Ensemble> result;
+  for (std::size_t at = 0; at < state_.ensembles.size(); at += packed)
+    result.push_back(mcmc::unpack(std::span(state_.ensembles).subspan(at, packed), dimensions(),
+                                  settings_.sampler.chains));
+  return result;
+}
+
+std::vector<std::vector<double>> Inversion::samples() const {
+  const auto count = static_cast<std::size_t>(settings_.ensembles);
+  std::vector<std::vector<double>> result(count);
+  std::size_t at = 0;
+  for (std::int64_t step = 0; step < state_.steps; step += settings_.segment) {
+    const std::int64_t steps = std::min(settings_.segment, state_.steps - step);
+    const auto numbers = static_cast<std::size_t>(
+                             mcmc::samples_in(settings_.sampler, static_cast<std::uint64_t>(step), steps)) *
+                         (problem_.parameters.size() + 1);
+    for (std::size_t n = 0; n < count; ++n, at += numbers)
+      append(result[n], std::span(state_.samples).subspan(at, numbers));
+  }
+  return result;
+}
+
+double Inversion::progress() const {
+  const double sampling = 0.2 * static_cast<double>(state_.steps) / static_cast<double>(all_steps());
+  if (state_.stage == Stage::Done) return 1;
+  if (state_.stage == Stage::Sample) return 0.8 + sampling;
+  const double points = static_cast<double>(grid_.filled()) / static_cast<double>(settings_.most_points);
+  return state_.stage == Stage::Reference ? 0 : 0.1 + 0.7 * std::min(1.0, points);
+}
+
+std::uint64_t Inversion::fingerprint() const {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const auto* v :
+       {&state_.observed, &state_.reference, &state_.values, &state_.ensembles, &state_.samples})
+    hash = mix(hash, *v);
+  for (const Build& build : state_.builds) hash = mix(hash, std::vector{build.points, build.error});
+  return hash;
+}
+
+}  // namespace inverse

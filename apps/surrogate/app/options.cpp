@@ -1,0 +1,194 @@
+#include "apps/surrogate/app/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/tsunami/io/file_error.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace inverse {
+namespace {
+
+constexpr const char* kCoordinates[] = {"x", "y"};
+
+void check(const Options& o) {
+  const auto refuse = [](const std::string& what) { throw CLI::ValidationError("empi-surrogate", what); };
+  for (std::size_t k = 0; k < o.truth.size(); ++k) {
+    const auto& obstacle = o.channel.obstacles[k / 2];
+    const flow::Interval& range = k % 2 == 0 ? obstacle.x : obstacle.y;
+    if (!(o.truth[k] >= range.low && o.truth[k] <= range.high))
+      refuse("--truth: " + std::string(kCoordinates[k % 2]) + " of obstacle " + std::to_string(k / 2 + 1) +
+             " is " + std::to_string(o.truth[k]) + ", outside of its section, " + std::to_string(range.low) +
+             " to " + std::to_string(range.high) + " m");
+  }
+  if (!o.observed.empty() && !(o.sigma > 0))
+    refuse("--observed needs --sigma, the standard deviation of its noise");
+}
+
+// Numbers separated by blanks, commas or ends of lines; # starts a comment.
+std::vector<double> read_numbers(const std::string& path, std::size_t count) {
+  const std::vector<char> bytes = io::read_bytes(path);
+  std::vector<double> numbers;
+  std::size_t line = 1;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const char c = bytes[at];
+    if (c == '\n') ++line;
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',') {
+      ++at;
+      continue;
+    }
+    if (c == '#') {
+      while (at < bytes.size() && bytes[at] != '\n') ++at;
+      continue;
+    }
+    std::string word;
+    for (; at < bytes.size() && std::string(" \t\r\n,#").find(bytes[at]) == std::string::npos; ++at)
+      word += bytes[at];
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    if (*end != 0 || !std::isfinite(value))
+      throw io::FileError::at_line(path, line, "a velocity in m/s", "'" + word + "'", "correct the file");
+    numbers.push_back(value);
+  }
+  if (numbers.size() != count)
+    throw io::FileError(
+        path, "", std::to_string(count) + " velocities (every sensor at the first time, then at the next)",
+        std::to_string(numbers.size()), "complete the file");
+  return numbers;
+}
+
+void add_sampler(CLI::App& app, Settings& s, std::string& rule) {
+  mcmc::Settings& sampler = s.sampler;
+  app.add_option("--ensembles", s.ensembles, "independent ensembles of chains: the tasks of sampling")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--chains", sampler.chains, "temperatures of an ensemble")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--samples", s.samples, "samples of all ensembles together")
+      ->check(CLI::Range(std::int64_t{8}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--burn-in", sampler.burn_in, "steps in which proposals and temperatures adapt")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--thin", sampler.thin, "steps between samples")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--swap-every", sampler.swap_every, "steps between exchanges of neighbouring temperatures")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--swap-rule", rule,
+                 "acceptance of an exchange: by the ratio of densities, or as in the thesis")
+      ->check(CLI::IsMember({"ratio", "thesis"}))
+      ->capture_default_str();
+  app.add_option("--segment", s.segment, "steps of an ensemble in one task")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_flag("--delayed-acceptance", s.delayed_acceptance,
+               "correct the surrogate's error: the full model decides on what the surrogate has accepted");
+}
+
+void add_surrogate(CLI::App& app, Settings& s, std::string& boundary) {
+  app.add_option("--boundary", boundary, "basis at the border of the parameters' range")
+      ->check(CLI::IsMember({"none", "points", "modified"}))
+      ->capture_default_str();
+  app.add_option("--level", s.level, "of the regular sparse grid to begin with")
+      ->check(CLI::Range(1, 12))
+      ->capture_default_str();
+  app.add_option("--tolerance", s.tolerance, "surrogate error at which refining ends")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--most-points", s.most_points, "grid points at which refining ends")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->capture_default_str();
+  app.add_option("--growth", s.growth, "points of a refinement over those that are there")
+      ->check(CLI::Range(0.001, 100.0))
+      ->capture_default_str();
+  app.add_option("--reference-points", s.reference_points, "random points at which the error is measured")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  const char* folder = std::getenv(empi::names::kOutputDir);
+  if (folder != nullptr && *folder != 0) o.out = folder;
+  std::string boundary = sparse::name_of(o.settings.boundary), rule = "ratio";
+
+  CLI::App app{
+      "Finds four obstacles in a fluid channel from ten noisy sensors: a sparse-grid surrogate of the flow, "
+      "then\n"
+      "parallel tempering. Malleable under an Elastic MPI agent; alone or under mpirun it runs at a fixed "
+      "size."};
+  app.set_config("--config", "", "read options from a TOML or INI file");
+  app.add_option("--cells", o.channel.cells_across, "cells across the channel; 5 times as many along it")
+      ->check(CLI::Range(4, 2000))
+      ->capture_default_str();
+  app.add_option("--reynolds", o.channel.reynolds, "inflow velocity * height / viscosity")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  app.add_option("--truth", o.truth,
+                 "true centres of the obstacles, x and y in turn, m: the measurements are made from them")
+      ->expected(static_cast<int>(o.truth.size()))
+      ->capture_default_str();
+  app.add_option("--noise", o.relative_noise, "of made-up measurements, over their mean")
+      ->check(CLI::Range(1e-6, 10.0))
+      ->capture_default_str();
+  app.add_option("--observed", o.observed, "file of measurements instead");
+  app.add_option("--sigma", o.sigma, "standard deviation of their noise, m/s")->check(CLI::PositiveNumber);
+  app.add_option("--grid", o.grid,
+                 "surrogate to use instead of building one (surrogate.grid of an earlier run)");
+  app.add_option("--seed", o.settings.seed, "of noise, reference points and chains")->capture_default_str();
+  app.add_option("--out", o.out, "folder for results")->capture_default_str();
+  add_surrogate(app, o.settings, boundary);
+  add_sampler(app, o.settings, rule);
+  try {
+    app.parse(argc, argv);
+    o.settings.boundary = sparse::boundary_of(boundary);
+    o.settings.sampler.rule = mcmc::swap_rule_of(rule);
+    o.settings.sampler.seed = o.settings.seed;
+    check(o);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 2);
+  }
+  return o;
+}
+
+Problem channel_problem(const Options& o) {
+  Problem problem;
+  for (std::size_t k = 0; k < o.channel.obstacles.size(); ++k) {
+    const auto& obstacle = o.channel.obstacles[k];
+    const std::string number = std::to_string(k + 1);
+    problem.parameters.push_back({"x" + number, obstacle.x.low, obstacle.x.high});
+    problem.parameters.push_back({"y" + number, obstacle.y.low, obstacle.y.high});
+  }
+  problem.outputs = o.channel.outputs();
+  problem.model = [channel = std::make_shared<flow::Channel>(o.channel)](std::span<const double> centres,
+                                                                         std::span<double> velocities) {
+    channel->run(centres, velocities);
+  };
+  problem.truth = o.truth;
+  problem.relative_noise = o.relative_noise;
+  if (!o.observed.empty()) {
+    problem.observed = read_numbers(o.observed, static_cast<std::size_t>(problem.outputs));
+    problem.noise = o.sigma;
+    problem.truth.clear();
+  }
+  return problem;
+}
+
+std::string description(const Options& o) {
+  const int n = o.channel.cells_across;
+  return nlohmann::json{{"case", "four obstacles in a channel of 10 m x 2 m, " + std::to_string(5 * n) +
+                                     " x " + std::to_string(n) + " cells"},
+                        {"cells", n},
+                        {"reynolds", o.channel.reynolds}}
+      .dump();
+}
+
+}  // namespace inverse

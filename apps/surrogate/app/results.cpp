@@ -1,0 +1,179 @@
+#include "apps/surrogate/app/results.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "apps/surrogate/sampler/diagnostics.hpp"
+#include "apps/tsunami/io/file_error.hpp"
+
+namespace inverse {
+namespace {
+
+using nlohmann::json;
+
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string hex(std::uint64_t number) { return line("%016llx", static_cast<unsigned long long>(number)); }
+
+json builds_of(const Inversion& inversion) {
+  json list = json::array();
+  for (const Build& build : inversion.state().builds)
+    list.push_back({{"points", build.points}, {"error", build.error}});
+  return list;
+}
+
+json parameter(const Inversion& inversion, std::size_t k, const mcmc::Sequences& values) {
+  const Problem& problem = inversion.problem();
+  const Parameter& p = problem.parameters[k];
+  const double q05 = mcmc::quantile(values, 0.05), q95 = mcmc::quantile(values, 0.95);
+  json result = {{"name", p.name},
+                 {"low", p.low},
+                 {"high", p.high},
+                 {"mean", mcmc::mean(values)},
+                 {"sd", mcmc::standard_deviation(values)},
+                 {"q05", q05},
+                 {"q50", mcmc::quantile(values, 0.5)},
+                 {"q95", q95},
+                 {"split_rhat", mcmc::split_rhat(values)},
+                 {"bulk_ess", mcmc::bulk_ess(values)},
+                 {"mcse", mcmc::mcse(values)}};
+  if (!problem.truth.empty()) {
+    result["true"] = problem.truth[k];
+    result["inside_90"] = problem.truth[k] >= q05 && problem.truth[k] <= q95;
+  }
+  return result;
+}
+
+// Parameter k of the samples in its own unit.
+mcmc::Sequences values_of(const Inversion& inversion, std::size_t k) {
+  const std::size_t width = inversion.problem().parameters.size() + 1;
+  const Parameter& p = inversion.problem().parameters[k];
+  mcmc::Sequences result;
+  for (const auto& rows : inversion.samples()) {
+    auto& values = result.emplace_back();
+    for (std::size_t at = 0; at < rows.size(); at += width)
+      values.push_back(p.low + (p.high - p.low) * rows[at + k]);
+  }
+  return result;
+}
+
+// Shares of accepted moves and exchanges, over all ensembles.
+json rates_of(const Inversion& inversion) {
+  const auto ensembles = inversion.ensembles();
+  const std::size_t chains = ensembles[0].chains.size();
+  const auto share = [&](std::vector<double> mcmc::Ensemble::* part,
+                         std::vector<double> mcmc::Ensemble::* whole, std::size_t count) {
+    json list = json::array();
+    for (std::size_t c = 0; c < count; ++c) {
+      double a = 0, b = 0;
+      for (const auto& e : ensembles) a += (e.*part)[c], b += (e.*whole)[c];
+      list.push_back(b > 0 ? json(a / b) : json());
+    }
+    return list;
+  };
+  json temperatures = json::array();
+  for (std::size_t c = 0; c < chains; ++c)
+    temperatures.push_back(1 / ensembles[0].chains[c].inverse_temperature);
+  double exact = 0;
+  for (const auto& e : ensembles) exact += e.exact_calls;
+  return {{"acceptance", share(&mcmc::Ensemble::accepted, &mcmc::Ensemble::proposed, chains)},
+          {"swaps", share(&mcmc::Ensemble::swapped, &mcmc::Ensemble::tried, chains - 1)},
+          {"temperatures_of_first", temperatures},
+          {"full_model_runs", exact}};
+}
+
+void write_samples(const std::string& path, const Inversion& inversion) {
+  const auto& parameters = inversion.problem().parameters;
+  std::string text = "ensemble";
+  for (const Parameter& p : parameters) text += "," + p.name;
+  text += ",log_density\n";
+  int ensemble = 0;
+  for (const auto& rows : inversion.samples()) {
+    for (std::size_t at = 0; at < rows.size(); at += parameters.size() + 1) {
+      text += std::to_string(ensemble);
+      for (std::size_t k = 0; k < parameters.size(); ++k)
+        text += line(",%.6f", parameters[k].low + (parameters[k].high - parameters[k].low) * rows[at + k]);
+      text += line(",%.4f\n", rows[at + parameters.size()]);
+    }
+    ++ensemble;
+  }
+  io::write_text(path, text);
+}
+
+}  // namespace
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void clear_results(const std::string& folder) {
+  static const std::regex ours(
+      R"((phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
+      R"(|(marginals|corner|channel|traces|error|resources)\.png)");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder))
+    throw io::FileError(folder, "", "a folder for the results", "none", "give another one with --out");
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (std::regex_match(entry.path().filename().string(), ours)) old.push_back(entry.path());
+  for (const auto& path : old) std::filesystem::remove(path);
+}
+
+void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion) {
+  const State& state = inversion.state();
+  const PhaseRecord& last = state.log.back();
+  const double error = state.builds.empty() ? 1 : state.builds.back().error;
+  std::string text = "begin_s,end_s,stage,tasks,workers\n";
+  for (const PhaseRecord& p : state.log)
+    text += line("%.3f,%.3f,%s,%lld,%d\n", p.begin, p.end, name_of(p.stage), static_cast<long long>(p.tasks),
+                 p.workers);
+  io::write_text(folder + "/phases.csv", text);
+  io::write_text(folder + "/progress.json", json{{"progress", inversion.progress()},
+                                                 {"phase", name_of(state.stage)},
+                                                 {"points", inversion.grid().size()},
+                                                 {"error", error},
+                                                 {"workers", last.workers}}
+                                                .dump());
+  if (last.stage != Stage::Build) return;
+  json about = json::parse(note);
+  about["builds"] = builds_of(inversion);
+  inversion.grid().save(folder + "/surrogate.grid", about.dump());
+}
+
+void write_results(const std::string& folder, const std::string& note, const Inversion& inversion) {
+  const State& state = inversion.state();
+  const Settings& settings = inversion.settings();
+  json parameters = json::array();
+  double worst_rhat = 0, least_ess = 1e300;
+  for (std::size_t k = 0; k < inversion.problem().parameters.size(); ++k) {
+    parameters.push_back(parameter(inversion, k, values_of(inversion, k)));
+    worst_rhat = std::max(worst_rhat, parameters.back()["split_rhat"].get<double>());
+    least_ess = std::min(least_ess, parameters.back()["bulk_ess"].get<double>());
+  }
+  json results = json::parse(note);
+  results.update(json{{"boundary", sparse::name_of(inversion.grid().boundary())},
+                      {"grid_points", inversion.grid().size()},
+                      {"surrogate_error", state.builds.back().error},
+                      {"reference_points", settings.reference_points},
+                      {"builds", builds_of(inversion)},
+                      {"noise_sd", state.noise},
+                      {"observed", state.observed},
+                      {"delayed_acceptance", settings.delayed_acceptance},
+                      {"parameters", parameters},
+                      {"worst_split_rhat", worst_rhat},
+                      {"least_bulk_ess", least_ess},
+                      {"rates", rates_of(inversion)},
+                      {"fingerprint", hex(inversion.fingerprint())}});
+  io::write_text(folder + "/surrogate.json", results.dump(2));
+  write_samples(folder + "/samples.csv", inversion);
+}
+
+}  // namespace inverse

@@ -1,0 +1,23 @@
+// What a run leaves in its folder. Written by the rank that keeps the queue, whichever that is.
+#pragma once
+#include <string>
+
+#include "apps/surrogate/app/inversion.hpp"
+
+namespace inverse {
+
+double wall_clock();  // s since 1970
+
+/// Makes the folder and removes what an earlier run left there. Throws io::FileError.
+void clear_results(const std::string& folder);
+
+/// After every phase: progress.json {progress, phase, points, error, workers} for `empi run`, phases.csv,
+/// and, after a build, surrogate.grid with `note` in it. Throws io::FileError.
+void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
+
+/// At the end: samples.csv (one line per sample: ensemble, parameters, log density), and surrogate.json: what
+/// is in `note`, parameters {name, true, mean, sd, quantiles, rhat, ess, mcse}, builds, rates, fingerprint.
+/// Throws io::FileError.
+void write_results(const std::string& folder, const std::string& note, const Inversion& inversion);
+
+}  // namespace inverse

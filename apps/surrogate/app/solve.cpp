@@ -1,0 +1,67 @@
+#include "apps/surrogate/app/solve.hpp"
+
+#include <cstdio>
+#include <exception>
+
+#include "apps/surrogate/app/results.hpp"
+
+namespace inverse {
+namespace {
+
+void print(const Inversion& inversion) {
+  const State& s = inversion.state();
+  const PhaseRecord& last = s.log.back();
+  if (last.stage == Stage::Sample && s.stage != Stage::Done)
+    return;  // segment by segment is too much to read
+  std::printf("%s: %lld tasks on %d workers in %.1f s", name_of(last.stage),
+              static_cast<long long>(last.tasks), last.workers, last.end - last.begin);
+  if (last.stage == Stage::Build)
+    std::printf("; surrogate of %.0f points, error %.4f", s.builds.back().points, s.builds.back().error);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& folder,
+           const std::string& note) {
+  State& s = inversion.state();
+  const bool joining = job.joining();
+  job.replicate(s.stage, s.phase, s.noise, s.observed, s.reference, s.nodes, s.values, s.builds, s.ensembles,
+                s.samples, s.steps, s.log);
+  if (joining)
+    inversion.restore();
+  else if (job.master())
+    clear_results(folder);
+
+  while (!job.left() && !inversion.done()) {
+    const double begin = wall_clock();
+    const Stage stage = s.stage;
+    const Work work = inversion.next();
+    const std::vector<double> rows = job.map_rows(work.count, work.width, work.task);
+    if (job.left()) return;
+    inversion.absorb(rows);
+    s.log.push_back({begin, wall_clock(), stage, job.workers(), work.count});
+    if (!job.master()) continue;
+    write_progress(folder, note, inversion);
+    print(inversion);
+  }
+  if (!job.left() && job.master()) write_results(folder, note, inversion);
+}
+
+int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& settings,
+          const std::string& folder, const std::string& note, const std::string& grid) {
+  std::optional<Inversion> inversion;
+  try {
+    std::optional<sparse::Grid> given;
+    if (!grid.empty()) given = sparse::Grid::load(grid);
+    inversion.emplace(problem, settings, std::move(given));
+  } catch (const std::exception& error) {  // every rank reads the same, so every rank ends here
+    if (job.master()) std::fprintf(stderr, "inverse problem: %s\n", error.what());
+    return 2;
+  }
+  solve(job, *inversion, folder, note);
+  return 0;
+}
+
+}  // namespace inverse

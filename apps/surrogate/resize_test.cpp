@@ -1,0 +1,58 @@
+// Promise: workers that join and leave while empi-surrogate runs, the one with the queue among them, do not
+// change a bit of its surrogate and of its samples.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "runtime/agent/testing/local_pods.hpp"
+
+namespace {
+
+using empi::Member;
+using empi::testing::LocalPods;
+namespace fs = std::filesystem;
+
+std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "empi-surrogate"; }
+
+std::string fingerprint(const fs::path& folder) {
+  std::stringstream text;
+  text << std::ifstream(folder / "surrogate.json").rdbuf();
+  const auto begin = text.str().find("\"fingerprint\"");
+  if (begin == std::string::npos)
+    throw std::runtime_error("empi-surrogate left no result in " + folder.string());
+  return text.str().substr(begin, 34);
+}
+
+TEST(SurrogateOnPods, ResizesDoNotChangeABit) {
+  const fs::path folder = fs::temp_directory_path() / ("surrogate-resize-" + std::to_string(::getpid()));
+  // Fine cells, so that a phase lasts as long as the changes below; few of everything else.
+  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "80", "--level",   "2",
+                                           "--growth",  "1.2", "--most-points",      "40", "--samples", "64",
+                                           "--burn-in", "600", "--segment",          "300"};
+  std::string line = program() + " --out " + (folder / "alone").string();
+  for (const auto& a : arguments) line += " " + a;
+  line += " >/dev/null";
+  ASSERT_EQ(std::system(line.c_str()), 0);
+
+  LocalPods pods;
+  pods.slots = 1;
+  pods.command = {program(), "--out", folder / "resized"};
+  pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
+  const std::vector<Member> first = pods.launch(2);
+  const std::vector<Member> second = pods.launch(1);
+  pods.start(first);
+  const auto grown = pods.change({.add = second});
+  ASSERT_EQ(grown.outcome, "committed") << grown.reason;
+  const auto shrunk = pods.change({.remove = {first[0].uid}});
+  ASSERT_EQ(shrunk.outcome, "committed") << shrunk.reason;
+  for (const Member& m : {first[1], second[0]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+  EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
+  fs::remove_all(folder);
+}
+
+}  // namespace
