@@ -289,7 +289,7 @@ run_cases() {
         shift
         ;;
       -*) die "e2e: there is no option '$1': ./dev e2e help" ;;
-      lib | */*) die "e2e: '$1' is no case: ./dev e2e list" ;;
+      */*) die "e2e: '$1' is no case: ./dev e2e list" ;;
       *)
         if [[ -e $cases/cluster/$1.sh ]]; then
           inside+=("$1")
@@ -303,7 +303,7 @@ run_cases() {
     shift
   done
   if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 ]]; then
-    for name in "$cases"/cluster/*.sh; do [[ $name == */lib.sh ]] || inside+=("$(basename "$name" .sh)"); done
+    for name in "$cases"/cluster/*.sh; do inside+=("$(basename "$name" .sh)"); done
     for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
     [[ -z $kubeconfig ]] || outside=()
   fi

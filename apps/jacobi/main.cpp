@@ -1,9 +1,11 @@
 // empi-jacobi: Jacobi iteration that grows and shrinks while it runs. The example for docs/malleable.md.
+#include <chrono>
 #include <cinttypes>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <thread>
 
 #include "apps/jacobi/jacobi.hpp"
 #include "elastic_mpi.hpp"
@@ -15,6 +17,7 @@ struct Options {
   std::int64_t iterations = 10000;
   double tolerance = 1e-9;
   int work_factor = 1;
+  int pace_ms = 0;
 };
 
 Options parse(CLI::App& app, int argc, char** argv) {
@@ -30,6 +33,9 @@ Options parse(CLI::App& app, int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--work-factor", o.work_factor, "do the arithmetic of every iteration this many times")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--pace", o.pace_ms, "milliseconds that an iteration takes at least; the rest is slept")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.parse(argc, argv);
   return o;
@@ -71,10 +77,12 @@ int main(int argc, char** argv) {
   const elastic::Block& rows = loop.block(u, o.n, o.n);
   loop.on_rebuild([&](MPI_Comm world) { sweep.emplace(world, o.n, rows.first(), rows.count()); });
   loop.run([&](MPI_Comm) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(o.pace_ms);
     change = sweep->iterate(u, o.work_factor);
     ++iteration;
     loop.report(static_cast<double>(rows.count() * o.n),
                 static_cast<double>(iteration) / static_cast<double>(o.iterations));
+    std::this_thread::sleep_until(end);
     return iteration < o.iterations && change > o.tolerance;
   });
 

@@ -7,7 +7,7 @@ shift
 
 all=()
 for file in *.sh; do
-  [[ $file == lib.sh ]] || all+=("${file%.sh}")
+  all+=("${file%.sh}")
 done
 
 # The second line of a case says what is promised.

@@ -30,7 +30,7 @@ case $verb in
     ;;
   stop)
     daemon_name "$what"
-    stop_daemon "$what" TERM
+    stop_daemon "$what"
     ;;
   start)
     daemon_name "$what"

@@ -66,12 +66,15 @@ daemon() {
   echo $! >"$state/pid/$name"
 }
 
-# stop_daemon NAME SIGNAL: signals it and waits until it is gone.
-stop_daemon() {
+# Asks a daemon to end, and ends it when it takes its time: the API server waits a minute for its watches.
+stop_daemon() { # NAME
   local pid
   pid=$(cat "$state/pid/$1" 2>/dev/null) || fail "$1 is not running"
-  kill "-$2" "$pid" 2>/dev/null || true
-  wait_until 30 "$1 (process $pid) has ended" not_running "$pid"
+  kill "$pid" 2>/dev/null || true
+  if ! wait_until 5 "$1 (process $pid) has ended by itself" not_running "$pid" 2>/dev/null; then
+    kill -9 "$pid" 2>/dev/null || true
+    wait_until 30 "$1 (process $pid) has ended" not_running "$pid"
+  fi
   rm -f "$state/pid/$1"
 }
 

@@ -43,6 +43,7 @@ struct JobRecord {
   ElasticMPIJob job;
   bool cancel_requested = false;
   bool resume_autoscaling = false;
+  std::string invalid{};  // why it can never run here, in words; else empty
 };
 
 class Cluster {

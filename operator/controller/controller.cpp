@@ -31,7 +31,8 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   observed.resume_autoscaling = record.resume_autoscaling;
   observed.pods = cluster_.list_pods(key);
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
-  observed.invalid_template = memory.invalid_template;
+  observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
+  observed.creation_problem = memory.creation_problem;
   const bool asked_to_start =
       record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   if (!asked_to_start) return observed;
@@ -136,6 +137,8 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                      memory.invalid_template = outcome.message;
                      memory.invalid_generation = job.metadata.generation;
                    }
+                   memory.creation_problem =
+                       outcome.kind == Outcome::Kind::Retry ? outcome.message : std::string();
                    return done(outcome);
                  },
                  [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },

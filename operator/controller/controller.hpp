@@ -51,6 +51,7 @@ class Controller {
     std::int64_t fence = 0;        // ours, once the job was taken
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
+    std::string creation_problem;  // why the last pod could not be created, until one was
     Time last_samples{};
     std::vector<Sample> samples;
     std::optional<Time> last_decision;     // newest one already logged

@@ -36,6 +36,7 @@ struct MemoryCluster : Cluster {
   std::vector<PodView> list_pods(const JobKey&) override { return pods; }
   Outcome create_pod(const JobKey&, const nlohmann::json& pod) override {
     if (!refusal.empty()) return Outcome::refused(refusal);
+    if (!quota.empty()) return Outcome::retry(quota);
     PodView view;
     view.name = pod.at("metadata").at("name");
     view.index = *worker_index("demo", view.name);
@@ -61,7 +62,7 @@ struct MemoryCluster : Cluster {
   std::optional<JobRecord> record;
   std::vector<PodView> pods;
   std::vector<std::string> calls, events;
-  std::string refusal;
+  std::string refusal, quota;
   bool fail_status = false;
 };
 
@@ -212,6 +213,28 @@ TEST_F(ControllerTest, ATemplateThatTheServerRefusesFailsTheJobWithItsWords) {
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->reason, "InvalidTemplate");
   EXPECT_THAT(failed->message, HasSubstr("Required value"));
+}
+
+TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
+  cluster.quota = "pods \"demo-w-0\" is forbidden: exceeded quota";
+  pass();
+  const Pass second = pass();
+  EXPECT_EQ(second.status.state, JobState::Starting);
+  const Condition* blocked = find_condition(second.status, "PodCreationBlocked");
+  ASSERT_TRUE(blocked);
+  EXPECT_EQ(blocked->status, "True");
+  EXPECT_THAT(blocked->message, HasSubstr("exceeded quota"));
+  cluster.quota.clear();
+  pass();
+  EXPECT_EQ(find_condition(pass().status, "PodCreationBlocked")->status, "False");
+}
+
+TEST_F(ControllerTest, AJobThatCannotRunHereFailsAndSaysWhy) {
+  cluster.record->invalid = "spec.local: is for local runs (empi run) only";
+  const Pass first = pass();
+  EXPECT_EQ(first.status.state, JobState::Failed);
+  EXPECT_THAT(find_condition(first.status, "Failed")->message, HasSubstr("spec.local"));
+  EXPECT_TRUE(cluster.pods.empty());
 }
 
 TEST_F(ControllerTest, CancelStopsTheProgramAndDeletesThePodsEvenWhenTheLeadCannotBeTold) {

@@ -50,6 +50,10 @@ void update_conditions(Pass& pass) {
     set_if_known(pass, "Resizing", false, "Steady", "");
   set_if_known(pass, "ResizeBlocked", status.blocked.has_value(),
                status.blocked ? "LastAttemptFailed" : "Clear", status.blocked ? status.blocked->reason : "");
+  const bool creating = status.start || (status.resize && status.resize->phase == ResizePhase::CreatingPods);
+  const bool refused = creating && !pass.seen.creation_problem.empty();
+  set_if_known(pass, "PodCreationBlocked", refused, refused ? "CreationFailed" : "Clear",
+               refused ? pass.seen.creation_problem : "");
   const bool silent = running && !pass.seen.runtime.reachable;
   set_if_known(pass, "Degraded", silent, silent ? "LeadUnreachable" : "AsExpected",
                silent ? "the lead agent does not answer; nothing is changed until it does" : "");

@@ -80,6 +80,7 @@ struct Observed {
   bool cancel_requested = false;
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)
+  std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
 };
 
 // --- actions --------------------------------------------------------------------------------------

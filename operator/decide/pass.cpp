@@ -86,6 +86,11 @@ Decision Pass::finish() {
 
 std::string workers_text(int count) { return std::to_string(count) + (count == 1 ? " worker" : " workers"); }
 
+std::string not_created(const Pass& pass, int index) {
+  const std::string& problem = pass.seen.creation_problem;
+  return worker_name(pass.name, index) + " was not created" + (problem.empty() ? "" : ": " + problem);
+}
+
 std::string describe_pod(const PodView& pod) {
   std::string text = pod.name;
   if (pod.exit_code) text += " (exit code " + std::to_string(*pod.exit_code) + ")";

@@ -231,8 +231,7 @@ void create_pods(Pass& pass, int target) {
   std::string why = "the lead does not answer";
   if (unready != resize.add.end()) {
     const PodView* pod = pass.pod(*unready);
-    why =
-        pod ? "first missing: " + describe_pod(*pod) : worker_name(pass.name, *unready) + " was not created";
+    why = "first missing: " + (pod ? describe_pod(*pod) : not_created(pass, *unready));
   }
   give_up(pass,
           "new workers were not ready within joinTimeoutSeconds, " +
@@ -273,9 +272,6 @@ void commit(Pass& pass) {
                      work_per_iteration(pass.seen.samples, resize.from),
                      std::chrono::duration<double>(pass.now - resize.start_time).count()});
   if (changes.size() > changes_kept) changes.erase(changes.begin());
-  pass.event("Resized", std::to_string(resize.from) + " -> " + workers_text(resize.to) + " in " +
-                            std::to_string((pass.now - resize.start_time).count()) + " ms, paused " +
-                            std::to_string(pass.status.last_resize->paused_millis) + " ms");
 }
 
 bool wants_another(const Pass& pass, int target) {
@@ -376,6 +372,10 @@ void drain(Pass& pass) {
     auto& changes = pass.status.policy_state.changes;
     if (!changes.empty()) changes.back().cost_seconds = static_cast<double>(ended->lost_millis) / 1000;
   }
+  if (const auto& last = pass.status.last_resize)
+    pass.event("Resized", std::to_string(last->from) + " -> " + workers_text(last->to) + " in " +
+                              std::to_string((last->completion_time - resize.start_time).count()) +
+                              " ms, paused " + std::to_string(last->paused_millis) + " ms");
   set_idle(pass);
 }
 

@@ -47,7 +47,9 @@ TEST(Grow, CreatesPodsThenSendsOneChangeThenReportsIt) {
   ASSERT_TRUE(world.status().last_resize);
   EXPECT_EQ(world.status().last_resize->result, "Committed");
   EXPECT_EQ(world.status().last_resize->paused_millis, 7);
-  EXPECT_TRUE(world.had_event("Resized"));
+  EXPECT_TRUE(std::any_of(world.events.begin(), world.events.end(), [](const RecordEvent& event) {
+    return event.reason == "Resized" && event.message.ends_with("paused 7 ms");
+  }));
   EXPECT_PROMISES_KEPT(world);
 }
 

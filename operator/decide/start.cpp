@@ -76,7 +76,7 @@ IndexSet ready_workers(const Pass& pass) {
 std::string first_unready(const Pass& pass) {
   for (const int index : pass.status.start->workers) {
     const PodView* pod = pass.pod(index);
-    if (!pod) return worker_name(pass.name, index) + ": not created";
+    if (!pod) return not_created(pass, index);
     if (!pod->ready) return describe_pod(*pod);
   }
   return "";

@@ -76,7 +76,11 @@ std::optional<JobRecord> KubeCluster::read_job(const JobKey& key) {
       log_("cannot read job " + to_string(object_key(key)) + ", it is left alone: " + job.message());
     return std::nullopt;
   }
-  return JobRecord{job.value(), asked(job.value(), annotation_cancel), asked(job.value(), annotation_resume)};
+  std::string invalid;
+  for (const Violation& violation : validate_for_cluster(job.value()))
+    invalid += (invalid.empty() ? "" : "; ") + to_string(violation);
+  return JobRecord{job.value(), asked(job.value(), annotation_cancel), asked(job.value(), annotation_resume),
+                   invalid};
 }
 
 Outcome KubeCluster::write_status(const JobKey& key, const JobStatus& status) {
@@ -120,17 +124,22 @@ std::vector<PodView> KubeCluster::list_pods(const JobKey& key) {
   return views;
 }
 
-Outcome KubeCluster::ensure_children(const JobKey& key, const ElasticMPIJob& job) {
+Outcome KubeCluster::ensure_children(const JobKey& key, const ElasticMPIJob& job, const json& pod) {
   const std::string made_from = job.metadata.uid + "/" + root_key_.version() + "/" +
                                 to_string(job.spec.network.policy) + "/" +
                                 std::to_string(std::hash<std::string>{}(job.spec.worker.pod.document));
   const kube::Instant now = kube::Instant::clock::now();
+  bool tried_before = false;
   {
     const std::lock_guard lock(mutex_);
     const auto known = ensured_.find(key);
-    if (known != ensured_.end() && known->second.made_from == made_from &&
-        now - known->second.at < children_trusted)
-      return Outcome::done();
+    tried_before = known != ensured_.end() && known->second.made_from == made_from;
+    if (tried_before && now - known->second.at < children_trusted) return Outcome::done();
+  }
+  // Nothing is made for a template that the server would refuse.
+  if (!tried_before) {
+    const auto tried = client_.create(resources::pods, key.namespace_name, pod, {.dry_run = true});
+    if (!tried && tried.error().kind != Kind::AlreadyExists) return outcome_of(tried.error());
   }
   const auto apply = [&](const kube::Resource& resource, const json& object) -> Outcome {
     if (object.is_null()) return Outcome::done();
@@ -154,7 +163,7 @@ Outcome KubeCluster::ensure_children(const JobKey& key, const ElasticMPIJob& job
 Outcome KubeCluster::create_pod(const JobKey& key, const json& pod) {
   const auto record = read_job(key);
   if (!record) return Outcome::retry("the job is gone");
-  const Outcome ready = ensure_children(key, record->job);
+  const Outcome ready = ensure_children(key, record->job, pod);
   if (!ready.ok()) return ready;
   const std::string& uid = record->job.metadata.uid;
   auto answer = client_.create(resources::pods, key.namespace_name, pod);

@@ -50,8 +50,8 @@ class KubeCluster : public Cluster {
 
  private:
   // What the job needs before its first pod: service, token, network policy. Server-side apply, so that it
-  // may be done again at any time.
-  Outcome ensure_children(const JobKey& key, const ElasticMPIJob& job);
+  // may be done again at any time. `pod` is tried first.
+  Outcome ensure_children(const JobKey& key, const ElasticMPIJob& job, const nlohmann::json& pod);
 
   kube::Client& client_;
   kube::Informer& jobs_;

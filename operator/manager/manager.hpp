@@ -70,7 +70,8 @@ class Manager {
   std::unique_ptr<kube::Client> client_, lease_client_;
   std::unique_ptr<kube::EventRecorder> events_;
   OperatorMetrics metrics_;
-  kube::WorkQueue queue_;
+  // What fails is tried again at least this often: a quota, a policy or a node may have changed.
+  kube::WorkQueue queue_{{.first_backoff = Millis(5), .longest_backoff = Millis(30000)}, kube::real_clock()};
   std::unique_ptr<kube::Informer> jobs_, pods_;
   std::unique_ptr<KubeCluster> cluster_;
   std::unique_ptr<HttpRuntime> runtime_;

@@ -53,7 +53,8 @@ void OperatorMetrics::look(const JobKey& key, const JobStatus& status) {
   seen.desired = status.desired_replicas;
   seen.ready = status.ready_replicas;
   seen.joined = status.joined_replicas;
-  if (status.last_resize && seen.last_resize != status.last_resize->completion_time) {
+  // A committed change's pause is final only when it is over.
+  if (status.last_resize && !status.resize && seen.last_resize != status.last_resize->completion_time) {
     seen.last_resize = status.last_resize->completion_time;
     if (!first) count_resize(*status.last_resize);
   }

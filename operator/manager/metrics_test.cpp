@@ -23,6 +23,10 @@ TEST(OperatorMetrics, CountsAResizeOnceAndNotThoseBeforeThisProcess) {
   const JobKey job{"default", "demo"};
   metrics.look(job, resized(1, "Committed"));
   EXPECT_THAT(metrics.text({}), Not(HasSubstr("empi_operator_resizes_total{")));
+  JobStatus draining = resized(2, "Committed");
+  draining.resize.emplace();
+  draining.last_resize->paused_millis = 0;  // not known before the leavers are gone
+  metrics.look(job, draining);
   metrics.look(job, resized(2, "Committed"));
   metrics.look(job, resized(2, "Committed"));
   metrics.look(job, resized(3, "RolledBack"));

@@ -2,8 +2,8 @@
 # the images run as plain pods under Pod Security restricted: a Jacobi job starts, grows, shrinks (its lead leaves), ends
 # images: runtime sidecar jacobi
 set -euo pipefail
-# shellcheck source=e2e/cases/cluster/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=e2e/cases/cluster/lib/case.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"
 make_namespace
 
 token=$(openssl rand -hex 16)

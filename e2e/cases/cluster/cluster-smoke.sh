@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # the test cluster is a real one: pods, logs, exec, services, DNS; nodes lose their wire and their power and return
 set -euo pipefail
-# shellcheck source=e2e/cases/cluster/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=e2e/cases/cluster/lib/case.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"
 need_own_cluster
 # shellcheck source=e2e/cluster/archive.sh
 source "$cluster_source/archive.sh"

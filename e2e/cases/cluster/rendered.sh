@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # helm/install.yaml is what the chart renders today; the API server takes it, and the chart with every option on
 set -euo pipefail
-# shellcheck source=e2e/cases/cluster/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=e2e/cases/cluster/lib/case.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"
 root=$(cd "$cluster_source/../.." && pwd)
 make_namespace
 

@@ -3,20 +3,24 @@
 # PATH, makes a namespace of its own, and exits 0 (kept), 77 (cannot be tried here) or anything else (broken).
 
 # shellcheck source=e2e/cluster/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../../cluster/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../../cluster/lib.sh"
 
 case_name=$(basename "$0" .sh)
 namespace=$case_name
 
-# Runs at the end of a case, however it ends: shows what there was when it failed, removes the namespace.
+# Runs at the end of a case, however it ends: shows what there was when it failed, removes the namespace. A case may
+# define case_check (what must hold at its end, too), case_show and case_repair (of what it broke).
 case_end() {
   local status=$?
   trap - EXIT
+  if [[ $status == 0 ]] && declare -F case_check >/dev/null; then (case_check) || status=1; fi
   if [[ $status != 0 && $status != 77 ]]; then
     say "--- $case_name failed (status $status); the namespace at that moment:"
     kubectl -n "$namespace" get all,events --ignore-not-found 2>&1 | tail -n 60 >&2
+    if declare -F case_show >/dev/null; then case_show; fi
   fi
-  declare -F case_repair >/dev/null && case_repair
+  if declare -F case_repair >/dev/null; then case_repair; fi
+  if declare -F close_case >/dev/null; then close_case; fi
   kubectl delete namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1
   exit $status
 }

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# the API server refuses what cannot work, naming the field; it takes and refuses as empi does
+# images: operator runtime jacobi
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+begin_case
+
+jobs_path=/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs
+# A dry run of a manifest, read strictly; prints the server's words when it refuses.
+offer() { # FILE
+  sed "s/^  namespace: .*/  namespace: $namespace/" "$1" |
+    curl --silent --max-time 10 --unix-socket "$api_socket" -H 'Content-Type: application/yaml' --data-binary @- \
+        "http://localhost$jobs_path?dryRun=All&fieldValidation=Strict" | jq -r 'select(.kind == "Status") | .message'
+}
+
+# One corpus for both: operator/api/corpus_test.cpp is the other reader.
+broken=0
+for file in "$project"/crds/corpus/good/*.yaml; do
+  answer=$(offer "$file")
+  # Good for empi run only.
+  if [[ $file == */local-* ]]; then
+    [[ $answer == *'spec.local is for local runs'* ]] || { say "$(basename "$file") must be refused for spec.local: $answer"; broken=1; }
+  elif [[ -n $answer ]]; then
+    say "$(basename "$file") is good, but: $answer"
+    broken=1
+  fi
+done
+for file in "$project"/crds/corpus/bad/*.yaml; do
+  answer=$(offer "$file")
+  field=$(sed -n '1s/^# refused: //p' "$file")
+  # The server names the last part of a path at least; of a version it speaks in other words.
+  word=${field##*.} word=${word%%[*} word=${word/apiVersion/version}
+  if [[ -z $answer ]]; then
+    say "$(basename "$file") is taken; $field is wrong"
+    broken=1
+  elif [[ $answer != *"$word"* ]]; then
+    say "$(basename "$file"): the answer does not name $field: $answer"
+    broken=1
+  fi
+done
+expect "the corpus of $(find "$project"/crds/corpus -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
+
+# What updates may do.
+job live 0
+runs live 2
+expect 'slots are immutable' refuses 'slotsPerWorker is immutable' live '{"spec":{"slotsPerWorker":2}}'
+expect 'the runtime is' refuses 'runtime is immutable' live '{"spec":{"runtime":{"mode":"Rigid"}}}'
+expect 'managedBy is' refuses 'managedBy is immutable' live '{"spec":{"managedBy":"x/y"}}'
+expect 'the template is, while it runs' refuses 'set spec.suspend to true first' live \
+  '{"spec":{"worker":{"template":{"metadata":{"labels":{"new":"label"}}}}}}'
+expect 'a size beyond the limits is refused' refuses 'replicas must lie within' live '{"spec":{"worker":{"replicas":9}}}'
+scale_refused() { ! k scale emj live --replicas="$1" >/dev/null 2>&1; }
+expect 'through /scale, too' scale_refused 9
+expect 'zero is suspend'"'"'s job' scale_refused 0
+expect 'the job did not notice' running live 2
+k annotate emj live elasticmpi.io/cancel=true >/dev/null
+ends live Failed 20
+expect 'it was cancelled' condition live Failed 'Cancelled'
+expect 'the size of an ended job cannot change' scale_refused 3

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# a tsunami under Auto grows with its wave and shrinks by itself, and ends in bitwise the state of a fixed size
+# images: operator runtime tsunami
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+begin_case
+
+# As in apps/tsunami/chile2010-quick.yaml, over an analytic ocean. The result is in a file of the first rank's pod,
+# which is out of reach once the pod has ended: so the log shows it.
+tsunami() { # NAME SLOWDOWN JQ
+  # shellcheck disable=SC2016  # the pod's own variables
+  jq -n --arg name "$1" --arg slowdown "$2" --arg image "$(image tsunami)" '
+    {apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: $name},
+     spec: {
+       worker: {minReplicas: 1, maxReplicas: 4, template: {spec: {containers: [{
+         name: "worker", image: $image,
+         command: ["sh", "-c", "empi-tsunami --out /tmp \"$@\"; s=$?; grep -s state_hash /tmp/tsunami.json; exit $s", "-"],
+         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "43200", "--snapshot-every", "0"],
+         env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
+         resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
+       resize: {stepSize: "Factor2", prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
+}
+state() { get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p'; }
+
+tsunami fixed 1 '.spec.worker.replicas = 2'
+tsunami auto 200 '.spec.autoscaling = {
+  mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 20, highPercent: 100, noisePercent: 10}},
+  windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
+  maxErrorPercent: 60}'
+runs auto 1
+changed() { k get events --field-selector involvedObject.name=auto,reason=Resized -o json | jq -e "[.items[].message | capture(\"^(?<a>[0-9]+) -> (?<b>[0-9]+)\") | (.b | tonumber) - (.a | tonumber) | select(. $1 0)] | length > 0"; }
+within 90 'it grows by itself' changed '>'
+within 180 'it shrinks by itself' changed '<'
+expect 'nobody has to say why: it does' event auto Scaled .
+ends auto Succeeded 180
+ends fixed Succeeded 60
+k get events --field-selector involvedObject.name=auto -o json | jq -r '.items | sort_by(.metadata.creationTimestamp) | .[] | select(.reason == "Resized" or .reason == "Scaled") | "  \(.message)"' >&2
+same_state() { [[ -n $(state fixed) && $(state fixed) == "$(state auto)" ]]; }
+say "  fixed $(state fixed), auto $(state auto)"
+expect 'its state is that of the fixed size to the last bit' same_state

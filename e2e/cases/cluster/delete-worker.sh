@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# a deleted worker is replaced, or left out, or ends the job in words: in every phase, never a hang
+# images: operator runtime jacobi
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+begin_case
+expected_log='stop the program: .*the lead is not known yet' # it is the one that was deleted
+
+# While the job starts: another takes its place.
+job starting 60
+within 20 'the first pods are there' pods_are starting 'length == 2'
+k delete pod starting-w-1 --grace-period=0 --force >/dev/null 2>&1
+ends starting Succeeded
+expect 'a third worker was made' job_is starting '.status.nextIndex == 3'
+
+# While it runs, with notice: one change, the replacement joins and the victim leaves.
+job steady 0
+runs steady 2
+k delete pod steady-w-1 --wait=false >/dev/null
+replaced() { job_is steady '.status.activeWorkers == "0,2" and .status.state == "Running"'; }
+within 60 'it is replaced by one of a new index' replaced
+within 30 'and goes' pod_gone steady-w-1
+runs steady 2
+iterates steady
+expect 'in one change' job_is steady '.status.epoch == 2'
+
+# While a change creates pods: the change goes on with another.
+k scale emj steady --replicas=4 >/dev/null
+within 20 'a newcomer exists' pods_are steady 'map(select(.metadata.name == "steady-w-4")) | length == 1'
+k delete pod steady-w-4 --grace-period=0 --force >/dev/null 2>&1
+runs steady 4
+iterates steady
+
+# While ranks join: the change is rolled back or begun anew; the job is never hurt.
+k scale emj steady --replicas=5 >/dev/null
+phase() { job_is steady '.status.resize.phase | IN("Requested", "Preparing", "Building", "Ready")'; }
+within 30 'the change is with the lead' phase
+newcomer=$(pods steady | tail -n 1)
+k delete pod "$newcomer" --grace-period=0 --force >/dev/null 2>&1
+settled() { job_is steady '.status.state == "Running" and .status.resize.id == null'; }
+within 90 'the change has ended' settled
+say "  $(value steady '.status.lastResize | "\(.result) \(.from) -> \(.to) \(.reason)"')"
+whole() { # nobody is counted who is not there
+  local job
+  job=$(get_job steady) && get_pods steady | jq -e --argjson job "$job" \
+    '[.items[] | select(.metadata.deletionTimestamp == null and .status.phase == "Running")] | length == $job.status.joinedReplicas' >/dev/null
+}
+lost_or_whole() { whole || job_is steady '.status.state == "Failed"'; }
+within 30 'the members are the pods that run, or the job says that it lost one' lost_or_whole
+if job_is steady '.status.state == "Running"'; then iterates steady; fi
+
+# While it runs, without notice: the job starts again from the beginning as often as backoffLimit allows.
+job lost 0 '.spec.runPolicy.backoffLimit = 1'
+runs lost 2
+k delete pod lost-w-0 --grace-period=0 --force >/dev/null 2>&1
+within 60 'it is restarted' job_is lost '.status.restarts == 1'
+expect 'an event says why and how' event lost '' 'restart 1 of 1, from the start of the program'
+runs lost 2 60
+k delete pod "$(pods lost | tail -n 1)" --grace-period=0 --force >/dev/null 2>&1
+ends lost Failed 60
+expect 'the second time it fails and says that a worker was lost' condition lost Failed 'Worker|rank|lost|vanished'
+within 30 'no pod of it stays' pods_are lost 'all(.[]; .status.phase != "Running")'

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# helm installs an operator that is ready, may do no more than it needs, and runs a job
+# images: operator runtime jacobi
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+make_namespace
+open_api
+helm uninstall elastic-mpi --namespace "$system" --wait >/dev/null 2>&1 || true
+kubectl delete crd elasticmpijobs.elasticmpi.io --ignore-not-found --timeout=60s >/dev/null
+kubectl delete namespace "$system" --ignore-not-found --timeout=60s >/dev/null
+kubectl create namespace "$system" >/dev/null
+kubectl label namespace "$system" pod-security.kubernetes.io/enforce=restricted >/dev/null
+
+expect 'helm lint finds nothing' helm lint --strict --quiet "$chart"
+start=$EPOCHREALTIME
+need_operator
+mark_log
+say "ready $(elapsed "$start") s after helm began"
+expect 'the CRD is established' kubectl wait --for=condition=Established crd/elasticmpijobs.elasticmpi.io --timeout=1s
+within 15 'one of the two leads' leader
+server_version=$(api /version | jq -r .gitVersion)
+server_takes() { # VALUES...: what helm renders, as the API server sees it
+  helm template elastic-mpi "$chart" --namespace "$system" --kube-version "$server_version" "$@" 2>/dev/null |
+    kubectl apply --dry-run=server --server-side --force-conflicts -f - >/dev/null
+}
+expect 'the API server takes what helm template renders' server_takes
+refused() { ! helm template "$chart" --kube-version "$server_version" "$@" >/dev/null 2>&1; }
+expect 'values that nobody knows are refused' refused --set replicaz=1
+
+rules() { kubectl get clusterroles,roles --all-namespaces -l app.kubernetes.io/instance=elastic-mpi -o json | jq '[.items[].rules[]]'; }
+no_wildcard() { rules | jq -e 'length > 5 and all(.[]; [.apiGroups[], .resources[], .verbs[]] | index("*") | not)' >/dev/null; }
+expect 'its RBAC has no wildcard' no_wildcard
+may() { [[ $(kubectl auth can-i "$@" --as="system:serviceaccount:$system:elastic-mpi-operator" --all-namespaces) == yes ]]; }
+may_not() { ! may "$@" 2>/dev/null; }
+expect 'it may create pods' may create pods
+for verb in get list watch; do expect "it may not $verb secrets" may_not $verb secrets; done
+expect 'it may not write jobs as a whole' may_not update elasticmpijobs
+expect 'it may not enter pods' may_not create pods --subresource=exec
+
+metrics() { api "/api/v1/namespaces/$system/pods/$(leader):8080/proxy/metrics"; }
+leads() { metrics | grep -q '^empi_operator_leader 1$'; }
+within 10 'the leader says so in its metrics' leads
+
+job first 60
+ends first Succeeded
+counted() { metrics | grep -q '^empi_operator_jobs{state="Succeeded"} [1-9]'; }
+expect 'and counts the job' counted

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# when the leader hangs in mid-shrink another finishes it; commands with the old fence are refused
+# images: operator runtime jacobi
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+need_own_cluster
+begin_case
+operator_may_restart=true
+expected_log='no longer the leader|the lease was not|409'
+hanging=
+case_repair() { [[ -z $hanging ]] || kill -CONT "$hanging" 2>/dev/null || true; }
+
+job led 0 '.spec.worker.replicas = 4'
+runs led 4
+fence=$(value led .status.fence)
+old=$(leader)
+# The processes of nodes are visible from here; a pod's host name tells which is its.
+process_of() {
+  local pid
+  for pid in $(pgrep -f '^elastic-mpi-operator '); do
+    if [[ $(nsenter --target "$pid" --uts hostname) == "$1" ]]; then echo "$pid"; fi
+  done
+}
+pid=$(process_of "$old")
+expect "the leader's process is found" test -n "$pid"
+
+k scale emj led --replicas=2 >/dev/null
+wait_until 20 'the shrink has begun' job_is led '.status.resize.id != null or .status.lastResize != null'
+kill -STOP "$pid" && hanging=$pid
+say "stopped in phase $(value led '.status.resize.phase // "over"')"
+taken_over() { [[ $(leader) != "$old" ]] && job_is led ".status.fence > $fence"; }
+within 30 'another leads, and has taken the job with a higher fence' taken_over
+runs led 2 30
+iterates led
+
+kill -CONT "$pid" && hanging=
+within 30 'the old one ends' not_running "$pid"
+lead=$(pods led | head -n 1)
+expect 'a command with the old fence is refused' answers 409 fence "$lead" job PUT /v1/change \
+  "{\"id\": \"late\", \"fence\": $fence, \"epoch\": $(value led .status.epoch), \"add\": [], \"remove\": [\"$(uid_of "pod/$(pods led | tail -n 1)")\"], \"deadlineMillis\": 5000}"
+expect 'a stop of it, too' answers 409 fence "$lead" job POST /v1/stop "{\"fence\": $fence, \"reason\": \"late\"}"
+runs led 2 10
+iterates led
+k scale emj led --replicas=3 >/dev/null
+runs led 3
+both_ready() { [[ $(kubectl --namespace "$system" get deployment elastic-mpi-operator -o jsonpath='{.status.readyReplicas}') == 2 ]]; }
+within 60 'two operators are ready again' both_ready

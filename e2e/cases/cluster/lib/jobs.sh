@@ -1,0 +1,106 @@
+# shellcheck shell=bash
+# Jobs of cases: small Jacobi iterations of 20 ms. Their ranks sleep most of the time, so that the cluster stays quick
+# however many there are. Sourced by operator.sh.
+
+# job NAME ITERATIONS [JQ]: makes a job of 2 workers (1 to 8 are allowed); JQ changes the manifest. 0 iterations:
+# it does not end by itself.
+job() { manifest "$@" | k apply -f - >/dev/null; }
+manifest() {
+  jq -n --arg name "$1" --arg iterations "${2/#0/1000000000}" --arg image "$(image jacobi)" '
+    {apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: $name},
+     spec: {
+       worker: {
+         replicas: 2, minReplicas: 1, maxReplicas: 8,
+         template: {spec: {containers: [{
+           name: "worker", image: $image, command: ["empi-jacobi"],
+           args: ["--n", "64", "--iterations", $iterations, "--tolerance", "0", "--pace", "20"],
+           resources: {requests: {cpu: "50m", memory: "32Mi"}}}]}}},
+       resize: {joinTimeoutSeconds: 60, prepareTimeoutSeconds: 30}}} | '"${3:-.}"
+}
+
+# --- what is asked -----------------------------------------------------------------------------------------
+
+get_job() { api "/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs/$1"; }
+get_pods() { api "/api/v1/namespaces/$namespace/pods?labelSelector=elasticmpi.io/job-name%3D$1"; }
+job_is() { get_job "$1" | jq -e "$2" >/dev/null; }             # NAME JQ
+pods_are() { get_pods "$1" | jq -e ".items | $2" >/dev/null; } # NAME JQ, of their list
+value() { get_job "$1" | jq -r "$2"; }
+pods() { get_pods "$1" | jq -r '.items | map(select(.metadata.deletionTimestamp == null)) | sort_by(.metadata.labels["elasticmpi.io/worker-index"] | tonumber) | .[].metadata.name'; }
+running() { job_is "$1" ".status.state == \"Running\" and .status.joinedReplicas == $2 and (.status.resize.id == null)"; } # NAME SIZE
+# condition NAME TYPE [REGEX]: it is true, and its reason and message are as REGEX says.
+condition() {
+  get_job "$1" | jq -e --arg type "$2" --arg words "${3:-.}" \
+    '.status.conditions[]? | select(.type == $type and .status == "True") | "\(.reason): \(.message)" | test($words)' >/dev/null
+}
+event() { # NAME REASON [REGEX]; a REASON of '' is any
+  k get events --field-selector "involvedObject.name=$1${2:+,reason=$2}" -o json | jq -e --arg words "${3:-.}" 'any(.items[]; .message | test($words))' >/dev/null
+}
+pod_gone() { [[ $(curl --silent --max-time 10 --unix-socket "$api_socket" -o /dev/null -w '%{http_code}' "http://localhost/api/v1/namespaces/$namespace/pods/$1") == 404 ]]; }
+uid_of() { k get "$1" -o jsonpath='{.metadata.uid}'; }
+
+# The iterations that a pod's sidecar has counted.
+iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
+beyond() { [[ $(iterations "$1") -gt $2 ]]; }
+iterates() { # JOB: its youngest member iterates now
+  local pod before
+  pod=$(pods "$1" | tail -n 1)
+  before=$(iterations "$pod") && wait_until 20 "$pod iterates" beyond "$pod" "$before"
+}
+# What the program printed when it had ended: its result to the last bit.
+fingerprint() {
+  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done |
+    sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'
+}
+
+# --- promises ----------------------------------------------------------------------------------------------
+
+# within SECONDS WHAT COMMAND...: COMMAND succeeds within SECONDS, tried again and again.
+within() {
+  local bound=$1 what=$2 start=$EPOCHREALTIME
+  shift 2
+  wait_until "$bound" "$what" "$@" || fail "not so within $bound s: $what"
+  say "so it is, after $(elapsed "$start") s: $what"
+}
+elapsed() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
+
+runs() { # NAME SIZE [SECONDS]: the job runs with so many workers, and all of them are pods that iterate
+  within "${3:-60}" "$1 runs with $2" running "$1" "$2"
+  expect "$1 has $2 pods that are to stay" pods_are "$1" "map(select(.metadata.deletionTimestamp == null)) | length == $2"
+}
+ends() { within "${3:-60}" "$1 ends: $2" job_is "$1" ".status.state == \"$2\""; } # NAME STATE [SECONDS]
+# refuses WORDS NAME PATCH: the API server does not take the merge patch, and says WORDS.
+refuses() {
+  local answer
+  if ! answer=$(k patch emj "$2" --type=merge -p "$3" 2>&1) && [[ $answer == *"$1"* ]]; then return 0; fi
+  say "the answer was: $answer"
+  return 1
+}
+gone() { [[ -z $(k get "$1" --ignore-not-found -o name) ]]; } # KIND/NAME
+
+# --- the agents' door --------------------------------------------------------------------------------------
+
+# agent POD TOKEN METHOD PATH [BODY]: the answer, status line first. Spoken from inside the pod, with what its image
+# has, because agents listen at the pod's address only. TOKEN `job`: the one that the pod has.
+agent() {
+  # shellcheck disable=SC2016  # the pod's own variables
+  k exec -i "$1" -c worker -- bash -c '
+    token=$1 body=$4
+    if [[ $token == job ]]; then read -r token <"$EMPI_TOKEN_FILE"; fi
+    exec 3<>"/dev/tcp/$EMPI_POD_ADDRESS/7400"
+    printf "%s %s HTTP/1.1\r\nHost: pod\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" \
+      "$2" "$3" "$token" "${#body}" "$body" >&3
+    cat <&3' - "$2" "$3" "$4" "${5:-}"
+}
+# answers STATUS WORDS POD TOKEN METHOD PATH [BODY]
+answers() {
+  local answer
+  answer=$(agent "${@:3}")
+  if [[ $answer == "HTTP/1.1 $1 "* && $answer == *"$2"* ]]; then return 0; fi
+  say "the answer was: $answer"
+  return 1
+}
+# Put into a manifest: one worker on every node, as far as that goes.
+# shellcheck disable=SC2034
+spread='.spec.worker.template.spec.topologySpreadConstraints = [{maxSkew: 1, topologyKey: "kubernetes.io/hostname",
+  whenUnsatisfiable: "ScheduleAnyway", labelSelector: {matchLabels: {"elasticmpi.io/job-name": .metadata.name}}}]'
+node_of() { k get pod "$1" -o jsonpath='{.spec.nodeName}'; }

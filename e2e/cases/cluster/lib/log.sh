@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# The operator's log after a case: every line must be of a kind that is always fine, or one that the case says it
+# provokes ($expected_log, an extended regular expression). Sourced by operator.sh.
+
+expected_log='^$'
+log_from='' restarts_before=''
+
+mark_log() {
+  log_from=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+  restarts_before=$(operator_restarts)
+}
+operator_restarts() { kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o json | jq '[.items[].status.containerStatuses[]?.restartCount] | add // 0'; }
+
+operator_log() {
+  local pod
+  for pod in $(operator_pods); do
+    kubectl --namespace "$system" logs "$pod" --since-time="$log_from" 2>/dev/null || true
+  done
+}
+
+# What a line may be without further ado: events about jobs (NAMESPACE/NAME: Reason: message), decisions (NAME: Keep,
+# ...), the operator's coming and going, and writes that lost a race and are made again.
+always_fine='^(API server |leading|stopping|[a-z0-9-]+/[a-z0-9-]+: [A-Z][A-Za-z]+: |[a-z0-9-]+: (Keep|Wait|Recommend), )'
+always_fine+='|writing the status: .*(409|has been modified|the job is gone)|storage is reinitializing'
+
+unexpected_lines() { sed -E 's/^[0-9T:.-]+ [a-z]+: //' | grep -vE "$always_fine" | grep -vE "$expected_log" || true; }
+
+case_check() {
+  local lines
+  lines=$(operator_log | unexpected_lines)
+  [[ -z $lines ]] || fail "the operator's log has what nobody expected:"$'\n'"$(head -n 20 <<<"$lines")"
+  [[ ${operator_may_restart:-} == true || $(operator_restarts) -le $restarts_before ]] ||
+    fail 'the operator was restarted: kubectl logs --previous'
+}
+
+# For a case that failed.
+case_show() {
+  kubectl -n "$namespace" get elasticmpijobs -o json 2>/dev/null | jq -c '.items[] | {name: .metadata.name, spec: .spec.worker.replicas, status}' >&2
+  say 'the last lines of the operator:'
+  operator_log | tail -n 40 >&2
+}

@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# What the operator's cases share: the operator, installed by its chart, and jobs on it. A case that sources this
+# begins with `begin_case`, makes jobs by `job`, states promises by `within` and `expect`, and ends by itself; then
+# the operator's log is looked through for what nobody expected (lib/log.sh).
+
+# shellcheck source=e2e/cases/cluster/lib/case.sh
+source "$(dirname "${BASH_SOURCE[0]}")/case.sh"
+# shellcheck source=e2e/cases/cluster/lib/log.sh
+source "$(dirname "${BASH_SOURCE[0]}")/log.sh"
+# shellcheck source=e2e/cases/cluster/lib/jobs.sh
+source "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
+
+project=$(cd "$cluster_source/../.." && pwd -P)
+chart=$project/helm/elastic-mpi
+system=elastic-mpi-system
+
+# The case's namespace, a cheap way to the API server, and the operator ready.
+begin_case() {
+  make_namespace
+  open_api
+  need_operator
+  mark_log
+}
+
+# --- the API server ----------------------------------------------------------------------------------------
+# kubectl costs a quarter of a second of processor time a call; what is asked ten times a second goes through one
+# `kubectl proxy` instead, which knows the way and the credentials of any cluster.
+
+open_api() {
+  api_socket=$(mktemp -u "${TMPDIR:-/tmp}/e2e-api-XXXXXX")
+  kubectl proxy --unix-socket="$api_socket" >/dev/null 2>&1 &
+  api_process=$!
+  wait_until 20 'kubectl proxy answers' api /version
+}
+# Jobs first: their programs are told to stop, so that no pod takes its whole grace.
+close_case() {
+  kubectl -n "$namespace" delete elasticmpijobs --all --wait=false >/dev/null 2>&1 || true
+  [[ -z ${api_process:-} ]] || kill "$api_process" 2>/dev/null || true
+  rm -f "${api_socket:-}"
+}
+# api PATH [CURL OPTIONS]: fails when the answer is no success.
+api() { curl --silent --fail --max-time 10 --unix-socket "$api_socket" "${@:2}" "http://localhost$1"; }
+
+# --- the operator ------------------------------------------------------------------------------------------
+
+# Values of every installation in cases: a short lease, so that a change of leader takes seconds. The annotation
+# changes with the image, and with it the pods.
+operator_values() {
+  local image tar=$project/build/images/operator.tar
+  image=$(image operator)
+  printf '%s\n' --set "image.registry=${image%/*}" --set "image.tag=${image##*:}" \
+    --set options.leaseSeconds=6 --set options.renewSeconds=4 --set options.retrySeconds=1 \
+    --set options.lookSeconds=2 --set-string "podAnnotations.image=$(stat -c %Y "$tar" 2>/dev/null || echo given)"
+}
+
+# helm_upgrade [OPTIONS]: installs or upgrades, and waits until the operator is ready.
+helm_upgrade() {
+  local values
+  mapfile -t values < <(operator_values)
+  helm upgrade --install elastic-mpi "$chart" --namespace "$system" --create-namespace "${values[@]}" "$@" >/dev/null 2>&1 ||
+    fail "helm could not install the operator: $(helm status elastic-mpi --namespace "$system" 2>&1 | head -n 5)"
+  operator_ready
+}
+operator_ready() { kubectl --namespace "$system" rollout status deployment/elastic-mpi-operator --timeout=120s >/dev/null; }
+
+# Installs the operator unless it is there as cases want it.
+need_operator() {
+  local values
+  values=$(operator_values | sha256sum | cut -c1-16)$(cat "$chart"/values.yaml "$chart"/templates/* "$chart"/crd/* | sha256sum | cut -c1-16)
+  if [[ $(kubectl --namespace "$system" get deployment elastic-mpi-operator --ignore-not-found \
+    -o jsonpath='{.metadata.annotations.e2e} {.status.readyReplicas}') != "$values 2" ]]; then
+    helm_upgrade --set replicas=2
+    kubectl --namespace "$system" annotate --overwrite deployment elastic-mpi-operator "e2e=$values" >/dev/null
+  fi
+}
+
+# The pod that leads, as the lease says: its holder is HOST_..., and a pod's host name is its own.
+leader() {
+  api "/apis/coordination.k8s.io/v1/namespaces/$system/leases/elastic-mpi-operator" | jq -er '.spec.holderIdentity | select(. != "") | split("_")[0]'
+}
+operator_pods() { kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o name; }
+
+# Without the operator (no process of it is left), and with it again.
+stop_operator() {
+  kubectl --namespace "$system" scale deployment/elastic-mpi-operator --replicas=0 >/dev/null
+  wait_until 60 'the operator is gone' no_operator
+}
+no_operator() { [[ -z $(operator_pods) ]]; }
+start_operator() {
+  kubectl --namespace "$system" scale deployment/elastic-mpi-operator --replicas=2 >/dev/null
+  operator_ready
+}
+
+# An operator of our own, a process beside the control plane: for one namespace, without a lease. Its program is what
+# the image has. own_operator KEY LOG [OPTIONS]: replaces the shell that calls it.
+own_operator() {
+  exec "$project/build/images/context/bin/elastic-mpi-operator" --kubeconfig "$KUBECONFIG" --namespace "$namespace" \
+    --no-leader-election --root-key "$1" --runtime-image "$(image runtime)" --operator-namespace "$system" \
+    --port 0 --look-seconds 1 "${@:3}" >>"$2" 2>&1
+}

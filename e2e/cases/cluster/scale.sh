@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# kubectl scale grows and shrinks a running job, and the answer stays that of a fixed size to the last bit
+# images: operator runtime jacobi
+set -euo pipefail
+# shellcheck source=e2e/cases/cluster/lib/operator.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+begin_case
+
+job fixed 1000
+job scaled 1000
+runs scaled 2
+for size in 4 1 3; do
+  k scale emj scaled --replicas=$size >/dev/null
+  runs scaled $size
+  iterates scaled
+  say "  $(value scaled '.status.lastResize | "\(.from) -> \(.to) \(.result): prepared \(.preparedMillis) ms, joined \(.joinedMillis) ms, paused \(.pausedMillis) ms"')"
+done
+never_twice() { [[ $(value scaled .status.nextIndex) == 6 ]]; }
+expect 'every worker had an index of its own' never_twice
+expect 'the event of a change says how long the program was paused' event scaled Resized 'paused [1-9][0-9]* ms'
+ends scaled Succeeded 120
+ends fixed Succeeded 120
+same_answer() { [[ -n $(fingerprint fixed) && $(fingerprint fixed) == "$(fingerprint scaled)" ]]; }
+expect 'both have the same answer' same_answer
+say "  $(fingerprint scaled)"
