@@ -1,9 +1,10 @@
 // Promise: workers that join and leave while empi-surrogate runs, the one with the queue among them, do not
 // change a bit of its surrogate and of its samples.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <array>
-#include <cstdio>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,11 +29,11 @@ std::string fingerprint(const fs::path& folder) {
   return text.str().substr(begin, 34);
 }
 
-TEST(SurrogateOnPods, ResizesDoNotChangeABit) {
+TEST(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   const fs::path folder = fs::temp_directory_path() / ("surrogate-resize-" + std::to_string(::getpid()));
   // Fine cells, so that a phase lasts as long as the changes below; few of everything else.
-  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "80", "--level",   "2",
-                                           "--growth",  "1.2", "--most-points",      "40", "--samples", "64",
+  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "120", "--level",   "2",
+                                           "--growth",  "1.2", "--most-points",      "40",  "--samples", "64",
                                            "--burn-in", "600", "--segment",          "300"};
   std::string line = program() + " --out " + (folder / "alone").string();
   for (const auto& a : arguments) line += " " + a;
@@ -43,14 +44,17 @@ TEST(SurrogateOnPods, ResizesDoNotChangeABit) {
   pods.slots = 1;
   pods.command = {program(), "--out", folder / "resized"};
   pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
-  const std::vector<Member> first = pods.launch(2);
+  const std::vector<Member> first = pods.launch(3);
   const std::vector<Member> second = pods.launch(1);
   pods.start(first);
   const auto grown = pods.change({.add = second});
   ASSERT_EQ(grown.outcome, "committed") << grown.reason;
+  pods.signal(second[0].uid, SIGKILL);  // its agent, and its rank with it
+  pods.wait_until("the lost pod is dropped",
+                  [&] { return pods.membership().membership.members.size() == 3; });
   const auto shrunk = pods.change({.remove = {first[0].uid}});
   ASSERT_EQ(shrunk.outcome, "committed") << shrunk.reason;
-  for (const Member& m : {first[1], second[0]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+  for (const Member& m : {first[1], first[2]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
   fs::remove_all(folder);
 }

@@ -28,11 +28,13 @@ def main():
     parser.add_argument("--shrinks", type=int, default=0, help="committed shrinks at least")
     parser.add_argument("--pictures", nargs="*", default=[], help="a PNG must exist whose name starts so")
     parser.add_argument("--no-gauges", action="store_true", help="an application without tide gauges")
+    parser.add_argument("--no-cells", action="store_true", help="an application without a mesh")
     args = parser.parse_args()
+    wanted = FIELDS - ({"gauges"} if args.no_gauges else set()) - ({"cells_final"} if args.no_cells else set())
     broken = []
 
     summary = json.loads((args.dir / "summary.json").read_text())
-    broken += [f"summary.json lacks {name}" for name in sorted(FIELDS - ({"gauges"} if args.no_gauges else set()) - summary.keys())]
+    broken += [f"summary.json lacks {name}" for name in sorted(wanted - summary.keys())]
     changes = [c for c in summary.get("changes", []) if c.get("outcome", "committed") == "committed"]
     for change in changes:
         broken += [f"change {change} lacks {name}" for name in sorted(CHANGE_FIELDS - change.keys())]

@@ -79,6 +79,8 @@ TEST(View, ProgressOfTheApplicationAndWhatIsLeft) {
   EXPECT_EQ(
       progress_text(R"({"time_s": 360, "end_s": 3600, "cells": 12345, "progress": 0.1})", 100, remaining),
       "simulated 6:00 of 1:00:00, 10 %, 12345 cells");
+  EXPECT_EQ(progress_text(R"({"phase": "surrogate of 30 points"})", 105, remaining),
+            "surrogate of 30 points");
   EXPECT_EQ(progress_text(R"({"progress": 0.2})", 110, remaining), "20 %, about 1:20 left");
 }
 

@@ -91,6 +91,8 @@ std::string progress_text(const std::string& progress_json, double now_s, Remain
     remaining.add(now_s, *share);
   }
   if (const auto cells = number("cells")) parts.push_back(format("%.0f cells", *cells));
+  if (progress.contains("phase") && progress["phase"].is_string())
+    parts.push_back(progress["phase"].get<std::string>());
   if (const auto left = remaining.seconds()) parts.push_back("about " + duration_text(*left) + " left");
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;

@@ -28,8 +28,8 @@ class RemainingTime {
   std::deque<std::pair<double, double>> points_;
 };
 
-// The application's progress.json: time_s and end_s (simulated), cells, progress (0..1); what is absent is
-// left out. Adds the progress to `remaining`.
+// The application's progress.json: time_s and end_s (simulated), cells, progress (0..1), phase (a text); what
+// is absent is left out. Adds the progress to `remaining`.
 std::string progress_text(const std::string& progress_json, double now_s, RemainingTime& remaining);
 
 // One line: "demo  Running  4 workers x 2 = 8 ranks  efficiency 83 %  1:02".

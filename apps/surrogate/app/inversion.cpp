@@ -11,6 +11,7 @@ namespace inverse {
 namespace {
 
 // Streams of random numbers beside the sampler's.
+constexpr std::int64_t kBlock = 8;  // outputs that one task hierarchises
 constexpr std::uint32_t kNoise = 0xfffffff0u, kReference = 0xfffffff1u;
 
 void check(const Problem& p, const Settings& s) {
@@ -33,6 +34,8 @@ void check(const Problem& p, const Settings& s) {
   if (s.reference_points < 1) refuse("at least one reference point expected");
   if (!(s.tolerance >= 0) || !(s.growth > 0))
     refuse("the tolerance must not be negative, the growth positive");
+  if (s.delayed_acceptance && s.sampler.rule == mcmc::SwapRule::Thesis)
+    refuse("the thesis' rule of exchange does not go with delayed acceptance");
   if (s.ensembles < 1 || s.samples < 8 * s.ensembles || s.segment < 1)
     refuse("at least one ensemble, and 8 samples of each, expected");
 }
@@ -60,6 +63,8 @@ const char* name_of(Stage stage) {
       return "reference runs";
     case Stage::Build:
       return "surrogate";
+    case Stage::Hierarchise:
+      return "hierarchisation";
     case Stage::Sample:
       return "sampling";
     case Stage::Done:
@@ -90,7 +95,8 @@ void Inversion::restore() {
   if (state_.stage == Stage::Reference) return;
   grid_ = sparse::Grid::of_nodes(dimensions(), problem_.outputs, grid_.boundary(), state_.nodes);
   grid_.append_values(state_.values);
-  if (grid_.complete()) grid_.hierarchise();  // else the phase in hand is to bring the missing values
+  // Else the phase in hand is to bring the missing values, or the surpluses.
+  if (grid_.complete() && state_.stage != Stage::Hierarchise) grid_.hierarchise();
 }
 
 void Inversion::to_parameters(std::span<const double> unit, std::span<double> parameters) const {
@@ -131,6 +137,14 @@ Work Inversion::next() {
               problem_.model(parameters, row);
             }};
   }
+  if (state_.stage == Stage::Hierarchise) {
+    const auto points = static_cast<std::int64_t>(grid_.size());
+    return {(m + kBlock - 1) / kBlock, points * kBlock, [this](std::int64_t index, std::span<double> row) {
+              const auto [first, last] = output_block(index);
+              grid_.hierarchise(first, last);
+              std::ranges::copy(grid_.surpluses(first, last), row.begin());
+            }};
+  }
   if (state_.stage == Stage::Done) throw std::logic_error("inverse problem: there is nothing left to do");
   const std::int64_t steps = next_steps();
   return {
@@ -159,6 +173,8 @@ void Inversion::absorb(std::span<const double> rows) {
       return absorb_reference(rows);
     case Stage::Build:
       return absorb_values(rows);
+    case Stage::Hierarchise:
+      return absorb_surpluses(rows);
     case Stage::Sample:
       return absorb_segments(rows);
     case Stage::Done:
@@ -193,7 +209,33 @@ void Inversion::absorb_reference(std::span<const double> rows) {
 void Inversion::absorb_values(std::span<const double> rows) {
   append(state_.values, rows);
   grid_.append_values(rows);
+  if (static_cast<std::int64_t>(state_.values.size()) >= settings_.hierarchise_as_tasks) {
+    state_.stage = Stage::Hierarchise;
+    return;
+  }
   grid_.hierarchise();
+  judge_build();
+}
+
+std::pair<int, int> Inversion::output_block(std::int64_t index) const {
+  const int first = static_cast<int>(index * kBlock);
+  return {first, std::min(first + static_cast<int>(kBlock), problem_.outputs)};
+}
+
+void Inversion::absorb_surpluses(std::span<const double> rows) {
+  const std::size_t width = grid_.size() * static_cast<std::size_t>(kBlock);
+  for (std::int64_t index = 0; static_cast<std::size_t>(index) * width < rows.size(); ++index) {
+    const auto [first, last] = output_block(index);
+    grid_.set_surpluses(first, last,
+                        rows.subspan(static_cast<std::size_t>(index) * width,
+                                     grid_.size() * static_cast<std::size_t>(last - first)));
+  }
+  state_.stage = Stage::Build;
+  judge_build();
+}
+
+// Refines the surrogate, or is content with it.
+void Inversion::judge_build() {
   const auto points = static_cast<std::int64_t>(grid_.size());
   state_.builds.push_back({static_cast<double>(points), surrogate_error()});
   const std::int64_t room = settings_.most_points - points;
@@ -311,11 +353,7 @@ std::vector<std::vector<double>> Inversion::samples() const {
 }
 
 double Inversion::progress() const {
-  const double sampling = 0.2 * static_cast<double>(state_.steps) / static_cast<double>(all_steps());
-  if (state_.stage == Stage::Done) return 1;
-  if (state_.stage == Stage::Sample) return 0.8 + sampling;
-  const double points = static_cast<double>(grid_.filled()) / static_cast<double>(settings_.most_points);
-  return state_.stage == Stage::Reference ? 0 : 0.1 + 0.7 * std::min(1.0, points);
+  return static_cast<double>(state_.steps) / static_cast<double>(all_steps());
 }
 
 std::uint64_t Inversion::fingerprint() const {

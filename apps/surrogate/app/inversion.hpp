@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/surrogate/grid/grid.hpp"
@@ -43,12 +44,15 @@ struct Settings {
   int ensembles = 8;                ///< independent ensembles of chains, the tasks of sampling
   std::int64_t samples = 16000;     ///< of all ensembles together
   std::int64_t segment = 2000;      ///< steps that an ensemble does in one task
+  /// Values (points times outputs) from which on they are hierarchised as tasks, too: below, every rank has
+  /// done it for itself sooner than it could receive the result.
+  std::int64_t hierarchise_as_tasks = 20'000'000;
   bool delayed_acceptance = false;  ///< correct the surrogate's error with the full model
   mcmc::Settings sampler;
   std::uint64_t seed = 1;  ///< of reference points and noise
 };
 
-enum class Stage : std::int32_t { Reference, Build, Sample, Done };
+enum class Stage : std::int32_t { Reference, Build, Hierarchise, Sample, Done };
 const char* name_of(Stage stage);
 
 /// One phase of independent tasks: task(index, row) fills row, width long.
@@ -119,7 +123,7 @@ class Inversion {
   std::vector<mcmc::Ensemble> ensembles() const;
   /// Sample rows (d coordinates, log density) of each ensemble.
   std::vector<std::vector<double>> samples() const;
-  /// About how much is done, 0 to 1.
+  /// How much of the sampling is done, 0 to 1.
   double progress() const;
   /// Of all that was computed: equal for runs that computed the same bits.
   std::uint64_t fingerprint() const;
@@ -132,6 +136,9 @@ class Inversion {
   double surrogate_error() const;
   void absorb_reference(std::span<const double> rows);
   void absorb_values(std::span<const double> rows);
+  void absorb_surpluses(std::span<const double> rows);
+  void judge_build();
+  std::pair<int, int> output_block(std::int64_t index) const;
   void absorb_segments(std::span<const double> rows);
   void begin_sampling();
   std::int64_t all_steps() const;

@@ -97,6 +97,26 @@ TEST(Inversion, GoesOnFromTheStateOfAnother) {
   EXPECT_EQ(before.fingerprint(), whole.fingerprint());
 }
 
+TEST(Inversion, HierarchisesAsTasksWithTheSameResult) {
+  Settings settings = small();
+  Inversion whole(oscillator(), settings);
+  while (!whole.done()) run_phase(whole);
+  settings.hierarchise_as_tasks = 0;
+  Inversion tasks(oscillator(), settings);
+  int phases = 0;
+  while (!tasks.done()) {
+    phases += tasks.state().stage == Stage::Hierarchise ? 1 : 0;
+    Inversion joined(oscillator(), settings);
+    joined.state() = tasks.state();
+    joined.restore();
+    run_phase(tasks);
+    run_phase(joined);
+    ASSERT_EQ(joined.fingerprint(), tasks.fingerprint());
+  }
+  EXPECT_EQ(phases, static_cast<int>(tasks.state().builds.size()));
+  EXPECT_EQ(tasks.fingerprint(), whole.fingerprint());
+}
+
 TEST(Inversion, TakesASurrogateThatIsThereAlready) {
   Inversion first(oscillator(), small());
   while (!first.done()) run_phase(first);

@@ -89,6 +89,12 @@ json rates_of(const Inversion& inversion) {
           {"full_model_runs", exact}};
 }
 
+std::string phase_text(const State& state) {
+  if (state.builds.empty()) return name_of(state.stage);
+  const Build& last = state.builds.back();
+  return line("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
+}
+
 void write_samples(const std::string& path, const Inversion& inversion) {
   const auto& parameters = inversion.problem().parameters;
   std::string text = "ensemble";
@@ -130,19 +136,16 @@ void clear_results(const std::string& folder) {
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion) {
   const State& state = inversion.state();
   const PhaseRecord& last = state.log.back();
-  const double error = state.builds.empty() ? 1 : state.builds.back().error;
   std::string text = "begin_s,end_s,stage,tasks,workers\n";
   for (const PhaseRecord& p : state.log)
     text += line("%.3f,%.3f,%s,%lld,%d\n", p.begin, p.end, name_of(p.stage), static_cast<long long>(p.tasks),
                  p.workers);
   io::write_text(folder + "/phases.csv", text);
-  io::write_text(folder + "/progress.json", json{{"progress", inversion.progress()},
-                                                 {"phase", name_of(state.stage)},
-                                                 {"points", inversion.grid().size()},
-                                                 {"error", error},
-                                                 {"workers", last.workers}}
-                                                .dump());
-  if (last.stage != Stage::Build) return;
+  // How much there is to do is known while sampling only: before, the error decides.
+  json progress = {{"phase", phase_text(state)}, {"workers", last.workers}};
+  if (state.stage == Stage::Sample || state.stage == Stage::Done) progress["progress"] = inversion.progress();
+  io::write_text(folder + "/progress.json", progress.dump());
+  if (state.builds.empty() || state.stage == Stage::Hierarchise || last.stage == Stage::Sample) return;
   json about = json::parse(note);
   about["builds"] = builds_of(inversion);
   inversion.grid().save(folder + "/surrogate.grid", about.dump());

@@ -11,7 +11,7 @@ double wall_clock();  // s since 1970
 /// Makes the folder and removes what an earlier run left there. Throws io::FileError.
 void clear_results(const std::string& folder);
 
-/// After every phase: progress.json {progress, phase, points, error, workers} for `empi run`, phases.csv,
+/// After every phase: progress.json {phase, workers, progress of sampling} for `empi run`, phases.csv,
 /// and, after a build, surrogate.grid with `note` in it. Throws io::FileError.
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
 

@@ -15,7 +15,7 @@ void print(const Inversion& inversion) {
     return;  // segment by segment is too much to read
   std::printf("%s: %lld tasks on %d workers in %.1f s", name_of(last.stage),
               static_cast<long long>(last.tasks), last.workers, last.end - last.begin);
-  if (last.stage == Stage::Build)
+  if ((last.stage == Stage::Build || last.stage == Stage::Hierarchise) && s.stage != Stage::Hierarchise)
     std::printf("; surrogate of %.0f points, error %.4f", s.builds.back().points, s.builds.back().error);
   std::printf("\n");
   std::fflush(stdout);

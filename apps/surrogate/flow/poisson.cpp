@@ -10,16 +10,17 @@
 namespace flow {
 namespace {
 
-constexpr int kLanes = 8, kRows = 4;
+constexpr int kLanes = 4, kRows = 4;
 
-// out = in * matrix, for rows of `stride` numbers of which `depth` count; nx rows, rounded up by the caller.
+// out = in * matrix: `depth` numbers of each row of `in` make `width` of each row of `out`. The rows of both
+// are `stride` numbers apart; rows is a multiple of kRows, width of kLanes.
 FLOW_CLONES void multiply(const double* __restrict in, const double* __restrict matrix,
-                          double* __restrict out, int rows, int depth, int stride) {
+                          double* __restrict out, int rows, int depth, int width, int stride) {
   for (int i = 0; i < rows; i += kRows)
-    for (int k = 0; k < stride; k += kLanes) {
+    for (int k = 0; k < width; k += kLanes) {
       double sum[kRows][kLanes] = {};
       for (int j = 0; j < depth; ++j) {
-        const double* __restrict line = matrix + static_cast<long>(j) * stride + k;
+        const double* __restrict line = matrix + static_cast<long>(j) * width + k;
         for (int r = 0; r < kRows; ++r) {
           const double factor = in[static_cast<long>(i + r) * stride + j];
 #pragma omp simd
@@ -56,47 +57,67 @@ int rounded_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 }  // namespace
 
 Poisson::Poisson(int nx, int ny, double hx, double hy, bool open_east)
-    : nx_(nx), ny_(ny), stride_(rounded_up(ny, kLanes)), off_(1 / (hx * hx)) {
+    : nx_(nx), ny_(ny), half_((ny + 1) / 2), width_(rounded_up(half_, kLanes)), off_(1 / (hx * hx)) {
   if (nx < 2 || ny < 2 || !(hx > 0) || !(hy > 0))
     throw std::invalid_argument("flow::Poisson: at least 2 x 2 cells of positive size expected");
-  const auto square = static_cast<std::size_t>(stride_) * static_cast<std::size_t>(stride_);
-  const auto at = [this](int row, int column) {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(stride_) +
-           static_cast<std::size_t>(column);
-  };
-  forward_.assign(square, 0);
-  backward_.assign(square, 0);
-  for (int k = 0; k < ny; ++k)
-    for (int j = 0; j < ny; ++j) {
-      const double norm = std::sqrt((k == 0 ? 1.0 : 2.0) / ny);
-      // The angle is reduced in integers: the cosine's bits do not depend on how large arguments are reduced.
-      const int turn = (k * (2 * j + 1)) % (4 * ny);
-      forward_[at(j, k)] = norm * std::cos(std::numbers::pi * turn / (2.0 * ny));
-      backward_[at(k, j)] = forward_[at(j, k)];
-    }
-  pivot_.assign(static_cast<std::size_t>(nx) * static_cast<std::size_t>(stride_), 1);
+  make_cosines();
+  const auto size = static_cast<std::size_t>(rounded_up(nx, kRows)) * static_cast<std::size_t>(stride());
+  folded_.assign(size, 0);
+  modes_.assign(size, 0);
+  pivot_.assign(static_cast<std::size_t>(nx) * static_cast<std::size_t>(stride()), 1);
   upper_.assign(pivot_.size(), 0);
   for (int k = 0; k < ny; ++k) {
     const double s = std::sin(std::numbers::pi * k / (2.0 * ny));
     const double eigenvalue = -4 * s * s / (hy * hy);
+    const auto at = [&](int i) { return static_cast<std::size_t>(i * stride() + (k % 2) * width_ + k / 2); };
     for (int i = 0; i < nx; ++i) {
       double diagonal = -2 * off_ + eigenvalue;
       if (i == 0 && (k > 0 || open_east)) diagonal += off_;  // (a closed box: the constant mode is pinned)
       if (i == nx - 1) diagonal += open_east ? -off_ : off_;
-      if (i > 0) diagonal -= off_ * upper_[at(i - 1, k)];
-      pivot_[at(i, k)] = 1 / diagonal;
-      upper_[at(i, k)] = off_ / diagonal;
+      if (i > 0) diagonal -= off_ * upper_[at(i - 1)];
+      pivot_[at(i)] = 1 / diagonal;
+      upper_[at(i)] = off_ / diagonal;
     }
   }
-  modes_.assign(at(rounded_up(nx, kRows), 0), 0);
+}
+
+void Poisson::make_cosines() {
+  for (auto* matrix : {&even_, &odd_, &even_back_, &odd_back_})
+    matrix->assign(static_cast<std::size_t>(half_) * static_cast<std::size_t>(width_), 0);
+  for (int k = 0; k < ny_; ++k)
+    for (int j = 0; j < half_; ++j) {
+      const double norm = std::sqrt((k == 0 ? 1.0 : 2.0) / ny_);
+      // The angle is reduced in integers: the cosine's bits do not depend on how large arguments are reduced.
+      const int turn = (k * (2 * j + 1)) % (4 * ny_);
+      const double value = norm * std::cos(std::numbers::pi * turn / (2.0 * ny_));
+      (k % 2 == 0 ? even_ : odd_)[static_cast<std::size_t>(j * width_ + k / 2)] = value;
+      (k % 2 == 0 ? even_back_ : odd_back_)[static_cast<std::size_t>(k / 2 * width_ + j)] = value;
+    }
 }
 
 void Poisson::solve(std::vector<double>& values) {
-  values.resize(modes_.size());
-  const int rows = rounded_up(nx_, kRows);
-  multiply(values.data(), forward_.data(), modes_.data(), rows, ny_, stride_);
-  solve_columns(modes_.data(), pivot_.data(), upper_.data(), off_, nx_, stride_);
-  multiply(modes_.data(), backward_.data(), values.data(), rows, ny_, stride_);
+  const auto row = [this](std::vector<double>& of, int i) {
+    return of.data() + static_cast<std::ptrdiff_t>(i) * stride();
+  };
+  const int pairs = ny_ / 2, rows = rounded_up(nx_, kRows);
+  for (int i = 0; i < nx_; ++i) {
+    const double* f = row(values, i);
+    double* g = row(folded_, i);
+    for (int j = 0; j < pairs; ++j) g[j] = f[j] + f[ny_ - 1 - j];
+    for (int j = 0; j < pairs; ++j) g[width_ + j] = f[j] - f[ny_ - 1 - j];
+    if (pairs < half_) g[pairs] = f[pairs], g[width_ + pairs] = 0;
+  }
+  multiply(folded_.data(), even_.data(), modes_.data(), rows, half_, width_, stride());
+  multiply(folded_.data() + width_, odd_.data(), modes_.data() + width_, rows, pairs, width_, stride());
+  solve_columns(modes_.data(), pivot_.data(), upper_.data(), off_, nx_, stride());
+  multiply(modes_.data(), even_back_.data(), folded_.data(), rows, half_, width_, stride());
+  multiply(modes_.data() + width_, odd_back_.data(), folded_.data() + width_, rows, pairs, width_, stride());
+  for (int i = 0; i < nx_; ++i) {
+    const double* g = row(folded_, i);
+    double* f = row(values, i);
+    for (int j = 0; j < half_; ++j) f[j] = g[j] + g[width_ + j];
+    for (int j = 0; j < pairs; ++j) f[ny_ - 1 - j] = g[j] - g[width_ + j];
+  }
 }
 
 }  // namespace flow

@@ -15,17 +15,23 @@ class Poisson {
   Poisson(int nx, int ny, double hx, double hy, bool open_east);
 
   /// Distance in memory between columns of constant x: ny, padded for vector instructions.
-  int stride() const { return stride_; }
+  int stride() const { return 2 * width_; }
   /// In place: right-hand side in, solution out; cell (i, j) at [i * stride() + j], nx * stride() values.
   /// What the padding holds does not matter. Not for two threads at once.
   void solve(std::vector<double>& values);
 
  private:
-  int nx_, ny_, stride_;
-  std::vector<double> forward_, backward_;  // stride x stride: cell -> mode and back, rows padded with 0
-  std::vector<double> pivot_, upper_;       // nx x stride: the factored tridiagonal systems
-  double off_;                              // their constant entry beside the diagonal
-  std::vector<double> modes_;
+  void make_cosines();
+
+  int nx_, ny_;
+  // Cosines are even or odd about the middle, which halves the products: cells j and ny - 1 - j are added up
+  // for the even modes and subtracted for the odd ones. A row in memory: half_ even, then half_ odd, both
+  // padded to width_.
+  int half_, width_;
+  std::vector<double> even_, odd_, even_back_, odd_back_;  // half_ x width_: cell -> mode, mode -> cell
+  std::vector<double> pivot_, upper_;                      // nx x stride: the factored tridiagonal systems
+  double off_;                                             // their constant entry beside the diagonal
+  std::vector<double> folded_, modes_;
 };
 
 }  // namespace flow
