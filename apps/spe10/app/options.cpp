@@ -80,6 +80,10 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--tolerance", o.tolerance, "of the pressure solver")
       ->check(CLI::Range(1e-14, 1e-2))
       ->capture_default_str();
+  app.add_option("--rows-per-rank", o.rows_per_rank,
+                 "fewer ranks solve when each would have fewer rows; 1: all solve")
+      ->check(CLI::Range(1, 1000000000))
+      ->capture_default_str();
   app.add_option("--snapshot-every", o.snapshot_every, "days between snapshots; 0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

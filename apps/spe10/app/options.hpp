@@ -19,6 +19,7 @@ struct Options {
   double mobility_error = 0.1;
   double longest = 10;         // days between pressure solves
   double tolerance = 1e-8;     // of the pressure solver
+  int rows_per_rank = 1;       // fewer ranks solve when there would be fewer rows on each
   double snapshot_every = 10;  // days; 0: none
   double balance_tolerance = 0.05;
   std::string out = ".";

@@ -26,7 +26,7 @@ Scenario make_scenario(const Options& o) {
   setup.criterion.refine_s = o.refine_s, setup.criterion.coarsen_s = o.coarsen_s;
   setup.criterion.refine_p = o.refine_p, setup.criterion.coarsen_p = o.coarsen_p;
   setup.time.mobility = o.mobility_error, setup.time.longest = o.longest;
-  setup.solver.tolerance = o.tolerance;
+  setup.solver.tolerance = o.tolerance, setup.solver.rows_per_rank = o.rows_per_rank;
   return s;
 }
 

@@ -35,9 +35,9 @@ struct SolverOptions {
   double tolerance = 1e-8;  // of the residual's norm over the right hand side's
   int max_iterations = 300;
   double strong_threshold = 0.5;
-  // Fewer ranks hold the system when there would be fewer rows on each: below, messages take longer than what
-  // they save.
-  int rows_per_rank = 20000;
+  // Fewer ranks hold the system when there would be fewer rows on each (20,000, say: below, messages take
+  // longer than what they save). 1: always all ranks.
+  int rows_per_rank = 1;
   double rebuild_factor = 1.5;  // a hierarchy is made anew above this many times its first iterations
 };
 
