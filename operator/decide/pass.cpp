@@ -86,16 +86,25 @@ Decision Pass::finish() {
 
 std::string workers_text(int count) { return std::to_string(count) + (count == 1 ? " worker" : " workers"); }
 
-std::string not_created(const Pass& pass, int index) {
-  const std::string& problem = pass.seen.creation_problem;
-  return worker_name(pass.name, index) + " was not created" + (problem.empty() ? "" : ": " + problem);
-}
-
 std::string describe_pod(const PodView& pod) {
   std::string text = pod.name;
   if (pod.exit_code) text += " (exit code " + std::to_string(*pod.exit_code) + ")";
   if (!pod.message.empty()) text += ": " + pod.message;
   return text;
+}
+
+std::string missing_worker(const Pass& pass, const IndexSet& workers) {
+  std::string silent;
+  for (const int index : workers) {
+    const PodView* pod = pass.pod(index);
+    if (pod && pod->ready) continue;
+    const std::string& problem = pass.seen.creation_problem;
+    if (!pod)
+      return worker_name(pass.name, index) + " was not created" + (problem.empty() ? "" : ": " + problem);
+    if (!pod->message.empty()) return describe_pod(*pod);
+    if (silent.empty()) silent = describe_pod(*pod);
+  }
+  return silent;
 }
 
 }  // namespace emj

@@ -58,9 +58,10 @@ class Pass {
   std::optional<Time> wake_;
 };
 
-std::string workers_text(int count);                   // "1 worker", "4 workers"
-std::string describe_pod(const PodView& pod);          // "demo-w-3 (exit code 139): last lines"
-std::string not_created(const Pass& pass, int index);  // "demo-w-3 was not created: exceeded quota ..."
+std::string workers_text(int count);           // "1 worker", "4 workers"
+std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
+// One of `workers` that is not ready, if possible one that says why: "demo-w-3: no node has room".
+std::string missing_worker(const Pass& pass, const IndexSet& workers);
 
 // The steps of decide(), in the order they are taken; each file holds one concern.
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible

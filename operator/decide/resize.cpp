@@ -229,10 +229,7 @@ void create_pods(Pass& pass, int target) {
     return pass.wake_at(resize.deadline);
   }
   std::string why = "the lead does not answer";
-  if (unready != resize.add.end()) {
-    const PodView* pod = pass.pod(*unready);
-    why = "first missing: " + (pod ? describe_pod(*pod) : not_created(pass, *unready));
-  }
+  if (unready != resize.add.end()) why = "missing: " + missing_worker(pass, resize.add);
   give_up(pass,
           "new workers were not ready within joinTimeoutSeconds, " +
               std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why,

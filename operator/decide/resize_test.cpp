@@ -176,6 +176,17 @@ TEST(Drain, OfTheOnlyWorkerBringsAnotherFirst) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+TEST(Rollback, NamesTheWorkerThatSaysWhyItIsMissing) {
+  World world = started(2, "  resize: {joinTimeoutSeconds: 30}\n");
+  world.ask_for(4);
+  world.reconcile();
+  world.pod(3)->message = "no node has room";  // while demo-w-2 is only slow
+  world.now += Seconds(30);
+  world.reconcile();
+  ASSERT_TRUE(world.status().blocked);
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("demo-w-3: no node has room"));
+}
+
 TEST(Rollback, BlocksTheTargetInsteadOfTryingAgainAtOnce) {
   World world = started(2);
   world.ask_for(4);

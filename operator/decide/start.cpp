@@ -73,15 +73,6 @@ IndexSet ready_workers(const Pass& pass) {
   return ready;
 }
 
-std::string first_unready(const Pass& pass) {
-  for (const int index : pass.status.start->workers) {
-    const PodView* pod = pass.pod(index);
-    if (!pod) return not_created(pass, index);
-    if (!pod->ready) return describe_pod(*pod);
-  }
-  return "";
-}
-
 void back_off(Pass& pass, const std::string& reason) {
   // Once the start was requested the program may be running, silent as the lead is.
   const DeleteReason deletion =
@@ -100,9 +91,9 @@ void back_off(Pass& pass, const std::string& reason) {
 void request(Pass& pass, const IndexSet& workers) {
   StartStatus& start = *pass.status.start;
   if (workers.size() < start.workers.size())
-    pass.warning("StartingSmaller", "only " + workers_text(workers.size()) + " of " +
-                                        std::to_string(start.workers.size()) +
-                                        " were ready in time; first missing: " + first_unready(pass));
+    pass.warning("StartingSmaller",
+                 "only " + workers_text(workers.size()) + " of " + std::to_string(start.workers.size()) +
+                     " were ready in time; missing: " + missing_worker(pass, start.workers));
   start.workers = workers;
   start.created = workers;
   start.requested = true;
@@ -119,7 +110,7 @@ void wait_for_pods(Pass& pass) {
   if (size < pass.spec.worker.min_replicas || size > ready.size())
     return back_off(pass, "after " + waited + " only " + workers_text(ready.size()) + " ready, at least " +
                               std::to_string(pass.spec.worker.min_replicas) +
-                              " needed; first missing: " + first_unready(pass));
+                              " needed; missing: " + missing_worker(pass, start.workers));
   const std::vector<int>& oldest = ready.ascending();
   request(pass, IndexSet(std::vector<int>(oldest.begin(), oldest.begin() + size)));
 }

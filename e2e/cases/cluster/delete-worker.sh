@@ -38,7 +38,7 @@ phase() { job_is steady '.status.resize.phase | IN("Requested", "Preparing", "Bu
 within 30 'the change is with the lead' phase
 newcomer=$(pods steady | tail -n 1)
 k delete pod "$newcomer" --grace-period=0 --force >/dev/null 2>&1
-settled() { job_is steady '.status.state == "Running" and .status.resize.id == null'; }
+settled() { job_is steady '(.status.state == "Running" or .status.state == "Failed") and .status.resize.id == null'; }
 within 90 'the change has ended' settled
 say "  $(value steady '.status.lastResize | "\(.result) \(.from) -> \(.to) \(.reason)"')"
 whole() { # nobody is counted who is not there
@@ -46,7 +46,8 @@ whole() { # nobody is counted who is not there
   job=$(get_job steady) && get_pods steady | jq -e --argjson job "$job" \
     '[.items[] | select(.metadata.deletionTimestamp == null and .status.phase == "Running")] | length == $job.status.joinedReplicas' >/dev/null
 }
-lost_or_whole() { whole || job_is steady '.status.state == "Failed"'; }
+# Whether it was a member already is a matter of chance.
+lost_or_whole() { whole || condition steady Failed 'WorkerLost|WorkerFailed|ProgramFailed'; }
 within 30 'the members are the pods that run, or the job says that it lost one' lost_or_whole
 if job_is steady '.status.state == "Running"'; then iterates steady; fi
 

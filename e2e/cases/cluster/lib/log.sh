@@ -21,7 +21,7 @@ operator_log() {
 # What a line may be without further ado: events about jobs (NAMESPACE/NAME: Reason: message), decisions (NAME: Keep,
 # ...), the operator's coming and going, and writes that lost a race and are made again.
 always_fine='^(API server |leading|stopping|[a-z0-9-]+/[a-z0-9-]+: [A-Z][A-Za-z]+: |[a-z0-9-]+: (Keep|Wait|Recommend), )'
-always_fine+='|writing the status: .*(409|has been modified|the job is gone)|storage is reinitializing'
+always_fine+='|writing the status: .*(409|has been modified|the job is gone)|an event was not written: .*404|storage is reinitializing'
 
 unexpected_lines() { sed -E 's/^[0-9T:.-]+ [a-z]+: //' | grep -vE "$always_fine" | grep -vE "$expected_log" || true; }
 
