@@ -64,7 +64,7 @@ struct PodTemplate {
 std::vector<std::string> fields_ignored_locally(const PodTemplate& pod);
 
 struct WorkerSpec {
-  std::optional<int> replicas;  // target of /scale; absent: minReplicas at the start
+  std::optional<int> replicas;  // target of /scale; absent: minReplicas, which is then filled in
   int min_replicas = 1;
   int max_replicas = 1;
   PodTemplate pod;

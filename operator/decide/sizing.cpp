@@ -155,9 +155,21 @@ int target_size(Pass& pass) {
   return status.desired_replicas = feasible;
 }
 
+// An absent size becomes the one that the job was given: to a HorizontalPodAutoscaler "absent" is zero, and that
+// means "leave it alone".
+bool fill_in_size(Pass& pass, int target) {
+  auto& written = pass.status.policy_state.written_replicas;
+  const bool on_its_way = pass.spec.autoscaling.mode == AutoscalingMode::Auto && written;
+  if (pass.spec.worker.replicas || on_its_way || pass.spec.runtime.mode == RuntimeMode::Rigid) return false;
+  written = target;
+  pass.act(WriteScale{target});
+  return true;
+}
+
 void run_autoscaling(Pass& pass, int target) {
   const AutoscalingSpec& autoscaling = pass.spec.autoscaling;
   PolicyState& state = pass.status.policy_state;
+  if (fill_in_size(pass, target)) return;
   if (autoscaling.mode == AutoscalingMode::Off || autoscaling.policy.name == PolicyName::Manual) return;
   if (autoscaling.mode == AutoscalingMode::Auto) {
     if (paused(pass)) return;

@@ -38,6 +38,18 @@ TEST(Start, CreatesTheWorkersThenStartsThemWhenAllAreReady) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+TEST(Start, WritesTheSizeThatTheSpecLeftOut) {
+  World world(make_job("", 2, 8));
+  world.settle(5);
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(world.job.spec.worker.replicas, 2) << "absent would be zero to a HorizontalPodAutoscaler";
+  world.ask_for(4);
+  world.settle(5);
+  EXPECT_EQ(world.size(), 4);
+  EXPECT_FALSE(world.did<WriteScale>());
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(Start, WithoutReplicasBeginsAtTheMinimum) {
   World world(make_job("", 2, 8));
   world.reconcile();

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -63,8 +64,14 @@ void define(CLI::App& app, ManagerOptions& o, Times& t) {
       ->check(CLI::Range(.1, 600.))
       ->capture_default_str();
   app.add_option("--crash-at-write", o.crash_at_write,
-                 "for tests: end in front of this write to the API server")
+                 "for tests: end in front of this write to the API server: 7, or the first 'delete pods'")
       ->group("");
+}
+
+// A record is a line, whatever the text of a program in it.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', '|');
+  return text;
 }
 
 }  // namespace
@@ -93,7 +100,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
   signal(SIGPIPE, SIG_IGN);
   try {
-    emj::manager::Manager manager(options, [](const std::string& line) { spdlog::info("{}", line); });
+    emj::manager::Manager manager(options, [](const std::string& line) { spdlog::info("{}", one_line(line)); });
     std::thread([&manager, signals] {
       int number = 0;
       sigwait(&signals, &number);

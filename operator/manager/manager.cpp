@@ -66,7 +66,8 @@ Manager::Manager(ManagerOptions options, Log log)
   client_options.log = log_;
   client_options.before_write = [this](const kube::WriteInfo& write) {
     if (const auto event = std::exchange(unanswered, std::nullopt)) metrics_.reacted(seconds_since(*event));
-    if (write.number == options_.crash_at_write) {
+    if (options_.crash_at_write == std::to_string(write.number) ||
+        options_.crash_at_write == write.verb + " " + write.resource) {
       std::fprintf(stderr, "crash at write %llu: %s %s %s\n", static_cast<unsigned long long>(write.number),
                    write.verb.c_str(), write.resource.c_str(), to_string(write.key).c_str());
       _exit(70);

@@ -37,7 +37,7 @@ struct ManagerOptions {
   Millis steady{5000};
   BuildOptions build;
   // For tests: the process ends here, in front of the write of this number (1 is the first).
-  std::optional<std::uint64_t> crash_at_write;
+  std::string crash_at_write;  // for tests: "7", or the first of a kind, "delete pods"; empty: none
 };
 
 class Manager {

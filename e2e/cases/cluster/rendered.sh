@@ -7,7 +7,7 @@ root=$(cd "$cluster_source/../.." && pwd)
 make_namespace
 
 render() { bash "$cluster_source/manifest.sh" "$@" 2>/dev/null; }
-dry_run() { sed "s/namespace: elastic-mpi$/namespace: $namespace/" | kubectl apply --server-side --dry-run=server -f - >/dev/null; }
+dry_run() { sed "s/namespace: elastic-mpi$/namespace: $namespace/" | kubectl apply --server-side --force-conflicts --dry-run=server -f - >/dev/null; }
 rendered() { render | diff -u "$root/helm/install.yaml" - >&2; }
 taken() { dry_run <"$root/helm/install.yaml"; }
 # The Prometheus operator's kinds are not here.
