@@ -16,7 +16,7 @@ tsunami() { # NAME SLOWDOWN JQ
        worker: {minReplicas: 1, maxReplicas: 4, template: {spec: {containers: [{
          name: "worker", image: $image,
          command: ["sh", "-c", "empi-tsunami --out /tmp \"$@\"; s=$?; grep -s state_hash /tmp/tsunami.json; exit $s", "-"],
-         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "43200", "--snapshot-every", "0"],
+         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "57600", "--snapshot-every", "0"],
          env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
@@ -25,7 +25,7 @@ state() { get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do
 
 tsunami fixed 1 '.spec.worker.replicas = 2'
 tsunami auto 200 '.spec.autoscaling = {
-  mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 20, highPercent: 100, noisePercent: 10}},
+  mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 20, highPercent: 80, noisePercent: 0}},
   windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
   maxErrorPercent: 60}'
 runs auto 1
