@@ -135,6 +135,12 @@ prepare_enter() {
 # a terminal's Ctrl-C and Ctrl-Z reach it; signals that are for us alone are passed on. Whatever way we end,
 # everything inside ends: process 1 is killed with unshare, and unshare with us.
 enter_root() {
+  local status=0
+  run_in_root "$@" || status=$?
+  exit "$status"
+}
+
+run_in_root() {
   local ns=(--mount --pid --fork --kill-child)
   if [[ $(id -u) != 0 ]]; then
     check_user_namespaces
@@ -155,7 +161,7 @@ enter_root() {
   wait "$inside" 2>/dev/null || status=$?
   trap - TERM HUP INT
   if [[ -n $ended_by ]]; then kill -s "$ended_by" $$; fi
-  exit "$status"
+  return "$status"
 }
 
 # Whether the terminal's Ctrl-C goes to our process group: then the command inside has had it already.
@@ -214,7 +220,14 @@ main() {
         exit
       fi
       ;;
-    build | test | demo | shell | lint | run) ;;
+    test)
+      if ! chooses_tests "${@:2}"; then
+        ensure_root
+        run_in_root "$project/dev" "$@" || exit
+        exec "$project/dev" e2e --or-skip
+      fi
+      ;;
+    build | demo | shell | lint | run) ;;
     *)
       say "unknown command '$1'"
       usage >&2
@@ -225,6 +238,15 @@ main() {
   enter_root "$project/dev" "$@"
 }
 
+# Whether ctest's arguments choose among the tests: then those are all that is wanted.
+chooses_tests() {
+  local argument
+  for argument in "$@"; do
+    case $argument in -[RELIUN]* | --tests-* | --label-* | --exclude-* | --rerun-failed | --show-only* | --union) return 0 ;; esac
+  done
+  return 1
+}
+
 usage() {
   cat <<'EOF'
 Usage: ./dev COMMAND [ARGS]
@@ -232,7 +254,7 @@ Usage: ./dev COMMAND [ARGS]
   demo [--quick] [--out DIR]   a tsunami that grows and shrinks while it runs, on this machine
   demo spe10 [--quick] [--out DIR] [--layers N|all]   an oil reservoir that finds its size
   demo surrogate [--quick] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
-  test [CTEST ARGS]            build and run every test      (for example: ./dev test -R mesh)
+  test [CTEST ARGS]            build and run every test, then e2e; or those chosen (for example: ./dev test -R mesh)
   build [PRESET]               release (default), debug, asan or tsan, into build/PRESET
   run CMD [ARGS]               run a command with the built programs on PATH (for example: ./dev run empi --help)
   bench NAME|list              print benchmark figures, one line each: bench NAME.FIGURE VALUE UNIT

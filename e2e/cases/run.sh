@@ -21,6 +21,7 @@ logs=$(realpath ../../..)/out/e2e
 mkdir -p "$logs"
 seconds=${EMPI_CASE_TIMEOUT:-900}
 failed=0
+declare -A count=([ok]=0 [FAILED]=0 [skipped]=0)
 running=
 trap 'if [[ -n $running ]]; then kill -TERM "$running"; wait "$running"; fi; exit 130' INT TERM
 for name in "$@"; do
@@ -41,5 +42,7 @@ for name in "$@"; do
       ;;
   esac
   echo "case $name $verdict $((SECONDS - started))"
+  count[$verdict]=$((count[$verdict] + 1))
 done
+echo "cases: ${count[ok]} ok, ${count[FAILED]} failed, ${count[skipped]} skipped, $SECONDS s"
 exit $failed

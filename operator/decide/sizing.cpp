@@ -155,8 +155,8 @@ int target_size(Pass& pass) {
   return status.desired_replicas = feasible;
 }
 
-// An absent size becomes the one that the job was given: to a HorizontalPodAutoscaler "absent" is zero, and that
-// means "leave it alone".
+// An absent size becomes the one that the job was given: to a HorizontalPodAutoscaler "absent" is zero, and
+// that means "leave it alone".
 bool fill_in_size(Pass& pass, int target) {
   auto& written = pass.status.policy_state.written_replicas;
   const bool on_its_way = pass.spec.autoscaling.mode == AutoscalingMode::Auto && written;

@@ -4,8 +4,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <thread>
 
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
   signal(SIGPIPE, SIG_IGN);
   try {
-    emj::manager::Manager manager(options, [](const std::string& line) { spdlog::info("{}", one_line(line)); });
+    emj::manager::Manager manager(options,
+                                  [](const std::string& line) { spdlog::info("{}", one_line(line)); });
     std::thread([&manager, signals] {
       int number = 0;
       sigwait(&signals, &number);
