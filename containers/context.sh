@@ -44,7 +44,8 @@ done
 stage lib/libelastic_mpi.so runtime/lib/libelastic_mpi.so --remove-rpath
 for program in elastic-mpi-operator empi; do stage "bin/$program" "bin/$program" --remove-rpath; done
 # In a pod of the operator the library is in the volume; without one it is the image's.
-for program in empi-jacobi empi-mandelbrot empi-surrogate empi-surrogate-report empi-tsunami empi-tsunami-report; do
+for program in empi-jacobi empi-mandelbrot empi-spe10 empi-spe10-report empi-surrogate empi-surrogate-report \
+  empi-tsunami empi-tsunami-report; do
   stage "bin/$program" "bin/$program" --set-rpath /opt/elastic-mpi/lib:/opt/elastic-mpi-image/lib
 done
 install -m 755 "$here/install.sh" "$context/runtime/bin/install"

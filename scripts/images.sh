@@ -8,7 +8,7 @@ Usage: ./dev images [NAME...]     builds the images (all by default) into build/
        operator    the operator and the empi command line
        runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
        sidecar     agent, library, sidecar and their installer for pods of other images
-       jacobi, mandelbrot, surrogate, tsunami    the applications, on runtime
+       jacobi, mandelbrot, spe10, surrogate, tsunami    the applications, on runtime
 
 Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian 13 made here (debian:trixie-slim)
              EMPI_IMAGE_ENGINE   docker or podman of this machine, instead of buildah in the Debian root
@@ -26,15 +26,18 @@ build_programs() {
 }
 
 images() {
-  local names=() all=(operator runtime sidecar jacobi mandelbrot surrogate tsunami) name
+  local names=() all=() name
+  for name in "$project"/containers/*/Containerfile; do
+    name=$(basename "$(dirname "$name")")
+    [[ $name == base ]] || all+=("$name")
+  done
   for name in "$@"; do
-    case $name in
-      -h | --help)
-        images_usage
-        return
+    case " base ${all[*]} " in
+      *" $name "*) names+=("$name") ;;
+      *)
+        if [[ $name == -h || $name == --help ]]; then images_usage; return; fi
+        die "images: there is no image '$name'; these are: ${all[*]}"
         ;;
-      operator | runtime | sidecar | jacobi | mandelbrot | surrogate | tsunami | base) names+=("$name") ;;
-      *) die "images: there is no image '$name'; these are: ${all[*]}" ;;
     esac
   done
   local from=${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}} engine=${EMPI_IMAGE_ENGINE:-buildah}
@@ -46,11 +49,13 @@ images() {
   build_programs
   [[ -x $project/$from/bin/elastic-mpi-agent ]] || die "images: $from/bin has no elastic-mpi-agent: is it a build folder of this project?"
   if [[ ${#names[@]} == 0 ]]; then
-    names=("${all[@]}")
-    if [[ ! -x $project/$from/bin/elastic-mpi-operator ]]; then
-      say "images: leaving out operator: $from/bin/elastic-mpi-operator is not built"
-      names=("${all[@]:1}")
-    fi
+    for name in "${all[@]}"; do
+      if [[ $name == operator && ! -x $project/$from/bin/elastic-mpi-operator ]]; then
+        say "images: leaving out operator: $from/bin/elastic-mpi-operator is not built"
+      else
+        names+=("$name")
+      fi
+    done
   fi
 
   local out=$project/build/images tag
