@@ -297,11 +297,31 @@ class Load {
     return count;
   }
 
+  // As the API server has them, and as the watch has told: they may differ.
+  void say_who_does_not_rest() {
+    for (const kube::ObjectPtr& known : jobs_->list()) {
+      const kube::ObjectKey key = kube::key_of(*known);
+      const int wanted = sizes_[static_cast<std::size_t>(std::stoi(key.name.substr(4)))];
+      const auto live = client_.get(resources::elastic_mpi_jobs, key);
+      if (!live) continue;
+      const json& job = live.value();
+      const json status = job.value("status", json::object());
+      const bool rests =
+          status.value("state", "") == "Running" && status.value("joinedReplicas", 0) == wanted;
+      if (rests && (*known)["status"]["joined"] == wanted) continue;
+      note(key.name + " of version " + kube::resource_version_of(job) + " (watched: " +
+           kube::resource_version_of(*known) + "), to have " + std::to_string(wanted) + ": " + status.dump());
+    }
+    for (const auto& [series, value] : read_metrics(options_.port))
+      if (series.starts_with("empi_operator_queue_jobs")) note(series + " " + std::to_string(value));
+  }
+
   void wait_for_rest(const std::string& what, int wanted) {
     const auto begin = Clock::now();
     int told = 0;
     for (int count = at_rest(); count < wanted; count = at_rest()) {
       const int now = static_cast<int>(seconds_since(begin));
+      if (now >= options_.patience) say_who_does_not_rest();
       if (now >= options_.patience)
         throw std::runtime_error("after " + std::to_string(now) + " s only " + std::to_string(count) +
                                  " of " + std::to_string(wanted) + " jobs have " + what);

@@ -39,7 +39,8 @@ start() { # NAME COMMAND...
 
 ip route add local "$pod_addresses" dev lo
 kubectl apply --server-side -f "$here/../../crds/elasticmpijob.yaml" >/dev/null
-kubectl wait --for=condition=Established crd/elasticmpijobs.elasticmpi.io --timeout=60s >/dev/null
+# kubectl wait fails on a definition that has no conditions yet.
+wait_until 60 'the API server serves ElasticMPIJobs' kubectl get elasticmpijobs --all-namespaces
 for name in scale elastic-mpi-system; do kubectl create namespace "$name" >/dev/null; done
 for ((i = 0; i < nodes; ++i)); do
   cat <<YAML

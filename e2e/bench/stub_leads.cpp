@@ -93,11 +93,6 @@ class Job {
     return {200, {{"ok", true}}};
   }
 
-  Answer changes() {
-    proceed();
-    return {200, {{"changes", changes_}}};
-  }
-
   empi::MembershipView view(const std::string& uid) {
     proceed();
     empi::MembershipView view;
@@ -112,13 +107,8 @@ class Job {
     return view;
   }
 
-  // One window a second, of a program that scales well and always alike.
-  Answer samples(std::int64_t since) const {
-    const std::int64_t now = wall_seconds();
-    std::vector<empi::WindowSample> windows;
-    for (std::int64_t i = std::max({since + 1, now - kWindows, started_ + 1}); i < now; ++i)
-      windows.push_back(window(i));
-    return {200, {{"windows", windows}}};
+  Answer report(const std::string& uid, std::int64_t since) {
+    return {200, json(empi::Report{view(uid), changes_, windows(since)})};
   }
 
  private:
@@ -128,6 +118,15 @@ class Job {
   Answer stale(empi::Fence fence) const {
     return refuse(409, "fence " + std::to_string(fence.value) + " is below " + std::to_string(fence_.value) +
                            ": another controller has taken the job");
+  }
+
+  // One window a second, of a program that scales well and always alike.
+  std::vector<empi::WindowSample> windows(std::int64_t since) const {
+    const std::int64_t now = wall_seconds();
+    std::vector<empi::WindowSample> windows;
+    for (std::int64_t i = std::max({since + 1, now - kWindows, started_ + 1}); i < now; ++i)
+      windows.push_back(window(i));
+    return windows;
   }
 
   bool active() const { return !changes_.empty() && changes_.back().outcome.empty(); }
@@ -203,12 +202,12 @@ class Leads {
     return answer;
   }
 
-  Answer membership(const httplib::Request& request) {
+  Answer report(const httplib::Request& request, std::int64_t since) {
     {
       const std::lock_guard lock(mutex_);
-      if (!pods_.contains(request.local_addr)) return {200, json(empi::MembershipView{})};
+      if (!pods_.contains(request.local_addr)) return {200, json(empi::Report{})};
     }
-    return ask(request, [](Job& job, const std::string& uid) { return Answer{200, json(job.view(uid))}; });
+    return ask(request, [since](Job& job, const std::string& uid) { return job.report(uid, since); });
   }
 
   Answer start(const httplib::Request& request) {
@@ -281,9 +280,8 @@ void route(httplib::Server& server, Leads& leads) {
   };
   server.Get(paths::kHealth, handler([](Request) { return Answer{200, {{"ok", true}}}; }));
   server.Post(paths::kStart, handler([&](Request r) { return leads.start(r); }));
-  server.Get(paths::kMembership, handler([&](Request r) { return leads.membership(r); }));
-  server.Get(paths::kChange, handler([&](Request r) {
-               return leads.ask(r, [](Job& job, const std::string&) { return job.changes(); });
+  server.Get(paths::kReport, handler([&, number](Request r) {
+               return leads.report(r, number(r.get_param_value("since"), -1));
              }));
   server.Put(paths::kChange, handler([&](Request r) {
                const auto change = json::parse(r.body).get<empi::ChangeRequest>();
@@ -293,10 +291,6 @@ void route(httplib::Server& server, Leads& leads) {
                   return leads.ask(
                       r, [&](Job& job, const std::string&) { return job.cancel(r.get_param_value("id")); });
                 }));
-  server.Get(paths::kSample, handler([&, number](Request r) {
-               const std::int64_t since = number(r.get_param_value("since"), -1);
-               return leads.ask(r, [&](Job& job, const std::string&) { return job.samples(since); });
-             }));
   server.Post(paths::kStop, handler([&](Request r) {
                 const json body = json::parse(r.body);
                 return leads.ask(r, [&](Job& job, const std::string&) {

@@ -53,6 +53,13 @@ EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::R
 EMJ_NAMES(PolicyName, 6, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
           {PolicyName::Tasks, "tasks"}, {PolicyName::Stepping, "stepping"}, {PolicyName::Random, "random"},
           {PolicyName::Manual, "manual"})
+EMJ_NAMES(DecisionCause, 13, {DecisionCause::Unknown, "Unknown"}, {DecisionCause::Grow, "Grow"},
+          {DecisionCause::Shrink, "Shrink"}, {DecisionCause::BestSize, "BestSize"},
+          {DecisionCause::Limit, "Limit"}, {DecisionCause::Imbalance, "Imbalance"},
+          {DecisionCause::NoData, "NoData"}, {DecisionCause::Stabilizing, "Stabilizing"},
+          {DecisionCause::Cooldown, "Cooldown"}, {DecisionCause::Reversal, "Reversal"},
+          {DecisionCause::LittleGain, "LittleGain"}, {DecisionCause::ChangeCost, "ChangeCost"},
+          {DecisionCause::Blocked, "Blocked"})
 EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchState::Increasing, "Increasing"},
           {SearchState::Decreasing, "Decreasing"}, {SearchState::Stable, "Stable"})
 EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPolicy::All, "All"},
@@ -258,6 +265,7 @@ void describe(V& v, DecisionRecord& decision) {
   v.field("policy", decision.policy);
   v.field("action", decision.action);
   v.field("reason", decision.reason);
+  v.field("cause", decision.cause);
   v.field("iterationSeconds", decision.iteration_seconds);
   v.field("predictedSeconds", decision.predicted_seconds);
   v.field("achievedSeconds", decision.achieved_seconds);

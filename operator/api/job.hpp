@@ -245,6 +245,7 @@ const char* to_string(OnTimeout choice);
 const char* to_string(AutoscalingMode mode);
 const char* to_string(PolicyName name);
 const char* to_string(SearchState state);
+const char* to_string(DecisionCause cause);
 const char* to_string(CleanPodPolicy policy);
 const char* to_string(NetworkPolicyMode mode);
 const char* to_string(LocalNetwork network);

@@ -121,6 +121,23 @@ struct Performance {
 
 // One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
 // before it in action or size becomes a record.
+// Why, in one of a few words, for metrics; `reason` says it with its numbers.
+enum class DecisionCause {
+  Unknown,      // decided by an older operator
+  Grow,         // Scale, Recommend
+  Shrink,       // Scale, Recommend
+  BestSize,     // Keep: the policy wants the present size
+  Limit,        // Keep: what it wants is beyond minReplicas, maxReplicas or allowedReplicas
+  Imbalance,    // Rebalance
+  NoData,       // Wait: too few, too old or too uncertain samples
+  Stabilizing,  // Wait: not wanted for long enough
+  Cooldown,     // Wait: too soon after the last change
+  Reversal,     // Wait: it would undo the last change
+  LittleGain,   // Wait: not worth it
+  ChangeCost,   // Wait: the present size has not yet cost what the change would
+  Blocked       // Wait: the last attempt failed
+};
+
 struct DecisionRecord {
   Time time{};
   int from = 0;
@@ -129,6 +146,7 @@ struct DecisionRecord {
   std::string action;  // Scale, Recommend, Keep, Rebalance (keep, but not for the size's sake), Wait (data
                        // missing or a guard says not yet)
   std::string reason;
+  DecisionCause cause = DecisionCause::Unknown;
   // Time of an iteration: measured when it was decided, predicted for the new size, measured there later.
   // Of policies that predict it.
   std::optional<double> iteration_seconds = {};

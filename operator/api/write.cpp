@@ -228,6 +228,7 @@ const char* to_string(OnTimeout choice) { return fields::name_of(choice); }
 const char* to_string(AutoscalingMode mode) { return fields::name_of(mode); }
 const char* to_string(PolicyName name) { return fields::name_of(name); }
 const char* to_string(SearchState state) { return fields::name_of(state); }
+const char* to_string(DecisionCause cause) { return fields::name_of(cause); }
 const char* to_string(CleanPodPolicy policy) { return fields::name_of(policy); }
 const char* to_string(NetworkPolicyMode mode) { return fields::name_of(mode); }
 const char* to_string(LocalNetwork network) { return fields::name_of(network); }

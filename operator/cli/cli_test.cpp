@@ -59,8 +59,8 @@ TEST(View, SaysSizeEfficiencyEmulationAndDecision) {
   job.spec.local = LocalSpec{.slowdown_factor = 8};
   job.status.state = JobState::Running;
   job.status.joined_replicas = 4;
-  job.status.decisions = {
-      {Time(Seconds(3600)), 2, 4, "threshold", "Scale", "MTCT 0.05 is below 0.10", .4, .21, .2}};
+  job.status.decisions = {{Time(Seconds(3600)), 2, 4, "threshold", "Scale", "MTCT 0.05 is below 0.10",
+                           DecisionCause::Grow, .4, .21, .2}};
   const auto lines = view_lines(job, {true, 8, 0.834, 0.9, 0.927, 0}, 62, "50 %");
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0],

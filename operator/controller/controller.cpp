@@ -13,6 +13,8 @@ bool moving(const JobStatus& status) {
 }
 
 constexpr Millis between_samples{500};
+constexpr int conflicts_in_a_row = 5;  // fewer are the ordinary course of things: somebody else wrote first
+constexpr Seconds between_words{600};  // of a problem that stays
 
 }  // namespace
 
@@ -33,10 +35,16 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
   observed.creation_problem = memory.creation_problem;
+  observed.command_problem = memory.command_problem;
   const bool asked_to_start =
       record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
+  if (options_.fence == 0 && observed.runtime.fence > std::max(observed.fence, record.job.status.fence)) {
+    // Nobody that writes the status holds the agents' fence: the status was restored from a backup, say. Or
+    // somebody does and the cache does not show it; then the write that claims the next one is refused.
+    observed.fence = memory.fence = observed.runtime.fence + 1;
+  }
   if (now - memory.last_samples >= between_samples && observed.runtime.epoch > 0) {
     memory.samples = runtime_.samples(record.job);
     memory.last_samples = now;
@@ -109,6 +117,7 @@ Pass Controller::reconcile(const JobKey& key) {
   for (const Action& action : decision.actions) {
     if (!act(key, job, action, memory, pass)) break;
   }
+  if (!pass.failed) memory.times = 0;
   return pass;
 }
 
@@ -129,6 +138,10 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
     pass.requeue_after = std::min(pass.requeue_after, 4 * options_.fast);
     return report(key, to_string(action), outcome, memory);
   };
+  const auto command = [&](const Outcome& outcome) {
+    memory.command_problem = outcome.message;
+    return done(outcome);
+  };
   return std::visit(
       Overloaded{[&](const CreatePod& create) {
                    const Outcome outcome =
@@ -142,15 +155,15 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                    return done(outcome);
                  },
                  [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
-                 [&](const StartJob& start) { return done(runtime_.start(job, start)); },
+                 [&](const StartJob& start) { return command(runtime_.start(job, start)); },
                  [&](const StopJob& stop) {
                    // Best effort: the pods are deleted next, and a lead that is gone cannot be
                    // told.
                    report(key, to_string(action), runtime_.stop(job, stop), memory);
                    return true;
                  },
-                 [&](const SendChange& change) { return done(runtime_.change(job, change)); },
-                 [&](const CancelChange& cancel) { return done(runtime_.cancel(job, cancel)); },
+                 [&](const SendChange& change) { return command(runtime_.change(job, change)); },
+                 [&](const CancelChange& cancel) { return command(runtime_.cancel(job, cancel)); },
                  [&](const WriteScale& scale) {
                    pass.requeue_after = std::min(pass.requeue_after, options_.fast);
                    return done(cluster_.write_scale(key, scale.replicas));
@@ -180,8 +193,17 @@ void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memor
 bool Controller::report(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory) {
   if (outcome.ok()) return true;
   const std::string problem = what + ": " + outcome.message;
-  if (problem != memory.last_problem) log_(key.name + ": " + problem);
-  memory.last_problem = problem;
+  if (problem != memory.last_problem || memory.times == 0) {
+    memory.last_problem = problem;
+    memory.times = 0;
+    memory.told = {};
+  }
+  ++memory.times;
+  const bool ordinary = outcome.kind == Outcome::Kind::Conflict && memory.times < conflicts_in_a_row;
+  const Time now = clock_();
+  if (ordinary || (memory.told != Time{} && now - memory.told < between_words)) return false;
+  memory.told = now;
+  log_(key.name + ": " + problem + (memory.times > 1 ? " (" + std::to_string(memory.times) + " times)" : ""));
   return false;
 }
 

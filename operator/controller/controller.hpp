@@ -34,6 +34,10 @@ struct Pass {
   bool timed = false;         // requeue_after is when something falls due
   std::vector<PodView> pods;  // as observed
   JobStatus status;           // as written, or as last read when writing failed
+
+  // Nothing will ever be done again without news of the job. Every other pass is followed by another one,
+  // after requeue_after at the latest, whatever news may have been lost.
+  bool at_rest() const { return gone || (terminal && pods.empty() && !timed && !failed); }
 };
 
 class Controller {
@@ -52,10 +56,13 @@ class Controller {
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
     std::string creation_problem;  // why the last pod could not be created, until one was
+    std::string command_problem;   // why the lead did not take the last command, until it takes one
     Time last_samples{};
     std::vector<Sample> samples;
-    std::optional<Time> last_decision;     // newest one already logged
-    std::string last_problem;              // logged once, not at every attempt
+    std::optional<Time> last_decision;  // newest one already logged
+    std::string last_problem;           // logged once in a while, not at every attempt
+    int times = 0;                      // in a row
+    Time told{};
     std::optional<ElasticMPIJob> running;  // while its program runs
   };
 

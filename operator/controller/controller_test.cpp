@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 
 namespace emj {
 namespace {
@@ -146,13 +147,99 @@ TEST_F(ControllerTest, NothingIsDoneWhenTheStatusCannotBeWritten) {
   const Pass first = pass();
   EXPECT_TRUE(cluster.pods.empty());
   EXPECT_LE(first.requeue_after, Millis(50));
+}
+
+TEST_F(ControllerTest, AProblemThatStaysIsSaidNowAndThen) {
+  const auto said = [&](const std::string& words) {
+    return std::ranges::count_if(log, [&](const auto& line) { return line.find(words) != line.npos; });
+  };
+  cluster.fail_status = true;
+  for (int i = 0; i < 4; ++i) pass();
+  EXPECT_EQ(said("somebody else wrote"), 0) << "the ordinary course of things: look again";
+  for (int i = 0; i < 20; ++i) pass();
+  EXPECT_EQ(said("somebody else wrote"), 1);
+  time += Seconds(600);
   pass();
-  EXPECT_EQ(std::count_if(log.begin(), log.end(),
-                          [](const std::string& line) {
-                            return line.find("somebody else wrote") != std::string::npos;
-                          }),
-            1)
-      << "a problem that stays is said once";
+  EXPECT_EQ(said("somebody else wrote"), 2);
+  cluster.fail_status = false;
+  cluster.quota = "exceeded quota";
+  for (int i = 0; i < 5; ++i) pass();
+  EXPECT_EQ(said("exceeded quota"), 1);
+  cluster.quota.clear();
+  pass();
+  cluster.quota = "exceeded quota";
+  cluster.pods.clear();
+  pass();
+  EXPECT_EQ(said("exceeded quota"), 2) << "it was over in between";
+}
+
+TEST_F(ControllerTest, ALeadThatRefusesAChangeIsQuotedInTheCondition) {
+  start();
+  runtime.change_outcome = {Outcome::Kind::Conflict, "epoch 3 is stale"};
+  cluster.record->job.spec.worker.replicas = 1;
+  ++cluster.record->job.metadata.generation;
+  for (int i = 0; i < 20; ++i) pass();
+  const Condition* resizing = find_condition(cluster.record->job.status, "Resizing");
+  ASSERT_TRUE(resizing);
+  EXPECT_THAT(resizing->message, HasSubstr("the lead does not take it: epoch 3 is stale"));
+}
+
+// Whatever a job and its world look like: unless the job has ended and left nothing behind, a pass is
+// followed by another one, soon while something moves.
+TEST_F(ControllerTest, EveryPassThatIsNotAtRestHasANext) {
+  std::mt19937 random(1);
+  const auto number = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(random); };
+  int rests = 0;
+  for (int i = 0; i < 2000; ++i) {
+    JobStatus& status = cluster.record->job.status;
+    status.state = static_cast<JobState>(number(0, static_cast<int>(JobState::Failed)));
+    status.epoch = number(0, 3);
+    status.resize.reset();
+    status.start.reset();
+    if (number(0, 1)) {
+      status.resize.emplace();
+      status.resize->phase = static_cast<ResizePhase>(number(0, static_cast<int>(ResizePhase::Draining)));
+      status.resize->to = number(1, 4);
+      status.resize->requested_time = time;
+    }
+    status.active_workers = {};
+    cluster.pods.clear();
+    for (int worker = 0; worker < number(0, 4); ++worker) {
+      if (number(0, 3)) status.active_workers.insert(worker);
+      if (number(0, 3) == 0) continue;
+      PodView pod;
+      pod.name = worker_name("demo", worker);
+      pod.uid = "uid-" + std::to_string(worker);
+      pod.index = worker;
+      pod.phase = static_cast<PodPhase>(number(0, 4));
+      pod.ready = number(0, 1);
+      pod.terminating = number(0, 4) == 0;
+      cluster.pods.push_back(pod);
+    }
+    runtime.view = {};
+    runtime.view.reachable = number(0, 3);
+    runtime.view.lead_silent = number(0, 3) == 0;
+    runtime.view.epoch = number(0, 4);
+    runtime.view.ending = number(0, 5) == 0;
+    for (const int worker : status.active_workers)
+      runtime.view.members.push_back("uid-" + std::to_string(worker));
+    if (number(0, 2) == 0) runtime.view.change = ChangeView{"change-9", ChangeState::Building};
+    cluster.fail_status = number(0, 3) == 0;
+    cluster.record->job.spec.worker.replicas = number(1, 4);
+    const Pass after = pass();
+    if (after.at_rest()) {
+      ++rests;
+      ASSERT_TRUE(is_terminal(after.status.state) && after.pods.empty());
+      continue;
+    }
+    ASSERT_GE(after.requeue_after, Millis(1));
+    ASSERT_LE(after.requeue_after, Millis(1000)) << "the longest time between two looks";
+    const bool moves = after.status.resize || after.status.state == JobState::Starting;
+    if (moves && !after.failed) {
+      ASSERT_LE(after.requeue_after, Millis(50));
+    }
+  }
+  EXPECT_GT(rests, 0);
 }
 
 TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
@@ -196,7 +283,7 @@ TEST_F(ControllerTest, ARefusedChangeIsSentAgainLater) {
   ++cluster.record->job.metadata.generation;
   pass();
   make_pods_ready();
-  pass();
+  for (int i = 0; i < 5; ++i) pass();
   runtime.change_outcome = Outcome::done();
   pass();
   ASSERT_GE(runtime.changes.size(), 2u);
@@ -278,6 +365,19 @@ TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
   cluster.pods.clear();
   leader.reconcile(key);
   EXPECT_TRUE(cluster.calls.empty()) << "the old leader must leave the job alone";
+}
+
+// A status from a backup: nobody holds the fence that the agents know, and they would refuse every command.
+TEST_F(RaisesFences, AFenceAboveTheStatusIsOvertaken) {
+  start();
+  runtime.view.fence = 7;
+  cluster.record->job.status.fence = 3;
+  other.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 8);
+  cluster.record->job.status.fence = 9;  // somebody else has taken the job since
+  cluster.calls.clear();
+  other.reconcile(key);
+  EXPECT_TRUE(cluster.calls.empty());
 }
 
 TEST_F(RaisesFences, AFenceThatWasNotWrittenIsNotHeld) {

@@ -9,6 +9,8 @@ namespace {
 
 // An agent that does not answer costs a timeout: so many are asked per look, the others at the next one.
 constexpr std::size_t asked_per_look = 3;
+// The newest windows may have lacked a pod's part when they were read: they are asked for again.
+constexpr std::int64_t windows_in_motion = 2;
 
 JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
 
@@ -68,6 +70,9 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
   std::stable_partition(candidates.begin(), candidates.end(),
                         [&](const PodView* pod) { return pod->uid == memory.lead_uid; });
 
+  const std::int64_t since =
+      memory.windows.empty() ? -1
+                             : std::max<std::int64_t>(-1, memory.windows.back().index - windows_in_motion);
   std::optional<RuntimeView> not_the_lead;
   for (std::size_t asked = 0; asked < candidates.size() && asked < asked_per_look; ++asked) {
     const PodView& pod = *candidates[asked];
@@ -75,13 +80,17 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
     if (!memory.lead || memory.lead->address() != address) {
       memory.lead = std::make_unique<AgentClient>(client_for(job, address));
     }
-    const auto membership = memory.lead->membership();
-    if (!membership) continue;
-    const auto& members = membership.value().membership.members;
+    const auto answer = memory.lead->report(since);
+    if (!answer) continue;
+    const empi::Report& report = answer.value();
+    const auto& members = report.view.membership.members;
+    // It was never started, or has left: it does not know the job as it is, whatever it says of the lead.
+    if (report.view.membership.epoch.value < job.status.epoch) continue;
     if (!members.empty() && members.front().uid != pod.uid) {
       // It knows who leads: that one is asked next, now or at the next look.
-      if (!not_the_lead || not_the_lead->epoch < membership.value().membership.epoch.value) {
-        not_the_lead = to_runtime_view(membership.value(), {});
+      if (!not_the_lead || not_the_lead->epoch < report.view.membership.epoch.value) {
+        not_the_lead = to_runtime_view(report.view, {});
+        not_the_lead->lead_silent = true;
         memory.lead_uid = members.front().uid;
       }
       auto lead = std::find_if(candidates.begin() + static_cast<long>(asked) + 1, candidates.end(),
@@ -90,19 +99,18 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
         std::rotate(candidates.begin() + static_cast<long>(asked) + 1, lead, lead + 1);
       continue;
     }
-    const auto changes = memory.lead->changes();
-    if (changes) remember_changes(memory, changes.value());
+    remember(memory, report);
     if (!members.empty()) memory.lead_uid = pod.uid;
-    return to_runtime_view(membership.value(), changes ? changes.value() : std::vector<empi::ChangeStatus>{});
+    return to_runtime_view(report.view, report.changes);
   }
   memory.next_candidate += asked_per_look;
   memory.lead.reset();
   return not_the_lead.value_or(RuntimeView{});
 }
 
-void HttpRuntime::remember_changes(JobMemory& memory, const std::vector<empi::ChangeStatus>& changes) {
+void HttpRuntime::remember(JobMemory& memory, const empi::Report& report) {
   std::lock_guard lock(mutex_);
-  for (const empi::ChangeStatus& change : changes) {
+  for (const empi::ChangeStatus& change : report.changes) {
     const ChangeRecord record = to_record(change);
     auto known = std::find_if(memory.changes.begin(), memory.changes.end(),
                               [&](const ChangeRecord& other) { return other.id == record.id; });
@@ -112,22 +120,15 @@ void HttpRuntime::remember_changes(JobMemory& memory, const std::vector<empi::Ch
       memory.changes.push_back(record);
     }
   }
+  if (report.windows.empty()) return;
+  while (!memory.windows.empty() && memory.windows.back().index >= report.windows.front().index)
+    memory.windows.pop_back();
+  memory.windows.insert(memory.windows.end(), report.windows.begin(), report.windows.end());
+  while (memory.windows.size() > options_.windows) memory.windows.pop_front();
 }
 
 std::vector<Sample> HttpRuntime::samples(const ElasticMPIJob& job) {
-  JobMemory& memory = memory_of(job);
-  if (memory.lead) {
-    const std::int64_t since = memory.windows.empty() ? -1 : memory.windows.back().index;
-    const auto fresh = memory.lead->samples(since);
-    std::lock_guard lock(mutex_);
-    if (fresh) {
-      for (const empi::WindowSample& window : fresh.value()) {
-        if (!memory.windows.empty() && window.index <= memory.windows.back().index) continue;
-        memory.windows.push_back(window);
-      }
-    }
-    while (memory.windows.size() > options_.windows) memory.windows.pop_front();
-  }
+  const JobMemory& memory = memory_of(job);
   return to_samples({memory.windows.begin(), memory.windows.end()}, job.spec.autoscaling.window);
 }
 

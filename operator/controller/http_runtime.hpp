@@ -46,7 +46,7 @@ class HttpRuntime : public Runtime {
   JobMemory& memory_of(const ElasticMPIJob& job);
   AgentClient client_for(const ElasticMPIJob& job, const std::string& address) const;
   std::string address_of(const std::string& ip) const;
-  void remember_changes(JobMemory& memory, const std::vector<empi::ChangeStatus>& changes);
+  void remember(JobMemory& memory, const empi::Report& report);
   Outcome ask_lead(const ElasticMPIJob& job, const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
 
   TokenOf token_of_;

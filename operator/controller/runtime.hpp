@@ -15,10 +15,9 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  // Asks the lead, and when it does not answer every other member, for the membership and the changes.
+  // Asks the lead, and when it does not answer some other members, for all that they know: one request each.
   virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
-  // The newest measuring windows, oldest first, from the lead that observe() found. Empty when it does not
-  // answer.
+  // The newest measuring windows that observe() has read from a lead so far, oldest first.
   virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
 
   virtual Outcome start(const ElasticMPIJob& job, const StartJob& start) = 0;

@@ -24,6 +24,7 @@ std::string whole_seconds(Millis span) {
 }
 
 struct Refusal {
+  DecisionCause cause;
   std::string reason;
   std::optional<Time> until;
 };
@@ -36,7 +37,8 @@ std::optional<Refusal> stabilising(const AutoscalingSpec& spec, const PolicyInpu
   const Seconds needed = up ? spec.scale_up_stabilization : spec.scale_down_stabilization;
   const Time until = *since + needed;
   if (input.now >= until) return std::nullopt;
-  return Refusal{"wanted for " + whole_seconds(input.now - *since) + " of the " + whole_seconds(needed) +
+  return Refusal{DecisionCause::Stabilizing,
+                 "wanted for " + whole_seconds(input.now - *since) + " of the " + whole_seconds(needed) +
                      " stabilisation window",
                  until};
 }
@@ -49,7 +51,7 @@ std::optional<Refusal> cooling(const AutoscalingSpec& spec, const PolicyInput& i
   const Seconds needed = std::max(spec.cooldown, prediction && changed ? prediction->cooldown : Seconds(0));
   const Time until = input.history.back().time + needed;
   if (input.now >= until) return std::nullopt;
-  return Refusal{"cool-down for another " + whole_seconds(until - input.now), until};
+  return Refusal{DecisionCause::Cooldown, "cool-down for another " + whole_seconds(until - input.now), until};
 }
 
 // No A -> B -> A: the way back is closed for three rounds unless the load has changed meanwhile.
@@ -68,6 +70,7 @@ std::optional<Refusal> locked_out(const AutoscalingSpec& spec, const PolicyInput
   const Time until = last.time + 3 * round;
   if (input.now >= until) return std::nullopt;
   return Refusal{
+      DecisionCause::Reversal,
       "would undo " + arrow(last.from, last.to) + ", closed for another " + whole_seconds(until - input.now),
       until};
 }
@@ -80,7 +83,8 @@ std::optional<Refusal> too_little_gain(const AutoscalingSpec& spec, const Policy
   const double ratio = static_cast<double>(wanted) / input.current;
   const double gain = 1 - (1 / ratio + mtct * ratio) / (1 + mtct);
   if (gain * 100 >= spec.min_expected_gain_percent) return std::nullopt;
-  return Refusal{format("expected gain %.1f %%, %d %% needed", 100 * gain, spec.min_expected_gain_percent),
+  return Refusal{DecisionCause::LittleGain,
+                 format("expected gain %.1f %%, %d %% needed", 100 * gain, spec.min_expected_gain_percent),
                  std::nullopt};
 }
 
@@ -93,7 +97,8 @@ std::optional<Refusal> regret_too_small(const PolicyInput& input, bool up, const
   const double lost = std::chrono::duration<double>(input.now - *since).count() * prediction.loss;
   if (lost >= prediction.regret_seconds) return std::nullopt;
   const std::chrono::duration<double> needed(prediction.regret_seconds / prediction.loss);
-  return Refusal{format("lost %.1f s so far to the present size, a change pays from %.1f s on", lost,
+  return Refusal{DecisionCause::ChangeCost,
+                 format("lost %.1f s so far to the present size, a change pays from %.1f s on", lost,
                         prediction.regret_seconds),
                  *since + std::chrono::ceil<Millis>(needed)};
 }
@@ -152,12 +157,21 @@ void start_phase(PolicyState& state, Time since) {
   state.down_since.reset();
 }
 
-AutoscaleResult wait(const PolicyInput& input, std::string line, std::optional<Time> until = {}) {
+AutoscaleResult wait(const PolicyInput& input, DecisionCause cause, std::string line,
+                     std::optional<Time> until = {}) {
   AutoscaleResult result;
   result.verdict = Verdict::Wait;
+  result.cause = cause;
   result.wanted = input.current;
   result.line = std::move(line);
   result.look_again = until;
+  return result;
+}
+
+AutoscaleResult by_hand(const PolicyInput& input) {
+  AutoscaleResult result;
+  result.wanted = input.current;
+  result.line = "the size is set by hand";
   return result;
 }
 
@@ -219,8 +233,7 @@ std::optional<Time> next_tick(const AutoscalingSpec& spec, Evidence evidence, co
 }  // namespace
 
 AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input, PolicyState& state) {
-  if (spec.mode == AutoscalingMode::Off || spec.policy.name == PolicyName::Manual)
-    return {Verdict::Keep, input.current, "the size is set by hand", {}, false, {}, {}};
+  if (spec.mode == AutoscalingMode::Off || spec.policy.name == PolicyName::Manual) return by_hand(input);
   const std::unique_ptr<Policy> policy = make_policy(spec);
   const std::string name = std::string(policy->name()) + ": ";
   const Evidence evidence = policy->evidence();
@@ -228,10 +241,11 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   double work_per_iteration = 0;
   if (evidence != Evidence::Clock) {
     const std::string missing = select_evidence(spec, evidence, seen, state, work_per_iteration);
-    if (!missing.empty()) return wait(input, name + "insufficient data: " + missing);
+    if (!missing.empty()) return wait(input, DecisionCause::NoData, name + "insufficient data: " + missing);
   }
   const Proposal proposal = policy->propose(seen, state);
-  if (proposal.insufficient_data) return wait(input, name + "insufficient data: " + proposal.reason);
+  if (proposal.insufficient_data)
+    return wait(input, DecisionCause::NoData, name + "insufficient data: " + proposal.reason);
 
   const int wanted = feasible(input, proposal.wanted);
   AutoscaleResult result;
@@ -242,6 +256,9 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
     state.up_since.reset();
     state.down_since.reset();
     result.rebalance = proposal.rebalance;
+    result.cause = proposal.rebalance                 ? DecisionCause::Imbalance
+                   : proposal.wanted != input.current ? DecisionCause::Limit
+                                                      : DecisionCause::BestSize;
     result.line = name + proposal.reason + ": stay at " + std::to_string(input.current) + " workers";
     if (proposal.wanted != input.current)
       result.line +=
@@ -252,9 +269,11 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   result.line = name + proposal.reason + ": " + arrow(input.current, wanted);
   if (evidence != Evidence::Clock) {
     const auto refusal = guard(spec, seen, wanted, proposal, work_per_iteration, state);
-    if (refusal) return wait(input, result.line + ", not yet: " + refusal->reason, refusal->until);
+    if (refusal)
+      return wait(input, refusal->cause, result.line + ", not yet: " + refusal->reason, refusal->until);
   }
   if (proposal.prediction) result.predicted_seconds = proposal.prediction->predicted_seconds;
+  result.cause = wanted > input.current ? DecisionCause::Grow : DecisionCause::Shrink;
   result.verdict = spec.mode == AutoscalingMode::Auto ? Verdict::Scale : Verdict::Recommend;
   return result;
 }

@@ -27,6 +27,48 @@ void set_if_known(Pass& pass, const char* type, bool value, const std::string& r
   if (value || find_condition(pass.status, type)) pass.set_condition(type, value, reason, message);
 }
 
+constexpr Seconds long_wait{10};  // from then on a change says what it waits for
+
+// Why nothing is being done about a size that is not the one asked for; no reason: it will be, at once.
+struct Standstill {
+  std::string reason, message;
+};
+
+std::optional<Standstill> standstill(const Pass& pass) {
+  const JobStatus& status = pass.status;
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (status.state != JobState::Running || status.resize || status.blocked) return std::nullopt;
+  if (status.desired_replicas == status.active_workers.size()) return std::nullopt;
+  const std::string wish = std::to_string(status.active_workers.size()) + " -> " +
+                           workers_text(status.desired_replicas) + " waits: ";
+  if (!runtime.reachable || runtime.lead_silent)
+    return Standstill{"LeadUnreachable", wish + "the lead agent does not answer"};
+  if (runtime.epoch != status.epoch)
+    return Standstill{"MembershipUnknown", wish + "the lead shows epoch " + std::to_string(runtime.epoch) +
+                                               ", the job has been at " + std::to_string(status.epoch)};
+  if (runtime.ending) return Standstill{"ProgramEnding", wish + "the program is ending"};
+  if (runtime.change)
+    return Standstill{"OtherChange",
+                      wish + "the lead has " + runtime.change->id + " of an earlier controller in hand"};
+  return std::nullopt;
+}
+
+std::string resizing_text(Pass& pass) {
+  const ResizeStatus& resize = *pass.status.resize;
+  std::string text = std::to_string(resize.from) + " -> " + workers_text(resize.to);
+  const bool creating = resize.phase == ResizePhase::CreatingPods;
+  if (!creating && resize.phase != ResizePhase::Requested) return text;
+  const Time from_then_on = (creating ? resize.start_time : *resize.requested_time) + long_wait;
+  if (pass.now < from_then_on) {
+    pass.wake_at(from_then_on);
+    return text;
+  }
+  const std::string missing = creating ? missing_worker(pass, resize.add) : "";
+  if (!missing.empty()) return text + "; missing: " + missing;
+  const std::string& problem = pass.seen.command_problem;
+  return text + "; the lead does not take it" + (problem.empty() ? "" : ": " + problem);
+}
+
 }  // namespace
 
 void update_conditions(Pass& pass) {
@@ -44,8 +86,7 @@ void update_conditions(Pass& pass) {
       std::to_string(status.ready_replicas) + " of " + std::to_string(status.desired_replicas) + " ready");
   set_if_known(pass, "Running", running, to_string(state), "");
   if (status.resize)
-    pass.set_condition("Resizing", true, to_string(status.resize->phase),
-                       std::to_string(status.resize->from) + " -> " + workers_text(status.resize->to));
+    pass.set_condition("Resizing", true, to_string(status.resize->phase), resizing_text(pass));
   else
     set_if_known(pass, "Resizing", false, "Steady", "");
   set_if_known(pass, "ResizeBlocked", status.blocked.has_value(),
@@ -54,7 +95,10 @@ void update_conditions(Pass& pass) {
   const bool refused = creating && !pass.seen.creation_problem.empty();
   set_if_known(pass, "PodCreationBlocked", refused, refused ? "CreationFailed" : "Clear",
                refused ? pass.seen.creation_problem : "");
-  const bool silent = running && !pass.seen.runtime.reachable;
+  const auto still = standstill(pass);
+  set_if_known(pass, "ResizePending", still.has_value(), still ? still->reason : "Clear",
+               still ? still->message : "");
+  const bool silent = running && (!pass.seen.runtime.reachable || pass.seen.runtime.lead_silent);
   set_if_known(pass, "Degraded", silent, silent ? "LeadUnreachable" : "AsExpected",
                silent ? "the lead agent does not answer; nothing is changed until it does" : "");
 }

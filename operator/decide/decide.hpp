@@ -55,9 +55,11 @@ struct EndedChange {
 
 enum class ProgramState { NotStarted, Running, Succeeded, Failed };
 
-// What the lead answers to GET /v1/membership. With reachable == false nothing else is looked at.
+// What the lead answers to GET /v1/report. With reachable == false nothing else is looked at.
 struct RuntimeView {
   bool reachable = false;
+  // Another member has answered in the lead's place: the membership is right, the changes are not known.
+  bool lead_silent = false;
   std::int64_t epoch = 0;
   std::int64_t fence = 0;
   std::string lead_uid;
@@ -81,6 +83,7 @@ struct Observed {
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)
   std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
+  std::string command_problem;   // why the lead has not taken the last command, until it takes one
 };
 
 // --- actions --------------------------------------------------------------------------------------

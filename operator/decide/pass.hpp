@@ -41,7 +41,10 @@ class Pass {
 
   const PodView* pod(int index) const;
   const PodView* pod(const std::string& uid) const;
-  bool lead_known() const { return seen.runtime.reachable && seen.runtime.epoch == status.epoch; }
+  // The lead answers, and of the membership that we know: it can be told something.
+  bool lead_known() const {
+    return seen.runtime.reachable && !seen.runtime.lead_silent && seen.runtime.epoch == status.epoch;
+  }
   bool released(const PodView& pod) const;
   // Members, and the workers the program was started on before the lead has confirmed it.
   IndexSet members() const;

@@ -114,6 +114,7 @@ struct AutoscaleResult {
   Verdict verdict = Verdict::Keep;
   int wanted = 0;                                             // within limits and allowed sizes
   std::string line;                                           // one line of words with its numbers
+  DecisionCause cause = DecisionCause::BestSize;              // the line in one word
   bool rebalance = false;                                     // Keep, but the work should be shared out anew
   std::optional<double> measured_seconds, predicted_seconds;  // of an iteration now, and at `wanted`
   std::optional<Time> look_again;  // earliest time at which the verdict can change without new samples

@@ -26,6 +26,7 @@ class Chaos {
       converges();
       const bool written = chance(0.95);
       world_.reconcile(written, chance(0.9) ? SIZE_MAX : static_cast<std::size_t>(number(0, 4)));
+      if (written) explains_itself();
       check_status();
     }
   }
@@ -34,6 +35,7 @@ class Chaos {
   void calm_down() {
     world_.job.spec.suspend = false;
     world_.lead.reachable = true;
+    world_.lead.silent = false;
     for (PodView& pod : world_.pods) pod.disruption_target = false;
     world_.now += Seconds(4000);  // whatever is blocked may be tried again
     world_.settle(120);
@@ -72,6 +74,8 @@ class Chaos {
     if (chance(0.5)) world_.advance_change();
     if (chance(0.03)) world_.roll_back_change("because", chance(0.5));
     if (chance(0.05)) world_.lead.reachable = !world_.lead.reachable;
+    if (chance(0.05)) world_.lead.silent = !world_.lead.silent;
+    if (chance(0.01)) world_.foreign_change();
     if (chance(0.08)) world_.ask_for(number(1, 9));
     if (chance(0.03)) evict();
     if (chance(0.02)) lose_newcomer();
@@ -128,6 +132,21 @@ class Chaos {
       observed.job.status = decision.status;
     }
     world_.broken.push_back("decide() does not come to rest on one observation");
+  }
+
+  // A running job that does not get the size asked for says why, or goes on by itself.
+  void explains_itself() {
+    const JobStatus& status = world_.status();
+    if (status.state != JobState::Running || status.resize) return;
+    if (status.desired_replicas == status.active_workers.size()) return;
+    for (const char* type : {"ResizePending", "ResizeBlocked"}) {
+      const Condition* condition = find_condition(status, type);
+      if (condition && condition->status == "True" && !condition->message.empty()) return;
+    }
+    for (const Requeue& again : world_.of_type<Requeue>())
+      if (again.after <= Millis(10)) return;
+    world_.broken.push_back("it runs with " + std::to_string(status.active_workers.size()) + " of " +
+                            std::to_string(status.desired_replicas) + " workers and does not say why");
   }
 
   void check_status() {

@@ -307,7 +307,8 @@ void unknown_to_lead(Pass& pass, int target) {
   if (pass.now >= resize.deadline)
     return give_up(pass,
                    "the lead did not take the change within prepareTimeoutSeconds, " +
-                       std::to_string(pass.spec.resize.prepare_timeout.count()) + " s",
+                       std::to_string(pass.spec.resize.prepare_timeout.count()) + " s" +
+                       (pass.seen.command_problem.empty() ? "" : ": " + pass.seen.command_problem),
                    true);
   if (pass.seen.runtime.ending) return supersede(pass, "the program is ending");
   if (pass.seen.runtime.change) return;  // another one, of an earlier controller: it ends first
@@ -328,7 +329,10 @@ bool took_effect(const Pass& pass) {
 void follow_change(Pass& pass, int target) {
   ResizeStatus& resize = *pass.status.resize;
   const RuntimeView& runtime = pass.seen.runtime;
-  if (!runtime.reachable) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
+  // Of another member only the commit is believed: it does not know what the lead has in hand.
+  const bool told =
+      runtime.reachable && (!runtime.lead_silent || (runtime.epoch > resize.epoch && took_effect(pass)));
+  if (!told) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
   const bool ours = runtime.change && runtime.change->id == resize.id;
   if (runtime.survives_loss && runtime.epoch > resize.epoch && !ours && !took_effect(pass)) {
     if (runtime.ended && runtime.ended->id == resize.id) return rolled_back(pass, *runtime.ended);
@@ -427,6 +431,9 @@ void resize_step(Pass& pass, int target) {
   if (is_terminal(pass.status.state) || pass.status.state == JobState::Pending) return;
   delete_leftovers(pass);
   if (pass.status.resize && pass.status.resize->phase == ResizePhase::Draining) drain(pass);
+  // A change has ended in this pass and another size is wanted already: the next pass begins it.
+  const bool ended = pass.seen.job.status.resize && !pass.status.resize;
+  if (ended && target != pass.status.active_workers.size()) pass.wake_at(pass.now);
 }
 
 }  // namespace emj

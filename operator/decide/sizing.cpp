@@ -28,7 +28,7 @@ const char* verdict_name(Verdict verdict) {
 }
 
 void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason,
-            const AutoscaleResult& result) {
+            DecisionCause cause, const AutoscaleResult& result) {
   auto& decisions = pass.status.decisions;
   const bool repeated = !decisions.empty() && decisions.back().action == action &&
                         decisions.back().from == from && decisions.back().to == to;
@@ -39,6 +39,7 @@ void record(Pass& pass, const std::string& action, int from, int to, const std::
                        to_string(pass.spec.autoscaling.policy.name),
                        action,
                        reason,
+                       cause,
                        result.measured_seconds,
                        result.predicted_seconds,
                        {}});
@@ -114,11 +115,11 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
   pass.autoscaling = result.line;
   if (acts && blocked && blocked->target == result.wanted && pass.now < blocked->retry_after) {
     pass.autoscaling += ", not yet: the last attempt failed (" + blocked->reason + ")";
-    record(pass, "Wait", current, result.wanted, pass.autoscaling, result);
+    record(pass, "Wait", current, result.wanted, pass.autoscaling, DecisionCause::Blocked, result);
     return;
   }
   record(pass, result.rebalance ? "Rebalance" : verdict_name(result.verdict), current, result.wanted,
-         result.line, result);
+         result.line, result.cause, result);
   if (!acts) return;
   auto& recommendation = pass.status.recommendation;
   if (!recommendation || recommendation->replicas != result.wanted)

@@ -19,18 +19,27 @@ bool reached(const std::string& seen, const std::string& wanted) {
 
 }  // namespace
 
-void Expectations::expect(const std::string& owner, const std::string& uid, const std::string& version) {
+void Expectations::expect(const std::string& owner, const std::string& uid, const ObjectKey& key,
+                          const std::string& version) {
   std::lock_guard lock(mutex_);
   if (uid.empty() || gone_.contains(uid)) return;
-  pending_[owner][uid] = {version, clock_.now() + timeout_};
+  pending_[owner][uid] = {version, clock_.now() + timeout_, key};
   owners_[uid].insert(owner);
 }
 
 void Expectations::wrote(const std::string& owner, const json& object) {
-  expect(owner, uid_of(object), resource_version_of(object));  // a Status has no uid
+  expect(owner, uid_of(object), key_of(object), resource_version_of(object));  // a Status has no uid
 }
 
-void Expectations::deleted(const std::string& owner, const std::string& uid) { expect(owner, uid, ""); }
+void Expectations::deleted(const std::string& owner, const ObjectKey& key, const std::string& uid) {
+  expect(owner, uid, key, "");
+}
+
+void Expectations::outdated(const std::string& owner, const json& object) {
+  const auto version = version_number(resource_version_of(object));
+  // A version that is no number cannot be waited for.
+  if (version) expect(owner, uid_of(object), key_of(object), std::to_string(*version + 1));
+}
 
 void Expectations::cached(const std::string& uid, const ObjectPtr& object) {
   std::lock_guard lock(mutex_);
@@ -90,6 +99,7 @@ void Expectations::expire(const std::string& owner) {
       ++pending;
       continue;
     }
+    given_up_[owner].push_back(pending->second.key);
     if (const auto waiting = owners_.find(pending->first); waiting != owners_.end()) {
       waiting->second.erase(owner);
       if (waiting->second.empty()) owners_.erase(waiting);
@@ -99,9 +109,11 @@ void Expectations::expire(const std::string& owner) {
   if (list->second.empty()) pending_.erase(list);
 }
 
-bool Expectations::settled(const std::string& owner) {
+bool Expectations::settled(const std::string& owner, std::vector<ObjectKey>* given_up) {
   std::lock_guard lock(mutex_);
   expire(owner);
+  if (const auto told = given_up_.extract(owner); told && given_up)
+    given_up->insert(given_up->end(), told.mapped().begin(), told.mapped().end());
   return !pending_.contains(owner);
 }
 

@@ -6,7 +6,11 @@ using nlohmann::json;
 
 Informer::Informer(Client& client, Resource resource, WatcherOptions options,
                    std::function<void(const Change&)> on_change, Clock& clock)
-    : clock_(clock),
+    : client_(client),
+      resource_(resource),
+      reduce_(options.reduce),
+      log_(options.log),
+      clock_(clock),
       expectations_(clock),
       on_change_(std::move(on_change)),
       watcher_(client, std::move(resource), *this, std::move(options), clock) {}
@@ -27,8 +31,36 @@ void Informer::wrote(const std::string& owner, const json& answer) {
 }
 
 void Informer::deleted(const std::string& owner, const ObjectKey& key, const std::string& uid) {
-  expectations_.deleted(owner, uid);
+  expectations_.deleted(owner, key, uid);
   expectations_.cached(uid, store_.get(key));
+}
+
+void Informer::outdated(const std::string& owner, const json& object) {
+  expectations_.outdated(owner, object);
+  expectations_.cached(uid_of(object), store_.get(key_of(object)));
+}
+
+bool Informer::settled(const std::string& owner) {
+  std::vector<ObjectKey> given_up;
+  const bool settled = expectations_.settled(owner, &given_up);
+  for (const ObjectKey& key : given_up) read_live(key);
+  return settled;
+}
+
+void Informer::read_live(const ObjectKey& key) {
+  const auto answer = client_.get(resource_, key);
+  const ObjectPtr known = store_.get(key);
+  std::vector<Change> changes;
+  if (answer) {
+    json object = answer.value();
+    if (reduce_) reduce_(object);
+    changes = store_.apply(WatchEvent::Type::Modified, std::move(object));
+  } else if (answer.error().kind == ApiError::Kind::NotFound && known) {
+    changes = store_.apply(WatchEvent::Type::Deleted, *known);
+  }
+  if (!changes.empty() && log_)
+    log_("no watch has told the news of " + resource_.plural + " " + to_string(key) + ": read live");
+  tell(std::move(changes), clock_.now());
 }
 
 void Informer::tell(std::vector<Change> changes, Instant received) {

@@ -37,7 +37,9 @@ class Informer : private WatchSink {
   // Own writes (see Expectations): `owner` is whatever the caller counts by, its uid as a rule.
   void wrote(const std::string& owner, const nlohmann::json& answer);
   void deleted(const std::string& owner, const ObjectKey& key, const std::string& uid);
-  bool settled(const std::string& owner) { return expectations_.settled(owner); }
+  void outdated(const std::string& owner, const nlohmann::json& object);
+  // What has not shown in time is read live: a lost event costs a request then, never a standstill.
+  bool settled(const std::string& owner);
   Instant settled_by(const std::string& owner) { return expectations_.settled_by(owner); }
 
   std::chrono::steady_clock::duration age() const { return watcher_.age(); }
@@ -47,7 +49,12 @@ class Informer : private WatchSink {
   void replaced(std::vector<nlohmann::json> objects) override;
   void changed(WatchEvent event, Instant received) override;
   void tell(std::vector<Change> changes, Instant received);
+  void read_live(const ObjectKey& key);
 
+  Client& client_;
+  const Resource resource_;
+  const std::function<void(nlohmann::json&)> reduce_;
+  const Log log_;
   Clock& clock_;
   Store store_;
   Expectations expectations_;

@@ -4,6 +4,16 @@ namespace emj::kube {
 
 using nlohmann::json;
 
+namespace {
+
+bool is_older(const json& object, const json& than) {
+  const auto version = version_number(resource_version_of(object));
+  const auto known = version_number(resource_version_of(than));
+  return version && known && *version < *known;
+}
+
+}  // namespace
+
 void Store::drop(const ObjectKey& key, ObjectPtr last, std::vector<Change>& changes) {
   const auto found = objects_.find(key);
   if (found == objects_.end()) return;
@@ -48,9 +58,12 @@ std::vector<Change> Store::apply(WatchEvent::Type type, json object) {
   if (key.name.empty()) return changes;
   auto shared = std::make_shared<const json>(std::move(object));
   std::lock_guard lock(mutex_);
+  const auto known = objects_.find(key);
+  const bool same = known != objects_.end() && uid_of(*known->second) == uid_of(*shared);
+  const bool older = known != objects_.end() && is_older(*shared, *known->second);
   if (type == WatchEvent::Type::Deleted) {
-    drop(key, std::move(shared), changes);
-  } else {
+    if (same || !older) drop(key, std::move(shared), changes);
+  } else if (!older) {
     put(key, std::move(shared), changes);
   }
   return changes;

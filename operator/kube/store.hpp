@@ -31,8 +31,9 @@ struct Change {
 
 class Store {
  public:
-  // One event of a watch. An object that has taken the name of another one (its uid differs) is a deletion
-  // and an addition. Nothing comes back when nothing is new.
+  // One event of a watch, or an object that was read live. An object that has taken the name of another one
+  // (its uid differs) is a deletion and an addition. Nothing comes back when nothing is new; what is older
+  // than what is known is dropped: a live read may be ahead of the watch.
   std::vector<Change> apply(WatchEvent::Type type, nlohmann::json object);
   // A whole list: what is not in it is gone.
   std::vector<Change> replace(std::vector<nlohmann::json> objects);
@@ -43,7 +44,8 @@ class Store {
   std::size_t size() const;
 
  private:
-  void put(const ObjectKey& key, ObjectPtr object, std::vector<Change>& changes);  // with mutex_ held
+  // Both with mutex_ held.
+  void put(const ObjectKey& key, ObjectPtr object, std::vector<Change>& changes);
   void drop(const ObjectKey& key, ObjectPtr last, std::vector<Change>& changes);
 
   mutable std::mutex mutex_;

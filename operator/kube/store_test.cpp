@@ -85,6 +85,20 @@ TEST(StoreTest, TheIndexFollowsTheOwner) {
   EXPECT_EQ(store.owned_by("y").size(), 0u);
 }
 
+// A live read may be ahead of the watch, which then tells what was before.
+TEST(StoreTest, OlderNewsOfAnObjectAreDropped) {
+  Store store;
+  store.apply(Type::Added, object("p", "1", 5));
+  EXPECT_EQ(store.apply(Type::Modified, object("p", "1", 9)).size(), 1u);
+  EXPECT_TRUE(store.apply(Type::Modified, object("p", "1", 7)).empty());
+  EXPECT_EQ(resource_version_of(*store.get({"a", "p"})), "9");
+  EXPECT_EQ(store.apply(Type::Added, object("p", "2", 12)).size(), 2u) << "another object of this name";
+  EXPECT_TRUE(store.apply(Type::Deleted, object("p", "1", 10)).empty()) << "the one before it";
+  EXPECT_EQ(uid_of(*store.get({"a", "p"})), "2");
+  EXPECT_EQ(store.replace({object("p", "2", 3)}).size(), 1u)
+      << "a list tells the state, whatever its version";
+}
+
 class ExpectationsTest : public ::testing::Test {
  protected:
   void apply(Type type, json value) {
@@ -95,7 +109,7 @@ class ExpectationsTest : public ::testing::Test {
     expectations.cached(uid_of(answer), store.get(key_of(answer)));
   }
   void deleted(const std::string& name, const std::string& uid) {
-    expectations.deleted("job", uid);
+    expectations.deleted("job", {"a", name}, uid);
     expectations.cached(uid, store.get({"a", name}));
   }
   testing::ManualClock clock;
@@ -163,6 +177,35 @@ TEST_F(ExpectationsTest, NothingIsAwaitedForEver) {
   clock.advance(Seconds(1));
   EXPECT_TRUE(expectations.settled("job"));
   EXPECT_EQ(expectations.settled_by("job"), clock.now());
+}
+
+// A write was refused because the cache lags behind: a newer version is to come.
+TEST_F(ExpectationsTest, ANewerVersionIsAwaitedAfterAConflict) {
+  apply(Type::Added, object("p", "1", 5));
+  const auto refused = [&] {
+    expectations.outdated("job", object("p", "1", 5));
+    expectations.cached("1", store.get({"a", "p"}));
+  };
+  refused();
+  EXPECT_FALSE(expectations.settled("job"));
+  apply(Type::Modified, object("p", "1", 6));
+  EXPECT_TRUE(expectations.settled("job"));
+  refused();
+  EXPECT_TRUE(expectations.settled("job")) << "it has come already";
+}
+
+TEST_F(ExpectationsTest, WhatIsGivenUpIsToldOnce) {
+  wrote(object("p", "1", 5));
+  deleted("q", "2");
+  wrote(object("r", "3", 6));
+  apply(Type::Added, object("r", "3", 6));
+  clock.advance(Seconds(60));
+  std::vector<ObjectKey> given_up;
+  EXPECT_TRUE(expectations.settled("job", &given_up));
+  EXPECT_EQ(given_up, (std::vector<ObjectKey>{{"a", "p"}}));
+  given_up.clear();
+  EXPECT_TRUE(expectations.settled("job", &given_up));
+  EXPECT_TRUE(given_up.empty());
 }
 
 TEST_F(ExpectationsTest, AStatusIsNoObject) {

@@ -1,6 +1,7 @@
 #include "operator/kube/watcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace emj::kube {
 
@@ -82,6 +83,8 @@ void Watcher::run() {
   while (!stopping()) {
     if (version_.empty() && !list()) continue;
     if (!stopping()) watch();
+    if (!version_.empty() && clock_.now() - listed_ >= options_.relist_after)
+      list_version_ = std::exchange(version_, {});
   }
   std::lock_guard lock(mutex_);
   running_ = false;
@@ -143,6 +146,7 @@ bool Watcher::list() {
   }
   version_ = listed.value().resource_version;
   list_version_.clear();
+  listed_ = clock_.now();
   heard();
   sink_.replaced(std::move(listed.value().items));
   return true;

@@ -32,6 +32,9 @@ struct WatcherOptions {
   std::string label_selector{}, field_selector{};
   int page = 500;
   Seconds shortest_watch{180}, longest_watch{280};  // drawn anew for each, so that they do not end together
+  // After so long the collection is listed again though no watch has failed: an event that was lost, in
+  // whatever way, is a change that nobody would ever notice.
+  Seconds relist_after{1800};
   Backoff::Limits backoff{};
   std::function<void(nlohmann::json&)> reduce{};  // drops what nobody reads, before it is kept; keep metadata
   std::uint64_t seed = std::random_device{}();
@@ -81,6 +84,7 @@ class Watcher {
   // The thread's own.
   std::string version_;       // from which to watch; empty: list first
   std::string list_version_;  // the list must not be older than this; empty: the newest state
+  Instant listed_{};          // when the last list came
   bool progressed_ = false;   // something came since the last 410
 
   mutable std::mutex mutex_;

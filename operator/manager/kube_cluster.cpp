@@ -90,6 +90,7 @@ Outcome KubeCluster::write_status(const JobKey& key, const JobStatus& status) {
   changed["status"] = status_to_json(status);
   const auto answer =
       client_.update(resources::elastic_mpi_jobs, object_key(key), changed, {.subresource = "status"});
+  if (!answer && answer.error().kind == Kind::Conflict) jobs_.outdated(kube::uid_of(*object), *object);
   if (!answer) return outcome_of(answer.error());
   jobs_.wrote(kube::uid_of(*object), answer.value());
   return Outcome::done();

@@ -17,6 +17,7 @@ namespace {
 namespace resources = kube::resources;
 
 constexpr Seconds stuck_watch{900};  // three times the longest watch: the server has forgotten us
+constexpr Seconds stuck_pass{900};   // every request of a pass ends within seconds
 constexpr Millis last_words{2000};   // for Events at the end
 constexpr Millis longest_pass{20000};
 
@@ -155,7 +156,17 @@ void Manager::serve() {
 std::string Manager::healthy() const {
   for (const auto& [name, informer] : {std::pair{"jobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
     if (informer->age() > stuck_watch) return std::string("the watch of ") + name + " is stuck";
+  // Its job would never be looked at again.
+  if (const auto oldest = oldest_pass(); oldest && seconds_since(oldest->second) > stuck_pass.count())
+    return "the pass over job " + to_string(oldest->first) + " is stuck";
   return "";
+}
+
+std::optional<std::pair<kube::ObjectKey, kube::Instant>> Manager::oldest_pass() const {
+  const std::lock_guard lock(mutex_);
+  const auto oldest = std::ranges::min_element(passes_, {}, [](const auto& pass) { return pass.second; });
+  if (oldest == passes_.end()) return std::nullopt;
+  return *oldest;
 }
 
 std::string Manager::ready() const {
@@ -174,6 +185,7 @@ std::string Manager::metrics_text() const {
   now.requests = client_->counts();
   for (kube::RequestCount& count : lease_client_->counts()) now.requests.push_back(std::move(count));
   now.leading = leading_;
+  if (const auto oldest = oldest_pass()) now.longest_pass_seconds = seconds_since(oldest->second);
   now.events_lost = events_->lost();
   return metrics_.text(now);
 }
@@ -230,7 +242,15 @@ void Manager::work() {
     if (ended_) return;
   }
   while (const auto key = queue_.take()) {
+    {
+      const std::lock_guard lock(mutex_);
+      passes_[*key] = kube::Instant::clock::now();
+    }
     pass_over(*key);
+    {
+      const std::lock_guard lock(mutex_);
+      passes_.erase(*key);
+    }
     queue_.done(*key);
   }
 }
@@ -257,8 +277,7 @@ void Manager::pass_over(const kube::ObjectKey& key) {
   metrics_.look(job, pass.status);
   if (pass.failed) return queue_.add_after_failure(key);
   queue_.forget(key);
-  const bool rests = pass.terminal && pass.pods.empty();
-  if (!rests || pass.timed) queue_.add_after(key, pass.requeue_after);
+  if (!pass.at_rest()) queue_.add_after(key, pass.requeue_after);
 }
 
 }  // namespace emj::manager

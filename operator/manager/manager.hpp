@@ -63,6 +63,8 @@ class Manager {
   void work();
   void pass_over(const kube::ObjectKey& key);
   void end(int code);
+  // The pass that has been under way for longest: of which job, and since when.
+  std::optional<std::pair<kube::ObjectKey, kube::Instant>> oldest_pass() const;
 
   const ManagerOptions options_;
   const Log log_;
@@ -84,6 +86,7 @@ class Manager {
   std::condition_variable condition_;
   std::optional<int> ended_;
   std::map<kube::ObjectKey, kube::Instant> received_;  // the event that a queued job waits for an answer to
+  std::map<kube::ObjectKey, kube::Instant> passes_;    // under way, since when
 
   int port_ = 0;
   std::unique_ptr<Http> http_;

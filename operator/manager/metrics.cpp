@@ -61,7 +61,7 @@ void OperatorMetrics::look(const JobKey& key, const JobStatus& status) {
   for (const DecisionRecord& decision : status.decisions) {
     if (seen.last_decision && decision.time <= *seen.last_decision) continue;
     seen.last_decision = decision.time;
-    if (!first) ++decisions_[{decision.policy, decision.action}];
+    if (!first) ++decisions_[{decision.policy, decision.action, to_string(decision.cause)}];
   }
 }
 
@@ -86,6 +86,8 @@ std::string OperatorMetrics::text(const Now& now) const {
   out.sample(number(now.queue.delayed), {{"place", "delayed"}});
   out.sample(number(now.queue.in_hand), {{"place", "in_hand"}});
   out.sample(number(now.queue.failing), {{"place", "failing"}});
+  out.metric(metrics::longest_pass);
+  out.sample(now.longest_pass_seconds);
   out.metric(metrics::watch_age);
   for (const Watched& watch : now.watches) out.sample(watch.age_seconds, {{"resource", watch.resource}});
   out.metric(metrics::watch_failures);
@@ -119,7 +121,7 @@ std::string OperatorMetrics::text(const Now& now) const {
     out.histogram(histogram.bounds(), histogram.counts(), histogram.sum(), {{"phase", phase}});
   out.metric(metrics::decisions);
   for (const auto& [what, count] : decisions_)
-    out.sample(number(count), {{"policy", what.first}, {"action", what.second}});
+    out.sample(number(count), {{"policy", what[0]}, {"action", what[1]}, {"reason", what[2]}});
   out.metric(metrics::leader);
   out.sample(now.leading ? 1 : 0);
   out.metric(metrics::events_lost);

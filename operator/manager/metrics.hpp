@@ -29,6 +29,8 @@ inline constexpr Metric reaction{"empi_operator_reaction_seconds", Type::Histogr
                                  "server that a pass sends because of it."};
 inline constexpr Metric queue{"empi_operator_queue_jobs", Type::Gauge, "",
                               "Jobs by place in the work queue: ready, delayed, in_hand, failing."};
+inline constexpr Metric longest_pass{"empi_operator_longest_pass_seconds", Type::Gauge, "seconds",
+                                     "How long the oldest pass that is under way has taken so far."};
 inline constexpr Metric watch_age{"empi_operator_watch_age_seconds", Type::Gauge, "seconds",
                                   "Since the API server was last heard of on a watch."};
 inline constexpr Metric watch_failures{"empi_operator_watch_failures_total", Type::Counter, "",
@@ -46,7 +48,8 @@ inline constexpr Metric resize_phase{
     "Committed changes by phase: pods (created until ready), join (sent until "
     "committed), pause (as the application saw it)."};
 inline constexpr Metric decisions{"empi_operator_decisions_total", Type::Counter, "",
-                                  "Decisions of the autoscaler by policy and action."};
+                                  "Decisions of the autoscaler by policy, action and reason (one word "
+                                  "of DecisionCause)."};
 inline constexpr Metric leader{"empi_operator_leader", Type::Gauge, "", "1 while this process leads."};
 inline constexpr Metric events_lost{
     "empi_operator_events_lost_total", Type::Counter, "",
@@ -88,6 +91,7 @@ class OperatorMetrics {
     std::vector<Watched> watches;
     std::vector<kube::RequestCount> requests;
     bool leading = false;
+    double longest_pass_seconds = 0;
     std::uint64_t events_lost = 0;
   };
   std::string text(const Now& now) const;  // Prometheus text format
@@ -107,7 +111,7 @@ class OperatorMetrics {
   Histogram reaction_{{.001, .0025, .005, .01, .015, .02, .03, .04, .05, .075, .1, .25, .5, 1, 2.5, 5, 10}};
   std::map<std::string, std::uint64_t> resizes_;
   std::map<std::string, Histogram> phases_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> decisions_;
+  std::map<std::array<std::string, 3>, std::uint64_t> decisions_;  // by policy, action, reason
 };
 
 }  // namespace emj::manager

@@ -41,18 +41,22 @@ TEST(OperatorMetrics, CountsAResizeOnceAndNotThoseBeforeThisProcess) {
   EXPECT_THAT(metrics.text({}), HasSubstr("empi_operator_jobs{state=\"Running\"} 0\n"));
 }
 
-TEST(OperatorMetrics, CountsDecisionsByPolicyAndAction) {
+TEST(OperatorMetrics, CountsDecisionsByPolicyActionAndReason) {
   OperatorMetrics metrics;
   const JobKey job{"default", "demo"};
   JobStatus status;
   metrics.look(job, status);
-  status.decisions = {{Time(Seconds(1)), 2, 4, "threshold", "Scale", "why"},
-                      {Time(Seconds(2)), 4, 4, "threshold", "Keep", "why"}};
+  status.decisions = {{Time(Seconds(1)), 2, 4, "threshold", "Scale", "why", DecisionCause::Grow},
+                      {Time(Seconds(2)), 4, 4, "threshold", "Keep", "why", DecisionCause::Limit}};
   metrics.look(job, status);
   metrics.look(job, status);
   const std::string text = metrics.text({});
-  EXPECT_THAT(text, HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Keep\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Scale\"} 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Keep\",reason=\"Limit\"} 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Scale\",reason=\"Grow\"} 1\n"));
 }
 
 TEST(OperatorMetrics, ShowsRequestsAndPasses) {

@@ -107,6 +107,27 @@ AgentResult<Accepted> AgentClient::health() {
   return accepted("asking for health", address(), connection_->http.Get(empi::paths::kHealth));
 }
 
+AgentResult<empi::Report> AgentClient::report(std::int64_t since) {
+  if (!reports_) return report_in_parts(since);
+  const std::string path = std::string(empi::paths::kReport) + "?since=" + std::to_string(since);
+  auto whole = answer<empi::Report>("asking for the report", address(), connection_->http.Get(path),
+                                    [](const json& body) { return body.get<empi::Report>(); });
+  if (whole || whole.error().kind != AgentError::Kind::NotFound) return whole;
+  reports_ = false;
+  return report_in_parts(since);
+}
+
+// Of different moments: whoever reads them must bear that.
+AgentResult<empi::Report> AgentClient::report_in_parts(std::int64_t since) {
+  empi::Report report;
+  auto view = membership();
+  if (!view) return view.error();
+  report.view = view.value();
+  if (auto known = changes()) report.changes = known.value();
+  if (auto windows = samples(since)) report.windows = windows.value();
+  return report;
+}
+
 AgentResult<empi::MembershipView> AgentClient::membership() {
   return answer<empi::MembershipView>("asking for the membership", address(),
                                       connection_->http.Get(empi::paths::kMembership),

@@ -63,6 +63,8 @@ class AgentClient {
   AgentResult<Accepted> health();
   AgentResult<empi::MembershipView> membership();
   AgentResult<std::vector<empi::ChangeStatus>> changes();
+  // The three that follow in one request; in three of an agent from before there was a report.
+  AgentResult<empi::Report> report(std::int64_t since);
   // Windows with an index above `since`, oldest first.
   AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
   AgentResult<Accepted> start(const empi::StartRequest& request);
@@ -74,7 +76,10 @@ class AgentClient {
 
  private:
   struct Connection;
+  AgentResult<empi::Report> report_in_parts(std::int64_t since);
+
   std::unique_ptr<Connection> connection_;
+  bool reports_ = true;  // until the agent has answered that it knows no such thing
 };
 
 }  // namespace emj

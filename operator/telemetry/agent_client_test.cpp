@@ -71,6 +71,56 @@ TEST(AgentClient, AsksForSamplesSinceTheLastOne) {
   EXPECT_EQ(windows.value().at(0).index, 42);
 }
 
+empi::Report some_report() {
+  empi::Report report;
+  report.view.uid = "a";
+  report.view.membership.epoch.value = 4;
+  report.view.membership.members = {{"a", "w-0", "10.0.0.1:1", 1, "n", 0}};
+  report.changes.resize(1);
+  report.changes[0].request.id = "change-1";
+  report.windows.resize(1);
+  report.windows[0].index = 42;
+  return report;
+}
+
+TEST(AgentClient, ReadsAllOfALeadInOneRequest) {
+  AgentServer agent;
+  std::vector<std::string> asked;
+  agent.server.set_logger(
+      [&](const httplib::Request& request, const httplib::Response&) { asked.push_back(request.target); });
+  agent.server.Get(empi::paths::kReport, [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(json(some_report()).dump(), "application/json");
+  });
+  const auto report = AgentClient(agent.address(), "right").report(40);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(json(report.value()), json(some_report()));
+  EXPECT_EQ(asked, std::vector<std::string>{std::string(empi::paths::kReport) + "?since=40"});
+}
+
+// The runtime in a user's image may be older than the operator.
+TEST(AgentClient, ReadsTheReportOfAnOlderAgentInParts) {
+  AgentServer agent;
+  int reports = 0;
+  agent.server.set_logger([&](const httplib::Request& request, const httplib::Response&) {
+    reports += request.path == empi::paths::kReport;
+  });
+  const auto serve = [&](const char* path, json body) {
+    agent.server.Get(path, [body](const httplib::Request&, httplib::Response& response) {
+      response.set_content(body.dump(), "application/json");
+    });
+  };
+  serve(empi::paths::kMembership, some_report().view);
+  serve(empi::paths::kChange, {{"changes", some_report().changes}});
+  serve(empi::paths::kSample, {{"windows", some_report().windows}});
+  AgentClient client(agent.address(), "right");
+  for (int i = 0; i < 2; ++i) {
+    const auto report = client.report(-1);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(json(report.value()), json(some_report()));
+  }
+  EXPECT_EQ(reports, 1) << "asked for once";
+}
+
 TEST(AgentClient, SendsChangesCancelsAndStops) {
   AgentServer agent;
   json change, stop;

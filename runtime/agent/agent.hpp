@@ -155,6 +155,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   json job_record() const;
   void adopt_record(const json& record);
   MembershipView view() const;
+  std::vector<ChangeStatus> known_changes() const;
 
   // --- agent_tasks.cpp: master-worker programs, which survive the loss of members
   void do_attach(const json& m, json& answer);
@@ -185,6 +186,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer cancel_change(const std::string& id) override;
   ApiAnswer membership() override;
   ApiAnswer samples(std::int64_t since) override;
+  ApiAnswer report(std::int64_t since) override;
   ApiAnswer stop(const json& request) override;
   ApiAnswer batch(json batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);

@@ -16,6 +16,9 @@ json binary(const std::string& bytes) {
   return json::binary(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
 }
 
+// Reasons and last lines hold what ranks have printed, which need not be UTF-8.
+std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
+
 json procs_json(const std::vector<ProcId>& procs) {
   json list = json::array();
   for (const ProcId& p : procs) list.push_back({p.nspace, p.rank});
@@ -149,11 +152,7 @@ ApiAnswer Agent::put_change(const json& request) {
 }
 
 ApiAnswer Agent::get_changes() {
-  return ask([this]() -> ApiAnswer {
-    json list = history_;
-    if (is_hub() && driver_.active()) list.push_back(driver_.status());
-    return {200, json{{"changes", list}}.dump()};
-  });
+  return ask([this]() -> ApiAnswer { return {200, text_of({{"changes", known_changes()}})}; });
 }
 
 ApiAnswer Agent::cancel_change(const std::string& id) {
@@ -167,13 +166,23 @@ ApiAnswer Agent::cancel_change(const std::string& id) {
 }
 
 ApiAnswer Agent::membership() {
-  return ask([this]() -> ApiAnswer {
-    return {200, json(view()).dump(-1, ' ', false, json::error_handler_t::replace)};
-  });
+  return ask([this]() -> ApiAnswer { return {200, text_of(view())}; });
 }
 
 ApiAnswer Agent::samples(std::int64_t since) {
-  return ask([this, since]() -> ApiAnswer { return {200, json{{"windows", samples_.since(since)}}.dump()}; });
+  return ask([this, since]() -> ApiAnswer { return {200, text_of({{"windows", samples_.since(since)}})}; });
+}
+
+ApiAnswer Agent::report(std::int64_t since) {
+  return ask([this, since]() -> ApiAnswer {
+    return {200, text_of(Report{view(), known_changes(), samples_.since(since)})};
+  });
+}
+
+std::vector<ChangeStatus> Agent::known_changes() const {
+  std::vector<ChangeStatus> changes(history_.begin(), history_.end());
+  if (is_hub() && driver_.active()) changes.push_back(driver_.status());
+  return changes;
 }
 
 ApiAnswer Agent::stop(const json& request) {

@@ -196,6 +196,7 @@ TEST_F(Faults, RefusalsChangeNothing) {
   EXPECT_EQ(put(change_json(one, 5, 1), 0, "").status, 401);
   EXPECT_EQ(pods.call("POST", members[0], paths::kMessage, "{}", "wrong").status, 401);
   EXPECT_EQ(pods.call("GET", members[0], paths::kMembership, "", "wrong").status, 401);
+  EXPECT_EQ(pods.call("GET", members[0], paths::kReport, "", "wrong").status, 401);
   EXPECT_EQ(put(change_json({"nobody"}, 5, 1)).status, 400);
   EXPECT_EQ(put(change_json({}, 5, 1)).status, 400);
   EXPECT_EQ(put(change_json({members[0].uid, members[1].uid}, 5, 1)).status, 400);
@@ -211,6 +212,11 @@ TEST_F(Faults, RefusalsChangeNothing) {
   EXPECT_NE(not_lead.body.find(members[0].uid), std::string::npos) << "names the lead";
   EXPECT_EQ(pods.membership().membership.epoch.value, 1);
   EXPECT_EQ(pods.membership().state, ChangeState::Stable);
+  const auto report =
+      json::parse(pods.call("GET", members[1], std::string(paths::kReport) + "?since=-1").body).get<Report>();
+  EXPECT_EQ(report.view.uid, members[1].uid);
+  EXPECT_EQ(report.view.membership, pods.membership().membership) << "whoever is asked";
+  EXPECT_TRUE(report.changes.empty());
 
   pods.environment["EMPI_TEST_TRAP"] = "no_init";
   const std::string id = pods.request_change({.add = pods.launch(1), .deadline = std::chrono::seconds(3)});

@@ -89,10 +89,12 @@ struct HttpApi::Impl {
     server.Delete(paths::kChange,
                   guarded([this](Request r) { return handlers.cancel_change(r.get_param_value("id")); }));
     server.Get(paths::kMembership, guarded([this](Request) { return handlers.membership(); }));
-    server.Get(paths::kSample, guarded([this](Request r) {
-                 const std::string since = r.get_param_value("since");
-                 return handlers.samples(since.empty() ? -1 : std::strtoll(since.c_str(), nullptr, 10));
-               }));
+    const auto since = [](Request r) {
+      const std::string text = r.get_param_value("since");
+      return text.empty() ? -1 : std::strtoll(text.c_str(), nullptr, 10);
+    };
+    server.Get(paths::kSample, guarded([this, since](Request r) { return handlers.samples(since(r)); }));
+    server.Get(paths::kReport, guarded([this, since](Request r) { return handlers.report(since(r)); }));
     server.Post(paths::kStop, guarded([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage, guarded([this](Request r) { return handlers.batch(parse_body(r)); }));
   }

@@ -26,6 +26,7 @@ class ApiHandlers {
   virtual ApiAnswer cancel_change(const std::string& id) = 0;
   virtual ApiAnswer membership() = 0;
   virtual ApiAnswer samples(std::int64_t since) = 0;
+  virtual ApiAnswer report(std::int64_t since) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
   // A batch from another agent: {"from", "to", "session", "sequence", "messages"}. Must not wait.
   virtual ApiAnswer batch(nlohmann::json batch) = 0;

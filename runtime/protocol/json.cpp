@@ -186,4 +186,13 @@ void from_json(const json& j, MembershipView& v) {
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }
 
+void to_json(json& j, const Report& r) {
+  j = {{"membership", r.view}, {"changes", r.changes}, {"windows", r.windows}};
+}
+void from_json(const json& j, Report& r) {
+  j.at("membership").get_to(r.view);
+  j.at("changes").get_to(r.changes);
+  j.at("windows").get_to(r.windows);
+}
+
 }  // namespace empi

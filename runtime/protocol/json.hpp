@@ -21,6 +21,8 @@ inline constexpr char kChange[] = "/v1/change";   // PUT ChangeRequest to the le
 inline constexpr char kMembership[] = "/v1/membership";  // GET -> MembershipView, from every agent
 inline constexpr char kSample[] =
     "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
+inline constexpr char kReport[] =
+    "/v1/report";  // GET ?since=INDEX -> Report: the three above in one answer, of one moment
 inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
@@ -44,6 +46,8 @@ void to_json(nlohmann::json& j, const StartRequest& s);
 void from_json(const nlohmann::json& j, StartRequest& s);
 void to_json(nlohmann::json& j, const MembershipView& v);
 void from_json(const nlohmann::json& j, MembershipView& v);
+void to_json(nlohmann::json& j, const Report& r);
+void from_json(const nlohmann::json& j, Report& r);
 void to_json(nlohmann::json& j, const JobOutcome& o);
 void from_json(const nlohmann::json& j, JobOutcome& o);
 

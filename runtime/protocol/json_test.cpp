@@ -21,6 +21,19 @@ TEST(Json, MembershipSurvivesTheTrip) {
   EXPECT_EQ(json::parse(json(m).dump()).get<Membership>(), m);
 }
 
+TEST(Json, ReportHoldsWhatTheThreeHold) {
+  Report report;
+  report.view.uid = "u0";
+  report.view.membership = three_pods();
+  report.changes.resize(1);
+  report.changes[0].request.id = "c1";
+  report.windows.resize(2);
+  const json body = report;
+  EXPECT_EQ(body.at("membership"), json(report.view));
+  EXPECT_EQ(json(json::parse(body.dump()).get<Report>()), body);
+  EXPECT_EQ(body.at("windows").size(), 2u);
+}
+
 TEST(Json, ChangeRequestNeedsItsIdentity) {
   const json whole = ChangeRequest{"c1", {2}, {4}, {}, {"u1"}, 1000, "drain"};
   EXPECT_EQ(whole.get<ChangeRequest>().cause, "drain");

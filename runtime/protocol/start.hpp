@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/protocol/change.hpp"
+#include "runtime/protocol/sample.hpp"
 
 namespace empi {
 
@@ -38,6 +39,14 @@ struct MembershipView {
   int parked_helpers = 0;
   std::vector<std::string>
       leave_requests;  // uids of pods that were asked to terminate and want a planned leave
+};
+
+// GET /v1/report?since=INDEX: all that a controller asks of a lead at each look, as it was at one moment. An
+// agent that does not lead answers too: its view says who does.
+struct Report {
+  MembershipView view;
+  std::vector<ChangeStatus> changes;  // newest last; the last ones that ended, and the one in hand
+  std::vector<WindowSample> windows;  // with an index above `since`, newest last; the newest may lack pods
 };
 
 }  // namespace empi

@@ -38,6 +38,7 @@ inline ElasticMPIJob make_job(const std::string& spec = "", int min = 1, int max
 
 struct Lead {
   bool reachable = true;
+  bool silent = false;  // another member answers in its place
   std::int64_t epoch = 0;
   std::vector<std::string> members;
   std::string change;
@@ -101,12 +102,14 @@ class World {
     view.epoch = lead.epoch;
     view.members = lead.members;
     view.lead_uid = lead.members.front();
-    if (lead.busy()) view.change = ChangeView{lead.change, lead.state};
-    view.ended = lead.ended;
-    view.released = lead.released;
     view.program = lead.program;
     view.message = lead.message;
     view.ending = lead.ending;
+    view.lead_silent = lead.silent;
+    if (lead.silent) return observed;
+    if (lead.busy()) view.change = ChangeView{lead.change, lead.state};
+    view.ended = lead.ended;
+    view.released = lead.released;
     view.survives_loss = lead.survives_loss;
     return observed;
   }
@@ -192,6 +195,14 @@ class World {
   void roll_back_change(const std::string& reason, bool timed_out = false) {
     if (!lead.busy() || lead.state == ChangeState::Draining) return;
     end_change(false, reason, timed_out);
+  }
+  // One that an earlier controller has sent and that the status knows nothing of.
+  void foreign_change() {
+    if (lead.busy() || lead.epoch == 0 || job.status.resize) return;
+    lead.change = "foreign-" + std::to_string(next_foreign_++);
+    lead.state = ChangeState::Preparing;
+    lead.add.clear();
+    lead.remove.clear();
   }
   void finish_change() {
     while (lead.busy()) advance_change();
@@ -286,7 +297,7 @@ class World {
     if (over && lead.has(view->uid)) end_program();
   }
   void apply(const StartJob& action) {
-    if (lead.epoch > 0) return;  // the agents know this start already
+    if (lead.has(action.lead_uid)) return;  // the agents know this start already; older ones are gone
     const int count = static_cast<int>(action.members.size());
     require(is_feasible(job.spec, count), "started with " + std::to_string(count) + " workers");
     lead = Lead{};
@@ -306,7 +317,7 @@ class World {
   }
   void apply(const SendChange& action) {
     causes.insert(action.cause);
-    if (lead.tombstones.contains(action.id) || !lead.reachable) return;
+    if (lead.tombstones.contains(action.id) || !lead.reachable || lead.silent) return;
     require(!lead.busy() || lead.change == action.id, "a second change was sent while one is in hand");
     if (lead.busy() || lead.epoch == 0) return;
     require(action.epoch == lead.epoch, "a change was sent from another epoch");
@@ -327,7 +338,7 @@ class World {
     lead.remove = action.remove;
   }
   void apply(const CancelChange& action) {
-    if (!lead.reachable) return;
+    if (!lead.reachable || lead.silent) return;
     if (lead.change != action.id) {
       lead.tombstones.insert(action.id);
     } else if (lead.state == ChangeState::Preparing || lead.state == ChangeState::Building) {
@@ -343,7 +354,7 @@ class World {
   void apply(const RecordEvent& event) { events.push_back(event); }
 
   std::set<int> seen_;
-  int next_uid_ = 1;
+  int next_uid_ = 1, next_foreign_ = 1;
   bool stopped_ = false;
 };
 

@@ -1,0 +1,100 @@
+// A job that does not have the size asked for says why.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/decide/testing/running_job.hpp"
+
+namespace emj {
+namespace {
+
+using testing::HasSubstr;
+using testing_world::started;
+using testing_world::World;
+
+std::string pending(const World& world) {
+  const Condition* condition = find_condition(world.status(), "ResizePending");
+  if (!condition || condition->status != "True") return "";
+  return condition->reason + ": " + condition->message;
+}
+
+TEST(StandsStill, AndSaysWhy) {
+  World world = started(2);
+  world.lead.silent = true;
+  world.ask_for(3);
+  world.reconcile();
+  EXPECT_FALSE(world.status().resize);
+  EXPECT_THAT(pending(world),
+              HasSubstr("LeadUnreachable: 2 -> 3 workers waits: the lead agent does not answer"));
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "True");
+  world.lead.silent = false;
+  world.foreign_change();
+  world.reconcile();
+  EXPECT_THAT(pending(world), HasSubstr("OtherChange"));
+  EXPECT_THAT(pending(world), HasSubstr("foreign-1"));
+  world.finish_change();
+  world.lead.ending = true;
+  world.reconcile();
+  EXPECT_THAT(pending(world), HasSubstr("ProgramEnding"));
+  world.lead.ending = false;
+  world.lead.epoch = 0;
+  Observed odd = world.observe();
+  odd.runtime.reachable = true;
+  world.job.status = decide(odd, world.now).status;
+  EXPECT_THAT(pending(world), HasSubstr("MembershipUnknown"));
+  world.lead.epoch = 2;
+  world.reconcile();
+  EXPECT_TRUE(world.status().resize);
+  EXPECT_EQ(pending(world), "");
+}
+
+// While a change drains, the next size is asked for: it begins with the next pass, not with the next look.
+TEST(StandsStill, NotAfterAChangeThatHasEnded) {
+  World world = started(3);
+  world.ask_for(2);
+  world.reconcile();
+  world.finish_change();
+  world.reconcile();
+  world.remove_terminating();
+  world.ask_for(3);
+  world.reconcile();
+  ASSERT_EQ(world.status().state, JobState::Running);
+  ASSERT_TRUE(world.did<Requeue>());
+  EXPECT_LE(world.of_type<Requeue>()[0].after, Millis(1));
+  world.reconcile();
+  EXPECT_TRUE(world.status().resize);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Grow, ThatTakesLongSaysWhoIsMissing) {
+  World world = started(1);
+  world.ask_for(2);
+  world.reconcile();
+  world.pod(1)->message = "Unschedulable: 0/3 nodes are available";
+  const auto text = [&] { return find_condition(world.status(), "Resizing")->message; };
+  world.reconcile();
+  EXPECT_EQ(text(), "1 -> 2 workers") << "a quick one is not worth a write";
+  world.now += Seconds(10);
+  world.reconcile();
+  EXPECT_THAT(text(), HasSubstr("missing: demo-w-1: Unschedulable: 0/3 nodes are available"));
+}
+
+// Another member answers in the lead's place and has not heard of the change: that says nothing of it.
+TEST(Grow, IsNotGivenUpWhileTheLeadIsSilent) {
+  World world = started(1);
+  world.ask_for(2);
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  world.lead.silent = true;
+  world.now += world.job.spec.resize.prepare_timeout + Seconds(1);
+  world.reconcile();
+  ASSERT_TRUE(world.status().resize);
+  world.finish_change();
+  world.reconcile();
+  EXPECT_EQ(world.status().joined_replicas, 2) << "the commit is believed";
+  EXPECT_PROMISES_KEPT(world);
+}
+
+}  // namespace
+}  // namespace emj
