@@ -24,7 +24,9 @@ elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a sta
 elastic-surrogate|python3 e2e/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
 
 # Started by scripts/bench_k8s.sh, on a cluster of their own.
-on_kubernetes='k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds'
+on_kubernetes='k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
+k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
+k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers'
 
 list() {
   local name what

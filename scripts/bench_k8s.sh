@@ -7,22 +7,32 @@ source "$project/scripts/e2e.sh"
 
 bench_k8s() { # NAME ARGS...
   local name=$1 preset=${EMPI_PRESET:-release} logs status=0
+  local targets=(bench_k8s_jobs) nodes=2 script=(k8s_jobs.sh "${1#k8s-}")
   shift
+  [[ $name =~ ^k8s-(scale|resize|launch)$ ]] || die "bench: there is no '$name': ./dev bench list"
+  if [[ $name == k8s-scale ]]; then
+    targets=(elastic-mpi-operator stub_leads bench_k8s_scale) nodes=1 script=(k8s_scale.sh)
+  fi
   cluster=${EMPI_CLUSTER:-$cluster}-bench
   state=$cache/cluster/$cluster
   inside_state=/cache/cluster/$cluster
   ensure_root
-  (enter_root "$project/dev" build "$preset" --target elastic-mpi-operator stub_leads bench_k8s_scale) >&2 || exit 1
+  (enter_root "$project/dev" build "$preset" --target "${targets[@]}") >&2 || exit 1
   choose_root packages-e2e.txt
   trap 'with_lock down quiet' EXIT
   # What has died left its state; what runs is not fresh.
   with_lock down quiet
-  up --nodes 1 >&2
-  in_e2e_root bash "$project/e2e/cluster/build.sh" kwok >&2 || exit 1
+  up --nodes $nodes >&2
+  if [[ $name == k8s-scale ]]; then
+    in_e2e_root bash "$project/e2e/cluster/build.sh" kwok >&2 || exit 1
+  else
+    in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1
+    load_images operator runtime jacobi >&2
+  fi
   logs=$project/out/bench/$name
   rm -rf "$logs"
   mkdir -p "$logs"
-  in_cluster bash "$project/e2e/bench/${name//-/_}.sh" "$project/build/$preset/bin" "$logs" "$@" || status=$?
+  in_cluster bash "$project/e2e/bench/${script[0]}" "${script[@]:1}" "$project/build/$preset/bin" "$logs" "$@" || status=$?
   trap - EXIT
   with_lock down quiet
   exit "$status"

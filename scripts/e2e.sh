@@ -334,11 +334,15 @@ build_programs_of() { # CASES...
   if [[ ${#programs[@]} -gt 0 ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" "${programs[@]}" || exit 1; fi
 }
 
-# Images are made when they are missing or older than a program.
 load_images_of() { # CASES...
-  local name stale=() images from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
+  local images
   read -ra images <<<"$(needs_of images "$@")"
-  [[ ${#images[@]} -gt 0 ]] || return 0
+  if [[ ${#images[@]} -gt 0 ]]; then load_images "${images[@]}"; fi
+}
+
+# Images are made when they are missing or older than a program.
+load_images() { # NAMES...
+  local name stale=() images=("$@") from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
   # shellcheck source=scripts/images.sh
   source "$project/scripts/images.sh"
   build_programs

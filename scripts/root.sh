@@ -213,7 +213,7 @@ main() {
       ;;
     bench)
       # Those on Kubernetes start from the host, as ./dev e2e does.
-      if [[ ${2:-} == k8s-scale ]]; then
+      if [[ ${2:-} == k8s-* ]]; then
         # shellcheck source=scripts/bench_k8s.sh
         source "$project/scripts/bench_k8s.sh"
         bench_k8s "${@:2}"

@@ -193,7 +193,7 @@ class Leads {
   using Ask = std::function<Answer(Job& job, const std::string& uid)>;
   Answer ask(const httplib::Request& request, const Ask& question) {
     const std::lock_guard lock(mutex_);
-    const auto pod = pods_.find(request.local_addr);
+    const auto pod = pod_at(request);
     if (pod == pods_.end()) return refuse(409, "this agent was not started");
     if (!allowed(*pod->second.job, request)) return refuse(401, "wrong or missing bearer token");
     const std::shared_ptr<Job> job = pod->second.job;
@@ -205,7 +205,7 @@ class Leads {
   Answer report(const httplib::Request& request, std::int64_t since) {
     {
       const std::lock_guard lock(mutex_);
-      if (!pods_.contains(request.local_addr)) return {200, json(empi::Report{})};
+      if (pod_at(request) == pods_.end()) return {200, json(empi::Report{})};
     }
     return ask(request, [since](Job& job, const std::string& uid) { return job.report(uid, since); });
   }
@@ -229,6 +229,18 @@ class Leads {
     std::string uid;
     std::shared_ptr<Job> job;
   };
+
+  // Unlike a kubelet, kwok gives a pod a second address now and then, after the program was started at the
+  // first: whoever is asked there with a job's token is taken for that job's lead.
+  std::map<std::string, Pod>::iterator pod_at(const httplib::Request& request) {
+    const auto known = pods_.find(request.local_addr);
+    if (known != pods_.end()) return known;
+    const auto of_job = std::ranges::find_if(
+        pods_, [&](const auto& entry) { return entry.second.job && allowed(*entry.second.job, request); });
+    if (of_job == pods_.end() || of_job->second.job->membership().members.empty()) return pods_.end();
+    const Pod lead{of_job->second.job->membership().members.front().uid, of_job->second.job};
+    return pods_.emplace(request.local_addr, lead).first;
+  }
 
   static bool allowed(const Job& job, const httplib::Request& request) {
     return !job.token().empty() && request.get_header_value("Authorization") == job.token();

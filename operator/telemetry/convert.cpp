@@ -167,9 +167,27 @@ std::string message_of(const empi::JobOutcome& outcome) {
 
 }  // namespace
 
+namespace {
+
+// What to do about an image in which the agent cannot even be loaded (decision K4): it has no word of its own
+// then.
+std::string with_advice(const std::string& message) {
+  const auto says = [&](const char* words) { return message.find(words) != message.npos; };
+  if (says("version `GLIBC_") && says("not found"))
+    return message +
+           "\nThe image's C library is older than that of Elastic MPI's runtime: use an image of Debian 13 "
+           "or newer.";
+  if (says("libpmix.so.2: cannot open shared object file"))
+    return message +
+           "\nThe image has no PMIx: install Open MPI 5.0 in it, with PMIx 5 (Debian 13: libopenmpi40).";
+  return message;
+}
+
+}  // namespace
+
 std::string termination_text(const std::string& message) {
   const auto record = nlohmann::json::parse(message, nullptr, false);
-  if (!record.is_object() || !record.contains("result")) return message;
+  if (!record.is_object() || !record.contains("result")) return with_advice(message);
   try {
     return message_of(record.get<empi::JobOutcome>());
   } catch (const nlohmann::json::exception&) {

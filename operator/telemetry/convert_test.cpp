@@ -190,5 +190,16 @@ TEST(TerminationText, IsTheRecordInWordsAndAnythingElseAsItIs) {
   EXPECT_EQ(termination_text(""), "");
 }
 
+TEST(TerminationText, SaysWhatToDoAboutAnImageThatTheAgentCannotRunIn) {
+  EXPECT_NE(termination_text(
+                "/opt/elastic-mpi/bin/elastic-mpi-agent: /lib/libc.so.6: version `GLIBC_2.38' not found")
+                .find("use an image of Debian 13"),
+            std::string::npos);
+  EXPECT_NE(termination_text(
+                "error while loading shared libraries: libpmix.so.2: cannot open shared object file: No")
+                .find("install Open MPI 5.0"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace emj

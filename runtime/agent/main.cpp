@@ -14,6 +14,7 @@
 
 #include "runtime/agent/agent.hpp"
 #include "runtime/agent/janitor.hpp"
+#include "runtime/agent/mpi_check.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -95,7 +96,16 @@ class LastResort {
   std::thread thread_;
 };
 
+// Ranks would die in their first call, or worse; so nothing is started.
+void check_mpi(const Options& options) {
+  if (!options.malleable || !options.check_mpi) return;
+  const auto version = empi::agent::default_mpi();
+  const std::string problem = version ? empi::agent::mpi_problem(*version) : "";
+  if (!problem.empty()) throw std::runtime_error(problem);
+}
+
 int run(Options options) {
+  check_mpi(options);
   const std::string shm = shm_folder(options);
   make_folders(options, shm);
   // Before any thread exists. Pages are removed by name when their rank ends; the folder goes with the pod.

@@ -54,7 +54,7 @@ void check(Options& options) {
 Options read_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultAgentPort;
-  std::string mode = "malleable";
+  std::string mode = "malleable", check_mpi = "yes";
   CLI::App app{"Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
                "elastic-mpi-agent"};
   app.footer(kFooter);
@@ -74,6 +74,9 @@ Options read_options(int argc, char** argv) {
   app.add_option("--mode", mode, "malleable or rigid")
       ->envname(names::kMode)
       ->check(CLI::IsMember({"malleable", "rigid"}));
+  app.add_option("--check-mpi", check_mpi, "yes, or no: the program brings its own Open MPI 5.0")
+      ->envname(names::kCheckMpi)
+      ->check(CLI::IsMember({"yes", "no"}));
   app.add_option("--interface", o.interface, "network interface of Open MPI's TCP")
       ->envname(names::kNetworkInterface);
   app.add_option("--partition-seconds", o.partition_seconds,
@@ -101,6 +104,7 @@ Options read_options(int argc, char** argv) {
     std::exit(code == 0 ? 0 : 2);
   }
   o.malleable = mode == "malleable";
+  o.check_mpi = check_mpi == "yes";
   check(o);
   return o;
 }

@@ -13,6 +13,7 @@ struct Options {
   int slots = 1;
   std::string token_file;
   bool malleable = true;
+  bool check_mpi = true;
   std::string interface = "eth0";
   double partition_seconds = 10;
   std::string termination_log;

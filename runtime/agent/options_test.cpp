@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/agent/mpi_check.hpp"
+
 namespace empi::agent {
 namespace {
 
@@ -86,6 +88,26 @@ TEST(Options, WhatIsMissingIsNamed) {
   const Answer no_token = agent("");
   EXPECT_EQ(no_token.status, 2);
   EXPECT_NE(no_token.text.find("no bearer token in '/nowhere'"), std::string::npos) << no_token.text;
+}
+
+// Decision K4: an image with another Open MPI is told at the start what to do.
+TEST(Image, WithAnotherOpenMpiIsRefused) {
+  EXPECT_EQ(mpi_problem("Open MPI v5.0.7, package: Debian OpenMPI"), "");
+  EXPECT_NE(mpi_problem("MPICH Version: 4.2.0, built").find("is MPICH Version: 4.2.0, but"),
+            std::string::npos);
+  EXPECT_NE(mpi_problem("Open MPI v5.1.0"), "");
+  EXPECT_NE(mpi_problem("").find("is something else"), std::string::npos);
+
+  const std::string old = "LD_LIBRARY_PATH=" EMPI_OLD_MPI_FOLDER;
+  const Answer refused = agent(old);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.text.find("the image's libmpi.so.40 is Open MPI v4.1.6, but"), std::string::npos)
+      << refused.text;
+  EXPECT_NE(refused.text.find("build the program with Open MPI 5.0"), std::string::npos);
+  const auto goes_on = [](const Answer& a) { return a.text.find("no bearer token") != std::string::npos; };
+  EXPECT_TRUE(goes_on(agent(old + " EMPI_MODE=rigid"))) << "any MPI runs at a fixed size";
+  EXPECT_TRUE(goes_on(agent(old + " EMPI_CHECK_MPI=no")));
+  EXPECT_TRUE(goes_on(agent(""))) << "ours is the right one";
 }
 
 TEST(Options, AFlagWinsOverABadVariable) {

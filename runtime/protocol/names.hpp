@@ -25,7 +25,8 @@ inline constexpr char kTerminationLog[] =
 inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";  // error, warn, info, debug
 
 // --- shared by agent, ranks and sidecar of one pod ---
-inline constexpr char kRunDir[] = "EMPI_RUN_DIR";  // memory-backed folder: pages, socket, PMIx files
+inline constexpr char kCheckMpi[] = "EMPI_CHECK_MPI";  // "no": the program brings its own Open MPI
+inline constexpr char kRunDir[] = "EMPI_RUN_DIR";      // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
 inline constexpr char kOutputDir[] =
     "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
