@@ -95,6 +95,12 @@ EMPI_EXPORT int MPIX_Tasks_queue_at(const char* address) { return rank().queue_a
 
 EMPI_EXPORT int MPIX_Tasks_attached(const char* error) { return rank().attached(error); }
 
+EMPI_EXPORT int MPIX_Tasks_build_world(const char* name, const char* ids) {
+  return rank().build_tasks_world(name, ids);
+}
+
+EMPI_EXPORT int MPIX_Tasks_adopt_world(const char* name) { return rank().adopt_tasks_world(name); }
+
 EMPI_EXPORT int MPIX_Tasks_left(void) { return rank().tasks_left(); }
 
 EMPI_EXPORT int MPIX_Tasks_changed(void) { return rank().tasks_changed(); }

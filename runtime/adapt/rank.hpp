@@ -16,6 +16,7 @@
 #include "runtime/adapt/attempt.hpp"
 #include "runtime/adapt/iterations.hpp"
 #include "runtime/adapt/tasks_door.h"
+#include "runtime/adapt/tasks_world.hpp"
 #include "runtime/protocol/page.hpp"
 
 namespace empi::adapt {
@@ -47,6 +48,8 @@ class Rank {
   int declare_tasks(MPIX_Tasks_order on_order, void* self);
   int queue_at(const char* address);
   int attached(const char* error);
+  int build_tasks_world(const std::string& name, const std::string& ids);
+  int adopt_tasks_world(const std::string& name);
   int tasks_left();
   int tasks_changed();
   int finalize();
@@ -79,6 +82,8 @@ class Rank {
 
   // --- rank_tasks.cpp: control thread
   void order_tasks(const RankOrder& order);
+  std::shared_ptr<TasksWorld> give_up_tasks_world();  // any thread
+  void tell_tasks(int what, const std::string& text);
   int patience_ms() const;
 
   std::shared_ptr<Attempt> attempt();
@@ -118,7 +123,9 @@ class Rank {
   std::mutex tasks_mutex_;  // guards the next three; held while the program hears of an order
   MPIX_Tasks_order on_order_ = nullptr;
   void* on_order_self_ = nullptr;
-  std::string tasks_change_;  // the change it was asked to take part in
+  std::string tasks_change_;                 // the change it was asked to take part in
+  std::mutex tasks_world_mutex_;             // guards the next one; nothing is called with it held
+  std::shared_ptr<TasksWorld> tasks_world_;  // being built, or built and not adopted
 };
 
 // Lives for ever: other threads use it while the process exits.

@@ -1,4 +1,11 @@
 // A rank of a master-worker program: its changes need no world, only the queue (runtime/tasks).
+#include <signal.h>
+
+#include <cstdio>
+#include <system_error>
+#include <thread>
+#include <utility>
+
 #include "runtime/adapt/rank.hpp"
 #include "runtime/adapt/world.hpp"
 #include "runtime/profile/counters.hpp"
@@ -63,8 +70,77 @@ int Rank::attached(const char* error) {
   return MPI_SUCCESS;
 }
 
+void Rank::tell_tasks(int what, const std::string& text) {
+  const std::lock_guard lock(tasks_mutex_);
+  if (on_order_) on_order_(on_order_self_, what, text.c_str());
+}
+
+int Rank::build_tasks_world(const std::string& name, const std::string& ids) {
+  if (!malleable_) return MPI_ERR_OTHER;  // nobody comes or goes without an agent
+  const ProcId self{page_ ? page_->nspace : "", page_ ? page_->rank : 0};
+  const std::string own = lines({self});
+  int rank = -1, size = 0;
+  for (std::size_t at = 0; at < ids.size(); at = ids.find('\n', at) + 1, ++size)
+    if (ids.compare(at, own.size(), own) == 0) rank = size;
+  const std::shared_ptr<TasksWorld> before = give_up_tasks_world();
+  const auto fresh = std::make_shared<TasksWorld>(name, rank, size);
+  {
+    const std::lock_guard lock(tasks_world_mutex_);
+    tasks_world_ = fresh;
+  }
+  try {
+    std::thread([this, fresh, before] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, nullptr);  // they are the application's
+      const bool ok = fresh->build(before.get());
+      if (!ok) fresh->give_up();  // the others may still wait for this rank
+      tell_tasks(MPIX_TASKS_WORLD, ok ? fresh->name() : fresh->name() + "\n" + fresh->error());
+    }).detach();
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr, "elastic-mpi: cannot start a thread to rebuild MPI_COMM_WORLD: %s\n", error.what());
+    PMPI_Abort(current_world(), 1);
+  }
+  return MPI_SUCCESS;
+}
+
+// Ranks that wait for others to come are told by the agents that nobody will.
+std::shared_ptr<TasksWorld> Rank::give_up_tasks_world() {
+  std::shared_ptr<TasksWorld> old;
+  {
+    const std::lock_guard lock(tasks_world_mutex_);
+    old = std::exchange(tasks_world_, nullptr);
+  }
+  if (!old) return old;
+  old->give_up();
+  RankReport report;
+  report.kind = RankReport::Kind::WorldDropped;
+  report.address = old->port();
+  link_.send(report);
+  return old;
+}
+
+int Rank::adopt_tasks_world(const std::string& name) {
+  std::shared_ptr<TasksWorld> built;
+  {
+    const std::lock_guard lock(tasks_world_mutex_);
+    built = std::exchange(tasks_world_, nullptr);
+  }
+  if (!built || built->name() != name) return MPI_ERR_OTHER;
+  // The old world is never freed: ranks of it have gone.
+  replace_world(built->take());
+  int rank = 0, size = 0;
+  PMPI_Comm_rank(current_world(), &rank);
+  PMPI_Comm_size(current_world(), &size);
+  page_->world_rank = static_cast<std::uint32_t>(rank);
+  page_->world_size = static_cast<std::uint32_t>(size);
+  tasks_changed_ = false;  // it is whole
+  return MPI_SUCCESS;
+}
+
 int Rank::tasks_left() {
   if (!malleable_) return MPI_SUCCESS;
+  give_up_tasks_world();
   MPI_Comm alone = MPI_COMM_NULL;
   PMPI_Comm_dup(MPI_COMM_SELF, &alone);
   replace_world(alone);

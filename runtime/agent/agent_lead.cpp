@@ -257,6 +257,7 @@ void Agent::on_remote_report(const json& m, const std::string& from) {
     tasks_ = tasks_ || report->tasks;
   }
   if (report->kind == RankReport::Kind::Queue) on_queue_report(*report);
+  if (report->kind == RankReport::Kind::WorldDropped) deliver(hub_.end_change(report->address, ""));
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
   // A leaver goes, the job does not.

@@ -341,6 +341,7 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
       plan_.tasks = plan_.tasks || report.tasks;
       break;
     case RankReport::Kind::Queue:
+    case RankReport::Kind::WorldDropped:
       break;
     case RankReport::Kind::Built:
       if (ours) on_built(report, now);

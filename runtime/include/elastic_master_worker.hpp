@@ -43,7 +43,8 @@ namespace elastic {
 /// Every rank runs the same program and calls the same phases with the same arguments. Between phases each
 /// rank computes for itself: what follows from the results is the same everywhere, and what is expensive is
 /// another phase. MPI_COMM_WORLD is the world of the ranks that the job was started with (of those that came
-/// together, on joiners): it may be used between phases only in a job whose size has not changed().
+/// together, on joiners): it may be used between phases only in a job whose size has not changed(), or after
+/// use_world().
 class MasterWorker {
  public:
   /// MPI_Init_adapt. On an agent the process may be one that joins a running job. Collective over the ranks
@@ -66,6 +67,15 @@ class MasterWorker {
     (add(make_value(values)), ...);
     receive_values();
   }
+
+  /// Makes MPI_COMM_WORLD, whenever a phase has ended, the world of all ranks that have its results: rank 0
+  /// is the master(). Where ranks have come or gone it is rebuilt, in the background while the last tasks are
+  /// done; map() returns when it is there. Without this call a change costs nothing at the end of a phase,
+  /// and MPI_COMM_WORLD is of no use after it. A rank that is lost in a phase is left out; one that is lost
+  /// between phases is an error of whatever MPI call waits for it, as in every MPI program. Objects derived
+  /// from an old world stay on that: free them before the phase and make them again after it. On all ranks,
+  /// joining ones too, before their first phase. Local.
+  void use_world();
 
   /// Does task(0), ..., task(count - 1), each on some rank, and returns the results by index, on every rank;
   /// an empty vector on a rank that has left(). task returns a trivially copyable value. Collective: the same

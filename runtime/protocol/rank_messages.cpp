@@ -14,7 +14,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(RankReport::Kind, {{RankReport::Kind::Hello, "hello
                                                 {RankReport::Kind::Adapted, "adapted"},
                                                 {RankReport::Kind::Finalizing, "finalizing"},
                                                 {RankReport::Kind::Finalized, "finalized"},
-                                                {RankReport::Kind::Queue, "queue"}})
+                                                {RankReport::Kind::Queue, "queue"},
+                                                {RankReport::Kind::WorldDropped, "world_dropped"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(RankOrder::Kind, {{RankOrder::Kind::Build, "build"},
                                                {RankOrder::Kind::Cancel, "cancel"},
                                                {RankOrder::Kind::Release, "release"},

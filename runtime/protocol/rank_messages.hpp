@@ -20,9 +20,11 @@ struct RankReport {
               // wait_ms, pause_ms, redistribute_ms, bytes. Of a master-worker program: this leaver has left
     Past,     // nothing of this rank uses what the union shared any more. Fields: change
     Adapted,  // a few iterations later: what the change cost this rank. Fields: change, lost_ms
-    Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
-    Finalized,   // its MPI_Finalize is complete: an exit from now on is no failure
-    Queue        // of a master-worker program: this rank keeps the queue from now on. Fields: address
+    Finalizing,   // the rank has entered MPI_Finalize (or left its loop)
+    Finalized,    // its MPI_Finalize is complete: an exit from now on is no failure
+    Queue,        // of a master-worker program: this rank keeps the queue from now on. Fields: address
+    WorldDropped  // of a master-worker program: the world at the end of a phase will not be built. Fields:
+                  // address (what the keys that are published for it begin with)
   };
   Kind kind = Kind::Hello;
   ProcId proc;

@@ -32,6 +32,7 @@ enum class Kind : std::uint32_t {
   Enter,      // is in `phase`, which has first = number of tasks, count = bytes per result
   Done,       // tasks are done. payload: their results
   Bye,        // leaves the phase, or this master for the next one; what it still has goes back
+  Built,      // the world that was asked for is there (first: 1), or not (0). payload: its name; why not
   // master -> worker
   Welcome,  // is one of the workers from now on
   Values,   // to a joiner: what the others know at the beginning of `phase`. payload: replicated values
@@ -42,6 +43,8 @@ enum class Kind : std::uint32_t {
   Closed,   // the program ends without another phase
   Refused,  // payload: why, in words
   Moved,    // payload: address of the next master; go there
+  World,    // begin to build a world, in place of one in hand. payload: its name, its ranks
+  Adopt,    // that world is yours from now on; Results follow. payload: its name
   // a master that leaves -> the next one
   TakeOver,    // payload: Estate
   Forward,     // payload: id of a worker, its results. Otherwise like Done

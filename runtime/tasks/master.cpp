@@ -95,7 +95,11 @@ Outcome Master::resume(const Task& task) {
     if (!error_.empty()) throw std::runtime_error(error_);
     if (announced_) {
       active_ = false;
-      return {false, results_, announced_workers_, announced_changed_};
+      const Outcome outcome{false, results_, announced_workers_, announced_changed_};
+      const std::string adopt = std::exchange(adopt_, "");
+      lock.unlock();
+      if (!adopt.empty()) maker_.adopt(adopt);
+      return outcome;
     }
     if (handing_ == Handing::Done) return {true, nullptr, 0};
     const auto chunk = take_own();

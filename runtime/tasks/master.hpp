@@ -65,6 +65,10 @@ class Master {
   void on_progress(std::function<void(const Phase&, const MasterFigures&)> call) {
     on_progress_ = std::move(call);
   }
+  // The workers get a world of MPI at the end of every phase before or in which some have come or gone.
+  void use_world(WorldMaker maker);
+  // From any thread: that of this process is there, or not.
+  void world_built(const std::string& name, const std::string& error);
   // From any thread: a worker is gone, whatever its connection says.
   void lost(const WorkerId& worker);
   MasterFigures figures() const;
@@ -107,6 +111,13 @@ class Master {
   void announce();
   void send_results(Peer& peer, const Phase& phase, const SharedBytes& results);
 
+  // --- master_world.cpp
+  std::vector<WorkerId> present() const;
+  bool world_is_ready();
+  void propose_world(std::vector<WorkerId> ranks);
+  void on_built(const WorkerId& worker, const std::string& name, const std::string& error);
+  void adopt_world();
+
   // --- master_handover.cpp
   void offer();
   void withdraw_offer();
@@ -140,6 +151,15 @@ class Master {
   std::size_t others_ = 0;          // that come from the start
   std::set<WorkerId> first_known_;  // of these: who has come
   bool closing_ = false, stop_ = false;
+
+  // The world.
+  WorldMaker maker_;
+  std::vector<WorkerId> world_ranks_;  // of the last one adopted
+  std::vector<WorkerId> proposed_;     // of the one being built
+  std::string proposed_name_;
+  std::set<WorkerId> built_;  // who has built it
+  std::string adopt_;         // for the main thread, with the results
+  int worlds_ = 0, worlds_failed_ = 0;
 
   // Leaving.
   enum class Handing { No, Wanted, Offered, Moving, Told, Done } handing_ = Handing::No;

@@ -96,6 +96,12 @@ bool Master::receive(Peer& peer, Message message) {
     case Kind::Ready:
       on_ready(peer, message);
       return true;
+    case Kind::Built: {
+      Unpacker in(message.payload);
+      const std::string name = in.text();
+      on_built(peer.id, name, in.text());
+      return true;
+    }
     case Kind::Forward: {
       Unpacker in(message.payload);
       const WorkerId worker = in.text();
@@ -171,9 +177,11 @@ void Master::pump() {
   if (active_ && !announced_ && !hands_over()) {
     for (auto& [fd, peer] : peers_)
       if (peer.welcome && !peer.leaving) top_up(peer);
-    if (queue_.finished() && all_known()) announce();
+    const bool world = world_is_ready();
+    if (queue_.finished() && all_known() && world) announce();
   }
-  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known()) offer();
+  // Not while a world is built: that is at the phase's end.
+  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known() && proposed_.empty()) offer();
   if (hands_over()) send_forwards();
   if (handing_ == Handing::Moving) finish_hand_over();
   if (!closing_) return;
@@ -184,6 +192,7 @@ void Master::pump() {
 // Values to a joiner, chunks to everybody who is in the phase.
 void Master::top_up(Peer& peer) {
   if (!peer.informed) {
+    if (!proposed_.empty()) return;  // in the next phase: there is nothing to do in this one any more
     peer.connection.send({.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
     peer.informed = true;
   }
@@ -206,10 +215,11 @@ bool Master::all_known() const {
 void Master::announce() {
   others_ = 0;
   announced_ = true;
-  announced_workers_ = workers_;
+  announced_workers_ = static_cast<int>(present().size() + expected_.size());
   announced_changed_ = changed_size_;
   const SharedBytes results = results_;
   if (has_predecessor_) unheard_.emplace_back(phase_, results);
+  adopt_world();
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving) send_results(peer, phase_, results);
 }

@@ -93,7 +93,7 @@ struct MasterWorker::State {
   std::size_t arrived_at = 0;
   empi::tasks::SharedBytes results;
   int workers = 1;
-  bool changed = false;
+  bool changed = false, uses_world = false;
   double busy = 0;
   int passing_exceptions = 0;
 
@@ -131,6 +131,9 @@ void MasterWorker::State::hear(int what, const std::string& text) {
   } else if (what == MPIX_TASKS_LEAVE) {
     leave_ids = lines_of(text);
     if (node) leave_as_told();
+  } else if (what == MPIX_TASKS_WORLD) {
+    const std::size_t end = text.find('\n');
+    if (node) node->world_built(text.substr(0, end), end == text.npos ? "" : text.substr(end + 1));
   } else if (node) {
     for (const std::string& id : lines_of(text)) node->lost(id);
   }
@@ -212,9 +215,25 @@ MasterWorker::~MasterWorker() {
   MPIX_Tasks_declare(nullptr, nullptr);
   // A joiner that came too late was not asked to leave: nobody waits for its departure.
   if (s.left && !s.leave_ids.empty()) MPIX_Tasks_left();
-  if (s.changed) MPIX_Tasks_changed();
+  if (s.changed && !s.uses_world) MPIX_Tasks_changed();
   s.node.reset();
   MPI_Finalize();
+}
+
+void MasterWorker::use_world() {
+  state_->uses_world = true;
+  state_->node->use_world({
+      .build =
+          [](const std::string& name, const std::vector<std::string>& ranks) {
+            std::string ids;
+            for (const std::string& rank : ranks) ids += rank + "\n";
+            MPIX_Tasks_build_world(name.c_str(), ids.c_str());
+          },
+      .adopt =
+          [](const std::string& name) {
+            check_mpi(MPIX_Tasks_adopt_world(name.c_str()), "adopting the world at the end of a phase");
+          },
+  });
 }
 
 void MasterWorker::add(std::unique_ptr<detail::Value> value) { state_->values.push_back(std::move(value)); }

@@ -53,10 +53,24 @@ void Node::inherit(Inheritance inheritance, Bytes values) {
     idle_before_ += worker_->idle_seconds();
     worker_.reset();
     master_ = std::move(master);
+    master_->use_world(world_);
     if (leaving_) master_->leave(*leaving_, preferred_);
     master_->on_progress(on_progress_);
   }
   if (on_master_) on_master_(address);
+}
+
+void Node::use_world(WorldMaker maker) {
+  const std::lock_guard lock(mutex_);
+  world_ = std::move(maker);
+  if (master_) master_->use_world(world_);
+  if (worker_) worker_->use_world(world_);
+}
+
+void Node::world_built(const std::string& name, const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  if (master_) master_->world_built(name, error);
+  if (worker_) worker_->world_built(name, error);
 }
 
 void Node::finish() {

@@ -36,6 +36,12 @@ class Node {
   Outcome phase(std::int64_t tasks, std::int64_t width, const Task& task,
                 const std::function<Bytes()>& values);
 
+  // From now on the processes get a world of MPI at the end of every phase before or in which some have come
+  // or gone. The same on all processes, before their first phase. Main thread.
+  void use_world(WorldMaker maker);
+  // From any thread: the world that was to be built is there (error: why not).
+  void world_built(const std::string& name, const std::string& error);
+
   // After the last phase. The master waits for the workers.
   void finish();
 
@@ -55,6 +61,7 @@ class Node {
   std::function<void(const std::string&)> on_master_;
   std::function<void(const Phase&, const MasterFigures&)> on_progress_;
   std::uint64_t phases_ = 0;
+  WorldMaker world_;
 
   mutable std::mutex mutex_;  // for the pointers and the wish
   std::shared_ptr<Master> master_;

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "runtime/tasks/packing.hpp"
+#include "runtime/tasks/testing/worlds.hpp"
 
 namespace empi::tasks {
 namespace {
@@ -92,11 +93,13 @@ struct Process {
             },
             pack);
         if (outcome.left) return finish(false);
+        if (worlds) check_world(s.phase, outcome);
         s.seed = Program::reduce(*outcome.results);
       }
       result = s.seed;
       finish(true);
     } catch (const Broken&) {
+      if (worlds) worlds->gone(name);
       node.finish();  // closes the connection, as the kernel does for a killed process
       over = true;
     } catch (const std::exception& e) {
@@ -104,7 +107,26 @@ struct Process {
       over = true;
     }
   }
+  void use(Worlds& all, const std::string& id) {
+    worlds = &all;
+    name = id;
+    node.use_world({.build =
+                        [this](const std::string& world, const std::vector<WorkerId>& ranks) {
+                          if (breaks_in_build) throw Broken();
+                          worlds->begin(world, ranks, name, node);
+                        },
+                    .adopt = [this](const std::string& world) { this->world = world; }});
+  }
+  void check_world(int phase, const Outcome& outcome) {
+    worlds->expect_same(phase, world);
+    if (world.empty()) return;  // that of the start still holds
+    const auto ranks = worlds->ranks(world);
+    EXPECT_EQ(static_cast<int>(ranks.size()), outcome.workers) << name;
+    EXPECT_EQ(std::ranges::count(ranks, name), 1) << name;
+    EXPECT_EQ(ranks.front() == name, node.is_master()) << name;
+  }
   void finish(bool to_the_end) {
+    if (worlds) worlds->gone(name);
     was_master = node.is_master();
     finished = to_the_end;
     node.finish();
@@ -114,7 +136,9 @@ struct Process {
 
   Node node;
   const Program program;
-  std::atomic<bool> broken{false}, over{false}, finished{false}, was_master{false};
+  Worlds* worlds = nullptr;
+  std::string name, world;
+  std::atomic<bool> broken{false}, breaks_in_build{false}, over{false}, finished{false}, was_master{false};
   double result = 0;
   std::string error;
   std::thread thread;
@@ -136,6 +160,7 @@ class Nodes : public testing::Test {
       process->node.be_master();
     else
       process->node.be_worker(master_address(), joining);
+    if (with_worlds) process->use(worlds, id);
     if (joining) {
       begin();
       process->start(true);
@@ -167,7 +192,9 @@ class Nodes : public testing::Test {
 
   std::mutex mutex;
   std::string address;
+  bool with_worlds = false;
   std::map<std::string, std::unique_ptr<Process>> all;
+  Worlds worlds;
 };
 
 TEST_F(Nodes, OneAlone) {
@@ -320,10 +347,39 @@ TEST_F(Nodes, AJoinerThatComesTooLateIsSentAway) {
   end.join();
 }
 
+TEST_F(Nodes, TheWorldAfterAPhaseIsOfThoseWhoAreThere) {
+  const Program p{.phases = 3, .tasks = 300, .pause = 1ms};
+  with_worlds = true;
+  add("a", false, p);
+  Process& leaver = add("b", false, p);
+  add("c", false, p);
+  Process& joiner = add("d", true, p);
+  leaver.node.leave({"b"});
+  expect_all_done(p);
+  EXPECT_FALSE(joiner.world.empty());
+  EXPECT_EQ(worlds.ranks(joiner.world), (std::vector<WorkerId>{"a", "c", "d"}));
+}
+
+TEST_F(Nodes, AWorkerThatBreaksDownWhileTheWorldIsBuilt) {
+  const Program p{.phases = 2, .tasks = 4, .pause = 1ms};
+  with_worlds = true;
+  Process& master = add("a", false, p);
+  Process& other = add("b", false, p);
+  Process& victim = add("c", false, p);
+  // Somebody has gone, so that there is something to build.
+  const Worker ghost("ghost", Address::parse(master_address()), Newcomer::Member);
+  master.node.lost("ghost");
+  victim.breaks_in_build = true;
+  expect_all_done(p);
+  EXPECT_FALSE(victim.finished);
+  EXPECT_EQ(worlds.ranks(other.world), (std::vector<WorkerId>{"a", "b"}));
+}
+
 class RandomChanges : public Nodes, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(RandomChanges, GiveTheSameResults) {
   const Program p{.phases = 4, .tasks = 500, .pause = 300us};
+  with_worlds = GetParam() % 2 == 0;
   std::mt19937 random(GetParam());
   add("w0", false, p);
   add("w1", false, p);

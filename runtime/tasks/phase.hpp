@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "runtime/tasks/connection.hpp"
 #include "runtime/tasks/queue.hpp"
@@ -27,6 +29,15 @@ struct Outcome {
   SharedBytes results;   // of all tasks, by index; null when left
   int workers = 1;       // processes that were there at the end
   bool changed = false;  // some have come or gone since the start
+};
+
+// What makes MPI worlds of the processes that take part (decision R8); empty: they do not want one.
+struct WorldMaker {
+  // Begins to build the world `name`, in place of one that is being built; the same is asked of all `ranks`,
+  // which are in their order. Must not wait; Node::world_built is told. Any thread.
+  std::function<void(const std::string& name, const std::vector<WorkerId>& ranks)> build;
+  // All have built it: it is the world from now on. Main thread.
+  std::function<void(const std::string& name)> adopt;
 };
 
 // Does tasks until `stop` says so after one; appends their results. Returns the tasks that were done.

@@ -210,6 +210,67 @@ TEST_F(TasksOnPods, WorkersKilledAtRandomTimesOfChanges) {
   expect_good_end();
 }
 
+// Sizes of the worlds after the phases so far.
+std::vector<int> worlds(const std::string& folder) {
+  std::vector<int> sizes;
+  std::ifstream in(folder + "/result.worlds");
+  for (int size = 0; in >> size;) sizes.push_back(size);
+  return sizes;
+}
+
+// The program itself checks after every phase that the world is what it should be, and that it works.
+TEST_F(TasksOnPods, TheWorldIsRebuiltAtTheEndOfAPhase) {
+  start(2, 2, {"phases", "40", "tasks", "400", "world", "1"}, "4000");
+  const auto wait_for_world_of = [&](int ranks) {
+    pods.wait_until("a world of " + std::to_string(ranks), [&] {
+      const auto sizes = worlds(folder);
+      return !sizes.empty() && sizes.back() == ranks;
+    });
+  };
+  wait_for_world_of(4);
+  commit({.add = pods.launch(2)});
+  wait_for_world_of(8);
+  commit({.remove = {members[1].uid, members[2].uid}});
+  wait_for_world_of(4);
+  commit({.add = pods.launch(1), .remove = {members[0].uid}});  // the queue and rank 0 go
+  commit({.add = pods.launch(1)});
+  wait_for_world_of(6);
+  EXPECT_LT(worlds(folder).size(), 40u) << "too few phases for so many changes";
+  expect_good_end();
+  EXPECT_EQ(worlds(folder).size(), 40u);
+}
+
+// Pods come and go at any moment of the phases, while worlds are built too.
+TEST_F(TasksOnPods, WorldsWhilePodsComeAndGo) {
+  start(2, 1, {"phases", "400", "tasks", "60", "world", "1"}, "4000");
+  std::mt19937 random(3);
+  for (int change = 0; change < 12; ++change) {
+    empi::testing::WantedChange wanted;
+    std::vector<Member> old = members;
+    std::ranges::shuffle(old, random);
+    if (members.size() > 1 && random() % 2 == 0) wanted.remove = {old[0].uid};
+    if (members.size() < 5 || wanted.remove.empty())
+      wanted.add = pods.launch(1 + static_cast<int>(random() % 2));
+    if (members.size() + wanted.add.size() - wanted.remove.size() <= 6) commit(wanted);
+  }
+  EXPECT_FALSE(fs::exists(folder + "/result")) << "too few phases for so many changes";
+  expect_good_end();
+  EXPECT_EQ(worlds(folder).size(), 400u);
+}
+
+// Killed in a phase: the world is that of those who are left.
+TEST_F(TasksOnPods, TheWorldIsRebuiltWithoutTheDead) {
+  start(4, 1, {"phases", "3", "tasks", "20000", "world", "1"}, "4000");
+  wait_until_all_work(4);
+  commit({.add = pods.launch(1)});
+  for (const std::size_t victim : {4, 2}) {
+    kill(pods.ranks(members[victim].uid)[0], SIGKILL);
+    expect_dropped(members[victim]);
+  }
+  expect_good_end();
+  EXPECT_EQ(worlds(folder), (std::vector<int>{3, 3, 3}));
+}
+
 // A joiner that dies is nothing to the others, before and after it is one of the workers.
 TEST_F(TasksOnPods, AKilledJoiner) {
   start(2, 1, {"phases", "1", "tasks", "20000"}, "4000");

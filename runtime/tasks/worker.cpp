@@ -102,7 +102,7 @@ void Worker::leave() {
 
 // Asked between two tasks of a chunk: news other than more work.
 bool Worker::stop_now() {
-  if (leave_) return true;
+  if (leave_ && !world_in_hand_) return true;
   const std::int64_t now = now_ns();
   if (now - looked_ns_ < kLookNs) return false;
   looked_ns_ = now;
@@ -132,13 +132,15 @@ std::optional<Worker::Values> Worker::await_values() {
 
 Worker::End Worker::run(const Phase& phase, const Task& task) {
   phase_ = phase;
+  if (bye_said_) return depart();
   connection_.send({.kind = Kind::Enter, .phase = phase.number, .first = phase.tasks, .count = phase.width});
   connection_.write_some();
   for (;;) {
     while (auto message = pop())
       if (auto end = obey(std::move(*message))) return std::move(*end);
     if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
-    if (leave_) return depart();
+    if (leave_ && !world_in_hand_) return depart();  // else with the next phase: this one is at its end
+    report_world();
     if (chunks_.empty())
       wait_for(connection_.events(), true);
     else
@@ -169,9 +171,16 @@ std::optional<Worker::End> Worker::obey(Message message) {
     case Kind::Results:
       if (message.head.phase != phase_.number) return std::nullopt;
       chunks_.clear();
+      world_in_hand_ = false;
       return End{{false, std::make_shared<const Bytes>(std::move(message.payload)),
                   static_cast<int>(message.head.count), message.head.first != 0},
                  std::nullopt};
+    case Kind::World:
+      build_world(message);
+      return std::nullopt;
+    case Kind::Adopt:
+      world_.adopt(message.text());
+      return std::nullopt;
     case Kind::Moved:
       go_to(Address::parse(message.text()));
       connection_.send(
@@ -216,16 +225,54 @@ void Worker::go_to(const Address& master) {
 // Results of what is done are on their way; the rest goes back.
 Worker::End Worker::depart() {
   chunks_.clear();
-  connection_.send({.kind = Kind::Bye, .phase = phase_.number});
+  if (!std::exchange(bye_said_, true)) connection_.send({.kind = Kind::Bye, .phase = phase_.number});
   for (;;) {
-    if (const auto message = pop()) {
+    if (auto message = pop()) {
       if (message->head.kind == Kind::Goodbye || message->head.kind == Kind::Moved) break;
+      // The phase was over before the master heard that we leave, and the others count on us in the world: so
+      // this process goes with the next phase.
+      const bool phase_is_over = message->head.kind == Kind::Adopt || message->head.kind == Kind::Results;
+      if (world_.build && phase_is_over)
+        if (auto end = obey(std::move(*message))) return std::move(*end);
       continue;
     }
     if (lost_) break;  // the master has ended meanwhile
     wait_for(connection_.events(), false);
   }
   return {{true, nullptr, 0}, std::nullopt};
+}
+
+void Worker::build_world(const Message& message) {
+  if (!world_.build)
+    throw std::runtime_error(
+        "the master's program uses MPI_COMM_WORLD between phases, this rank's has not "
+        "said so: every rank must");
+  Unpacker in(message.payload);
+  const std::string name = in.text();
+  world_in_hand_ = true;
+  world_.build(name, in.list<std::vector<WorkerId>>());
+}
+
+void Worker::world_built(const std::string& name, const std::string& error) {
+  {
+    const std::lock_guard lock(world_mutex_);
+    world_built_ = {name, error};
+  }
+  bell_.ring();
+}
+
+void Worker::report_world() {
+  std::optional<BuiltWorld> built;
+  {
+    const std::lock_guard lock(world_mutex_);
+    built = std::exchange(world_built_, std::nullopt);
+  }
+  if (!built) return;
+  Packer out;
+  out.put(built->name);
+  out.put(built->error);
+  connection_.send({.kind = Kind::Built, .first = built->error.empty() ? 1 : 0}, out.take());
+  if (!connection_.write_some()) lost_ = true;
 }
 
 }  // namespace empi::tasks

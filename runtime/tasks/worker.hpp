@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
@@ -43,6 +44,9 @@ class Worker {
 
   // From any thread: wants to leave, after the task in hand.
   void leave();
+  void use_world(WorldMaker maker) { world_ = std::move(maker); }  // main thread
+  // From any thread.
+  void world_built(const std::string& name, const std::string& error);
   double idle_seconds() const { return idle_.seconds(); }
 
  private:
@@ -56,6 +60,8 @@ class Worker {
   void compute_one(const Task& task);
   void go_to(const Address& master);
   End depart();
+  void build_world(const Message& message);
+  void report_world();
   std::string whereabouts() const;
 
   const WorkerId self_;
@@ -68,6 +74,13 @@ class Worker {
   std::deque<Range> chunks_;
   Phase phase_;
   bool lost_ = false;  // the connection is closed
+  bool bye_said_ = false, world_in_hand_ = false;
+  WorldMaker world_;
+  std::mutex world_mutex_;  // guards the next one
+  struct BuiltWorld {
+    std::string name, error;
+  };
+  std::optional<BuiltWorld> world_built_;
   std::int64_t looked_ns_ = 0;
   IdleClock idle_;
 };

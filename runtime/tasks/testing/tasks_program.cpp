@@ -1,9 +1,10 @@
 // A master-worker program for tests: phases of small tasks whose number depends on the results before.
 //
-//   tasks_program FILE [phases N] [tasks N] [micros N] [crash N]
+//   tasks_program FILE [phases N] [tasks N] [micros N] [crash N] [world 1]
 //
 // The master's fingerprint of all results goes to FILE at the end. Tasks take some time, `micros` or so,
-// until FILE.hurry exists: then none. crash: task N throws an exception.
+// until FILE.hurry exists: then none. crash: task N throws an exception. world: the ranks use MPI_COMM_WORLD
+// after every phase; its sizes go to FILE.worlds.
 #include <unistd.h>
 
 #include <cinttypes>
@@ -23,6 +24,7 @@ namespace {
 struct Settings {
   int phases = 3;
   long tasks = 400, micros = 500, crash = -1;
+  bool world = false;
 };
 
 Settings parse(int argc, char** argv) {
@@ -33,6 +35,7 @@ Settings parse(int argc, char** argv) {
     if (!std::strcmp(argv[i], "tasks")) s.tasks = value;
     if (!std::strcmp(argv[i], "micros")) s.micros = value;
     if (!std::strcmp(argv[i], "crash")) s.crash = value;
+    if (!std::strcmp(argv[i], "world")) s.world = value != 0;
   }
   return s;
 }
@@ -52,6 +55,25 @@ double work(std::int64_t index, double seed, long micros, const std::string& hur
   return x;
 }
 
+// After a phase: MPI_COMM_WORLD is that of all who have its results, and works.
+void use_world(const elastic::MasterWorker& job, std::uint64_t fingerprint, const std::string& file) {
+  int rank = -1, size = 0, from = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::uint64_t least = 0, largest = 0;
+  MPI_Allreduce(&fingerprint, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&fingerprint, &largest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &from, 1, MPI_INT, (rank + size - 1) % size, 1,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (size != job.workers() || (rank == 0) != job.master() || least != largest ||
+      from != (rank + size - 1) % size) {
+    std::fprintf(stderr, "rank %d of %d (master %d, %d workers): the world is wrong\n", rank, size,
+                 job.master(), job.workers());
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  if (rank == 0) std::ofstream(file, std::ios::app) << size << "\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +90,7 @@ int main(int argc, char** argv) {
   if (!job.joining()) seeds = {0.5};
   job.replicate(phase, fingerprint);
   job.replicate(seeds);
+  if (settings.world) job.use_world();
   while (!job.left() && phase < settings.phases) {
     const double seed = seeds.back();
     const auto results = job.map(settings.tasks + static_cast<long>(fingerprint % 10), [&](std::int64_t i) {
@@ -85,6 +108,7 @@ int main(int argc, char** argv) {
     }
     seeds.push_back(std::sin(sum));
     ++phase;
+    if (settings.world) use_world(job, fingerprint, std::string(argv[1]) + ".worlds");
   }
   if (job.master()) {
     std::printf("finished: workers %d, phases %d, fingerprint %016" PRIx64 "\n", job.workers(), phase,
