@@ -25,6 +25,22 @@ Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log,
       log_(std::move(log)),
       options_(std::move(options)) {}
 
+// While pods come up their agents are asked directly: a kubelet tells only at its next turn, a second later,
+// that a container runs and that its probe has succeeded. All are waited for, so one that does not answer is
+// enough.
+void Controller::ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods) {
+  const auto& start = job.status.start;
+  const auto& resize = job.status.resize;
+  const bool creating = resize && resize->phase == ResizePhase::CreatingPods;
+  if (!creating && !(start && !start->requested)) return;
+  const IndexSet& awaited = creating ? resize->add : start->workers;
+  for (PodView& pod : pods) {
+    if (!awaited.contains(pod.index) || pod.ready) continue;
+    if (pod.ip.empty() || pod.terminating || pod.exit_code || !runtime_.answers(job, pod)) return;
+    pod.ready = true;
+  }
+}
+
 Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now) {
   Observed observed;
   observed.job = record.job;
@@ -32,6 +48,7 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   observed.cancel_requested = record.cancel_requested;
   observed.resume_autoscaling = record.resume_autoscaling;
   observed.pods = cluster_.list_pods(key);
+  ask_newcomers(record.job, observed.pods);
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
   observed.creation_problem = memory.creation_problem;

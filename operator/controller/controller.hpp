@@ -69,6 +69,7 @@ class Controller {
   void end_program(Memory& memory);
   Memory& memory_of(const JobKey& key);
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
+  void ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods);
   Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
   bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory, Pass& pass);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);

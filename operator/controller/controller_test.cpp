@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 namespace emj {
 namespace {
@@ -69,6 +70,10 @@ struct MemoryCluster : Cluster {
 
 struct MemoryRuntime : Runtime {
   RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
+  bool answers(const ElasticMPIJob&, const PodView& pod) override {
+    asked.push_back(pod.name);
+    return up.contains(pod.uid);
+  }
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
   Outcome start(const ElasticMPIJob&, const StartJob& start) override {
     ++starts;
@@ -94,6 +99,8 @@ struct MemoryRuntime : Runtime {
   RuntimeView view;
   int starts = 0, stops = 0;
   std::vector<SendChange> changes;
+  std::set<std::string> up;  // uids of pods whose agents answer
+  std::vector<std::string> asked;
   Outcome change_outcome;
 };
 
@@ -252,6 +259,30 @@ TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
   const Pass running = pass();
   EXPECT_EQ(running.status.state, JobState::Running);
   EXPECT_EQ(running.status.joined_replicas, 2);
+}
+
+// The kubelet says so a second later.
+TEST_F(ControllerTest, BelievesNewcomersThatTheyAreUp) {
+  pass();
+  pass();
+  EXPECT_EQ(runtime.asked, std::vector<std::string>{"demo-w-0"})
+      << "all are waited for: one that is not up will do";
+  runtime.up = {"uid-0", "uid-1"};
+  pass();
+  EXPECT_EQ(runtime.starts, 1);
+  pass();
+  const auto asked = runtime.asked.size();
+  pass();
+  EXPECT_EQ(runtime.asked.size(), asked) << "members are the lead's business";
+  cluster.record->job.spec.worker.replicas = 3;
+  ++cluster.record->job.metadata.generation;
+  pass();
+  pass();
+  EXPECT_EQ(runtime.asked.back(), "demo-w-2");
+  EXPECT_TRUE(runtime.changes.empty());
+  runtime.up.insert("uid-2");
+  pass();
+  EXPECT_EQ(runtime.changes.size(), 1u);
 }
 
 TEST_F(ControllerTest, LooksOftenWhileItMovesAndSeldomWhenItRuns) {

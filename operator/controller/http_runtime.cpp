@@ -12,6 +12,9 @@ constexpr std::size_t asked_per_look = 3;
 // The newest windows may have lacked a pod's part when they were read: they are asked for again.
 constexpr std::int64_t windows_in_motion = 2;
 
+// An agent that is not there yet refuses at once; one whose network is not there yet must not hold a thread.
+constexpr AgentTimeouts newcomers_patience{Millis(200), Millis(500)};
+
 JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
 
 Outcome to_outcome(const AgentResult<Accepted>& result) {
@@ -125,6 +128,12 @@ void HttpRuntime::remember(JobMemory& memory, const empi::Report& report) {
     memory.windows.pop_back();
   memory.windows.insert(memory.windows.end(), report.windows.begin(), report.windows.end());
   while (memory.windows.size() > options_.windows) memory.windows.pop_front();
+}
+
+// The uid tells it from an agent that had the address before.
+bool HttpRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
+  const auto view = AgentClient(address_of(pod.ip), token_of_(job), newcomers_patience).membership();
+  return view && view.value().uid == pod.uid;
 }
 
 std::vector<Sample> HttpRuntime::samples(const ElasticMPIJob& job) {

@@ -30,6 +30,7 @@ class HttpRuntime : public Runtime {
   ~HttpRuntime() override;
 
   RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
+  bool answers(const ElasticMPIJob& job, const PodView& pod) override;
   std::vector<Sample> samples(const ElasticMPIJob& job) override;
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;

@@ -17,6 +17,9 @@ class Runtime {
 
   // Asks the lead, and when it does not answer some other members, for all that they know: one request each.
   virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
+  // Whether the agent of this pod, which is not a member yet, answers as that pod's. Asked once, with little
+  // patience.
+  virtual bool answers(const ElasticMPIJob& job, const PodView& pod) = 0;
   // The newest measuring windows that observe() has read from a lead so far, oldest first.
   virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
 
