@@ -21,6 +21,7 @@
 #include "operator/api/job.hpp"
 #include "operator/kube/client.hpp"
 #include "operator/kube/informer.hpp"
+#include "runtime/protocol/metrics.hpp"
 
 namespace {
 
@@ -171,11 +172,12 @@ constexpr const char* kRuntimePhases[] = {"prepare", "build", "pause", "drain"};
 
 // Sum and count of a step of the changes so far, as the lead's sidecar has them.
 std::pair<double, double> phase_so_far(const Cluster::Metrics& metrics, const std::string& phase) {
+  const std::string steps(empi::metrics::kReconfigurationPhase.name);
   std::pair<double, double> found{0, 0};
   for (const auto& [series, value] : metrics) {
     if (series.find("phase=\"" + phase + "\"") == series.npos) continue;
-    if (series.starts_with("empi_reconfiguration_phase_seconds_sum")) found.first = value;
-    if (series.starts_with("empi_reconfiguration_phase_seconds_count")) found.second = value;
+    if (series.starts_with(steps + "_sum")) found.first = value;
+    if (series.starts_with(steps + "_count")) found.second = value;
   }
   return found;
 }
@@ -250,7 +252,7 @@ void launch(const Options& options) {
       const double ready = seconds_since(begin);
       const auto iterated = [&] {
         for (const auto& [series, value] : cluster.metrics(lead))
-          if (series.starts_with("empi_iterations_total") && value > 0) return true;
+          if (series.starts_with(empi::metrics::kIterations.name) && value > 0) return true;
         return false;
       };
       while (!iterated()) {

@@ -10,8 +10,8 @@ shift 3
 namespace=bench-$what
 make_namespace
 helm_upgrade
-status=0
-"$programs/bench_k8s_jobs" "$what" --namespace "$namespace" --image "$(image jacobi)" "$@" || status=$?
+verdict=0
+"$programs/bench_k8s_jobs" "$what" --namespace "$namespace" --image "$(image jacobi)" "$@" || verdict=$?
 kubectl --namespace "$system" logs deployment/elastic-mpi-operator >"$logs/operator.log" 2>&1 || true
 say "k8s-$what: load of the machine at the end: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
-exit "$status"
+exit "$verdict"

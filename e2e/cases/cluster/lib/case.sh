@@ -22,7 +22,7 @@ case_end() {
   if declare -F case_repair >/dev/null; then case_repair; fi
   if declare -F close_case >/dev/null; then close_case; fi
   kubectl delete namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1
-  exit $status
+  exit "$status"
 }
 
 # The case's namespace; Pod Security `restricted`, as careful users have it.
