@@ -83,7 +83,7 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
     if (!memory.lead || memory.lead->address() != address) {
       memory.lead = std::make_unique<AgentClient>(client_for(job, address));
     }
-    const auto answer = memory.lead->report(since);
+    const auto answer = memory.lead->report(since, job.status.fence);
     if (!answer) continue;
     const empi::Report& report = answer.value();
     const auto& members = report.view.membership.members;

@@ -107,9 +107,10 @@ AgentResult<Accepted> AgentClient::health() {
   return accepted("asking for health", address(), connection_->http.Get(empi::paths::kHealth));
 }
 
-AgentResult<empi::Report> AgentClient::report(std::int64_t since) {
+AgentResult<empi::Report> AgentClient::report(std::int64_t since, std::int64_t fence) {
   if (!reports_) return report_in_parts(since);
-  const std::string path = std::string(empi::paths::kReport) + "?since=" + std::to_string(since);
+  const std::string path = std::string(empi::paths::kReport) + "?since=" + std::to_string(since) +
+                           "&fence=" + std::to_string(fence);
   auto whole = answer<empi::Report>("asking for the report", address(), connection_->http.Get(path),
                                     [](const json& body) { return body.get<empi::Report>(); });
   if (whole || whole.error().kind != AgentError::Kind::NotFound) return whole;

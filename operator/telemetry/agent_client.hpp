@@ -64,7 +64,8 @@ class AgentClient {
   AgentResult<empi::MembershipView> membership();
   AgentResult<std::vector<empi::ChangeStatus>> changes();
   // The three that follow in one request; in three of an agent from before there was a report.
-  AgentResult<empi::Report> report(std::int64_t since);
+  // The agent refuses from then on who has a fence below `fence`.
+  AgentResult<empi::Report> report(std::int64_t since, std::int64_t fence);
   // Windows with an index above `since`, oldest first.
   AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
   AgentResult<Accepted> start(const empi::StartRequest& request);

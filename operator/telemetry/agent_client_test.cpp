@@ -90,10 +90,10 @@ TEST(AgentClient, ReadsAllOfALeadInOneRequest) {
     asked.push_back(request.target);
     response.set_content(json(some_report()).dump(), "application/json");
   });
-  const auto report = AgentClient(agent.address(), "right").report(40);
+  const auto report = AgentClient(agent.address(), "right").report(40, 7);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(json(report.value()), json(some_report()));
-  EXPECT_EQ(asked, std::vector<std::string>{std::string(empi::paths::kReport) + "?since=40"});
+  EXPECT_EQ(asked, std::vector<std::string>{std::string(empi::paths::kReport) + "?since=40&fence=7"});
 }
 
 // The runtime in a user's image may be older than the operator.
@@ -114,7 +114,7 @@ TEST(AgentClient, ReadsTheReportOfAnOlderAgentInParts) {
   serve(empi::paths::kSample, {{"windows", some_report().windows}});
   AgentClient client(agent.address(), "right");
   for (int i = 0; i < 2; ++i) {
-    const auto report = client.report(-1);
+    const auto report = client.report(-1, 7);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(json(report.value()), json(some_report()));
   }

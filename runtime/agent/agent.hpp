@@ -186,7 +186,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer cancel_change(const std::string& id) override;
   ApiAnswer membership() override;
   ApiAnswer samples(std::int64_t since) override;
-  ApiAnswer report(std::int64_t since) override;
+  ApiAnswer report(std::int64_t since, Fence fence) override;
   ApiAnswer stop(const json& request) override;
   ApiAnswer batch(json batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);

@@ -173,8 +173,9 @@ ApiAnswer Agent::samples(std::int64_t since) {
   return ask([this, since]() -> ApiAnswer { return {200, text_of({{"windows", samples_.since(since)}})}; });
 }
 
-ApiAnswer Agent::report(std::int64_t since) {
-  return ask([this, since]() -> ApiAnswer {
+ApiAnswer Agent::report(std::int64_t since, Fence fence) {
+  return ask([this, since, fence]() -> ApiAnswer {
+    fence_ = std::max(fence_, fence);
     return {200, text_of(Report{view(), known_changes(), samples_.since(since)})};
   });
 }

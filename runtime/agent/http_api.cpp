@@ -89,12 +89,15 @@ struct HttpApi::Impl {
     server.Delete(paths::kChange,
                   guarded([this](Request r) { return handlers.cancel_change(r.get_param_value("id")); }));
     server.Get(paths::kMembership, guarded([this](Request) { return handlers.membership(); }));
-    const auto since = [](Request r) {
-      const std::string text = r.get_param_value("since");
+    const auto number = [](Request r, const char* name) {
+      const std::string text = r.get_param_value(name);
       return text.empty() ? -1 : std::strtoll(text.c_str(), nullptr, 10);
     };
-    server.Get(paths::kSample, guarded([this, since](Request r) { return handlers.samples(since(r)); }));
-    server.Get(paths::kReport, guarded([this, since](Request r) { return handlers.report(since(r)); }));
+    server.Get(paths::kSample,
+               guarded([this, number](Request r) { return handlers.samples(number(r, "since")); }));
+    server.Get(paths::kReport, guarded([this, number](Request r) {
+                 return handlers.report(number(r, "since"), Fence{number(r, "fence")});
+               }));
     server.Post(paths::kStop, guarded([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage, guarded([this](Request r) { return handlers.batch(parse_body(r)); }));
   }

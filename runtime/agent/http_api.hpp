@@ -5,6 +5,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "runtime/protocol/ids.hpp"
+
 namespace empi::agent {
 
 class TokenFile;
@@ -26,7 +28,8 @@ class ApiHandlers {
   virtual ApiAnswer cancel_change(const std::string& id) = 0;
   virtual ApiAnswer membership() = 0;
   virtual ApiAnswer samples(std::int64_t since) = 0;
-  virtual ApiAnswer report(std::int64_t since) = 0;
+  // Of a controller that holds `fence`: from now on those with a lower one are refused. -1: nobody's.
+  virtual ApiAnswer report(std::int64_t since, Fence fence) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
   // A batch from another agent: {"from", "to", "session", "sequence", "messages"}. Must not wait.
   virtual ApiAnswer batch(nlohmann::json batch) = 0;

@@ -22,7 +22,7 @@ inline constexpr char kMembership[] = "/v1/membership";  // GET -> MembershipVie
 inline constexpr char kSample[] =
     "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
 inline constexpr char kReport[] =
-    "/v1/report";  // GET ?since=INDEX -> Report: the three above in one answer, of one moment
+    "/v1/report";  // GET ?since=INDEX&fence=N -> Report: the three above, of one moment
 inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent

@@ -112,6 +112,7 @@ wait "$upping" || status=$?
 nothing_left 'Ctrl-C during the start'
 
 up_halfway
+kill -STOP -- "-$upping" # it must not come to its end while its processes are counted
 processes >"$work/processes"
 kill -9 -- "-$upping"
 wait "$upping" || true
