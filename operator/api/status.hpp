@@ -119,8 +119,6 @@ struct Performance {
   bool operator==(const Performance&) const = default;
 };
 
-// One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
-// before it in action or size becomes a record.
 // Why, in one of a few words, for metrics; `reason` says it with its numbers.
 enum class DecisionCause {
   Unknown,      // decided by an older operator
@@ -138,6 +136,8 @@ enum class DecisionCause {
   Blocked       // Wait: the last attempt failed
 };
 
+// One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
+// before it in action or size becomes a record; of waits for different things in a row the last one is kept.
 struct DecisionRecord {
   Time time{};
   int from = 0;

@@ -177,7 +177,7 @@ AutoscaleResult by_hand(const PolicyInput& input) {
 
 // Selects and remembers what the policy may judge. What is missing, or "".
 std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, PolicyInput& input,
-                            PolicyState& state, double& work_per_iteration) {
+                            PolicyState& state, double& work_per_iteration, std::vector<Sample>& whole) {
   const bool searches = spec.policy.name == PolicyName::Efficiency;
   GateResult data = gate(spec, input, evidence, searches ? state.phase_since : std::nullopt);
   if (searches && !data.stale) {
@@ -197,6 +197,7 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
   }
   if (data.steady.size() > steady_kept)
     data.steady.erase(data.steady.begin(), data.steady.end() - static_cast<std::ptrdiff_t>(steady_kept));
+  whole = std::move(data.whole);
   if (!data.missing.empty()) return data.missing;
   work_per_iteration = data.work_per_iteration;
   if (evidence == Evidence::Tasks) {
@@ -239,11 +240,15 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   const Evidence evidence = policy->evidence();
   PolicyInput seen = input;
   double work_per_iteration = 0;
+  std::optional<Proposal> early;
   if (evidence != Evidence::Clock) {
-    const std::string missing = select_evidence(spec, evidence, seen, state, work_per_iteration);
-    if (!missing.empty()) return wait(input, DecisionCause::NoData, name + "insufficient data: " + missing);
+    std::vector<Sample> whole;
+    const std::string missing = select_evidence(spec, evidence, seen, state, work_per_iteration, whole);
+    if (!missing.empty() && !whole.empty()) early = policy->propose_early(seen, whole);
+    if (!missing.empty() && !early)
+      return wait(input, DecisionCause::NoData, name + "insufficient data: " + missing);
   }
-  const Proposal proposal = policy->propose(seen, state);
+  const Proposal proposal = early ? *early : policy->propose(seen, state);
   if (proposal.insufficient_data)
     return wait(input, DecisionCause::NoData, name + "insufficient data: " + proposal.reason);
 

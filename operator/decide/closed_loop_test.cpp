@@ -14,7 +14,9 @@ namespace emj {
 namespace {
 
 using namespace testing_policy;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing_world::make_job;
 using testing_world::World;
 
@@ -143,6 +145,21 @@ TEST(ClosedLoop, EfficiencyFindsTheSizeAndItsDecisionsSayWhatWasPredictedAndMeas
   EXPECT_NEAR(scaled->achieved_seconds.value_or(0), seconds(scaled->to), .05 * seconds(scaled->to));
   EXPECT_EQ(decisions.back().action, "Keep");
   EXPECT_THAT(program.world().broken, IsEmpty());
+}
+
+TEST(ClosedLoop, StatusSaysWhatThePolicyWaitsForNow) {
+  Program program(
+      "  autoscaling: {mode: Auto, policy: {name: efficiency}, minIterations: 100000}\n",
+      [](int, double) { return .2; }, 0, 2);
+  program.run(Seconds(15));
+  const auto& decisions = program.world().status().decisions;
+  ASSERT_FALSE(decisions.empty());
+  EXPECT_EQ(decisions.back().action, "Wait");
+  EXPECT_THAT(decisions.back().reason, Not(HasSubstr("iterations")));
+  program.run(Seconds(600));
+  EXPECT_EQ(decisions.back().action, "Wait");
+  EXPECT_THAT(decisions.back().reason, HasSubstr("100000 needed"));
+  EXPECT_EQ(decisions.size(), 1u) << "one record of waiting, renewed";
 }
 
 TEST(ClosedLoop, AForeignSizePausesAutoUntilResumed) {

@@ -55,6 +55,25 @@ double pooled_relative_error(const std::vector<Sample>& windows) {
   return student_t(freedom) * std::sqrt(variance / static_cast<double>(iterations)) / mean;
 }
 
+double relative_error_per_work(const std::vector<Sample>& windows) {
+  std::vector<std::pair<double, double>> sums;  // seconds, work
+  double seconds = 0, work = 0;
+  for (const Sample& sample : windows) {
+    if (sample.iterations == 0) continue;
+    if (sample.work_units <= 0) return 1;
+    sums.emplace_back(static_cast<double>(sample.iterations) * sample.mean_iteration_seconds,
+                      sample.work_units);
+    seconds += sums.back().first;
+    work += sums.back().second;
+  }
+  const auto n = static_cast<std::int64_t>(sums.size());
+  if (n < 2 || seconds <= 0) return 1;
+  double squares = 0;
+  for (const auto& [s, w] : sums) squares += std::pow(s - seconds / work * w, 2);
+  const auto count = static_cast<double>(n);
+  return student_t(n - 1) * std::sqrt(count / (count - 1) * squares) / seconds;
+}
+
 namespace {
 
 bool stale(const PolicyInput& input, GateResult& result) {
@@ -85,6 +104,22 @@ std::vector<Sample> steady_windows(const PolicyInput& input, std::optional<Time>
   return steady;
 }
 
+// A part of an iteration says little: it may be the part that communicates.
+std::vector<Sample> whole_iterations(const AutoscalingSpec& spec, const PolicyInput& input,
+                                     const std::vector<Sample>& steady) {
+  const auto ended = [](const Sample& s) { return s.iterations > 0 || s.work_units > 0; };
+  auto first = steady.begin();
+  // A change is committed between two iterations; the start of a program may take any time.
+  if (input.history.empty() || input.history.back().from <= 0) {
+    first = std::find_if(steady.begin(), steady.end(), ended);
+    if (first != steady.end()) ++first;
+  }
+  std::vector<Sample> whole(first, steady.end());
+  const bool enough = whole.size() >= static_cast<std::size_t>(spec.windows) &&
+                      std::any_of(whole.begin(), whole.end(), ended);
+  return enough ? whole : std::vector<Sample>{};
+}
+
 void check_iterations(const AutoscalingSpec& spec, GateResult& result) {
   // The last `asked` windows, or more while they hold too few iterations.
   const auto asked = static_cast<std::size_t>(spec.windows);
@@ -102,7 +137,8 @@ void check_iterations(const AutoscalingSpec& spec, GateResult& result) {
         std::to_string(result.iterations) + " iterations, " + std::to_string(spec.min_iterations) + " needed";
     return;
   }
-  result.relative_error = pooled_relative_error(result.windows);
+  result.relative_error =
+      std::min(pooled_relative_error(result.windows), relative_error_per_work(result.windows));
   if (result.relative_error * 100 > spec.max_error_percent) {
     char text[120];
     std::snprintf(text, sizeof text, "iteration time known to +-%.1f %% only, %d %% needed",
@@ -139,10 +175,12 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input, Evidence 
                      " workers so far (the first two after a change do not count)";
     return result;
   }
-  if (evidence == Evidence::Tasks)
+  if (evidence == Evidence::Tasks) {
     check_tasks(spec, input, result);
-  else
+  } else {
+    result.whole = whole_iterations(spec, input, result.steady);
     check_iterations(spec, result);
+  }
   return result;
 }
 

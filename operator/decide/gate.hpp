@@ -12,7 +12,9 @@ namespace emj {
 struct GateResult {
   std::vector<Sample> windows;  // those to judge, oldest first
   std::vector<Sample> steady;   // all that count
-  std::string missing;          // why they do not suffice, "" when they do
+  // From the end of an iteration on, at least one whole one; empty when there are not enough such windows.
+  std::vector<Sample> whole;
+  std::string missing;  // why they do not suffice, "" when they do
   std::int64_t iterations = 0;
   double relative_error = 0;      // 95 % confidence half-width of the iteration time
   double work_per_iteration = 0;  // 0 when the application reports none
@@ -27,5 +29,10 @@ GateResult gate(const AutoscalingSpec& spec, const PolicyInput& input,
 
 // 95 % half-width of the mean iteration time over that mean, pooled over windows; 1 when unknown.
 double pooled_relative_error(const std::vector<Sample>& windows);
+
+// The same of the time per unit of work, as a ratio of sums over windows (Cochran, Sampling Techniques,
+// eq. 2.39); 1 when fewer than two windows hold iterations or one of them reports no work. Where iterations
+// differ because their work does, this is known long before the iteration time is.
+double relative_error_per_work(const std::vector<Sample>& windows);
 
 }  // namespace emj

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "operator/decide/testing/policy_input.hpp"
@@ -47,11 +48,31 @@ TEST(Gate, AsksForEnoughIterationsAndLooksFurtherBackForThem) {
 
 TEST(Gate, AsksForAKnownIterationTime) {
   PolicyInput input = input_with({.05, .05, .05});
-  for (Sample& sample : input.windows) sample.ci_halfwidth = .2;
+  for (Sample& sample : input.windows) sample.ci_halfwidth = .2, sample.work_units = 0;
   EXPECT_THAT(judge(input).line, HasSubstr("iteration time known to +-11"));
   AutoscalingSpec lenient = quick();
   lenient.max_error_percent = 15;
   EXPECT_EQ(judge(input, lenient).verdict, Verdict::Scale);
+}
+
+TEST(Gate, IterationsThatDifferAsTheirWorkDoesAreKnownByTheTimePerUnitOfWork) {
+  PolicyInput input = input_with({.05, .05, .05});
+  const double work[] = {1e6, 3e6, 2e6};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Sample& sample = input.windows[i];
+    sample.ci_halfwidth = .5;  // within a window they differ, too
+    sample.work_units = work[i];
+    sample.mean_iteration_seconds = work[i] / 1e7;
+  }
+  EXPECT_NEAR(relative_error_per_work(input.windows), 0, 1e-12);
+  EXPECT_EQ(judge(input).verdict, Verdict::Scale);
+  // One window takes half as long again for its work.
+  input.windows[2].mean_iteration_seconds *= 1.5;
+  // seconds 5, 15, 15 for work 1, 3, 2 (1e6): ratio 35/6; residuals -5/6, -15/6, 20/6; t(2) = 4.303
+  EXPECT_NEAR(relative_error_per_work(input.windows), 4.303 * std::sqrt(1.5 * 650 / 36) / 35, 1e-9);
+  EXPECT_THAT(judge(input).line, HasSubstr("iteration time known to +-"));
+  input.windows[1].work_units = 0;
+  EXPECT_EQ(relative_error_per_work(input.windows), 1);
 }
 
 TEST(Gate, StaleSamplesDecideNothing) {

@@ -99,6 +99,12 @@ class Policy {
   // `input.windows` holds only windows of the current size that the data gate let through, at most
   // spec.autoscaling.windows of them. Proposals need not respect the limits; the caller clamps.
   virtual Proposal propose(const PolicyInput& input, PolicyState& state) const = 0;
+  // What the windows tell although iteration times are not known well enough for propose(): they hold at
+  // least one whole iteration of the current size. Nothing by default.
+  virtual std::optional<Proposal> propose_early(const PolicyInput&,
+                                                const std::vector<Sample>& /*whole*/) const {
+    return std::nullopt;
+  }
 };
 
 std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec);

@@ -1,6 +1,7 @@
 // Which size a job is to have: by its spec, and by its autoscaling policy.
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "operator/api/parse.hpp"
@@ -27,12 +28,27 @@ const char* verdict_name(Verdict verdict) {
   return "Wait";
 }
 
+// A text without its numbers: which of them are meant changes with every window.
+std::string kind_of(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) || c == '.'; });
+  return text;
+}
+
+// The status says what a waiting policy waits for now; a few windows apart, not to be written for each of
+// them.
+bool other_wait(const Pass& pass, const DecisionRecord& last, const std::string& reason) {
+  const AutoscalingSpec& spec = pass.spec.autoscaling;
+  const Seconds apart = std::min<Seconds>(status_interval, spec.windows * spec.window);
+  return last.action == "Wait" && pass.now - last.time >= apart && kind_of(last.reason) != kind_of(reason);
+}
+
 void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason,
             DecisionCause cause, const AutoscaleResult& result) {
   auto& decisions = pass.status.decisions;
   const bool repeated = !decisions.empty() && decisions.back().action == action &&
                         decisions.back().from == from && decisions.back().to == to;
-  if (repeated) return;
+  if (repeated && !other_wait(pass, decisions.back(), reason)) return;
+  if (repeated) decisions.pop_back();
   decisions.push_back({pass.now,
                        from,
                        to,

@@ -187,11 +187,12 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   const double saved = grows ? 0 : 1 - static_cast<double>(best) / input.current;
   if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < worth_saving) return stay("");
   if (!grows && now.load_balance * 100 < parameters_.min_balance_percent &&
-      now.load_balance < now.point.communication)
+      balanced_efficiency(now.load_balance, now.point.communication) >= floor)
     return stay(
-        format(": waiting for the busiest rank costs %.0f %%, communication %.0f %%: sharing the work "
-               "out anew helps, fewer workers do not",
-               100 * (1 - now.load_balance), 100 * (1 - now.point.communication)),
+        format(": waiting for the busiest rank costs %.0f %%, communication %.0f %%; with the work shared "
+               "out evenly it would be %.0f %% efficiency: that helps, fewer workers do not",
+               100 * (1 - now.load_balance), 100 * (1 - now.point.communication),
+               100 * balanced_efficiency(now.load_balance, now.point.communication)),
         true);
 
   const ChangeCost cost = change_cost(input.history, input.current, step);

@@ -33,6 +33,9 @@ class EfficiencyPolicy : public Policy {
   const char* name() const override { return "efficiency"; }
   Evidence evidence() const override { return Evidence::Iterations; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
+  // One step down when the workers are used so badly that no iteration time could change the verdict.
+  std::optional<Proposal> propose_early(const PolicyInput& input,
+                                        const std::vector<Sample>& whole) const override;
 
  private:
   EfficiencyParameters parameters_;
@@ -93,6 +96,10 @@ int step_down(const PolicyInput& input);
 // `wanted` within the limits and rounded down to an allowed size, but never beyond the present size against
 // the direction of `wanted`.
 int feasible(const PolicyInput& input, int wanted);
+
+// The parallel efficiency if the work were shared out evenly: the busiest rank's useful time falls to the
+// mean, what it waits for in MPI stays. Both arguments in (0, 1].
+double balanced_efficiency(double load_balance, double communication_efficiency);
 
 // How many whole intervals have passed since state.last_tick, which moves on by them; 0 starts the clock.
 std::int64_t passed_ticks(PolicyState& state, Seconds interval, Time now);
