@@ -185,8 +185,9 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
       return "this is a master-worker program, which policy tasks sizes";
     if (const auto change = detect_phase_change(data.steady)) {
       start_phase(state, change->since);
-      return "another phase of the program: an iteration went from " + time_text(change->before) + " to " +
-             time_text(change->after) + " at the same size, so all sizes are measured anew";
+      return "another phase of the program: an iteration, or a unit of its work, went from " +
+             time_text(change->before) + " to " + time_text(change->after) +
+             " at the same size, so all sizes are measured anew";
     }
   }
   if (evidence == Evidence::Tasks && !data.stale) {
