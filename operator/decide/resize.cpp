@@ -130,7 +130,8 @@ void supersede(Pass& pass, const std::string& reason) {
 std::string goal_text(int from, const Goal& goal) {
   std::string text = std::to_string(from) + " -> " + workers_text(goal.to);
   if (goal.add > 0) text += ", " + std::to_string(goal.add) + " join";
-  if (!goal.remove.empty()) text += ", " + to_string(goal.remove) + " leave";
+  if (goal.remove.size() == 1) text += ", worker " + to_string(goal.remove) + " leaves";
+  if (goal.remove.size() > 1) text += ", workers " + to_string(goal.remove) + " leave";
   return text;
 }
 

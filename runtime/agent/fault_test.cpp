@@ -76,6 +76,8 @@ TEST_F(Faults, JoinersPodIsKilledInEachPhase) {
     pods.environment.erase("EMPI_TEST_TRAP");
     const std::string id = pods.request_change({.add = doomed});
     ASSERT_EQ(pods.wait_for_state(id, state).state, state);
+    // One that was never there is waited for until the deadline.
+    pods.wait_until("the lead has reached the newcomer", [&] { return !pods.ranks(doomed[0].uid).empty(); });
     pods.signal(doomed[0].uid, SIGKILL);
     const ChangeStatus s = pods.wait_for_change(id);
     ASSERT_EQ(s.outcome, "rolled back") << s.reason;
