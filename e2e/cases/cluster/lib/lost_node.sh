@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# What [link-cut] and [power-cut] promise alike. Sourced by them after operator.sh.
+
+# lose_node VERB BACK: a node with a worker of a job on it goes, in the way of `./dev e2e node VERB`, and comes back. Sets
+# $node, for case_repair.
+lose_node() {
+  operator_may_restart=true # one of them may be on that node
+  expected_log='no answer|Could not|Connection|connection|lead|lease|Lease|timed out|Timeout|next attempt|stop the program'
+  job spread-out 0 ".spec.worker.replicas = 3 | .spec.runPolicy.backoffLimit = 1 | $spread"
+  runs spread-out 3
+  victim=spread-out-w-2 node=$(node_of spread-out-w-2)
+  expect 'the pods are on three nodes' nobody_else_there
+  cluster_ctl "$1" "$node"
+  local start=$EPOCHREALTIME
+  within 150 'the job says that it lost a worker and starts again' job_is spread-out '.status.restarts == 1'
+  expect 'in words' event spread-out '' 'restart 1 of 1'
+  runs spread-out 3 150
+  iterates spread-out
+  expect 'on the other nodes' elsewhere
+  say "all over $(elapsed "$start") s after the fault"
+  cluster_ctl "$2" "$node"
+  within 90 'the node is ready again' node_is "$node" True
+  within 90 'the lost pod goes' pod_gone "$victim"
+  iterates spread-out
+  runs spread-out 3
+}
+nobody_else_there() { ! pods_are spread-out "map(select(.metadata.name != \"$victim\" and .spec.nodeName == \"$node\")) | length > 0"; }
+elsewhere() { pods_are spread-out "map(select(.metadata.deletionTimestamp == null)) | all(.[]; .spec.nodeName != \"$node\")"; }
