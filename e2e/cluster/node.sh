@@ -15,8 +15,10 @@ mount -t proc proc /proc
 mount -t tmpfs -o mode=755 run /run
 mount -t tmpfs -o mode=1777 tmp /tmp
 mount -t tmpfs -o mode=755 log /var/log
-mkdir -p /var/lib/cni
+mkdir -p /var/lib/cni /var/lib/kubelet
 mount --bind "$state/$name/cni-cache" /var/lib/cni
+# A kubelet's socket for device plugins is there whatever its --root-dir is; two of them in one place end each other.
+mount --bind "$state/$name/kubelet" /var/lib/kubelet
 
 # A kubelet sets these for its machine. They are not the node's but the host's, so it is shown what it wants.
 mkdir -p /run/sysctl
