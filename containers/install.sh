@@ -13,15 +13,19 @@ if [ ! -d "$1" ] || [ ! -w "$1" ]; then
   exit 1
 fi
 mkdir -p "$1/bin" "$1/lib/agent"
-# Found before the programs are there: nothing starts a half-copied one.
-for program in elastic-mpi-agent elastic-mpi-sidecar; do
-  ldd "$from/bin/$program" | awk '$3 ~ /^\// { print $3 }'
-done | sort -u | while read -r library; do
+# A sidecar that is started again installs again, while the agent runs: what is there already stays, and whatever is
+# new appears at once and whole.
+put() { # FILE FOLDER
+  cmp -s "$1" "$2/${1##*/}" && return
+  cp -L "$1" "$2/.new" && mv "$2/.new" "$2/${1##*/}"
+}
+# Found before the program is there: nothing starts a half-copied one.
+ldd "$from/bin/elastic-mpi-agent" | awk '$3 ~ /^\// { print $3 }' | while read -r library; do
   case ${library##*/} in
     libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libresolv.so.* | ld-linux*) ;;
     libpmix.so.* | libevent* | libhwloc.so.* | libmunge.so.* | libudev.so.* | libcap.so.*) ;;
-    *) cp -L "$library" "$1/lib/agent/" ;;
+    *) put "$library" "$1/lib/agent" ;;
   esac
 done
-cp "$from"/lib/*.so "$1/lib/"
-cp "$from/bin/elastic-mpi-agent" "$from/bin/elastic-mpi-sidecar" "$1/bin/"
+for library in "$from"/lib/*.so; do put "$library" "$1/lib"; done
+put "$from/bin/elastic-mpi-agent" "$1/bin"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/draw/canvas.hpp"
 #include "apps/mandelbrot/mandelbrot.hpp"
-#include "apps/tsunami/io/draw/canvas.hpp"
 #include "elastic_master_worker.hpp"
 #include "runtime/protocol/names.hpp"
 

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <elastic_mpi.hpp>
 
+#include "apps/io/file_error.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/app/options.hpp"
 #include "apps/spe10/app/results.hpp"
 #include "apps/spe10/app/scenario.hpp"
 #include "apps/spe10/app/snapshot.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <elastic_mpi.hpp>
 #include <memory>
 
+#include "apps/io/file_error.hpp"
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace {
 

@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/io/draw/chart.hpp"
+#include "apps/io/vtu.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
-#include "apps/tsunami/io/draw/chart.hpp"
 #include "apps/tsunami/io/gauge.hpp"
 #include "apps/tsunami/io/mesh_picture.hpp"
-#include "apps/tsunami/io/vtu.hpp"
 
 namespace {
 

@@ -10,7 +10,8 @@ namespace {
 using nlohmann::json;
 namespace names = empi::names;
 
-constexpr const char* runtime_folder = "/opt/elastic-mpi";  // agent, sidecar and libraries
+constexpr const char* image_folder = "/opt/elastic-mpi-image";  // agent, sidecar and libraries in our image
+constexpr const char* runtime_folder = "/opt/elastic-mpi";  // agent and libraries in the worker's container
 constexpr const char* run_folder = "/run/elastic-mpi";      // pages, socket and PMIx files, in memory
 constexpr const char* token_folder = "/var/run/secrets/elasticmpi.io";
 constexpr int window_millis = 1000;  // agents' measuring windows; the operator joins them to longer ones
@@ -128,24 +129,20 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
                                  {"failureThreshold", 3}};
 }
 
-json build_installer(const BuildOptions& options) {
-  return {{"name", "elastic-mpi-install"},
-          {"image", options.runtime_image},
-          {"command", json::array({"/opt/elastic-mpi-image/bin/install", runtime_folder})},
-          {"volumeMounts", json::array({mount("elastic-mpi-runtime", runtime_folder)})},
-          {"securityContext", container_security()},
-          {"resources", {{"requests", {{"cpu", "10m"}, {"memory", "32Mi"}}}}}};
-}
-
-// A native sidecar: starts before the worker, ends after it, and does not keep the pod alive.
+// A native sidecar: starts before the worker, ends after it, and does not keep the pod alive. It also brings
+// the runtime to the worker's image: a pod waits for the hook of one container before it starts the next,
+// which costs less than a container of its own for the copying.
 json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options) {
+  const std::string programs = std::string(image_folder) + "/bin/";
   return {{"name", "elastic-mpi-sidecar"},
           {"image", options.runtime_image},
           {"restartPolicy", "Always"},
-          {"command", json::array({std::string(runtime_folder) + "/bin/elastic-mpi-sidecar"})},
+          {"command", json::array({programs + "elastic-mpi-sidecar"})},
+          {"lifecycle",
+           {{"postStart", {{"exec", {{"command", json::array({programs + "install", runtime_folder})}}}}}}},
           {"env", agent_environment(job, pod)},
           {"ports", json::array({{{"name", "metrics"}, {"containerPort", metrics_port}}})},
-          {"volumeMounts", json::array({mount("elastic-mpi-runtime", runtime_folder, true),
+          {"volumeMounts", json::array({mount("elastic-mpi-runtime", runtime_folder),
                                         mount("elastic-mpi-run", run_folder, true),
                                         mount("elastic-mpi-token", token_folder, true)})},
           {"securityContext", container_security()},
@@ -170,7 +167,7 @@ void add_tolerations(json& tolerations) {
 void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
                     json& spec) {
   build_worker(job, pod, spec["containers"][0]);
-  json first = json::array({build_installer(options), build_sidecar(job, pod, options)});
+  json first = json::array({build_sidecar(job, pod, options)});
   append(first, spec.value("initContainers", json::array()));
   spec["initContainers"] = first;
   append(spec["volumes"],

@@ -128,6 +128,18 @@ TEST(Pod, HasANativeSidecarForTheMetrics) {
   EXPECT_EQ(spec["containers"].size(), 1u);
 }
 
+TEST(Pod, HasTheRuntimeBeforeTheWorkerStarts) {
+  const json spec = build_pod(job_from(""), 0)["spec"];
+  const json sidecar = by_name(spec["initContainers"], "elastic-mpi-sidecar");
+  const json worker_mount = by_name(spec["containers"][0]["volumeMounts"], "elastic-mpi-runtime");
+  const json sidecar_mount = by_name(sidecar["volumeMounts"], "elastic-mpi-runtime");
+  EXPECT_EQ(sidecar["lifecycle"]["postStart"]["exec"]["command"].back(), sidecar_mount["mountPath"]);
+  EXPECT_FALSE(sidecar_mount.contains("readOnly")) << "the hook copies into it";
+  EXPECT_EQ(worker_mount["readOnly"], true);
+  const std::string agent = spec["containers"][0]["command"][0];
+  EXPECT_EQ(agent.rfind(worker_mount["mountPath"].get<std::string>() + "/bin/", 0), 0u) << agent;
+}
+
 TEST(Pod, HasItsVolumes) {
   const json spec = build_pod(job_from(""), 0)["spec"];
   EXPECT_EQ(by_name(spec["volumes"], "elastic-mpi-run")["emptyDir"]["medium"], "Memory");

@@ -80,6 +80,19 @@ void Controller::end_program(Memory& memory) {
   memory.running.reset();
 }
 
+// A tenth is what waiting for the next look can add to anything that takes its time, and a look costs
+// requests.
+Millis Controller::next_look(const Observed& observed, const JobStatus& decided, Memory& memory,
+                             Time now) const {
+  const bool cleaning_up = is_terminal(decided.state) && !observed.pods.empty();
+  if (observed.pods != memory.pods || decided != observed.job.status || now < memory.moved) {
+    memory.pods = observed.pods;
+    memory.moved = now;
+  }
+  if (!moving(decided) && !cleaning_up) return options_.steady;
+  return std::clamp((now - memory.moved) / 10, options_.fast, std::max(options_.fast, options_.steady));
+}
+
 Controller::Memory& Controller::memory_of(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   return memory_[key];
@@ -110,8 +123,7 @@ Pass Controller::reconcile(const JobKey& key) {
   pass.status = decision.status;
   pass.terminal = is_terminal(decision.status.state);
   pass.pods = observed.pods;
-  const bool cleaning_up = pass.terminal && !pass.pods.empty();
-  pass.requeue_after = moving(decision.status) || cleaning_up ? options_.fast : options_.steady;
+  pass.requeue_after = next_look(observed, decision.status, memory, now);
 
   if (decision.status != record->job.status) {
     if (!report(key, "writing the status", cluster_.write_status(key, decision.status), memory)) {

@@ -22,8 +22,11 @@ struct ControllerOptions {
   // first takes the job, raised by that status write (a compare-and-swap), so that an old leader is refused.
   std::int64_t fence = 1;
   BuildOptions build;
-  Millis fast{50};      // look again: while a job starts or changes its size
-  Millis steady{1000};  // otherwise, at the latest
+  // Look again while a job starts or changes its size: as soon as this after something has happened, then
+  // after a tenth of the time that nothing has. A thousand jobs that start at once would be asked for nothing
+  // else.
+  Millis fast{50};
+  Millis steady{1000};  // otherwise, and at the latest
 };
 
 struct Pass {
@@ -64,8 +67,11 @@ class Controller {
     int times = 0;                      // in a row
     Time told{};
     std::optional<ElasticMPIJob> running;  // while its program runs
+    std::vector<PodView> pods;             // as seen last
+    Time moved{};                          // when they or the status changed last
   };
 
+  Millis next_look(const Observed& observed, const JobStatus& decided, Memory& memory, Time now) const;
   void end_program(Memory& memory);
   Memory& memory_of(const JobKey& key);
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;

@@ -34,6 +34,8 @@ struct PodView {
   bool disruption_target = false;  // eviction, preemption or a node drain was announced
   std::optional<int> exit_code;    // of the worker container, once it has ended
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
+
+  bool operator==(const PodView&) const = default;
 };
 
 // The states of a change in flight, as the lead names them (runtime/protocol/change.hpp).

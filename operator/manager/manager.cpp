@@ -17,7 +17,6 @@ namespace {
 namespace resources = kube::resources;
 
 constexpr Seconds stuck_watch{900};  // three times the longest watch: the server has forgotten us
-constexpr Seconds stuck_pass{900};   // every request of a pass ends within seconds
 constexpr Millis last_words{2000};   // for Events at the end
 constexpr Millis longest_pass{20000};
 
@@ -157,7 +156,8 @@ std::string Manager::healthy() const {
   for (const auto& [name, informer] : {std::pair{"jobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
     if (informer->age() > stuck_watch) return std::string("the watch of ") + name + " is stuck";
   // Its job would never be looked at again.
-  if (const auto oldest = oldest_pass(); oldest && seconds_since(oldest->second) > stuck_pass.count())
+  if (const auto oldest = oldest_pass();
+      oldest && seconds_since(oldest->second) > static_cast<double>(options_.stuck_pass.count()))
     return "the pass over job " + to_string(oldest->first) + " is stuck";
   return "";
 }

@@ -35,9 +35,12 @@ struct ManagerOptions {
   int burst = 400;
   int port = 8080;  // 0: any free one
   Millis steady{5000};
+  // A pass over a job that takes longer makes /healthz fail. Every request of a pass ends within seconds.
+  Seconds stuck_pass{900};
   BuildOptions build;
-  // For tests: the process ends here, in front of the write of this number (1 is the first).
-  std::string crash_at_write;  // for tests: "7", or the first of a kind, "delete pods"; empty: none
+  // For tests: the process ends in front of the write of this number (1 is the first), "7", or of the first
+  // of a kind, "delete pods"; empty: none.
+  std::string crash_at_write;
 };
 
 class Manager {

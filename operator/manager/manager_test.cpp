@@ -38,7 +38,7 @@ bool releases_lease(const Request& request) {
 
 class Operator : public ::testing::Test {
  protected:
-  Operator() {
+  explicit Operator(ManagerOptions options = {}) {
     std::string folder = ::testing::TempDir() + "operator.XXXXXX";
     if (!mkdtemp(folder.data())) std::abort();
     folder_ = folder;
@@ -50,7 +50,6 @@ class Operator : public ::testing::Test {
         {"clusters", {{{"name", "c"}, {"cluster", {{"server", server.url()}}}}}},
         {"users", {{{"name", "c"}, {"user", json::object()}}}},
         {"contexts", {{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "c"}, {"namespace", "a"}}}}}}};
-    ManagerOptions options;
     options.kubeconfig = folder_ / "kubeconfig";
     options.root_key_file = folder_ / "root-key";
     options.port = 0;
@@ -147,6 +146,27 @@ TEST_F(Operator, TellsHowItIs) {
   EXPECT_THAT(metrics, HasSubstr("empi_operator_leader 1\n"));
   EXPECT_THAT(metrics, HasSubstr("empi_operator_queue_jobs{place=\"in_hand\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("empi_operator_longest_pass_seconds "));
+}
+
+ManagerOptions impatient() {
+  ManagerOptions options;
+  options.stuck_pass = Seconds(0);
+  return options;
+}
+class ImpatientOperator : public Operator {
+ protected:
+  ImpatientOperator() : Operator(impatient()) {}
+};
+
+// The kubelet starts an operator anew that does not come back from a pass: nobody else would look at that
+// job.
+TEST_F(ImpatientOperator, IsNotHealthyWhileAPassHangs) {
+  wait_for(writes_status);
+  httplib::Client http("127.0.0.1", manager->port());
+  const auto hanging = http.Get("/healthz");
+  ASSERT_TRUE(hanging);
+  EXPECT_EQ(hanging->status, 503);
+  EXPECT_EQ(hanging->body, "the pass over job a/demo is stuck\n");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "apps/io/file_error.hpp"
 #include "apps/mesh/mpi_check.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace reservoir {
 namespace {

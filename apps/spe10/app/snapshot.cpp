@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "apps/io/file_error.hpp"
 #include "apps/mesh/mpi_check.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace reservoir {
 namespace {

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "apps/io/file_error.hpp"
 #include "apps/spe10/model/deck.hpp"
 #include "apps/spe10/model/rock.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace {
 

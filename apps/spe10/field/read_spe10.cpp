@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <functional>
 
+#include "apps/io/file_error.hpp"
+#include "apps/io/text_scanner.hpp"
 #include "apps/spe10/field/field.hpp"
-#include "apps/tsunami/io/file_error.hpp"
-#include "apps/tsunami/io/text_scanner.hpp"
 
 extern char** environ;
 

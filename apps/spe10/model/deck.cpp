@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "apps/io/file_error.hpp"
 #include "apps/spe10/field/field.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace reservoir {
 namespace {

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/io/draw/chart.hpp"
+#include "apps/io/vtu.hpp"
 #include "apps/spe10/report/pictures.hpp"
-#include "apps/tsunami/io/draw/chart.hpp"
-#include "apps/tsunami/io/vtu.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/tsunami/io/draw/triangle_panel.hpp"
+#include "apps/io/draw/triangle_panel.hpp"
 
 namespace reservoir {
 namespace {

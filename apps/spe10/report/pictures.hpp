@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/draw/canvas.hpp"
 #include "apps/spe10/app/snapshot.hpp"
-#include "apps/tsunami/io/draw/canvas.hpp"
 
 namespace reservoir {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace inverse {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace inverse {
 namespace {

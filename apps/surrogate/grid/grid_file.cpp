@@ -3,8 +3,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/grid/grid.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace sparse {
 namespace {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/grid/genz.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace sparse {
 namespace {

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/io/draw/chart.hpp"
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/report/pictures.hpp"
-#include "apps/tsunami/io/draw/chart.hpp"
-#include "apps/tsunami/io/file_error.hpp"
 
 namespace {
 

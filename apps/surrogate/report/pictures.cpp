@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/tsunami/io/draw/ticks.hpp"
+#include "apps/io/draw/ticks.hpp"
 
 namespace inverse {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/draw/canvas.hpp"
 #include "apps/surrogate/flow/channel.hpp"
 #include "apps/surrogate/report/density.hpp"
-#include "apps/tsunami/io/draw/canvas.hpp"
 
 namespace inverse {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "apps/tsunami/io/file_error.hpp"
-#include "apps/tsunami/io/text_scanner.hpp"
+#include "apps/io/file_error.hpp"
+#include "apps/io/text_scanner.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
 
 namespace io {

@@ -5,9 +5,9 @@
 #include <functional>
 #include <random>
 
+#include "apps/io/test_files.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
 #include "apps/tsunami/io/gauge.hpp"
-#include "apps/tsunami/io/test_files.hpp"
 #include "apps/tsunami/io/topography.hpp"
 
 namespace io::test {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "apps/tsunami/io/file_error.hpp"
-#include "apps/tsunami/io/text_scanner.hpp"
+#include "apps/io/file_error.hpp"
+#include "apps/io/text_scanner.hpp"
 
 namespace io {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "apps/tsunami/io/file_error.hpp"
-#include "apps/tsunami/io/text_scanner.hpp"
+#include "apps/io/file_error.hpp"
+#include "apps/io/text_scanner.hpp"
 
 namespace io {
 namespace {

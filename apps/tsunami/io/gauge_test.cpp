@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "apps/tsunami/io/test_files.hpp"
+#include "apps/io/test_files.hpp"
 
 namespace io::test {
 namespace {

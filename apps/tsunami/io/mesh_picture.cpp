@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <numbers>
 
-#include "apps/tsunami/io/draw/ticks.hpp"
-#include "apps/tsunami/io/draw/triangle_panel.hpp"
+#include "apps/io/draw/ticks.hpp"
+#include "apps/io/draw/triangle_panel.hpp"
 
 namespace io {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tsunami/io/draw/canvas.hpp"
+#include "apps/io/draw/canvas.hpp"
 #include "apps/tsunami/io/raster.hpp"
 
 namespace io {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
 
 namespace io {

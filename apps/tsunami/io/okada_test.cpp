@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "apps/io/test_files.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
-#include "apps/tsunami/io/test_files.hpp"
 
 namespace io::test {
 namespace {

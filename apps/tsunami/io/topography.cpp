@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
 
 namespace io {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "apps/io/test_files.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
-#include "apps/tsunami/io/test_files.hpp"
 
 namespace io::test {
 namespace {

@@ -34,19 +34,15 @@ spec:
   topologySpreadConstraints:
     - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {job: $job}}}
   initContainers:
-    - name: install
-      image: $(image "$installer")
-      command: [elastic-mpi-install, /opt/elastic-mpi]
-      securityContext: $security
-      volumeMounts: [{name: runtime, mountPath: /opt/elastic-mpi}]
     - name: sidecar
       image: $(image "$installer")
       restartPolicy: Always
-      command: [/opt/elastic-mpi/bin/elastic-mpi-sidecar]
+      command: [/opt/elastic-mpi-image/bin/elastic-mpi-sidecar]
+      lifecycle: {postStart: {exec: {command: [elastic-mpi-install, /opt/elastic-mpi]}}}
       env: $environment
       securityContext: $security
       volumeMounts:
-        - {name: runtime, mountPath: /opt/elastic-mpi, readOnly: true}
+        - {name: runtime, mountPath: /opt/elastic-mpi}
         - {name: run, mountPath: /run/elastic-mpi, readOnly: true}
         - {name: token, mountPath: /var/run/secrets/elasticmpi.io, readOnly: true}
   containers:

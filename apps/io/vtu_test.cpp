@@ -1,11 +1,11 @@
-#include "apps/tsunami/io/vtu.hpp"
+#include "apps/io/vtu.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <regex>
 
-#include "apps/tsunami/io/test_files.hpp"
+#include "apps/io/test_files.hpp"
 
 namespace io::test {
 namespace {

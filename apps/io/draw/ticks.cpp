@@ -1,4 +1,4 @@
-#include "apps/tsunami/io/draw/ticks.hpp"
+#include "apps/io/draw/ticks.hpp"
 
 #include <algorithm>
 #include <cmath>

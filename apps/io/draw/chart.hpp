@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tsunami/io/draw/canvas.hpp"
+#include "apps/io/draw/canvas.hpp"
 
 namespace io::draw {
 

@@ -1,11 +1,11 @@
-#include "apps/tsunami/io/draw/chart.hpp"
+#include "apps/io/draw/chart.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
-#include "apps/tsunami/io/draw/ticks.hpp"
+#include "apps/io/draw/ticks.hpp"
 
 namespace io::draw {
 namespace {

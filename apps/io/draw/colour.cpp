@@ -1,4 +1,4 @@
-#include "apps/tsunami/io/draw/colour.hpp"
+#include "apps/io/draw/colour.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "apps/tsunami/io/draw/canvas.hpp"
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/draw/canvas.hpp"
+#include "apps/io/file_error.hpp"
 
 namespace io::draw {
 

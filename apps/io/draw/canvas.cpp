@@ -1,11 +1,11 @@
-#include "apps/tsunami/io/draw/canvas.hpp"
+#include "apps/io/draw/canvas.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
-#include "apps/tsunami/io/draw/font.hpp"
+#include "apps/io/draw/font.hpp"
 
 namespace io::draw {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of this folder share: a scratch folder, the data folder, the message of an error.
+// What the tests of files share: a scratch folder, the data folder, the message of an error.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace io::test {
@@ -18,7 +18,7 @@ namespace io::test {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tsunami-io-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "empi-io-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + pattern);
     path_ = pattern;
   }
@@ -54,7 +54,7 @@ std::string file_error_of(Action&& action) {
     action();
   } catch (const FileError& error) {
     const std::string text = error.what();
-    const auto folder = text.find("tsunami-io-");
+    const auto folder = text.find("empi-io-");
     return folder == 0 || folder == std::string::npos ? text : text.substr(text.find('/', folder) + 1);
   }
   return "";

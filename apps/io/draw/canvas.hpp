@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/tsunami/io/draw/colour.hpp"
+#include "apps/io/draw/colour.hpp"
 
 namespace io::draw {
 

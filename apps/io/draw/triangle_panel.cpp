@@ -1,4 +1,4 @@
-#include "apps/tsunami/io/draw/triangle_panel.hpp"
+#include "apps/io/draw/triangle_panel.hpp"
 
 #include <string>
 

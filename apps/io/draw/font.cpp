@@ -1,4 +1,4 @@
-#include "apps/tsunami/io/draw/font.hpp"
+#include "apps/io/draw/font.hpp"
 
 #include <array>
 #include <cmath>

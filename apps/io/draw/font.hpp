@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/tsunami/io/draw/canvas.hpp"
+#include "apps/io/draw/canvas.hpp"
 
 namespace io::draw {
 

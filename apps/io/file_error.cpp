@@ -1,4 +1,4 @@
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
-#include "apps/tsunami/io/text_scanner.hpp"
+#include "apps/io/text_scanner.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 
 namespace io {
 namespace {

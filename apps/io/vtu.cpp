@@ -1,11 +1,11 @@
-#include "apps/tsunami/io/vtu.hpp"
+#include "apps/io/vtu.hpp"
 
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <stdexcept>
 
-#include "apps/tsunami/io/file_error.hpp"
+#include "apps/io/file_error.hpp"
 
 namespace io {
 namespace {
