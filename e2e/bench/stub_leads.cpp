@@ -217,9 +217,10 @@ class Leads {
       const std::lock_guard lock(mutex_);
       Pod& pod = pods_[request.local_addr];
       // Another pod may have had this address before.
-      if (!pod.job || pod.uid != asked.members.front().uid)
-        pod = {asked.members.front().uid,
-               std::make_shared<Job>(request.get_header_value("Authorization"), change_time_)};
+      if (!pod.job || pod.uid != asked.members.front().uid) {
+        pod = {asked.members.front().uid, std::make_shared<Job>(token_of(request), change_time_)};
+        jobs_[token_of(request)] = pod.job;
+      }
     }
     return ask(request, [&](Job& job, const std::string&) { return job.start(asked); });
   }
@@ -235,15 +236,17 @@ class Leads {
   std::map<std::string, Pod>::iterator pod_at(const httplib::Request& request) {
     const auto known = pods_.find(request.local_addr);
     if (known != pods_.end()) return known;
-    const auto of_job = std::ranges::find_if(
-        pods_, [&](const auto& entry) { return entry.second.job && allowed(*entry.second.job, request); });
-    if (of_job == pods_.end() || of_job->second.job->membership().members.empty()) return pods_.end();
-    const Pod lead{of_job->second.job->membership().members.front().uid, of_job->second.job};
+    const auto of_job = jobs_.find(token_of(request));
+    if (of_job == jobs_.end() || of_job->second->membership().members.empty()) return pods_.end();
+    const Pod lead{of_job->second->membership().members.front().uid, of_job->second};
     return pods_.emplace(request.local_addr, lead).first;
   }
 
+  static std::string token_of(const httplib::Request& request) {
+    return request.get_header_value("Authorization");
+  }
   static bool allowed(const Job& job, const httplib::Request& request) {
-    return !job.token().empty() && request.get_header_value("Authorization") == job.token();
+    return !job.token().empty() && token_of(request) == job.token();
   }
 
   // Newcomers' addresses are the job's, once they have joined. (Those of leavers are forgotten when somebody
@@ -258,7 +261,8 @@ class Leads {
 
   const Millis change_time_;
   std::mutex mutex_;
-  std::map<std::string, Pod> pods_;  // by address
+  std::map<std::string, Pod> pods_;                   // by address
+  std::map<std::string, std::shared_ptr<Job>> jobs_;  // by token
 };
 
 // As the agents have it: a kept connection must not keep others waiting.
