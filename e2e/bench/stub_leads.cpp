@@ -332,7 +332,7 @@ int main(int argc, char** argv) {
   server.new_task_queue = [] { return new ThreadPerConnection; };
   server.set_tcp_nodelay(true);
   server.set_keep_alive_max_count(1'000'000'000);
-  server.set_keep_alive_timeout(2);
+  server.set_keep_alive_timeout(1);
   route(server, leads);
   if (!server.listen("0.0.0.0", port)) {
     std::fprintf(stderr, "stub_leads: cannot listen on port %d\n", port);

@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/plain_http.hpp"
 
 namespace emj {
 
@@ -17,6 +18,7 @@ struct AgentClient::Connection {
     http.set_keep_alive(true);
     http.set_tcp_nodelay(true);
     http.set_bearer_token_auth(token);
+    empi::want_plain_answers(http);
   }
 
   std::string address;

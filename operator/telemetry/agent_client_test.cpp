@@ -58,6 +58,17 @@ TEST(AgentClient, ReadsTheMembership) {
   EXPECT_EQ(view.value().membership.epoch.value, 4);
 }
 
+TEST(AgentClient, WantsPlainAnswers) {
+  AgentServer agent;
+  std::string encoding = "nothing";
+  agent.server.Get(empi::paths::kHealth, [&](const httplib::Request& request, httplib::Response& response) {
+    encoding = request.get_header_value("Accept-Encoding");
+    response.set_content("{}", "application/json");
+  });
+  ASSERT_TRUE(AgentClient(agent.address(), "right").health());
+  EXPECT_EQ(encoding, "identity") << "compressing costs the ranks' node more than it saves";
+}
+
 TEST(AgentClient, AsksForSamplesSinceTheLastOne) {
   AgentServer agent;
   std::string since;

@@ -109,7 +109,7 @@ HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHand
   server.new_task_queue = [] { return new ThreadPerConnection; };
   server.set_tcp_nodelay(true);
   server.set_keep_alive_max_count(1'000'000'000);
-  server.set_keep_alive_timeout(2);
+  server.set_keep_alive_timeout(1);
   server.set_payload_max_length(std::size_t{1} << 30);
   server.set_socket_options([](int fd) {
     const int yes = 1;  // not SO_REUSEPORT, httplib's default: two agents on one port must not go unnoticed

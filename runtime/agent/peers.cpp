@@ -10,6 +10,7 @@
 
 #include "runtime/agent/token.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/plain_http.hpp"
 
 namespace empi::agent {
 namespace {
@@ -73,6 +74,7 @@ std::unique_ptr<httplib::Client> Peers::Peer::connect() const {
   auto client = std::make_unique<httplib::Client>(host, port);
   client->set_keep_alive(true);
   client->set_tcp_nodelay(true);
+  want_plain_answers(*client);
   client->set_connection_timeout(2s);
   client->set_read_timeout(5s);
   client->set_write_timeout(5s);

@@ -7,13 +7,15 @@
 #include <stdexcept>
 
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/plain_http.hpp"
 
 namespace empi::sidecar {
 
 struct AgentClient::Http {
   httplib::Client client;
   Http(const std::string& host, int port) : client(host, port) {
-    client.set_keep_alive(true);
+    // No connection is kept: the agent's side of it would look for the next request a hundred times a second.
+    want_plain_answers(client);
     client.set_connection_timeout(std::chrono::milliseconds(300));
     client.set_read_timeout(std::chrono::milliseconds(700));
   }

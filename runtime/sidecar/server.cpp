@@ -21,7 +21,7 @@ Server::Server(const Options& options)
                                            options_.pod_uid);
   http_->server.new_task_queue = [] { return new httplib::ThreadPool(2); };
   http_->server.set_payload_max_length(64 * 1024);
-  http_->server.set_keep_alive_timeout(5);
+  http_->server.set_keep_alive_timeout(1);
   // SO_REUSEPORT, which the library sets, would let two sidecars share a port silently.
   http_->server.set_socket_options([](socket_t socket) {
     const int yes = 1;
