@@ -148,6 +148,13 @@ bool Connection::write_some() {
   return true;
 }
 
+void Connection::flush() {
+  while (write_some() && !out_.empty()) {
+    pollfd ready{fd_.get(), POLLOUT, 0};
+    poll(&ready, 1, -1);
+  }
+}
+
 std::optional<Message> Connection::next() {
   if (in_.size() - taken_ < sizeof(Head)) return std::nullopt;
   Message message;

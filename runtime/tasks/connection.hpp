@@ -114,7 +114,8 @@ class Connection {
   // Reads and writes what can be done now. False: the other side is gone.
   bool read_some();
   bool write_some();
-  bool wants_to_write() const { return !out_.empty(); }
+  // Waits until the socket has taken everything. For a worker: the master always reads.
+  void flush();
   // The next message that is complete. Throws std::runtime_error when what came is no message of ours.
   std::optional<Message> next();
   // Events for poll.

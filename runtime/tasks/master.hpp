@@ -129,7 +129,6 @@ class Master {
   void predecessor_gone();
 
   const WorkerId self_;
-  const std::string host_;
   Listener listener_;
   const Address address_;
   Bell bell_;

@@ -33,11 +33,7 @@ Worker::Worker(WorkerId self, const Address& master, Newcomer how)
 }
 
 Worker::~Worker() {
-  if (lost_) return;
-  try {
-    flush();
-  } catch (const std::runtime_error&) {
-  }
+  if (!lost_) connection_.flush();
 }
 
 std::string Worker::whereabouts() const { return master_.host + ":" + std::to_string(master_.port); }
@@ -71,14 +67,6 @@ void Worker::wait_for(short events, bool count_idle) {
   if (count_idle) idle_.add(now_ns() - start);
   if (ready[1].revents != 0) bell_.silence();
   if (!connection_.write_some()) lost_ = true;
-}
-
-// Until the socket has taken everything. The master always reads, so this ends.
-void Worker::flush() {
-  while (connection_.write_some() && connection_.wants_to_write()) {
-    pollfd ready{connection_.fd(), POLLOUT, 0};
-    poll(&ready, 1, -1);
-  }
 }
 
 // Reads what there is. Whether a message is waiting.
@@ -189,7 +177,7 @@ std::optional<Worker::End> Worker::obey(Message message) {
       return std::nullopt;
     case Kind::TakeOver: {
       if (leave_) return std::nullopt;  // the master will hear it
-      flush();
+      connection_.flush();
       Estate estate = Estate::unpack(message.payload);
       std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
       chunks_.clear();
@@ -216,10 +204,7 @@ void Worker::go_to(const Address& master) {
   inbox_.clear();
   introduce(how_ == Newcomer::Joiner ? how_ : Newcomer::Moved, phase_.number);
   old.send({.kind = Kind::Bye});
-  while (old.write_some() && old.wants_to_write()) {
-    pollfd ready{old.fd(), POLLOUT, 0};
-    poll(&ready, 1, -1);
-  }
+  old.flush();
 }
 
 // Results of what is done are on their way; the rest goes back.

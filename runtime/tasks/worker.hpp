@@ -52,7 +52,6 @@ class Worker {
  private:
   void introduce(Newcomer how, std::uint64_t phase);
   void wait_for(short events_of_connection, bool count_idle);
-  void flush();
   bool take_in();
   std::optional<Message> pop();
   bool stop_now();
