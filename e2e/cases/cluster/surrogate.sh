@@ -27,9 +27,12 @@ bits() { get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do 
 surrogate alone 1 '.spec.worker.replicas = 1'
 surrogate shared 60 '.spec.worker.replicas = 3'
 # As the pod with the queue says at this moment. (Status is written each half minute at most.)
-tasks() { api "/api/v1/namespaces/$namespace/pods/$1-w-0:7401/proxy/metrics" | awk -v what="$2" 'index($1, what) == 1 { print $NF }'; }
-done_of() { tasks "$1" 'empi_tasks{state="done"'; }
-in_phase() { [[ $(done_of "$1") -gt 20 && $(tasks "$1" 'empi_tasks{state="queued"') -gt 60 ]]; }
+tasks() { # JOB METRIC [LABEL]
+  api "/api/v1/namespaces/$namespace/pods/$1-w-0:7401/proxy/metrics" |
+    awk -v name="$2{" -v label="${3:-}" 'index($1, name) == 1 && index($1, label) { print $NF }'
+}
+done_of() { tasks "$1" empi_tasks 'state="done"'; }
+in_phase() { [[ $(done_of "$1") -gt 20 && $(tasks "$1" empi_tasks 'state="queued"') -gt 60 ]]; }
 # Counts on through the phases.
 progress() { echo $((1000000 * $(tasks "$1" empi_task_phase) + $(done_of "$1"))); }
 runs_tasks() { within 60 "$1 runs with $2" running "$1" "$2"; }
@@ -40,7 +43,7 @@ within 60 'its status shows the queue, and when it will be empty' status_says
 within 60 'it is in mid-phase' in_phase shared
 before=$(progress shared)
 k delete pod shared-w-2 --grace-period=0 --force >/dev/null 2>&1
-replaced() { running shared 3 && pods_are shared 'all(.[]; .metadata.name != "shared-w-2")'; }
+replaced() { running shared 3 && pods_are shared 'any(.[]; .metadata.name == "shared-w-3")'; } # a number comes once
 within 60 'the job goes on, and another pod takes its place' replaced
 goes_on() { [[ $(progress shared) -gt $before ]]; }
 within 30 'no task of the others is lost' goes_on
