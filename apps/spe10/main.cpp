@@ -45,6 +45,7 @@ class Run {
       if (rank == 0) clear_results(options.out);
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = total(MPI_COMM_WORLD, sim_.water_volume());
+      loop.report(0, 0);  // what took time until here is no iteration
     }
     register_data();
   }

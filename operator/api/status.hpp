@@ -170,10 +170,11 @@ struct SizeChange {
 struct MeasuredSize {
   int workers = 0;
   int efficiency_percent = 0;
-  double iteration_seconds = 0;  // master-worker: seconds per task of the whole job
+  double iteration_seconds = 0;  // master-worker: seconds per task of the whole job; 0: not known
   Time time{};
-  double compute_seconds = 0;     // of an iteration: useful time of the busiest rank
-  double useful_seconds = 0;      // of an iteration: mean useful time of a rank
+  // Of an iteration (shares of the time where that of an iteration is not known): useful time of
+  double compute_seconds = 0;     // the busiest rank
+  double useful_seconds = 0;      // a rank on average
   double work_per_iteration = 0;  // 0 when the application reports none
   std::int64_t epoch = 0;
 

@@ -107,7 +107,7 @@ std::optional<Refusal> regret_too_small(const PolicyInput& input, bool up, const
 // for every window.
 void keep_point(const MeasuredSize& point, PolicyState& state) {
   for (const MeasuredSize& old : state.measured)
-    if (old.workers == point.workers &&
+    if (old.workers == point.workers && (old.iteration_seconds > 0 || point.iteration_seconds <= 0) &&
         ((old.efficiency_percent == point.efficiency_percent && old.epoch == point.epoch) ||
          (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
       return;
@@ -129,6 +129,21 @@ void remember(const PolicyInput& input, const std::vector<Sample>& windows, Poli
   const double each = iterations > 0 ? 1 / iterations : 0;
   keep_point({input.current, static_cast<int>(std::lround(100 / (1 + average_mtct(windows)))), seconds * each,
               windows.back().end, compute * each, useful * each, work * each, windows.back().epoch},
+             state);
+}
+
+// Of a size that is left before its iteration time is known: how well and how evenly it was used.
+void remember_shares(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  const auto known = [&](const MeasuredSize& old) {
+    return old.workers == input.current && old.iteration_seconds > 0;
+  };
+  if (std::any_of(state.measured.begin(), state.measured.end(), known)) return;
+  double compute = 0, useful = 0;
+  const auto count = static_cast<double>(windows.size());
+  for (const Sample& sample : windows)
+    compute += sample.communication_efficiency / count, useful += sample.parallel_efficiency / count;
+  keep_point({input.current, static_cast<int>(std::lround(100 * useful)), 0, windows.back().end, compute,
+              useful, 0, windows.back().epoch},
              state);
 }
 
@@ -245,7 +260,8 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   if (evidence != Evidence::Clock) {
     std::vector<Sample> whole;
     const std::string missing = select_evidence(spec, evidence, seen, state, work_per_iteration, whole);
-    if (!missing.empty() && !whole.empty()) early = policy->propose_early(seen, whole);
+    if (!missing.empty() && !whole.empty()) early = policy->propose_early(seen, whole, state);
+    if (early) remember_shares(seen, whole, state);
     if (!missing.empty() && !early)
       return wait(input, DecisionCause::NoData, name + "insufficient data: " + missing);
   }

@@ -108,10 +108,12 @@ std::vector<Sample> steady_windows(const PolicyInput& input, std::optional<Time>
 std::vector<Sample> whole_iterations(const AutoscalingSpec& spec, const PolicyInput& input,
                                      const std::vector<Sample>& steady) {
   const auto ended = [](const Sample& s) { return s.iterations > 0 || s.work_units > 0; };
+  // Whoever reports progress, be it none, has begun to iterate.
+  const auto iterating = [&](const Sample& s) { return ended(s) || s.progress >= 0; };
   auto first = steady.begin();
   // A change is committed between two iterations; the start of a program may take any time.
   if (input.history.empty() || input.history.back().from <= 0) {
-    first = std::find_if(steady.begin(), steady.end(), ended);
+    first = std::find_if(steady.begin(), steady.end(), iterating);
     if (first != steady.end()) ++first;
   }
   std::vector<Sample> whole(first, steady.end());

@@ -12,7 +12,8 @@ namespace emj {
 struct GateResult {
   std::vector<Sample> windows;  // those to judge, oldest first
   std::vector<Sample> steady;   // all that count
-  // From the end of an iteration on, at least one whole one; empty when there are not enough such windows.
+  // From the end of an iteration on (or the first report of progress), at least one whole one; empty when
+  // there are not enough such windows.
   std::vector<Sample> whole;
   std::string missing;  // why they do not suffice, "" when they do
   std::int64_t iterations = 0;

@@ -101,8 +101,8 @@ class Policy {
   virtual Proposal propose(const PolicyInput& input, PolicyState& state) const = 0;
   // What the windows tell although iteration times are not known well enough for propose(): they hold at
   // least one whole iteration of the current size. Nothing by default.
-  virtual std::optional<Proposal> propose_early(const PolicyInput&,
-                                                const std::vector<Sample>& /*whole*/) const {
+  virtual std::optional<Proposal> propose_early(const PolicyInput&, const std::vector<Sample>& /*whole*/,
+                                                const PolicyState&) const {
     return std::nullopt;
   }
 };

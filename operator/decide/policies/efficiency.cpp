@@ -160,6 +160,14 @@ std::string settled_text(const PolicyInput& input, const Present& now, const Tim
   return text;
 }
 
+std::string imbalance_text(const Present& now) {
+  return format(
+      ": waiting for the busiest rank costs %.0f %%, communication %.0f %%; with the work shared out evenly "
+      "it would be %.0f %% efficiency: that helps, fewer workers do not, and only the program can do it",
+      100 * (1 - now.load_balance), 100 * (1 - now.point.communication),
+      100 * balanced_efficiency(now.load_balance, now.point.communication));
+}
+
 }  // namespace
 
 Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state) const {
@@ -186,14 +194,11 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   // Fewer workers at the same speed save their share.
   const double saved = grows ? 0 : 1 - static_cast<double>(best) / input.current;
   if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < worth_saving) return stay("");
-  if (!grows && now.load_balance * 100 < parameters_.min_balance_percent &&
-      balanced_efficiency(now.load_balance, now.point.communication) >= floor)
-    return stay(
-        format(": waiting for the busiest rank costs %.0f %%, communication %.0f %%; with the work shared "
-               "out evenly it would be %.0f %% efficiency: that helps, fewer workers do not",
-               100 * (1 - now.load_balance), 100 * (1 - now.point.communication),
-               100 * balanced_efficiency(now.load_balance, now.point.communication)),
-        true);
+  const bool imbalanced = !grows && now.load_balance * 100 < parameters_.min_balance_percent &&
+                          balanced_efficiency(now.load_balance, now.point.communication) >= floor;
+  const MeasuredSize* undivided =
+      imbalanced ? computing_as_long(input.current, now.load_balance, state.measured) : nullptr;
+  if (imbalanced && !undivided) return stay(imbalance_text(now), true);
 
   const ChangeCost cost = change_cost(input.history, input.current, step);
   prediction.loss =
@@ -211,6 +216,11 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   state.search = grows ? SearchState::Increasing : SearchState::Decreasing;
   std::string reason = present_text(now, model) + ", " + size_text(model, step);
   if (starved) reason += format("; at least %d %% efficiency is wanted", parameters_.min_efficiency_percent);
+  if (undivided)
+    reason += format(
+        "; ranks wait for the busiest one, which computes as long as it did on %d: its part is not divided "
+        "among more workers",
+        undivided->workers);
   return {step, reason, false, false, prediction};
 }
 

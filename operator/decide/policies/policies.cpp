@@ -44,9 +44,4 @@ std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec) {
   return std::make_unique<ManualPolicy>();
 }
 
-double balanced_efficiency(double load_balance, double communication_efficiency) {
-  const double useful = load_balance * communication_efficiency;
-  return useful / (1 - communication_efficiency + useful);
-}
-
 }  // namespace emj

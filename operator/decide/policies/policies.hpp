@@ -34,8 +34,8 @@ class EfficiencyPolicy : public Policy {
   Evidence evidence() const override { return Evidence::Iterations; }
   Proposal propose(const PolicyInput& input, PolicyState& state) const override;
   // One step down when the workers are used so badly that no iteration time could change the verdict.
-  std::optional<Proposal> propose_early(const PolicyInput& input,
-                                        const std::vector<Sample>& whole) const override;
+  std::optional<Proposal> propose_early(const PolicyInput& input, const std::vector<Sample>& whole,
+                                        const PolicyState& state) const override;
 
  private:
   EfficiencyParameters parameters_;
@@ -100,6 +100,13 @@ int feasible(const PolicyInput& input, int wanted);
 // The parallel efficiency if the work were shared out evenly: the busiest rank's useful time falls to the
 // mean, what it waits for in MPI stays. Both arguments in (0, 1].
 double balanced_efficiency(double load_balance, double communication_efficiency);
+
+// The size measured last at which the busiest rank computed about as long as it does on `workers` at this
+// load balance: what it does is not divided among more workers (a serial part, a solver on few ranks, a piece
+// that cannot be cut), so sharing out anew does not help. Null when there is none: then its time changes with
+// the size as that of work which is shared out, however unevenly.
+const MeasuredSize* computing_as_long(int workers, double load_balance,
+                                      const std::vector<MeasuredSize>& measured);
 
 // How many whole intervals have passed since state.last_tick, which moves on by them; 0 starts the clock.
 std::int64_t passed_ticks(PolicyState& state, Seconds interval, Time now);

@@ -33,7 +33,8 @@ Average average(const std::vector<Sample>& windows, double Sample::* figure) {
 // Where iterations take many windows, three of them at a size that wastes nearly all its workers would cost
 // more than everything else together. The efficiency is known before their time is.
 std::optional<Proposal> EfficiencyPolicy::propose_early(const PolicyInput& input,
-                                                        const std::vector<Sample>& whole) const {
+                                                        const std::vector<Sample>& whole,
+                                                        const PolicyState& state) const {
   const double floor = parameters_.min_efficiency_percent / 100.0;
   const Average efficiency = average(whole, &Sample::parallel_efficiency);
   const double balance = average(whole, &Sample::load_balance).mean;
@@ -41,7 +42,9 @@ std::optional<Proposal> EfficiencyPolicy::propose_early(const PolicyInput& input
   const int step = step_down(input);
   if (whole.size() < 2 || step >= input.current) return std::nullopt;
   if (efficiency.mean + quantile * efficiency.error >= hopeless * floor) return std::nullopt;
-  if (balance * 100 < parameters_.min_balance_percent && balanced_efficiency(balance, communication) >= floor)
+  if (balance * 100 < parameters_.min_balance_percent &&
+      balanced_efficiency(balance, communication) >= floor &&
+      !computing_as_long(input.current, balance, state.measured))
     return std::nullopt;
 
   const ChangeCost cost = change_cost(input.history, input.current, step);
