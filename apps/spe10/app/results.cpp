@@ -56,7 +56,7 @@ void write_curves(const std::string& path, const Deck& deck, const std::vector<d
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"((cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production)\.png)"
+      R"((cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
       R"(|spe10-\d{4}(-\d+)?\.p?vtu|snapshot-\d{4}\.bin|(water|cut)-\d{4}\.png)");
   std::filesystem::create_directories(folder);
   std::vector<std::filesystem::path> old;

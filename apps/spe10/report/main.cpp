@@ -1,17 +1,16 @@
 // empi-spe10-report DIR: turns what a run left (snapshots, production.csv, cells.csv) into pictures and, with
-// --vtu, into files for ParaView. Afterwards and serial, so that no rank of the run has to draw.
+// --vtu, into files for ParaView; with --compare its workers over time beside those of other runs. Afterwards
+// and serial, so that no rank of the run has to draw.
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "apps/io/draw/chart.hpp"
 #include "apps/io/vtu.hpp"
+#include "apps/spe10/report/charts.hpp"
 #include "apps/spe10/report/pictures.hpp"
 
 namespace {
@@ -19,83 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using namespace reservoir;
-
-json read_json(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return json::object();
-  const json value = json::parse(file, nullptr, false);
-  if (value.is_discarded()) throw std::runtime_error(path.string() + ": not JSON");
-  return value;
-}
-
-// Columns of a comma separated file by the names in its first line.
-std::map<std::string, std::vector<double>> read_columns(const fs::path& path) {
-  std::map<std::string, std::vector<double>> result;
-  std::ifstream file(path);
-  std::string line, field;
-  std::vector<std::string> names;
-  std::getline(file, line);
-  for (std::istringstream head(line); std::getline(head, field, ',');) names.push_back(field);
-  for (int number = 2; std::getline(file, line); ++number) {
-    std::istringstream fields(line);
-    for (const auto& name : names) {
-      if (!std::getline(fields, field, ','))
-        throw std::runtime_error(path.string() + ":" + std::to_string(number) + ": " +
-                                 std::to_string(names.size()) + " columns expected");
-      result[name].push_back(std::strtod(field.c_str(), nullptr));
-    }
-  }
-  return result;
-}
-
-// Workers and prisms over wall-clock time.
-void draw_resources(const fs::path& dir) {
-  auto columns = read_columns(dir / "cells.csv");
-  auto& clock = columns["wall_clock_s"];
-  if (clock.empty()) return;
-  const json summary = read_json(dir / "summary.json");
-  std::vector<double> seconds;
-  for (const double t : clock) seconds.push_back(t - clock.front());
-  io::draw::Series cells{"prisms", seconds, columns["prisms"], io::draw::Style::Line};
-  io::draw::Series ranks{"workers", seconds, columns["ranks"], io::draw::Style::Step, true};
-  cells.fill = 0.15;
-  io::draw::Chart chart;
-  chart.title = "Resource profile";
-  char text[160] = "";
-  if (summary.contains("run_time_s") && summary["run_time_s"].is_number())
-    std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s of pause in all",
-                  summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
-                  summary.value("pause_total_s", 0.0));
-  chart.subtitle = text;
-  chart.x_label = "run time (s)", chart.y_label = "prisms", chart.right_label = "workers";
-  chart.y_from_zero = true;
-  chart.series = {cells, ranks};
-  io::draw::render(chart).write_png((dir / "resources.png").string());
-}
-
-void draw_production(const fs::path& dir, const json& wells) {
-  auto columns = read_columns(dir / "production.csv");
-  const auto& day = columns["day"];
-  if (day.empty()) return;
-  io::draw::Chart chart;
-  chart.title = "Production";
-  chart.subtitle = "oil of each producer, mean reservoir pressure";
-  chart.x_label = "days", chart.y_label = "oil (STB/day)", chart.right_label = "pressure (psi)";
-  chart.y_from_zero = true;
-  double highest = 0;
-  for (const json& well : wells) {
-    if (well.value("injector", false)) continue;
-    const std::string name = well.value("name", "");
-    auto& oil = columns[name + "_oil_stb_day"];
-    chart.series.push_back({name, day, oil, io::draw::Style::Line});
-    // The first hours' rates would flatten all that follows.
-    for (std::size_t k = 0; k < oil.size(); ++k)
-      if (day[k] >= 0.02 * day.back()) highest = std::max(highest, oil[k]);
-  }
-  if (highest > 0) chart.y_range = {0, 1.1 * highest};
-  chart.series.push_back({"mean pressure", day, columns["mean_pressure_psi"], io::draw::Style::Dashed, true});
-  io::draw::render(chart).write_png((dir / "production.png").string());
-}
 
 void write_paraview(const Snapshot& s, const fs::path& dir, const std::string& stem, io::PvdSeries& series) {
   const auto nz = static_cast<std::size_t>(s.nz);
@@ -189,12 +111,19 @@ int main(int argc, char** argv) {
   std::string dir;
   bool paraview = false;
   std::vector<int> layers;
+  std::vector<fs::path> others;
   app.add_option("DIR", dir, "folder with the results")->required()->check(CLI::ExistingDirectory);
   app.add_flag("--vtu", paraview, "also write .vtu, .pvtu and .pvd for ParaView");
   app.add_option("--layer", layers, "layer to draw, 1 = top; default: top, middle, bottom")
       ->check(CLI::Range(1, 1000));
+  app.add_option("--compare", others, "other runs: DIR/profiles.png shows the workers of all of them")
+      ->check(CLI::ExistingDirectory);
   try {
     app.parse(argc, argv);
+    if (!others.empty()) {
+      others.insert(others.begin(), dir);
+      draw_profiles(others);
+    }
     return report(dir, paraview, layers);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
