@@ -20,7 +20,7 @@ spe10-flow|bash apps/spe10/testing/bench_flow.sh|30 days of the reservoir over O
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
 elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
-elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; argument: simulated days (400)
+elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
 elastic-surrogate|python3 e2e/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
 
 # Started by scripts/bench_k8s.sh, on a cluster of their own.

@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
 """bench elastic-spe10: whether policy efficiency finds the best size of the SPE10 job, on 8 emulated slow pods.
 
-Runs the job at every fixed size of the sweep and then elastic, started on all workers, and compares: the size it
-settles on, its time and its core-seconds (workers held x time) as ratios over the best fixed size and over the
-largest. Sizes that need more than three times as long as the best one so far are ended: then what is over them is an
-upper bound, and stderr says so. Argument: simulated days (400). Between pods there is a delay; where the kernel has no sch_netem a limit of bandwidth stands for it, and
-stderr says so.
+  1. A sweep: a fifth of the job at every fixed size. A size that after half a minute has done less than half of the
+     steps that the fastest one had done by then is ended; its time for the whole job is estimated from its steps.
+  2. The whole job at the best of these sizes, and elastic from the largest: their times and core-seconds (workers
+     held x time) as ratios.
+  3. A fifth of the job elastic from one worker: where it settles.
+
+Usage: elastic_spe10.py [DAYS] [--out DIR]    simulated days (240); DIR keeps all runs and draws their profiles
+Between pods there is a delay; where the kernel has no sch_netem a limit of bandwidth stands for it. stderr says so,
+and what was decided, and the load of the machine.
 """
+import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = SOURCE / "apps/spe10/bench/elastic.yaml"
-SIZES = (1, 2, 4, 8)
-DAYS = sys.argv[1] if len(sys.argv) > 1 else "400"
+SIZES = (2, 1, 4, 8)  # the likely best first: the others are compared with it while they run
+MOST = max(SIZES)
+PATIENCE = 30  # s before a size may be given up
 NO_DELAY = ["--set", "local.networkDelayMicroseconds=0", "--set", "local.networkMegabitsPerSecond=100"]
 
 
@@ -24,59 +32,114 @@ def note(text):
     print(f"# {text}", file=sys.stderr, flush=True)
 
 
-def run(name, out, *settings):
-    note(f"running {name}")
-    log = out / f"{name}.log"
-    with log.open("w") as stream:
-        code = subprocess.run(["empi", "run", MANIFEST, "--out", out / name, *settings, "--", "--days", DAYS],
-                              stdout=stream, stderr=subprocess.STDOUT, timeout=3600).returncode
-    text = log.read_text()
-    if code == 0 or "DeadlineExceeded" in text:
-        return {**json.loads((out / name / "summary.json").read_text()), "ended_early": code != 0}
-    if "sch_netem" in text and NO_DELAY[1] not in settings:
-        return None
-    sys.exit(f"bench elastic-spe10: {name} failed with {code}:\n" + text[-3000:])
+class NoDelay(Exception):
+    """The kernel cannot delay packets."""
 
 
-def runs_of(out, network):
-    runs = {}
-    for size in SIZES:
-        fixed = ["--set", "autoscaling.mode=Off", "--set", f"worker.replicas={size}"]
-        if runs:
-            longest = 3 * min(r["run_time_s"] for r in runs.values()) + 10
-            fixed += ["--set", f"runPolicy.activeDeadlineSeconds={longest:.0f}"]
-        runs[size] = run(f"static-{size}", out, *fixed, *network)
-        if runs[size] is None:
-            return None
-        note(f"{size} workers: {runs[size]['run_time_s']:.1f} s" + ", ended" * runs[size]["ended_early"])
-    runs["elastic"] = run("elastic", out, *network)
-    return runs
+class Bench:
+    def __init__(self, out, days, network):
+        self.out, self.days, self.network = out, days, network
+
+    def run(self, name, days, settings, fastest=None):
+        """One run of the job: its summary, with `steps` and whether it was `ended` as hopeless."""
+        folder, log = self.out / name, self.out / f"{name}.log"
+        command = ["empi", "run", MANIFEST, "--out", folder, *settings, *self.network, "--", "--days", f"{days:g}"]
+        ended = False
+        with log.open("w") as stream:
+            start = time.monotonic()
+            job = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+            while job.poll() is None:
+                time.sleep(0.5)
+                elapsed = time.monotonic() - start
+                if fastest and not ended and elapsed > PATIENCE:
+                    expected = fastest["steps"] * elapsed / fastest["run_time_s"]
+                    if steps_of(folder) < 0.5 * min(expected, fastest["steps"]):
+                        ended = subprocess.run(["empi", "cancel", "spe10-elastic"], stdout=subprocess.DEVNULL).returncode == 0
+                if elapsed > 3600:
+                    job.kill()
+        text = log.read_text()
+        if job.returncode != 0 and not ended:
+            if "sch_netem" in text and not self.network:
+                raise NoDelay
+            sys.exit(f"bench elastic-spe10: {name} failed with {job.returncode}:\n" + text[-3000:])
+        result = {**json.loads((folder / "summary.json").read_text()), "steps": steps_of(folder), "ended": ended}
+        load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+        note(f"{name}: {result['run_time_s']:.1f} s, {result['steps']} steps" + ", ended" * ended + f"; load {load}")
+        for decision in result["decisions"]:
+            if decision["action"] in ("Scale", "Keep", "Rebalance"):
+                note(f"  {decision['action']} {decision['reason']}")
+        return result
+
+    def fixed(self, size, days, fastest=None):
+        settings = ["--set", "autoscaling.mode=Off", "--set", f"worker.replicas={size}"]
+        return self.run(f"static-{size}" + ("" if days == self.days else "-short"), days, settings, fastest)
+
+    def elastic(self, start, days):
+        return self.run(f"elastic-from-{start}", days, ["--set", f"worker.replicas={start}"])
+
+    def measure(self):
+        sweep = {}
+        for size in SIZES:
+            done = [run for run in sweep.values() if not run["ended"]]
+            sweep[size] = self.fixed(size, self.days / 5, min(done, key=lambda r: r["run_time_s"], default=None))
+        best = min((size for size in SIZES if not sweep[size]["ended"]), key=lambda size: sweep[size]["run_time_s"])
+        return sweep, best, self.fixed(best, self.days), self.elastic(MOST, self.days), self.elastic(1, self.days / 5)
+
+
+def steps_of(folder):
+    try:
+        return json.loads((folder / "progress.json").read_text())["step"]
+    except (FileNotFoundError, json.JSONDecodeError):
+        return 0
+
+
+def final_size(run, start):
+    return next((c["to"] for c in reversed(run["changes"]) if c.get("outcome") == "committed"), start)
 
 
 def figure(name, value, unit):
     print(f"bench elastic-spe10.{name} {value:.4g} {unit}", flush=True)
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="elastic-spe10.") as folder:
-        runs = runs_of(pathlib.Path(folder), [])
-        if runs is None:
-            note("no delay between pods, the kernel has no sch_netem: 100 Mbit/s between pods instead")
-            runs = runs_of(pathlib.Path(folder), NO_DELAY)
-    elastic, most = runs["elastic"], runs[SIZES[-1]]
-    if most["ended_early"]:
-        note(f"{SIZES[-1]} workers were ended early: time_ratio_max and cpu_ratio are upper bounds")
-    best = min(SIZES, key=lambda size: runs[size]["run_time_s"])
-    scaled = [d for d in elastic["decisions"] if d["action"] == "Scale"]
-    for decision in elastic["decisions"]:
-        note(f"{decision['action']} {decision['reason']}")
-    figure("size_found", scaled[-1]["to"] if scaled else SIZES[-1], "workers")
+def report(out, runs):
+    names = [name for name in runs if (out / name / "cells.csv").exists()]
+    subprocess.run(["empi-spe10-report", out / names[0], "--compare", *(out / name for name in names[1:])], check=True,
+                   stdout=sys.stderr)
+
+
+def bench(out, days):
+    try:
+        sweep, best, fixed, elastic, from_one = Bench(out, days, []).measure()
+    except NoDelay:
+        note("no delay between pods, the kernel has no sch_netem: 100 Mbit/s between pods instead")
+        sweep, best, fixed, elastic, from_one = Bench(out, days, NO_DELAY).measure()
+    figure("size_found", final_size(elastic, MOST), "workers")
+    figure("size_found_from_1", final_size(from_one, 1), "workers")
     figure("size_best", best, "workers")
-    figure("time_ratio", elastic["run_time_s"] / runs[best]["run_time_s"], "ratio")
-    figure("time_ratio_max", elastic["run_time_s"] / most["run_time_s"], "ratio")
-    figure("cpu_ratio", elastic["core_seconds"] / most["core_seconds"], "ratio")
-    figure("cpu_ratio_best", elastic["core_seconds"] / runs[best]["core_seconds"], "ratio")
+    for size in sorted(SIZES):
+        figure(f"step.{size}", sweep[size]["run_time_s"] / max(1, sweep[size]["steps"]), "s")
+    figure("time_ratio", elastic["run_time_s"] / fixed["run_time_s"], "ratio")
+    most = sweep[MOST]
+    time_most = most["run_time_s"] * fixed["steps"] / max(1, most["steps"])
+    note(f"{MOST} workers for the whole job: {time_most:.0f} s, estimated from {most['steps']} of {fixed['steps']} steps")
+    figure("time_ratio_max", elastic["run_time_s"] / time_most, "ratio")
+    figure("cpu_ratio", elastic["core_seconds"] / (MOST * time_most), "ratio")
+    figure("cpu_ratio_best", elastic["core_seconds"] / fixed["core_seconds"], "ratio")
     figure("run_time", elastic["run_time_s"], "s")
+    return [f"static-{best}", f"elastic-from-{MOST}", f"static-{MOST}-short"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("days", type=float, nargs="?", default=240)
+    parser.add_argument("--out", type=pathlib.Path)
+    args = parser.parse_args()
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        report(args.out.resolve(), bench(args.out.resolve(), args.days))
+        return
+    with tempfile.TemporaryDirectory(prefix="elastic-spe10.") as folder:
+        bench(pathlib.Path(folder), args.days)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,8 @@ int report(const fs::path& dir, bool paraview, std::vector<int> layers) {
     options.layers.clear();
     for (const int layer : layers.empty() ? std::vector<int>{1, (s.nz + 1) / 2, s.nz} : layers)
       options.layers.push_back(std::clamp(layer, 1, s.nz) - 1);
+    const auto same = std::ranges::unique(options.layers);  // of one or two layers
+    options.layers.erase(same.begin(), same.end());
     draw_layers(s, options).write_png((dir / ("water-" + number + ".png")).string());
     draw_cut(s, options).write_png((dir / ("cut-" + number + ".png")).string());
     if (paraview) write_paraview(s, dir, "spe10-" + number, series);
