@@ -46,6 +46,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.resize.reset();
   status.blocked.reset();
   status.active_workers = {};
+  status.tasks.reset();
   const bool good = state == JobState::Succeeded;
   pass.set_condition(good ? "Succeeded" : "Failed", true, reason, message);
   pass.act(RecordEvent{!good, reason, message});

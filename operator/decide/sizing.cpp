@@ -228,18 +228,22 @@ void update_performance(Pass& pass) {
   performance = Performance{efficiency, newest.end};
 }
 
-// Of a master-worker program, whatever its policy.
+// Of a master-worker program, whatever its policy. At most each 30 s as well: phases may follow each other
+// within seconds.
 void update_tasks(Pass& pass) {
   auto& tasks = pass.status.tasks;
   if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
   const Sample& newest = pass.seen.samples.back();
-  if (newest.tasks.total == 0) return tasks.reset();
-  const bool same = tasks && tasks->phase == newest.tasks.phase && tasks->total == newest.tasks.total;
+  const bool recent = tasks && newest.end - tasks->window_end < status_interval;
   if (is_stale(pass, newest)) {
-    if (same) tasks->predicted_finish.reset();
+    if (tasks) tasks->predicted_finish.reset();
     return;
   }
-  if (same && tasks->predicted_finish && newest.end - tasks->window_end < status_interval) return;
+  if (newest.tasks.total == 0) {
+    if (!recent) tasks.reset();
+    return;
+  }
+  if (recent && tasks->predicted_finish) return;
   TaskStatus now{newest.tasks.phase, newest.tasks.total, newest.tasks.done, newest.tasks.queued, 0, {},
                  newest.end};
   if (const auto model = task_model(policy_input(pass), pass.status.policy_state)) {
@@ -247,8 +251,7 @@ void update_tasks(Pass& pass) {
     const std::chrono::duration<double> left(model->seconds_left(pass.status.active_workers.size()));
     now.predicted_finish = newest.end + std::chrono::ceil<Seconds>(left);
   }
-  if (same && !now.predicted_finish && newest.end - tasks->window_end < status_interval) return;
-  tasks = now;
+  if (!recent || now.predicted_finish) tasks = now;
 }
 
 }  // namespace emj

@@ -175,9 +175,88 @@ TEST(Tasks, StatusShowsThePhaseAndItsFinishAtMostEachHalfMinute) {
   // 10 tasks a second were done: a hundred seconds from the start.
   EXPECT_NEAR(std::chrono::duration<double>(*before->predicted_finish - world.samples.front().start).count(),
               100, 3);
-  world.samples.back().tasks.total = 0;
+}
+
+// A job with policy tasks, on 2 of at most 8 workers.
+testing_world::World job_by_tasks(const std::string& worker = "") {
+  testing_world::World world(
+      testing_world::make_job("  resize: {joinTimeoutSeconds: 30}\n"
+                              "  autoscaling: {mode: Auto, policy: {name: tasks}, "
+                              "scaleUpStabilizationSeconds: 2, cooldownSeconds: 2}\n",
+                              1, 8, worker + "    replicas: 2\n"));
+  world.settle(4);
+  return world;
+}
+
+// The next second of it: `done` of 100,000 tasks of .2 s, or no phase.
+void add_window(testing_world::World& world, std::int64_t phase, std::int64_t done) {
+  Sample sample = sample_at(world.now, Seconds(1), 2, .1);
+  if (phase > 0) sample.tasks = {phase, 100'000, done, 100'000 - done - 2, 10, 2, .4, .2, 1};
+  world.samples.push_back(sample);
+  world.now += Seconds(1);
   world.reconcile();
+}
+
+TEST(Tasks, ManyShortPhasesDoNotWriteTheStatusForEachOfThem) {
+  testing_world::World world(testing_world::make_job("", 1, 8, "    replicas: 2\n"));
+  world.settle(4);
+  int writes = 0;
+  std::optional<TaskStatus> before;
+  for (int i = 0; i < 90; ++i) {
+    add_window(world, i % 3 == 0 ? 0 : i, 50);  // each third window without a phase
+    writes += world.status().tasks != before;
+    before = world.status().tasks;
+  }
+  EXPECT_LE(writes, 4);
+  EXPECT_GT(before->phase, 55);
+  for (int i = 0; i < 31; ++i) add_window(world, 0, 0);
+  EXPECT_FALSE(world.status().tasks) << "no phase for half a minute";
+}
+
+TEST(Tasks, TheFinishIsPredictedWhileTheJobRunsOnly) {
+  testing_world::World world(testing_world::make_job("", 1, 8, "    replicas: 2\n"));
+  world.settle(4);
+  for (int i = 0; i < 5; ++i) add_window(world, 1, 10 * i);
+  ASSERT_TRUE(world.status().tasks->predicted_finish);
+  world.now += Seconds(100);
+  world.reconcile();
+  EXPECT_FALSE(world.status().tasks->predicted_finish) << "its samples are old";
+  for (int i = 5; i < 40; ++i) add_window(world, 1, 10 * i);
+  ASSERT_TRUE(world.status().tasks->predicted_finish);
+  world.lead.program = ProgramState::Succeeded;
+  for (const int worker : {0, 1}) world.end_pod(worker, 0);
+  world.settle(3);
+  ASSERT_EQ(world.status().state, JobState::Succeeded);
   EXPECT_FALSE(world.status().tasks);
+}
+
+TEST(Tasks, AQuotaIsNotRunAgainstAgainAndAgain) {
+  testing_world::World world = job_by_tasks();
+  world.quota = 3;
+  std::int64_t done = 0;
+  const auto run_until = [&](const std::function<bool()>& reached) {
+    for (int i = 0; i < 120 && !reached(); ++i) {
+      world.make_all_ready();
+      world.remove_terminating();
+      world.advance_change();
+      add_window(world, 1, done += 10);
+    }
+    return reached();
+  };
+  ASSERT_TRUE(run_until([&] { return world.did<CreatePod>(); })) << world.autoscaling;
+  EXPECT_EQ(world.status().desired_replicas, 4);
+  ASSERT_TRUE(run_until([&] { return world.status().blocked.has_value(); })) << world.last_lines();
+  EXPECT_EQ(world.status().blocked->target, 4);
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("exceeded quota of 3 pods"));
+  EXPECT_EQ(world.size(), 2) << "the job goes on as it was";
+  while (world.now + Seconds(2) < world.status().blocked->retry_after) {
+    add_window(world, 1, done += 10);
+    ASSERT_FALSE(world.did<CreatePod>() || world.did<SendChange>());
+  }
+  EXPECT_THAT(world.autoscaling, HasSubstr("not yet: the last attempt failed"));
+  world.quota = 8;
+  EXPECT_TRUE(run_until([&] { return world.size() == 4; })) << world.last_lines();
+  EXPECT_THAT(world.broken, testing::IsEmpty()) << world.last_lines();
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ class World {
   std::int64_t fence = 1;
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template;
+  std::size_t quota = SIZE_MAX;     // pods that may exist at a time
   std::vector<Action> actions;      // of the latest reconcile()
   std::vector<RecordEvent> events;  // of all
   std::vector<std::string> broken;  // promises that were not kept
@@ -96,6 +97,7 @@ class World {
     observed.cancel_requested = cancel_requested;
     observed.resume_autoscaling = resume_autoscaling;
     observed.invalid_template = invalid_template;
+    observed.creation_problem = creation_problem_;
     RuntimeView& view = observed.runtime;
     view.reachable = lead.reachable && lead.epoch > 0;
     if (!view.reachable) return observed;
@@ -270,6 +272,8 @@ class World {
 
   void apply(const CreatePod& action) {
     if (pod(action.index)) return;
+    creation_problem_ = pods.size() < quota ? "" : "exceeded quota of " + std::to_string(quota) + " pods";
+    if (!creation_problem_.empty()) return;
     // A pod that came and went without ever being seen cannot be told from one that was never created.
     require(!seen_.contains(action.index), "index " + std::to_string(action.index) + " was used twice");
     PodView view;
@@ -355,6 +359,7 @@ class World {
 
   std::set<int> seen_;
   int next_uid_ = 1, next_foreign_ = 1;
+  std::string creation_problem_;  // of the last pod that was to be created
   bool stopped_ = false;
 };
 
