@@ -89,6 +89,10 @@ TEST(Ticks, AreNice) {
   EXPECT_THAT(draw::nice_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
   EXPECT_THAT(draw::nice_ticks(-0.21, 0.24, 4), ElementsAre(-0.2, 0, 0.2));
   EXPECT_TRUE(draw::nice_ticks(1, 1, 5).empty());
+  EXPECT_THAT(draw::log_tick_labels(draw::log_ticks(-2.2, -0.5, 6)),
+              ElementsAre("0.01", "0.02", "0.05", "0.1", "0.2"));
+  EXPECT_THAT(draw::log_tick_labels(draw::log_ticks(0, 6, 6)),
+              ElementsAre("1", "10", "100", "1000", "10000", "100000", "1000000"));
   EXPECT_THAT(draw::tick_labels({-0.2, 0, 0.2}), ElementsAre("-0.2", "0.0", "0.2"));
   EXPECT_THAT(draw::tick_labels({0, 50000, 100000}), ElementsAre("0", "50 k", "100 k"));
   EXPECT_THAT(draw::tick_labels({0, 5e5, 2.5e6}), ElementsAre("0.0", "0.5 M", "2.5 M"));

@@ -4,15 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "apps/io/draw/canvas.hpp"
+#include "apps/io/run_folder.hpp"
 #include "apps/mandelbrot/mandelbrot.hpp"
 #include "elastic_master_worker.hpp"
-#include "runtime/protocol/names.hpp"
 
 namespace {
 
@@ -23,8 +22,7 @@ struct Options {
 
 Options parse(CLI::App& app, int argc, char** argv) {
   Options o;
-  const char* folder = std::getenv(empi::names::kOutputDir);
-  o.out = (folder ? std::string(folder) : ".") + "/mandelbrot.png";
+  o.out = io::default_folder() + "/mandelbrot.png";
   double x = o.view.centre.real(), y = o.view.centre.imag();
   app.add_option("--width", o.view.width, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();
   app.add_option("--height", o.view.height, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();

@@ -16,4 +16,11 @@ inline void check_mpi(int code, const char* what) {
                            " failed: " + std::string(text, static_cast<size_t>(length)));
 }
 
+// Adds up over world. Collective.
+inline double total(MPI_Comm world, double mine) {
+  double all = 0;
+  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, world), "adding up");
+  return all;
+}
+
 }  // namespace mesh

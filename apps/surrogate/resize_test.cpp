@@ -1,5 +1,6 @@
-// Promise: workers that join and leave while empi-surrogate runs, the one with the queue among them, do not
-// change a bit of its surrogate and of its samples.
+// Promise: workers that join and leave while empi-surrogate runs, are killed in the middle of a phase, and
+// the one with the queue that leaves, do not change a bit of its surrogate and of its samples.
+// (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -45,15 +46,21 @@ TEST(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   pods.command = {program(), "--out", folder / "resized"};
   pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
   const std::vector<Member> first = pods.launch(3);
-  const std::vector<Member> second = pods.launch(1);
   pods.start(first);
+  const std::vector<Member> second = pods.launch(2);
   const auto grown = pods.change({.add = second});
   ASSERT_EQ(grown.outcome, "committed") << grown.reason;
-  pods.signal(second[0].uid, SIGKILL);  // its agent, and its rank with it
-  pods.wait_until("the lost pod is dropped",
-                  [&] { return pods.membership().membership.members.size() == 3; });
+  const auto expect_members = [&](std::size_t count) {
+    pods.wait_until("the lost pod is dropped",
+                    [&] { return pods.membership().membership.members.size() == count; });
+  };
+  pods.signal(second[0].uid, SIGKILL);  // an agent, and its rank with it
+  expect_members(4);
+  kill(pods.ranks(second[1].uid).at(0), SIGKILL);  // a rank alone
+  expect_members(3);
   const auto shrunk = pods.change({.remove = {first[0].uid}});
   ASSERT_EQ(shrunk.outcome, "committed") << shrunk.reason;
+  EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
   for (const Member& m : {first[1], first[2]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
   fs::remove_all(folder);

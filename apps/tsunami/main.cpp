@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/run_folder.hpp"
+#include "apps/mesh/mpi_check.hpp"
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
@@ -42,7 +44,7 @@ class Run {
       int rank = 0;
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       if (rank == 0) tsunami::clear_results(options.out);
-      clock_.volume_at_start = tsunami::total(MPI_COMM_WORLD, solver_.volume());
+      clock_.volume_at_start = mesh::total(MPI_COMM_WORLD, solver_.volume());
       solver_.elements();
     }
     register_data();
@@ -70,10 +72,10 @@ class Run {
     solver_.sample_gauges();
     show_progress(world, true);
     tsunami::Summary summary;
-    summary.cells = static_cast<std::int64_t>(tsunami::total(world, static_cast<double>(solver_.cells())));
+    summary.cells = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
     summary.steps = clock_.steps;
-    summary.updates = tsunami::total(world, static_cast<double>(solver_.updates()));
-    summary.volume_drift = tsunami::total(world, solver_.volume()) / clock_.volume_at_start - 1;
+    summary.updates = mesh::total(world, static_cast<double>(solver_.updates()));
+    summary.volume_drift = mesh::total(world, solver_.volume()) / clock_.volume_at_start - 1;
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
     summary.finest_cell_km = setup_.frame.height * std::pow(0.5, options_.finest / 2.0) * 111.2;
@@ -119,11 +121,11 @@ class Run {
 
   void show_progress(MPI_Comm world, bool last) {
     int rank = 0;
-    tsunami::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
-    progress.cells = static_cast<std::int64_t>(tsunami::total(world, static_cast<double>(solver_.cells())));
+    io::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
+    progress.cells = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &progress.ranks);
-    if (rank == 0) tsunami::write_progress(options_.out, progress, last);
+    if (rank == 0) io::write_progress(options_.out, progress, last);
   }
 
   elastic::Loop& loop_;

@@ -1,15 +1,15 @@
 // empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and, with
 // --vtu, into files for ParaView. Afterwards and serial, so that no rank of the run has to draw.
+#include "apps/io/report.hpp"
+
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/vtu.hpp"
@@ -22,47 +22,11 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json read_json(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return json::object();
-  const json value = json::parse(file, nullptr, false);
-  if (value.is_discarded()) throw std::runtime_error(path.string() + ": not JSON");
-  return value;
-}
-
-// Columns of a comma separated file with one header line; short lines are an error.
-std::vector<std::vector<double>> read_columns(const fs::path& path, std::size_t columns) {
-  std::vector<std::vector<double>> result(columns);
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  for (int number = 2; std::getline(file, line); ++number) {
-    std::istringstream fields(line);
-    std::string field;
-    for (std::size_t c = 0; c < columns; ++c) {
-      if (!std::getline(fields, field, ','))
-        throw std::runtime_error(path.string() + ":" + std::to_string(number) + ": " +
-                                 std::to_string(columns) + " columns expected");
-      result[c].push_back(std::strtod(field.c_str(), nullptr));
-    }
-  }
-  return result;
-}
-
 std::string clock_text(double seconds) {
   char text[48];
   const int minutes = static_cast<int>(seconds / 60 + 0.5);
   std::snprintf(text, sizeof text, "%d h %02d min after the earthquake", minutes / 60, minutes % 60);
   return text;
-}
-
-std::vector<fs::path> snapshots(const fs::path& dir) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(dir))
-    if (entry.path().filename().string().starts_with("snapshot-") && entry.path().extension() == ".bin")
-      found.push_back(entry.path());
-  std::ranges::sort(found);
-  return found;
 }
 
 void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, const json& results, double limit,
@@ -135,36 +99,10 @@ void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, cons
   series.add(snapshot.time, stem + ".pvtu");
 }
 
-// Workers and cells over wall-clock time: figure 5.6 of the thesis.
-void draw_resources(const fs::path& dir) {
-  const auto columns = read_columns(dir / "cells.csv", 4);
-  if (columns[0].empty()) return;
-  const json summary = read_json(dir / "summary.json");
-  const double begin = columns[0].front();
-  io::draw::Series cells{"cells", {}, columns[2], io::draw::Style::Line};
-  io::draw::Series ranks{"workers", {}, columns[3], io::draw::Style::Step, true};
-  for (const double t : columns[0]) cells.x.push_back(t - begin);
-  ranks.x = cells.x;
-  cells.fill = 0.15;
-  io::draw::Chart chart;
-  chart.title = "Resource profile: the job follows its mesh";
-  char text[160] = "";
-  if (summary.contains("run_time_s") && summary["run_time_s"].is_number())
-    std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s of pause in all",
-                  summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
-                  summary.value("pause_total_s", 0.0));
-  chart.subtitle = text;
-  chart.x_label = "run time (s)";
-  chart.y_label = "cells";
-  chart.right_label = "workers";
-  chart.y_from_zero = true;
-  chart.series = {cells, ranks};
-  io::draw::render(chart).write_png((dir / "resources.png").string());
-}
-
 void draw_gauge(const fs::path& dir, const json& gauge) {
   const std::string id = gauge.value("id", "");
-  const auto columns = read_columns(dir / ("gauge-" + id + ".csv"), 2);
+  const io::Table table(dir / ("gauge-" + id + ".csv"));
+  const std::vector<double> seconds = table.numbers("time_s");
   const auto hours = [](std::vector<double> seconds) {
     for (double& t : seconds) t /= 3600;
     return seconds;
@@ -174,7 +112,7 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
   chart.x_label = "hours after the earthquake";
   chart.y_label = "sea surface (m)";
   const std::string observed = gauge.value("observed", "");
-  const double end = columns[0].empty() ? 0 : columns[0].back();
+  const double end = seconds.empty() ? 0 : seconds.back();
   if (!observed.empty() && fs::exists(observed)) {
     const io::TimeSeries record = io::read_gauge(observed);
     io::draw::Series seen{"observed", {}, {}, io::draw::Style::Points};
@@ -195,24 +133,20 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
     }
     chart.y_range = {-0.3, 0.3};  // the seismic wave at the start would hide the tsunami
   }
-  chart.series.push_back({"computed", hours(columns[0]), columns[1], io::draw::Style::Line});
+  chart.series.push_back({"computed", hours(seconds), table.numbers("eta_m"), io::draw::Style::Line});
   io::draw::render(chart).write_png((dir / ("gauge-" + id + ".png")).string());
 }
 
 int report(const fs::path& dir, bool paraview, double limit) {
-  const json results = read_json(dir / "tsunami.json");
-  int workers = 1;
-  const std::vector<fs::path> files = snapshots(dir);
-  if (fs::exists(dir / "cells.csv")) {
-    draw_resources(dir);
-    for (const double ranks : read_columns(dir / "cells.csv", 4)[3])
-      workers = std::max(workers, static_cast<int>(ranks));
-  }
+  const json results = io::read_json(dir / "tsunami.json");
+  const std::vector<fs::path> files = io::snapshots(dir);
+  // Figure 5.6 of the thesis.
+  const int workers = io::draw_resources(dir, "Resource profile: the job follows its mesh", "cells");
   for (const json& gauge : results.value("gauges", json::array())) draw_gauge(dir, gauge);
   io::PvdSeries series((dir / "tsunami.pvd").string());
   for (const fs::path& file : files) {
     const tsunami::Snapshot snapshot = tsunami::read_snapshot(file.string());
-    const std::string number = file.stem().string().substr(9);
+    const std::string number = io::snapshot_number(file);
     draw_snapshot(snapshot, dir / ("wave-" + number + ".png"), results, limit, workers);
     if (paraview) write_paraview(snapshot, dir, "tsunami-" + number, series);
   }

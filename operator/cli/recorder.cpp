@@ -112,6 +112,7 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
       {"job", job_.metadata.name},
       {"result", to_string(status.state)},
       {"reason", failed && failed->status == "True" ? failed->message : ""},
+      {"start_time_s", seconds(started_.time_since_epoch())},  // since 1970; of time_s in profile.csv
       {"run_time_s", run},
       {"core_seconds", core_seconds_},
       {"cpu_seconds", slowed ? core_seconds_ : cpu_seconds},

@@ -55,18 +55,48 @@ Range x_range(const Chart& chart) {
   return {nice.low, nice.high};
 }
 
+struct Ticks {
+  std::vector<double> at;
+  std::vector<std::string> labels;
+};
+
+Ticks ticks_of(const Range& range, int wanted, bool logarithmic) {
+  auto at =
+      logarithmic ? log_ticks(range.low, range.high, wanted) : nice_ticks(range.low, range.high, wanted);
+  auto labels = logarithmic ? log_tick_labels(at) : tick_labels(at);
+  return {std::move(at), std::move(labels)};
+}
+
+// With the logarithms of what is on logarithmic axes.
+Chart with_logarithms(Chart chart) {
+  const auto take = [](double& value) { value = std::log10(value); };
+  const auto take_both = [&](std::optional<std::pair<double, double>>& range) {
+    if (range) take(range->first), take(range->second);
+  };
+  for (Series& series : chart.series) {
+    if (chart.log_x) std::ranges::for_each(series.x, take);
+    if (chart.log_y && !series.right_axis) std::ranges::for_each(series.y, take);
+  }
+  if (chart.log_x) {
+    take_both(chart.x_range);
+    for (Marker& marker : chart.markers) take(marker.x);
+  }
+  if (chart.log_y) take_both(chart.y_range);
+  return chart;
+}
+
 class Painter {
  public:
-  explicit Painter(const Chart& chart)
-      : chart_(chart),
-        canvas_(chart.width, chart.height),
-        x_(x_range(chart)),
-        left_(y_range(chart, false)),
-        right_(y_range(chart, true)) {
+  explicit Painter(Chart chart)
+      : chart_(std::move(chart)),
+        canvas_(chart_.width, chart_.height),
+        x_(x_range(chart_)),
+        left_(y_range(chart_, false)),
+        right_(y_range(chart_, true)) {
     has_right_ =
-        std::any_of(chart.series.begin(), chart.series.end(), [](const Series& s) { return s.right_axis; });
-    plot_ = {92, 40 + (chart.title.empty() ? 0.0 : 32) + (chart.subtitle.empty() ? 0.0 : 22),
-             chart.width - 36.0, chart.height - 72.0};
+        std::any_of(chart_.series.begin(), chart_.series.end(), [](const Series& s) { return s.right_axis; });
+    plot_ = {92, 40 + (chart_.title.empty() ? 0.0 : 32) + (chart_.subtitle.empty() ? 0.0 : 22),
+             chart_.width - 36.0, chart_.height - 72.0};
     if (has_right_) plot_.right -= 66;
   }
 
@@ -117,18 +147,16 @@ class Painter {
 
   void axes() {
     const int wanted_y = std::max(2, static_cast<int>(plot_.height() / 75));
-    const auto y_ticks = nice_ticks(left_.low, left_.high, wanted_y);
-    const auto y_labels = tick_labels(y_ticks);
+    const auto [y_ticks, y_labels] = ticks_of(left_, wanted_y, chart_.log_y);
     for (std::size_t k = 0; k < y_ticks.size(); ++k) {
       const double y = plot_.bottom - left_.at(y_ticks[k]) * plot_.height();
-      const bool zero = y_ticks[k] == 0 && left_.low < 0;
+      const bool zero = y_ticks[k] == 0 && left_.low < 0 && !chart_.log_y;
       canvas_.line({plot_.left, y}, {plot_.right, y}, {zero ? grey : grid_line, 1, 1, 0});
       canvas_.text({plot_.left - 10, y + 5}, y_labels[k], {.size = 15, .colour = ink, .align = Align::Right});
     }
     double right_width = 0;
     if (has_right_) {
-      const auto ticks = nice_ticks(right_.low, right_.high, wanted_y);
-      const auto labels = tick_labels(ticks);
+      const auto [ticks, labels] = ticks_of(right_, wanted_y, false);
       right_width = widest(labels);
       for (std::size_t k = 0; k < ticks.size(); ++k) {
         const double y = plot_.bottom - right_.at(ticks[k]) * plot_.height();
@@ -136,8 +164,8 @@ class Painter {
         canvas_.text({plot_.right + 10, y + 5}, labels[k], {.size = 15, .colour = ink});
       }
     }
-    const auto x_ticks = nice_ticks(x_.low, x_.high, std::max(2, static_cast<int>(plot_.width() / 110)));
-    const auto x_labels = tick_labels(x_ticks);
+    const int wanted_x = std::max(2, static_cast<int>(plot_.width() / 110));
+    const auto [x_ticks, x_labels] = ticks_of(x_, wanted_x, chart_.log_x);
     for (std::size_t k = 0; k < x_ticks.size(); ++k) {
       const double x = plot_.left + x_.at(x_ticks[k]) * plot_.width();
       canvas_.line({x, plot_.top}, {x, plot_.bottom}, {grid_line, 1, 1, 0});
@@ -218,14 +246,21 @@ class Painter {
     const bool fits = x + 6 + text_width(marker.label, style) < plot_.right;
     TextStyle placed = style;
     placed.align = fits ? Align::Left : Align::Right;
-    canvas_.text({fits ? x + 6 : x - 6, plot_.top + 16}, marker.label, placed);
+    const double width = text_width(marker.label, style), start = fits ? x + 6 : x - 6 - width;
+    std::size_t row = 0;
+    while (row < note_ends_.size() && start < note_ends_[row] + 6) ++row;
+    note_ends_.resize(std::max(note_ends_.size(), row + 1));
+    note_ends_[row] = start + width;
+    canvas_.text({fits ? x + 6 : x - 6, plot_.top + 16 + 18 * static_cast<double>(row)}, marker.label,
+                 placed);
   }
 
-  const Chart& chart_;
+  const Chart chart_;
   Canvas canvas_;
   Range x_, left_, right_;
   bool has_right_ = false;
   Box plot_;
+  std::vector<double> note_ends_;  // where the last note in each row ends
 };
 
 }  // namespace
@@ -237,7 +272,7 @@ Canvas render(const Chart& chart) {
                                   " x values and " + std::to_string(series.y.size()) + " y values");
     }
   }
-  return Painter(chart).paint();
+  return Painter(with_logarithms(chart)).paint();
 }
 
 }  // namespace io::draw

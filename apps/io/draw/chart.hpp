@@ -25,7 +25,7 @@ struct Series {
   double fill = 0;  ///< opacity of the area down to the lower end of the axis; 0 for none
 };
 
-/// A dashed vertical line with a note at its top.
+/// A dashed vertical line with a note at its top, below others that are in its way.
 struct Marker {
   double x = 0;
   std::string label = {};
@@ -38,7 +38,8 @@ struct Chart {
   std::vector<Marker> markers;
   /// Axis ranges; default: the data's, widened to nice values (x: exactly the data's).
   std::optional<std::pair<double, double>> x_range, y_range, right_range;
-  bool y_from_zero = false;  ///< default y ranges start at 0 (both axes)
+  bool y_from_zero = false;           ///< default y ranges start at 0 (both axes)
+  bool log_x = false, log_y = false;  ///< logarithmic axes (y: the left one); positive values only
   int width = 1200, height = 700;
 };
 

@@ -47,6 +47,18 @@ std::vector<double> nice_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
+std::vector<double> log_ticks(double low, double high, int wanted) {
+  std::vector<double> ticks;
+  if (!(high > low) || !std::isfinite(high - low)) return ticks;
+  const bool decades_only = high - low > wanted / 2.0;
+  for (double decade = std::floor(low); decade <= high; ++decade)
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double tick = decade + std::log10(factor);
+      if (tick >= low - 1e-9 && tick <= high + 1e-9 && (factor == 1 || !decades_only)) ticks.push_back(tick);
+    }
+  return ticks;
+}
+
 NiceRange nice_range(double low, double high, int wanted) {
   if (!std::isfinite(low) || !std::isfinite(high)) return {0, 1};
   if (!(high > low)) {
@@ -56,6 +68,16 @@ NiceRange nice_range(double low, double high, int wanted) {
   }
   const double step = nice_step(high - low, wanted);
   return {std::floor(low / step + 1e-9) * step, std::ceil(high / step - 1e-9) * step};
+}
+
+std::vector<std::string> log_tick_labels(const std::vector<double>& ticks) {
+  std::vector<std::string> labels;
+  for (const double tick : ticks) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.10g", std::pow(10, tick));
+    labels.push_back(text);
+  }
+  return labels;
 }
 
 std::vector<std::string> tick_labels(const std::vector<double>& ticks) {

@@ -76,14 +76,15 @@ const char* name_of(Stage stage) {
 Inversion::Inversion(Problem problem, Settings settings, std::optional<sparse::Grid> grid)
     : problem_((check(problem, settings), std::move(problem))),
       settings_(std::move(settings)),
-      grid_(grid ? std::move(*grid) : sparse::Grid(dimensions(), problem_.outputs, settings_.boundary)),
-      given_(grid_.size() > 0) {
+      grid_(grid ? std::move(*grid) : sparse::Grid(dimensions(), problem_.outputs, settings_.boundary)) {
   if (grid_.dimensions() != dimensions() || grid_.outputs() != problem_.outputs)
     throw std::invalid_argument("inverse problem: the surrogate given is one of " +
                                 std::to_string(grid_.dimensions()) + " parameters and " +
                                 std::to_string(grid_.outputs()) + " outputs");
+  state_.boundary = grid_.boundary();
   state_.observed = problem_.observed;
   state_.noise = problem_.noise;
+  if (grid_.size() > 0) keep_grid();
   mcmc::make_ensemble(  // refuses settings of the sampler that make no sense, before any work is done
       {.low = std::vector<double>(1, 0.0),
        .high = std::vector<double>(1, 1.0),
@@ -91,12 +92,16 @@ Inversion::Inversion(Problem problem, Settings settings, std::optional<sparse::G
       settings_.sampler, 0);
 }
 
+void Inversion::keep_grid() {
+  state_.nodes = grid_.all_nodes();
+  for (std::size_t p = 0; p < grid_.size(); ++p) append(state_.values, grid_.values(p));
+}
+
 void Inversion::restore() {
-  if (state_.stage == Stage::Reference) return;
-  grid_ = sparse::Grid::of_nodes(dimensions(), problem_.outputs, grid_.boundary(), state_.nodes);
+  grid_ = sparse::Grid::of_nodes(dimensions(), problem_.outputs, state_.boundary, state_.nodes);
   grid_.append_values(state_.values);
   // Else the phase in hand is to bring the missing values, or the surpluses.
-  if (grid_.complete() && state_.stage != Stage::Hierarchise) grid_.hierarchise();
+  if (grid_.size() > 0 && grid_.complete() && state_.stage != Stage::Hierarchise) grid_.hierarchise();
 }
 
 void Inversion::to_parameters(std::span<const double> unit, std::span<double> parameters) const {
@@ -194,14 +199,8 @@ void Inversion::absorb_reference(std::span<const double> rows) {
     mcmc::Draws draws(settings_.seed, kNoise, 0, 0);
     for (double& y : state_.observed) y += state_.noise * draws.normal();
   }
-  if (given_) {
-    state_.nodes = grid_.all_nodes();
-    for (std::size_t p = 0; p < grid_.size(); ++p) append(state_.values, grid_.values(p));
-    state_.builds.push_back({static_cast<double>(grid_.size()), surrogate_error()});
-    begin_sampling();
-    return;
-  }
   state_.stage = Stage::Build;
+  if (grid_.size() > 0) return judge_build();  // it was given
   grid_.add_regular(settings_.level);
   state_.nodes = grid_.all_nodes();
 }

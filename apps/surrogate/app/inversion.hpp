@@ -78,7 +78,8 @@ struct PhaseRecord {
 /// All that phases change: the same on every rank, and enough to go on from.
 struct State {
   Stage stage = Stage::Reference;
-  std::int64_t phase = 0;  // phases that are over
+  sparse::Boundary boundary = sparse::Boundary::Modified;  // of the grid
+  std::int64_t phase = 0;                                  // phases that are over
   double noise = 0;
   std::vector<double> observed;
   std::vector<double> reference;     // outputs at the reference points
@@ -104,7 +105,8 @@ struct State {
 class Inversion {
  public:
   /// Throws std::invalid_argument for a problem or settings that make no sense. `grid`: a surrogate to start
-  /// from instead of building one; it has to fit the problem.
+  /// from, as an earlier run left it; it has to fit the problem, and is refined if the settings want it
+  /// finer.
   Inversion(Problem problem, Settings settings, std::optional<sparse::Grid> grid = std::nullopt);
 
   bool done() const { return state_.stage == Stage::Done; }
@@ -141,6 +143,7 @@ class Inversion {
   std::pair<int, int> output_block(std::int64_t index) const;
   void absorb_segments(std::span<const double> rows);
   void begin_sampling();
+  void keep_grid();
   std::int64_t all_steps() const;
   std::size_t segment_width(std::int64_t steps) const;
   std::int64_t next_steps() const;
@@ -149,7 +152,6 @@ class Inversion {
   Settings settings_;
   State state_;
   sparse::Grid grid_;
-  bool given_ = false;  // the grid
 };
 
 }  // namespace inverse

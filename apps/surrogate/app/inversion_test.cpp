@@ -9,8 +9,11 @@
 #include <numeric>
 #include <random>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/app/options.hpp"
+#include "apps/surrogate/app/results.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
+#include "apps/surrogate/sampler/random.hpp"
 
 namespace inverse {
 namespace {
@@ -130,6 +133,38 @@ TEST(Inversion, TakesASurrogateThatIsThereAlready) {
   EXPECT_THROW(Inversion(other, small(), first.grid()), std::invalid_argument);
 }
 
+TEST(Inversion, ASurrogateOfAnotherModelIsRefused) {
+  Problem other = oscillator();
+  other.parameters[0].high = 3;
+  const std::string note = R"({"cells": 20})", mine = describe_model(oscillator(), note);
+  EXPECT_NO_THROW(check_model("file", mine, mine));
+  EXPECT_NO_THROW(check_model("file", "{}", mine));  // nothing is known
+  EXPECT_THROW(check_model("file", describe_model(other, note), mine), io::FileError);
+  EXPECT_THROW(check_model("file", describe_model(oscillator(), R"({"cells": 40})"), mine), io::FileError);
+}
+
+// surrogate.grid of a run that ended early, or that was content with less, is a checkpoint.
+TEST(Inversion, RefinesASurrogateThatIsThereAlready) {
+  Inversion whole(oscillator(), small());
+  while (!whole.done()) run_phase(whole);
+  ASSERT_GT(whole.state().builds.size(), 2u);
+  Settings early = small();
+  early.most_points = std::llround(whole.state().builds[1].points);
+  Inversion first(oscillator(), early);
+  while (!first.done()) run_phase(first);
+  Inversion second(oscillator(), small(), first.grid());
+  Inversion joined(oscillator(), small());  // a rank that joins has no file
+  joined.state() = second.state();
+  joined.restore();
+  while (!second.done()) run_phase(second);
+  while (!joined.done()) run_phase(joined);
+  EXPECT_EQ(joined.fingerprint(), second.fingerprint());
+  EXPECT_GT(second.grid().size(), first.grid().size());
+  EXPECT_EQ(second.state().nodes.size(), whole.state().nodes.size());
+  EXPECT_EQ(second.state().values, whole.state().values);
+  EXPECT_EQ(second.samples(), whole.samples());
+}
+
 TEST(Inversion, DelayedAcceptanceCorrectsAPoorSurrogate) {
   Settings settings = small();
   settings.tolerance = 1e-4;
@@ -152,6 +187,65 @@ TEST(Inversion, DelayedAcceptanceCorrectsAPoorSurrogate) {
     worst_without = std::max(worst_without, std::abs(mcmc::mean(a) - mcmc::mean(c)) / error);
   }
   EXPECT_GT(worst_without, 10);  // without, the posterior is elsewhere
+}
+
+// Simulation-based calibration (sampler/calibration_test.cpp) of all that lies between measurements and
+// samples: surrogate, likelihood, prior, sampler. chi^2 of the ranks in 16 bins, for each parameter. assumed:
+// the noise that the posterior believes in.
+std::vector<double> chi_squared_of_ranks(double noise, double assumed) {
+  constexpr int kSimulations = 256, kSamples = 63, kBins = 16;
+  Settings settings = small();
+  settings.tolerance = 2e-3;
+  settings.samples = 8 * settings.ensembles;
+  Inversion built(oscillator(), settings);
+  while (!built.done()) run_phase(built);
+  settings.ensembles = 1;
+  settings.samples = kSamples;
+  settings.reference_points = 1;
+  settings.tolerance = 1;  // the grid is taken as it is
+  settings.sampler.chains = 3;
+  settings.sampler.burn_in = 600;
+  settings.sampler.thin = 40;
+  std::vector<std::vector<int>> counts(3, std::vector<int>(kBins));
+  for (std::uint32_t n = 0; n < kSimulations; ++n) {
+    mcmc::Draws draws(31, 900, n, 0);
+    Problem problem = oscillator();
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Parameter& p = problem.parameters[k];
+      problem.truth[k] = p.low + (p.high - p.low) * draws.uniform();
+    }
+    problem.observed.resize(static_cast<std::size_t>(problem.outputs));
+    problem.model(problem.truth, problem.observed);
+    for (double& y : problem.observed) y += noise * draws.normal();
+    problem.noise = assumed;
+    settings.sampler.seed = n;
+    Inversion inversion(problem, settings, built.grid());
+    while (!inversion.done()) run_phase(inversion);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const auto values = coordinate(inversion, k);
+      const auto rank = std::ranges::count_if(values[0], [&](double x) { return x < problem.truth[k]; });
+      EXPECT_EQ(values[0].size(), static_cast<std::size_t>(kSamples));
+      ++counts[k][static_cast<std::size_t>(rank * kBins / (kSamples + 1))];
+    }
+  }
+  std::vector<double> result;
+  for (const auto& of : counts) {
+    double sum = 0;
+    const double expected = static_cast<double>(kSimulations) / kBins;
+    for (const int count : of) sum += (count - expected) * (count - expected) / expected;
+    result.push_back(sum);
+  }
+  return result;
+}
+
+constexpr double kQuantile9999 = 44.26;  // of chi^2 with 15 degrees of freedom
+
+TEST(Inversion, ThePosteriorIsCalibrated) {
+  for (const double chi2 : chi_squared_of_ranks(0.2, 0.2)) EXPECT_LT(chi2, kQuantile9999);
+}
+
+TEST(Inversion, APosteriorThatIsTooSureIsNot) {
+  for (const double chi2 : chi_squared_of_ranks(0.2, 0.1)) EXPECT_GT(chi2, kQuantile9999);
 }
 
 // Seed 000, section 7.4: error (7.33) of at most .06, there with 50 points, here with 500; and the obstacles.

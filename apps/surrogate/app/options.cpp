@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/io/file_error.hpp"
-#include "runtime/protocol/names.hpp"
+#include "apps/io/run_folder.hpp"
 
 namespace inverse {
 namespace {
@@ -116,8 +116,7 @@ void add_surrogate(CLI::App& app, Settings& s, std::string& boundary) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  const char* folder = std::getenv(empi::names::kOutputDir);
-  if (folder != nullptr && *folder != 0) o.out = folder;
+  o.out = io::default_folder();
   std::string boundary = sparse::name_of(o.settings.boundary), rule = "ratio";
 
   CLI::App app{
@@ -142,7 +141,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--observed", o.observed, "file of measurements instead");
   app.add_option("--sigma", o.sigma, "standard deviation of their noise, m/s")->check(CLI::PositiveNumber);
   app.add_option("--grid", o.grid,
-                 "surrogate to use instead of building one (surrogate.grid of an earlier run)");
+                 "surrogate to start from (surrogate.grid of an earlier run, also of one that did not end)");
   app.add_option("--seed", o.settings.seed, "of noise, reference points and chains")->capture_default_str();
   app.add_option("--out", o.out, "folder for results")->capture_default_str();
   add_surrogate(app, o.settings, boundary);

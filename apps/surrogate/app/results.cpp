@@ -1,11 +1,10 @@
 #include "apps/surrogate/app/results.hpp"
 
-#include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/run_folder.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
 
 namespace inverse {
@@ -19,8 +18,6 @@ std::string line(const char* format, Values... values) {
   std::snprintf(text, sizeof text, format, values...);
   return text;
 }
-
-std::string hex(std::uint64_t number) { return line("%016llx", static_cast<unsigned long long>(number)); }
 
 json builds_of(const Inversion& inversion) {
   json list = json::array();
@@ -115,22 +112,26 @@ void write_samples(const std::string& path, const Inversion& inversion) {
 
 }  // namespace
 
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+std::string describe_model(const Problem& problem, const std::string& note) {
+  json about = json::parse(note);
+  for (const Parameter& p : problem.parameters)
+    about["parameters"].push_back({{"name", p.name}, {"low", p.low}, {"high", p.high}});
+  return about.dump();
 }
 
-void clear_results(const std::string& folder) {
+void check_model(const std::string& path, const std::string& theirs, const std::string& ours) {
+  const json before = json::parse(theirs), now = json::parse(ours);
+  for (const auto& [key, value] : now.items())
+    if (before.contains(key) && before[key] != value)
+      throw io::FileError(path, "", "a surrogate of this model, with '" + key + "' " + value.dump(),
+                          before[key].dump(), "give the options that it was built with, or build another");
+}
+
+void clear_results(const std::string& folder, const std::string& keep) {
   static const std::regex ours(
       R"((phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
       R"(|(marginals|corner|channel|traces|error|resources)\.png)");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder))
-    throw io::FileError(folder, "", "a folder for the results", "none", "give another one with --out");
-  std::vector<std::filesystem::path> old;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (std::regex_match(entry.path().filename().string(), ours)) old.push_back(entry.path());
-  for (const auto& path : old) std::filesystem::remove(path);
+  io::clear_folder(folder, ours, keep);
 }
 
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion) {
@@ -146,7 +147,7 @@ void write_progress(const std::string& folder, const std::string& note, const In
   if (state.stage == Stage::Sample || state.stage == Stage::Done) progress["progress"] = inversion.progress();
   io::write_text(folder + "/progress.json", progress.dump());
   if (state.builds.empty() || state.stage == Stage::Hierarchise || last.stage == Stage::Sample) return;
-  json about = json::parse(note);
+  json about = json::parse(describe_model(inversion.problem(), note));
   about["builds"] = builds_of(inversion);
   inversion.grid().save(folder + "/surrogate.grid", about.dump());
 }
@@ -174,7 +175,7 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"worst_split_rhat", worst_rhat},
                       {"least_bulk_ess", least_ess},
                       {"rates", rates_of(inversion)},
-                      {"fingerprint", hex(inversion.fingerprint())}});
+                      {"fingerprint", io::hex(inversion.fingerprint())}});
   io::write_text(folder + "/surrogate.json", results.dump(2));
   write_samples(folder + "/samples.csv", inversion);
 }

@@ -6,13 +6,18 @@
 
 namespace inverse {
 
-double wall_clock();  // s since 1970
+/// Makes the folder and removes what an earlier run left there, but not the file `keep`. Throws
+/// io::FileError.
+void clear_results(const std::string& folder, const std::string& keep = "");
 
-/// Makes the folder and removes what an earlier run left there. Throws io::FileError.
-void clear_results(const std::string& folder);
+/// What tells a surrogate of this model from one of another: `note` and the parameters' ranges. JSON text.
+std::string describe_model(const Problem& problem, const std::string& note);
+
+/// Throws io::FileError when the surrogate in `path` is of another model: descriptions of both.
+void check_model(const std::string& path, const std::string& theirs, const std::string& ours);
 
 /// After every phase: progress.json {phase, workers, progress of sampling} for `empi run`, phases.csv,
-/// and, after a build, surrogate.grid with `note` in it. Throws io::FileError.
+/// and, after a build, surrogate.grid with describe_model() in it. Throws io::FileError.
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
 
 /// At the end: samples.csv (one line per sample: ensemble, parameters, log density), and surrogate.json: what

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "apps/io/run_folder.hpp"
 #include "apps/surrogate/app/results.hpp"
 
 namespace inverse {
@@ -24,24 +25,24 @@ void print(const Inversion& inversion) {
 }  // namespace
 
 void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& folder,
-           const std::string& note) {
+           const std::string& note, const std::string& grid) {
   State& s = inversion.state();
   const bool joining = job.joining();
-  job.replicate(s.stage, s.phase, s.noise, s.observed, s.reference, s.nodes, s.values, s.builds, s.ensembles,
-                s.samples, s.steps, s.log);
+  job.replicate(s.stage, s.boundary, s.phase, s.noise, s.observed, s.reference, s.nodes, s.values, s.builds,
+                s.ensembles, s.samples, s.steps, s.log);
   if (joining)
     inversion.restore();
   else if (job.master())
-    clear_results(folder);
+    clear_results(folder, grid);
 
   while (!job.left() && !inversion.done()) {
-    const double begin = wall_clock();
+    const double begin = io::wall_clock();
     const Stage stage = s.stage;
     const Work work = inversion.next();
     const std::vector<double> rows = job.map_rows(work.count, work.width, work.task);
     if (job.left()) return;
     inversion.absorb(rows);
-    s.log.push_back({begin, wall_clock(), stage, job.workers(), work.count});
+    s.log.push_back({begin, io::wall_clock(), stage, job.workers(), work.count});
     if (!job.master()) continue;
     write_progress(folder, note, inversion);
     print(inversion);
@@ -54,13 +55,17 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
   std::optional<Inversion> inversion;
   try {
     std::optional<sparse::Grid> given;
-    if (!grid.empty()) given = sparse::Grid::load(grid);
+    if (!grid.empty() && !job.joining()) {  // a joiner gets it from the others
+      std::string about;
+      given = sparse::Grid::load(grid, &about);
+      check_model(grid, about, describe_model(problem, note));
+    }
     inversion.emplace(problem, settings, std::move(given));
   } catch (const std::exception& error) {  // every rank reads the same, so every rank ends here
     if (job.master()) std::fprintf(stderr, "inverse problem: %s\n", error.what());
     return 2;
   }
-  solve(job, *inversion, folder, note);
+  solve(job, *inversion, folder, note, grid);
   return 0;
 }
 

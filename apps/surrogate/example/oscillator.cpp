@@ -2,6 +2,7 @@
 // displacements.
 #include <cmath>
 
+#include "apps/io/run_folder.hpp"
 #include "apps/surrogate/app/solve.hpp"
 
 int main(int argc, char** argv) {
@@ -18,5 +19,5 @@ int main(int argc, char** argv) {
   problem.truth = {1.2, 1.1, 0.2};  // or problem.observed = {...}, problem.noise = 0.05
   inverse::Settings settings;
   settings.tolerance = 0.002;
-  return inverse::solve(job, problem, settings, argc > 1 ? argv[1] : "oscillator");
+  return inverse::solve(job, problem, settings, argc > 1 ? argv[1] : io::default_folder());
 }

@@ -60,11 +60,11 @@ void draw_flow(Canvas& canvas, const Frame& frame, const flow::Flow& flow) {
   // The key: speed by colour.
   const double right = frame.box.right, top = frame.box.top - 26;
   for (int k = 0; k < 160; ++k)
-    canvas.fill({right - 200 + k, top, right - 199 + k, top + 12}, mix(kStill, kFast, k / 160.0), 1);
+    canvas.fill({right - 160 + k, top, right - 159 + k, top + 12}, mix(kStill, kFast, k / 160.0), 1);
   char text[32];
   std::snprintf(text, sizeof text, "%.1f m/s", fastest);
   canvas.text({right, top - 4}, text, {.size = 13, .colour = kFaint, .align = Align::Right});
-  canvas.text({right - 200, top - 4}, "0", {.size = 13, .colour = kFaint});
+  canvas.text({right - 160, top - 4}, "0", {.size = 13, .colour = kFaint});
 }
 
 // Share of the samples whose obstacles cover a place, on a raster of 2 pixels.

@@ -1,17 +1,15 @@
 // empi-surrogate-report DIR: pictures of what empi-surrogate (and `empi run`) left in DIR.
 #include <algorithm>
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/file_error.hpp"
+#include "apps/io/report.hpp"
 #include "apps/surrogate/report/pictures.hpp"
 
 namespace {
@@ -20,33 +18,6 @@ namespace fs = std::filesystem;
 using inverse::Marginal;
 using nlohmann::json;
 
-json read_json(const fs::path& path) {
-  const std::vector<char> bytes = io::read_bytes(path);
-  json value = json::parse(bytes.begin(), bytes.end(), nullptr, false);
-  if (!value.is_object())
-    throw io::FileError(path, "", "a JSON object", "something else", "run empi-surrogate again");
-  return value;
-}
-
-// The fields of a comma separated file without its header line.
-std::vector<std::vector<std::string>> read_table(const fs::path& path, std::size_t columns) {
-  std::ifstream file(path);
-  std::vector<std::vector<std::string>> rows;
-  std::string text, field;
-  std::getline(file, text);
-  for (std::size_t number = 2; std::getline(file, text); ++number) {
-    std::istringstream fields(text);
-    auto& row = rows.emplace_back();
-    while (std::getline(fields, field, ',')) row.push_back(field);
-    if (row.size() < columns)
-      throw io::FileError::at_line(path, number, std::to_string(columns) + " fields",
-                                   std::to_string(row.size()), "run empi-surrogate again");
-  }
-  return rows;
-}
-
-double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
-
 std::vector<Marginal> marginals_of(const fs::path& dir, const json& results) {
   std::vector<Marginal> marginals;
   for (const json& p : results.at("parameters")) {
@@ -54,27 +25,28 @@ std::vector<Marginal> marginals_of(const fs::path& dir, const json& results) {
     if (p.contains("true")) m.truth = p["true"].get<double>();
     marginals.push_back(std::move(m));
   }
-  for (const auto& row : read_table(dir / "samples.csv", marginals.size() + 1)) {
-    const auto ensemble = static_cast<std::size_t>(number(row[0]));
-    for (std::size_t k = 0; k < marginals.size(); ++k) {
-      auto& samples = marginals[k].samples;
-      if (ensemble >= samples.size()) samples.resize(ensemble + 1);
-      samples[ensemble].push_back(number(row[k + 1]));
+  const io::Table table(dir / "samples.csv");
+  const std::vector<double> ensembles = table.numbers("ensemble");
+  for (Marginal& m : marginals) {
+    const std::vector<double> values = table.numbers(m.name);
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      const auto ensemble = static_cast<std::size_t>(ensembles[row]);
+      if (ensemble >= m.samples.size()) m.samples.resize(ensemble + 1);
+      m.samples[ensemble].push_back(values[row]);
     }
   }
   return marginals;
 }
 
 void draw_error(const fs::path& dir, const json& results) {
-  io::draw::Series line{"error", {}, {}, io::draw::Style::Line}, points{"", {}, {}, io::draw::Style::Points};
+  io::draw::Series line{"", {}, {}, io::draw::Style::Line}, points{"", {}, {}, io::draw::Style::Points};
   for (const json& build : results.at("builds")) {
-    line.x.push_back(std::log10(build.at("points").get<double>()));
-    line.y.push_back(std::log10(std::max(1e-16, build.at("error").get<double>())));
+    line.x.push_back(build.at("points").get<double>());
+    line.y.push_back(std::max(1e-16, build.at("error").get<double>()));
   }
   points.x = line.x;
   points.y = line.y;
   points.colour = io::draw::category(0);
-  line.name = "";
   io::draw::Chart chart;
   chart.title = "Error of the surrogate";
   char text[160];
@@ -82,58 +54,54 @@ void draw_error(const fs::path& dir, const json& results) {
                 results.value("grid_points", 0), results.value("surrogate_error", 0.0),
                 results.value("reference_points", 0), results.value("boundary", "").c_str());
   chart.subtitle = text;
-  chart.x_label = "log10 of the grid points";
-  chart.y_label = "log10 of the error (thesis, 7.33)";
+  chart.x_label = "grid points";
+  chart.y_label = "error (thesis, 7.33)";
+  chart.log_x = chart.log_y = true;
   chart.series = {line, points};
   io::draw::render(chart).write_png((dir / "error.png").string());
 }
 
-// Workers over the run time, with the beginnings of the phases: figure 7.7 of the thesis.
-void draw_resources(const fs::path& dir) {
-  const auto phases = read_table(dir / "phases.csv", 5);
-  if (phases.empty()) return;
-  const double begin = number(phases[0][0]);
-  io::draw::Chart chart;
+// Workers over the run time: of each window of measuring, or at the ends of the phases when the run was not
+// one of `empi run`.
+io::draw::Series workers_over_time(const fs::path& dir, const io::Table& phases, double begin) {
   io::draw::Series workers{"workers", {}, {}, io::draw::Style::Step};
   workers.fill = 0.15;
-  if (fs::exists(dir / "profile.csv")) {
-    // A rank that said nothing in one window is still there: within an epoch the number is its largest.
-    const auto rows = read_table(dir / "profile.csv", 8);
-    std::map<std::string, double> most;
-    for (const auto& row : rows) most[row[7]] = std::max(most[row[7]], number(row[1]));
-    for (const auto& row : rows) {
-      workers.x.push_back(number(row[0]));
-      workers.y.push_back(most[row[7]]);
-    }
-  } else {
-    for (const auto& phase : phases) {
-      workers.x.push_back(number(phase[0]) - begin);
-      workers.y.push_back(number(phase[4]));
-    }
+  const io::Table profile(dir / "profile.csv");
+  if (profile.rows() == 0) {
+    for (const double t : phases.numbers("begin_s")) workers.x.push_back(t - begin);
+    workers.y = phases.numbers("workers");
+    return workers;
   }
+  // A rank that said nothing in one window is still there: within an epoch the number is its largest.
+  const auto ranks = profile.numbers("ranks"), epochs = profile.numbers("epoch");
+  std::map<double, double> most;
+  for (std::size_t k = 0; k < ranks.size(); ++k) most[epochs[k]] = std::max(most[epochs[k]], ranks[k]);
+  workers.x = profile.numbers("time_s");
+  for (const double epoch : epochs) workers.y.push_back(most[epoch]);
+  return workers;
+}
+
+// With the beginnings of the phases: figure 7.7 of the thesis.
+void draw_resources(const fs::path& dir) {
+  const io::Table phases(dir / "phases.csv");
+  if (phases.rows() == 0) return;
+  const auto begins = phases.numbers("begin_s"), ends = phases.numbers("end_s");
+  const double begin = io::read_json(dir / "summary.json").value("start_time_s", begins.front());
+  io::draw::Chart chart;
+  io::draw::Series workers = workers_over_time(dir, phases, begin);
+  workers.x.push_back(std::max(ends.back() - begin, workers.x.back()));
+  workers.y.push_back(workers.y.back());
   std::string last;
   int builds = 0;
-  double until = 0;
-  for (const auto& phase : phases) {
-    until = number(phase[1]) - begin;
-    std::string tag = phase[2];
+  for (std::size_t k = 0; k < phases.rows(); ++k) {
+    std::string tag = phases.texts("stage")[k];
     if (tag == last && tag == "sampling") continue;
     last = tag;
     if (tag == "surrogate") tag = "build " + std::to_string(builds++);
-    chart.markers.push_back({number(phase[0]) - begin, tag, {0.82, 0.16, 0.14}});
+    chart.markers.push_back({begins[k] - begin, tag, {0.82, 0.16, 0.14}});
   }
-  if (workers.x.empty()) return;
-  workers.x.push_back(std::max(until, workers.x.back()));
-  workers.y.push_back(workers.y.back());
   chart.title = "Resource profile: workers come and go within the phases";
-  if (fs::exists(dir / "summary.json")) {
-    const json summary = read_json(dir / "summary.json");
-    char text[160];
-    std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.3f s lost by them in all",
-                  summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
-                  summary.value("lost_total_s", 0.0));
-    chart.subtitle = text;
-  }
+  chart.subtitle = io::run_text(dir);
   chart.x_label = "run time (s)";
   chart.y_label = "workers";
   chart.y_from_zero = true;
@@ -142,7 +110,10 @@ void draw_resources(const fs::path& dir) {
 }
 
 void report(const fs::path& dir) {
-  const json results = read_json(dir / "surrogate.json");
+  const json results = io::read_json(dir / "surrogate.json");
+  if (results.empty())
+    throw io::FileError(dir / "surrogate.json", "", "the results of a run that has ended", "none",
+                        "run empi-surrogate with --out " + dir.string());
   const std::vector<Marginal> marginals = marginals_of(dir, results);
   if (results.contains("reynolds")) {  // else it is another model's
     flow::ChannelCase c = flow::four_obstacles();

@@ -119,7 +119,7 @@ Canvas draw_marginals(const std::vector<Marginal>& marginals) {
 Canvas draw_corner(const std::vector<Marginal>& marginals) {
   const int n = static_cast<int>(marginals.size());
   const double side = n > 6 ? 128 : 170;
-  const int size = static_cast<int>(110 + side * n + 30);
+  const int size = static_cast<int>(124 + side * n + 30);
   Canvas canvas(size, size);
   title(canvas, "Posterior of all pairs of coordinates",
         "dark: 50 %, light: 90 % of the samples; red: the true values");
@@ -128,7 +128,7 @@ Canvas draw_corner(const std::vector<Marginal>& marginals) {
       const Marginal &mx = marginals[static_cast<std::size_t>(column)],
                      &my = marginals[static_cast<std::size_t>(row)];
       const Range rx = zoomed(mx), ry = zoomed(my);
-      const double left = 80 + column * side, top = 90 + row * side;
+      const double left = 80 + column * side, top = 104 + row * side;
       const Box box{left, top, left + side - 12, top + side - 12};
       if (row == column) {
         bars(canvas, box, histogram(mx.pooled(), rx, 40));

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/protocol/names.hpp"
+#include "apps/io/run_folder.hpp"
 
 namespace tsunami {
 namespace {
@@ -34,11 +34,6 @@ GaugeOption parse_gauge(const std::string& text) {
   return gauge;
 }
 
-std::string environment(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != 0 ? value : otherwise;
-}
-
 void check(const Options& o) {
   const auto refuse = [](const std::string& what) { throw CLI::ValidationError("empi-tsunami", what); };
   if (!(o.west < o.east) || !(o.south < o.north))
@@ -57,8 +52,8 @@ void check(const Options& o) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  o.data = environment(empi::names::kData, "");
-  o.out = environment(empi::names::kOutputDir, ".");
+  o.data = io::data_folder();
+  o.out = io::default_folder();
   std::vector<std::string> gauges;
 
   CLI::App app{

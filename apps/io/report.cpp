@@ -1,0 +1,107 @@
+#include "apps/io/report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "apps/io/draw/chart.hpp"
+#include "apps/io/file_error.hpp"
+
+namespace io {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json read_json(const fs::path& path) {
+  if (!fs::exists(path)) return json::object();
+  const std::vector<char> bytes = read_bytes(path);
+  json value = json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  if (!value.is_object())
+    throw FileError(path, "", "a JSON object", "something else", "run the program again");
+  return value;
+}
+
+Table::Table(const fs::path& path) : path_(path) {
+  std::ifstream file(path);
+  std::string line, field;
+  std::vector<std::string> names;
+  std::getline(file, line);
+  for (std::istringstream head(line); std::getline(head, field, ',');) names.push_back(field);
+  while (std::getline(file, line)) {
+    ++rows_;
+    std::istringstream fields(line);
+    for (const std::string& name : names) {
+      if (!std::getline(fields, field, ','))
+        throw FileError::at_line(path, rows_ + 1, std::to_string(names.size()) + " columns", "fewer",
+                                 "run the program again");
+      columns_[name].push_back(field);
+    }
+  }
+  for (const std::string& name : names) columns_[name];
+}
+
+const std::vector<std::string>& Table::texts(const std::string& name) const {
+  const auto column = columns_.find(name);
+  if (column == columns_.end())
+    throw FileError(path_, "1", "a column '" + name + "'", "none", "run the program again");
+  return column->second;
+}
+
+std::vector<double> Table::numbers(const std::string& name) const {
+  std::vector<double> values;
+  for (const std::string& text : texts(name)) {
+    char* end = nullptr;
+    values.push_back(std::strtod(text.c_str(), &end));
+    if (end == text.c_str() || *end != 0)
+      throw FileError::at_line(path_, values.size() + 1, "a number in column '" + name + "'",
+                               "'" + text + "'", "run the program again");
+  }
+  return values;
+}
+
+std::vector<fs::path> snapshots(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with("snapshot-") && entry.path().extension() == ".bin")
+      found.push_back(entry.path());
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string snapshot_number(const fs::path& snapshot) {
+  return snapshot.stem().string().substr(std::string("snapshot-").size());
+}
+
+std::string run_text(const fs::path& folder) {
+  const json summary = read_json(folder / "summary.json");
+  if (!summary.contains("run_time_s") || !summary["run_time_s"].is_number()) return "";
+  char text[160];
+  std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s lost by them in all",
+                summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
+                summary.value("lost_total_s", 0.0));
+  return text;
+}
+
+int draw_resources(const fs::path& folder, const std::string& title, const std::string& cells) {
+  const Table table(folder / "cells.csv");
+  if (table.rows() == 0) return 1;
+  std::vector<double> seconds = table.numbers("wall_clock_s");
+  const double begin = seconds.front();
+  for (double& t : seconds) t -= begin;
+  draw::Series size{cells, seconds, table.numbers("cells"), draw::Style::Line};
+  const draw::Series workers{"workers", seconds, table.numbers("ranks"), draw::Style::Step, true};
+  size.fill = 0.15;
+  draw::Chart chart;
+  chart.title = title;
+  chart.subtitle = run_text(folder);
+  chart.x_label = "run time (s)";
+  chart.y_label = cells;
+  chart.right_label = "workers";
+  chart.y_from_zero = true;
+  chart.series = {size, workers};
+  draw::render(chart).write_png((folder / "resources.png").string());
+  return static_cast<int>(std::ranges::max(workers.y));
+}
+
+}  // namespace io

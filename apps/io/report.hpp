@@ -1,0 +1,41 @@
+// What the applications' reports have in common: reading what a run left, and its resource profile.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace io {
+
+/// The JSON object in a file; an empty one when there is no such file. Throws FileError.
+nlohmann::json read_json(const std::filesystem::path& path);
+
+/// A comma separated file with the names of its columns in the first line.
+class Table {
+ public:
+  /// No rows when there is no such file. Throws FileError when a line is too short.
+  explicit Table(const std::filesystem::path& path);
+  std::size_t rows() const { return rows_; }
+  /// A column. Throw FileError when there is none of that name, or, in one of numbers, something else.
+  const std::vector<std::string>& texts(const std::string& name) const;
+  std::vector<double> numbers(const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+  std::size_t rows_ = 0;
+  std::map<std::string, std::vector<std::string>> columns_;
+};
+
+/// The snapshot-*.bin of a folder in the order of their names, and the number in such a name.
+std::vector<std::filesystem::path> snapshots(const std::filesystem::path& folder);
+std::string snapshot_number(const std::filesystem::path& snapshot);
+
+/// Length and changes of a run by its summary.json; "" when it has none.
+std::string run_text(const std::filesystem::path& folder);
+
+/// resources.png: cells and workers over run time, by cells.csv. Returns the largest number of workers.
+/// `cells`: what a cell is called here.
+int draw_resources(const std::filesystem::path& folder, const std::string& title, const std::string& cells);
+
+}  // namespace io

@@ -1,0 +1,74 @@
+#include "apps/io/run_folder.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "apps/io/file_error.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace io {
+namespace fs = std::filesystem;
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string hex(std::uint64_t number) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string default_folder() {
+  const std::string named = variable(empi::names::kOutputDir);
+  return named.empty() ? "." : named;
+}
+
+std::string data_folder() { return variable(empi::names::kData); }
+
+void clear_folder(const std::string& folder, const std::regex& ours, const std::string& keep) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder))
+    throw FileError(folder, "", "a folder for the results", "none", "give another one with --out");
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (std::regex_match(entry.path().filename().string(), ours) &&
+        !fs::equivalent(entry.path(), keep, error))
+      old.push_back(entry.path());
+  for (const auto& path : old) fs::remove(path);
+}
+
+void write_progress(const std::string& folder, const Progress& p, bool force) {
+  static double last = 0;
+  const double now = wall_clock();
+  if (!force && now < last + 0.5) return;
+  last = now;
+  const nlohmann::json progress = {{"time_s", p.seconds}, {"end_s", p.end},
+                                   {"cells", p.cells},    {"ranks", p.ranks},
+                                   {"step", p.steps},     {"progress", p.end > 0 ? p.seconds / p.end : 0}};
+  write_text(folder + "/progress.json", progress.dump());
+  const std::string path = folder + "/cells.csv";
+  const bool fresh = !fs::exists(path);
+  std::ofstream file(path, std::ios::app);
+  if (fresh) file << "wall_clock_s,simulated_s,cells,ranks\n";
+  char line[96];
+  std::snprintf(line, sizeof line, "%.3f,%.1f,%lld,%d\n", now, p.seconds, static_cast<long long>(p.cells),
+                p.ranks);
+  file << line;
+}
+
+}  // namespace io

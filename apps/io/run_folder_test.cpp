@@ -1,0 +1,83 @@
+// What runs leave and reports read.
+#include "apps/io/run_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "apps/io/report.hpp"
+#include "apps/io/test_files.hpp"
+
+namespace io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunFolder : public ::testing::Test {
+ protected:
+  test::ScratchFolder folder_;
+};
+
+TEST_F(RunFolder, IsClearedOfOldResultsOnly) {
+  const std::regex ours(R"(cells\.csv|wave-\d{4}\.png|state\.grid)");
+  for (const char* name : {"cells.csv", "wave-0001.png", "wave-1.png", "notes.txt", "state.grid"})
+    folder_.write(name, "x");
+  clear_folder(folder_.path(""), ours, folder_.path("./state.grid"));
+  for (const char* name : {"cells.csv", "wave-0001.png"})
+    EXPECT_FALSE(fs::exists(folder_.path(name))) << name;
+  for (const char* name : {"wave-1.png", "notes.txt", "state.grid"})
+    EXPECT_TRUE(fs::exists(folder_.path(name))) << name;
+  clear_folder(folder_.path("new/folder"), ours);
+  EXPECT_TRUE(fs::is_directory(folder_.path("new/folder")));
+  EXPECT_THROW(clear_folder(folder_.path("notes.txt"), ours), FileError);
+}
+
+TEST_F(RunFolder, ProgressIsWrittenForProgramsAndPeople) {
+  write_progress(folder_.path(""), {30, 120, 4, 5000, 3}, true);
+  write_progress(folder_.path(""), {31, 120, 5, 5001, 3});  // too soon
+  write_progress(folder_.path(""), {120, 120, 9, 700, 2}, true);
+  const auto progress = read_json(folder_.path("progress.json"));
+  EXPECT_EQ(progress.at("progress"), 1);
+  EXPECT_EQ(progress.at("cells"), 700);
+  const Table table(folder_.path("cells.csv"));
+  EXPECT_EQ(table.numbers("simulated_s"), (std::vector<double>{30, 120}));
+  EXPECT_EQ(table.numbers("cells"), (std::vector<double>{5000, 700}));
+  EXPECT_EQ(table.texts("ranks"), (std::vector<std::string>{"3", "2"}));
+  EXPECT_EQ(draw_resources(folder_.path(""), "title", "cells"), 3);
+  EXPECT_TRUE(fs::exists(folder_.path("resources.png")));
+}
+
+TEST_F(RunFolder, BadTablesNameTheLine) {
+  const std::string path = folder_.write("t.csv", "a,b\n1,2\n3\n");
+  EXPECT_NE(test::file_error_of([&] { Table t(path); }).find("t.csv:3: expected 2 columns"),
+            std::string::npos);
+  folder_.write("t.csv", "a,b\n1,2\n3,four\n");
+  const Table table(path);
+  EXPECT_EQ(table.rows(), 2u);
+  EXPECT_EQ(table.numbers("a"), (std::vector<double>{1, 3}));
+  EXPECT_NE(test::file_error_of([&] {
+              table.numbers("b");
+            }).find("t.csv:3: expected a number in column 'b', found 'four'"),
+            std::string::npos);
+  EXPECT_NE(test::file_error_of([&] { table.texts("c"); }).find("a column 'c'"), std::string::npos);
+  EXPECT_EQ(Table(folder_.path("none.csv")).rows(), 0u);
+}
+
+TEST_F(RunFolder, JsonIsAnObjectOrNone) {
+  EXPECT_TRUE(read_json(folder_.path("none.json")).empty());
+  const std::string path = folder_.write("a.json", "[1]");
+  EXPECT_THROW(read_json(path), FileError);
+  EXPECT_EQ(run_text(folder_.path("")), "");
+  folder_.write("summary.json", R"({"run_time_s": 61.4, "changes": [1, 2], "lost_total_s": 0.25})");
+  EXPECT_EQ(run_text(folder_.path("")), "61 s, 2 changes of size, 0.25 s lost by them in all");
+}
+
+TEST_F(RunFolder, SnapshotsAreInOrder) {
+  for (const char* name : {"snapshot-0002.bin", "snapshot-0001.bin", "snapshot-0003.png", "other.bin"})
+    folder_.write(name, "x");
+  const auto found = snapshots(folder_.path(""));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(snapshot_number(found[0]), "0001");
+  EXPECT_EQ(snapshot_number(found[1]), "0002");
+}
+
+}  // namespace
+}  // namespace io
