@@ -11,6 +11,7 @@ grow|bench_change grow|phases of growing; argument: number of ranks (16)
 shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)
 profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)
+masterworker-world|bench_world|what rebuilding MPI_COMM_WORLD adds to the end of a phase, for 4 and 8 ranks; argument: phases (16)
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time

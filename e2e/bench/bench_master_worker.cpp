@@ -40,6 +40,7 @@ class Run {
     char name[] = "/tmp/empi-bench-tasks.XXXXXX";
     if (!mkdtemp(name)) throw std::runtime_error("cannot make a folder");
     folder_ = name;
+    fs::create_directory(folder_ + "/phases");
     pods_.slots = 1;
     pods_.patience = std::chrono::seconds(300);
     pods_.environment[empi::names::kSlowdown] = std::to_string(kSlowdown);
@@ -83,6 +84,7 @@ class Run {
         throw std::runtime_error("pod " + m.name + " failed\n" + pods_.all_logs());
     Sums sums;
     for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (!entry.is_regular_file()) continue;
       double present = 0, busy = 0, idle = 0;
       std::ifstream(entry.path()) >> present >> busy >> idle;
       sums.present += present;

@@ -1,9 +1,12 @@
-// The program of ./dev bench masterworker: one phase of tasks of MEAN ms, the longest ten times the shortest.
+// The program of ./dev bench masterworker and masterworker-world: phases of tasks of MEAN ms, the longest ten
+// times the shortest.
 //
-//   bench_tasks FOLDER TASKS MEAN_MS
+//   bench_tasks FOLDER TASKS MEAN_MS [PHASES [world]]
 //
 // Each rank leaves a file in FOLDER: for how long it was there (s) and how much of that it spent in tasks. A
-// rank that joins is there from the beginning of its program, start of MPI and all.
+// rank that joins is there from the beginning of its program, start of MPI and all. In FOLDER/phases it
+// leaves, for each phase, how long it waited at the end (s), from its last task on. world: MPI_COMM_WORLD is
+// rebuilt at the end of phases.
 #include <time.h>
 #include <unistd.h>
 
@@ -47,16 +50,28 @@ int main(int argc, char** argv) {
   const double factor = slowdown ? std::atof(slowdown) : 1;
   const double cpu = std::atof(argv[3]) * 1e-3 / (factor > 1 ? factor : 1);
   const double present_since = job.joining() ? started : seconds();
-  const auto done = job.map(std::atol(argv[2]), [&](std::int64_t task) {
-    const double until = cpu_seconds() + cpu * share_of_mean(task);
-    double x = 1;
-    while (cpu_seconds() < until)
-      for (int i = 0; i < 200; ++i) x = x * 0.999 + 0.001;
-    return x;
-  });
+  const int phases = argc > 4 ? std::atoi(argv[4]) : 1;
+  if (argc > 5) job.use_world();
+  const std::string name = std::getenv(empi::names::kPodName);
+  int phase = 0;
+  job.replicate(phase);
+  double last_end = present_since;
+  for (; !job.left() && phase < phases; ++phase) {
+    job.map(std::atol(argv[2]), [&](std::int64_t task) {
+      const double until = cpu_seconds() + cpu * share_of_mean(task);
+      double x = 1;
+      while (cpu_seconds() < until)
+        for (int i = 0; i < 200; ++i) x = x * 0.999 + 0.001;
+      last_end = seconds();
+      return x;
+    });
+    if (job.left()) break;
+    std::ofstream(std::string(argv[1]) + "/phases/" + name, std::ios::app)
+        << phase << " " << seconds() - last_end << "\n";
+  }
   const double present = seconds() - present_since;
-  const std::string name = std::string(argv[1]) + "/" + std::getenv(empi::names::kPodName);
-  std::ofstream(name) << present << " " << job.busy_seconds() << " " << job.idle_seconds() << "\n";
-  if (job.master()) std::printf("phase of %zu tasks over after %.3f s\n", done.size(), present);
+  std::ofstream(std::string(argv[1]) + "/" + name)
+      << present << " " << job.busy_seconds() << " " << job.idle_seconds() << "\n";
+  if (job.master()) std::printf("%d phases over after %.3f s\n", phase, present);
   return 0;
 }
