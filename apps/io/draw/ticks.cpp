@@ -50,9 +50,10 @@ std::vector<double> nice_ticks(double low, double high, int wanted) {
 std::vector<double> log_ticks(double low, double high, int wanted) {
   std::vector<double> ticks;
   if (!(high > low) || !std::isfinite(high - low)) return ticks;
+  const std::vector<double> coarse{1, 2, 5}, fine{1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
   const bool decades_only = high - low > wanted / 2.0;
   for (double decade = std::floor(low); decade <= high; ++decade)
-    for (const double factor : {1.0, 2.0, 5.0}) {
+    for (const double factor : high - low < 1 ? fine : coarse) {
       const double tick = decade + std::log10(factor);
       if (tick >= low - 1e-9 && tick <= high + 1e-9 && (factor == 1 || !decades_only)) ticks.push_back(tick);
     }

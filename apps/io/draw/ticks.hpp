@@ -7,7 +7,7 @@ namespace io::draw {
 /// The values 1, 2 or 5 times a power of ten inside [low, high], about `wanted` of them.
 std::vector<double> nice_ticks(double low, double high, int wanted);
 
-/// The same inside [10^low, 10^high], as logarithms: all decades, and 2 and 5 times them in short ranges.
+/// The same inside [10^low, 10^high], as logarithms: all decades, and multiples of them in short ranges.
 std::vector<double> log_ticks(double low, double high, int wanted);
 
 /// [low, high] widened to nice values; a range without extent becomes one around it.
