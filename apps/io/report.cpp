@@ -77,9 +77,13 @@ std::string run_text(const fs::path& folder) {
   const json summary = read_json(folder / "summary.json");
   if (!summary.contains("run_time_s") || !summary["run_time_s"].is_number()) return "";
   char text[160];
-  std::snprintf(text, sizeof text, "%.0f s, %zu changes of size, %.2f s lost by them in all",
-                summary.value("run_time_s", 0.0), summary.value("changes", json::array()).size(),
-                summary.value("lost_total_s", 0.0));
+  const int end =
+      std::snprintf(text, sizeof text, "%.0f s, %zu changes of size", summary.value("run_time_s", 0.0),
+                    summary.value("changes", json::array()).size());
+  // Not of a master-worker program.
+  if (const auto lost = summary.find("lost_total_s"); lost != summary.end() && lost->is_number())
+    std::snprintf(text + end, sizeof text - static_cast<std::size_t>(end), ", %.2f s lost by them in all",
+                  lost->get<double>());
   return text;
 }
 

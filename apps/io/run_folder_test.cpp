@@ -68,6 +68,8 @@ TEST_F(RunFolder, JsonIsAnObjectOrNone) {
   EXPECT_EQ(run_text(folder_.path("")), "");
   folder_.write("summary.json", R"({"run_time_s": 61.4, "changes": [1, 2], "lost_total_s": 0.25})");
   EXPECT_EQ(run_text(folder_.path("")), "61 s, 2 changes of size, 0.25 s lost by them in all");
+  folder_.write("summary.json", R"({"run_time_s": 61.4, "changes": [], "lost_total_s": null})");
+  EXPECT_EQ(run_text(folder_.path("")), "61 s, 0 changes of size");
 }
 
 TEST_F(RunFolder, SnapshotsAreInOrder) {

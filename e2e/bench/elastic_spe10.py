@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+import elastic
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = SOURCE / "apps/spe10/bench/elastic.yaml"
 SIZES = (2, 1, 4, 8)  # the likely best first: the others are compared with it while they run
@@ -28,19 +30,16 @@ PATIENCE = 30  # s before a size may be given up
 NO_DELAY = ["--set", "local.networkDelayMicroseconds=0", "--set", "local.networkMegabitsPerSecond=100"]
 
 
-def note(text):
-    print(f"# {text}", file=sys.stderr, flush=True)
-
-
 class NoDelay(Exception):
     """The kernel cannot delay packets."""
 
 
-class Bench:
+class Bench(elastic.Bench):
     def __init__(self, out, days, network):
-        self.out, self.days, self.network = out, days, network
+        super().__init__("elastic-spe10", out)
+        self.days, self.network = days, network
 
-    def run(self, name, days, settings, fastest=None):
+    def simulate(self, name, days, settings, fastest=None):
         """One run of the job: its summary, with `steps` and whether it was `ended` as hopeless."""
         folder, log = self.out / name, self.out / f"{name}.log"
         command = ["empi", "run", MANIFEST, "--out", folder, *settings, *self.network, "--", "--days", f"{days:g}"]
@@ -61,21 +60,19 @@ class Bench:
         if job.returncode != 0 and not ended:
             if "sch_netem" in text and not self.network:
                 raise NoDelay
-            sys.exit(f"bench elastic-spe10: {name} failed with {job.returncode}:\n" + text[-3000:])
+            self.fail(name, job.returncode)
         result = {**json.loads((folder / "summary.json").read_text()), "steps": steps_of(folder), "ended": ended}
         load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-        note(f"{name}: {result['run_time_s']:.1f} s, {result['steps']} steps" + ", ended" * ended + f"; load {load}")
-        for decision in result["decisions"]:
-            if decision["action"] in ("Scale", "Keep", "Rebalance"):
-                note(f"  {decision['action']} {decision['reason']}")
+        elastic.note(f"{name}: {result['run_time_s']:.1f} s, {result['steps']} steps" + ", ended" * ended + f"; load {load}")
+        elastic.note_decisions(result, ("Scale", "Keep", "Rebalance"))
         return result
 
     def fixed(self, size, days, fastest=None):
         settings = ["--set", "autoscaling.mode=Off", "--set", f"worker.replicas={size}"]
-        return self.run(f"static-{size}" + ("" if days == self.days else "-short"), days, settings, fastest)
+        return self.simulate(f"static-{size}" + ("" if days == self.days else "-short"), days, settings, fastest)
 
-    def elastic(self, start, days):
-        return self.run(f"elastic-from-{start}", days, ["--set", f"worker.replicas={start}"])
+    def changing(self, start, days):
+        return self.simulate(f"elastic-from-{start}", days, ["--set", f"worker.replicas={start}"])
 
     def measure(self):
         sweep = {}
@@ -83,7 +80,7 @@ class Bench:
             done = [run for run in sweep.values() if not run["ended"]]
             sweep[size] = self.fixed(size, self.days / 5, min(done, key=lambda r: r["run_time_s"], default=None))
         best = min((size for size in SIZES if not sweep[size]["ended"]), key=lambda size: sweep[size]["run_time_s"])
-        return sweep, best, self.fixed(best, self.days), self.elastic(MOST, self.days), self.elastic(1, self.days / 5)
+        return sweep, best, self.fixed(best, self.days), self.changing(MOST, self.days), self.changing(1, self.days / 5)
 
 
 def steps_of(folder):
@@ -97,10 +94,6 @@ def final_size(run, start):
     return next((c["to"] for c in reversed(run["changes"]) if c.get("outcome") == "committed"), start)
 
 
-def figure(name, value, unit):
-    print(f"bench elastic-spe10.{name} {value:.4g} {unit}", flush=True)
-
-
 def report(out, runs):
     names = [name for name in runs if (out / name / "cells.csv").exists()]
     subprocess.run(["empi-spe10-report", out / names[0], "--compare", *(out / name for name in names[1:])], check=True,
@@ -109,23 +102,25 @@ def report(out, runs):
 
 def bench(out, days):
     try:
-        sweep, best, fixed, elastic, from_one = Bench(out, days, []).measure()
+        job = Bench(out, days, [])
+        sweep, best, fixed, changing, from_one = job.measure()
     except NoDelay:
-        note("no delay between pods, the kernel has no sch_netem: 100 Mbit/s between pods instead")
-        sweep, best, fixed, elastic, from_one = Bench(out, days, NO_DELAY).measure()
-    figure("size_found", final_size(elastic, MOST), "workers")
-    figure("size_found_from_1", final_size(from_one, 1), "workers")
-    figure("size_best", best, "workers")
+        elastic.note("no delay between pods, the kernel has no sch_netem: 100 Mbit/s between pods instead")
+        job = Bench(out, days, NO_DELAY)
+        sweep, best, fixed, changing, from_one = job.measure()
+    job.figure("size_found", final_size(changing, MOST), "workers")
+    job.figure("size_found_from_1", final_size(from_one, 1), "workers")
+    job.figure("size_best", best, "workers")
     for size in sorted(SIZES):
-        figure(f"step.{size}", sweep[size]["run_time_s"] / max(1, sweep[size]["steps"]), "s")
-    figure("time_ratio", elastic["run_time_s"] / fixed["run_time_s"], "ratio")
+        job.figure(f"step.{size}", sweep[size]["run_time_s"] / max(1, sweep[size]["steps"]), "s")
+    job.figure("time_ratio", changing["run_time_s"] / fixed["run_time_s"], "ratio")
     most = sweep[MOST]
     time_most = most["run_time_s"] * fixed["steps"] / max(1, most["steps"])
-    note(f"{MOST} workers for the whole job: {time_most:.0f} s, estimated from {most['steps']} of {fixed['steps']} steps")
-    figure("time_ratio_max", elastic["run_time_s"] / time_most, "ratio")
-    figure("cpu_ratio", elastic["core_seconds"] / (MOST * time_most), "ratio")
-    figure("cpu_ratio_best", elastic["core_seconds"] / fixed["core_seconds"], "ratio")
-    figure("run_time", elastic["run_time_s"], "s")
+    elastic.note(f"{MOST} workers for the whole job: {time_most:.0f} s, estimated from {most['steps']} of {fixed['steps']} steps")
+    job.figure("time_ratio_max", changing["run_time_s"] / time_most, "ratio")
+    job.figure("cpu_ratio", changing["core_seconds"] / (MOST * time_most), "ratio")
+    job.figure("cpu_ratio_best", changing["core_seconds"] / fixed["core_seconds"], "ratio")
+    job.figure("run_time", changing["run_time_s"], "s")
     return [f"static-{best}", f"elastic-from-{MOST}", f"static-{MOST}-short"]
 
 

@@ -183,5 +183,27 @@ TEST_F(RecorderTest, WritesEachWindowOnceIntoTheProfile) {
   EXPECT_DOUBLE_EQ(recorder.figures().efficiency, 0.75);
 }
 
+TEST_F(RecorderTest, CountsWhatAMasterWorkerProgramLeavesIdle) {
+  Recorder recorder(folder_, {});
+  empi::WindowSample window;
+  window.width_s = 1;
+  window.ranks = 2;
+  window.elapsed_s = 2;
+  window.tasks.queue.pattern = empi::Pattern::MasterWorker;
+  JobStatus status;
+  status.start_time = start_;
+  status.completion_time = start_ + Seconds(2);
+  for (int second = 0; second < 3; ++second) {
+    window.index = second;
+    window.tasks.busy_s = second < 2 ? 1.5 : 0;
+    recorder.look(start_ + Seconds(second), status, 2, {window});
+  }
+  recorder.write_summary(status, {}, 0);
+  const auto s = summary();
+  EXPECT_DOUBLE_EQ(s["idle_share"], .25) << "3 of 4 rank seconds were tasks";
+  EXPECT_TRUE(s["adaptation_share"].is_null()) << "no rank stops for a change";
+  EXPECT_TRUE(s["lost_total_s"].is_null());
+}
+
 }  // namespace
 }  // namespace emj::cli

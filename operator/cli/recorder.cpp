@@ -68,6 +68,7 @@ void Recorder::look(Time now, const JobStatus& status, int held,
   for (const empi::WindowSample& window : windows) {
     if (window.index <= last_window_) continue;
     last_window_ = window.index;
+    if (window.master_worker()) task_seconds_ = task_seconds_.value_or(0) + window.tasks.busy_s;
     append_profile(window);
   }
   profile_.flush();
@@ -126,10 +127,13 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
                        : json(nullptr)},
       {"changes", std::move(list)},
       {"pause_total_s", pause_ms / 1000},
-      {"lost_total_s", lost_ms / 1000},
-      {"adaptation_share", run > 0 ? lost_ms / 1000 / run : 0.0},
+      // Nobody stops for a change of a master-worker program: what it costs is pods that are held without a
+      // task.
+      {"lost_total_s", task_seconds_ ? json(nullptr) : json(lost_ms / 1000)},
+      {"adaptation_share", task_seconds_ ? json(nullptr) : json(run > 0 ? lost_ms / 1000 / run : 0.0)},
       {"restarts", status.restarts},
       {"decisions", std::move(decisions)}};
+  if (task_seconds_ && core_seconds_ > 0) summary["idle_share"] = 1 - *task_seconds_ / core_seconds_;
   merge_application_results(folder_, started_, summary);
   local::write_file_atomically(folder_ + "/summary.json",
                                summary.dump(2, ' ', false, json::error_handler_t::replace) + "\n");

@@ -1,148 +1,17 @@
 // The loop over a cluster and a runtime that live in memory: what is promised is the order of writing and
 // acting, and that nothing is remembered that matters.
 
-#include "operator/controller/controller.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <random>
-#include <set>
+#include "operator/controller/testing/memory_job.hpp"
 
 namespace emj {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-
-struct MemoryCluster : Cluster {
-  std::optional<JobRecord> read_job(const JobKey&) override { return record; }
-  Outcome write_status(const JobKey&, const JobStatus& status) override {
-    calls.push_back("status");
-    if (fail_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
-    record->job.status = status;
-    return Outcome::done();
-  }
-  Outcome write_scale(const JobKey&, int replicas) override {
-    calls.push_back("scale");
-    record->job.spec.worker.replicas = replicas;
-    ++record->job.metadata.generation;
-    return Outcome::done();
-  }
-  Outcome clear_resume(const JobKey&) override {
-    record->resume_autoscaling = false;
-    return Outcome::done();
-  }
-  std::vector<PodView> list_pods(const JobKey&) override { return pods; }
-  Outcome create_pod(const JobKey&, const nlohmann::json& pod) override {
-    if (!refusal.empty()) return Outcome::refused(refusal);
-    if (!quota.empty()) return Outcome::retry(quota);
-    PodView view;
-    view.name = pod.at("metadata").at("name");
-    view.index = *worker_index("demo", view.name);
-    view.uid = "uid-" + std::to_string(view.index);
-    view.ip = "10.0.0." + std::to_string(view.index + 1);
-    view.phase = PodPhase::Running;
-    calls.push_back("create " + view.name);
-    pods.push_back(view);
-    return Outcome::done();
-  }
-  Outcome delete_pod(const JobKey&, const DeletePod& pod) override {
-    calls.push_back("delete " + pod.name);
-    std::erase_if(pods, [&](const PodView& view) { return view.uid == pod.uid; });
-    return Outcome::done();
-  }
-  Outcome delete_job(const JobKey&, const std::string& uid) override {
-    calls.push_back("delete job " + uid);
-    record.reset();
-    return Outcome::done();
-  }
-  void record_event(const JobKey&, const RecordEvent& event) override { events.push_back(event.reason); }
-
-  std::optional<JobRecord> record;
-  std::vector<PodView> pods;
-  std::vector<std::string> calls, events;
-  std::string refusal, quota;
-  bool fail_status = false;
-};
-
-struct MemoryRuntime : Runtime {
-  RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
-  bool answers(const ElasticMPIJob&, const PodView& pod) override {
-    asked.push_back(pod.name);
-    return up.contains(pod.uid);
-  }
-  std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
-  Outcome start(const ElasticMPIJob&, const StartJob& start) override {
-    ++starts;
-    view.reachable = true;
-    view.epoch = 1;
-    view.fence = start.fence;
-    view.program = ProgramState::Running;
-    view.lead_uid = start.lead_uid;
-    for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
-    return Outcome::done();
-  }
-  Outcome change(const ElasticMPIJob&, const SendChange& change) override {
-    changes.push_back(change);
-    return change_outcome;
-  }
-  Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
-  Outcome stop(const ElasticMPIJob&, const StopJob&) override {
-    ++stops;
-    return Outcome::retry("the lead is not known yet");
-  }
-  void forget(const JobKey&) override {}
-
-  RuntimeView view;
-  int starts = 0, stops = 0;
-  std::vector<SendChange> changes;
-  std::set<std::string> up;  // uids of pods whose agents answer
-  std::vector<std::string> asked;
-  Outcome change_outcome;
-};
-
-class ControllerTest : public testing::Test {
- protected:
-  ControllerTest() {
-    ElasticMPIJob job;
-    job.metadata.name = "demo";
-    job.metadata.uid = "job-uid";
-    job.spec.worker.replicas = 2;
-    job.spec.worker.max_replicas = 4;
-    job.spec.worker.pod.command = {"program"};
-    job.spec.worker.pod.document =
-        R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
-    cluster.record = JobRecord{job};
-  }
-  Pass pass() {
-    time += Seconds(1);
-    return controller.reconcile(key);
-  }
-  void make_pods_ready() {
-    for (PodView& pod : cluster.pods) pod.ready = true;
-  }
-  void start() {
-    pass();
-    make_pods_ready();
-    pass();
-    pass();
-    ASSERT_EQ(cluster.record->job.status.state, JobState::Running);
-  }
-
-  Time time{Seconds(1'000'000)};
-  MemoryCluster cluster;
-  MemoryRuntime runtime;
-  std::vector<std::string> log;
-  JobKey key{"default", "demo"};
-  Controller controller{cluster,
-                        runtime,
-                        [this] { return time; },
-                        [this](const std::string& line) { log.push_back(line); },
-                        {}};
-};
+using ::testing::Contains;
+using testing::ControllerTest;
+using ::testing::HasSubstr;
 
 TEST_F(ControllerTest, StatusIsWrittenBeforeAnythingIsDone) {
   pass();
@@ -191,64 +60,6 @@ TEST_F(ControllerTest, ALeadThatRefusesAChangeIsQuotedInTheCondition) {
   EXPECT_THAT(resizing->message, HasSubstr("the lead does not take it: epoch 3 is stale"));
 }
 
-// Whatever a job and its world look like: unless the job has ended and left nothing behind, a pass is
-// followed by another one, soon while something moves.
-TEST_F(ControllerTest, EveryPassThatIsNotAtRestHasANext) {
-  std::mt19937 random(1);
-  const auto number = [&](int low, int high) { return std::uniform_int_distribution<>(low, high)(random); };
-  int rests = 0;
-  for (int i = 0; i < 2000; ++i) {
-    JobStatus& status = cluster.record->job.status;
-    status.state = static_cast<JobState>(number(0, static_cast<int>(JobState::Failed)));
-    status.epoch = number(0, 3);
-    status.resize.reset();
-    status.start.reset();
-    if (number(0, 1)) {
-      status.resize.emplace();
-      status.resize->phase = static_cast<ResizePhase>(number(0, static_cast<int>(ResizePhase::Draining)));
-      status.resize->to = number(1, 4);
-      status.resize->requested_time = time;
-    }
-    status.active_workers = {};
-    cluster.pods.clear();
-    for (int worker = 0; worker < number(0, 4); ++worker) {
-      if (number(0, 3)) status.active_workers.insert(worker);
-      if (number(0, 3) == 0) continue;
-      PodView pod;
-      pod.name = worker_name("demo", worker);
-      pod.uid = "uid-" + std::to_string(worker);
-      pod.index = worker;
-      pod.phase = static_cast<PodPhase>(number(0, 4));
-      pod.ready = number(0, 1);
-      pod.terminating = number(0, 4) == 0;
-      cluster.pods.push_back(pod);
-    }
-    runtime.view = {};
-    runtime.view.reachable = number(0, 3);
-    runtime.view.lead_silent = number(0, 3) == 0;
-    runtime.view.epoch = number(0, 4);
-    runtime.view.ending = number(0, 5) == 0;
-    for (const int worker : status.active_workers)
-      runtime.view.members.push_back("uid-" + std::to_string(worker));
-    if (number(0, 2) == 0) runtime.view.change = ChangeView{"change-9", ChangeState::Building};
-    cluster.fail_status = number(0, 3) == 0;
-    cluster.record->job.spec.worker.replicas = number(1, 4);
-    const Pass after = pass();
-    if (after.at_rest()) {
-      ++rests;
-      ASSERT_TRUE(is_terminal(after.status.state) && after.pods.empty());
-      continue;
-    }
-    ASSERT_GE(after.requeue_after, Millis(1));
-    ASSERT_LE(after.requeue_after, Millis(1000)) << "the longest time between two looks";
-    const bool moves = after.status.resize || after.status.state == JobState::Starting;
-    if (moves && !after.failed) {
-      ASSERT_LE(after.requeue_after, Millis(200)) << "two or three random states may be the same one";
-    }
-  }
-  EXPECT_GT(rests, 0);
-}
-
 TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
   pass();
   pass();
@@ -262,50 +73,6 @@ TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
 }
 
 // The kubelet says so a second later.
-TEST_F(ControllerTest, BelievesNewcomersThatTheyAreUp) {
-  pass();
-  pass();
-  EXPECT_EQ(runtime.asked, std::vector<std::string>{"demo-w-0"})
-      << "all are waited for: one that is not up will do";
-  runtime.up = {"uid-0", "uid-1"};
-  pass();
-  EXPECT_EQ(runtime.starts, 1);
-  pass();
-  const auto asked = runtime.asked.size();
-  pass();
-  EXPECT_EQ(runtime.asked.size(), asked) << "members are the lead's business";
-  cluster.record->job.spec.worker.replicas = 3;
-  ++cluster.record->job.metadata.generation;
-  pass();
-  pass();
-  EXPECT_EQ(runtime.asked.back(), "demo-w-2");
-  EXPECT_TRUE(runtime.changes.empty());
-  runtime.up.insert("uid-2");
-  pass();
-  EXPECT_EQ(runtime.changes.size(), 1u);
-}
-
-TEST_F(ControllerTest, LooksOftenWhileItMovesAndSeldomWhenItRuns) {
-  EXPECT_LE(pass().requeue_after, Millis(50));
-  make_pods_ready();
-  pass();
-  pass();
-  EXPECT_GE(pass().requeue_after, Millis(500));
-}
-
-TEST_F(ControllerTest, LooksLessOftenTheLongerNothingHappens) {
-  pass();
-  pass();  // the pods are there, and wait for a node
-  time += Seconds(4);
-  const Millis patient = pass().requeue_after;
-  EXPECT_GE(patient, Millis(300));
-  EXPECT_LE(patient, Millis(600)) << "a tenth of the wait";
-  time += Seconds(40);
-  EXPECT_EQ(pass().requeue_after, Millis(1000)) << "the longest time between two looks";
-  cluster.pods[0].phase = PodPhase::Unknown;
-  EXPECT_LE(pass().requeue_after, Millis(50)) << "something happened";
-}
-
 TEST_F(ControllerTest, ANewControllerGoesOnWhereTheOldOneWasKilled) {
   start();
   cluster.record->job.spec.worker.replicas = 3;
@@ -446,7 +213,7 @@ TEST_F(ControllerTest, AnEndedJobIsDeletedWhenItsTimeIsOver) {
   cluster.record->job.status.state = JobState::Succeeded;
   cluster.record->job.status.completion_time = time;
   EXPECT_LE(pass().requeue_after, Millis(60'000));
-  EXPECT_THAT(cluster.calls, testing::Not(Contains(HasSubstr("delete job"))));
+  EXPECT_THAT(cluster.calls, ::testing::Not(Contains(HasSubstr("delete job"))));
   time += Seconds(60);
   pass();
   EXPECT_THAT(cluster.calls, Contains("delete job job-uid"));

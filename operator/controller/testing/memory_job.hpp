@@ -1,0 +1,145 @@
+#pragma once
+
+// A controller over a cluster and a runtime that live in memory.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "operator/controller/controller.hpp"
+
+namespace emj::testing {
+
+struct MemoryCluster : Cluster {
+  std::optional<JobRecord> read_job(const JobKey&) override { return record; }
+  Outcome write_status(const JobKey&, const JobStatus& status) override {
+    calls.push_back("status");
+    if (fail_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
+    record->job.status = status;
+    return Outcome::done();
+  }
+  Outcome write_scale(const JobKey&, int replicas) override {
+    calls.push_back("scale");
+    record->job.spec.worker.replicas = replicas;
+    ++record->job.metadata.generation;
+    return Outcome::done();
+  }
+  Outcome clear_resume(const JobKey&) override {
+    record->resume_autoscaling = false;
+    return Outcome::done();
+  }
+  std::vector<PodView> list_pods(const JobKey&) override { return pods; }
+  Outcome create_pod(const JobKey&, const nlohmann::json& pod) override {
+    if (!refusal.empty()) return Outcome::refused(refusal);
+    if (!quota.empty()) return Outcome::retry(quota);
+    PodView view;
+    view.name = pod.at("metadata").at("name");
+    view.index = *worker_index("demo", view.name);
+    view.uid = "uid-" + std::to_string(view.index);
+    view.ip = "10.0.0." + std::to_string(view.index + 1);
+    view.phase = PodPhase::Running;
+    calls.push_back("create " + view.name);
+    pods.push_back(view);
+    return Outcome::done();
+  }
+  Outcome delete_pod(const JobKey&, const DeletePod& pod) override {
+    calls.push_back("delete " + pod.name);
+    std::erase_if(pods, [&](const PodView& view) { return view.uid == pod.uid; });
+    return Outcome::done();
+  }
+  Outcome delete_job(const JobKey&, const std::string& uid) override {
+    calls.push_back("delete job " + uid);
+    record.reset();
+    return Outcome::done();
+  }
+  void record_event(const JobKey&, const RecordEvent& event) override { events.push_back(event.reason); }
+
+  std::optional<JobRecord> record;
+  std::vector<PodView> pods;
+  std::vector<std::string> calls, events;
+  std::string refusal, quota;
+  bool fail_status = false;
+};
+
+struct MemoryRuntime : Runtime {
+  RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
+  bool answers(const ElasticMPIJob&, const PodView& pod) override {
+    asked.push_back(pod.name);
+    return up.contains(pod.uid);
+  }
+  std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
+  Outcome start(const ElasticMPIJob&, const StartJob& start) override {
+    ++starts;
+    view.reachable = true;
+    view.epoch = 1;
+    view.fence = start.fence;
+    view.program = ProgramState::Running;
+    view.lead_uid = start.lead_uid;
+    for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
+    return Outcome::done();
+  }
+  Outcome change(const ElasticMPIJob&, const SendChange& change) override {
+    changes.push_back(change);
+    return change_outcome;
+  }
+  Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
+  Outcome stop(const ElasticMPIJob&, const StopJob&) override {
+    ++stops;
+    return Outcome::retry("the lead is not known yet");
+  }
+  void forget(const JobKey&) override {}
+
+  RuntimeView view;
+  int starts = 0, stops = 0;
+  std::vector<SendChange> changes;
+  std::set<std::string> up;  // uids of pods whose agents answer
+  std::vector<std::string> asked;
+  Outcome change_outcome;
+};
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() {
+    ElasticMPIJob job;
+    job.metadata.name = "demo";
+    job.metadata.uid = "job-uid";
+    job.spec.worker.replicas = 2;
+    job.spec.worker.max_replicas = 4;
+    job.spec.worker.pod.command = {"program"};
+    job.spec.worker.pod.document =
+        R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
+    cluster.record = JobRecord{job};
+  }
+  Pass pass() {
+    time += Seconds(1);
+    return controller.reconcile(key);
+  }
+  void make_pods_ready() {
+    for (PodView& pod : cluster.pods) pod.ready = true;
+  }
+  void start() {
+    pass();
+    make_pods_ready();
+    pass();
+    pass();
+    ASSERT_EQ(cluster.record->job.status.state, JobState::Running);
+  }
+
+  Time time{Seconds(1'000'000)};
+  MemoryCluster cluster;
+  MemoryRuntime runtime;
+  std::vector<std::string> log;
+  JobKey key{"default", "demo"};
+  Controller controller{cluster,
+                        runtime,
+                        [this] { return time; },
+                        [this](const std::string& line) { log.push_back(line); },
+                        {}};
+};
+
+}  // namespace emj::testing
