@@ -44,7 +44,7 @@ class Run {
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       if (rank == 0) clear_results(options.out);
       sim_.start(MPI_COMM_WORLD);
-      totals_.water_start = total(MPI_COMM_WORLD, sim_.water_volume());
+      totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
       loop.report(0, 0);  // what took time until here is no iteration
     }
     register_data();
@@ -75,12 +75,12 @@ class Run {
     if (options_.snapshot_every > 0) snapshot(world);
     show_progress(world, true);
     Summary s;
-    s.columns = static_cast<std::int64_t>(total(world, static_cast<double>(sim_.columns().own())));
+    s.columns = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own())));
     s.prisms = s.columns * sim_.columns().frame.nz;
     s.pressure_solves = totals_.solves, s.pressure_iterations = totals_.iterations, s.setups = totals_.setups;
     s.seconds_pressure = totals_.seconds_pressure, s.seconds_transport = totals_.seconds_transport;
-    s.pore_volume = total(world, sim_.pore_volume());
-    s.water_start = totals_.water_start, s.water_end = total(world, sim_.water_volume());
+    s.pore_volume = mesh::total(world, sim_.pore_volume());
+    s.water_start = totals_.water_start, s.water_end = mesh::total(world, sim_.water_volume());
     double range[2] = {-1e300, -1e300};  // -lowest, highest
     for (std::size_t k = 0; k < sim_.columns().own() * sim_.columns().nz(); ++k)
       range[0] = std::max(range[0], -sim_.columns().s[k]), range[1] = std::max(range[1], sim_.columns().s[k]);
@@ -115,7 +115,8 @@ class Run {
   void show_progress(MPI_Comm world, bool last) {
     int rank = 0;
     Progress progress{sim_.clock().days, options_.days, sim_.clock().steps, 0, 0, 0};
-    progress.columns = static_cast<std::int64_t>(total(world, static_cast<double>(sim_.columns().own())));
+    progress.columns =
+        static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own())));
     progress.prisms = progress.columns * sim_.columns().frame.nz;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &progress.ranks);

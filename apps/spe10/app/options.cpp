@@ -1,17 +1,11 @@
 #include "apps/spe10/app/options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
-#include "runtime/protocol/names.hpp"
+#include "apps/io/run_folder.hpp"
 
 namespace reservoir {
 namespace {
-
-std::string environment(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != 0 ? value : otherwise;
-}
 
 void check(const Options& o) {
   const auto refuse = [](const std::string& what) { throw CLI::ValidationError("empi-spe10", what); };
@@ -32,8 +26,8 @@ std::string layers_as_number(std::string& text) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  o.data = environment(empi::names::kData, "");
-  o.out = environment(empi::names::kOutputDir, ".");
+  o.data = io::data_folder();
+  o.out = io::default_folder();
   CLI::App app{
       "Floods an oil reservoir with water: SPE10 model 2 on an adaptive mesh.\n"
       "Malleable under an Elastic MPI agent; alone or under mpirun it runs at a fixed size."};

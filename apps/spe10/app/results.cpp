@@ -95,12 +95,6 @@ void add_to_curves(std::vector<double>& curves, const Simulator& sim, const Step
   for (const WellState& w : s.wells()) curves.insert(curves.end(), {w.oil_rate, w.water_rate, w.bhp});
 }
 
-double total(MPI_Comm world, double mine) {
-  double all = 0;
-  mesh::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, world), "adding up");
-  return all;
-}
-
 void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                    const std::vector<double>& curves) {
   const Deck& deck = sim.setup().deck;

@@ -40,7 +40,4 @@ struct Summary {
 void write_results(const std::string& folder, const Summary& summary, Simulator& sim,
                    const std::vector<double>& curves);
 
-// Adds up over world. Collective.
-double total(MPI_Comm world, double mine);
-
 }  // namespace reservoir

@@ -14,6 +14,7 @@
 #include "apps/surrogate/app/results.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
 #include "apps/surrogate/sampler/random.hpp"
+#include "apps/surrogate/sampler/testing/chi_squared.hpp"
 
 namespace inverse {
 namespace {
@@ -228,14 +229,7 @@ std::vector<double> chi_squared_of_ranks(double noise, double assumed) {
       ++counts[k][static_cast<std::size_t>(rank * kBins / (kSamples + 1))];
     }
   }
-  std::vector<double> result;
-  for (const auto& of : counts) {
-    double sum = 0;
-    const double expected = static_cast<double>(kSimulations) / kBins;
-    for (const int count : of) sum += (count - expected) * (count - expected) / expected;
-    result.push_back(sum);
-  }
-  return result;
+  return mcmc::testing::chi_squared(counts, static_cast<double>(kSimulations) / kBins);
 }
 
 constexpr double kQuantile9999 = 44.26;  // of chi^2 with 15 degrees of freedom

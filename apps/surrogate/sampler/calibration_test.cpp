@@ -7,6 +7,7 @@
 
 #include "apps/surrogate/sampler/random.hpp"
 #include "apps/surrogate/sampler/run.hpp"
+#include "apps/surrogate/sampler/testing/chi_squared.hpp"
 
 namespace mcmc {
 namespace {
@@ -44,14 +45,7 @@ std::vector<double> chi_squared(double noise, double assumed) {
       ++counts[k][static_cast<std::size_t>(rank * kBins / (kSamples + 1))];
     }
   }
-  std::vector<double> result;
-  for (const auto& of : counts) {
-    double sum = 0;
-    const double expected = static_cast<double>(kSimulations) / kBins;
-    for (const int count : of) sum += (count - expected) * (count - expected) / expected;
-    result.push_back(sum);
-  }
-  return result;
+  return mcmc::testing::chi_squared(counts, static_cast<double>(kSimulations) / kBins);
 }
 
 TEST(Calibration, RanksOfTheTruthAreUniform) {
