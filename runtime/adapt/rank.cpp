@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <thread>
 
 #include "runtime/adapt/derived.hpp"
 #include "runtime/adapt/window.hpp"
@@ -173,7 +172,7 @@ void Rank::become_malleable() {
                         "the change of the job was rolled back, the old world holds");
   ignore_broken_pipes();
   malleable_ = true;
-  std::thread([this] { run_control(); }).detach();
+  control_.start("empi control", [this] { run_control(); });
   RankReport hello;
   hello.kind = RankReport::Kind::Hello;
   hello.tasks = tasks_;

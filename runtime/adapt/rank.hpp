@@ -17,6 +17,7 @@
 #include "runtime/adapt/iterations.hpp"
 #include "runtime/adapt/tasks_door.h"
 #include "runtime/adapt/tasks_world.hpp"
+#include "runtime/adapt/threads.hpp"
 #include "runtime/protocol/page.hpp"
 
 namespace empi::adapt {
@@ -71,7 +72,7 @@ class Rank {
   // --- rank_finalize.cpp
   void synchronize();
   void linger();
-  void settle_helper();
+  void settle(const Threads& threads);
 
   // --- rank_control.cpp: control thread
   void run_control();
@@ -93,7 +94,8 @@ class Rank {
   bool just_joined_ = false;    // has not probed since it joined
   bool window_agreed_ = false;  // MPI_Probe_adapt has said so, begin is to come
   bool in_window_ = false;
-  std::atomic<bool> finalized_{false}, released_{false};
+  std::atomic<bool> ending_{false}, finalized_{false}, released_{false};
+  Threads control_, helpers_;
   Page* page_ = nullptr;  // null: no agent
   AgentLink link_;
   Iterations iterations_;

@@ -1,10 +1,8 @@
 // The control thread: obeys the agent, starts helper threads, watches over those that do not come back.
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <system_error>
-#include <thread>
 
 #include "runtime/adapt/rank.hpp"
 #include "runtime/profile/tick_clock.hpp"
@@ -15,12 +13,6 @@ namespace {
 
 constexpr int kPatienceMs = 10000;  // for a helper thread after its communicators were revoked
 constexpr int kMostParked = 3;      // then this process refuses to build
-
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);  // they are the application's
-}
 
 RankReport ended(const std::string& change, const std::string& error) {
   RankReport report;
@@ -34,7 +26,6 @@ RankReport ended(const std::string& change, const std::string& error) {
 }  // namespace
 
 void Rank::run_control() {
-  block_signals();
   for (;;) {
     RankOrder order;
     switch (link_.receive(overdue_ ? patience_ms() : -1, order)) {
@@ -73,7 +64,9 @@ void Rank::build(const RankOrder& order) {
   {
     const std::lock_guard lock(mutex_);
     std::string refusal;
-    if (parked_ >= kMostParked)
+    if (ending_.load(std::memory_order_acquire))
+      refusal = "this rank is in MPI_Finalize";
+    else if (parked_ >= kMostParked)
       refusal = std::to_string(parked_) + " helper threads never came back from earlier changes";
     else if (spare_in_doubt_)
       refusal = "a helper thread never came back from duplicating the world";
@@ -88,8 +81,7 @@ void Rank::build(const RankOrder& order) {
   }
   const std::uint64_t number = changes_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
   try {
-    std::thread([this, fresh, number] {
-      block_signals();
+    helpers_.start("empi build", [this, fresh, number] {
       fresh->build();
       if (fresh->parked()) return;  // the agent has been told long ago
       RankReport report = fresh->report();
@@ -100,7 +92,7 @@ void Rank::build(const RankOrder& order) {
         report.parked = parked_;
       }
       link_.send(report);
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     fresh->drop();
     link_.send(ended(order.change, std::string("cannot start a thread: ") + error.what()));

@@ -13,7 +13,7 @@ namespace empi::adapt {
 namespace {
 
 constexpr std::uint64_t kLastMessagesNs = 1000000000;  // bound on waiting that others got our last messages
-constexpr std::uint64_t kHelperNs = 2000000000;
+constexpr std::uint64_t kThreadsNs = 2000000000;  // bound on waiting for our threads: one may hang in MPI
 
 // Keeps MPI progressing without burning the core. MPI_COMM_SELF: no failure elsewhere can touch it.
 void make_progress(long sleep_ns) {
@@ -65,6 +65,7 @@ void farewell(MPI_Comm comm, std::uint64_t bound_ns) {
 
 int Rank::finalize() {
   if (finalized()) return MPI_ERR_OTHER;
+  ending_.store(true, std::memory_order_release);
   delete_self_attributes();
   RankReport report;
   report.kind = RankReport::Kind::Finalizing;
@@ -77,12 +78,13 @@ int Rank::finalize() {
     link_.send(report);
     if (!joining_ && !tasks_changed_) synchronize();
   }
-  settle_helper();
+  settle(helpers_);
   page_->rank_state.phase.store(RankPhase::Finalized);
   report.kind = RankReport::Kind::Finalized;
   link_.send(report);
   finalized_.store(true, std::memory_order_release);
   link_.stop_receiving();
+  settle(control_);
   return MPI_SUCCESS;
 }
 
@@ -108,12 +110,10 @@ void Rank::linger() {
   while (!released_.load(std::memory_order_acquire)) make_progress(500000);
 }
 
-void Rank::settle_helper() {
+// None may be at work when the process destroys what it uses.
+void Rank::settle(const Threads& threads) {
   const std::uint64_t start = profile::monotonic_ns();
-  for (auto current = attempt(); current && current->state() == Attempt::State::Building;) {
-    if (profile::monotonic_ns() - start > kHelperNs) return;
-    make_progress(500000);
-  }
+  while (!threads.all_ended() && profile::monotonic_ns() - start < kThreadsNs) make_progress(500000);
 }
 
 }  // namespace empi::adapt

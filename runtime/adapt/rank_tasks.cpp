@@ -1,9 +1,6 @@
 // A rank of a master-worker program: its changes need no world, only the queue (runtime/tasks).
-#include <signal.h>
-
 #include <cstdio>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "runtime/adapt/rank.hpp"
@@ -89,14 +86,11 @@ int Rank::build_tasks_world(const std::string& name, const std::string& ids) {
     tasks_world_ = fresh;
   }
   try {
-    std::thread([this, fresh, before] {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, nullptr);  // they are the application's
+    helpers_.start("empi world", [this, fresh, before] {
       const bool ok = fresh->build(before.get());
       if (!ok) fresh->give_up();  // the others may still wait for this rank
       tell_tasks(MPIX_TASKS_WORLD, ok ? fresh->name() : fresh->name() + "\n" + fresh->error());
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     std::fprintf(stderr, "elastic-mpi: cannot start a thread to rebuild MPI_COMM_WORLD: %s\n", error.what());
     PMPI_Abort(current_world(), 1);

@@ -141,6 +141,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer begin_change(const ChangeRequest& request);
   ApiAnswer check_controller(Fence fence);  // status 200: go on
   void member_failed(const std::string& what, const RankExit& exit, const std::vector<std::string>& tail);
+  void rank_aborted(const ProcId& proc, const std::string& what, int status,
+                    const std::vector<std::string>& tail);
   void rank_gone(const ProcId& proc, const std::string& uid, const RankExit& exit, bool may_exit,
                  const std::vector<std::string>& tail);
   void perform_steps();

@@ -222,10 +222,12 @@ void Agent::on_abort(const json& m, const std::string& from) {
   const int status = m.at("status");
   const auto tail = from == options_.pod_uid ? output_.tail(proc_of(m.at("proc")))
                                              : m.value("tail", std::vector<std::string>{});
-  if (status != names::kMpiErrProcFailed && status != names::kMpiErrRevoked)
-    return fail_job(what, status, tail);
+  const auto act = [this, proc = proc_of(m.at("proc")), what, status, tail] {
+    rank_aborted(proc, what, status, tail);
+  };
+  if (status != names::kMpiErrProcFailed && status != names::kMpiErrRevoked) return act();
   // MPI aborts because another rank has died: the news of that one, the cause, is under way.
-  reactor_.after(kPatienceForCause, [this, what, status, tail] { fail_job(what, status, tail); });
+  reactor_.after(kPatienceForCause, act);
 }
 
 void Agent::on_hub(const json& m, const std::string& from) {

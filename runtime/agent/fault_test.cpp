@@ -33,6 +33,17 @@ class Faults : public testing::Elastic {
     expect_finish(6);
   }
 
+  // The program ends while a change that adds a pod is in `state`; `trap` keeps it there.
+  void expect_end_during(ChangeState state, const std::string& trap) {
+    begin(2);
+    pods.environment["EMPI_TEST_TRAP"] = trap;
+    const auto late = pods.launch(1);
+    const std::string id = pods.request_change({.add = late});
+    ASSERT_EQ(pods.wait_for_state(id, state).state, state);
+    expect_finish(4);
+    pods.wait_for_end(late[0].uid);
+  }
+
   json change_json(const std::vector<std::string>& remove, int fence, int epoch,
                    const std::string& id = "x") {
     ChangeRequest r;
@@ -50,6 +61,7 @@ TEST_F(Faults, JoinerDiesAfterInit) { expect_rollback("after_init"); }
 TEST_F(Faults, JoinerDiesInTheWindow) { expect_rollback("in_window"); }
 TEST_F(Faults, JoinerDiesBeforeTheCommit) { expect_rollback("before_commit"); }
 TEST_F(Faults, JoinerAbortsTheWindow) { expect_rollback("abort_window"); }
+TEST_F(Faults, JoinerCallsMpiAbort) { expect_rollback("abort_after_init"); }
 TEST_F(Faults, JoinersNeverComeOutOfInit) { expect_rollback("no_init", std::chrono::seconds(2)); }
 
 TEST_F(Faults, PodThatNeverComes) {
@@ -116,6 +128,11 @@ TEST_F(Faults, JoinersKilledAtRandomTimes) {
   }
   EXPECT_GT(rolled_back, 0);
   expect_finish(4);
+}
+
+TEST_F(Faults, TheProgramEndsWhileJoinersAreAwaited) { expect_end_during(ChangeState::Preparing, "no_init"); }
+TEST_F(Faults, TheProgramEndsWhileTheNextWorldIsBuilt) {
+  expect_end_during(ChangeState::Building, "stop_after_init");
 }
 
 TEST_F(Faults, CancelledChangeIsRolledBack) {

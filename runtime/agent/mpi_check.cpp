@@ -1,6 +1,7 @@
 #include "runtime/agent/mpi_check.hpp"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ std::optional<std::string> default_mpi() {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return "";
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNone) return std::nullopt;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    return std::nullopt;  // a busy node is no other library
   return text;
 }
 

@@ -6,9 +6,9 @@
 // Ends when STOP_FILE exists. `objects`: the main thread makes and frees communicators, windows and files in
 // every iteration, also while the next world is being built.
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
-// before_commit kill it there, random_N after N ms unless it has committed by then, no_init lets all joiners
-// sleep instead of coming; stop_after_init and stop_in_window let them stand still there; abort_window has a
-// joiner give the change up.
+// before_commit kill it there, abort_after_init lets rank 0 of the joiners call MPI_Abort, random_N after N
+// ms unless it has committed by then, no_init lets all joiners sleep instead of coming; stop_after_init and
+// stop_in_window let them stand still there; abort_window has a joiner give the change up.
 #include <elastic_mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -19,6 +19,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -38,6 +40,15 @@ struct State {
   std::fflush(stdout);
   MPI_Abort(MPI_COMM_WORLD, 3);
   std::abort();
+}
+
+bool thread_is_left(const std::string& name) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string comm;
+    std::getline(std::ifstream(task.path() / "comm"), comm);
+    if (comm == name) return true;
+  }
+  return false;
 }
 
 bool trapped(const char* place) {
@@ -193,6 +204,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (status == MPI_ADAPT_STATUS_JOINING) {
     die_if("after_init");
+    if (trapped("abort_after_init") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
     stop_if("stop_after_init");
     adapt_window(s);
   } else {
@@ -215,5 +227,9 @@ int main(int argc, char** argv) {
     std::printf("finished: size %d, iterations %ld, changes %d, rollbacks %d\n", size, s.iteration, s.changes,
                 s.rollbacks);
   MPI_Finalize();
+  if (thread_is_left("empi control")) {
+    std::printf("BAD: after MPI_Finalize the control thread still runs\n");
+    return 4;
+  }
   return 0;
 }
