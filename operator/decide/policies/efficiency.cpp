@@ -194,11 +194,11 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   // Fewer workers at the same speed save their share.
   const double saved = grows ? 0 : 1 - static_cast<double>(best) / input.current;
   if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < worth_saving) return stay("");
-  const bool imbalanced = !grows && now.load_balance * 100 < parameters_.min_balance_percent &&
-                          balanced_efficiency(now.load_balance, now.point.communication) >= floor;
-  const MeasuredSize* undivided =
-      imbalanced ? computing_as_long(input.current, now.load_balance, state.measured) : nullptr;
-  if (imbalanced && !undivided) return stay(imbalance_text(now), true);
+  Imbalance imbalance;  // no reason to keep what grows small
+  if (!grows)
+    imbalance =
+        imbalance_of(input.current, now.load_balance, now.point.communication, parameters_, state.measured);
+  if (imbalance.sharing_out_helps()) return stay(imbalance_text(now), true);
 
   const ChangeCost cost = change_cost(input.history, input.current, step);
   prediction.loss =
@@ -216,11 +216,11 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   state.search = grows ? SearchState::Increasing : SearchState::Decreasing;
   std::string reason = present_text(now, model) + ", " + size_text(model, step);
   if (starved) reason += format("; at least %d %% efficiency is wanted", parameters_.min_efficiency_percent);
-  if (undivided)
+  if (imbalance.undivided)
     reason += format(
         "; ranks wait for the busiest one, which computes as long as it did on %d: its part is not divided "
         "among more workers",
-        undivided->workers);
+        imbalance.undivided->workers);
   return {step, reason, false, false, prediction};
 }
 

@@ -27,4 +27,14 @@ const MeasuredSize* computing_as_long(int workers, double load_balance,
   return nullptr;
 }
 
+Imbalance imbalance_of(int workers, double load_balance, double communication_efficiency,
+                       const EfficiencyParameters& wanted, const std::vector<MeasuredSize>& measured) {
+  Imbalance found;
+  found.matters =
+      load_balance * 100 < wanted.min_balance_percent &&
+      balanced_efficiency(load_balance, communication_efficiency) * 100 >= wanted.min_efficiency_percent;
+  if (found.matters) found.undivided = computing_as_long(workers, load_balance, measured);
+  return found;
+}
+
 }  // namespace emj

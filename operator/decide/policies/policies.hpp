@@ -108,6 +108,15 @@ double balanced_efficiency(double load_balance, double communication_efficiency)
 const MeasuredSize* computing_as_long(int workers, double load_balance,
                                       const std::vector<MeasuredSize>& measured);
 
+// Whether ranks wait for others so much that the job were efficient without it.
+struct Imbalance {
+  bool matters = false;
+  const MeasuredSize* undivided = nullptr;  // the size that shows it to be work which is not divided
+  bool sharing_out_helps() const { return matters && undivided == nullptr; }
+};
+Imbalance imbalance_of(int workers, double load_balance, double communication_efficiency,
+                       const EfficiencyParameters& wanted, const std::vector<MeasuredSize>& measured);
+
 // How many whole intervals have passed since state.last_tick, which moves on by them; 0 starts the clock.
 std::int64_t passed_ticks(PolicyState& state, Seconds interval, Time now);
 

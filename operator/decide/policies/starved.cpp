@@ -42,9 +42,7 @@ std::optional<Proposal> EfficiencyPolicy::propose_early(const PolicyInput& input
   const int step = step_down(input);
   if (whole.size() < 2 || step >= input.current) return std::nullopt;
   if (efficiency.mean + quantile * efficiency.error >= hopeless * floor) return std::nullopt;
-  if (balance * 100 < parameters_.min_balance_percent &&
-      balanced_efficiency(balance, communication) >= floor &&
-      !computing_as_long(input.current, balance, state.measured))
+  if (imbalance_of(input.current, balance, communication, parameters_, state.measured).sharing_out_helps())
     return std::nullopt;
 
   const ChangeCost cost = change_cost(input.history, input.current, step);
