@@ -87,23 +87,39 @@ std::string run_text(const fs::path& folder) {
   return text;
 }
 
-int draw_resources(const fs::path& folder, const std::string& title, const std::string& cells) {
+double Profile::worker_hours() const {
+  double sum = 0;
+  for (std::size_t k = 1; k < seconds.size(); ++k) sum += workers[k - 1] * (seconds[k] - seconds[k - 1]);
+  return sum / 3600;
+}
+
+Profile read_profile(const fs::path& folder) {
   const Table table(folder / "cells.csv");
-  if (table.rows() == 0) return 1;
-  std::vector<double> seconds = table.numbers("wall_clock_s");
-  const double begin = seconds.front();
-  for (double& t : seconds) t -= begin;
-  draw::Series size{cells, seconds, table.numbers("cells"), draw::Style::Line};
-  const draw::Series workers{"workers", seconds, table.numbers("ranks"), draw::Style::Step, true};
-  size.fill = 0.15;
+  if (table.rows() == 0) return {};
+  Profile profile{table.numbers("wall_clock_s"), table.numbers("ranks")};
+  const double begin = profile.seconds.front();
+  for (double& t : profile.seconds) t -= begin;
+  return profile;
+}
+
+int draw_resources(const fs::path& folder, const std::string& title, const std::string& cells) {
+  const Profile profile = read_profile(folder);
+  if (profile.seconds.empty()) return 1;
+  draw::Series workers{"workers", profile.seconds, profile.workers, draw::Style::Step, true};
+  const draw::Series size{cells, profile.seconds, Table(folder / "cells.csv").numbers("cells"),
+                          draw::Style::Line};
+  workers.fill = 0.15;
   draw::Chart chart;
   chart.title = title;
-  chart.subtitle = run_text(folder);
+  char hours[40];
+  std::snprintf(hours, sizeof hours, "%.3g worker hours", profile.worker_hours());
+  const std::string run = run_text(folder);
+  chart.subtitle = run.empty() ? hours : run + "; " + hours;
   chart.x_label = "run time (s)";
   chart.y_label = cells;
   chart.right_label = "workers";
   chart.y_from_zero = true;
-  chart.series = {size, workers};
+  chart.series = {workers, size};
   draw::render(chart).write_png((folder / "resources.png").string());
   return static_cast<int>(std::ranges::max(workers.y));
 }

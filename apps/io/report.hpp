@@ -34,8 +34,15 @@ std::string snapshot_number(const std::filesystem::path& snapshot);
 /// Length and changes of a run by its summary.json; "" when it has none.
 std::string run_text(const std::filesystem::path& folder);
 
-/// resources.png: cells and workers over run time, by cells.csv. Returns the largest number of workers.
-/// `cells`: what a cell is called here.
+/// Workers over the run time, by cells.csv.
+struct Profile {
+  std::vector<double> seconds, workers;  ///< empty when there is no such file
+  double worker_hours() const;           ///< the area below it
+};
+Profile read_profile(const std::filesystem::path& folder);
+
+/// resources.png: workers and cells over run time, by cells.csv (seed 000, figure 6.7). Returns the largest
+/// number of workers. `cells`: what a cell is called here.
 int draw_resources(const std::filesystem::path& folder, const std::string& title, const std::string& cells);
 
 }  // namespace io

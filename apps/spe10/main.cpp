@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <elastic_mpi.hpp>
+#include <utility>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/run_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/app/options.hpp"
 #include "apps/spe10/app/results.hpp"
@@ -37,14 +39,15 @@ double work_of(const StepReport& step) {
 
 class Run {
  public:
-  Run(elastic::Loop& loop, const Options& options)
-      : loop_(loop), options_(options), scenario_(make_scenario(options)), sim_(scenario_.setup) {
+  Run(elastic::Loop& loop, const Options& options, Scenario scenario)
+      : loop_(loop), options_(options), scenario_(std::move(scenario)), sim_(scenario_.setup) {
     if (!loop.joining()) {
       int rank = 0;
       MPI_Comm_rank(MPI_COMM_WORLD, &rank);
       if (rank == 0) clear_results(options.out);
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
+      show_progress(MPI_COMM_WORLD, true);
       loop.report(0, 0);  // what took time until here is no iteration
     }
     register_data();
@@ -114,13 +117,14 @@ class Run {
 
   void show_progress(MPI_Comm world, bool last) {
     int rank = 0;
-    Progress progress{sim_.clock().days, options_.days, sim_.clock().steps, 0, 0, 0};
-    progress.columns =
-        static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own())));
-    progress.prisms = progress.columns * sim_.columns().frame.nz;
+    constexpr double day = 86400;
+    io::Progress progress{sim_.clock().days * day, options_.days * day, sim_.clock().steps, 0, 0};
+    progress.cells =
+        static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own()))) *
+        sim_.columns().frame.nz;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &progress.ranks);
-    if (rank == 0) write_progress(options_.out, progress, last);
+    if (rank == 0) io::write_progress(options_.out, progress, last);
   }
 
   elastic::Loop& loop_;
@@ -138,14 +142,20 @@ int main(int argc, char** argv) {
   elastic::Loop loop(argc, argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  bool all_read = false;
   try {
-    Run run(loop, options);
+    Scenario scenario = make_scenario(options);
+    all_read = true;
+    Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
     if (rank == 0) std::fprintf(stderr, "empi-spe10: %s\n", error.what());
-    return 2;  // every rank reads the same files, so every rank ends here
+    // Every rank reads the same files, so every rank ends here; what cannot be written only the first one
+    // sees.
+    if (all_read) MPI_Abort(MPI_COMM_WORLD, 2);
+    return 2;
   }
   return 0;
 }

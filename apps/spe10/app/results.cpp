@@ -1,23 +1,16 @@
 #include "apps/spe10/app/results.hpp"
 
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "apps/io/file_error.hpp"
-#include "apps/mesh/mpi_check.hpp"
+#include "apps/io/run_folder.hpp"
 
 namespace reservoir {
 namespace {
 
 using nlohmann::json;
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 void write_curves(const std::string& path, const Deck& deck, const std::vector<double>& curves) {
   std::string text =
@@ -58,33 +51,7 @@ void clear_results(const std::string& folder) {
   static const std::regex ours(
       R"((cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
       R"(|spe10-\d{4}(-\d+)?\.p?vtu|snapshot-\d{4}\.bin|(water|cut)-\d{4}\.png)");
-  std::filesystem::create_directories(folder);
-  std::vector<std::filesystem::path> old;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (std::regex_match(entry.path().filename().string(), ours)) old.push_back(entry.path());
-  for (const auto& path : old) std::filesystem::remove(path);
-}
-
-void write_progress(const std::string& folder, const Progress& p, bool force) {
-  static double last = 0;
-  const double now = wall_clock();
-  if (!force && now < last + 0.5) return;
-  last = now;
-  io::write_text(folder + "/progress.json", json{{"time_s", p.days * 86400},
-                                                 {"end_s", p.end * 86400},
-                                                 {"cells", p.prisms},
-                                                 {"ranks", p.ranks},
-                                                 {"step", p.steps},
-                                                 {"progress", p.end > 0 ? p.days / p.end : 0}}
-                                                .dump());
-  const std::string path = folder + "/cells.csv";
-  const bool fresh = !std::filesystem::exists(path);
-  std::ofstream file(path, std::ios::app);
-  if (fresh) file << "wall_clock_s,simulated_days,prisms,ranks\n";
-  char line[96];
-  std::snprintf(line, sizeof line, "%.3f,%.6g,%lld,%d\n", now, p.days, static_cast<long long>(p.prisms),
-                p.ranks);
-  file << line;
+  io::clear_folder(folder, ours);
 }
 
 void add_to_curves(std::vector<double>& curves, const Simulator& sim, const StepReport& step, int ranks) {

@@ -1,8 +1,5 @@
-// What a run leaves for people and programs: progress while it runs, production curves and figures at its
-// end.
+// What a run leaves for people and programs at its end: production curves and figures.
 #pragma once
-#include <mpi.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,18 +8,9 @@
 
 namespace reservoir {
 
-// Removes what an earlier run left in the folder (made if it is not there). Rank 0 only.
+// Removes what an earlier run left in the folder (made if it is not there). Rank 0 only. Throws
+// io::FileError.
 void clear_results(const std::string& folder);
-
-struct Progress {
-  double days = 0, end = 0;
-  std::int64_t steps = 0, columns = 0, prisms = 0;
-  int ranks = 0;
-};
-
-// Writes progress.json and appends a line to cells.csv: wall-clock time, simulated days, prisms, ranks. At
-// most once in half a second unless `force`. Rank 0 only.
-void write_progress(const std::string& folder, const Progress& progress, bool force = false);
 
 // One line of the production curves per step: day, length of the step, substeps, iterations, ranks, mean
 // pressure, then for each well oil and water rate (STB/day) and bottom hole pressure (psi).

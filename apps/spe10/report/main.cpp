@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/io/report.hpp"
 #include "apps/io/vtu.hpp"
 #include "apps/spe10/report/charts.hpp"
 #include "apps/spe10/report/pictures.hpp"
@@ -68,7 +69,7 @@ void write_paraview(const Snapshot& s, const fs::path& dir, const std::string& s
 }
 
 int report(const fs::path& dir, bool paraview, std::vector<int> layers) {
-  const json results = read_json(dir / "spe10.json");
+  const json results = io::read_json(dir / "spe10.json");
   PictureOptions options;
   for (const json& well : results.value("wells", json::array())) {
     const auto block = well.value("block", std::vector<int>{1, 1});
@@ -76,22 +77,13 @@ int report(const fs::path& dir, bool paraview, std::vector<int> layers) {
                              well.value("injector", false)});
     if (options.wells.back().injector) options.cut_y = options.wells.back().y;
   }
-  if (fs::exists(dir / "cells.csv")) {
-    draw_resources(dir);
-    auto columns = read_columns(dir / "cells.csv");
-    for (const double ranks : columns["ranks"])
-      options.workers = std::max(options.workers, static_cast<int>(ranks));
-  }
-  if (fs::exists(dir / "production.csv")) draw_production(dir, results.value("wells", json::array()));
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(dir))
-    if (entry.path().filename().string().starts_with("snapshot-") && entry.path().extension() == ".bin")
-      files.push_back(entry.path());
-  std::ranges::sort(files);
+  options.workers = io::draw_resources(dir, "Resource profile", "prisms");
+  draw_production(dir, results.value("wells", json::array()));
+  const std::vector<fs::path> files = io::snapshots(dir);
   io::PvdSeries series((dir / "spe10.pvd").string());
   for (const fs::path& file : files) {
     const Snapshot s = read_snapshot(file.string());
-    const std::string number = file.stem().string().substr(9);
+    const std::string number = io::snapshot_number(file);
     options.layers.clear();
     for (const int layer : layers.empty() ? std::vector<int>{1, (s.nz + 1) / 2, s.nz} : layers)
       options.layers.push_back(std::clamp(layer, 1, s.nz) - 1);
