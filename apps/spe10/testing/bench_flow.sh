@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# bench spe10-flow: wall time of 30 days of SPE10's bottom 16 layers over OPM Flow's on the same deck, one process each.
+# bench spe10-flow: wall time of 30 days of SPE10's bottom 16 layers over OPM Flow's on the same deck, one process with
+# one thread each.
 # Usage: bench_flow.sh      needs the program flow (Debian: libopm-simulators-bin) and the data set
 set -euo pipefail
 if ! command -v flow >/dev/null; then
-  echo 'bench: spe10-flow needs OPM Flow, which is not installed (apt install libopm-simulators-bin)' >&2
+  echo "bench: spe10-flow needs OPM Flow, which is no part of the root; once, as root:
+  ./dev shell 'apt-get update && apt-get install -y --no-install-recommends libopm-simulators-bin'   # 150 MB" >&2
   exit 0
 fi
 deck=$EMPI_DATA/spe10_model2/opm_flow_bottom16/SPE10B16.DATA
@@ -28,6 +30,6 @@ seconds() { # COMMAND...: wall time
   tail -n 1 "$work/time"
 }
 ours=$(seconds empi-spe10 --out "$work/ours" --layers 16 --days 30 --snapshot-every 0)
-flow=$(seconds flow --output-dir="$work/flow" "$work/SPE10B16.DATA")
+flow=$(seconds flow --threads-per-process=1 --output-dir="$work/flow" "$work/SPE10B16.DATA")
 echo "note: empi-spe10 $ours s, flow $flow s" >&2
 awk -v a="$ours" -v b="$flow" 'BEGIN { printf "bench spe10-flow.ratio %.3f ratio\n", a / b }'
