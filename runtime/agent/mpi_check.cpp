@@ -1,11 +1,12 @@
 #include "runtime/agent/mpi_check.hpp"
 
 #include <dlfcn.h>
-#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstring>
 
 namespace empi::agent {
@@ -14,13 +15,14 @@ namespace {
 constexpr char kLibrary[] = "libmpi.so.40";   // of Open MPI 4 and 5
 constexpr char kWanted[] = "Open MPI v5.0.";  // what libelastic_mpi and the agent's PMIx are compiled for
 constexpr std::size_t kLongest = 8192;        // MPI_MAX_LIBRARY_VERSION_STRING and more
-constexpr unsigned kPatience = 10;            // s, for a library that hangs
 
 enum Answer { kSaid = 0, kSilent = 1, kNone = 2 };
 
 // Never returns.
-void tell(int out) {
-  alarm(kPatience);
+void tell(int out, std::chrono::microseconds patience) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const itimerval limit{{0, 0}, {seconds.count(), (patience - seconds).count()}};
+  setitimer(ITIMER_REAL, &limit, nullptr);
   void* library = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
   if (!library) _exit(kNone);
   using Version = int (*)(char*, int*);
@@ -34,13 +36,13 @@ void tell(int out) {
 
 }  // namespace
 
-std::optional<std::string> default_mpi() {
+std::optional<std::string> default_mpi(std::chrono::microseconds patience) {
   int ends[2];
   if (pipe(ends) != 0) return "";
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    tell(ends[1]);
+    tell(ends[1], patience);
   }
   close(ends[1]);
   std::string text;
@@ -51,8 +53,7 @@ std::optional<std::string> default_mpi() {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) return "";
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNone) return std::nullopt;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    return std::nullopt;  // a busy node is no other library
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return std::nullopt;
   return text;
 }
 

@@ -90,6 +90,12 @@ TEST(Options, WhatIsMissingIsNamed) {
   EXPECT_NE(no_token.text.find("no bearer token in '/nowhere'"), std::string::npos) << no_token.text;
 }
 
+// On a node so busy that loading the library takes too long, nothing is known, and nothing is refused.
+TEST(Image, WhoseLibraryLoadsSlowlyIsNotRefused) {
+  const auto version = default_mpi(std::chrono::microseconds(1));
+  EXPECT_EQ(mpi_problem(version.value_or("Open MPI v5.0.7")), "");
+}
+
 // Decision K4: an image with another Open MPI is told at the start what to do.
 TEST(Image, WithAnotherOpenMpiIsRefused) {
   EXPECT_EQ(mpi_problem("Open MPI v5.0.7, package: Debian OpenMPI"), "");
