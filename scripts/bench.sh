@@ -22,6 +22,7 @@ sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, 
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
 elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
 elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
+sweep|python3 e2e/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 elastic-surrogate|python3 e2e/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
 
 # Started by scripts/bench_k8s.sh, on a cluster of their own.
