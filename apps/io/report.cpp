@@ -96,9 +96,23 @@ double Profile::worker_hours() const {
 Profile read_profile(const fs::path& folder) {
   const Table table(folder / "cells.csv");
   if (table.rows() == 0) return {};
-  Profile profile{table.numbers("wall_clock_s"), table.numbers("ranks")};
-  const double begin = profile.seconds.front();
-  for (double& t : profile.seconds) t -= begin;
+  Profile profile{0, table.numbers("wall_clock_s"), table.numbers("ranks")};
+  profile.begin = profile.seconds.front();
+  const json summary = read_json(folder / "summary.json");
+  const auto number = [&](const char* name) {
+    const auto found = summary.find(name);
+    return found != summary.end() && found->is_number() ? found->get<double>() : 0;
+  };
+  const double start = number("start_time_s"), end = start + number("run_time_s");
+  // Else it is of another run. Its run time is counted from when all workers were there.
+  if (start > 0 && start <= profile.begin && profile.begin <= end) {
+    profile.begin = start;
+    profile.seconds.insert(profile.seconds.begin(), start);
+    profile.seconds.push_back(std::max(end, profile.seconds.back()));
+    profile.workers.insert(profile.workers.begin(), profile.workers.front());
+    profile.workers.push_back(profile.workers.back());
+  }
+  for (double& t : profile.seconds) t -= profile.begin;
   return profile;
 }
 
@@ -106,8 +120,9 @@ int draw_resources(const fs::path& folder, const std::string& title, const std::
   const Profile profile = read_profile(folder);
   if (profile.seconds.empty()) return 1;
   draw::Series workers{"workers", profile.seconds, profile.workers, draw::Style::Step, true};
-  const draw::Series size{cells, profile.seconds, Table(folder / "cells.csv").numbers("cells"),
-                          draw::Style::Line};
+  const Table table(folder / "cells.csv");
+  draw::Series size{cells, table.numbers("wall_clock_s"), table.numbers("cells"), draw::Style::Line};
+  for (double& t : size.x) t -= profile.begin;
   workers.fill = 0.15;
   draw::Chart chart;
   chart.title = title;

@@ -34,8 +34,10 @@ std::string snapshot_number(const std::filesystem::path& snapshot);
 /// Length and changes of a run by its summary.json; "" when it has none.
 std::string run_text(const std::filesystem::path& folder);
 
-/// Workers over the run time, by cells.csv.
+/// Workers over the run time, by cells.csv; by summary.json, if `empi run` has left one, from the start of
+/// the job to its end, else from the program's first line on.
 struct Profile {
+  double begin = 0;                      ///< of the run, s since 1970
   std::vector<double> seconds, workers;  ///< empty when there is no such file
   double worker_hours() const;           ///< the area below it
 };

@@ -45,6 +45,24 @@ TEST_F(RunFolder, ProgressIsWrittenForProgramsAndPeople) {
   EXPECT_TRUE(fs::exists(folder_.path("resources.png")));
 }
 
+TEST_F(RunFolder, ProfileIsOfTheWholeRun) {
+  EXPECT_TRUE(read_profile(folder_.path("")).seconds.empty());
+  folder_.write("cells.csv", "wall_clock_s,simulated_s,cells,ranks\n1000,0,9,4\n1900,5,9,4\n2800,9,9,2\n");
+  Profile profile = read_profile(folder_.path(""));
+  EXPECT_EQ(profile.seconds, (std::vector<double>{0, 900, 1800}));
+  EXPECT_DOUBLE_EQ(profile.worker_hours(), 2);
+  // A quarter of an hour before the first line and after the last one, on the sizes next to these.
+  folder_.write("summary.json", R"({"start_time_s": -800, "run_time_s": 4500})");
+  EXPECT_EQ(read_profile(folder_.path("")).seconds.size(), 3u) << "no time since 1970";
+  folder_.write("summary.json", R"({"start_time_s": 100, "run_time_s": 3600})");
+  profile = read_profile(folder_.path(""));
+  EXPECT_EQ(profile.seconds, (std::vector<double>{0, 900, 1800, 2700, 3600}));
+  EXPECT_EQ(profile.workers, (std::vector<double>{4, 4, 4, 2, 2}));
+  EXPECT_DOUBLE_EQ(profile.worker_hours(), 3.5);
+  folder_.write("summary.json", R"({"start_time_s": 100, "run_time_s": 800})");  // of another run
+  EXPECT_EQ(read_profile(folder_.path("")).seconds.size(), 3u);
+}
+
 TEST_F(RunFolder, BadTablesNameTheLine) {
   const std::string path = folder_.write("t.csv", "a,b\n1,2\n3\n");
   EXPECT_NE(test::file_error_of([&] { Table t(path); }).find("t.csv:3: expected 2 columns"),

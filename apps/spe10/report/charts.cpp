@@ -39,6 +39,17 @@ Chart panel(const std::string& title, const std::string& y_label) {
   return chart;
 }
 
+// Adds a line, or its name to that of one that it would hide.
+void add_line(Chart& chart, const std::string& name, const std::vector<double>& day,
+              std::vector<double> values) {
+  for (io::draw::Series& other : chart.series)
+    if (other.y == values) {
+      other.name += ", " + name;
+      return;
+    }
+  chart.series.push_back({name, day, std::move(values), Style::Line});
+}
+
 // The first hours' rates would flatten all that follows.
 double highest_later(const std::vector<double>& day, const std::vector<double>& values) {
   double highest = 0;
@@ -85,7 +96,7 @@ void draw_production(const fs::path& dir, const json& wells) {
   double most_oil = 0, most_cut = 1;
   for (const json& well : wells) {
     const std::string name = well.value("name", "");
-    pressure.series.push_back({name, day, table.numbers(name + "_bhp_psi"), Style::Line});
+    add_line(pressure, name, day, table.numbers(name + "_bhp_psi"));
     if (well.value("injector", false)) continue;
     oil.series.push_back({name, day, table.numbers(name + "_oil_stb_day"), Style::Line});
     most_oil = std::max(most_oil, highest_later(day, oil.series.back().y));
@@ -101,7 +112,10 @@ void draw_production(const fs::path& dir, const json& wells) {
     water.series.push_back(cut);
   }
   water.right_range = {0, 1.1 * most_cut};
-  if (most_oil > 0) oil.y_range = {0, 1.1 * most_oil};
+  if (most_oil > 0) {
+    oil.y_range = {0, 1.1 * most_oil};
+    oil.subtitle = "the rates of the first hours are higher";
+  }
   pressure.series.push_back({"field", day, table.numbers("mean_pressure_psi"), Style::Dashed});
   stacked({oil, water, pressure}).write_png((dir / "production.png").string());
 }

@@ -72,8 +72,8 @@ void mark_wells(Canvas& canvas, const TrianglePanel& panel, const std::vector<We
 
 std::string title(const Snapshot& s) {
   char text[128];
-  std::snprintf(text, sizeof text, "Day %.4g: %s prisms on %d workers", s.days,
-                io::draw::grouped(s.s.size()).c_str(), s.ranks);
+  std::snprintf(text, sizeof text, "Day %.4g: %s prisms on %d worker%s", s.days,
+                io::draw::grouped(s.s.size()).c_str(), s.ranks, s.ranks == 1 ? "" : "s");
   return text;
 }
 
