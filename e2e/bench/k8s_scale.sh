@@ -58,7 +58,13 @@ status:
   capacity: {cpu: "1000", memory: 10Ti, pods: "5000"}
 YAML
 done | kubectl apply -f - >/dev/null
-start kwok kwok --kubeconfig "$KUBECONFIG" --manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake \
+# By default kwok brings up four pods at a time and waits for the API server in between.
+cat >"$logs/kwok.yaml" <<'YAML'
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options: {podPlayStageParallelism: 32, nodeLeaseParallelism: 20}
+YAML
+start kwok kwok --config "$logs/kwok.yaml" --kubeconfig "$KUBECONFIG" --manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake \
   --cidr "${pod_addresses%.0/*}.1/16" --node-lease-duration-seconds 40 -v WARN
 kubectl wait --for=condition=Ready node -l type=kwok --timeout=120s >/dev/null || fail 'the simulated nodes are not Ready: see kwok.log'
 start stub_leads "$programs/stub_leads"

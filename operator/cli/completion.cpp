@@ -9,7 +9,7 @@ constexpr char bash[] = R"SHELL(_empi() {
   local state=${EMPI_STATE_DIR:-${XDG_STATE_HOME:+$XDG_STATE_HOME/elastic-mpi}}
   state=${state:-$HOME/.local/state/elastic-mpi}
   if [[ $COMP_CWORD -eq 1 ]]; then
-    COMPREPLY=($(compgen -W "run scale top history cancel resume simulate completion" -- "$word"))
+    COMPREPLY=($(compgen -W "run scale top history cancel resume completion" -- "$word"))
     return
   fi
   case $command in

@@ -1,7 +1,7 @@
 #pragma once
 
 // Autoscaling policies: pure functions of measured windows. No clock, no input or output, so that the
-// controller, `empi simulate` and the tests run the same code.
+// controller, `empi run` and the tests run the same code.
 
 #include <memory>
 #include <optional>

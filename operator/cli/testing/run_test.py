@@ -454,7 +454,6 @@ def help_and_completion():
     script = empi("completion", "bash").stdout
     subprocess.run(["bash", "-c", script + "\ncomplete -p empi"], check=True, capture_output=True)
     assert empi("completion", "fish", check=False).returncode == 2
-    assert empi("simulate", check=False).returncode == 2
     assert empi("frobnicate", check=False).returncode == 2
 
 
