@@ -15,14 +15,7 @@ job led 0 '.spec.worker.replicas = 4'
 runs led 4
 fence=$(value led .status.fence)
 old=$(leader)
-# The processes of nodes are visible from here; a pod's host name tells which is its.
-process_of() {
-  local pid
-  for pid in $(pgrep -f '^elastic-mpi-operator '); do
-    if [[ $(nsenter --target "$pid" --uts hostname) == "$1" ]]; then echo "$pid"; fi
-  done
-}
-pid=$(process_of "$old")
+pid=$(processes_of_pod "$old" '^elastic-mpi-operator ')
 expect "the leader's process is found" test -n "$pid"
 
 k scale emj led --replicas=2 >/dev/null

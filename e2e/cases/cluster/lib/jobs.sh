@@ -103,4 +103,12 @@ answers() {
 # shellcheck disable=SC2034
 spread='.spec.worker.template.spec.topologySpreadConstraints = [{maxSkew: 1, topologyKey: "kubernetes.io/hostname",
   whenUnsatisfiable: "ScheduleAnyway", labelSelector: {matchLabels: {"elasticmpi.io/job-name": .metadata.name}}}]'
+# POD REGEX: the processes in a pod with such a command line. Those of nodes are visible from here; the host name tells
+# which are a pod's.
+processes_of_pod() {
+  local pid
+  for pid in $(pgrep -f "$2"); do
+    if [[ $(nsenter --target "$pid" --uts hostname 2>/dev/null) == "$1" ]]; then echo "$pid"; fi
+  done
+}
 node_of() { k get pod "$1" -o jsonpath='{.spec.nodeName}'; }

@@ -10,6 +10,8 @@ lose_node() {
   runs spread-out 3
   victim=spread-out-w-2 node=$(node_of spread-out-w-2)
   expect 'the pods are on three nodes' nobody_else_there
+  lost=$(processes_of_pod "$victim" '^empi-jacobi')
+  expect 'its ranks are found' test -n "$lost"
   cluster_ctl "$1" "$node"
   local start=$EPOCHREALTIME
   within 150 'the job says that it lost a worker and starts again' job_is spread-out '.status.restarts == 1'
@@ -17,12 +19,17 @@ lose_node() {
   runs spread-out 3 150
   iterates spread-out
   expect 'on the other nodes' elsewhere
+  within 60 'the lost ranks are dead, though nobody could tell them' lost_are_dead
   say "all over $(elapsed "$start") s after the fault"
   cluster_ctl "$2" "$node"
   within 90 'the node is ready again' node_is "$node" True
   within 90 'the lost pod goes' pod_gone "$victim"
   iterates spread-out
   runs spread-out 3
+}
+lost_are_dead() {
+  local pid
+  for pid in $lost; do not_running "$pid" || return 1; done
 }
 nobody_else_there() { ! pods_are spread-out "map(select(.metadata.name != \"$victim\" and .spec.nodeName == \"$node\")) | length > 0"; }
 elsewhere() { pods_are spread-out "map(select(.metadata.deletionTimestamp == null)) | all(.[]; .spec.nodeName != \"$node\")"; }
