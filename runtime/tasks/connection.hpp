@@ -139,6 +139,7 @@ class Listener {
  public:
   explicit Listener(const std::string& host);  // throws std::runtime_error
   std::optional<Connection> accept();          // when there is one
+  void close() { fd_ = Descriptor(); }         // who connects from now on is refused
   int port() const { return port_; }
   int fd() const { return fd_.get(); }
 

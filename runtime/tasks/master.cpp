@@ -105,6 +105,7 @@ Outcome Master::resume(const Task& task) {
     const auto chunk = take_own();
     if (on_progress_) on_progress_(phase_, now());
     if (chunk) {
+      if (maker_.build && queue_.queued() == 0) bell_.ring();  // time to build the world, while we compute
       lock.unlock();
       const Portion portion = compute(*chunk, phase_.width, task, [this] { return hurry_.load(); });
       lock.lock();

@@ -98,6 +98,8 @@ class Master {
   void serve();
   bool poll_once();
   void hear_early();
+  bool nobody_needs_us() const;
+  void hang_up();
   void accept_new();
   bool handle(Peer& peer);
   bool receive(Peer& peer, Message message);

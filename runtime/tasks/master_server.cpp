@@ -51,9 +51,21 @@ bool Master::poll_once() {
     if (lost_.contains(now->second.id) || !now->second.connection.write_some()) drop(now);
   }
   pump();  // what those had
-  if (closing_ && std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; })) stop_ = true;
+  if (closing_ && nobody_needs_us()) stop_ = true;
+  if (stop_) hang_up();
   changed_.notify_all();
   return !stop_;
+}
+
+// Workers that are still on their way from the master before come for the results here.
+bool Master::nobody_needs_us() const {
+  return !has_predecessor_ && std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; });
+}
+
+// Whoever connects now, or waits for a welcome, would wait until this process ends: nobody answers any more.
+void Master::hang_up() {
+  peers_.clear();
+  listener_.close();
 }
 
 void Master::accept_new() {

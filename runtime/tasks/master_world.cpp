@@ -79,7 +79,13 @@ void Master::on_built(const WorkerId& worker, const std::string& name, const std
 }
 
 void Master::adopt_world() {
-  if (!maker_.build || !changed_size_ || proposed_.empty() || present() == world_ranks_) return;
+  if (proposed_.empty()) return;
+  if (present() == world_ranks_) {  // those that were to be in a new one have gone
+    proposed_.clear();
+    proposed_name_.clear();
+    built_.clear();
+    return;
+  }
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving)
       peer.connection.send({.kind = Kind::Adopt, .phase = phase_.number}, bytes_of(proposed_name_));

@@ -176,7 +176,7 @@ std::optional<Worker::End> Worker::obey(Message message) {
       connection_.write_some();
       return std::nullopt;
     case Kind::TakeOver: {
-      if (leave_) return std::nullopt;  // the master will hear it
+      if (leave_ && !world_in_hand_) return std::nullopt;  // the master will hear it
       connection_.flush();
       Estate estate = Estate::unpack(message.payload);
       std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
