@@ -62,12 +62,15 @@ class Worlds {
         world.told = true;
         told.emplace_back(name, world.begun);
       }
+      if (told.empty()) {  // with the lock held since the look: nothing is missed
+        changed_.wait(lock);
+        continue;
+      }
       // Without the lock: nodes call `begin` with theirs held.
       lock.unlock();
       for (const auto& [name, begun] : told)
         for (const auto& [id, node] : begun) node->world_built(name, "");
       lock.lock();
-      if (told.empty() && !stop_) changed_.wait(lock);
     }
   }
   std::mutex mutex_;
