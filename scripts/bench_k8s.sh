@@ -32,7 +32,7 @@ bench_k8s() { # NAME ARGS...
   logs=$project/out/bench/$name
   rm -rf "$logs"
   mkdir -p "$logs"
-  in_cluster bash "$project/e2e/bench/${script[0]}" "${script[@]:1}" "$project/build/$preset/bin" "$logs" "$@" || status=$?
+  in_cluster env EMPI_CLUSTER="$cluster" bash "$project/e2e/bench/${script[0]}" "${script[@]:1}" "$project/build/$preset/bin" "$logs" "$@" || status=$?
   trap - EXIT
   with_lock down quiet
   exit "$status"

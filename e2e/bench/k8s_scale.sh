@@ -58,6 +58,11 @@ status:
   capacity: {cpu: "1000", memory: 10Ti, pods: "5000"}
 YAML
 done | kubectl apply -f - >/dev/null
+# A simulated node that is late with its lease loses nothing; but the pods of one that counts as lost are marked not
+# Ready, by the thousand, and no kubelet is there to mark them Ready again.
+use_cluster "$EMPI_CLUSTER"
+echo 1h >"$state/node-grace"
+for verb in stop start; do bash "$cluster_source/ctl.sh" "$cluster" $verb controller-manager; done
 # By default kwok brings up four pods at a time and waits for the API server in between.
 cat >"$logs/kwok.yaml" <<'YAML'
 apiVersion: config.kwok.x-k8s.io/v1alpha1

@@ -30,7 +30,8 @@ start_apiserver() {
     --profiling=false
 }
 
-# A node that is silent for 16 s is NotReady (the default is 50 s; less is unsafe on a busy machine).
+# A node that is silent for 16 s is NotReady (the default is 50 s; less is unsafe on a busy machine), or as long as
+# $state/node-grace says.
 start_controller-manager() {
   daemon controller-manager kube-controller-manager \
     --kubeconfig="$state/controller-manager.kubeconfig" \
@@ -38,7 +39,7 @@ start_controller-manager() {
     --root-ca-file="$state/pki/ca.crt" \
     --use-service-account-credentials=true \
     --leader-elect=false \
-    --node-monitor-grace-period=16s \
+    --node-monitor-grace-period="$(cat "$state/node-grace" 2>/dev/null || echo 16s)" \
     --node-monitor-period=1s
 }
 

@@ -53,6 +53,20 @@ std::optional<Standstill> standstill(const Pass& pass) {
   return std::nullopt;
 }
 
+std::string ready_text(Pass& pass) {
+  const JobStatus& status = pass.status;
+  const std::string text =
+      std::to_string(status.ready_replicas) + " of " + std::to_string(status.desired_replicas) + " ready";
+  if (!status.start || status.start->requested) return text;
+  const Time from_then_on = status.start->start_time + long_wait;
+  if (pass.now < from_then_on) {
+    pass.wake_at(from_then_on);
+    return text;
+  }
+  const std::string missing = missing_worker(pass, status.start->workers);
+  return missing.empty() ? text : text + "; missing: " + missing;
+}
+
 std::string resizing_text(Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
   std::string text = std::to_string(resize.from) + " -> " + workers_text(resize.to);
@@ -81,9 +95,9 @@ void update_conditions(Pass& pass) {
                state == JobState::Suspended ? "Suspended" : "Resumed",
                state == JobState::Suspended ? "spec.suspend is true" : "");
   const bool ready = running && status.ready_replicas >= status.joined_replicas;
-  set_if_known(
-      pass, "WorkersReady", ready, ready ? "AllReady" : to_string(state),
-      std::to_string(status.ready_replicas) + " of " + std::to_string(status.desired_replicas) + " ready");
+  const std::string how_many = ready_text(pass);
+  if (status.start || ready || find_condition(status, "WorkersReady"))
+    pass.set_condition("WorkersReady", ready, ready ? "AllReady" : to_string(state), how_many);
   set_if_known(pass, "Running", running, to_string(state), "");
   if (status.resize)
     pass.set_condition("Resizing", true, to_string(status.resize->phase), resizing_text(pass));

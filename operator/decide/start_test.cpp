@@ -38,6 +38,27 @@ TEST(Start, CreatesTheWorkersThenStartsThemWhenAllAreReady) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+TEST(Start, ThatTakesLongNamesTheWorkerThatIsMissing) {
+  World world(make_job("", 1, 8, "    replicas: 3\n"));
+  world.reconcile();
+  const auto ready = [&] { return *find_condition(world.status(), "WorkersReady"); };
+  EXPECT_EQ(ready().message, "0 of 3 ready");
+  world.make_ready(0);
+  world.make_ready(2);
+  world.reconcile();
+  EXPECT_EQ(ready().message, "2 of 3 ready");
+  world.now += Seconds(10);
+  world.reconcile();
+  EXPECT_EQ(ready().status, "False");
+  EXPECT_EQ(ready().reason, "Starting");
+  EXPECT_THAT(ready().message, HasSubstr("2 of 3 ready; missing: demo-w-1"));
+  world.make_ready(1);
+  world.settle(5);
+  EXPECT_EQ(ready().message, "3 of 3 ready");
+  EXPECT_EQ(ready().status, "True");
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(Start, WritesTheSizeThatTheSpecLeftOut) {
   World world(make_job("", 2, 8));
   world.settle(5);
