@@ -103,13 +103,18 @@ std::optional<Refusal> regret_too_small(const PolicyInput& input, bool up, const
                  *since + std::chrono::ceil<Millis>(needed)};
 }
 
-// A point is renewed when its rounded efficiency changes, at most each 30 s: status must not be written
-// for every window.
+// To a percent: more windows of the same say no more.
+bool says_the_same(const MeasuredSize& a, const MeasuredSize& b) {
+  return a.epoch == b.epoch && a.efficiency_percent == b.efficiency_percent &&
+         std::abs(a.iteration_seconds - b.iteration_seconds) <= 0.01 * b.iteration_seconds;
+}
+
+// A point is renewed when what it says changes, for the first windows are a poor sample of those that follow;
+// at most each 30 s: status must not be written for every window.
 void keep_point(const MeasuredSize& point, PolicyState& state) {
   for (const MeasuredSize& old : state.measured)
     if (old.workers == point.workers && (old.iteration_seconds > 0 || point.iteration_seconds <= 0) &&
-        ((old.efficiency_percent == point.efficiency_percent && old.epoch == point.epoch) ||
-         (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
+        (says_the_same(point, old) || (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
       return;
   std::erase_if(state.measured, [&](const MeasuredSize& old) { return old.workers == point.workers; });
   state.measured.push_back(point);

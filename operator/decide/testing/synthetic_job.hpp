@@ -16,7 +16,8 @@ namespace emj::testing_policy {
 struct Curve {
   std::function<double(int workers)> compute;
   std::function<double(int workers)> transfer = [](int) { return 0.0; };
-  double load_balance = 0.98;
+  std::function<double(int workers)> load_balance = [](int) { return 0.98; };
+  int most = 16;  // workers
 
   double seconds(int workers) const { return compute(workers) + transfer(workers); }
 };
@@ -26,7 +27,7 @@ class SyntheticJob {
   SyntheticJob(Curve of, int start, AutoscalingSpec with, double jitter = 0, unsigned seed = 1)
       : curve(std::move(of)), spec(std::move(with)), jitter_(jitter), random_(seed) {
     input.min = 1;
-    input.max = 16;
+    input.max = curve.most;
     input.current = start;
     input.now = t0;
     input.history = {{t0, 0, start, 0, 0, 0}};
@@ -64,7 +65,7 @@ class SyntheticJob {
     Sample sample = sample_at(input.now - Seconds(10), Seconds(10), input.current, 0);
     sample.epoch = changes() + 1;
     sample.communication_efficiency = curve.compute(input.current) / curve.seconds(input.current);
-    sample.load_balance = curve.load_balance;
+    sample.load_balance = curve.load_balance(input.current);
     sample.parallel_efficiency = sample.load_balance * sample.communication_efficiency;
     sample.mtct = 1 / sample.parallel_efficiency - 1;
     sample.mean_iteration_seconds = seconds;
@@ -94,7 +95,7 @@ struct BestSizes {
 inline BestSizes best_sizes(const Curve& curve, int min, int max, double floor = 0.5,
                             double tolerance = 0.05) {
   double useful = 1e300;
-  for (int n = min; n <= max; ++n) useful = std::min(useful, n * curve.compute(n) * curve.load_balance);
+  for (int n = min; n <= max; ++n) useful = std::min(useful, n * curve.compute(n) * curve.load_balance(n));
   const auto efficient = [&](int n) { return useful / (n * curve.seconds(n)) >= floor; };
   BestSizes best{min, min};
   for (int n = min; n <= max; ++n)
