@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -76,6 +77,17 @@ TEST_F(Refusal, NoRankIsLeftWaiting) {
   // What only rank 0 sees.
   folder.write("file", "x");
   expect_refused(run("--data /none --out " + folder.path("file"), 2), {"file", "a folder for the results"});
+}
+
+// The one lack that is no reason to refuse: said in one line.
+TEST_F(Refusal, MissingDataAreReplacedAndThatIsSaid) {
+  const Ended ended = run("--data " + folder.path("") + " --out " + folder.path("out") +
+                          " --seed 7 --coarsest 0 --finest 0 --days 0.01 --snapshot-every 0");
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(ended.output.starts_with("SYNTHETIC log-normal field, seed 7, ")) << ended.output;
+  EXPECT_NE(ended.output.find("(no SPE10 data in " + folder.path("") + "/spe10_model2)\n"), std::string::npos)
+      << ended.output;
+  EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
 }
 
 TEST_F(Refusal, BadOptionsSayWhatIsAllowed) {
