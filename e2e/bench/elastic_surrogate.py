@@ -2,9 +2,9 @@
 """bench elastic-surrogate: what elasticity saves and costs for the inverse problem, on 8 emulated slow pods.
 
 Runs the same job with 8 workers from start to end, and elastic from one worker by the policy `tasks`; compares time and
-core-seconds (workers held x time) as ratios, and checks that both computed the same bits. No rank of a master-worker
-program stops for a change, so there is no adaptation_share as of other programs; idle_share is the part of the
-core-seconds outside of tasks, changes and the ends of phases among them.
+core-seconds (workers held x time) as ratios, and checks that both computed the same bits. adaptation_share is the part of the
+core-seconds that changes have kept ranks from tasks (docs/malleable.md); idle_share is all that was outside of tasks,
+changes and the ends of phases among them.
 """
 import pathlib
 import sys
@@ -25,6 +25,7 @@ def main():
         sys.exit("bench elastic-surrogate: the runs did not compute the same bits")
     note_decisions(elastic)
     bench.compare(elastic, most)
+    bench.figure("adaptation_share", elastic["adaptation_share"], "ratio")
     bench.figure("idle_share", elastic["idle_share"], "ratio")
     bench.figure("idle_share_max", most["idle_share"], "ratio")
 

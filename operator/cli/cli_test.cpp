@@ -196,12 +196,14 @@ TEST_F(RecorderTest, CountsWhatAMasterWorkerProgramLeavesIdle) {
   for (int second = 0; second < 3; ++second) {
     window.index = second;
     window.tasks.busy_s = second < 2 ? 1.5 : 0;
+    window.adapt_s = second == 1 ? .02 : 0;
     recorder.look(start_ + Seconds(second), status, 2, {window});
   }
   recorder.write_summary(status, {}, 0);
   const auto s = summary();
   EXPECT_DOUBLE_EQ(s["idle_share"], .25) << "3 of 4 rank seconds were tasks";
-  EXPECT_TRUE(s["adaptation_share"].is_null()) << "no rank stops for a change";
+  EXPECT_DOUBLE_EQ(s["adaptation_share"], .005) << ".02 of 4 rank seconds";
+  EXPECT_DOUBLE_EQ(s["lost_rank_seconds"], .02);
   EXPECT_TRUE(s["lost_total_s"].is_null());
 }
 

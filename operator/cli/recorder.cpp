@@ -69,6 +69,7 @@ void Recorder::look(Time now, const JobStatus& status, int held,
     if (window.index <= last_window_) continue;
     last_window_ = window.index;
     if (window.master_worker()) task_seconds_ = task_seconds_.value_or(0) + window.tasks.busy_s;
+    change_rank_seconds_ += window.adapt_s;
     append_profile(window);
   }
   profile_.flush();
@@ -93,6 +94,12 @@ double Recorder::run_seconds(const JobStatus& status) const {
   if (!status.start_time) return 0;
   return seconds(status.completion_time.value_or(last_look_) - *status.start_time);
 }
+
+namespace {
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
 
 void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRecord>& changes,
                              double cpu_seconds) const {
@@ -127,12 +134,14 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<ChangeRe
                        : json(nullptr)},
       {"changes", std::move(list)},
       {"pause_total_s", pause_ms / 1000},
-      // Nobody stops for a change of a master-worker program: what it costs is pods that are held without a
-      // task.
+      // All ranks stop together for a change, but in a master-worker program: there the time of the few that
+      // do is added up, and its share is of the time of all.
       {"lost_total_s", task_seconds_ ? json(nullptr) : json(lost_ms / 1000)},
-      {"adaptation_share", task_seconds_ ? json(nullptr) : json(run > 0 ? lost_ms / 1000 / run : 0.0)},
+      {"adaptation_share",
+       task_seconds_ ? share(change_rank_seconds_, core_seconds_) : share(lost_ms / 1000, run)},
       {"restarts", status.restarts},
       {"decisions", std::move(decisions)}};
+  if (task_seconds_) summary["lost_rank_seconds"] = change_rank_seconds_;
   if (task_seconds_ && core_seconds_ > 0) summary["idle_share"] = 1 - *task_seconds_ / core_seconds_;
   merge_application_results(folder_, started_, summary);
   local::write_file_atomically(folder_ + "/summary.json",

@@ -46,6 +46,7 @@ class Recorder {
   Time last_look_{};
   int last_held_ = 0;
   double core_seconds_ = 0;
+  double change_rank_seconds_ = 0;      // that changes have kept its ranks from tasks
   std::optional<double> task_seconds_;  // that ranks of a master-worker program have spent in tasks
   std::int64_t last_window_ = -1;
   std::vector<DecisionRecord> decisions_;

@@ -105,6 +105,10 @@ EMPI_EXPORT int MPIX_Tasks_left(void) { return rank().tasks_left(); }
 
 EMPI_EXPORT int MPIX_Tasks_changed(void) { return rank().tasks_changed(); }
 
+EMPI_EXPORT int MPIX_Tasks_spent_on_changes(long long nanoseconds) {
+  return rank().spent_on_changes(nanoseconds);
+}
+
 EMPI_EXPORT int MPIX_Task_queue_adapt(long long phase, long long total, long long done, long long queued) {
   return rank().task_queue(phase, total, done, queued);
 }

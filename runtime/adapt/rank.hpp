@@ -43,6 +43,7 @@ class Rank {
   int commit();
   int progress(double work_units, double progress);
   int task_queue(long long phase, long long total, long long done, long long queued);
+  int spent_on_changes(long long nanoseconds);
   int begin_task();
   int end_task();
   // The calls of tasks_door.h; see there.

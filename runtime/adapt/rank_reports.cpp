@@ -26,6 +26,12 @@ int Rank::task_queue(long long phase, long long total, long long done, long long
   return MPI_SUCCESS;
 }
 
+int Rank::spent_on_changes(long long nanoseconds) {
+  if (!profile::thread_state.measured || nanoseconds < 0) return MPI_ERR_OTHER;
+  counting().add_adapt(static_cast<std::uint64_t>(nanoseconds));
+  return MPI_SUCCESS;
+}
+
 int Rank::begin_task() {
   if (!profile::thread_state.measured) return MPI_ERR_OTHER;
   counting().pass();  // what was computed before is not this task's

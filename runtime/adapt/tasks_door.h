@@ -33,6 +33,8 @@ int MPIX_Tasks_build_world(const char* name, const char* ids);
 int MPIX_Tasks_adopt_world(const char* name);
 /* This rank has left: MPI_COMM_WORLD means itself alone, MPI_Finalize is to follow. */
 int MPIX_Tasks_left(void);
+/* The main thread was kept from tasks for so long by a change of the size. */
+int MPIX_Tasks_spent_on_changes(long long nanoseconds);
 /* Ranks have come or gone: the world of the start is not whole any more, MPI_Finalize must not wait for it.
  */
 int MPIX_Tasks_changed(void);

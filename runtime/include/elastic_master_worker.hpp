@@ -128,6 +128,11 @@ class MasterWorker {
   double busy_seconds() const;
   /// Seconds this rank has waited for tasks, ever. Local.
   double idle_seconds() const;
+  /// Seconds that changes of the size have kept this rank from tasks, ever: as a joiner between its welcome
+  /// and its first task, as a leaver after its last one, while the queue was handed over, or while the world
+  /// was rebuilt after a phase's last task. What seed 000, table 7.3, adds up for its adaptation windows.
+  /// Local.
+  double change_seconds() const;
 
  private:
   template <class T>

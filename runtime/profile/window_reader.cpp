@@ -80,10 +80,14 @@ RankWindow RankAccount::advance(const Counters& c, std::uint64_t now_ns, bool me
 WindowSample pod_sample(const std::vector<RankWindow>& ranks, std::uint64_t window_ns) {
   WindowSample s;
   for (const RankWindow& r : ranks) {
-    if (!r.member) continue;
     const double share =
         r.elapsed_ns > window_ns ? static_cast<double>(window_ns) / static_cast<double>(r.elapsed_ns) : 1.0;
     const auto seconds = [share](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9 * share; };
+    if (!r.member) {  // it has left: that took time, too
+      s.elapsed_s += seconds(r.adapt_ns);
+      s.adapt_s += seconds(r.adapt_ns);
+      continue;
+    }
     ++s.ranks;
     s.elapsed_s += seconds(r.elapsed_ns);
     s.useful_s += seconds(r.useful_ns);

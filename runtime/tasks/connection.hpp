@@ -38,11 +38,11 @@ enum class Kind : std::uint32_t {
   Values,   // to a joiner: what the others know at the beginning of `phase`. payload: replicated values
   Work,     // a chunk
   Results,  // of all tasks of `phase`, by index; count: workers now, the master included;
-            // first: 1 = some have come or gone since the start
+            // first: 1 = some have come or gone since the start; times.seconds: that they waited for a world
   Goodbye,  // to one that leaves: nothing is missing
   Closed,   // the program ends without another phase
   Refused,  // payload: why, in words
-  Moved,    // payload: address of the next master; go there
+  Moved,    // payload: address of the next master; go there. count: tasks that nobody has
   World,    // begin to build a world, in place of one in hand. payload: its name, its ranks
   Adopt,    // that world is yours from now on; Results follow. payload: its name
   // a master that leaves -> the next one

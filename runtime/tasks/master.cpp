@@ -2,7 +2,6 @@
 #include "runtime/tasks/master.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
@@ -83,6 +82,7 @@ Outcome Master::run(const Phase& phase, Bytes values, const Task& task) {
     queue_ = TaskQueue(phase.tasks);
     results_ = std::make_shared<Bytes>(static_cast<std::size_t>(phase.tasks * phase.width));
     announced_ = false;
+    finished_ns_ = 0;
     active_ = true;
   }
   bell_.ring();
@@ -120,9 +120,12 @@ Outcome Master::resume(const Task& task) {
       main_idle_ = true;
       bell_.ring();
     }
-    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t start = now_ns();
+    const bool for_a_change = hands_over() || waits_for_world();
     changed_.wait(lock);
-    idle_.add((std::chrono::steady_clock::now() - start).count());
+    const std::int64_t waited = now_ns() - start;
+    idle_.add(waited);
+    if (for_a_change) changes_.add(waited);
   }
 }
 
@@ -148,6 +151,7 @@ void Master::record(const WorkerId& worker, Range tasks, const TaskTimes& times,
       std::memcpy(results_->data() + static_cast<std::size_t>(fresh.first) * width,
                   results.data() + static_cast<std::size_t>(fresh.first - tasks.first) * width,
                   static_cast<std::size_t>(fresh.count) * width);
+  if (finished_ns_ == 0 && queue_.finished()) finished_ns_ = now_ns();
   if (!hands_over()) return;
   // The next master waits for it.
   Packer out;

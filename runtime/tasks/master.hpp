@@ -28,6 +28,7 @@ struct Inheritance {
   Connection predecessor;
   std::vector<Range> in_hand;  // what this process had and has not done
   std::vector<Message> early;  // what the predecessor has sent since
+  std::int64_t since_ns = 0;   // when it was offered
 };
 
 struct MasterFigures {
@@ -73,6 +74,8 @@ class Master {
   void lost(const WorkerId& worker);
   MasterFigures figures() const;
   double idle_seconds() const { return idle_.seconds(); }
+  // On changes of the size: see Node.
+  std::int64_t change_ns() const { return changes_.ns(); }
 
  private:
   struct Peer {
@@ -110,6 +113,7 @@ class Master {
   void pump();
   void top_up(Peer& peer);
   bool all_known() const;
+  bool waits_for_world() const { return finished_ns_ != 0 && !announced_ && !proposed_.empty(); }
   void announce();
   void send_results(Peer& peer, const Phase& phase, const SharedBytes& results);
 
@@ -134,7 +138,7 @@ class Master {
   Listener listener_;
   const Address address_;
   Bell bell_;
-  IdleClock idle_;
+  SpentClock idle_, changes_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for the main thread
@@ -145,6 +149,7 @@ class Master {
   std::function<void(const Phase&, const MasterFigures&)> on_progress_;
   Bytes values_;
   TaskQueue queue_;
+  std::int64_t finished_ns_ = 0;  // when the phase's last task was done; 0: not yet
   std::shared_ptr<Bytes> results_;
   std::string error_;
   int workers_ = 1, announced_workers_ = 1;
@@ -160,6 +165,7 @@ class Master {
   std::string proposed_name_;
   std::set<WorkerId> built_;  // who has built it
   std::string adopt_;         // for the main thread, with the results
+  double waited_ = 0;         // s that the last phase's end waited for it
   int worlds_ = 0, worlds_failed_ = 0;
 
   // Leaving.

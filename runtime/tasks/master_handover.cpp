@@ -47,7 +47,9 @@ void Master::on_ready(Peer& peer, const Message& message) {
     if (other.welcome && other.id != successor_) move(other);
 }
 
-void Master::move(Peer& peer) { peer.connection.send({.kind = Kind::Moved}, bytes_of(successor_address_)); }
+void Master::move(Peer& peer) {
+  peer.connection.send({.kind = Kind::Moved, .count = queue_.queued()}, bytes_of(successor_address_));
+}
 
 void Master::send_forwards() {
   for (auto& [fd, peer] : peers_) {

@@ -231,6 +231,7 @@ void Master::announce() {
   announced_changed_ = changed_size_;
   const SharedBytes results = results_;
   if (has_predecessor_) unheard_.emplace_back(phase_, results);
+  waited_ = finished_ns_ != 0 && !proposed_.empty() ? static_cast<double>(now_ns() - finished_ns_) * 1e-9 : 0;
   adopt_world();
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving) send_results(peer, phase_, results);
@@ -240,7 +241,8 @@ void Master::send_results(Peer& peer, const Phase& phase, const SharedBytes& res
   peer.connection.send({.kind = Kind::Results,
                         .phase = phase.number,
                         .first = announced_changed_ ? 1 : 0,
-                        .count = announced_workers_},
+                        .count = announced_workers_,
+                        .times = {.seconds = waited_}},
                        results);
 }
 

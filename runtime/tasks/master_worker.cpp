@@ -95,6 +95,7 @@ struct MasterWorker::State {
   int workers = 1;
   bool changed = false, uses_world = false;
   double busy = 0;
+  std::int64_t change_ns = 0;  // of which the agent knows
   int passing_exceptions = 0;
 
   Bytes pack() const;
@@ -104,6 +105,7 @@ struct MasterWorker::State {
   void start(int rank);
   void leave_as_told();
   void hear(int what, const std::string& text);
+  void report_changes();
 };
 
 namespace {
@@ -137,6 +139,12 @@ void MasterWorker::State::hear(int what, const std::string& text) {
   } else if (node) {
     for (const std::string& id : lines_of(text)) node->lost(id);
   }
+}
+
+// As time of adaptation, like that of windows in other programs.
+void MasterWorker::State::report_changes() {
+  const std::int64_t now = node->change_ns();
+  if (now > change_ns) MPIX_Tasks_spent_on_changes(now - std::exchange(change_ns, now));
 }
 
 void MasterWorker::State::leave_as_told() {
@@ -247,6 +255,7 @@ void MasterWorker::receive_values() {
     s.joining = false;
     s.values_known = true;
     if (!bytes) {
+      s.report_changes();
       s.left = true;
       return;
     }
@@ -292,6 +301,7 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
   if (s.left) return {};
   // Reports a task as a unit of work, and lets an emulated slow node take its time.
   const auto counted = [&task, &s](std::int64_t index, std::byte* result) {
+    s.report_changes();
     const double start = MPI_Wtime();
     MPIX_Task_begin_adapt();
     task(index, result);
@@ -311,6 +321,7 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
     std::fprintf(stderr, "elastic::MasterWorker: an exception ends the phase: %s\n", e.what());
     throw;
   }
+  s.report_changes();
   MPIX_Task_queue_adapt(0, 0, 0, 0);  // no phase is in work
   s.left = outcome.left;
   if (s.left) return {};
@@ -326,6 +337,7 @@ bool MasterWorker::left() const { return state_->left; }
 int MasterWorker::workers() const { return state_->workers; }
 bool MasterWorker::changed() const { return state_->changed; }
 double MasterWorker::busy_seconds() const { return state_->busy; }
+double MasterWorker::change_seconds() const { return static_cast<double>(state_->node->change_ns()) * 1e-9; }
 double MasterWorker::idle_seconds() const { return state_->node->idle_seconds(); }
 
 }  // namespace elastic

@@ -46,10 +46,12 @@ Outcome Node::phase(std::int64_t tasks, std::int64_t width, const Task& task,
 }
 
 void Node::inherit(Inheritance inheritance, Bytes values) {
+  const std::int64_t offered_ns = inheritance.since_ns;
   auto master = std::make_shared<Master>(self_, host_, std::move(inheritance), std::move(values));
   const std::string address = master->address().text();
   {
     const std::lock_guard lock(mutex_);
+    change_before_ns_ += worker_->change_ns() + now_ns() - offered_ns;
     idle_before_ += worker_->idle_seconds();
     worker_.reset();
     master_ = std::move(master);
@@ -78,6 +80,10 @@ void Node::finish() {
   {
     const std::lock_guard lock(mutex_);
     worker = std::move(worker_);
+    if (worker) {
+      change_before_ns_ += worker->change_ns();
+      idle_before_ += worker->idle_seconds();
+    }
   }
   if (master_) master_->close();
 }
@@ -104,6 +110,11 @@ std::optional<MasterFigures> Node::figures() const {
   const std::lock_guard lock(mutex_);
   if (!master_) return std::nullopt;
   return master_->figures();
+}
+
+std::int64_t Node::change_ns() const {
+  const std::lock_guard lock(mutex_);
+  return change_before_ns_ + (master_ ? master_->change_ns() : worker_ ? worker_->change_ns() : 0);
 }
 
 double Node::idle_seconds() const {

@@ -52,6 +52,11 @@ class Node {
   bool is_master() const;
   std::optional<MasterFigures> figures() const;  // of the master
   double idle_seconds() const;
+  // That changes of the size have kept the main thread from tasks, ever: a joiner from its welcome to its
+  // first chunk, a leaver from its last task to the master's word, at a hand-over those who waited for the
+  // next master, the next one until it gives out chunks, the old one from its last task on; all, the time
+  // that the results of a phase waited for a world.
+  std::int64_t change_ns() const;
 
  private:
   void inherit(Inheritance inheritance, Bytes values);
@@ -69,6 +74,7 @@ class Node {
   std::optional<std::set<WorkerId>> leaving_;
   WorkerId preferred_;
   double idle_before_ = 0;  // as a worker, before it became the master
+  std::int64_t change_before_ns_ = 0;
 };
 
 }  // namespace empi::tasks

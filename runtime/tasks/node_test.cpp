@@ -209,6 +209,7 @@ TEST_F(Nodes, SeveralFromTheStart) {
   const Program p;
   for (const char* id : {"a", "b", "c", "d"}) add(id, false, p);
   expect_all_done(p);
+  for (const auto& [id, process] : all) EXPECT_EQ(process->node.change_ns(), 0) << id << ": nothing changed";
 }
 
 TEST_F(Nodes, AJoinerTakesPartInThePhaseInHand) {
@@ -217,6 +218,8 @@ TEST_F(Nodes, AJoinerTakesPartInThePhaseInHand) {
   Process& joiner = add("b", true, p);
   expect_all_done(p);
   EXPECT_TRUE(joiner.finished);
+  EXPECT_GT(joiner.node.change_ns(), 0);
+  EXPECT_EQ(all["a"]->node.change_ns(), 0) << "nobody stops for a joiner";
 }
 
 TEST_F(Nodes, ALeaverGoesAfterTheTaskInHand) {
@@ -226,6 +229,8 @@ TEST_F(Nodes, ALeaverGoesAfterTheTaskInHand) {
   leaver.node.leave({"b"});
   expect_all_done(p);
   EXPECT_FALSE(leaver.finished);
+  EXPECT_GT(leaver.node.change_ns(), 0);
+  EXPECT_EQ(all["a"]->node.change_ns(), 0) << "nobody stops for a leaver";
 }
 
 TEST_F(Nodes, ABrokenWorkersTasksAreGivenOutAgain) {
@@ -256,6 +261,7 @@ TEST_F(Nodes, TheMasterHandsTheQueueOver) {
   expect_all_done(p);
   EXPECT_FALSE(first.finished);
   EXPECT_NE(all["b"]->was_master, all["c"]->was_master) << "one of the two";
+  for (const auto& [id, process] : all) EXPECT_GT(process->node.change_ns(), 0) << id;
 }
 
 TEST_F(Nodes, TheQueueIsNotHandedToOneThatLeavesToo) {

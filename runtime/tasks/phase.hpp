@@ -1,6 +1,7 @@
 // What master and worker have in common: a phase, a task, what becomes of it.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -40,6 +41,13 @@ struct WorldMaker {
   std::function<void(const std::string& name)> adopt;
 };
 
+// Of the clock that all of this is measured by.
+inline std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 // Does tasks until `stop` says so after one; appends their results. Returns the tasks that were done.
 struct Portion {
   Range tasks;
@@ -48,11 +56,12 @@ struct Portion {
 };
 Portion compute(Range tasks, std::int64_t width, const Task& task, const std::function<bool()>& stop);
 
-// Seconds that the main thread has waited for work, ever. Written by it, read by any thread.
-class IdleClock {
+// Seconds that the main thread has spent on something, ever. Written by it, read by any thread.
+class SpentClock {
  public:
   double seconds() const { return static_cast<double>(ns_.load(std::memory_order_relaxed)) * 1e-9; }
   void add(std::int64_t ns) { ns_.fetch_add(ns, std::memory_order_relaxed); }
+  std::int64_t ns() const { return ns_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<std::int64_t> ns_{0};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <iterator>
 #include <stdexcept>
 
@@ -16,12 +15,6 @@ namespace {
 constexpr double kConnectSeconds = 30;
 constexpr std::int64_t kLookNs = 1'000'000;  // between tasks: news are looked for so often
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 Worker::Worker(WorkerId self, const Address& master, Newcomer how)
@@ -30,6 +23,7 @@ Worker::Worker(WorkerId self, const Address& master, Newcomer how)
       connection_(Connection::to(master, kConnectSeconds)),
       how_(how) {
   introduce(how, 0);
+  if (how == Newcomer::Joiner) unsettled_ns_ = now_ns();
 }
 
 Worker::~Worker() {
@@ -121,19 +115,32 @@ std::optional<Worker::Values> Worker::await_values() {
 Worker::End Worker::run(const Phase& phase, const Task& task) {
   phase_ = phase;
   if (bye_said_) return depart();
-  connection_.send({.kind = Kind::Enter, .phase = phase.number, .first = phase.tasks, .count = phase.width});
-  connection_.write_some();
+  enter();
+  waiting_ns_ = 0;
   for (;;) {
     while (auto message = pop())
       if (auto end = obey(std::move(*message))) return std::move(*end);
     if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
     if (leave_ && !world_in_hand_) return depart();  // else with the next phase: this one is at its end
     report_world();
-    if (chunks_.empty())
+    if (chunks_.empty()) {
+      if (waiting_ns_ == 0) waiting_ns_ = now_ns();
       wait_for(connection_.events(), true);
-    else
+    } else {
+      waiting_ns_ = 0;
       compute_one(task);
+    }
   }
+}
+
+void Worker::enter() {
+  connection_.send(
+      {.kind = Kind::Enter, .phase = phase_.number, .first = phase_.tasks, .count = phase_.width});
+  connection_.write_some();
+  // What follows counts only if there is work: otherwise the phase is near its end, for everybody.
+  if (unsettled_ns_ == 0) return;
+  const std::int64_t now = now_ns();
+  changes_.add(now - std::exchange(unsettled_ns_, chunks_.empty() ? now : 0));
 }
 
 void Worker::compute_one(const Task& task) {
@@ -155,10 +162,15 @@ std::optional<Worker::End> Worker::obey(Message message) {
   switch (message.head.kind) {
     case Kind::Work:
       if (message.head.phase == phase_.number) chunks_.push_back(message.tasks());
+      if (unsettled_ns_ != 0) changes_.add(now_ns() - std::exchange(unsettled_ns_, 0));
       return std::nullopt;
     case Kind::Results:
       if (message.head.phase != phase_.number) return std::nullopt;
       chunks_.clear();
+      unsettled_ns_ = 0;
+      if (waiting_ns_ != 0)  // for a world: of that the master knows how long it took
+        changes_.add(
+            std::min(now_ns() - waiting_ns_, static_cast<std::int64_t>(message.head.times.seconds * 1e9)));
       world_in_hand_ = false;
       return End{{false, std::make_shared<const Bytes>(std::move(message.payload)),
                   static_cast<int>(message.head.count), message.head.first != 0},
@@ -170,13 +182,15 @@ std::optional<Worker::End> Worker::obey(Message message) {
       world_.adopt(message.text());
       return std::nullopt;
     case Kind::Moved:
+      // There was work, and the old master gave none out any more.
+      if (unsettled_ns_ == 0)
+        unsettled_ns_ = waiting_ns_ != 0 && message.head.count > 0 ? waiting_ns_ : now_ns();
       go_to(Address::parse(message.text()));
-      connection_.send(
-          {.kind = Kind::Enter, .phase = phase_.number, .first = phase_.tasks, .count = phase_.width});
-      connection_.write_some();
+      enter();
       return std::nullopt;
     case Kind::TakeOver: {
       if (leave_ && !world_in_hand_) return std::nullopt;  // the master will hear it
+      const std::int64_t since = now_ns();
       connection_.flush();
       Estate estate = Estate::unpack(message.payload);
       std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
@@ -184,8 +198,9 @@ std::optional<Worker::End> Worker::obey(Message message) {
       lost_ = true;  // the connection is not ours any more
       std::vector<Message> early(std::make_move_iterator(inbox_.begin()),
                                  std::make_move_iterator(inbox_.end()));
-      return End{
-          {}, Inheritance{std::move(estate), std::move(connection_), std::move(in_hand), std::move(early)}};
+      return End{{},
+                 Inheritance{std::move(estate), std::move(connection_), std::move(in_hand), std::move(early),
+                             since}};
     }
     case Kind::Refused:
       throw std::runtime_error(message.text());
@@ -209,6 +224,7 @@ void Worker::go_to(const Address& master) {
 
 // Results of what is done are on their way; the rest goes back.
 Worker::End Worker::depart() {
+  const std::int64_t since = unsettled_ns_ != 0 ? unsettled_ns_ : now_ns();
   chunks_.clear();
   if (!std::exchange(bye_said_, true)) connection_.send({.kind = Kind::Bye, .phase = phase_.number});
   for (;;) {
@@ -224,6 +240,7 @@ Worker::End Worker::depart() {
     if (lost_) break;  // the master has ended meanwhile
     wait_for(connection_.events(), false);
   }
+  changes_.add(now_ns() - since);
   return {{true, nullptr, 0}, std::nullopt};
 }
 
@@ -235,12 +252,18 @@ void Worker::build_world(const Message& message) {
   Unpacker in(message.payload);
   const std::string name = in.text();
   world_in_hand_ = true;
+  {
+    const std::lock_guard lock(world_mutex_);
+    world_asked_ = name;
+    world_built_.reset();
+  }
   world_.build(name, in.list<std::vector<WorkerId>>());
 }
 
 void Worker::world_built(const std::string& name, const std::string& error) {
   {
     const std::lock_guard lock(world_mutex_);
+    if (name != world_asked_) return;  // the master asks for another one already
     world_built_ = {name, error};
   }
   bell_.ring();

@@ -48,6 +48,8 @@ class Worker {
   // From any thread.
   void world_built(const std::string& name, const std::string& error);
   double idle_seconds() const { return idle_.seconds(); }
+  // On changes of the size: see Node.
+  std::int64_t change_ns() const { return changes_.ns(); }
 
  private:
   void introduce(Newcomer how, std::uint64_t phase);
@@ -58,6 +60,7 @@ class Worker {
   std::optional<End> obey(Message message);
   void compute_one(const Task& task);
   void go_to(const Address& master);
+  void enter();
   End depart();
   void build_world(const Message& message);
   void report_world();
@@ -75,13 +78,16 @@ class Worker {
   bool lost_ = false;  // the connection is closed
   bool bye_said_ = false, world_in_hand_ = false;
   WorldMaker world_;
-  std::mutex world_mutex_;  // guards the next one
+  std::mutex world_mutex_;   // guards the next ones
+  std::string world_asked_;  // the latest
   struct BuiltWorld {
     std::string name, error;
   };
   std::optional<BuiltWorld> world_built_;
   std::int64_t looked_ns_ = 0;
-  IdleClock idle_;
+  std::int64_t waiting_ns_ = 0;    // since when there is no chunk, in a phase; 0: there is
+  std::int64_t unsettled_ns_ = 0;  // since when a change keeps it from work; 0: does not
+  SpentClock idle_, changes_;
 };
 
 }  // namespace empi::tasks

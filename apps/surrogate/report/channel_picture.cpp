@@ -144,8 +144,7 @@ Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& margina
   }
   canvas.text({40, below.box.top - 14},
               "Posterior: grey, the probability of being inside of an obstacle; blue, where their centres "
-              "are with 50 and 90 %; "
-              "dashed, the prior",
+              "are with 50 and 90 %; red, the true ones; dashed, the prior",
               {.size = 15, .colour = kFaint});
   draw_posterior(canvas, below, c, marginals);
   for (const Frame* frame : {&above, &below}) {

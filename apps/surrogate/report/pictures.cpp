@@ -32,8 +32,16 @@ void title(Canvas& canvas, const std::string& words, const std::string& below) {
   canvas.text({40, 68}, below, {.size = 15, .colour = kFaint});
 }
 
+// About `wanted`, and two at least: one alone gives no scale.
+std::vector<double> ticks_of(Range range, int wanted) {
+  std::vector<double> ticks;
+  for (int more = 0; ticks.size() < 2 && more < 4; ++more)
+    ticks = io::draw::nice_ticks(range.low, range.high, wanted + more);
+  return ticks;
+}
+
 void x_labels(Canvas& canvas, const Box& box, Range range, int wanted, double size) {
-  const auto ticks = io::draw::nice_ticks(range.low, range.high, wanted);
+  const auto ticks = ticks_of(range, wanted);
   const auto labels = io::draw::tick_labels(ticks);
   for (std::size_t k = 0; k < ticks.size(); ++k) {
     const double x = box.left + at(range, ticks[k]) * box.width();
@@ -132,7 +140,7 @@ Canvas draw_corner(const std::vector<Marginal>& marginals) {
       const Box box{left, top, left + side - 12, top + side - 12};
       if (row == column) {
         bars(canvas, box, histogram(mx.pooled(), rx, 40));
-        canvas.text({left + side / 2, top - 2}, mx.name,
+        canvas.text({left + box.width() / 2, top - 4}, mx.name,
                     {.size = 15, .colour = kInk, .align = Align::Centre});
       } else {
         regions(canvas, box, density_of(mx.pooled(), my.pooled(), rx, ry, 40));
@@ -146,7 +154,7 @@ Canvas draw_corner(const std::vector<Marginal>& marginals) {
       if (row == n - 1) x_labels(canvas, box, rx, 2, 12);
       if (column == 0 && row > 0) {
         canvas.text({22, box.top + box.height() / 2}, my.name, {.size = 15, .colour = kInk});
-        const auto ticks = io::draw::nice_ticks(ry.low, ry.high, 2);
+        const auto ticks = ticks_of(ry, 2);
         const auto labels = io::draw::tick_labels(ticks);
         for (std::size_t k = 0; k < ticks.size(); ++k)
           canvas.text({left - 4, box.bottom - at(ry, ticks[k]) * box.height() + 4}, labels[k],
