@@ -161,6 +161,25 @@ TEST(Json, BlockedAloneIsNoResize) {
   EXPECT_EQ(back.value(), status);
 }
 
+TEST(Json, ThePhaseOfAMasterWorkerProgramIsKept) {
+  JobStatus status;
+  status.tasks = TaskStatus{.phase = 3,
+                            .total = 500,
+                            .done = 120,
+                            .queued = 372,
+                            .mean_seconds = .25,
+                            .predicted_finish = Time{Millis(1'700'000'090'000)},
+                            .window_end = Time{Millis(1'700'000'000'000)}};
+  const Result<JobStatus> back = parse_status(status_to_json(status));
+  ASSERT_TRUE(back.ok()) << back.message();
+  EXPECT_EQ(back.value().tasks, status.tasks);
+  status.tasks->predicted_finish.reset();  // nothing has ended yet
+  const json unknown = status_to_json(status);
+  EXPECT_FALSE(unknown["tasks"].contains("predictedFinish"));
+  EXPECT_EQ(parse_status(unknown).value().tasks, status.tasks);
+  EXPECT_FALSE(status_to_json(JobStatus{}).contains("tasks")) << "an SPMD program";
+}
+
 TEST(Json, ServerMetadataIsNoError) {
   json object = to_json(parsed(manifest("")));
   object["metadata"]["managedFields"] = json::array({{{"manager", "kubectl"}}});
