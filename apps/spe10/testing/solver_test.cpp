@@ -90,6 +90,29 @@ TEST(LinearSolver, MakesANewHierarchyWhenTheOldOneIsBad) {
   EXPECT_TRUE(solver.solve(after, x).setup);
 }
 
+// Each hierarchy is measured by itself: however many came before, the iterations stay near those of a new
+// one.
+TEST(LinearSolver, DoesNotGetSlowerFromOneHierarchyToTheNext) {
+  Field field = synthetic_field(20, 20, 4, 3);
+  LinearSolver solver(MPI_COMM_WORLD, {});
+  int setups = 0;
+  for (int n = 0; n < 40; ++n) {
+    // As a front passes: other blocks each time, a hundred times more or less mobile.
+    for (std::size_t b = 0; b < field.kh.size(); ++b)
+      if ((b * 2654435761U >> 7) % 40 == static_cast<unsigned>(n))
+        for (float* k : {&field.kh[b], &field.kv[b]}) *k *= b % 2 == 0 ? 100.0F : 0.01F;
+    const SparseRows system = seven_point(field, MPI_COMM_WORLD);
+    std::vector<double> x(system.count(), 0), y(system.count(), 0);
+    const SolveReport kept = solver.solve(system, x);
+    setups += kept.setup;
+    LinearSolver fresh(MPI_COMM_WORLD, {});
+    const int alone = fresh.solve(system, y).iterations;
+    if (kept.setup) continue;
+    EXPECT_LE(kept.iterations, 2 * alone + 4) << "step " << n;
+  }
+  EXPECT_GE(setups, 3) << "too little changes here";
+}
+
 // Few rows go to few ranks; who has them does not change the solution.
 TEST(LinearSolver, SolvesSmallSystemsOnFewRanks) {
   const Field field = synthetic_field(20, 20, 4, 3);
