@@ -78,6 +78,10 @@ io::draw::Series workers_over_time(const fs::path& dir, const io::Table& phases,
   for (std::size_t k = 0; k < ranks.size(); ++k) most[epochs[k]] = std::max(most[epochs[k]], ranks[k]);
   workers.x = profile.numbers("time_s");
   for (const double epoch : epochs) workers.y.push_back(most[epoch]);
+  if (workers.x.front() > 0) {  // the first window is measured at its end
+    workers.x.insert(workers.x.begin(), 0);
+    workers.y.insert(workers.y.begin(), workers.y.front());
+  }
   return workers;
 }
 
