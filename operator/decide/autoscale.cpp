@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t measured_kept = 16;
 constexpr std::size_t steady_kept = 30;  // windows: what a program does changes slowly, too
-constexpr double work_changed = 0.2;     // the load is another one: the reversal lock-out does not hold
+constexpr int windows_of_a_search = 12;  // some at two or three sizes
+constexpr int most_doublings = 6;
+constexpr double work_changed = 0.2;  // the load is another one: the reversal lock-out does not hold
 
 std::string arrow(int from, int to) {
   return std::to_string(from) + " -> " + std::to_string(to) + " workers";
@@ -177,6 +179,24 @@ void start_phase(PolicyState& state, Time since) {
   state.down_since.reset();
 }
 
+// A speed that wanders (a neighbour on the node, say) looks like one phase after the other, and each search
+// costs changes of the size. So after searches that found nothing better the next one waits, each time twice
+// as long.
+bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state) {
+  if (!state.phase_since || state.fruitless_searches == 0) return true;
+  const int doublings = std::min(state.fruitless_searches, most_doublings);
+  return input.now >= *state.phase_since + (windows_of_a_search << doublings) * spec.window;
+}
+
+// Of no use: it has led, or is about to lead, to a size within a step of the one it began at.
+void search_anew(const PolicyInput& input, PolicyState& state, Time since) {
+  const auto [low, high] = std::minmax(input.current, state.search_from);
+  const bool fruitless = state.phase_since && high <= 2 * low;
+  state.fruitless_searches = fruitless ? state.fruitless_searches + 1 : 0;
+  state.search_from = input.current;
+  start_phase(state, since);
+}
+
 AutoscaleResult wait(const PolicyInput& input, DecisionCause cause, std::string line,
                      std::optional<Time> until = {}) {
   AutoscaleResult result;
@@ -203,8 +223,9 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
   if (searches && !data.stale) {
     if (input.windows.back().tasks.total > 0)
       return "this is a master-worker program, which policy tasks sizes";
-    if (const auto change = detect_phase_change(data.steady)) {
-      start_phase(state, change->since);
+    const auto change = detect_phase_change(data.steady);
+    if (change && search_is_due(spec, input, state)) {
+      search_anew(input, state, change->since);
       return "another phase of the program: an iteration, or a unit of its work, went from " +
              time_text(change->before) + " to " + time_text(change->after) +
              " at the same size, so all sizes are measured anew";
