@@ -24,6 +24,16 @@ using namespace std::chrono_literals;
 
 constexpr int kPatienceMs = 30'000;
 
+// Whether it came to be so.
+template <class Condition>
+bool wait_until(const Condition& is_so) {
+  for (int ms = 0; ms < kPatienceMs; ++ms) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
 bool readable(int fd, int milliseconds) {
   pollfd ready{fd, POLLIN, 0};
   return poll(&ready, 1, milliseconds) > 0;
@@ -123,7 +133,7 @@ TEST(Ends, TheNextMasterStaysForWorkersThatAreOnTheirWay) {
   TakenOver heir;
   heir.offer({"heir", "late"});
   const Address address = Address::parse(receive(*heir.old_master, Kind::Ready).text());
-  for (int ms = 0; !heir.ended && ms < kPatienceMs; ++ms) std::this_thread::sleep_for(1ms);
+  wait_until([&] { return heir.ended.load(); });
   ASSERT_TRUE(heir.ended);
   EXPECT_FALSE(readable(heir.old_master->fd(), 100)) << "the heir has closed its predecessor's connection";
   EXPECT_FALSE(heir.finished);
@@ -152,15 +162,15 @@ TEST(Ends, AWorkerThatMayNotLeaveYetTakesTheQueue) {
   world.list(std::vector<WorkerId>{"master", "heir"});
   heir.old_master->send({.kind = Kind::World, .phase = kPhase.number}, world.take());
   heir.old_master->flush();
-  for (int ms = 0; count() < 1 && ms < kPatienceMs; ++ms) std::this_thread::sleep_for(1ms);
+  wait_until([&] { return count() >= 1; });
   heir.node.leave({"heir"});
   heir.offer({"heir"});
   receive(*heir.old_master, Kind::Ready);
   // There is nobody whom it could give the queue to: it ends the phase, in a world of its own.
-  for (int ms = 0; count() < 2 && ms < kPatienceMs; ++ms) std::this_thread::sleep_for(1ms);
+  wait_until([&] { return count() >= 2; });
   ASSERT_EQ(count(), 2u);
   heir.node.world_built(begun.back(), "");
-  for (int ms = 0; !heir.ended && ms < kPatienceMs; ++ms) std::this_thread::sleep_for(1ms);
+  wait_until([&] { return heir.ended.load(); });
   EXPECT_TRUE(heir.ended);
   EXPECT_FALSE(heir.left);
 }
@@ -173,13 +183,6 @@ TEST(Ends, AWorldThatIsNotNeededAnyMoreIsForgotten) {
   std::mutex mutex;
   std::vector<std::string> begun;
   std::atomic<int> gate{0}, in_phase{0};  // phases whose task may end; whose task has begun
-  const auto wait_until = [](const auto& is_so) {
-    for (int ms = 0; ms < kPatienceMs; ++ms) {
-      if (is_so()) return true;
-      std::this_thread::sleep_for(1ms);
-    }
-    return false;
-  };
   const auto worlds = [&] {
     const std::lock_guard lock(mutex);
     return begun.size();
