@@ -175,26 +175,27 @@ in_foreground() {
 # Ends what runs inside. A program that handles the signal itself is asked and has five seconds; process 1 of a
 # namespace that does not would never notice it, and is killed.
 end_inside() {
-  local signal=$1 first name mask tries=0
-  first=$(cat "/proc/$inside/task/$inside/children" 2>/dev/null) || true
+  local signal=$1 first masks mask tries=0
+  first=$(cat "/proc/$inside/task/$inside/children") || true
   first=${first%% *}
   if [[ -n $first && -z $ended_by ]]; then
-    while read -r name mask; do
-      [[ $name == SigBlk: || $name == SigCgt: ]] || continue
+    # In one piece: `read` would take it line by line, and lines move while the process runs.
+    masks=$(grep -E '^Sig(Blk|Cgt):' "/proc/$first/status") || true
+    for mask in $(cut -f2 <<<"$masks"); do
       if (((0x$mask >> ($(kill -l "$signal") - 1)) & 1)); then
-        kill -s "$signal" "$first" 2>/dev/null || true
+        kill -s "$signal" "$first" || true
         tries=50
         break
       fi
-    done <"/proc/$first/status"
+    done
   fi
   while ((tries-- > 0)); do
-    kill -0 "$inside" 2>/dev/null || return 0 # by itself: its status is ours
+    kill -0 "$inside" || return 0 # by itself: its status is ours
     sleep 0.1
   done
   ended_by=$signal
-  kill -KILL "$inside" 2>/dev/null || true
-}
+  kill -KILL "$inside" || true
+} 2>/dev/null # the shell's own remark on a child that was killed is no news
 
 main() {
   case ${1:-help} in

@@ -13,6 +13,8 @@ class FileError : public std::runtime_error {
  public:
   static constexpr int exit_status = 2;
 
+  using std::runtime_error::runtime_error;
+
   FileError(const std::string& path, const std::string& place, const std::string& expected,
             const std::string& found, const std::string& advice)
       : std::runtime_error(path + (place.empty() ? "" : ":" + place) + ": expected " + expected + ", found " +

@@ -68,7 +68,9 @@ void write_progress(const std::string& folder, const Progress& p, bool force) {
   char line[96];
   std::snprintf(line, sizeof line, "%.3f,%.1f,%lld,%d\n", now, p.seconds, static_cast<long long>(p.cells),
                 p.ranks);
-  file << line;
+  file << line << std::flush;
+  if (!file)
+    throw FileError(path, "", "room for another line", "none", "is the folder writable and not full?");
 }
 
 }  // namespace io

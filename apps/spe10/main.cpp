@@ -9,6 +9,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/app/options.hpp"
 #include "apps/spe10/app/results.hpp"
@@ -42,9 +43,7 @@ class Run {
   Run(elastic::Loop& loop, const Options& options, Scenario scenario)
       : loop_(loop), options_(options), scenario_(std::move(scenario)), sim_(scenario_.setup) {
     if (!loop.joining()) {
-      int rank = 0;
-      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-      if (rank == 0) clear_results(options.out);
+      io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(options.out); });
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
       show_progress(MPI_COMM_WORLD, true);
@@ -91,9 +90,7 @@ class Run {
                     "comparing saturations");
     s.lowest_s = -range[0], s.highest_s = range[1];
     s.description = scenario_.description;
-    int rank = 0;
-    MPI_Comm_rank(world, &rank);
-    if (rank == 0) write_results(options_.out, s, sim_, curves_);
+    io::on_first_rank(world, [&] { write_results(options_.out, s, sim_, curves_); });
     sim_.release();  // what hypre holds, before MPI ends
   }
 
@@ -116,15 +113,13 @@ class Run {
   }
 
   void show_progress(MPI_Comm world, bool last) {
-    int rank = 0;
     constexpr double day = 86400;
     io::Progress progress{sim_.clock().days * day, options_.days * day, sim_.clock().steps, 0, 0};
     progress.cells =
         static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own()))) *
         sim_.columns().frame.nz;
-    MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &progress.ranks);
-    if (rank == 0) io::write_progress(options_.out, progress, last);
+    io::on_first_rank(world, [&] { io::write_progress(options_.out, progress, last); });
   }
 
   elastic::Loop& loop_;
@@ -142,20 +137,15 @@ int main(int argc, char** argv) {
   elastic::Loop loop(argc, argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  bool all_read = false;
   try {
-    Scenario scenario = make_scenario(options);
-    all_read = true;
+    Scenario scenario;
+    io::together(MPI_COMM_WORLD, [&] { scenario = make_scenario(options); });
     Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
-    if (rank == 0) std::fprintf(stderr, "empi-spe10: %s\n", error.what());
-    // Every rank reads the same files, so every rank ends here; what cannot be written only the first one
-    // sees.
-    if (all_read) MPI_Abort(MPI_COMM_WORLD, 2);
-    return 2;
+    return io::refuse("empi-spe10", error);
   }
   return 0;
 }

@@ -77,6 +77,8 @@ TEST_F(Refusal, NoRankIsLeftWaiting) {
   // What only rank 0 sees.
   folder.write("file", "x");
   expect_refused(run("--data /none --out " + folder.path("file"), 2), {"file", "a folder for the results"});
+  fs::create_directories(folder.path("out/progress.json/full"));
+  expect_refused(run("--data /none --out " + folder.path("out"), 2), {"progress.json", "not empty"});
 }
 
 // The one lack that is no reason to refuse: said in one line.

@@ -9,6 +9,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
@@ -31,19 +32,17 @@ struct Clock {
 
 class Run {
  public:
-  Run(elastic::Loop& loop, const Options& options)
+  Run(elastic::Loop& loop, const Options& options, tsunami::Scenario scenario)
       : loop_(loop),
         options_(options),
-        scenario_(tsunami::make_scenario(options)),
+        scenario_(std::move(scenario)),
         setup_(tsunami::make_setup(options)),
         solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
                                : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)) {
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
     series_.resize(2 * scenario_.gauges.size());
     if (!loop.joining()) {
-      int rank = 0;
-      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-      if (rank == 0) tsunami::clear_results(options.out);
+      io::on_first_rank(MPI_COMM_WORLD, [&] { tsunami::clear_results(options.out); });
       clock_.volume_at_start = mesh::total(MPI_COMM_WORLD, solver_.volume());
       solver_.elements();
     }
@@ -79,9 +78,8 @@ class Run {
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
     summary.finest_cell_km = setup_.frame.height * std::pow(0.5, options_.finest / 2.0) * 111.2;
-    int rank = 0;
-    MPI_Comm_rank(world, &rank);
-    if (rank == 0) tsunami::write_results(options_.out, summary, scenario_, solver_.gauges());
+    io::on_first_rank(world,
+                      [&] { tsunami::write_results(options_.out, summary, scenario_, solver_.gauges()); });
   }
 
   const std::string& description() const { return scenario_.description; }
@@ -120,12 +118,10 @@ class Run {
   }
 
   void show_progress(MPI_Comm world, bool last) {
-    int rank = 0;
     io::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
     progress.cells = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
-    MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &progress.ranks);
-    if (rank == 0) io::write_progress(options_.out, progress, last);
+    io::on_first_rank(world, [&] { io::write_progress(options_.out, progress, last); });
   }
 
   elastic::Loop& loop_;
@@ -146,13 +142,14 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
-    Run run(loop, options);
+    tsunami::Scenario scenario;
+    io::together(MPI_COMM_WORLD, [&] { scenario = tsunami::make_scenario(options); });
+    Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
-    if (rank == 0) std::fprintf(stderr, "empi-tsunami: %s\n", error.what());
-    return 2;  // every rank reads the same files, so every rank ends here
+    return io::refuse("empi-tsunami", error);
   }
   return 0;
 }

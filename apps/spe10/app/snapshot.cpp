@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace reservoir {
@@ -66,19 +67,20 @@ void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& path) {
   }
   const auto all = gather(world, columns);
   const auto all_s = gather(world, s), all_p = gather(world, p), all_k = gather(world, k);
-  if (rank != 0) return;
   header.days = sim.clock().days, header.nz = c.frame.nz;
   header.top = static_cast<float>(c.frame.top), header.dz = static_cast<float>(c.frame.dz);
   header.columns = static_cast<std::int64_t>(all.size());
-  std::vector<char> bytes(sizeof header + all.size() * sizeof all[0] + 3 * all_s.size() * sizeof(float));
-  char* to = bytes.data();
-  const auto put = [&to](const void* from, std::size_t size) {
-    if (size > 0) std::memcpy(to, from, size);
-    to += size;
-  };
-  put(&header, sizeof header), put(all.data(), all.size() * sizeof all[0]);
-  for (const auto* values : {&all_s, &all_p, &all_k}) put(values->data(), values->size() * sizeof(float));
-  io::write_bytes(path, bytes.data(), bytes.size());
+  io::on_first_rank(world, [&] {
+    std::vector<char> bytes(sizeof header + all.size() * sizeof all[0] + 3 * all_s.size() * sizeof(float));
+    char* to = bytes.data();
+    const auto put = [&to](const void* from, std::size_t size) {
+      if (size > 0) std::memcpy(to, from, size);
+      to += size;
+    };
+    put(&header, sizeof header), put(all.data(), all.size() * sizeof all[0]);
+    for (const auto* values : {&all_s, &all_p, &all_k}) put(values->data(), values->size() * sizeof(float));
+    io::write_bytes(path, bytes.data(), bytes.size());
+  });
 }
 
 Snapshot read_snapshot(const std::string& path) {

@@ -2,8 +2,11 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 
+#include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/io/together.hpp"
 #include "apps/surrogate/app/results.hpp"
 
 namespace inverse {
@@ -22,18 +25,13 @@ void print(const Inversion& inversion) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
 void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& folder,
-           const std::string& note, const std::string& grid) {
+           const std::string& note) {
   State& s = inversion.state();
   const bool joining = job.joining();
   job.replicate(s.stage, s.boundary, s.phase, s.noise, s.observed, s.reference, s.nodes, s.values, s.builds,
                 s.ensembles, s.samples, s.steps, s.log);
-  if (joining)
-    inversion.restore();
-  else if (job.master())
-    clear_results(folder, grid);
+  if (joining) inversion.restore();
 
   while (!job.left() && !inversion.done()) {
     const double begin = io::wall_clock();
@@ -50,6 +48,8 @@ void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& 
   if (!job.left() && job.master()) write_results(folder, note, inversion);
 }
 
+}  // namespace
+
 int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& settings,
           const std::string& folder, const std::string& note, const std::string& grid) {
   std::optional<Inversion> inversion;
@@ -61,11 +61,18 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
       check_model(grid, about, describe_model(problem, note));
     }
     inversion.emplace(problem, settings, std::move(given));
+    // After all that can be refused: until then the results of an earlier run are worth more.
+    if (!job.joining()) io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(folder, grid); });
   } catch (const std::exception& error) {  // every rank reads the same, so every rank ends here
     if (job.master()) std::fprintf(stderr, "inverse problem: %s\n", error.what());
     return 2;
   }
-  solve(job, *inversion, folder, note, grid);
+  try {
+    solve(job, *inversion, folder, note);
+  } catch (const io::FileError& error) {  // the master's: the others wait for tasks
+    std::fprintf(stderr, "inverse problem: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, io::FileError::exit_status);
+  }
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace tsunami {
@@ -61,21 +62,17 @@ void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string
       MPI_Gatherv(mine.data(), count, cell, all.data(), counts.data(), starts.data(), cell, 0, world);
   MPI_Type_free(&cell);
   mesh::check_mpi(result, "gathering a snapshot");
-  if (rank != 0) return;
 
-  const std::string unfinished = path + ".part";
-  Header header;
-  header.time = solver.time();
-  header.cells = total;
-  header.ranks = ranks;
-  std::ofstream file(unfinished, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&header), sizeof header);
-  file.write(reinterpret_cast<const char*>(all.data()),
-             static_cast<std::streamsize>(all.size() * sizeof all[0]));
-  file.close();
-  if (!file)
-    throw std::runtime_error("cannot write the snapshot " + path + ": is the folder writable and not full?");
-  std::filesystem::rename(unfinished, path);
+  io::on_first_rank(world, [&] {
+    Header header;
+    header.time = solver.time();
+    header.cells = total;
+    header.ranks = ranks;
+    std::vector<char> bytes(sizeof header + all.size() * sizeof all[0]);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    if (!all.empty()) std::memcpy(bytes.data() + sizeof header, all.data(), all.size() * sizeof all[0]);
+    io::write_bytes(path, bytes.data(), bytes.size());
+  });
 }
 
 Snapshot read_snapshot(const std::string& path) {
