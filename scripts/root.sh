@@ -175,19 +175,18 @@ in_foreground() {
 # Ends what runs inside. A program that handles the signal itself is asked and has five seconds; process 1 of a
 # namespace that does not would never notice it, and is killed.
 end_inside() {
-  local signal=$1 first masks mask tries=0
+  local signal=$1 first mask tries=0
   first=$(cat "/proc/$inside/task/$inside/children") || true
   first=${first%% *}
   if [[ -n $first && -z $ended_by ]]; then
-    # In one piece: `read` would take it line by line, and lines move while the process runs.
-    masks=$(grep -E '^Sig(Blk|Cgt):' "/proc/$first/status") || true
-    for mask in $(cut -f2 <<<"$masks"); do
+    # sed reads the file in one piece; `read` would not, and its lines move while the process runs.
+    while read -r mask; do
       if (((0x$mask >> ($(kill -l "$signal") - 1)) & 1)); then
         kill -s "$signal" "$first" || true
         tries=50
         break
       fi
-    done
+    done < <(sed -nE 's/^Sig(Blk|Cgt):\t//p' "/proc/$first/status")
   fi
   while ((tries-- > 0)); do
     kill -0 "$inside" || return 0 # by itself: its status is ours
