@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "operator/decide/gate.hpp"
+#include "operator/decide/memory.hpp"
 #include "operator/decide/policies/phase.hpp"
 #include "operator/decide/policies/policies.hpp"
 #include "operator/decide/policies/words.hpp"
@@ -11,11 +12,8 @@
 namespace emj {
 namespace {
 
-constexpr std::size_t measured_kept = 16;
 constexpr std::size_t steady_kept = 30;  // windows: what a program does changes slowly, too
-constexpr int windows_of_a_search = 12;  // some at two or three sizes
-constexpr int most_doublings = 6;
-constexpr double work_changed = 0.2;  // the load is another one: the reversal lock-out does not hold
+constexpr double work_changed = 0.2;     // the load is another one: the reversal lock-out does not hold
 
 std::string arrow(int from, int to) {
   return std::to_string(from) + " -> " + std::to_string(to) + " workers";
@@ -105,98 +103,6 @@ std::optional<Refusal> regret_too_small(const PolicyInput& input, bool up, const
                  *since + std::chrono::ceil<Millis>(needed)};
 }
 
-// To a percent: more windows of the same say no more.
-bool says_the_same(const MeasuredSize& a, const MeasuredSize& b) {
-  return a.epoch == b.epoch && a.efficiency_percent == b.efficiency_percent &&
-         std::abs(a.iteration_seconds - b.iteration_seconds) <= 0.01 * b.iteration_seconds;
-}
-
-// A point is renewed when what it says changes, for the first windows are a poor sample of those that follow;
-// at most each 30 s: status must not be written for every window.
-void keep_point(const MeasuredSize& point, PolicyState& state) {
-  for (const MeasuredSize& old : state.measured)
-    if (old.workers == point.workers && (old.iteration_seconds > 0 || point.iteration_seconds <= 0) &&
-        (says_the_same(point, old) || (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
-      return;
-  std::erase_if(state.measured, [&](const MeasuredSize& old) { return old.workers == point.workers; });
-  state.measured.push_back(point);
-  if (state.measured.size() > measured_kept) state.measured.erase(state.measured.begin());
-}
-
-void remember(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
-  double iterations = 0, seconds = 0, work = 0, compute = 0, useful = 0;
-  for (const Sample& sample : windows) {
-    iterations += static_cast<double>(sample.iterations);
-    const double time = static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
-    seconds += time;
-    compute += time * sample.communication_efficiency;
-    useful += time * sample.parallel_efficiency;
-    work += sample.work_units;
-  }
-  const double each = iterations > 0 ? 1 / iterations : 0;
-  keep_point({input.current, static_cast<int>(std::lround(100 / (1 + average_mtct(windows)))), seconds * each,
-              windows.back().end, compute * each, useful * each, work * each, windows.back().epoch},
-             state);
-}
-
-// Of a size that is left before its iteration time is known: how well and how evenly it was used.
-void remember_shares(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
-  const auto known = [&](const MeasuredSize& old) {
-    return old.workers == input.current && old.iteration_seconds > 0;
-  };
-  if (std::any_of(state.measured.begin(), state.measured.end(), known)) return;
-  double compute = 0, useful = 0;
-  const auto count = static_cast<double>(windows.size());
-  for (const Sample& sample : windows)
-    compute += sample.communication_efficiency / count, useful += sample.parallel_efficiency / count;
-  keep_point({input.current, static_cast<int>(std::lround(100 * useful)), 0, windows.back().end, compute,
-              useful, 0, windows.back().epoch},
-             state);
-}
-
-// Seconds per task of the whole job and the share of the time spent in tasks, while the queue was not empty.
-void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
-  double ended = 0, seconds = 0, busy = 0;
-  for (const Sample& sample : windows) {
-    if (sample.tasks.queued == 0) continue;
-    const double length = std::chrono::duration<double>(sample.end - sample.start).count();
-    ended += static_cast<double>(sample.tasks.ended);
-    seconds += length;
-    busy += length * sample.tasks.busy_share;
-  }
-  if (ended <= 0) return;
-  keep_point({input.current, static_cast<int>(std::lround(100 * busy / seconds)), seconds / ended,
-              windows.back().end, 0, 0, 0, windows.back().epoch},
-             state);
-}
-
-// What was measured in another phase of the program says nothing about this one.
-void start_phase(PolicyState& state, Time since) {
-  state.phase_since = since;
-  state.measured.clear();
-  state.search = SearchState::NoReference;
-  state.up_since.reset();
-  state.down_since.reset();
-}
-
-// A speed that wanders (a neighbour on the node, say) looks like one phase after the other, and each search
-// costs changes of the size. So after searches that found nothing better the next one waits, each time twice
-// as long.
-bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state) {
-  if (!state.phase_since || state.fruitless_searches == 0) return true;
-  const int doublings = std::min(state.fruitless_searches, most_doublings);
-  return input.now >= *state.phase_since + (windows_of_a_search << doublings) * spec.window;
-}
-
-// Of no use: it has led, or is about to lead, to a size within a step of the one it began at.
-void search_anew(const PolicyInput& input, PolicyState& state, Time since) {
-  const auto [low, high] = std::minmax(input.current, state.search_from);
-  const bool fruitless = state.phase_since && high <= 2 * low;
-  state.fruitless_searches = fruitless ? state.fruitless_searches + 1 : 0;
-  state.search_from = input.current;
-  start_phase(state, since);
-}
-
 AutoscaleResult wait(const PolicyInput& input, DecisionCause cause, std::string line,
                      std::optional<Time> until = {}) {
   AutoscaleResult result;
@@ -225,16 +131,19 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
       return "this is a master-worker program, which policy tasks sizes";
     const auto change = detect_phase_change(data.steady);
     if (change && search_is_due(spec, input, state)) {
-      search_anew(input, state, change->since);
+      search_anew(input, state, *change);
       return "another phase of the program: an iteration, or a unit of its work, went from " +
              time_text(change->before) + " to " + time_text(change->after) +
-             " at the same size, so all sizes are measured anew";
+             " at the same size; what is known of other sizes changes with it";
     }
   }
   if (evidence == Evidence::Tasks && !data.stale) {
     // Other tasks, other times.
     const std::int64_t phase = input.windows.back().tasks.phase;
-    if (phase != state.task_phase) start_phase(state, input.windows.back().start);
+    if (phase != state.task_phase) {
+      start_phase(state, input.windows.back().start);
+      state.measured.clear();
+    }
     state.task_phase = phase;
   }
   if (data.steady.size() > steady_kept)

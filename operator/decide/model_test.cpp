@@ -49,6 +49,20 @@ TEST(Phase, IsFoundWhereItBegins) {
   EXPECT_TRUE(detect_phase_change(windows_taking(seconds)));
 }
 
+TEST(Phase, SaysWhichPartHasChanged) {
+  std::vector<Sample> windows = windows_taking(std::vector<double>(20, 1.0));
+  for (std::size_t i = 0; i < windows.size(); ++i) {  // computing takes twice as long from the 11th on
+    windows[i].mean_iteration_seconds = i < 10 ? 1 : 1.6;
+    windows[i].communication_efficiency = i < 10 ? .6 : .75;
+  }
+  const auto change = detect_phase_change(windows);
+  ASSERT_TRUE(change);
+  EXPECT_NEAR(change->compute, 2, 1e-9);
+  EXPECT_NEAR(change->transfer, 1, 1e-9);
+  for (Sample& sample : windows) sample.communication_efficiency = .999;
+  EXPECT_DOUBLE_EQ(detect_phase_change(windows)->transfer, 1);  // next to nothing
+}
+
 TEST(Phase, NeitherNoiseNorOneOutlierNorASmallStepIsOne) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     std::mt19937 random(seed);
@@ -92,6 +106,14 @@ TEST(Model, PredictsFromOneSizeToTheUnfavourableSide) {
   const TimeModel model({{4, 1.0, .8, .8, 1}}, 4);
   EXPECT_NEAR(model.seconds(8), .8 / 2 + .2 * 2, 1e-12);  // transfers grow in proportion
   EXPECT_NEAR(model.seconds(2), .8 * 2 + .2, 1e-12);      // and do not fall
+}
+
+TEST(Model, AnInferredSizeCountsForItselfAndWhatLiesBeyond) {
+  const TimeModel model({{2, 1.0, .9, .9, 1}, {8, 4.0, .1, .1, 0}}, 2);
+  EXPECT_DOUBLE_EQ(model.seconds(8), 4);
+  EXPECT_NEAR(model.seconds(4), 2, 1e-12);                  // halfway along a power of the size
+  EXPECT_NEAR(model.seconds(16), .4 / 2 + 3.6 * 2, 1e-12);  // from there
+  EXPECT_NEAR(model.seconds(1), .9 * 2 + .1, 1e-12);        // the other way it says nothing
 }
 
 TEST(Model, NonNegativeLeastSquaresLeavesOutWhatWouldBeNegative) {

@@ -21,7 +21,7 @@ tsunami() { # NAME SLOWDOWN JQ
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
 }
-state() { get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p'; }
+state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p'; }
 
 tsunami fixed 1 '.spec.worker.replicas = 2'
 tsunami auto 200 '.spec.autoscaling = {

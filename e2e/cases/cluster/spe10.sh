@@ -26,7 +26,7 @@ reservoir() { # NAME SLOWDOWN JQ
 }
 # The last line of the production curves, without what may differ: "day 40 water 1.2e3 ...", one name and value a line.
 produced() {
-  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done |
+  worker_logs "$1" |
     awk -F, '/columns / { sub(/.*columns /, ""); split($0, name) }
              /produced / { sub(/.*produced /, ""); for (i = 1; i <= NF; ++i) if (name[i] !~ /^(ranks|iterations)$/) print name[i], $i }'
 }

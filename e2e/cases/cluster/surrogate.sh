@@ -22,7 +22,7 @@ surrogate() { # NAME SLOWDOWN JQ
        autoscaling: {windowSeconds: 1, policy: {name: "tasks"}},
        resize: {prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
 }
-bits() { get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done | sed -n 's/.*"fingerprint": *"\([0-9a-f]*\)".*/\1/p' | sort -u; }
+bits() { worker_logs "$1" | sed -n 's/.*"fingerprint": *"\([0-9a-f]*\)".*/\1/p' | sort -u; }
 
 surrogate alone 1 '.spec.worker.replicas = 1'
 surrogate shared 60 '.spec.worker.replicas = 3'

@@ -81,14 +81,19 @@ Present measure(const PolicyInput& input) {
 TimeModel model_of(const Present& now, const PolicyState& state) {
   std::vector<SizePoint> points{now.point};
   for (const MeasuredSize& old : state.measured) {
-    if (old.workers == now.point.workers || old.iteration_seconds <= 0) continue;
-    const bool scaled = old.work_per_iteration > 0 && now.work_per_iteration > 0;
-    const double scale = scaled ? now.work_per_iteration / old.work_per_iteration : 1;
+    if (old.workers == now.point.workers) continue;
     const auto age = static_cast<double>(std::max<std::int64_t>(0, now.epoch - old.epoch));
-    points.push_back({old.workers, old.iteration_seconds * scale,
-                      std::clamp(old.compute_seconds / old.iteration_seconds, smallest_share, 1.0),
-                      std::clamp(old.useful_seconds / old.iteration_seconds, smallest_share, 1.0),
-                      std::pow(forgetting, age)});
+    const double time = old.iteration_seconds > 0 ? old.iteration_seconds : 1;  // else the parts are shares
+    const double communication = std::clamp(old.compute_seconds / time, smallest_share, 1.0);
+    const double efficiency = std::clamp(old.useful_seconds / time, smallest_share, 1.0);
+    double seconds = old.iteration_seconds, weight = std::pow(forgetting, age);
+    if (seconds <= 0) {  // left before that was known: what is useful takes as long as it does here
+      seconds = now.point.workers * now.point.seconds * now.point.efficiency / (old.workers * efficiency);
+      weight = 0;
+    }
+    if (old.work_per_iteration > 0 && now.work_per_iteration > 0)
+      seconds *= now.work_per_iteration / old.work_per_iteration;
+    points.push_back({old.workers, seconds, communication, efficiency, weight});
   }
   return {std::move(points), now.point.workers};
 }
@@ -188,7 +193,8 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   };
 
   if (step == input.current) return stay("");
-  if (grows && (search.gain(best) < search.needed_gain() || search.gain(step) < 0))
+  if (grows && search.gain(step) < 0) return stay("");
+  if (grows && search.gain(best) < search.needed_gain())
     return stay(format(": growing promises %.1f %% less time, %.1f %% needed", 100 * search.gain(step),
                        100 * search.needed_gain()));
   // Fewer workers at the same speed save their share.

@@ -72,6 +72,7 @@ Row fit(const std::vector<SizePoint>& points, Row (*terms)(double), double (*par
   std::vector<Row> rows;
   Row values;
   for (const SizePoint& point : points) {
+    if (point.weight <= 0) continue;
     const double scale = std::sqrt(point.weight) / point.seconds;
     Row row = terms(point.workers);
     for (double& term : row) term *= scale;
@@ -117,7 +118,9 @@ TimeModel::TimeModel(std::vector<SizePoint> points, int current) : points_(std::
             [](const SizePoint& a, const SizePoint& b) { return a.workers < b.workers; });
   compute_ = fit(points_, compute_terms, compute_part);
   transfer_ = fit(points_, transfer_terms, transfer_part);
-  useful_ = nearest(current).workers * nearest(current).seconds;
+  fitted_ = std::count_if(points_.begin(), points_.end(), [](const SizePoint& p) { return p.weight > 0; });
+  current_ = nearest(current);
+  useful_ = current_.workers * current_.seconds;
   for (const SizePoint& point : points_)
     useful_ = std::min(useful_, point.workers * point.seconds * point.efficiency);
 }
@@ -135,16 +138,30 @@ bool TimeModel::measured(int workers) const { return nearest(workers).workers ==
 double TimeModel::seconds(int workers) const {
   const SizePoint& point = nearest(workers);
   if (point.workers == workers) return point.seconds;
-  if (one_size()) {
-    const double ratio = static_cast<double>(workers) / point.workers;
-    return compute_part(point) / ratio + transfer_part(point) * std::max(1.0, ratio);
-  }
+  if (fitted_ == 1) return from_one_size(workers);
   const auto carried_over = [&](const Row& fitted, Row (*terms)(double), double measured) {
     const double there = value(fitted, terms(point.workers));
     return there > 0 ? measured * value(fitted, terms(workers)) / there : measured;
   };
   return carried_over(compute_, compute_terms, compute_part(point)) +
          carried_over(transfer_, transfer_terms, transfer_part(point));
+}
+
+double TimeModel::from_one_size(int workers) const {
+  const auto carried_from = [workers](const SizePoint& point) {
+    const double ratio = static_cast<double>(workers) / point.workers;
+    return compute_part(point) / ratio + transfer_part(point) * std::max(1.0, ratio);
+  };
+  const auto steps = [this](int n) { return std::log(static_cast<double>(n) / current_.workers); };
+  const SizePoint* first = nullptr;  // inferred, from the present size in the direction of `workers`
+  for (const SizePoint& point : points_)
+    if (steps(point.workers) * steps(workers) > 0 &&
+        (!first || std::abs(steps(point.workers)) < std::abs(steps(first->workers))))
+      first = &point;
+  if (!first) return carried_from(current_);
+  const double part = steps(workers) / steps(first->workers);
+  if (part > 1) return carried_from(nearest(workers));
+  return std::pow(current_.seconds, 1 - part) * std::pow(first->seconds, part);
 }
 
 double TimeModel::efficiency(int workers) const {

@@ -18,7 +18,7 @@ struct SizePoint {
   double seconds = 0;        // of an iteration (of a unit of work where the application reports work), > 0
   double communication = 1;  // largest useful time of a rank over elapsed time, (0, 1]
   double efficiency = 1;     // all useful time over measured time, (0, 1]
-  double weight = 1;         // > 0; older points weigh less
+  double weight = 1;         // older points weigh less; 0: inferred, and says nothing of other sizes
 };
 
 // Minimises |A x - y| over x >= 0 by trying every set of columns: exact, for a handful of columns. Of equally
@@ -28,13 +28,14 @@ std::vector<double> nonnegative_least_squares(const std::vector<std::vector<doub
 
 class TimeModel {
  public:
-  // `points`: one per size, at least one; `current` is one of the sizes.
+  // `points`: one per size; `current` is one of the sizes, and not inferred.
   TimeModel(std::vector<SizePoint> points, int current);
 
   // The measured time where the size was measured. Else the fitted one, each part scaled to agree with
-  // the nearest measured size. With one size measured: with m/c time in transfers over the busiest rank's
-  // useful time there and q the growth of transfers, t(n') = c n/n' + m (n'/n)^q; q is 1 towards more workers
-  // and 0 towards fewer, the unfavourable case either way.
+  // the nearest measured size. With one size measured, the present one: with m/c time in transfers over the
+  // busiest rank's useful time there and q the growth of transfers, t(n') = c n/n' + m (n'/n)^q; q is 1
+  // towards more workers and 0 towards fewer, the unfavourable case either way. Towards a size whose time is
+  // inferred: along a power of the size; beyond it, from there.
   double seconds(int workers) const;
   bool measured(int workers) const;
   // Least useful time per iteration seen at any size, over the time that n workers hold. Not the same as the
@@ -43,15 +44,17 @@ class TimeModel {
   // Sizes that may be judged: extrapolation ends at half the smallest and twice the largest measured one.
   int smallest() const { return (points_.front().workers + 1) / 2; }
   int largest() const { return 2 * points_.back().workers; }
-  bool one_size() const { return points_.size() == 1; }
 
  private:
   const SizePoint& nearest(int workers) const;
+  double from_one_size(int workers) const;
 
   std::vector<SizePoint> points_;  // ascending
-  std::vector<double> compute_;    // a1, b
-  std::vector<double> transfer_;   // a2, c, d
-  double useful_ = 0;              // worker seconds per iteration
+  SizePoint current_;
+  std::size_t fitted_ = 0;        // of them, how many are not inferred
+  std::vector<double> compute_;   // a1, b
+  std::vector<double> transfer_;  // a2, c, d
+  double useful_ = 0;             // worker seconds per iteration
 };
 
 }  // namespace emj

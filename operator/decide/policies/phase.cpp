@@ -12,6 +12,7 @@ constexpr double smallest_threshold = 0.3;  // of the sum of excesses
 constexpr double largest_outlier = 0.5;
 // P(sum of (x - delta) ever exceeds h) is about exp(-2 delta h / sigma^2): here e^-15, per window.
 constexpr double certainty = 7.5;
+constexpr double smallest_part = 0.02;  // of an iteration: less is noise of the measurement
 
 // Standard deviation from successive differences: a step in the mean hardly moves their median.
 double noise_of(const std::vector<double>& values) {
@@ -65,12 +66,14 @@ double normalised_seconds(const Sample& sample) {
 std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& windows) {
   const bool works = std::all_of(windows.begin(), windows.end(),
                                  [](const Sample& s) { return s.iterations == 0 || s.work_units > 0; });
-  std::vector<double> values;
+  std::vector<double> values, compute, transfer;
   std::vector<Time> starts;
   for (const Sample& sample : windows) {
     const double value = works ? normalised_seconds(sample) : sample.mean_iteration_seconds;
     if (sample.iterations <= 0 || value <= 0) continue;
     values.push_back(value);
+    compute.push_back(value * sample.communication_efficiency);
+    transfer.push_back(value - compute.back());
     starts.push_back(sample.start);
   }
   if (values.size() < fewest_windows) return std::nullopt;
@@ -81,7 +84,12 @@ std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& window
   for (const double sign : {1.0, -1.0}) {
     const std::size_t since = first_changed(values, sign, noise);
     if (since == 0) continue;
-    return PhaseChange{starts[since], mean(values, 0, since), mean(values, since, values.size())};
+    const double before = mean(values, 0, since), after = mean(values, since, values.size());
+    const auto factor = [&](const std::vector<double>& part) {
+      const double least = smallest_part * std::max(before, after);
+      return std::max(least, mean(part, since, part.size())) / std::max(least, mean(part, 0, since));
+    };
+    return PhaseChange{starts[since], before, after, factor(compute), factor(transfer)};
   }
   return std::nullopt;
 }

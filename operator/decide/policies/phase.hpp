@@ -13,6 +13,9 @@ struct PhaseChange {
   Time since{};       // start of the first window of the new phase
   double before = 0;  // mean iteration time (per unit of work where reported)
   double after = 0;
+  // Of that time, factors by which the busiest rank's useful part and the rest (transfers) have changed. A
+  // part that is next to nothing before and after has not.
+  double compute = 1, transfer = 1;
 };
 
 // Page-Hinkley test, two-sided, over windows of one size, oldest first (E. S. Page, Biometrika 41, 1954).

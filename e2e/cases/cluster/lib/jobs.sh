@@ -46,9 +46,13 @@ iterates() { # JOB: its youngest member iterates now
   pod=$(pods "$1" | tail -n 1)
   before=$(iterations "$pod") && wait_until 20 "$pod iterates" beyond "$pod" "$before"
 }
+# What the programs of JOB have printed, as far as their pods are still there.
+worker_logs() {
+  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done
+}
 # What the program printed when it had ended: its result to the last bit.
 fingerprint() {
-  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done |
+  worker_logs "$1" |
     sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'
 }
 

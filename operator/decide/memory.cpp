@@ -1,0 +1,122 @@
+#include "operator/decide/memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "operator/decide/policies/policies.hpp"
+
+namespace emj {
+namespace {
+
+constexpr std::size_t measured_kept = 16;
+constexpr int windows_of_a_search = 12;  // some at two or three sizes
+constexpr int most_doublings = 6;
+constexpr double another_program = 2;  // a change of speed by more: nothing measured before holds
+
+// To a percent: more windows of the same say no more.
+bool says_the_same(const MeasuredSize& a, const MeasuredSize& b) {
+  return a.epoch == b.epoch && a.efficiency_percent == b.efficiency_percent &&
+         std::abs(a.iteration_seconds - b.iteration_seconds) <= 0.01 * b.iteration_seconds;
+}
+
+// A point is renewed when what it says changes, for the first windows are a poor sample of those that follow;
+// at most each 30 s: status must not be written for every window.
+void keep_point(const MeasuredSize& point, PolicyState& state) {
+  for (const MeasuredSize& old : state.measured)
+    if (old.workers == point.workers && (old.iteration_seconds > 0 || point.iteration_seconds <= 0) &&
+        (says_the_same(point, old) || (old.epoch == point.epoch && point.time < old.time + Seconds(30))))
+      return;
+  std::erase_if(state.measured, [&](const MeasuredSize& old) { return old.workers == point.workers; });
+  state.measured.push_back(point);
+  if (state.measured.size() > measured_kept) state.measured.erase(state.measured.begin());
+}
+
+// What was measured at other sizes, with its parts as much longer or shorter as they have become at the
+// present one. A change that is too large for that leaves nothing.
+void carry_over(const PhaseChange& change, int current, std::vector<MeasuredSize>& measured) {
+  const double ratio = change.after / change.before;
+  if (ratio > another_program || ratio * another_program < 1) measured.clear();
+  std::erase_if(measured, [current](const MeasuredSize& old) { return old.workers == current; });
+  for (MeasuredSize& old : measured) {
+    const bool known = old.iteration_seconds > 0;  // else the parts are shares
+    const double share = old.compute_seconds / (known ? old.iteration_seconds : 1);
+    const double longer = share * change.compute + (1 - share) * change.transfer;
+    old.iteration_seconds *= longer;
+    old.compute_seconds *= change.compute / (known ? 1 : longer);
+    old.useful_seconds *= change.compute / (known ? 1 : longer);
+    old.efficiency_percent =
+        static_cast<int>(std::lround(100 * old.useful_seconds / (known ? old.iteration_seconds : 1)));
+  }
+}
+
+}  // namespace
+
+void remember(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  double iterations = 0, seconds = 0, work = 0, compute = 0, useful = 0;
+  for (const Sample& sample : windows) {
+    iterations += static_cast<double>(sample.iterations);
+    const double time = static_cast<double>(sample.iterations) * sample.mean_iteration_seconds;
+    seconds += time;
+    compute += time * sample.communication_efficiency;
+    useful += time * sample.parallel_efficiency;
+    work += sample.work_units;
+  }
+  const double each = iterations > 0 ? 1 / iterations : 0;
+  keep_point({input.current, static_cast<int>(std::lround(100 / (1 + average_mtct(windows)))), seconds * each,
+              windows.back().end, compute * each, useful * each, work * each, windows.back().epoch},
+             state);
+}
+
+void remember_shares(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  const auto known = [&](const MeasuredSize& old) {
+    return old.workers == input.current && old.iteration_seconds > 0;
+  };
+  if (std::any_of(state.measured.begin(), state.measured.end(), known)) return;
+  double compute = 0, useful = 0;
+  const auto count = static_cast<double>(windows.size());
+  for (const Sample& sample : windows)
+    compute += sample.communication_efficiency / count, useful += sample.parallel_efficiency / count;
+  keep_point({input.current, static_cast<int>(std::lround(100 * useful)), 0, windows.back().end, compute,
+              useful, 0, windows.back().epoch},
+             state);
+}
+
+void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state) {
+  double ended = 0, seconds = 0, busy = 0;
+  for (const Sample& sample : windows) {
+    if (sample.tasks.queued == 0) continue;
+    const double length = std::chrono::duration<double>(sample.end - sample.start).count();
+    ended += static_cast<double>(sample.tasks.ended);
+    seconds += length;
+    busy += length * sample.tasks.busy_share;
+  }
+  if (ended <= 0) return;
+  keep_point({input.current, static_cast<int>(std::lround(100 * busy / seconds)), seconds / ended,
+              windows.back().end, 0, 0, 0, windows.back().epoch},
+             state);
+}
+
+void start_phase(PolicyState& state, Time since) {
+  state.phase_since = since;
+  state.search = SearchState::NoReference;
+  state.up_since.reset();
+  state.down_since.reset();
+}
+
+bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state) {
+  if (!state.phase_since || state.fruitless_searches == 0) return true;
+  const int doublings = std::min(state.fruitless_searches, most_doublings);
+  return input.now >= *state.phase_since + (windows_of_a_search << doublings) * spec.window;
+}
+
+// Of no use: it has led, or is about to lead, to a size within a step of the one it began at.
+void search_anew(const PolicyInput& input, PolicyState& state, const PhaseChange& change) {
+  const auto [low, high] = std::minmax(input.current, state.search_from);
+  const bool fruitless = state.phase_since && high <= 2 * low;
+  state.fruitless_searches = fruitless ? state.fruitless_searches + 1 : 0;
+  state.search_from = input.current;
+  start_phase(state, change.since);
+  carry_over(change, input.current, state.measured);
+}
+
+}  // namespace emj

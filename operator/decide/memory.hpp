@@ -1,0 +1,28 @@
+#pragma once
+
+// What a policy remembers of the sizes that a job has had (status.policyState): it outlives the operator.
+
+#include <vector>
+
+#include "operator/decide/policies/phase.hpp"
+#include "operator/decide/policy.hpp"
+
+namespace emj {
+
+// The present size as `windows` show it; nothing when that is known, or was written a moment ago.
+void remember(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state);
+// Of a size that is left before its iteration time is known: how well and how evenly it was used.
+void remember_shares(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state);
+// Seconds per task of the whole job and the share of the time spent in tasks, while the queue was not empty.
+void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows, PolicyState& state);
+
+// Windows from before `since` belong to another phase of the program; what is remembered of sizes stays.
+void start_phase(PolicyState& state, Time since);
+// A speed that wanders (a neighbour on the node, say) looks like one phase after the other, and a search
+// costs changes of the size. So after searches that found nothing better the next one waits, each time twice
+// as long.
+bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state);
+// Another phase of the program at the same size: what is remembered of other sizes changes with it.
+void search_anew(const PolicyInput& input, PolicyState& state, const PhaseChange& change);
+
+}  // namespace emj
