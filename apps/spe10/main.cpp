@@ -139,7 +139,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     Scenario scenario;
-    io::together(MPI_COMM_WORLD, [&] { scenario = make_scenario(options); });
+    const auto read = [&] { scenario = make_scenario(options); };
+    if (loop.joining())
+      read();
+    else
+      io::together(MPI_COMM_WORLD, read);
     Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });
