@@ -48,12 +48,12 @@ void on_first_rank(MPI_Comm world, Work&& work) {
   });
 }
 
-/// What a program does with an error that all its ranks have: rank 0 prints "PROGRAM: WORDS".
-/// Returns the exit status.
-inline int refuse(const char* program, const FileError& error) {
+/// What a program does with an error that ends it: "PROGRAM: WORDS" by rank 0 where all ranks have it, as
+/// together() sees to, else (`alone`) by this one. Returns the exit status.
+inline int refuse(const char* program, const std::exception& error, bool alone) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) std::fprintf(stderr, "%s: %s\n", program, error.what());
+  if (alone || rank == 0) std::fprintf(stderr, "%s: %s\n", program, error.what());
   return FileError::exit_status;
 }
 

@@ -1,9 +1,9 @@
 // empi-surrogate: four obstacles in a fluid channel, found from ten noisy sensors, by workers that come and
 // go. See docs/inverse.md.
-#include <cstdio>
 #include <elastic_master_worker.hpp>
 #include <exception>
 
+#include "apps/io/together.hpp"
 #include "apps/surrogate/app/options.hpp"
 #include "apps/surrogate/app/solve.hpp"
 
@@ -12,10 +12,13 @@ int main(int argc, char** argv) {
   elastic::MasterWorker job(argc, argv);
   inverse::Problem problem;
   try {
-    problem = inverse::channel_problem(options);
-  } catch (const std::exception& error) {  // every rank reads the same, so every rank ends here
-    if (job.master()) std::fprintf(stderr, "empi-surrogate: %s\n", error.what());
-    return 2;
+    const auto read = [&] { problem = inverse::channel_problem(options); };
+    if (job.joining())
+      read();
+    else
+      io::together(MPI_COMM_WORLD, read);
+  } catch (const std::exception& error) {
+    return io::refuse("empi-surrogate", error, job.joining());
   }
   return inverse::solve(job, problem, options.settings, options.out, inverse::description(options),
                         options.grid);

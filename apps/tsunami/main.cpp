@@ -153,7 +153,7 @@ int main(int argc, char** argv) {
     loop.run([&](MPI_Comm world) { return run.iterate(world); });
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
-    return io::refuse("empi-tsunami", error);
+    return io::refuse("empi-tsunami", error, loop.joining());
   }
   return 0;
 }

@@ -303,8 +303,6 @@ void describe(V& v, PolicyState& state) {
   v.list("measured", state.measured);
   v.field("search", state.search);
   v.field("phaseSince", state.phase_since);
-  v.field("searchFrom", state.search_from);
-  v.field("fruitlessSearches", state.fruitless_searches);
   v.field("taskPhase", state.task_phase);
   v.field("acceptedReplicas", state.accepted_replicas);
   v.field("writtenReplicas", state.written_replicas);

@@ -193,9 +193,7 @@ struct PolicyState {
   std::vector<SizeChange> changes;     // last 5, oldest first; the start counts as one
   std::vector<MeasuredSize> measured;  // latest point per size, at most 16
   SearchState search = SearchState::NoReference;
-  std::optional<Time> phase_since;       // what was measured before belongs to another phase of the program
-  int search_from = 0;                   // workers when the search of this phase began
-  int fruitless_searches = 0;            // one after the other, that led within a step of where they began
+  std::optional<Time> phase_since;       // windows from before belong to another phase of the program
   std::int64_t task_phase = 0;           // master-worker: the phase that `measured` belongs to
   std::optional<int> accepted_replicas;  // spec.worker.replicas as last accepted
   std::optional<int> written_replicas;   // as last written by the autoscaler

@@ -25,7 +25,7 @@ constexpr char footer[] = R"(Examples:
 constexpr char run_footer[] = R"(Examples:
   empi run tsunami.yaml --out results
   empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
-  empi run jacobi.yaml -- --size 2000          arguments after -- are appended to the program's
+  empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
 
 Editing the manifest while the job runs takes effect for the fields that may change.
 Ctrl-C ends the job cleanly; a second one kills it.

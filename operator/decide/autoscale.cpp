@@ -130,8 +130,8 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
     if (input.windows.back().tasks.total > 0)
       return "this is a master-worker program, which policy tasks sizes";
     const auto change = detect_phase_change(data.steady);
-    if (change && search_is_due(spec, input, state)) {
-      search_anew(input, state, *change);
+    if (change) {
+      change_phase(input, state, *change);
       return "another phase of the program: an iteration, or a unit of its work, went from " +
              time_text(change->before) + " to " + time_text(change->after) +
              " at the same size; what is known of other sizes changes with it";

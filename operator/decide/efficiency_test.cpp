@@ -255,7 +255,7 @@ TEST(Efficiency, RemembersHowUnevenlyASizeWasUsedThatIsLeftEarly) {
   // power.
   PolicyInput fewer = input_with(std::vector<double>(8, .3), 4);
   EXPECT_THAT(autoscale(spec, fewer, state).line,
-              HasSubstr("8 would take 1.04 s (measured) at 2 % efficiency"));
+              HasSubstr("8 would take 1.04 s (by its efficiency) at 2 % efficiency"));
   // And it gives way to a measurement.
   for (Sample& sample : input.windows)
     sample.iterations = 20, sample.mean_iteration_seconds = .5, sample.ci_halfwidth = .01;
@@ -273,7 +273,7 @@ TEST(Efficiency, DoesNotGoBackToASizeThatItLeftEarly) {
   const AutoscaleResult result = autoscale(by_efficiency(), input, state);
   EXPECT_EQ(result.wanted, 2) << result.line;
   // 2 x 110 ms x 91 % = 4 x 385 ms x 13 %.
-  EXPECT_THAT(result.line, HasSubstr("4 would take 385 ms (measured) at 13 % efficiency"));
+  EXPECT_THAT(result.line, HasSubstr("4 would take 385 ms (by its efficiency) at 13 % efficiency"));
 }
 
 TEST(Efficiency, TheFirstIterationCountsWhereTheProgramSaysThatItHasBegun) {

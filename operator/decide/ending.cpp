@@ -32,7 +32,6 @@ void forget_run(JobStatus& status) {
   status.performance.reset();
   status.policy_state.changes.clear();
   status.policy_state.phase_since.reset();
-  status.policy_state.search_from = status.policy_state.fruitless_searches = 0;
   status.policy_state.task_phase = 0;
   status.tasks.reset();
   status.policy_state.up_since.reset();

@@ -9,9 +9,9 @@ namespace emj {
 namespace {
 
 constexpr std::size_t measured_kept = 16;
-constexpr int windows_of_a_search = 12;  // some at two or three sizes
-constexpr int most_doublings = 6;
 constexpr double another_program = 2;  // a change of speed by more: nothing measured before holds
+
+bool too_much(double ratio) { return ratio > another_program || ratio * another_program < 1; }
 
 // To a percent: more windows of the same say no more.
 bool says_the_same(const MeasuredSize& a, const MeasuredSize& b) {
@@ -32,15 +32,18 @@ void keep_point(const MeasuredSize& point, PolicyState& state) {
 }
 
 // What was measured at other sizes, with its parts as much longer or shorter as they have become at the
-// present one. A change that is too large for that leaves nothing.
+// present one. Where that is too much for such a guess, here or there, nothing is left.
 void carry_over(const PhaseChange& change, int current, std::vector<MeasuredSize>& measured) {
-  const double ratio = change.after / change.before;
-  if (ratio > another_program || ratio * another_program < 1) measured.clear();
-  std::erase_if(measured, [current](const MeasuredSize& old) { return old.workers == current; });
+  const auto factor = [&](const MeasuredSize& old) {  // the parts are shares where the time is not known
+    const double share = old.compute_seconds / (old.iteration_seconds > 0 ? old.iteration_seconds : 1);
+    return share * change.compute + (1 - share) * change.transfer;
+  };
+  if (too_much(change.after / change.before)) measured.clear();
+  std::erase_if(measured,
+                [&](const MeasuredSize& old) { return old.workers == current || too_much(factor(old)); });
   for (MeasuredSize& old : measured) {
-    const bool known = old.iteration_seconds > 0;  // else the parts are shares
-    const double share = old.compute_seconds / (known ? old.iteration_seconds : 1);
-    const double longer = share * change.compute + (1 - share) * change.transfer;
+    const bool known = old.iteration_seconds > 0;
+    const double longer = factor(old);
     old.iteration_seconds *= longer;
     old.compute_seconds *= change.compute / (known ? 1 : longer);
     old.useful_seconds *= change.compute / (known ? 1 : longer);
@@ -103,19 +106,11 @@ void start_phase(PolicyState& state, Time since) {
   state.down_since.reset();
 }
 
-bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state) {
-  if (!state.phase_since || state.fruitless_searches == 0) return true;
-  const int doublings = std::min(state.fruitless_searches, most_doublings);
-  return input.now >= *state.phase_since + (windows_of_a_search << doublings) * spec.window;
-}
-
-// Of no use: it has led, or is about to lead, to a size within a step of the one it began at.
-void search_anew(const PolicyInput& input, PolicyState& state, const PhaseChange& change) {
-  const auto [low, high] = std::minmax(input.current, state.search_from);
-  const bool fruitless = state.phase_since && high <= 2 * low;
-  state.fruitless_searches = fruitless ? state.fruitless_searches + 1 : 0;
-  state.search_from = input.current;
+// One that is settled stays so: a search costs changes of the size, and what it would find is known.
+void change_phase(const PolicyInput& input, PolicyState& state, const PhaseChange& change) {
+  const SearchState search = state.search;
   start_phase(state, change.since);
+  if (!too_much(change.after / change.before)) state.search = search;
   carry_over(change, input.current, state.measured);
 }
 

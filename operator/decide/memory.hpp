@@ -18,11 +18,8 @@ void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows
 
 // Windows from before `since` belong to another phase of the program; what is remembered of sizes stays.
 void start_phase(PolicyState& state, Time since);
-// A speed that wanders (a neighbour on the node, say) looks like one phase after the other, and a search
-// costs changes of the size. So after searches that found nothing better the next one waits, each time twice
-// as long.
-bool search_is_due(const AutoscalingSpec& spec, const PolicyInput& input, const PolicyState& state);
-// Another phase of the program at the same size: what is remembered of other sizes changes with it.
-void search_anew(const PolicyInput& input, PolicyState& state, const PhaseChange& change);
+// The program has become faster or slower at the same size, because it does something else or because of a
+// neighbour on its nodes: what is remembered of other sizes changes with it.
+void change_phase(const PolicyInput& input, PolicyState& state, const PhaseChange& change);
 
 }  // namespace emj

@@ -61,6 +61,11 @@ TEST(Phase, SaysWhichPartHasChanged) {
   EXPECT_NEAR(change->transfer, 1, 1e-9);
   for (Sample& sample : windows) sample.communication_efficiency = .999;
   EXPECT_DOUBLE_EQ(detect_phase_change(windows)->transfer, 1);  // next to nothing
+  // A window in which the program stood still, and one that is half of either phase.
+  windows[3].mean_iteration_seconds = 25;
+  windows[10].mean_iteration_seconds = 1.3;
+  for (Sample& sample : windows) sample.communication_efficiency = .6;
+  EXPECT_NEAR(detect_phase_change(windows)->compute, 1.6, 1e-9);
 }
 
 TEST(Phase, NeitherNoiseNorOneOutlierNorASmallStepIsOne) {

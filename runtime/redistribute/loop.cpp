@@ -75,6 +75,7 @@ struct Loop::State {
   std::string last_rollback;
   bool built = false;  // the rebuild hooks ran and the release hooks did not since
   int passing_exceptions = 0;
+  std::string exception;  // what ended run()
 };
 
 Loop::Loop(int& argc, char**& argv) : state_(std::make_unique<State>()) {
@@ -86,7 +87,9 @@ Loop::Loop(int& argc, char**& argv) : state_(std::make_unique<State>()) {
 
 Loop::~Loop() {
   if (std::uncaught_exceptions() > state_->passing_exceptions) {
-    std::fprintf(stderr, "elastic::Loop: ending the job, an exception leaves the program's main part\n");
+    // Said here: a handler around the Loop would come too late.
+    std::fprintf(stderr, "elastic::Loop: ending the job, an exception leaves the program's main part%s%s\n",
+                 state_->exception.empty() ? "" : ": ", state_->exception.c_str());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   MPI_Finalize();
@@ -146,8 +149,7 @@ void Loop::run(const std::function<bool(MPI_Comm)>& iteration) {
   try {
     state_->run(iteration);
   } catch (const std::exception& e) {
-    // Said here: the destructor, which ends the job, comes before any handler around the Loop.
-    std::fprintf(stderr, "elastic::Loop: an exception ends the loop: %s\n", e.what());
+    state_->exception = e.what();
     throw;
   }
 }

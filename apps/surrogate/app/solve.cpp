@@ -45,7 +45,6 @@ void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& 
     write_progress(folder, note, inversion);
     print(inversion);
   }
-  if (!job.left() && job.master()) write_results(folder, note, inversion);
 }
 
 }  // namespace
@@ -53,7 +52,7 @@ void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& 
 int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& settings,
           const std::string& folder, const std::string& note, const std::string& grid) {
   std::optional<Inversion> inversion;
-  try {
+  const auto begin = [&] {
     std::optional<sparse::Grid> given;
     if (!grid.empty() && !job.joining()) {  // a joiner gets it from the others
       std::string about;
@@ -61,17 +60,28 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
       check_model(grid, about, describe_model(problem, note));
     }
     inversion.emplace(problem, settings, std::move(given));
-    // After all that can be refused: until then the results of an earlier run are worth more.
-    if (!job.joining()) io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(folder, grid); });
-  } catch (const std::exception& error) {  // every rank reads the same, so every rank ends here
-    if (job.master()) std::fprintf(stderr, "inverse problem: %s\n", error.what());
-    return 2;
+  };
+  try {
+    if (job.joining()) {
+      begin();
+    } else {
+      io::together(MPI_COMM_WORLD, begin);
+      // After all that can be refused: until then the results of an earlier run are worth more.
+      io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(folder, grid); });
+    }
+  } catch (const std::exception& error) {
+    return io::refuse("inverse problem", error, job.joining());
   }
   try {
     solve(job, *inversion, folder, note);
   } catch (const io::FileError& error) {  // the master's: the others wait for tasks
     std::fprintf(stderr, "inverse problem: %s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, io::FileError::exit_status);
+  }
+  try {
+    if (!job.left() && job.master()) write_results(folder, note, *inversion);
+  } catch (const io::FileError& error) {  // the others are done
+    return io::refuse("inverse problem", error, true);
   }
   return 0;
 }

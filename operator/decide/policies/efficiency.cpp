@@ -144,9 +144,11 @@ class Search {
 };
 
 std::string size_text(const TimeModel& model, int workers) {
+  const char* source = model.measured(workers)   ? "measured"
+                       : model.inferred(workers) ? "by its efficiency"
+                                                 : "predicted";
   return format("%d would take %s (%s) at %.0f %% efficiency", workers,
-                time_text(model.seconds(workers)).c_str(), model.measured(workers) ? "measured" : "predicted",
-                100 * model.efficiency(workers));
+                time_text(model.seconds(workers)).c_str(), source, 100 * model.efficiency(workers));
 }
 
 std::string present_text(const Present& now, const TimeModel& model) {

@@ -133,7 +133,12 @@ const SizePoint& TimeModel::nearest(int workers) const {
                            [&](const SizePoint& a, const SizePoint& b) { return distance(a) < distance(b); });
 }
 
-bool TimeModel::measured(int workers) const { return nearest(workers).workers == workers; }
+bool TimeModel::measured(int workers) const {
+  return nearest(workers).workers == workers && nearest(workers).weight > 0;
+}
+bool TimeModel::inferred(int workers) const {
+  return nearest(workers).workers == workers && nearest(workers).weight <= 0;
+}
 
 double TimeModel::seconds(int workers) const {
   const SizePoint& point = nearest(workers);

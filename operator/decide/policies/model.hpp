@@ -18,7 +18,7 @@ struct SizePoint {
   double seconds = 0;        // of an iteration (of a unit of work where the application reports work), > 0
   double communication = 1;  // largest useful time of a rank over elapsed time, (0, 1]
   double efficiency = 1;     // all useful time over measured time, (0, 1]
-  double weight = 1;         // older points weigh less; 0: inferred, and says nothing of other sizes
+  double weight = 1;         // older points weigh less; 0: inferred from its efficiency, no part of the fit
 };
 
 // Minimises |A x - y| over x >= 0 by trying every set of columns: exact, for a handful of columns. Of equally
@@ -38,6 +38,7 @@ class TimeModel {
   // inferred: along a power of the size; beyond it, from there.
   double seconds(int workers) const;
   bool measured(int workers) const;
+  bool inferred(int workers) const;  // left before its time was known, which follows from its efficiency
   // Least useful time per iteration seen at any size, over the time that n workers hold. Not the same as the
   // measured parallel efficiency where work is done twice on more workers.
   double efficiency(int workers) const;

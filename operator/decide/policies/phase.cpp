@@ -23,6 +23,14 @@ double noise_of(const std::vector<double>& values) {
   return *middle / 0.954;
 }
 
+// By the median: a window in which the program stood still is no speed.
+double middle_of(const std::vector<double>& values, std::size_t first, std::size_t last) {
+  std::vector<double> part(values.begin() + static_cast<std::ptrdiff_t>(first),
+                           values.begin() + static_cast<std::ptrdiff_t>(last));
+  std::sort(part.begin(), part.end());
+  return (part[(part.size() - 1) / 2] + part[part.size() / 2]) / 2;
+}
+
 double mean(const std::vector<double>& values, std::size_t first, std::size_t last) {
   double sum = 0;
   for (std::size_t i = first; i < last; ++i) sum += values[i];
@@ -84,10 +92,13 @@ std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& window
   for (const double sign : {1.0, -1.0}) {
     const std::size_t since = first_changed(values, sign, noise);
     if (since == 0) continue;
-    const double before = mean(values, 0, since), after = mean(values, since, values.size());
+    // The first window of a phase is partly of the one before, if there are others to judge by.
+    const std::size_t whole = std::min(since + 1, values.size() - 1);
+    const double before = middle_of(values, 0, since), after = middle_of(values, whole, values.size());
     const auto factor = [&](const std::vector<double>& part) {
       const double least = smallest_part * std::max(before, after);
-      return std::max(least, mean(part, since, part.size())) / std::max(least, mean(part, 0, since));
+      return std::max(least, middle_of(part, whole, part.size())) /
+             std::max(least, middle_of(part, 0, since));
     };
     return PhaseChange{starts[since], before, after, factor(compute), factor(transfer)};
   }

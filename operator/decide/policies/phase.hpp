@@ -11,7 +11,7 @@ namespace emj {
 
 struct PhaseChange {
   Time since{};       // start of the first window of the new phase
-  double before = 0;  // mean iteration time (per unit of work where reported)
+  double before = 0;  // iteration time (per unit of work where reported), medians of windows
   double after = 0;
   // Of that time, factors by which the busiest rank's useful part and the rest (transfers) have changed. A
   // part that is next to nothing before and after has not.
