@@ -4,6 +4,7 @@
 
 cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
 suite=trixie
+if [[ -n ${EMPI_DATA:-} ]]; then EMPI_DATA=$(realpath -m -- "$EMPI_DATA"); fi # inside, the current folder is another
 
 # choose_root LIST: the root that holds the packages of LIST (sets $packages and $root).
 # A root is identified by what is in it, so that a change of the package list makes a new one.
@@ -264,7 +265,7 @@ Usage: ./dev COMMAND [ARGS]
   images [NAME...]             container images of what is built, into build/images
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
-             EMPI_DATA     a folder with chile2010/ and tohoku2011/ (default: ../shared/data, then built-in)
+             EMPI_DATA     a folder with chile2010/, tohoku2011/, spe10_model2/ (default: ../shared/data, then built-in)
              EMPI_PRESET   the preset that test, demo, run and bench use (release)
 EOF
 }
