@@ -1,9 +1,120 @@
-include(GoogleTest)
+# SPDX-License-Identifier: Apache-2.0
+# Tests and benchmarks. Neither is part of `all`, which is the programs of the product: target `tests` builds the
+# programs of the tests, `sanitized` those that run under a sanitizer (cmake/sanitize.cmake), `benchmarks` what
+# ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
+#
+# Labels: `fast` takes less than a second, `waits` waits more than it computes, `measures` wants a quiet machine (it
+# runs alone, and when the cases on the cluster are over), `long` is what only ./dev test long runs.
 
-# empi_test(NAME SOURCES... [LIBS ...]): a GoogleTest executable; every case becomes a ctest of its own name.
+# What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
+option(EMPI_FULL_TESTS "build and run every test in every configuration it has" OFF)
+
+add_custom_target(tests)
+add_custom_target(benchmarks)
+add_custom_target(check-benchmarks)
+
+# empi_test_programs(TARGETS...): programs and libraries of tests only. They are compiled at -O0, which takes half the
+# time of -O2; what computes much in a test is in the libraries it links, and those are as everywhere.
+function(empi_test_programs)
+  foreach(name IN LISTS ARGN)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    add_dependencies(tests ${name})
+    if(NOT EMPI_FULL_TESTS)
+      target_compile_options(${name} PRIVATE -O0)
+    endif()
+  endforeach()
+endfunction()
+
+# empi_benchmarks(TARGETS...): programs of ./dev bench. `check-benchmarks` compiles them without optimising or linking:
+# CI does that much.
+function(empi_benchmarks)
+  foreach(name IN LISTS ARGN)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    add_dependencies(benchmarks ${name})
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_check_benchmark [[${name}]])")
+  endforeach()
+endfunction()
+
+function(empi_check_benchmark name)
+  get_target_property(sources ${name} SOURCES)
+  get_target_property(libraries ${name} LINK_LIBRARIES)
+  get_target_property(definitions ${name} COMPILE_DEFINITIONS)
+  add_library(${name}.check OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_compile_options(${name}.check PRIVATE -O0 -g0)
+  if(libraries)
+    target_link_libraries(${name}.check PRIVATE ${libraries})
+  endif()
+  if(definitions)
+    target_compile_definitions(${name}.check PRIVATE ${definitions})
+  endif()
+  set_target_properties(${name}.check PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  add_dependencies(check-benchmarks ${name}.check)
+endfunction()
+
+# empi_needs(TESTS... PROGRAMS TARGETS...): what ./dev test builds for these tests.
+function(empi_needs)
+  cmake_parse_arguments(arg "" "" "PROGRAMS" ${ARGN})
+  set(files)
+  foreach(program IN LISTS arg_PROGRAMS)
+    list(APPEND files $<TARGET_FILE:${program}>)
+  endforeach()
+  foreach(test IN LISTS arg_UNPARSED_ARGUMENTS)
+    set_property(TEST ${test} APPEND PROPERTY REQUIRED_FILES ${files})
+  endforeach()
+endfunction()
+
+# empi_test(NAME SOURCES... [LIBS ...] [WAITS] [SLOW CASES...]): a GoogleTest program; every TEST in its sources becomes
+# a ctest case NAME.SUITE.CASE. WAITS: it starts processes and waits for them. SLOW: these cases (SUITE.CASE) take a
+# second or more. When empi_sanitized_test() follows, the program runs under the sanitizers named there instead.
 function(empi_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "WAITS" "" "SOURCES;LIBS;SLOW" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60)
+  empi_test_programs(${name})
+  set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS}
+                        EMPI_SLOW "${arg_SLOW}")
+  # When all is said about it in this folder.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_register_test [[${name}]])")
+endfunction()
+
+function(empi_register_test name)
+  get_target_property(sanitizers ${name} EMPI_SANITIZERS)
+  if(NOT sanitizers OR EMPI_FULL_TESTS)
+    empi_register_cases(${name} ${name} ${name} "" "")
+  endif()
+  if(sanitizers)
+    empi_register_sanitized(${name} ${sanitizers})
+  endif()
+endfunction()
+
+# A ctest case PREFIX.SUITE.CASE for each TEST in the sources of TEST, run by PROGRAM. They are read in the sources, so
+# that ctest knows them before anything is built; tests.every_case_is_listed compares with what was built.
+function(empi_register_cases test program prefix labels environment)
+  get_target_property(sources ${test} EMPI_TEST_SOURCES)
+  get_target_property(waits ${test} EMPI_WAITS)
+  get_target_property(slow ${test} EMPI_SLOW)
+  foreach(source IN LISTS sources)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(READ ${source} text)
+    string(REGEX MATCHALL "\nTEST(_[FP])?\\([A-Za-z0-9_]+,[ \n]+[A-Za-z0-9_]+\\)" found "${text}")
+    foreach(case IN LISTS found)
+      string(REGEX REPLACE "^\nTEST[_FP]*\\(([A-Za-z0-9_]+),[ \n]+([A-Za-z0-9_]+)\\)" "\\1.\\2" id "${case}")
+      set(filter ${id})
+      if(case MATCHES "^\nTEST_P")
+        set(filter */${id}/*)
+      endif()
+      set(case_labels ${labels})
+      set(processors 1)
+      if(waits)
+        list(APPEND case_labels waits)
+        set(processors 2)
+      elseif(NOT id IN_LIST slow)
+        list(APPEND case_labels fast)
+      endif()
+      add_test(NAME ${prefix}.${id} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
+      set_tests_properties(${prefix}.${id} PROPERTIES LABELS "${case_labels}" ENVIRONMENT "${environment}"
+        REQUIRED_FILES $<TARGET_FILE:${program}> TIMEOUT 300 PROCESSORS ${processors}
+        SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" FAIL_REGULAR_EXPRESSION " 0 tests from 0 test suites ran")
+    endforeach()
+  endforeach()
 endfunction()

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Builds images with ENGINE (buildah, podman or docker) from CONTEXT and writes each as a docker-archive.
+# SPDX-License-Identifier: Apache-2.0
+# Builds images with ENGINE (buildah, podman or docker) from CONTEXT and writes each as a docker-archive. An IMAGE with a
+# slash is a user's folder, with a Containerfile of its own.
 # Usage: build.sh ENGINE CONTEXT OUT TAG IMAGE...      prints for each: image NAME SIZE MB compressed
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
@@ -20,35 +22,43 @@ if [[ $engine == buildah ]]; then
   limits=("${limits[@]//unlimited/-1}")
 fi
 
+# How the image is called, and where it is made.
+name_of() { if [[ $1 == */* ]]; then echo "localhost/$(basename "$1"):local"; else echo "$prefix-$1:$tag"; fi; }
+recipe_of() { if [[ $1 == */* ]]; then echo "$1"; else echo "$here/$1"; fi; }
+folder_of() { if [[ $1 == */* ]]; then echo "$1"; else echo "$context"; fi; }
+
 # build NAME [BASE]
 build() {
-  local base=() file
+  local base=() file recipe folder
+  recipe=$(recipe_of "$1")/Containerfile folder=$(folder_of "$1")
   while read -r file; do
-    [[ -e $context/$file ]] || fail "the image $1 needs $file, which is not in the build folder"
-  done < <(sed -n 's/^COPY \(.*\) [^ ]*$/\1/p' "$here/$1/Containerfile" | tr ' ' '\n')
+    [[ -e $folder/$file ]] || fail "the image $(basename "$1") needs $file, which is not in $folder"
+  done < <(sed -n 's/^COPY \(.*\) [^ ]*$/\1/p' "$recipe" | tr ' ' '\n')
   [[ -z ${2:-} ]] || base=(--build-arg "BASE=$2")
   case $engine in
-    buildah) run build --quiet --layers --format docker "${limits[@]}" "${base[@]}" --tag "$prefix-$1:$tag" --file "$here/$1/Containerfile" "$context" ;;
-    *) run build --quiet "${base[@]}" --tag "$prefix-$1:$tag" --file "$here/$1/Containerfile" "$context" ;;
+    buildah) run build --quiet --layers --format docker "${limits[@]}" "${base[@]}" --tag "$(name_of "$1")" --file "$recipe" "$folder" ;;
+    *) run build --quiet "${base[@]}" --tag "$(name_of "$1")" --file "$recipe" "$folder" ;;
   esac >"$log" 2>&1 || { tail -n 30 "$log" >&2; fail "building $1 with $engine failed: see above"; }
 }
 
 save() {
-  rm -f "$out/$1.new"
+  local name file
+  name=$(name_of "$1") file=$out/$(basename "$1")
+  rm -f "$file.new"
   case $engine in
-    buildah) run push --quiet "$prefix-$1:$tag" "docker-archive:$out/$1.new:$prefix-$1:$tag" ;;
-    *) run save --output "$out/$1.new" "$prefix-$1:$tag" ;;
+    buildah) run push --quiet "$name" "docker-archive:$file.new:$name" ;;
+    *) run save --output "$file.new" "$name" ;;
   esac >"$log" 2>&1 || { cat "$log" >&2; fail "saving $1 with $engine failed: see above"; }
-  mv "$out/$1.new" "$out/$1.tar"
+  mv "$file.new" "$file.tar"
 }
 
 # As a registry has it: every layer compressed.
-size() { gzip -c "$out/$1.tar" | wc -c | awk '{ printf "%.1f", $1 / 1e6 }'; }
+size() { gzip -c "$1" | wc -c | awk '{ printf "%.1f", $1 / 1e6 }'; }
 
 # Of which image NAME is made; a BASE of the user's takes the place of the minimal Debian.
 base_of() {
   case $1 in
-    base) ;;
+    base | */*) ;;
     operator | sidecar | runtime) echo "${EMPI_IMAGE_BASE:-$prefix-base:$tag}" ;;
     *) echo "$prefix-runtime:$tag" ;;
   esac
@@ -73,5 +83,6 @@ mkdir -p "$out"
 for name in "$@"; do
   make "$name"
   save "$name"
-  printf 'image %-10s %6s MB compressed  %s-%s:%s  %s\n' "$name" "$(size "$name")" "$prefix" "$name" "$tag" "$out/$name.tar"
+  file=$out/$(basename "$name").tar
+  printf 'image %-10s %6s MB compressed  %s  %s\n' "$(basename "$name")" "$(size "$file")" "$(name_of "$name")" "$file"
 done

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Lays out in DIR what images are built from: the minimal Debian, and the programs of BUILD without their debug
 # information. Runs inside the root of .ci/packages-e2e.txt.
 # Usage: context.sh BUILD DIR
@@ -41,7 +42,10 @@ stage() {
 for program in elastic-mpi-agent elastic-mpi-sidecar; do
   stage "bin/$program" "runtime/bin/$program" --force-rpath --set-rpath "\$ORIGIN/../lib/agent"
 done
-stage lib/libelastic_mpi.so runtime/lib/libelastic_mpi.so --remove-rpath
+# Under the name that programs ask for, and that for linking in an image.
+library=$(readlink "$build/lib/libelastic_mpi.so") || fail "$build/lib has no libelastic_mpi.so"
+stage "lib/$library" "runtime/lib/$library" --remove-rpath
+ln -s "$library" "$context/runtime/lib/libelastic_mpi.so"
 for program in elastic-mpi-operator empi; do stage "bin/$program" "bin/$program" --remove-rpath; done
 # In a pod of the operator the library is in the volume; without one it is the image's.
 for program in empi-jacobi empi-mandelbrot empi-spe10 empi-spe10-report empi-surrogate empi-surrogate-report \

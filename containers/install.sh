@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Copies the Elastic MPI runtime into DIR, from where pods of another image run it. What the agent needs beyond
 # C library, PMIx and Open MPI goes along, beside it; those three must be in the other image.
 # Usage: elastic-mpi-install DIR
@@ -27,5 +28,5 @@ ldd "$from/bin/elastic-mpi-agent" | awk '$3 ~ /^\// { print $3 }' | while read -
     *) put "$library" "$1/lib/agent" ;;
   esac
 done
-for library in "$from"/lib/*.so; do put "$library" "$1/lib"; done
+for library in "$from"/lib/*.so*; do put "$library" "$1/lib"; done
 put "$from/bin/elastic-mpi-agent" "$1/bin"

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ./dev bench NAME [ARGUMENTS]|list: prints figures, one a line: bench NAME.FIGURE VALUE UNIT. Notes go to
 # stderr. Runs inside the root with the built programs on PATH.
+# bench.sh --targets NAME: what must be built for it, for scripts/inside.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# name|program and fixed arguments|what it measures
+# name|program and fixed arguments|what it measures. A program here is built by the target of its name, with what it
+# starts; scripts start programs of the product.
 benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
 grow|bench_change grow|phases of growing; argument: number of ranks (16)
 shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)
 profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s
+histories|bench_histories|simulated histories of jobs: rate, failures, cells of the table that were met; arguments: histories (1000000), first seed
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)
 masterworker-world|bench_world|what rebuilding MPI_COMM_WORLD adds to the end of a phase, for 4 and 8 ranks; argument: phases (16)
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
@@ -17,25 +21,33 @@ swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
 spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
-spe10-flow|bash apps/spe10/testing/bench_flow.sh|30 days of the reservoir over OPM Flow on the same deck
+spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
-elastic-tsunami|python3 e2e/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
-elastic-spe10|python3 e2e/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
-sweep|python3 e2e/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
-elastic-surrogate|python3 e2e/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
+elastic-tsunami|python3 apps/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
+elastic-spe10|python3 apps/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
+sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
+build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
+elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
 
-# Started by scripts/bench_k8s.sh, on a cluster of their own.
-on_kubernetes='k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
+# Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
+on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
+k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
 k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers'
 
 list() {
   local name what
   while IFS='|' read -r name _ what; do printf '%-18s %s\n' "$name" "$what"; done <<<"$benches
-$on_kubernetes"
+$on_host"
 }
 
+only_targets=false
+if [[ ${1:-} == --targets ]]; then
+  only_targets=true
+  shift
+  case ${1:-} in list | '' | -h | --help) exit 0 ;; esac
+fi
 case ${1:-} in
   list)
     list
@@ -57,6 +69,10 @@ if [[ ${#words[@]} -eq 0 ]]; then
   echo "bench: there is no '$wanted'; these are:" >&2
   list >&2
   exit 2
+fi
+if $only_targets; then
+  if [[ ${words[0]} == bench_* ]]; then echo "${words[0]}"; else echo all; fi
+  exit 0
 fi
 if ! command -v "${words[0]}" >/dev/null; then
   echo "bench: ${words[0]} is not built; ./dev build makes it" >&2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # ./dev bench k8s-NAME: benchmarks on a Kubernetes of their own, which they start and end. Sourced by root.sh, on the
 # host. Figures go to stdout, notes to stderr, logs to out/bench/NAME.
@@ -32,7 +33,7 @@ bench_k8s() { # NAME ARGS...
   logs=$project/out/bench/$name
   rm -rf "$logs"
   mkdir -p "$logs"
-  in_cluster env EMPI_CLUSTER="$cluster" bash "$project/e2e/bench/${script[0]}" "${script[@]:1}" "$project/build/$preset/bin" "$logs" "$@" || status=$?
+  in_cluster env EMPI_CLUSTER="$cluster" bash "$project/operator/programs/operator/bench/${script[0]}" "${script[@]:1}" "$project/build/$preset/bin" "$logs" "$@" || status=$?
   trap - EXIT
   with_lock down quiet
   exit "$status"

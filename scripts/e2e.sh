@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # ./dev e2e: a real Kubernetes on this machine, and the cases that run on it. Sourced by root.sh, on the host.
 #
@@ -27,6 +28,7 @@ Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by
        ./dev e2e status | down                    how it is; ends it and removes everything of it
        ./dev e2e kubectl ARGS | helm ARGS         on it
        ./dev e2e manifest [HELM TEMPLATE ARGS]    prints the chart as one file for kubectl apply (no cluster needed)
+       ./dev e2e programs [NAME...]               builds kube, coredns, helm (all by default) or kwok into the cache
        ./dev e2e load NAME|FILE.tar ...           imports images into its nodes: made by ./dev images, or archives
        ./dev e2e node cut|mend|power-off|power-on NODE     pulls and plugs a node's wire; its power
        ./dev e2e control stop|start DAEMON        etcd, apiserver, controller-manager, scheduler or dns
@@ -52,6 +54,16 @@ e2e() {
     status) status ;;
     kubectl | helm) on_cluster "$@" ;;
     manifest) manifest "${@:2}" ;;
+    programs)
+      shift
+      if [[ ${1:-} == --or-skip ]]; then
+        skip_status=0
+        check_machine
+        shift
+      fi
+      ensure_root
+      in_e2e_root bash "$project/e2e/cluster/build.sh" "$@"
+      ;;
     load) load "${@:2}" ;;
     node)
       [[ $# == 3 ]] || die 'e2e: node wants a verb (cut, mend, power-off, power-on) and the name of a node'
@@ -96,12 +108,14 @@ in_cluster() {
 on_cluster() {
   need_cluster
   prepare_enter
+  check_paths "$@"
   nsenter --target "$init" --net --uts --ipc --pid -- unshare --mount -- \
-    "${enter[@]}" PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$inside_state/admin.kubeconfig" -- "$@"
+    "${enter[@]}" PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$inside_state/admin.kubeconfig" \
+    KUBECACHEDIR=/cache/home/.kube/cache HELM_CACHE_HOME=/cache/home/.cache/helm -- "$@"
 }
 
 # Where the programs that Debian does not have are, inside; lib.sh knows.
-programs() { (source "$project/e2e/cluster/lib.sh" && echo "$bin"); }
+programs() { (source "$project/e2e/cluster/lib.sh" && program_folders); }
 
 with_lock() {
   mkdir -p "$cache/cluster"
@@ -181,7 +195,7 @@ start() {
     done < <(tail -n +$((shown + 1)) "$state/progress")
     kill -0 "$started" 2>/dev/null || failed_start
     if compgen -G "$state/*/died" >/dev/null; then failed_start; fi
-    sleep 0.1
+    sleep 0.1 || true # Ctrl-C ends it as well; then the trap is to run, and the shell not to stop before
   done
 }
 
@@ -196,7 +210,8 @@ failed_start() {
     if [[ -e $file ]]; then tail -n 2 "$kept/$(basename "$(dirname "$file")").kubelet.log" | cut -c1-400 >&2; fi
   done
   down quiet
-  die "e2e: the cluster did not come up; its logs are in $kept"
+  say "e2e: the cluster did not come up; its logs are in $kept"
+  exit 1
 }
 
 # Ends the cluster and removes all that is left of it, also after a crash. Safe to call at any time.
@@ -211,7 +226,7 @@ down() {
     wait_gone "$keeper" "$deadline"
   fi
   until remove_cgroups "$cluster"; do
-    [[ $SECONDS -lt $deadline ]] || die "e2e: control groups of the cluster cannot be removed; processes in them: $(cgroup_processes)"
+    [[ $SECONDS -lt $deadline ]] || { say "e2e: control groups of the cluster cannot be removed; processes in them: $(cgroup_processes)"; exit 1; }
     sleep 0.1
   done
   rm -rf --one-file-system "$state"
@@ -222,7 +237,7 @@ cgroup_processes() { find /sys/fs/cgroup -path "*/empi-$cluster/*" -name cgroup.
 
 wait_gone() { # PID DEADLINE: a zombie whose parent is slow to bury it is gone too
   while [[ -e /proc/$1 ]] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; do
-    [[ $SECONDS -lt $2 ]] || die "e2e: process $1 of the cluster does not end"
+    [[ $SECONDS -lt $2 ]] || { say "e2e: process $1 of the cluster does not end"; exit 1; }
     sleep 0.05
   done
 }
@@ -320,12 +335,12 @@ run_cases() {
   return "$failed"
 }
 
-# What cases say of their needs below their second line: `# images: NAME...` (of ./dev images), `# programs: kwok`
+# What cases say of their needs below their third line: `# images: NAME...` (of ./dev images), `# programs: kwok`
 # (what e2e/cluster/build.sh makes besides).
 needs_of() { # images|programs CASES...
   local what=$1 name
   shift
-  for name in "$@"; do sed -n "3,4s/^# $what: //p" "$cases/cluster/$name.sh"; done | tr ' ' '\n' | sort -u | paste -sd' '
+  for name in "$@"; do sed -n "4,6s/^# $what: //p" "$cases/cluster/$name.sh"; done | tr ' ' '\n' | sort -u | paste -sd' '
 }
 
 build_programs_of() { # CASES...
@@ -348,7 +363,7 @@ load_images() { # NAMES...
   build_programs
   for name in "${images[@]}"; do
     if [[ ! -e $project/build/images/$name.tar ]] ||
-      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" -type f -newer "$project/build/images/$name.tar" -print -quit) ]]; then
+      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" "$project/runtime/sdk/testing" -type f -newer "$project/build/images/$name.tar" -print -quit) ]]; then
       stale+=("$name")
     fi
   done

@@ -1,48 +1,77 @@
 #!/usr/bin/env bash
-# Runs as process 1 of fresh mount and pid namespaces: turns ROOT into / and runs a command in it.
-# Usage: enter.sh ROOT PROJECT CACHE WORKDIR [NAME=VALUE...] -- COMMAND [ARGS]
+# SPDX-License-Identifier: Apache-2.0
+# Runs as process 1 of fresh mount and pid namespaces: makes a root that is Debian's in its system folders and this
+# machine's in all others, and runs a command in it.
+# Usage: enter.sh ROOT CACHE WORKDIR [--bind FOLDER | --read-only FOLDER]... [NAME=VALUE...] -- COMMAND [ARGS]
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin # pivot_root lives there, and an ordinary user may not have it on PATH
-root=$1 project=$2 cache=$3 workdir=$4
-shift 4
-vars=()
-while [[ $1 != -- ]]; do vars+=("$1"); shift; done
+system=$1 cache=$2 workdir=$3
+shift 3
+folders=() vars=()
+while [[ $1 != -- ]]; do
+  case $1 in
+    --bind | --read-only) folders+=("$1" "$2"); shift ;;
+    *) vars+=("$1") ;;
+  esac
+  shift
+done
 shift
 
-# Binds a folder of the host at the same path inside (the mount point is made in the root on first use).
-bind() {
-  if [[ ! -e $1 ]]; then return; fi
+# Binds a folder at the same path inside.
+bind() { # FOLDER
   mkdir -p "$root$1"
   mount --rbind "$1" "$root$1"
-  if [[ ${2:-} == ro ]]; then mount -o remount,bind,ro "$root$1" 2>/dev/null || true; fi
 }
 
 mount --make-rprivate /
-mount --bind "$root" "$root"
-mount -t tmpfs -o mode=1777 tmp "$root/tmp"
+root=$system/tmp # the mount point; what is mounted below it belongs to this process and its children
+mount -t tmpfs -o mode=755 root "$root"
+# The machine's folders may hold this one, and are not to be bound with it in them.
+mount --make-unbindable "$root"
+
+# Debian's are the system folders. What else it has at the top is there, but the machine's comes first.
+for path in "$system"/*; do
+  name=$(basename "$path")
+  if [[ -L $path ]]; then
+    cp -P "$path" "$root/$name"
+  elif [[ -d $path ]]; then
+    mkdir -p "$root/$name"
+    case $name in bin | sbin | lib* | usr | etc | var | boot) mount --bind "$path" "$root/$name" ;; esac
+  fi
+done
+shopt -s dotglob
+for path in /*; do
+  # The same list as in scripts/reach.sh.
+  case ${path#/} in bin | sbin | lib* | usr | etc | var | boot | dev | proc | sys | run | .old) continue ;; esac
+  if [[ -L $path ]]; then
+    rmdir "$root$path" 2>/dev/null || true
+    cp -P "$path" "$root$path"
+  elif [[ -d $path ]]; then
+    bind "$path"
+  fi
+done
+mkdir -p "$root"/{tmp,run,proc,sys,dev,.old,cache}
+if [[ ! -d /tmp ]]; then chmod 1777 "$root/tmp"; fi
 mount -t tmpfs -o mode=755 run "$root/run"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 shm "$root/dev/shm" # private: whatever a crash leaves there goes with us
-mkdir -p "$root/cache"
-mount --bind "$cache" "$root/cache"
-# The parent holds the data folder where there is one; the project itself may be a plain clone in /tmp.
-bind "$(dirname "$project")/shared" ro
-if [[ -n ${EMPI_DATA:-} ]]; then bind "$EMPI_DATA" ro; fi
-bind "$project"
-[[ $workdir == "$project"* ]] || bind "$workdir"
-if [[ -e /etc/resolv.conf ]]; then cat /etc/resolv.conf >"$root/etc/resolv.conf"; fi
-if [[ -e /etc/ssl/certs/ca-certificates.crt ]]; then
-  cat /etc/ssl/certs/ca-certificates.crt >"$root/etc/ssl/certs/ca-certificates.crt"
-fi
+mount --rbind "$cache" "$root/cache"
+for ((i = 0; i < ${#folders[@]}; i += 2)); do
+  bind "${folders[i + 1]}"
+  if [[ ${folders[i]} == --read-only ]]; then mount -o remount,bind,ro "$root${folders[i + 1]}" 2>/dev/null || true; fi
+done
+for file in /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
+  # Written when it differs only: the disk may be full.
+  if [[ -e $file ]] && ! cmp -s "$file" "$root$file"; then cat "$file" >"$root$file"; fi
+done
+mount --make-private "$root"
 
 cd "$root"
-mkdir -p .old
 pivot_root . .old
 # Some kernels refuse to detach the host's tree in a user namespace; then it is covered instead.
 umount -l /.old 2>/dev/null || mount -t tmpfs -o ro,size=4k none /.old
-cd "$workdir" 2>/dev/null || cd "$project"
-exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/cache/home USER=root \
-  LC_ALL=C.UTF-8 CCACHE_DIR=/cache/ccache CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G \
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "${vars[@]}" EMPI_INSIDE_ROOT="$project" "$@"
+cd "$workdir"
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER=root LANG=C.UTF-8 LC_ALL=C.UTF-8 \
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "${vars[@]}" "$@"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fetches the public data of the tsunami cases into a folder, and checks every file.
 # Usage: scripts/fetch_data.sh [chile2010] [tohoku2011]     (default: chile2010, what ./dev demo uses)
 #   EMPI_DATA     the folder (default: ./data); later commands need the same setting
@@ -68,7 +69,7 @@ for case in "$@"; do
   case $case in
     chile2010 | tohoku2011) ;;
     -h | --help)
-      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      sed -n '3,7s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) fail "unknown case '$case': use chile2010 or tohoku2011" ;;

@@ -1,14 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # ./dev images: container images of what build/release holds. Sourced by root.sh, on the host.
 
 images_usage() {
   cat <<'USAGE'
-Usage: ./dev images [NAME...]     builds the images (all by default) into build/images/NAME.tar, for
+Usage: ./dev images [NAME|FOLDER...]     builds the images (all by default) into build/images/NAME.tar, for
                                   ./dev e2e load NAME   or   docker load, podman load, skopeo copy
        operator    the operator and the empi command line
        runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
        sidecar     agent, library, sidecar and their installer for pods of other images
        jacobi, mandelbrot, spe10, surrogate, tsunami    the applications, on runtime
+       FOLDER      of your own, with a Containerfile FROM the runtime image; it becomes localhost/NAME:local, NAME
+                   being the folder's
 
 Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian 13 made here (debian:trixie-slim)
              EMPI_IMAGE_ENGINE   docker or podman of this machine, instead of buildah in the Debian root
@@ -26,7 +29,7 @@ build_programs() {
 }
 
 images() {
-  local names=() all=() name
+  local names=() all=() name out=$project/build/images
   for name in "$project"/containers/*/Containerfile; do
     name=$(basename "$(dirname "$name")")
     [[ $name == base ]] || all+=("$name")
@@ -36,7 +39,15 @@ images() {
       *" $name "*) names+=("$name") ;;
       *)
         if [[ $name == -h || $name == --help ]]; then images_usage; return; fi
-        die "images: there is no image '$name'; these are: ${all[*]}"
+        if [[ $name == own ]]; then
+          names+=("$out/own") # of the case [own-program]
+        elif [[ -e $name/Containerfile && $(basename "$(realpath "$name")") =~ ^[a-z0-9]+([._-][a-z0-9]+)*$ ]]; then
+          names+=("$(realpath "$name")")
+        elif [[ -e $name/Containerfile ]]; then
+          die "images: the folder $name gives its name to an image: use a-z, 0-9 and single . _ - between them"
+        else
+          die "images: there is no image '$name'; these are: ${all[*]}, or a folder with a Containerfile"
+        fi
         ;;
     esac
   done
@@ -58,12 +69,17 @@ images() {
     done
   fi
 
-  local out=$project/build/images tag
+  local tag
   tag=$(sed -n 's/^project(ElasticMPI VERSION \([0-9.]*\).*/\1/p' "$project/CMakeLists.txt")
   mkdir -p "$out"
+  if [[ " ${names[*]} " == *" $out/own "* ]]; then
+    choose_root packages.txt
+    ensure_root
+    (enter_root bash "$project/runtime/sdk/testing/lay_out_own.sh" "$project/$from" "$out/own") || exit 1
+  fi
   choose_root packages-e2e.txt
   ensure_root
   (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context") || exit 1
   local build=(bash "$project/containers/build.sh" "$engine" "$out/context" "$out" "$tag" "${names[@]}")
-  if [[ $engine == buildah ]]; then (enter_root "${build[@]}"); else "${build[@]}"; fi || exit 1
+  if [[ $engine == buildah ]]; then (enter_root env HOME=/cache/home "${build[@]}"); else "${build[@]}"; fi || exit 1
 }

@@ -1,19 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The inside half of ./dev: runs in the Debian 13 root. Sourced by ./dev, which sets $project.
 
 preset=${EMPI_PRESET:-release}
-workdir=$PWD
 say() { printf 'dev: %s\n' "$*" >&2; }
 
+die() { say "$*"; exit 2; }
+
+# Makes build/PRESET ready to build in. What stands against it is said before anything is compiled.
+configure() { # PRESET
+  local folder=$project/build/$1 free
+  grep -q "^ *\"name\": \"$1\"\|{ \"name\": \"$1\"" "$project/CMakePresets.json" ||
+    die "there is no preset '$1': ./dev help names them"
+  { mkdir -p "$folder" && [[ -w $folder ]]; } 2>/dev/null ||
+    die "cannot write the folder $folder: make it yours, or build in a clone elsewhere"
+  free=$(df --output=avail --block-size=M "$folder" | tail -n1 | tr -dc 0-9)
+  [[ $free -ge 100 ]] || die "no space is left in $folder: it has $free MB"
+  if [[ -e $folder/build.ninja ]]; then return; fi
+  say "configuring build/$1"
+  (cd "$project" && cmake --preset "$1") >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; exit 1; }
+}
+
+# build [PRESET] [ARGUMENTS of cmake --build]
 build() {
   local name=${1:-$preset}
-  cd "$project"
-  if [[ ! -e build/$name/build.ninja ]]; then
-    say "configuring build/$name"
-    cmake --preset "$name" >"/tmp/configure.log" 2>&1 || { cat /tmp/configure.log >&2; exit 1; }
-  fi
+  configure "$name"
   say "building build/$name"
-  cmake --build "build/$name" "${@:2}"
+  cmake --build "$project/build/$name" "${@:2}"
+}
+
+# build_targets NAME...: of the preset in use. Without a name nothing is built.
+build_targets() { if [[ $# -gt 0 ]]; then build "$preset" --target "$@" >&2; fi; }
+
+# What any job on this machine takes.
+runtime_targets=(empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi)
+
+# What `./dev run COMMAND ARGUMENTS` takes: the programs of ours that the command line names, or a manifest or script
+# on it; for other programs, the parts that jobs run in.
+run_targets() { # COMMAND ARGUMENTS...
+  local argument word words=()
+  declare -A ours=() wanted=()
+  while IFS= read -r word; do ours[$word]=1; done \
+    < <(sed -nE 's/^build ([A-Za-z0-9_-]+): phony (bin|lib)\/[^/ ]*$/\1/p' "$project/build/$preset/build.ninja")
+  for argument in "$@"; do
+    mapfile -t -O "${#words[@]}" words < <(grep -oE '[A-Za-z0-9_-]+' <<<"$argument" || true)
+    if [[ -f $argument && $(stat --dereference --format %s "$argument") -lt 1000000 ]]; then
+      mapfile -t -O "${#words[@]}" words < <(grep -oIE '[A-Za-z0-9_-]+' "$argument" | sort -u)
+    fi
+  done
+  for word in "${words[@]}"; do
+    if [[ -n $word && -n ${ours[$word]:-} ]]; then wanted[$word]=1; fi
+  done
+  if [[ ${#wanted[@]} -eq 0 || -n ${wanted[empi]:-} ]]; then
+    for word in "${runtime_targets[@]}"; do wanted[$word]=1; done
+  fi
+  printf '%s\n' "${!wanted[@]}"
+}
+
+demo_targets() { # ARGUMENTS of ./dev demo, which are refused here before anything is built
+  local programs
+  programs=$(bash "$project/scripts/demo.sh" --targets "$@") || exit
+  [[ -z $programs ]] || tr ' ' '\n' <<<"${runtime_targets[*]} $programs"
+}
+
+# What a command builds before it runs, one name a line.
+targets_of() { # COMMAND ARGUMENTS...
+  case $1 in
+    run) run_targets "${@:2}" ;;
+    demo) demo_targets "${@:2}" ;;
+    *) die "build --for: only run and demo have targets of their own, not '$1'" ;;
+  esac
+}
+
+build_for() { # COMMAND ARGUMENTS...
+  local targets
+  configure "$preset"
+  targets=$(targets_of "$@") || exit
+  # shellcheck disable=SC2086  # one word each
+  build_targets $targets
+}
+
+# The folder of --out is the user's, from where the user is (sets $arguments).
+take_arguments() {
+  local before='' argument
+  arguments=()
+  for argument in "$@"; do
+    if [[ $before == --out ]]; then argument=$(realpath -m -- "$argument"); fi
+    if [[ $argument == --out=* ]]; then argument=--out=$(realpath -m -- "${argument#*=}"); fi
+    arguments+=("$argument")
+    before=$argument
+  done
+}
+
+# What is installed, as Debian packages.
+debian_packages() {
+  build "$preset" --target elastic_mpi elastic_mpi_cxx elastic-mpi-agent elastic-mpi-sidecar empi elastic-mpi-operator
+  cd "$project"
+  rm -rf build/packages
+  mkdir -p build/packages
+  # It leaves its own work beside the packages.
+  local work
+  work=$(mktemp -d)
+  cpack --config "build/$preset/CPackConfig.cmake" -B "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  cp "$work"/*.deb build/packages/
+  rm -rf "$work"
 }
 
 # The built programs and libraries, found by their folder.
@@ -24,45 +114,96 @@ use_build() {
   export EMPI_DATA
 }
 
+# Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
+# core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  build "$preset"
+  local choice=(--label-exclude '^long$') jobs=() argument files
+  case ${1:-} in
+    fast)
+      choice=(--label-regex '^fast$' --no-tests=error)
+      shift
+      ;;
+    long)
+      choice=(--label-regex '^long$' --no-tests=ignore)
+      shift
+      ;;
+  esac
+  jobs=(--parallel $((3 * $(nproc))))
+  for argument in "$@"; do
+    case $argument in
+      -j* | --parallel*) jobs=() ;;
+      -L* | --label-*) choice=() ;;
+    esac
+  done
+  configure "$preset"
   use_build
   cd "$project/build/$preset"
-  # What is built a second time, with sanitizers, is built only when it is among the tests asked for.
-  # (The whole list is taken first: under pipefail, a grep that stops reading early would fail its writer.)
-  local cases
-  cases=$(ctest --show-only "$@")
-  if grep -qE ' (tsan|asan)\.' <<<"$cases"; then build "$preset" --target sanitized; fi
-  cd "$project/build/$preset"
-  ctest --output-on-failure --timeout 300 "$@"
+  for argument in "$@"; do
+    case $argument in -N | --show-only*) exec ctest "${choice[@]}" "$@" ;; esac
+  done
+  # CMake runs again where a list of cases may have changed.
+  cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
+  files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
+  # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
+  # shellcheck disable=SC2086  # one word each
+  nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-}
+  # Tests compute and wait for each other; they begin when the cases are over.
+  if [[ -n ${EMPI_BUSY_LOCK:-} ]]; then
+    say 'built; waiting for the cases on the cluster'
+    flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
+  fi
+  ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
 }
 
 main() {
   local command=$1
   shift
   case $command in
-    build) build "$@" ;;
-    test) run_tests "$@" ;;
+    build)
+      if [[ ${1:-} == --for ]]; then
+        build_for "${@:2}"
+      elif [[ ${2:-} == --for ]]; then
+        preset=$1
+        build_for "${@:3}"
+      else
+        build "$@"
+      fi
+      ;;
+    package) debian_packages >&2 ;;
+    test)
+      if [[ ${1:-} == --openmpi || ${1:-} == --openmpi=* ]]; then
+        # shellcheck source=scripts/openmpi.sh
+        source "$project/scripts/openmpi.sh"
+        if [[ $1 == *=* ]]; then set -- --openmpi "${1#*=}" "${@:2}"; fi
+        run_openmpi_tests "${@:2}"
+      else
+        run_tests "$@"
+      fi
+      ;;
     lint) exec bash "$project/scripts/lint.sh" "$@" ;;
     shell)
       use_build
       if [[ $# -gt 0 ]]; then exec bash -c "$*"; else exec bash; fi
       ;;
     run)
-      build "$preset" >&2
+      [[ $# -gt 0 ]] || die 'run wants a command, for example: ./dev run empi --help'
+      build_for run "$@"
       use_build
-      cd "$workdir"
       exec "$@"
       ;;
     demo)
-      build "$preset" >&2
+      build_for demo "$@"
       use_build
-      exec bash "$project/scripts/demo.sh" "$@"
+      take_arguments "$@"
+      exec bash "$project/scripts/demo.sh" "${arguments[@]}"
       ;;
     bench)
-      build "$preset" >&2
+      local target
+      target=$(bash "$project/scripts/bench.sh" --targets "$@") || exit
+      if [[ -n $target ]]; then build "$preset" --target "$target" >&2; fi
       use_build
-      exec bash "$project/scripts/bench.sh" "$@"
+      take_arguments "$@"
+      exec bash "$project/scripts/bench.sh" "${arguments[@]}"
       ;;
   esac
 }

@@ -1,19 +1,32 @@
 #!/usr/bin/env bash
-# ./dev lint [--tidy]: formatting, shell scripts, layering, single homes of names. Runs inside the root.
-# Prints `file:line: what is wrong` and exits 1 when anything is. --tidy adds clang-tidy (minutes).
+# SPDX-License-Identifier: Apache-2.0
+# ./dev lint [--changed|--all]: formatting, shell scripts, layering, single homes of names, citations. Runs inside the
+# root.
+# Prints `file:line: what is wrong` and exits 1 when anything is. --changed and --all add clang-tidy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tidy=false
+usage() {
+  cat <<'USAGE'
+Usage: ./dev lint              formatting, shell scripts, layering, names: seconds
+       ./dev lint --changed    and clang-tidy on the sources that changed lately, newest first, for EMPI_LINT_SECONDS (300):
+                               since EMPI_LINT_BASE (a commit), else since this branch left the main one of origin,
+                               else within the day before the last commit
+       ./dev lint --all        and clang-tidy on every source (an hour on two cores; --tidy is the same)
+USAGE
+}
+
+tidy=
 case ${1:-} in
   '') ;;
-  --tidy) tidy=true ;;
+  --all | --tidy) tidy=all ;;
+  --changed) tidy=changed ;;
   -h | --help)
-    echo 'Usage: ./dev lint [--tidy]     --tidy adds clang-tidy, which needs ./dev build first'
+    usage
     exit 0
     ;;
   *)
-    echo "lint: unknown option '$1'; there is only --tidy" >&2
+    echo "lint: unknown option '$1'; there are --changed and --all" >&2
     exit 2
     ;;
 esac
@@ -22,6 +35,7 @@ esac
 git() { command git -c safe.directory="$PWD" "$@"; }
 cxx=('*.hpp' '*.cpp' '*.h' '*.c')
 failed=()
+exec 3>&2
 
 # Runs a check that prints what it finds; finding anything fails the lint.
 check() {
@@ -60,14 +74,24 @@ layering() {
     function rule(folder, allowed, why) { folders[++n] = folder; patterns[n] = allowed; reasons[n] = why }
     BEGIN {
       mpi = "^(mpi|pmix[a-z_]*|elastic_mpi|elastic_master_worker)\\.hp*$"
-      rule("operator/api/", "^operator/api/", "operator/api stands alone")
-      rule("operator/decide/", "^(operator/(api|decide)|runtime/protocol)/|^runtime/profile/trend\\.hpp$", "deciding is pure: operator/api and runtime/protocol")
-      rule("operator/build/", "^(operator/(api|build)|runtime/protocol)/", "building is pure: operator/api and runtime/protocol")
-      rule("operator/", "^(operator|runtime/protocol)/|^runtime/profile/trend\\.hpp$", "the operator knows the runtime through runtime/protocol only")
-      rule("runtime/protocol/", "^runtime/protocol/", "runtime/protocol is the lowest layer")
-      rule("runtime/profile/", "^runtime/(protocol|profile)/", "runtime/profile stands on runtime/protocol")
-      rule("runtime/", "^runtime/|^elastic_[a-z_]+\\.hp*$", "the runtime knows neither operator nor applications")
-      rule("apps/", "^(apps|runtime/(include|redistribute))/|^runtime/protocol/names\\.hpp$|^elastic_(mpi|master_worker)\\.hp*$", "applications see runtime/include and runtime/redistribute")
+      rule("operator/api/", "^(operator/api|runtime/base)/", "operator/api stands on runtime/base only")
+      rule("operator/decide/", "^(operator/(api|decide)|runtime/(base|protocol))/", "deciding is pure: operator/api and runtime/protocol")
+      rule("operator/objects/", "^(operator/(api|objects)|runtime/(base|protocol))/", "building objects is pure: operator/api and runtime/protocol")
+      rule("operator/controller/", "^(operator/(api|decide|objects|controller)|runtime/(base|protocol))/", "the controller knows neither agents nor clusters, only its interfaces to them")
+      rule("operator/agents/", "^(operator/(api|decide|objects|controller|agents)|runtime/(base|protocol))/", "talking to agents knows no cluster")
+      rule("operator/kube/", "^(operator/(api|decide|objects|controller|agents|kube)|runtime/(base|protocol))/", "the Kubernetes side knows no other")
+      rule("operator/local/", "^(operator/(api|decide|objects|controller|agents|local)|runtime/(base|protocol))/", "the local side knows no other")
+      rule("operator/programs/", "^(operator|runtime/(base|protocol))/", "the operator knows the runtime through runtime/protocol only")
+      rule("runtime/base/", "^runtime/base/", "runtime/base is the lowest layer")
+      rule("runtime/protocol/", "^runtime/(base|protocol)/", "runtime/protocol stands on runtime/base")
+      rule("runtime/profile/", "^runtime/(base|protocol|profile)/", "runtime/profile stands on runtime/protocol")
+      rule("runtime/queue/", "^runtime/(base|protocol|queue)/", "the queue knows neither MPI nor agents")
+      rule("runtime/rank/", "^runtime/(base|protocol|profile/write|rank)/|^elastic_mpi\\.h$", "libelastic_mpi knows neither agent nor sdk")
+      rule("runtime/sdk/", "^runtime/(base|protocol|queue|sdk)/|^runtime/rank/queue_api\\.h$|^elastic_[a-z_]+(/[a-z]+)?\\.hp*$", "the sdk stands on libelastic_mpi and the queue")
+      rule("runtime/agent/", "^runtime/(base|protocol|profile/read|agent)/", "the agent knows ranks by runtime/protocol and their pages")
+      rule("runtime/quirks/", "^runtime/quirks/", "what Open MPI does is shown by itself")
+      rule("runtime/sidecar/", "^runtime/(base|protocol|profile/read|sidecar)/", "the sidecar knows ranks by their pages, the agent by runtime/protocol")
+      rule("apps/", "^apps/|^runtime/(base/|protocol/names\\.hpp$)", "applications see runtime/base and what is installed: runtime/sdk/include")
       without_mpi = "^(operator|runtime/protocol|runtime/sidecar)/"
     }
     {
@@ -75,7 +99,7 @@ layering() {
       quoted = $0 ~ /#include "/
       path = $0; sub(/^.*#include ["<]/, "", path); sub(/[">].*$/, "", path)
       if (file ~ without_mpi && path ~ mpi) print file ":" line ": includes " path ": no MPI or PMIx here"
-      if (!quoted || file ~ /(_test\.cpp$|\/testing\/|\/bench)/) next
+      if (!quoted || file ~ /(_test\.cpp$|_bench\.cpp$|\/testing\/|\/bench\/)/) next
       for (i = 1; i <= n; ++i) {
         if (index(file, folders[i]) != 1) continue
         if (path !~ patterns[i]) print file ":" line ": includes " path ": " reasons[i]
@@ -94,6 +118,80 @@ single_homes() {
     sed -E 's/^([^:]+:[0-9]+):.*/\1: spells a metric: metrics live in runtime\/protocol\/metrics.hpp/'
 }
 
+# What is cited exists: decisions and sources in docs/decisions.md, guides that sources name, files that guides link to.
+citations() {
+  local known file line word
+  known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKP][0-9]+'?")
+  lines -o "\b[Dd]ecisions? [RKP][0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+    word=${word%\'s} # "decision R12's window"
+    grep -qxF "${word##* }" <<<"$known" || echo "$file:$line: cites $word, which docs/decisions.md does not have"
+  done
+  lines -o '\b[Ss]eed 00[0-9]' -- ':!docs/decisions.md' | while IFS=: read -r file line word; do
+    grep -qE "^\| ${word,} \|" docs/decisions.md || echo "$file:$line: cites $word, which is no source of docs/decisions.md"
+  done
+  known=$(sed -nE 's/^### ([a-z-]+)$/\1/p' docs/openmpi.md)
+  lines -o '\bquirk ([a-z]+(-[a-z]+)+|han|cuda)\b' -- ':!docs/openmpi.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+    grep -qxF "${word#quirk }" <<<"$known" || echo "$file:$line: cites $word, which docs/openmpi.md does not have"
+  done
+  lines -o '\bdocs/[A-Za-z0-9_-]+\.md\b' -- ':!*.md' | while IFS=: read -r file line word; do
+    [[ -e $word ]] || echo "$file:$line: names $word, which does not exist"
+  done
+  # shellcheck disable=SC2016  # the backticks are Markdown's
+  tracked '*.md' | xargs awk '
+    FNR == 1 { code = 0 }
+    /^```/ { code = !code }
+    code { next }
+    {
+      text = $0
+      while (match(text, /\]\([^)]+\)/)) {
+        target = substr(text, RSTART + 2, RLENGTH - 3)
+        text = substr(text, RSTART + RLENGTH)
+        sub(/#.*/, "", target)
+        if (target != "" && target !~ /^[a-z]+:/) print FILENAME ":" FNR ":" target
+      }
+    }' | while IFS=: read -r file line word; do
+    [[ -e $(dirname "$file")/$word ]] || echo "$file:$line: links to $word, which does not exist"
+  done
+}
+
+# docs/protocol.md has a heading for each route of agent and sidecar, and no others.
+routes() {
+  local homes served described
+  homes=$(cat runtime/protocol/*.hpp | tr -s '\n ' ' ' | grep -oE 'char k[A-Za-z]+\[\] = "/[^"]+"' | sed -E 's/char (k[A-Za-z]+)\[\] = "(.*)"/\1 \2/')
+  served=$(grep -hoE '\b(Get|Put|Post|Delete)\((paths::k[A-Za-z]+|"/[^"]+")' runtime/agent/http_api.cpp runtime/sidecar/server.cpp |
+    sed -E 's/\(/ /; s/"//g; s/paths:://' |
+    awk -v homes="$homes" '
+      BEGIN { n = split(homes, entry, "\n"); for (i = 1; i <= n; ++i) { split(entry[i], part, " "); path[part[1]] = part[2] } }
+      { print toupper($1), ($2 in path ? path[$2] : $2) }' | sort -u)
+  described=$(sed -nE 's/^### ((GET|PUT|POST|DELETE) [^ ]+).*/\1/p' docs/protocol.md | sort -u)
+  { diff <(echo "$served") <(echo "$described") || [[ $? -eq 1 ]]; } |
+    sed -nE 's/^< (.*)/docs\/protocol.md:1: lacks a heading for \1/p; s/^> (.*)/docs\/protocol.md:1: describes \1, which is not served/p'
+}
+
+# ./dev e2e list shows a promise for every case: the third line of its script.
+promises() {
+  local folder
+  for folder in cluster host; do
+    bash e2e/cases/run.sh "$folder" list | sed -nE "s/^([^ ]+) *(|SPDX.*)$/e2e\/cases\/$folder\/\1.sh:3: says nothing of what is promised/p"
+  done
+}
+
+# Two classes of one qualified name are one too many: the linker does not tell.
+duplicate_names() {
+  local files
+  mapfile -t files < <(tracked "${cxx[@]}")
+  python3 scripts/duplicate_names.py "${files[@]}" || [[ $? -eq 1 ]]
+}
+
+# Text is for people, a branch reads an enum: nobody searches a reason for a word or compares an outcome with
+# one. By the names such texts have here; Kubernetes' own words become enums in operator/kube.
+prose() {
+  local text='(reason|message|outcome|result|action|verdict|why|problem)_?(\(\))?'
+  lines "\\b$text(\\.|->)(find|rfind|starts_with|ends_with)\\(|(\\.|->)$text *(==|!=) *\"[^\"]" -- "${cxx[@]}" \
+    ':!operator/kube/' ':!*_test.cpp' ':!*_bench.cpp' ':!*/testing/*' ':!*/bench/*' |
+    sed -E 's/^([^:]+:[0-9]+):.*/\1: decides by a text for people: have an enum say it/'
+}
+
 unfinished() {
   lines '\b(TODO|FIXME|XXX)\b' -- "${cxx[@]}" '*.sh' '*.txt' '*.cmake' '*.md' dev .ci ':!scripts/lint.sh' |
     sed -E 's/^([^:]+:[0-9]+):.*/\1: unfinished: do it, or write an issue/'
@@ -103,21 +201,79 @@ long_files() {
   tracked "${cxx[@]}" | xargs -r wc -l | awk '$2 != "total" && $1 > 450 { print $2 ":" $1 ": warning: " $1 " lines: it wants to be two files" }'
 }
 
-clang_tidy() {
-  if [[ ! -e build/release/compile_commands.json ]]; then
-    echo 'build/release/compile_commands.json: missing: run ./dev build first'
+# The commit since which sources count as changed. A clone on which nothing was done since the last landing knows of
+# that by the time only: what lands comes in a day's work.
+lint_base() {
+  local base
+  if [[ -n ${EMPI_LINT_BASE:-} ]]; then
+    git rev-parse --verify --quiet "$EMPI_LINT_BASE^{commit}" && return
+    echo "EMPI_LINT_BASE: there is no commit '$EMPI_LINT_BASE'" >&2
+    return 1
+  fi
+  base=$(git merge-base origin/HEAD HEAD 2>/dev/null) || base=
+  if [[ -n $base && $base != $(git rev-parse HEAD) ]]; then
+    echo "$base"
     return
   fi
-  tracked '*.cpp' | xargs -r run-clang-tidy -p build/release -quiet 2>/dev/null | grep -E ': (warning|error): ' | sort -u || true
+  base=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 86400))" HEAD)
+  if [[ -n $base ]]; then echo "$base"; else git rev-list --max-parents=0 HEAD | tail -n 1; fi
+}
+
+# Sources that are to be looked at, one a line: what changed last comes first. Of a header, the source beside it.
+sources_to_tidy() {
+  local base file
+  if [[ $tidy == all ]]; then
+    tracked '*.cpp'
+    return
+  fi
+  base=$(lint_base) || return
+  {
+    git diff --name-only HEAD -- '*.cpp' '*.hpp'
+    git log --name-only --format= "$base..HEAD" -- '*.cpp' '*.hpp'
+  } | while read -r file; do
+    for file in "${file%.*}.cpp" "${file%.*}_test.cpp"; do
+      if [[ -e $file ]]; then echo "$file"; fi
+    done
+  done | awk '!seen[$0]++'
+}
+
+# Prints what clang-tidy says of each source that the build knows. It reads what CMake has noted of them; nothing need be
+# built but the sources that are generated.
+clang_tidy() {
+  local work left
+  [[ -e build/release/compile_commands.json ]] || cmake --preset release >build/lint.log 2>&1 || { cat build/lint.log; return; }
+  work=$(mktemp -d)
+  sources_to_tidy >"$work/all" || { echo 'lint: which sources have changed is not known: see above'; return; }
+  sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/release/compile_commands.json | sort -u >"$work/known"
+  grep -xFf "$work/known" "$work/all" >"$work/sources" || true
+  : >"$work/left"
+  deadline=$(($(date +%s) + ${EMPI_LINT_SECONDS:-300}))
+  [[ $tidy == changed ]] || deadline=$(($(date +%s) + 360000))
+  # shellcheck disable=SC2016
+  xargs -r -P "$(nproc)" -n 1 bash -c '
+    if [[ $(date +%s) -ge $1 ]]; then echo "$3" >>"$2/left"; exit; fi
+    said=$(clang-tidy -p build/release --quiet --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option "$3" 2>"$2/errors.$$") &&
+      rm "$2/errors.$$" || said+=$(printf "\n%s: error: clang-tidy failed: " "$3"; tail -n 3 "$2/errors.$$")
+    if [[ $said == *": warning: "* || $said == *": error: "* ]]; then grep -E ": (warning|error): " <<<"$said"; fi' \
+    tidy "$deadline" "$work" <"$work/sources" >"$work/found" || echo 'lint: clang-tidy was not run on all'
+  sort -u "$work/found"
+  left=$(wc -l <"$work/left")
+  echo "lint: clang-tidy looked at $(($(wc -l <"$work/sources") - left)) sources$([[ $left == 0 ]] || echo ", not at $left more for want of time: ./dev lint --all does")" >&3
+  rm -rf "$work"
 }
 
 check formatting formatting
 check 'shell scripts' shell_scripts
 check layering layering
 check 'single homes' single_homes
+check citations citations
+check routes routes
+check promises promises
+check 'duplicate names' duplicate_names
+check prose prose
 check unfinished unfinished
 long_files
-if $tidy; then check clang-tidy clang_tidy; fi
+if [[ -n $tidy ]]; then check clang-tidy clang_tidy; fi
 
 if [[ ${#failed[@]} -gt 0 ]]; then
   printf 'lint: %s: see above\n' "$(IFS=,; echo "${failed[*]}")" >&2

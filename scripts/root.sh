@@ -1,10 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The outside half of ./dev: makes the Debian 13 root once, then re-runs ./dev inside it.
 # Sourced by ./dev, which sets $project.
 
-cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
+# A program's standard input may be closed; nothing here is to get its place.
+{ : <&0; } 2>/dev/null || exec </dev/null
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # an ordinary user's may lack them
+
+# What is wrong with what was asked, or with the machine: one line that says what to do.
+die() { printf 'dev: %s\n' "$*" >&2; exit 2; }
+say() { printf 'dev: %s\n' "$*" >&2; }
+
+cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}}
+[[ -n $cache ]] || die 'HOME is not set: set it, or EMPI_CACHE to the folder for the Debian root'
+[[ -n ${EMPI_CACHE:-} ]] || cache=$cache/elastic-mpi
+cache=$(realpath -m -- "$cache")
 suite=trixie
-if [[ -n ${EMPI_DATA:-} ]]; then EMPI_DATA=$(realpath -m -- "$EMPI_DATA"); fi # inside, the current folder is another
+if [[ -n ${EMPI_PACKAGES:-} ]]; then EMPI_PACKAGES=$(realpath -m -- "$EMPI_PACKAGES"); fi
+if [[ -n ${EMPI_DATA:-} ]]; then EMPI_DATA=$(realpath -m -- "$EMPI_DATA"); fi # one name for it everywhere
 
 # choose_root LIST: the root that holds the packages of LIST (sets $packages and $root).
 # A root is identified by what is in it, so that a change of the package list makes a new one.
@@ -14,125 +27,47 @@ choose_root() {
 }
 choose_root packages.txt
 
-die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
-say() { printf 'dev: %s\n' "$*" >&2; }
-
-# mmdebstrap is one Perl script: where it is not installed, the package is unpacked into the cache,
-# which needs no privilege; installing it system-wide is left to the user.
-find_mmdebstrap() {
-  if command -v mmdebstrap >/dev/null; then
-    mmdebstrap=mmdebstrap
-    return
-  fi
-  mmdebstrap=$cache/tools/usr/bin/mmdebstrap
-  if [[ -x $mmdebstrap ]]; then return; fi
-  command -v apt-get >/dev/null || return 1
-  say 'fetching mmdebstrap into the cache'
-  mkdir -p "$cache/tools"
-  (
-    cd "$cache/tools"
-    if ! apt-get download mmdebstrap >/dev/null 2>&1; then
-      [[ $(id -u) == 0 ]] || exit 1
-      apt-get update >/dev/null && apt-get download mmdebstrap >/dev/null
-    fi
-    dpkg -x mmdebstrap_*.deb .
-  )
-}
-
-# An ordinary user needs a range of sub-ids and newuidmap to own the files of a whole system.
-check_user_namespaces() {
-  command -v newuidmap >/dev/null ||
-    die 'making a Debian root as an ordinary user needs newuidmap: install the package uidmap (or run as root)'
-  grep -q "^$(id -un):" /etc/subuid 2>/dev/null ||
-    die "no sub-user-ids for $(id -un) in /etc/subuid: ask for 'usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)'"
-}
-
-make_root_with_mmdebstrap() {
-  local options=(--variant=apt --include="$packages"
-    --aptopt='Apt::Install-Recommends "false"'
-    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
-    --dpkgopt='path-include=/usr/share/doc/*/copyright'
-    --dpkgopt='path-exclude=/usr/share/locale/*')
-  if [[ $(id -u) == 0 ]]; then
-    "$mmdebstrap" --mode=root "${options[@]}" "$suite" "$1" 2>&1 | progress
-  else
-    # mmdebstrap maps root to a sub-id; unpacked in our own mapping the files belong to us instead,
-    # so that set-user-id programs in the root stay root's.
-    check_user_namespaces
-    mkdir -p "$1"
-    "$mmdebstrap" --mode=unshare "${options[@]}" --format=tar "$suite" - 2> >(progress) |
-      in_namespaces tar -x --numeric-owner --exclude='./dev/*' -C "$1"
-  fi
-}
-
-make_root_with_engine() {
-  local engine=$1 container
-  container=$("$engine" create "debian:$suite" sh -c \
-    "apt-get update && apt-get install -y --no-install-recommends ${packages//,/ }")
-  "$engine" start --attach "$container" 2>&1 | progress
-  mkdir -p "$2"
-  "$engine" export "$container" | tar -x --no-same-owner -C "$2"
-  "$engine" rm "$container" >/dev/null
-}
-
-# Shows that work goes on, without the noise of a package manager.
-progress() {
-  local line
-  while IFS= read -r line; do
-    case $line in
-      I:* | E:* | W:* | Get:* | Fetched*) printf 'dev:   %.100s\n' "$line" >&2 ;;
-    esac
-    printf '%s\n' "$line" >>"$cache/root.log"
-  done
-}
-
-ensure_root() {
-  if [[ -e $root/.complete ]]; then return; fi
-  mkdir -p "$cache"
-  exec 9>"$cache/lock"
-  flock 9
-  if [[ -e $root/.complete ]]; then exec 9>&-; return; fi
-  say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
-  : >"$cache/root.log"
-  local new=$root.new
-  discard "$new"
-  if find_mmdebstrap; then
-    make_root_with_mmdebstrap "$new" || die "making the root failed; see $cache/root.log"
-  elif command -v podman >/dev/null; then
-    make_root_with_engine podman "$new" || die "making the root failed; see $cache/root.log"
-  elif command -v docker >/dev/null; then
-    make_root_with_engine docker "$new" || die "making the root failed; see $cache/root.log"
-  else
-    die 'needs mmdebstrap (Debian package), podman or docker to make a Debian 13 root: install one of them'
-  fi
-  in_namespaces touch "$new/.complete"
-  mv "$new" "$root"
-  exec 9>&-
-}
+# shellcheck source=scripts/machine.sh
+source "$project/scripts/machine.sh"
+# shellcheck source=scripts/make_root.sh
+source "$project/scripts/make_root.sh"
+# shellcheck source=scripts/reach.sh
+source "$project/scripts/reach.sh"
 
 in_namespaces() {
-  if [[ $(id -u) == 0 ]]; then "$@"; else unshare --map-auto --map-root-user "$@"; fi
+  if [[ $(id -u) == 0 ]]; then "$@"; else unshare --map-auto --map-root-user -- "$@"; fi
 }
 
-discard() { if [[ -e $1 ]]; then in_namespaces rm -rf --one-file-system "$1"; fi; }
+# With mounts and processes of its own, which end with us.
+in_own_namespaces() {
+  local ns=(--mount --mount-proc --pid --fork --kill-child)
+  if [[ $(id -u) != 0 ]]; then ns+=(--map-auto --map-root-user); fi
+  setpriv --pdeathsig KILL unshare "${ns[@]}" -- "$@"
+}
 
 # Sets $enter: the command that makes the root / and runs what is appended to it, after its own NAME=VALUE...
 # and --. It wants a mount namespace of its own.
 prepare_enter() {
-  local keep=() name
-  for name in TERM COLORTERM LANG NO_COLOR CI COLUMNS LINES \
+  local options=() name folder
+  choose_folders
+  for folder in "${bound[@]}"; do options+=(--bind "$folder"); done
+  for folder in "${read_only[@]}"; do options+=(--read-only "$folder"); done
+  for name in HOME TMPDIR TERM COLORTERM NO_COLOR CI COLUMNS LINES \
     http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
     SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO REQUESTS_CA_BUNDLE \
     GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB; do
-    if [[ -n ${!name:-} ]]; then keep+=("$name=${!name}"); fi
+    if [[ -n ${!name:-} ]]; then options+=("$name=${!name}"); fi
   done
-  while IFS= read -r name; do keep+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
-  mkdir -p "$cache/ccache" "$cache/home"
-  enter=(bash "$project/scripts/enter.sh" "$root" "$project" "$cache" "$PWD" "${keep[@]}")
+  while IFS= read -r name; do options+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
+  # Caches of the build are in ours, not at home; mpirun's files, named by process ids that come again in each root,
+  # are in a folder that goes with it.
+  options+=(CCACHE_DIR=/cache/ccache CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G
+    PRTE_MCA_prte_tmpdir_base=/run EMPI_INSIDE_ROOT="$project")
+  enter=(bash "$project/scripts/enter.sh" "$root" "$cache" "$PWD" "${options[@]}")
 }
 
-# pivot_root in namespaces of our own; the project appears at its own path, so that paths in compiler messages
-# and editors agree inside and outside. Runs COMMAND there and ends as it does. It has our process group, so that
+# pivot_root in namespaces of our own; the folders of the machine appear at their own paths, so that results, paths in
+# compiler messages and editors agree inside and outside. Runs COMMAND there and ends as it does. It has our process group, so that
 # a terminal's Ctrl-C and Ctrl-Z reach it; signals that are for us alone are passed on. Whatever way we end,
 # everything inside ends: process 1 is killed with unshare, and unshare with us.
 enter_root() {
@@ -143,10 +78,7 @@ enter_root() {
 
 run_in_root() {
   local ns=(--mount --pid --fork --kill-child)
-  if [[ $(id -u) != 0 ]]; then
-    check_user_namespaces
-    ns+=(--map-auto --map-root-user)
-  fi
+  if [[ $(id -u) != 0 ]]; then ns+=(--map-auto --map-root-user); fi
   prepare_enter
   local status=0
   ended_by=
@@ -161,7 +93,7 @@ run_in_root() {
   while kill -0 "$inside" 2>/dev/null; do wait "$inside" 2>/dev/null || true; done
   wait "$inside" 2>/dev/null || status=$?
   trap - TERM HUP INT
-  if [[ -n $ended_by ]]; then kill -s "$ended_by" $$; fi
+  if [[ -n $ended_by ]]; then kill -s "$ended_by" "$BASHPID"; fi
   return "$status"
 }
 
@@ -212,60 +144,68 @@ main() {
       "$@"
       exit
       ;;
+    package)
+      # shellcheck source=scripts/package.sh
+      source "$project/scripts/package.sh"
+      "$@"
+      exit
+      ;;
     bench)
-      # Those on Kubernetes start from the host, as ./dev e2e does.
+      # Those on machines of their own start from the host, as ./dev e2e does.
       if [[ ${2:-} == k8s-* ]]; then
         # shellcheck source=scripts/bench_k8s.sh
         source "$project/scripts/bench_k8s.sh"
         bench_k8s "${@:2}"
         exit
+      elif [[ ${2:-} == first-hour ]]; then
+        # shellcheck source=scripts/bench_first_hour.sh
+        source "$project/scripts/bench_first_hour.sh"
+        bench_first_hour "${@:3}"
+        exit
       fi
       ;;
     test)
-      if ! chooses_tests "${@:2}"; then
-        ensure_root
-        run_in_root "$project/dev" "$@" || exit
-        exec "$project/dev" e2e --or-skip
-      fi
+      # shellcheck source=scripts/test.sh
+      source "$project/scripts/test.sh"
+      run_tests "${@:2}"
+      exit
       ;;
     build | demo | shell | lint | run) ;;
     *)
-      say "unknown command '$1'"
-      usage >&2
-      exit 2
-      ;;
+      die "unknown command '$1': ./dev help lists them" ;;
   esac
   ensure_root
+  case $1 in demo | run | bench)
+    choose_folders
+    check_paths "${@:2}"
+    ;;
+  esac
   enter_root "$project/dev" "$@"
-}
-
-# Whether ctest's arguments choose among the tests: then those are all that is wanted.
-chooses_tests() {
-  local argument
-  for argument in "$@"; do
-    case $argument in -[RELIUN]* | --tests-* | --label-* | --exclude-* | --rerun-failed | --show-only* | --union) return 0 ;; esac
-  done
-  return 1
 }
 
 usage() {
   cat <<'EOF'
 Usage: ./dev COMMAND [ARGS]
 
-  demo [--quick] [--out DIR]   a tsunami that grows and shrinks while it runs, on this machine
-  demo spe10 [--quick] [--out DIR] [--layers N|all]   an oil reservoir that finds its size
-  demo surrogate [--quick] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
-  test [CTEST ARGS]            build and run every test, then e2e; or those chosen (for example: ./dev test -R mesh)
-  build [PRESET]               release (default), debug, asan or tsan, into build/PRESET
+  demo [--full] [--out DIR]    a tsunami that grows and shrinks while it runs, on this machine
+  demo spe10 [--full] [--out DIR] [--layers N|all]    an oil reservoir that finds its size
+  demo surrogate [--full] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
+  test [CTEST ARGS]            build and run every test, e2e beside; or those chosen (for example: ./dev test -R mesh)
+  test fast|long|full          those below a second; those of up to an hour; all in every configuration
+  test --openmpi VERSION       the runtime's on another Open MPI than Debian's (docs/openmpi.md)
+  build [PRESET]               the programs: release (default), debug or full, into build/PRESET
+  build --for run|demo ARGS    only what that command needs
   run CMD [ARGS]               run a command with the built programs on PATH (for example: ./dev run empi --help)
   bench NAME|list              print benchmark figures, one line each: bench NAME.FIGURE VALUE UNIT
-  lint [--tidy]                formatting, shell scripts, layering; --tidy adds clang-tidy
+  lint [--changed|--all]       formatting, shell scripts, layering; clang-tidy on what changed lately, or on all
   shell                        a shell inside the Debian 13 root
   e2e [CASE...]|list|up|help   whole-system cases on a real Kubernetes that it starts on this machine (root)
   images [NAME...]             container images of what is built, into build/images
+  package                      Debian packages of what is built, the chart and its manifest, into build/packages
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
              EMPI_DATA     a folder with chile2010/, tohoku2011/, spe10_model2/ (default: ../shared/data, then built-in)
+             EMPI_PACKAGES a folder for Debian's packages: what is there is not fetched again when a root is made
              EMPI_PRESET   the preset that test, demo, run and bench use (release)
 EOF
 }

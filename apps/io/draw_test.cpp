@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <png.h>
 
@@ -17,32 +18,32 @@ using ::testing::ElementsAre;
 
 TEST(Canvas, LineCoversItsArea) {
   Canvas canvas(100, 100);
-  canvas.line({10, 50}, {90, 50}, {draw::black, 4, 1, 0});
+  canvas.line({10, 50}, {90, 50}, {draw::kBlack, 4, 1, 0});
   EXPECT_NEAR(darkness(canvas, {20, 0, 80, 100}), 60 * 4, 1e-3);
   Canvas slanted(100, 100);
-  slanted.line({0, 20}, {100, 70}, {draw::black, 3, 1, 0});
+  slanted.line({0, 20}, {100, 70}, {draw::kBlack, 3, 1, 0});
   EXPECT_NEAR(darkness(slanted, {20, 0, 80, 100}), 60 * 3 * std::hypot(1, 0.5), 4);
 }
 
 TEST(Canvas, StrokeIsNotDrawnTwiceWhereItMeetsItself) {
   Canvas canvas(60, 60);
   const draw::Point there_and_back[] = {{10, 30}, {50, 30}, {10, 30}};
-  canvas.polyline(there_and_back, {draw::black, 2, 0.5, 0});
+  canvas.polyline(there_and_back, {draw::kBlack, 2, 0.5, 0});
   EXPECT_NEAR(canvas.pixel(30, 30).r, 0.5, 1e-9);
 }
 
 TEST(Canvas, ClipsDashesAndSkipsWhatIsNotFinite) {
   Canvas canvas(100, 20);
   canvas.set_clip({0, 0, 50, 20});
-  canvas.line({0, 10}, {100, 10}, {draw::black, 2, 1, 0});
+  canvas.line({0, 10}, {100, 10}, {draw::kBlack, 2, 1, 0});
   EXPECT_GT(darkness(canvas, {0, 0, 50, 20}), 50);
   EXPECT_EQ(darkness(canvas, {50, 0, 100, 20}), 0);
   Canvas dashed(200, 20);
-  dashed.line({0, 10}, {200, 10}, {draw::black, 2, 1, 10});
+  dashed.line({0, 10}, {200, 10}, {draw::kBlack, 2, 1, 10});
   EXPECT_NEAR(darkness(dashed, {0, 0, 200, 20}), 200, 45);  // half of 400, and the round ends
   Canvas broken(100, 20);
   const draw::Point points[] = {{0, 10}, {40, 10}, {std::nan(""), 10}, {60, 10}, {100, 10}};
-  broken.polyline(points, {draw::black, 2, 1, 0});
+  broken.polyline(points, {draw::kBlack, 2, 1, 0});
   EXPECT_EQ(darkness(broken, {45, 0, 55, 20}), 0);
   EXPECT_GT(darkness(broken, {70, 0, 90, 20}), 30);
 }
@@ -51,7 +52,7 @@ TEST(Canvas, EveryCharacterHasInkOfItsOwn) {
   std::vector<double> ink;
   for (char c = 33; c < 127; ++c) {
     Canvas canvas(60, 60);
-    canvas.text({20, 40}, std::string(1, c), {.size = 30, .colour = draw::black});
+    canvas.text({20, 40}, std::string(1, c), {.size = 30, .colour = draw::kBlack});
     const double dark = darkness(canvas, {0, 0, 60, 60});
     EXPECT_GT(dark, 5) << c;
     EXPECT_LT(dark, 600) << c;

@@ -1,13 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/report.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/file_error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace io {
 namespace fs = std::filesystem;
@@ -16,7 +19,7 @@ using nlohmann::json;
 json read_json(const fs::path& path) {
   if (!fs::exists(path)) return json::object();
   const std::vector<char> bytes = read_bytes(path);
-  json value = json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  json value = empi::json_text::try_parse({bytes.data(), bytes.size()});
   if (!value.is_object())
     throw FileError(path, "", "a JSON object", "something else", "run the program again");
   return value;
@@ -29,6 +32,7 @@ Table::Table(const fs::path& path) : path_(path) {
   std::getline(file, line);
   for (std::istringstream head(line); std::getline(head, field, ',');) names.push_back(field);
   while (std::getline(file, line)) {
+    if (file.eof()) break;  // a line without its end is still being written
     ++rows_;
     std::istringstream fields(line);
     for (const std::string& name : names) {

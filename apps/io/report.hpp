@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the applications' reports have in common: reading what a run left, and its resource profile.
 #pragma once
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ nlohmann::json read_json(const std::filesystem::path& path);
 /// A comma separated file with the names of its columns in the first line.
 class Table {
  public:
-  /// No rows when there is no such file. Throws FileError when a line is too short.
+  /// No rows when there is no such file. A last line without its end is left out: it is still being written.
+  /// Throws FileError when a line is too short.
   explicit Table(const std::filesystem::path& path);
   std::size_t rows() const { return rows_; }
   /// A column. Throw FileError when there is none of that name, or, in one of numbers, something else.

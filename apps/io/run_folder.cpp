@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/run_folder.hpp"
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "apps/io/file_error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace io {
@@ -60,7 +62,7 @@ void write_progress(const std::string& folder, const Progress& p, bool force) {
   const nlohmann::json progress = {{"time_s", p.seconds}, {"end_s", p.end},
                                    {"cells", p.cells},    {"ranks", p.ranks},
                                    {"step", p.steps},     {"progress", p.end > 0 ? p.seconds / p.end : 0}};
-  write_text(folder + "/progress.json", progress.dump());
+  write_text(folder + "/progress.json", empi::json_text::text(progress));
   const std::string path = folder + "/cells.csv";
   const bool fresh = !fs::exists(path);
   std::ofstream file(path, std::ios::app);

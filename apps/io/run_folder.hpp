@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every application leaves in the folder of its run, for people, `empi run` and the reports.
 #pragma once
 #include <cstdint>

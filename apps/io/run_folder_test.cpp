@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs leave and reports read.
 #include "apps/io/run_folder.hpp"
 
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "apps/io/report.hpp"
 #include "apps/io/test_files.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the tests of files share: a scratch folder, the data folder, the message of an error.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/text_scanner.hpp"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ std::optional<std::string_view> TextScanner::next_word() {
 
 bool TextScanner::parse(std::string_view word, double& value) {
   if (!word.empty() && word.front() == '+') word.remove_prefix(1);
-  const char* end = word.data() + word.size();
-  auto result = std::from_chars(word.data(), end, value);
+  const char *begin = word.begin(), *end = word.end();
+  auto result = std::from_chars(begin, end, value);
   if (result.ec != std::errc() || result.ptr != end) {
     const auto exponent = word.find_first_of("dD");
     if (exponent == std::string_view::npos || word.size() > 40) return false;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/vtu.hpp"
 
 #include <bit>
@@ -13,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the appended arrays are written as they lie in memory");
 
-constexpr unsigned char vtk_triangle = 5, vtk_wedge = 13;
+constexpr unsigned char kVtkTriangle = 5, kVtkWedge = 13;
 
 std::string escape(const std::string& text) {
   std::string safe;
@@ -133,7 +134,7 @@ void write_vtu(const std::string& path, const TriangleMesh& mesh) {
   std::vector<std::int64_t> offsets(count);
   for (std::size_t k = 0; k < count; ++k) offsets[k] = static_cast<std::int64_t>(corners * (k + 1));
   arrays.add("offsets", "Int64", 1, offsets.data(), offsets.size() * sizeof offsets[0]);
-  const std::vector<unsigned char> types(count, corners == 3 ? vtk_triangle : vtk_wedge);
+  const std::vector<unsigned char> types(count, corners == 3 ? kVtkTriangle : kVtkWedge);
   arrays.add("types", "UInt8", 1, types.data(), types.size());
   arrays.close("Cells");
 

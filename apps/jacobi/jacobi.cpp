@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/jacobi/jacobi.hpp"
 
 #include <algorithm>
@@ -5,18 +6,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/base/hash.hpp"
+
 namespace jacobi {
 namespace {
 
-constexpr double pi = std::numbers::pi;
-
-// The mixing function of SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+constexpr double kPi = std::numbers::pi;
 
 // One row of the five-point average; west and east neighbours outside the grid are 0.
 // Returns the largest change. Rows do not overlap.
@@ -39,7 +34,7 @@ double update_row(const double* __restrict below, const double* __restrict row,
 
 }  // namespace
 
-double exact(double x, double y) { return std::sin(pi * x) * std::sinh(pi * y) / std::sinh(pi); }
+double exact(double x, double y) { return std::sin(kPi * x) * std::sinh(kPi * y) / std::sinh(kPi); }
 
 Sweep::Sweep(MPI_Comm world, std::int64_t n, std::int64_t first_row, std::int64_t rows)
     : world_(world), n_(n), first_row_(first_row), rows_(rows) {
@@ -50,7 +45,7 @@ Sweep::Sweep(MPI_Comm world, std::int64_t n, std::int64_t first_row, std::int64_
   row_below_.assign(length, 0.0);  // u = 0 on y = 0
   row_above_.resize(length);
   for (std::size_t i = 0; i < length; ++i)
-    row_above_[i] = std::sin(pi * static_cast<double>(i + 1) / static_cast<double>(n + 1));
+    row_above_[i] = std::sin(kPi * static_cast<double>(i + 1) / static_cast<double>(n + 1));
   next_.resize(static_cast<std::size_t>(rows) * length);
 
   // With more ranks than rows some have none: the neighbours are the nearest ranks that have some.
@@ -108,7 +103,8 @@ double Sweep::error(const std::vector<double>& u) const {
 std::uint64_t Sweep::fingerprint(const std::vector<double>& u) const {
   std::uint64_t sum = 0;
   auto position = static_cast<std::uint64_t>(first_row_ * n_);
-  for (const double value : u) sum += mix(mix(position++) ^ std::bit_cast<std::uint64_t>(value));
+  for (const double value : u)
+    sum += empi::split_mix64(empi::split_mix64(position++) ^ std::bit_cast<std::uint64_t>(value));
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, world_);
   return sum;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jacobi iteration for Laplace's equation on the unit square: the smallest malleable application.
 //
 // u = 0 on the sides x = 0, x = 1, y = 0 and u = sin(pi x) on y = 1; exact answer

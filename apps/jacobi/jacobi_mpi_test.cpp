@@ -1,18 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run by mpirun. Promise: second-order accuracy, Jacobi's convergence factor, and results that are the same,
 // bit for bit, on any number of ranks and after any move of the rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <elastic_mpi/blocks.hpp>
 #include <iostream>
 #include <numbers>
 
 #include "apps/jacobi/jacobi.hpp"
-#include "runtime/redistribute/blocks.hpp"
 
 namespace jacobi {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+constexpr double kPi = std::numbers::pi;
 
 class Jacobi : public testing::Test {
  protected:
@@ -66,7 +67,7 @@ TEST_F(Jacobi, ChangesShrinkByTheCosineOfPiH) {
   const auto last = run.changes.size() - 1;
   const double factor = std::pow(run.changes[last] / run.changes[last - 100], 0.01);
   // Asked: within 1 % of the convergence, that is of 1 - cos(pi h), which is much harder than of the factor.
-  const double expected = std::cos(pi / static_cast<double>(n + 1));
+  const double expected = std::cos(kPi / static_cast<double>(n + 1));
   EXPECT_NEAR((1 - factor) / (1 - expected), 1.0, 0.01);
 }
 
@@ -95,7 +96,7 @@ TEST_F(Jacobi, MoreRanksThanRows) {
   Run run = start(2);
   const Sweep sweep = iterate(run, 2, 200, 1e-14);
   // 2 x 2 points: by hand, u = (3 s / 8, s / 8) for the upper and lower row with s = sin(pi / 3).
-  const double upper = 3 * std::sin(pi / 3) / 8;
+  const double upper = 3 * std::sin(kPi / 3) / 8;
   const double difference = exact(1.0 / 3, 2.0 / 3) - upper;
   EXPECT_NEAR(sweep.error(run.u), std::abs(difference), 1e-12);
 }

@@ -1,14 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // empi-jacobi: Jacobi iteration that grows and shrinks while it runs. The example for docs/malleable.md.
 #include <chrono>
 #include <cinttypes>
-#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <elastic_mpi.hpp>
 #include <limits>
 #include <optional>
 #include <thread>
 
 #include "apps/jacobi/jacobi.hpp"
-#include "elastic_mpi.hpp"
+#include "runtime/base/options.hpp"
 
 namespace {
 
@@ -20,24 +22,35 @@ struct Options {
   int pace_ms = 0;
 };
 
-Options parse(CLI::App& app, int argc, char** argv) {
+Options parse(int argc, char** argv) {
+  namespace options = empi::options;
   Options o;
-  app.add_option("--n", o.n, "interior points per direction")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--iterations", o.iterations, "most iterations to do")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()))
-      ->capture_default_str();
-  app.add_option("--tolerance", o.tolerance, "stop when no value changes by more than this")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--work-factor", o.work_factor, "do the arithmetic of every iteration this many times")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--pace", o.pace_ms, "milliseconds that an iteration takes at least; the rest is slept")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.parse(argc, argv);
+  const options::Program program{
+      .what = "Solves Laplace's equation on the unit square by Jacobi iteration, on a changing set of ranks.",
+      .options = {
+          {"--n",
+           &o.n,
+           "interior points per direction",
+           {.check = options::in_range(1, 1 << 20), .shows_default = true}},
+          {"--iterations",
+           &o.iterations,
+           "most iterations to do",
+           {.check = options::in_range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()),
+            .shows_default = true}},
+          {"--tolerance",
+           &o.tolerance,
+           "stop when no value changes by more than this",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--work-factor",
+           &o.work_factor,
+           "do the arithmetic of every iteration this many times",
+           {.check = options::positive(), .shows_default = true}},
+          {"--pace",
+           &o.pace_ms,
+           "milliseconds that an iteration takes at least; the rest is slept",
+           {.check = options::not_negative(), .shows_default = true}},
+      }};
+  options::read_or_exit(program, argc, argv);
   return o;
 }
 
@@ -57,14 +70,7 @@ void print_result(const Options& o, const jacobi::Sweep& sweep, const std::vecto
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
-      "Solves Laplace's equation on the unit square by Jacobi iteration, on a changing set of ranks."};
-  Options o;
-  try {
-    o = parse(app, argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e);
-  }
+  const Options o = parse(argc, argv);
 
   elastic::Loop loop(argc, argv);
   std::vector<double> u;

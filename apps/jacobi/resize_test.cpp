@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: growing and shrinking empi-jacobi while it runs does not change a bit of its result.
 #include <gtest/gtest.h>
 
@@ -54,8 +55,9 @@ TEST(JacobiOnPods, ResizesDoNotChangeABit) {
   const std::vector<Member> second = pods.launch(2);
   const auto change = [&](std::vector<Member> add, std::vector<std::string> remove) {
     const ChangeStatus status = pods.change({.add = std::move(add), .remove = std::move(remove)});
-    if (status.outcome != "committed")
-      throw std::runtime_error("change " + status.outcome + ": " + status.reason + "\n" + pods.all_logs());
+    if (status.outcome != empi::ChangeOutcome::Committed)
+      throw std::runtime_error("change " + std::string(to_string(status.outcome)) + ": " + status.reason +
+                               "\n" + pods.all_logs());
   };
   change(second, {});
   change({}, {first[0].uid, second[0].uid});

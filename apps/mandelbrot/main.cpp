@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // empi-mandelbrot: rows of a picture as tasks, done by workers that come and go. The example for
 // elastic::MasterWorker in docs/malleable.md.
 #include <cinttypes>
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <elastic_master_worker.hpp>
 #include <exception>
 #include <string>
 #include <vector>
@@ -11,7 +13,7 @@
 #include "apps/io/draw/canvas.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/mandelbrot/mandelbrot.hpp"
-#include "elastic_master_worker.hpp"
+#include "runtime/base/options.hpp"
 
 namespace {
 
@@ -20,22 +22,32 @@ struct Options {
   std::string out;
 };
 
-Options parse(CLI::App& app, int argc, char** argv) {
+Options parse(int argc, char** argv) {
+  namespace options = empi::options;
   Options o;
   o.out = io::default_folder() + "/mandelbrot.png";
   double x = o.view.centre.real(), y = o.view.centre.imag();
-  app.add_option("--width", o.view.width, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();
-  app.add_option("--height", o.view.height, "pixels")->check(CLI::Range(1, 20000))->capture_default_str();
-  app.add_option("--iterations", o.view.iterations, "most iterations per pixel")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  app.add_option("--x", x, "centre of the picture, real part")->capture_default_str();
-  app.add_option("--y", y, "centre of the picture, imaginary part")->capture_default_str();
-  app.add_option("--span", o.view.span, "width of the picture in the complex plane")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--out", o.out, "PNG to write; empty: none")->capture_default_str();
-  app.parse(argc, argv);
+  const options::Program program{
+      .what = "Draws the Mandelbrot set, row by row, on a changing set of ranks.",
+      .options = {
+          {"--width", &o.view.width, "pixels", {.check = options::in_range(1, 20000), .shows_default = true}},
+          {"--height",
+           &o.view.height,
+           "pixels",
+           {.check = options::in_range(1, 20000), .shows_default = true}},
+          {"--iterations",
+           &o.view.iterations,
+           "most iterations per pixel",
+           {.check = options::in_range(std::int64_t{1}, std::int64_t{1} << 40), .shows_default = true}},
+          {"--x", &x, "centre of the picture, real part", {.shows_default = true}},
+          {"--y", &y, "centre of the picture, imaginary part", {.shows_default = true}},
+          {"--span",
+           &o.view.span,
+           "width of the picture in the complex plane",
+           {.check = options::positive(), .shows_default = true}},
+          {"--out", &o.out, "PNG to write; empty: none", {.shows_default = true}},
+      }};
+  options::read_or_exit(program, argc, argv);
   o.view.centre = {x, y};
   return o;
 }
@@ -58,13 +70,7 @@ void write_picture(const Options& o, const std::vector<float>& values) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Draws the Mandelbrot set, row by row, on a changing set of ranks."};
-  Options o;
-  try {
-    o = parse(app, argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e);
-  }
+  const Options o = parse(argc, argv);
 
   // All that makes it malleable.
   elastic::MasterWorker job(argc, argv);

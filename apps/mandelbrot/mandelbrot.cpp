@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/mandelbrot/mandelbrot.hpp"
 
 #include <cmath>
 #include <cstring>
+
+#include "runtime/base/hash.hpp"
 
 namespace mandelbrot {
 namespace {
@@ -33,13 +36,6 @@ void compute_row(const View& view, std::int64_t row, std::span<float> values) {
   }
 }
 
-std::uint64_t fingerprint(std::span<const float> values) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const std::byte byte : std::as_bytes(values)) {
-    hash ^= static_cast<std::uint64_t>(byte);
-    hash *= 0x100000001b3ull;
-  }
-  return hash;
-}
+std::uint64_t fingerprint(std::span<const float> values) { return empi::fnv1a(std::as_bytes(values)); }
 
 }  // namespace mandelbrot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Mandelbrot set: c belongs to it when z -> z^2 + c, from z = 0, stays bounded.
 #pragma once
 #include <complex>

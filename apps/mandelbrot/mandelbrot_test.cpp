@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The set itself, where it is known: the main cardioid and the disc of period 2 belong to it, what is farther
 // from 0 than 2 does not.
 #include "apps/mandelbrot/mandelbrot.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: growing and shrinking empi-mandelbrot while it runs does not change a bit of its picture.
 #include <gtest/gtest.h>
 
@@ -49,9 +50,9 @@ TEST(MandelbrotOnPods, ResizesDoNotChangeABit) {
   const std::vector<Member> second = pods.launch(1);
   pods.start(first);
   const auto grown = pods.change({.add = second});
-  ASSERT_EQ(grown.outcome, "committed") << grown.reason;
+  ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason;
   const auto shrunk = pods.change({.remove = {first[0].uid}});
-  ASSERT_EQ(shrunk.outcome, "committed") << shrunk.reason;
+  ASSERT_EQ(shrunk.outcome, empi::ChangeOutcome::Committed) << shrunk.reason;
   for (const Member& m : {first[1], second[0]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(pods.all_logs()), run_alone(line));
 }

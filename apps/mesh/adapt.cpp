@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "apps/mesh/mesh.hpp"
@@ -12,7 +13,7 @@ unsigned any_rank(unsigned mine, MPI_Comm comm) {
   return mine;
 }
 
-constexpr int hypotenuse = 2;
+constexpr int kHypotenuse = 2;
 
 }  // namespace
 
@@ -30,8 +31,8 @@ void Mesh::close_marks(std::span<const std::int8_t> marks) {
     if (!bisected_[edge]) bisected_[edge] = 1, fresh.push_back(edge);
   };
   const auto bisect = [&](std::int32_t cell) {
-    fates_[cell] = Fate::bisect;
-    mark(topology_.cell_slots[3 * cell + hypotenuse] / 2);
+    fates_[cell] = Fate::Bisect;
+    mark(topology_.cell_slots[3 * cell + kHypotenuse] / 2);
   };
   const auto own = static_cast<std::int32_t>(leaves_.size());
   for (std::int32_t i = 0; i < own; ++i)
@@ -57,7 +58,7 @@ void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
   const std::size_t own = leaves_.size(), inside = own + halo_.size();
   std::vector<std::uint8_t> willing(all_cells(), 0);
   std::vector<std::size_t> pairs;  // the first of each willing pair
-  const auto agrees = [&](std::size_t i) { return marks[i] < 0 && fates_[i] == Fate::keep; };
+  const auto agrees = [&](std::size_t i) { return marks[i] < 0 && fates_[i] == Fate::Keep; };
   for (std::size_t i = 0; i + 1 < own; ++i) {
     if (!agrees(i) || !agrees(i + 1) || !are_siblings(leaves_[i], leaves_[i + 1])) continue;
     willing[i] = willing[i + 1] = 1;
@@ -78,7 +79,7 @@ void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
     return (other < own ? leaves_[other] : halo_leaves_[other - own]).level() == leaves_[cell].level();
   };
   for (const std::size_t i : pairs)
-    if (across_agrees(i, 0) && across_agrees(i + 1, 1)) fates_[i] = Fate::join;
+    if (across_agrees(i, 0) && across_agrees(i + 1, 1)) fates_[i] = Fate::Join;
 }
 
 // Carries the fates out. Cells that stay keep their shapes.
@@ -91,8 +92,8 @@ std::vector<Transfer::Run> Mesh::replace_leaves() {
     const auto i = fate - fates_.begin();
     const auto at = static_cast<std::int32_t>(i);
     const Leaf leaf = leaves_[i];
-    if (*fate == Fate::bisect) {
-      Transfer::Run run{Transfer::Kind::refine, at, 1, leaf};
+    if (*fate == Fate::Bisect) {
+      Transfer::Run run{Transfer::Kind::Refine, at, 1, leaf};
       for (int which : {0, 1}) {  // a marked leg is the hypotenuse of a child
         const Leaf child = leaf.child(which);
         run.child_refined[which] = bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
@@ -102,15 +103,15 @@ std::vector<Transfer::Run> Mesh::replace_leaves() {
           add(child);
       }
       runs.push_back(run);
-    } else if (*fate == Fate::join) {
+    } else if (*fate == Fate::Join) {
       add(leaf.parent());
-      runs.push_back({Transfer::Kind::coarsen, at, 2, leaf.parent()});
+      runs.push_back({Transfer::Kind::Coarsen, at, 2, leaf.parent()});
     } else {
       const auto end =
-          std::find_if(fate, fates_.end(), [](Fate f) { return f != Fate::keep; }) - fates_.begin();
+          std::find_if(fate, fates_.end(), [](Fate f) { return f != Fate::Keep; }) - fates_.begin();
       next_leaves_.insert(next_leaves_.end(), leaves_.begin() + i, leaves_.begin() + end);
       next_shapes_.insert(next_shapes_.end(), shapes_.begin() + i, shapes_.begin() + end);
-      runs.push_back({Transfer::Kind::keep, at, static_cast<std::int32_t>(end - i)});
+      runs.push_back({Transfer::Kind::Keep, at, static_cast<std::int32_t>(end - i)});
     }
     fate += runs.back().count;
   }
@@ -159,11 +160,11 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
   wanted = any_rank(wanted, comm_);
   if (wanted == 0) return transfer;
 
-  fates_.assign(leaves_.size(), Fate::keep);
+  fates_.assign(leaves_.size(), Fate::Keep);
   bisected_.assign(topology_.edges.size(), 0);
   if (wanted & refine) close_marks(marks);
   if (wanted & coarsen) agree_to_coarsen(marks);
-  const bool changed = std::ranges::any_of(fates_, [](Fate f) { return f != Fate::keep; });
+  const bool changed = std::ranges::any_of(fates_, [](Fate f) { return f != Fate::Keep; });
   transfer.changed = any_rank(changed, comm_) != 0;
   if (!transfer.changed) return transfer;
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/mesh/halo.hpp"
 
 #include "apps/mesh/mpi_check.hpp"
 
 namespace mesh {
 namespace {
-constexpr int tag_fields = 301, tag_values = 302;
+constexpr int kTagFields = 301, kTagValues = 302;
 
 template <class T>
 std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> neighbours,
@@ -13,10 +14,10 @@ std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> n
   std::vector<MPI_Request> requests;
   requests.reserve(2 * neighbours.size());
   for (const auto& n : neighbours) {
-    check_mpi(MPI_Irecv(received.data() + n.begin, n.end - n.begin, type, n.rank, tag_values, comm,
+    check_mpi(MPI_Irecv(received.data() + n.begin, n.end - n.begin, type, n.rank, kTagValues, comm,
                         &requests.emplace_back()),
               "receiving halo values");
-    check_mpi(MPI_Isend(send.data() + n.begin, n.end - n.begin, type, n.rank, tag_values, comm,
+    check_mpi(MPI_Isend(send.data() + n.begin, n.end - n.begin, type, n.rank, kTagValues, comm,
                         &requests.emplace_back()),
               "sending halo values");
   }
@@ -38,13 +39,13 @@ void Halo::start(std::span<double* const> fields, std::span<const std::int32_t> 
   for (const auto& n : neighbours_) {
     const auto at = static_cast<std::size_t>(n.begin) * count;
     const int length = (n.end - n.begin) * static_cast<int>(count);
-    check_mpi(MPI_Irecv(receive_.data() + at, length, MPI_DOUBLE, n.rank, tag_fields, comm_,
+    check_mpi(MPI_Irecv(receive_.data() + at, length, MPI_DOUBLE, n.rank, kTagFields, comm_,
                         &requests_.emplace_back()),
               "receiving the halo");
     std::size_t k = at;
     for (std::int32_t slot = n.begin; slot < n.end; ++slot)
       for (const double* field : fields) send_[k++] = field[send[slot]];
-    check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, tag_fields, comm_,
+    check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, kTagFields, comm_,
                         &requests_.emplace_back()),
               "sending the halo");
   }

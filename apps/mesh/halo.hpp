@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchange of values with the cells across halo edges, by plain point-to-point messages.
 #pragma once
 #include <mpi.h>

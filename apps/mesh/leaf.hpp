@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leaves of a newest-vertex bisection forest and their exact integer geometry.
 //
 // A domain is nx x ny root squares of side `side` integer units. Each square is split along a diagonal into
@@ -18,8 +19,8 @@ namespace mesh {
 
 inline constexpr int max_level = 36;  // legs are then 4 units long: every point we need is an integer
 inline constexpr std::int32_t side = 1 << 20;  // units per side of a root square
-inline constexpr int path_top = 48;            // the first bisection's bit is bit 47
-inline constexpr std::uint32_t max_roots = 65535;
+inline constexpr int kPathTop = 48;            // the first bisection's bit is bit 47
+inline constexpr std::uint32_t kMaxRoots = 65535;
 
 struct Point {
   std::int32_t x = 0, y = 0;
@@ -34,21 +35,21 @@ struct Leaf {
 
   friend auto operator<=>(Leaf, Leaf) = default;
   int level() const { return static_cast<int>(bits & 0xff); }
-  std::uint32_t root() const { return static_cast<std::uint32_t>(bits >> path_top); }
+  std::uint32_t root() const { return static_cast<std::uint32_t>(bits >> kPathTop); }
   std::uint64_t key() const { return bits & ~0xffull; }
-  std::uint64_t key_end() const { return key() + (1ull << (path_top - level())); }
+  std::uint64_t key_end() const { return key() + (1ull << (kPathTop - level())); }
   // The bit of bisection `level` (1-based): 0 for the first child in curve order, 1 for the second.
-  int branch(int level) const { return static_cast<int>(bits >> (path_top - level)) & 1; }
+  int branch(int level) const { return static_cast<int>(bits >> (kPathTop - level)) & 1; }
   bool is_second() const { return level() > 0 && branch(level()) == 1; }
   Leaf child(int which) const {
     const int next = level() + 1;
-    return {(key() | (static_cast<std::uint64_t>(which) << (path_top - next))) +
+    return {(key() | (static_cast<std::uint64_t>(which) << (kPathTop - next))) +
             static_cast<std::uint64_t>(next)};
   }
   Leaf parent() const {
-    return {(key() & ~(1ull << (path_top - level()))) + static_cast<std::uint64_t>(level() - 1)};
+    return {(key() & ~(1ull << (kPathTop - level()))) + static_cast<std::uint64_t>(level() - 1)};
   }
-  static Leaf of_root(std::uint32_t root) { return {static_cast<std::uint64_t>(root) << path_top}; }
+  static Leaf of_root(std::uint32_t root) { return {static_cast<std::uint64_t>(root) << kPathTop}; }
 };
 static_assert(sizeof(Leaf) == 8);
 

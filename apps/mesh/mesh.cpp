@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/mesh/mesh.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ int size_of(MPI_Comm comm) {
 }
 
 void check_domain(const Domain& d) {
-  if (d.nx < 1 || d.ny < 1 || d.nx > 181 || d.ny > 181 || d.roots() > max_roots)
+  if (d.nx < 1 || d.ny < 1 || d.nx > 181 || d.ny > 181 || d.roots() > kMaxRoots)
     throw std::invalid_argument("mesh: a domain of " + std::to_string(d.nx) + " x " + std::to_string(d.ny) +
                                 " root squares was asked for; 1 x 1 to 181 x 181 are possible");
 }
@@ -43,7 +44,7 @@ std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t 
                                 std::to_string(max_level));
   std::vector<Leaf> leaves;
   leaves.reserve(end - begin);
-  const int shift = path_top - level;  // leaf number = (root | path) read as one integer
+  const int shift = kPathTop - level;  // leaf number = (root | path) read as one integer
   for (std::uint64_t i = begin; i < end; ++i)
     leaves.push_back({(i << shift) + static_cast<std::uint64_t>(level)});
   return leaves;
@@ -136,10 +137,10 @@ void Mesh::resolve_external() {
     const auto [x4, y4] = beyond(e);
     const auto there = domain_.locate(x4, y4, e.hypotenuse_level);
     if (!there) {
-      const Border border = x4 < 0                         ? Border::west
-                            : y4 < 0                       ? Border::south
-                            : x4 > 4ll * side * domain_.nx ? Border::east
-                                                           : Border::north;
+      const Border border = x4 < 0                         ? Border::West
+                            : y4 < 0                       ? Border::South
+                            : x4 > 4ll * side * domain_.nx ? Border::East
+                                                           : Border::North;
       border_edges.emplace_back(e, border);
       continue;
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distributed conforming adaptive triangular mesh on the Sierpinski curve. Knows geometry and topology only;
 // what lives in the cells belongs to the application and follows adaptions by Transfer and moves with the
 // leaves.
@@ -20,7 +21,7 @@
 
 namespace mesh {
 
-enum class Border : std::uint8_t { west, east, south, north };
+enum class Border : std::uint8_t { West, East, South, North };
 
 struct BoundaryEdge {
   std::int32_t edge;  // its right cell is the exterior cell
@@ -75,7 +76,7 @@ class Mesh {
   void dilate(std::span<std::int8_t> marks, int layers) const;
 
  private:
-  enum class Fate : std::uint8_t { keep, bisect, join };  // join: with the sibling that follows
+  enum class Fate : std::uint8_t { Keep, Bisect, Join };  // join: with the sibling that follows
 
   void connect(MPI_Comm comm);
   void set_bounds();

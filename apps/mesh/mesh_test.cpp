@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promises of the mesh; run with 1, 2, 3 and 5 ranks. Every case compares against the gathered global mesh,
 // so that the result is the same for each number of ranks.
 #include "apps/mesh/mesh.hpp"
@@ -167,7 +168,7 @@ TEST(Mesh, RandomAdaptionsStayConformingAndKeepCellData) {
   int coarsened = 0;
   for (std::uint64_t round = 0; round < 40; ++round) {
     const auto transfer = m.adapt(random_marks(m, round, 13));
-    for (const auto& run : transfer.runs) coarsened += run.kind == Transfer::Kind::coarsen;
+    for (const auto& run : transfer.runs) coarsened += run.kind == Transfer::Kind::Coarsen;
     if (transfer.changed)
       data = transfer.apply(
           data,

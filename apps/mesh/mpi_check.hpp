@@ -1,20 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI calls of the applications: a failed one throws elastic::Error, which says what was being done.
 #pragma once
-#include <mpi.h>
-
-#include <stdexcept>
-#include <string>
+#include <elastic_error.hpp>
 
 namespace mesh {
 
-// Turns a failed MPI call into an exception that says what was being done.
-inline void check_mpi(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw std::runtime_error(std::string("mesh: ") + what +
-                           " failed: " + std::string(text, static_cast<size_t>(length)));
-}
+using elastic::check_mpi;
 
 // Adds up over world. Collective.
 inline double total(MPI_Comm world, double mine) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() of GoogleTests that run on several ranks: every rank runs every case; only rank 0 prints.
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/mesh/topology.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct CellEdge {
   std::int32_t y_sum;   // sum of the end points' y, less 2 b.y
 };
 
-constexpr int directions = EdgeShape::directions;
+constexpr int kDirections = EdgeShape::directions;
 using CellEdges = std::array<CellEdge, 3>;  // ab, bc, ac
 
 constexpr CellEdges edges_of_cell(int level, int direction) {
@@ -28,19 +29,19 @@ constexpr CellEdges edges_of_cell(int level, int direction) {
   const std::int32_t leg = EdgeShape::extent(level + 1);
   const std::int32_t a = -direction_vector(ab).y * leg, c = direction_vector(bc).y * leg;
   // (a, b, c) runs counter-clockwise on even levels; there ac is passed from c to a.
-  const int back = directions / 2, along_legs = level % 2 == 0 ? 0 : back, along_ac = back - along_legs;
+  const int back = kDirections / 2, along_legs = level % 2 == 0 ? 0 : back, along_ac = back - along_legs;
   const auto shape = [](int edge_level, int towards) {
-    return EdgeShape::encode(edge_level, towards % directions, false);
+    return EdgeShape::encode(edge_level, towards % kDirections, false);
   };
   return {{{shape(level + 1, ab + along_legs), a},
            {shape(level + 1, bc + along_legs), c},
            {shape(level, direction + along_ac), a + c}}};
 }
 
-constexpr auto cell_edges = [] {
-  std::array<std::array<CellEdges, directions>, max_level + 1> table{};
+constexpr auto kCellEdges = [] {
+  std::array<std::array<CellEdges, kDirections>, max_level + 1> table{};
   for (int level = 0; level <= max_level; ++level)
-    for (int direction = 0; direction < directions; ++direction)
+    for (int direction = 0; direction < kDirections; ++direction)
       table[level][direction] = edges_of_cell(level, direction);
   return table;
 }();
@@ -121,7 +122,7 @@ class Pass {
   OpenEdge open(std::int32_t cell, int level, const CellShape& shape, int local) {
     const std::int32_t id = count_++;
     left_of_[id] = cell;
-    const CellEdge& edge = cell_edges[level][shape.direction][local];
+    const CellEdge& edge = kCellEdges[level][shape.direction][local];
     shape_[id] = edge.shape;
     y_sum_[id] = edge.y_sum + 2 * shape.b_y;
     slots_[3 * cell + local] = 2 * id;
@@ -190,7 +191,7 @@ const LeafWalk::Node& LeafWalk::at(Leaf leaf) {
   int level = 0;  // deepest ancestor shared with the last leaf
   if (last_ && last_->root() == leaf.root())
     level = std::min(
-        {std::countl_zero(last_->key() ^ leaf.key()) - (64 - path_top), last_->level(), leaf.level()});
+        {std::countl_zero(last_->key() ^ leaf.key()) - (64 - kPathTop), last_->level(), leaf.level()});
   else
     path_[0] = root_node(leaf.root());
   for (; level < leaf.level(); ++level)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edges of one rank's interval of leaves, found by one pass along the Sierpinski curve with two stacks: an
 // edge is either crossed by the curve (it joins consecutive leaves) or lies to its left or right, where edges
 // close in last-in-first-out order (Bader et al., "Memory efficient adaptive mesh generation and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How cell data follow an adaption: a list of runs over the old cells, plus at most one cell that changes
 // rank so that the two children of a parent never lie on different ranks.
 #pragma once
@@ -16,7 +17,7 @@
 namespace mesh {
 
 struct Transfer {
-  enum class Kind : std::uint8_t { keep, refine, coarsen };
+  enum class Kind : std::uint8_t { Keep, Refine, Coarsen };
   struct Run {
     Kind kind;
     std::int32_t old_begin;
@@ -55,11 +56,11 @@ struct Transfer {
       emit(first), emit(second);
     };
     for (const Run& run : runs) {
-      if (run.kind == Kind::refine) {
+      if (run.kind == Kind::Refine) {
         const auto [first, second] = refine(run.parent, get(run.old_begin));
         emit_child(run.parent.child(0), first, run.child_refined[0]);
         emit_child(run.parent.child(1), second, run.child_refined[1]);
-      } else if (run.kind == Kind::coarsen) {
+      } else if (run.kind == Kind::Coarsen) {
         emit(coarsen(run.parent, get(run.old_begin), get(run.old_begin + 1)));
       } else {
         std::int32_t begin = run.old_begin, count = run.count;

@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // empi-spe10: an oil reservoir flooded with water, as a malleable MPI program.
 //
 // The columns of the mesh are a distributed sequence in curve order; growing, shrinking and rebalancing all
-// cut that sequence anew. See docs/reservoir.md for options and accuracy.
+// cut that sequence anew. See docs/spe10.md for options and accuracy.
 #include <algorithm>
 #include <cstdio>
 #include <elastic_mpi.hpp>
 #include <utility>
 
+#include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
-#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/app/options.hpp"
 #include "apps/spe10/app/results.hpp"
@@ -18,7 +19,7 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 
 // What all ranks hold alike besides the simulator's clock.
 struct Totals {
@@ -43,7 +44,10 @@ class Run {
   Run(elastic::Loop& loop, const Options& options, Scenario scenario)
       : loop_(loop), options_(options), scenario_(std::move(scenario)), sim_(scenario_.setup) {
     if (!loop.joining()) {
-      io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(options.out); });
+      io::on_first_rank(MPI_COMM_WORLD, [&] {
+        clear_results(options.out);
+        announce_results(options.out, scenario_.description, scenario_.setup.deck);
+      });
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
       show_progress(MPI_COMM_WORLD, true);
@@ -86,8 +90,8 @@ class Run {
     double range[2] = {-1e300, -1e300};  // -lowest, highest
     for (std::size_t k = 0; k < sim_.columns().own() * sim_.columns().nz(); ++k)
       range[0] = std::max(range[0], -sim_.columns().s[k]), range[1] = std::max(range[1], sim_.columns().s[k]);
-    mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, world),
-                    "comparing saturations");
+    elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, world),
+                       "comparing saturations");
     s.lowest_s = -range[0], s.highest_s = range[1];
     s.description = scenario_.description;
     io::on_first_rank(world, [&] { write_results(options_.out, s, sim_, curves_); });
@@ -109,6 +113,8 @@ class Run {
     char name[32];
     std::snprintf(name, sizeof name, "/snapshot-%04d.bin", totals_.snapshots++);
     write_snapshot(world, sim_, options_.out + name);
+    if (!curves_.empty())
+      io::on_first_rank(world, [&] { write_curves(options_.out, scenario_.setup.deck, curves_); });
     totals_.next_snapshot = options_.snapshot_every * totals_.snapshots;
   }
 
@@ -139,11 +145,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     Scenario scenario;
-    const auto read = [&] { scenario = make_scenario(options); };
-    if (loop.joining())
-      read();
-    else
-      io::together(MPI_COMM_WORLD, read);
+    io::prepare(loop.joining(), [&] { scenario = make_scenario(options); });
     Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });

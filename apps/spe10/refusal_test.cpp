@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: empi-spe10 ends with status 2 and one line that names file, place and reason when it is given what
 // it cannot use; alone and on several ranks, of which none is left waiting.
 #include <gtest/gtest.h>

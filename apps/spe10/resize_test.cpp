@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: twenty resizes of a running empi-spe10, grows, shrinks and both at once, rank 0 leaving again and
 // again, neither lose water nor change its results beyond the solver's tolerance.
 #include <gtest/gtest.h>
@@ -40,8 +41,9 @@ class ReservoirOnPods : public testing::Test {
     for (std::size_t k = 0; k < leave; ++k) remove.push_back(members[k].uid);
     const std::vector<Member> add = join > 0 ? pods.launch(join) : std::vector<Member>{};
     const ChangeStatus status = pods.change({.add = add, .remove = remove});
-    if (status.outcome != "committed")
-      throw std::runtime_error("change " + status.outcome + ": " + status.reason + "\n" + pods.all_logs());
+    if (status.outcome != empi::ChangeOutcome::Committed)
+      throw std::runtime_error("change " + std::string(to_string(status.outcome)) + ": " + status.reason +
+                               "\n" + pods.all_logs());
     members.erase(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(leave));
     members.insert(members.end(), add.begin(), add.end());
     ++changes;

@@ -1,25 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
 // empi-surrogate: four obstacles in a fluid channel, found from ten noisy sensors, by workers that come and
-// go. See docs/inverse.md.
+// go. See docs/surrogate.md.
 #include <elastic_master_worker.hpp>
 #include <exception>
 
-#include "apps/io/together.hpp"
+#include "apps/io/collective_try.hpp"
 #include "apps/surrogate/app/options.hpp"
 #include "apps/surrogate/app/solve.hpp"
 
 int main(int argc, char** argv) {
-  const inverse::Options options = inverse::parse_options(argc, argv);
+  const surrogate::Options options = surrogate::parse_options(argc, argv);
   elastic::MasterWorker job(argc, argv);
-  inverse::Problem problem;
+  surrogate::Problem problem;
   try {
-    const auto read = [&] { problem = inverse::channel_problem(options); };
-    if (job.joining())
-      read();
-    else
-      io::together(MPI_COMM_WORLD, read);
+    io::prepare(job.joining(), [&] { problem = surrogate::channel_problem(options); });
   } catch (const std::exception& error) {
     return io::refuse("empi-surrogate", error, job.joining());
   }
-  return inverse::solve(job, problem, options.settings, options.out, inverse::description(options),
-                        options.grid);
+  return surrogate::solve(job, problem, options.settings, options.out, surrogate::description(options),
+                          options.grid);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: workers that join and leave while empi-surrogate runs, are killed in the middle of a phase, and
 // the one with the queue that leaves, do not change a bit of its surrogate and of its samples.
 // (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
@@ -12,6 +13,7 @@
 #include <stdexcept>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace {
 
@@ -31,9 +33,11 @@ std::string fingerprint(const fs::path& folder) {
 }
 
 TEST(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
-  const fs::path folder = fs::temp_directory_path() / ("surrogate-resize-" + std::to_string(::getpid()));
+  std::string name = (fs::temp_directory_path() / "surrogate-resize-XXXXXX").string();
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  const fs::path folder = name;
   // Fine cells, so that a phase lasts as long as the changes below; few of everything else.
-  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "120", "--level",   "2",
+  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "300", "--level",   "2",
                                            "--growth",  "1.2", "--most-points",      "40",  "--samples", "64",
                                            "--burn-in", "600", "--segment",          "300"};
   std::string line = program() + " --out " + (folder / "alone").string();
@@ -43,13 +47,14 @@ TEST(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
 
   LocalPods pods;
   pods.slots = 1;
+  pods.environment[empi::names::kPartitionSeconds] = "3";  // an agent that was killed is missed after so long
   pods.command = {program(), "--out", folder / "resized"};
   pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
   const std::vector<Member> first = pods.launch(3);
   pods.start(first);
   const std::vector<Member> second = pods.launch(2);
   const auto grown = pods.change({.add = second});
-  ASSERT_EQ(grown.outcome, "committed") << grown.reason;
+  ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason;
   const auto expect_members = [&](std::size_t count) {
     pods.wait_until("the lost pod is dropped",
                     [&] { return pods.membership().membership.members.size() == count; });
@@ -59,7 +64,7 @@ TEST(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   kill(pods.ranks(second[1].uid).at(0), SIGKILL);  // a rank alone
   expect_members(3);
   const auto shrunk = pods.change({.remove = {first[0].uid}});
-  ASSERT_EQ(shrunk.outcome, "committed") << shrunk.reason;
+  ASSERT_EQ(shrunk.outcome, empi::ChangeOutcome::Committed) << shrunk.reason;
   EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
   for (const Member& m : {first[1], first[2]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));

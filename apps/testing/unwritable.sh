@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Promise: on several ranks, of which only the first writes, PROGRAM ends with status 2 and one line that names the
 # folder when it cannot write there; no rank is left waiting. Usage: unwritable.sh MPIEXEC PROGRAM
 set -euo pipefail

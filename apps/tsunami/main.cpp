@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // empi-tsunami: a tsunami on an adaptive mesh, as a malleable MPI program.
 //
 // The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that
@@ -7,10 +8,11 @@
 #include <elastic_mpi.hpp>
 #include <memory>
 
+#include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
-#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/tsunami/app/ground.hpp"
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
@@ -42,7 +44,11 @@ class Run {
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
     series_.resize(2 * scenario_.gauges.size());
     if (!loop.joining()) {
-      io::on_first_rank(MPI_COMM_WORLD, [&] { tsunami::clear_results(options.out); });
+      io::on_first_rank(MPI_COMM_WORLD, [&] {
+        tsunami::clear_results(options.out);
+        tsunami::announce_results(options.out, scenario_);
+        tsunami::write_ground(options.out + "/" + tsunami::kGroundFile, options, scenario_);
+      });
       clock_.volume_at_start = mesh::total(MPI_COMM_WORLD, solver_.volume());
       solver_.elements();
     }
@@ -114,6 +120,7 @@ class Run {
     char name[32];
     std::snprintf(name, sizeof name, "/snapshot-%04d.bin", clock_.snapshots++);
     tsunami::write_snapshot(world, solver_, options_.out + name);
+    io::on_first_rank(world, [&] { tsunami::write_gauges(options_.out, scenario_, solver_.gauges()); });
     clock_.next_snapshot = options_.snapshot_every * clock_.snapshots;
   }
 
@@ -143,11 +150,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     tsunami::Scenario scenario;
-    const auto read = [&] { scenario = tsunami::make_scenario(options); };
-    if (loop.joining())
-      read();
-    else
-      io::together(MPI_COMM_WORLD, read);
+    io::prepare(loop.joining(), [&] { scenario = tsunami::make_scenario(options); });
     Run run(loop, options, std::move(scenario));
     if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
     loop.run([&](MPI_Comm world) { return run.iterate(world); });

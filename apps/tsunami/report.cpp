@@ -1,18 +1,24 @@
-// empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and, with
-// --vtu, into files for ParaView. Afterwards and serial, so that no rank of the run has to draw.
+// SPDX-License-Identifier: Apache-2.0
+// empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and a page that
+// shows them and, with --vtu, into files for ParaView. A process of its own, so that no rank of the run has
+// to draw: afterwards or, with --follow, beside the job.
+
 #include "apps/io/report.hpp"
 
 #include <algorithm>
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/io/draw/chart.hpp"
+#include "apps/io/report_program.hpp"
+#include "apps/io/run_page.hpp"
 #include "apps/io/vtu.hpp"
+#include "apps/tsunami/app/ground.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
 #include "apps/tsunami/io/gauge.hpp"
 #include "apps/tsunami/io/mesh_picture.hpp"
@@ -20,17 +26,18 @@
 namespace {
 
 namespace fs = std::filesystem;
+namespace options = empi::options;
 using nlohmann::json;
 
 std::string clock_text(double seconds) {
   char text[48];
-  const int minutes = static_cast<int>(seconds / 60 + 0.5);
+  const int minutes = static_cast<int>(std::lround(seconds / 60));
   std::snprintf(text, sizeof text, "%d h %02d min after the earthquake", minutes / 60, minutes % 60);
   return text;
 }
 
-void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, const json& results, double limit,
-                   int workers) {
+void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, const json& results,
+                   const std::optional<io::Raster>& ground, double limit, int workers) {
   std::vector<io::PictureCell> cells(snapshot.cells.size());
   io::PictureOptions options;
   options.region = {1e9, -1e9, 1e9, -1e9};
@@ -49,10 +56,12 @@ void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, cons
     cells[i].owner = from.owner;
   }
   char cells_text[96];
-  std::snprintf(cells_text, sizeof cells_text, ": %zu cells on %d workers", cells.size(), snapshot.ranks);
+  std::snprintf(cells_text, sizeof cells_text, ": %zu cells on %d worker%s", cells.size(), snapshot.ranks,
+                snapshot.ranks == 1 ? "" : "s");
   options.title = clock_text(snapshot.time) + cells_text;
   options.eta_limit = limit;
   options.max_workers = workers;
+  if (ground) options.ground = &*ground;
   for (const json& gauge : results.value("gauges", json::array()))
     options.gauges.push_back({gauge.value("lon", 0.0), gauge.value("lat", 0.0), gauge.value("id", "")});
   io::draw_wave_and_mesh(cells, options).write_png(path.string());
@@ -102,6 +111,7 @@ void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, cons
 void draw_gauge(const fs::path& dir, const json& gauge) {
   const std::string id = gauge.value("id", "");
   const io::Table table(dir / ("gauge-" + id + ".csv"));
+  if (table.rows() < 2) return;  // a job that has just begun
   const std::vector<double> seconds = table.numbers("time_s");
   const auto hours = [](std::vector<double> seconds) {
     for (double& t : seconds) t /= 3600;
@@ -116,7 +126,7 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
   if (!observed.empty() && fs::exists(observed)) {
     const io::TimeSeries record = io::read_gauge(observed);
     io::draw::Series seen{"observed", {}, {}, io::draw::Style::Points};
-    seen.colour = io::draw::grey;
+    seen.colour = io::draw::kGrey;
     for (std::size_t i = 0; i < record.t.size(); ++i)
       if (record.t[i] >= 0 && record.t[i] <= end) {
         seen.x.push_back(record.t[i] / 3600);
@@ -124,10 +134,10 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
       }
     chart.series.push_back(seen);
     char text[160];
-    if (gauge["rms_m"].is_number()) {
+    if (const auto rms = gauge.find("rms_m"); rms != gauge.end() && rms->is_number()) {
       std::snprintf(text, sizeof text,
                     "rms %.4f m, correlation %.2f (from 2 h on); maximum %.3f m, observed %.3f m",
-                    gauge.value("rms_m", 0.0), gauge.value("correlation", 0.0), gauge.value("max_m", 0.0),
+                    rms->get<double>(), gauge.value("correlation", 0.0), gauge.value("max_m", 0.0),
                     gauge.value("max_observed_m", 0.0));
       chart.subtitle = text;
     }
@@ -137,41 +147,84 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
   io::draw::render(chart).write_png((dir / ("gauge-" + id + ".png")).string());
 }
 
-int report(const fs::path& dir, bool paraview, double limit) {
-  const json results = io::read_json(dir / "tsunami.json");
-  const std::vector<fs::path> files = io::snapshots(dir);
-  // Figure 5.6 of the thesis.
-  const int workers = io::draw_resources(dir, "Resource profile: the job follows its mesh", "cells");
-  for (const json& gauge : results.value("gauges", json::array())) draw_gauge(dir, gauge);
-  io::PvdSeries series((dir / "tsunami.pvd").string());
-  for (const fs::path& file : files) {
-    const tsunami::Snapshot snapshot = tsunami::read_snapshot(file.string());
-    const std::string number = io::snapshot_number(file);
-    draw_snapshot(snapshot, dir / ("wave-" + number + ".png"), results, limit, workers);
-    if (paraview) write_paraview(snapshot, dir, "tsunami-" + number, series);
+io::PageText page_text() {
+  return {
+      "Chile 2010: a tsunami on a job that changes its size",
+      "The mesh follows the wave: it grows while the wave spreads and shrinks when it has left, and the job "
+      "takes and gives back workers by what it measures.",
+      {{"resources", "Workers and cells over the run time"},
+       {"wave", "Sea surface, and the mesh coloured by the worker that owns each cell"},
+       {"gauge", "Sea surface at a tide gauge"}}};
+}
+
+// All that there is to draw in a folder, now.
+class Report {
+ public:
+  Report(fs::path dir, double limit, io::Drawing drawing)
+      : dir_(std::move(dir)), limit_(limit), drawing_(std::move(drawing)) {}
+
+  void draw() {
+    const fs::path description = dir_ / "tsunami.json";
+    const json results = drawing_.has(description) ? io::read_json(description) : json::object();
+    // Figure 5.6 of the thesis.
+    drawing_.once(dir_ / "cells.csv", [&] {
+      workers_ = io::draw_resources(dir_, "Resource profile: the job follows its mesh", "cells");
+    });
+    const fs::path ground = dir_ / tsunami::kGroundFile;
+    drawing_.once(ground, [&] { ground_ = tsunami::read_ground(ground); });
+    for (const fs::path& file : io::snapshots(dir_))
+      drawing_.once(file, [&] {
+        draw_snapshot(tsunami::read_snapshot(file.string()),
+                      dir_ / ("wave-" + io::snapshot_number(file) + ".png"), results, ground_, limit_,
+                      workers_);
+        if (drawing_.running()) show();  // each one as it comes
+      });
+    for (const json& gauge : results.value("gauges", json::array()))
+      drawing_.once(dir_ / ("gauge-" + gauge.value("id", "") + ".csv"), [&] { draw_gauge(dir_, gauge); });
+    show();
   }
-  std::printf("pictures in %s: %zu of the wave (wave-*.png), gauge-*.png, resources.png%s\n", dir.c_str(),
-              files.size(), paraview ? "; ParaView: tsunami.pvd" : "");
-  return 0;
+
+ private:
+  void show() {
+    if (!drawing_.running() || drawing_.has(dir_ / "progress.json"))
+      io::write_page(dir_, page_text(), drawing_.running());
+  }
+
+  const fs::path dir_;
+  const double limit_;
+  io::Drawing drawing_;
+  std::optional<io::Raster> ground_;
+  int workers_ = 1;
+};
+
+void write_paraview(const fs::path& dir) {
+  io::PvdSeries series((dir / "tsunami.pvd").string());
+  for (const fs::path& file : io::snapshots(dir))
+    write_paraview(tsunami::read_snapshot(file.string()), dir, "tsunami-" + io::snapshot_number(file),
+                   series);
+  std::printf("for ParaView: %s\n", (dir / "tsunami.pvd").c_str());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Makes pictures, charts and ParaView files from the folder that empi-tsunami wrote."};
-  std::string dir;
-  bool paraview = false;
   double limit = 0.2;
-  app.add_option("DIR", dir, "folder with the results")->required()->check(CLI::ExistingDirectory);
-  app.add_flag("--vtu", paraview, "also write .vtu, .pvtu and .pvd for ParaView");
-  app.add_option("--limit", limit, "sea surface at the ends of the colours, m")->check(CLI::PositiveNumber);
-  try {
-    app.parse(argc, argv);
-    return report(dir, paraview, limit);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "empi-tsunami-report: %s\n", error.what());
-    return 2;
-  }
+  return io::report_main(
+      {.name = "empi-tsunami-report",
+       .what = "Makes pictures, charts and ParaView files from the folder that empi-tsunami wrote.",
+       .page = page_text(),
+       .more =
+           {
+               {"--limit",
+                &limit,
+                "sea surface at the ends of the colours, m",
+                {.check = options::positive()}},
+           },
+       .draw =
+           [&](const fs::path& dir, io::Drawing drawing, const auto& repeat) {
+             Report report(dir, limit, std::move(drawing));
+             repeat([&] { report.draw(); });
+           },
+       .write_paraview = [](const fs::path& dir) { write_paraview(dir); }},
+      argc, argv);
 }

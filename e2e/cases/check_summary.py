@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the folder that a run leaves: summary.json complete and consistent, pictures real.
 
 Usage: check_summary.py DIR [--grows N] [--shrinks N] [--pictures PREFIX ...]

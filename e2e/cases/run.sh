@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs cases against the cluster of $KUBECONFIG, one line each: case NAME ok|FAILED|skipped SECONDS
+# Cases in namespaces of their own run EMPI_CASES_AT_ONCE (3) at a time. Afterwards, one after the other, run those that
+# stop, replace or cut what the others need: they say `# alone: WHY` below their third line.
 # Usage: run.sh FOLDER [CASE...] | list      (through ./dev e2e)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/$1"
@@ -10,27 +13,41 @@ for file in *.sh; do
   all+=("${file%.sh}")
 done
 
-# The second line of a case says what is promised.
+# The third line of a case says what is promised.
 if [[ ${1:-} == list ]]; then
-  for name in "${all[@]}"; do printf '%-18s %s\n' "$name" "$(sed -n '2s/^# //p' "$name.sh")"; done
+  for name in "${all[@]}"; do printf '%-18s %s\n' "$name" "$(sed -n '3s/^# //p' "$name.sh")"; done
   exit 0
 fi
 
 [[ $# -gt 0 ]] || set -- "${all[@]}"
+# Three wait beside each other; where there is no core for each, two.
+at_once=${EMPI_CASES_AT_ONCE:-$(($(nproc) > 2 ? 3 : 2))}
+[[ $at_once =~ ^[1-9][0-9]?$ ]] || { echo "EMPI_CASES_AT_ONCE: '$at_once' is no number from 1 to 99" >&2; exit 2; }
 logs=$(realpath ../../..)/out/e2e
 mkdir -p "$logs"
 seconds=${EMPI_CASE_TIMEOUT:-900}
 failed=0
-declare -A count=([ok]=0 [FAILED]=0 [skipped]=0)
-running=
-trap 'if [[ -n $running ]]; then kill -TERM "$running"; wait "$running"; fi; exit 130' INT TERM
-for name in "$@"; do
-  started=$SECONDS
-  status=0
+declare -A count=([ok]=0 [FAILED]=0 [skipped]=0) case_of=() began=()
+trap 'end_running; exit 130' INT TERM
+
+# shellcheck disable=SC2317  # the trap calls it
+end_running() {
+  local pid
+  for pid in "${!case_of[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  wait
+}
+
+begin() { # NAME: in the background
   # timeout leads a group of its own: whoever ends it ends all of the case.
-  timeout --kill-after=20 "$seconds" bash "$name.sh" >"$logs/$name.log" 2>&1 &
-  running=$!
-  wait "$running" || status=$?
+  timeout --kill-after=20 "$seconds" bash "$1.sh" >"$logs/$1.log" 2>&1 &
+  case_of[$!]=$1 began[$!]=$SECONDS
+}
+
+# Waits until one of those that run has ended, and says how.
+finish_one() {
+  local pid=0 status=0 name verdict
+  wait -n -p pid "${!case_of[@]}" || status=$?
+  name=${case_of[$pid]}
   case $status in
     0) verdict=ok ;;
     77) verdict=skipped ;;
@@ -41,8 +58,26 @@ for name in "$@"; do
       [[ $status != 124 && $status != 137 ]] || echo "  | it was ended after $seconds s"
       ;;
   esac
-  echo "case $name $verdict $((SECONDS - started))"
+  echo "case $name $verdict $((SECONDS - began[$pid]))"
   count[$verdict]=$((count[$verdict] + 1))
+  unset "case_of[$pid]" "began[$pid]"
+}
+
+alone=() together=()
+for name in "$@"; do
+  if sed -n '4,6p' "$name.sh" | grep -q '^# alone: '; then alone+=("$name"); else together+=("$name"); fi
+done
+# What is in a shared log may be the doing of any of them (lib/log.sh).
+export EMPI_CASES_BESIDE="${together[*]}"
+for name in "${together[@]}"; do
+  while [[ ${#case_of[@]} -ge $at_once ]]; do finish_one; done
+  begin "$name"
+done
+while [[ ${#case_of[@]} -gt 0 ]]; do finish_one; done
+EMPI_CASES_BESIDE=
+for name in "${alone[@]}"; do
+  begin "$name"
+  finish_one
 done
 echo "cases: ${count[ok]} ok, ${count[FAILED]} failed, ${count[skipped]} skipped, $SECONDS s"
 exit $failed

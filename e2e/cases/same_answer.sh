@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # [same_answer] A tsunami that is resized at random all the time ends in bitwise the same state as one of fixed size.
 set -euo pipefail
 out=$(mktemp -d "${TMPDIR:-/tmp}/same-answer.XXXXXX")

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# [spe10_quick] `./dev demo spe10 --quick` starts on all workers, is made smaller by measurement, and leaves what it promises.
+# SPDX-License-Identifier: Apache-2.0
+# [spe10_quick] `./dev demo spe10` starts on all workers, is made smaller by measurement, and leaves what it promises.
 set -euo pipefail
 out=$(mktemp -d "${TMPDIR:-/tmp}/spe10-quick.XXXXXX")
 trap 'rm -rf "$out"' EXIT
 : "${EMPI_DATA:=$EMPI_SOURCE_DIR/../shared/data}"
 export EMPI_DATA
-bash "$EMPI_SOURCE_DIR/scripts/demo.sh" spe10 --quick --out "$out"
+bash "$EMPI_SOURCE_DIR/scripts/demo.sh" spe10 --out "$out"
 python3 "$EMPI_SOURCE_DIR/e2e/cases/check_summary.py" "$out" --shrinks 1 --no-gauges --pictures water cut production resources
 empi-spe10-report --vtu --compare "$out" -- "$out" # with itself: one profile twice
 python3 - "$out" <<'EOF'

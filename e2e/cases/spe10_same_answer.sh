@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # [spe10_same_answer] A reservoir that is resized at random all the time ends like one of fixed size, to the solver's tolerance.
 set -euo pipefail
 out=$(mktemp -d "${TMPDIR:-/tmp}/spe10-same.XXXXXX")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# [surrogate_quick] `./dev demo surrogate --quick` grows in the middle of a phase, finds the obstacles, and computes the same bits as one process.
+# SPDX-License-Identifier: Apache-2.0
+# [surrogate_quick] `./dev demo surrogate` grows in the middle of a phase, finds the obstacles, and computes the same bits as one process.
 set -euo pipefail
 out=$(mktemp -d "${TMPDIR:-/tmp}/surrogate-quick.XXXXXX")
 trap 'rm -rf "$out"' EXIT
-bash "$EMPI_SOURCE_DIR/scripts/demo.sh" surrogate --quick --out "$out/demo"
+bash "$EMPI_SOURCE_DIR/scripts/demo.sh" surrogate --out "$out/demo"
 python3 "$EMPI_SOURCE_DIR/e2e/cases/check_summary.py" "$out/demo" --grows 2 --no-gauges --no-cells \
   --pictures channel marginals corner traces error resources
 # The manifest's own arguments, without agents.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Images of one static program, for the cluster's own use; written directly, which takes no time and needs no
 # storage for an image builder. Sourced.

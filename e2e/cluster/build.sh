@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the programs of the cluster that Debian does not have, from the Go modules that the go.sum files pin,
 # into the cache. Runs inside the root of .ci/packages-e2e.txt.
 # Usage: build.sh [kube coredns helm kwok]      (kwok simulates nodes and pods; only the scale case needs it)
@@ -7,21 +8,26 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 components='kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet'
-# What is kept while another checkout builds other versions: programs by version, compiled packages for all.
+# What is kept while another checkout builds other versions: programs by what they are built from, compiled packages
+# for all. It makes way for what people wait for, unless EMPI_BUILD_NICE says otherwise.
 export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false' CGO_ENABLED=0
 
 build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
-  local program=$1 package=$2 flags=$4 module=${5:-}
-  [[ ! -x $bin/$program ]] || return 0
-  say "building $program from Go modules ($3 on two cores, once)"
-  (cd "$cluster_source/go/$module" && nice go build -trimpath -ldflags "-s -w $flags" -o "$bin/$program.new" "$package") ||
-    fail "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"
-  mv "$bin/$program.new" "$bin/$program"
+  local program=$1 package=$2 flags=$4 module=${5:-} folder
+  folder=$(program_folder "$program")
+  [[ ! -x $folder/$program ]] || return 0
+  mkdir -p "$folder"
+  (
+    # Somebody may be building it already, for this checkout or for another.
+    flock 8
+    [[ ! -x $folder/$program ]] || exit 0
+    say "building $program from Go modules ($3 on two cores, once)"
+    (cd "$cluster_source/go/$module" && nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
+      fail "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"
+    mv "$folder/$program.new" "$folder/$program"
+  ) 8>"$folder/lock" || exit 1
 }
 
-mkdir -p "$bin"
-exec 8>"$bin/lock"
-flock 8
 [[ $# -gt 0 ]] || set -- kube coredns helm
 for program in "$@"; do
   case $program in
@@ -30,7 +36,7 @@ for program in "$@"; do
       minor=${version#1.}
       stamp=k8s.io/component-base/version
       build kube ./kube 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
-      for name in $components; do ln -sf kube "$bin/$name"; done
+      for name in $components; do ln -sfn kube "$(program_folder kube)/$name"; done
       ;;
     coredns) build coredns ./coredns 'a minute' '' ;;
     helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' '' ;;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The control groups of a cluster, on both versions: empi-NAME, and in it one parent per node under which its
 # kubelet keeps the pods. Runs on the host and inside. Sourced.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The cluster, from nothing to ready: runs as the child of process 1 in the cluster's own namespaces, and stays.
 # Usage: control.sh CLUSTER NODES     says how far it is in $state/progress: lines, the last one `ready` or `failed`
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The daemons of the control plane, each startable again by its name. Sourced after lib.sh.
 

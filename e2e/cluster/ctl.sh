@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What one can do to a running cluster, from inside its control plane's namespaces (./dev e2e ... gets there).
 # Usage: ctl.sh CLUSTER cut|mend|power-off|power-on NODE     the node's link; its power
 #        ctl.sh CLUSTER stop|start DAEMON                     etcd apiserver controller-manager scheduler dns

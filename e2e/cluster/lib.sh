@@ -1,9 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the scripts of the cluster share: where things are, how to say something, to fail and to wait.
 
 cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-# Programs are identified by the versions they were built from.
-bin=/cache/kubernetes/$(cat "$cluster_source"/go/go.sum "$cluster_source"/go/kwok/go.sum | sha256sum | cut -c1-12)
+
+# The folder of a program that Debian does not have. It is named by what the program is built from, the go.mod and
+# go.sum of its module and its own sources: what one changes leaves the others as they are.
+program_folder() { # kube|coredns|helm|kwok
+  local source=$cluster_source/go files
+  if [[ -e $source/$1/go.mod ]]; then
+    files=("$source/$1"/*)
+  else
+    files=("$source/go.mod" "$source/go.sum")
+    if [[ -d $source/$1 ]]; then files+=("$source/$1"/*); fi
+  fi
+  echo "/cache/kubernetes/$1-$(cat "${files[@]}" | sha256sum | cut -c1-12)"
+}
+# All of them, for PATH.
+program_folders() {
+  local name folders=()
+  for name in kube coredns helm kwok; do folders+=("$(program_folder "$name")"); done
+  (IFS=: && echo "${folders[*]}")
+}
 
 say() { printf 'e2e: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -28,7 +46,8 @@ wait_until() {
 use_cluster() {
   cluster=$1
   state=/cache/cluster/$cluster
-  export KUBECONFIG=$state/admin.kubeconfig PATH=$bin:$PATH
+  PATH=$(program_folders):$PATH
+  export PATH KUBECONFIG=$state/admin.kubeconfig
 }
 
 # One network for control plane and nodes, one for each node's pods, one for services. They exist inside the

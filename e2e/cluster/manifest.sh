@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The chart as one file for kubectl apply, as helm/install.yaml keeps it.
 # Usage: manifest.sh [helm template's arguments]
 # The root key is not part of it: everybody who reads the file would know it.

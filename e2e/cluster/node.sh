@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A node, from power on: runs as the child of process 1 in the node's own namespaces.
 # Usage: node.sh CLUSTER NUMBER
 set -euo pipefail

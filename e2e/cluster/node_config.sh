@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The settings of a node's containerd, pod network and kubelet. Sourced after lib.sh.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Nodes as seen from the control plane: what a machine's owner can do to them. Sourced after lib.sh.
 # Node I is a set of namespaces (pid, net, mount, uts, ipc) with a wire, vI, to the control plane's bridge.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the image of the process that holds a pod's namespaces: Debian's catatonit, which is one static program.
 # Usage: pause_image.sh CLUSTER
 set -euo pipefail

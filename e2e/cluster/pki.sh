@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Certificates and kubeconfigs of a cluster, in $state/pki and $state/NAME.kubeconfig. Sourced after lib.sh.
 

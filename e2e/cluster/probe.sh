@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tries what a cluster needs of the kernel, in namespaces like a cluster's. Prints what is missing; exit 1 then.
 set -uo pipefail
 # shellcheck source=e2e/cluster/lib.sh

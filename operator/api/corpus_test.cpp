@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The corpus of manifests: the same files go through a real API server, with the same verdicts.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Every field of ElasticMPIJob, named once. A visitor walks them to read JSON, to write JSON or to list
@@ -5,6 +6,9 @@
 //
 // A visitor offers:
 //   field(name, reference, range)   plain values, optionals, times, enumerations, lists of numbers or texts
+//   word(name, reference)           an enumeration that the schema leaves open, for status: what another
+//   version
+//                                   has written reads as Unknown, which is written as nothing
 //   object(name, function)          a nested object that always exists
 //   object(name, optional, ...)     a nested object that may be absent; described by describe(v, T&)
 //   list(name, vector)              a list of objects, each described by describe(v, T&)
@@ -24,11 +28,11 @@ struct Range {
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
 };
 
-inline constexpr Range any{};
-inline constexpr Range not_negative{0, std::numeric_limits<std::int64_t>::max()};
-inline constexpr Range percent{0, 100};
-inline constexpr Range worker_count{1, 10000};
-inline constexpr std::int64_t day_in_seconds = 86400;
+inline constexpr Range kAny{};
+inline constexpr Range kNotNegative{0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Range kPercent{0, 100};
+inline constexpr Range kWorkerCount{1, 10000};
+inline constexpr std::int64_t kDayInSeconds = 86400;
 
 template <class E>
 struct Names;
@@ -47,6 +51,7 @@ const char* name_of(E value) {
   };
 
 EMJ_NAMES(RuntimeMode, 2, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::Rigid, "Rigid"})
+EMJ_NAMES(Probe, 2, {Probe::All, "All"}, {Probe::Root, "Root"})
 EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
 EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
           {AutoscalingMode::Auto, "Auto"})
@@ -60,6 +65,11 @@ EMJ_NAMES(DecisionCause, 13, {DecisionCause::Unknown, "Unknown"}, {DecisionCause
           {DecisionCause::Cooldown, "Cooldown"}, {DecisionCause::Reversal, "Reversal"},
           {DecisionCause::LittleGain, "LittleGain"}, {DecisionCause::ChangeCost, "ChangeCost"},
           {DecisionCause::Blocked, "Blocked"})
+EMJ_NAMES(DecisionAction, 6, {DecisionAction::Unknown, ""}, {DecisionAction::Scale, "Scale"},
+          {DecisionAction::Recommend, "Recommend"}, {DecisionAction::Keep, "Keep"},
+          {DecisionAction::Rebalance, "Rebalance"}, {DecisionAction::Wait, "Wait"})
+EMJ_NAMES(ResizeResult, 4, {ResizeResult::Unknown, ""}, {ResizeResult::Committed, "Committed"},
+          {ResizeResult::RolledBack, "RolledBack"}, {ResizeResult::Superseded, "Superseded"})
 EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchState::Increasing, "Increasing"},
           {SearchState::Decreasing, "Decreasing"}, {SearchState::Stable, "Stable"})
 EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPolicy::All, "All"},
@@ -81,18 +91,18 @@ EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePh
 
 template <class V>
 void describe(V& v, WorkerSpec& worker) {
-  v.field("replicas", worker.replicas, worker_count);
-  v.field("minReplicas", worker.min_replicas, worker_count);
-  v.field("maxReplicas", worker.max_replicas, worker_count);
+  v.field("replicas", worker.replicas, kWorkerCount);
+  v.field("minReplicas", worker.min_replicas, kWorkerCount);
+  v.field("maxReplicas", worker.max_replicas, kWorkerCount);
   v.pod("template", worker.pod);
 }
 
 template <class V>
 void describe(V& v, ResizeSpec& resize) {
-  v.field("stepSize", resize.step, worker_count);
-  v.field("allowedReplicas", resize.allowed_replicas, worker_count);
-  v.field("prepareTimeoutSeconds", resize.prepare_timeout, Range{1, day_in_seconds});
-  v.field("joinTimeoutSeconds", resize.join_timeout, Range{1, day_in_seconds});
+  v.field("stepSize", resize.step, kWorkerCount);
+  v.field("allowedReplicas", resize.allowed_replicas, kWorkerCount);
+  v.field("prepareTimeoutSeconds", resize.prepare_timeout, Range{1, kDayInSeconds});
+  v.field("joinTimeoutSeconds", resize.join_timeout, Range{1, kDayInSeconds});
   v.field("onTimeout", resize.on_timeout);
   v.choice("onWorkerLoss", resize.on_worker_loss, {"Fail"});
 }
@@ -107,7 +117,7 @@ void describe(V& v, PolicySpec& policy) {
   });
   v.object("efficiency", [&](V& v) {
     v.field("minEfficiencyPercent", policy.efficiency.min_efficiency_percent, Range{1, 100});
-    v.field("minBalancePercent", policy.efficiency.min_balance_percent, percent);
+    v.field("minBalancePercent", policy.efficiency.min_balance_percent, kPercent);
     v.field("regretPercent", policy.efficiency.regret_percent, Range{0, 10000});
   });
   v.object("tasks", [&](V& v) {
@@ -116,11 +126,11 @@ void describe(V& v, PolicySpec& policy) {
   });
   v.object("stepping", [&](V& v) {
     v.field("step", policy.stepping.step, Range{-10000, 10000});
-    v.field("intervalSeconds", policy.stepping.interval, Range{1, day_in_seconds});
+    v.field("intervalSeconds", policy.stepping.interval, Range{1, kDayInSeconds});
   });
   v.object("random", [&](V& v) {
-    v.field("seed", policy.random.seed, not_negative);
-    v.field("intervalSeconds", policy.random.interval, Range{1, day_in_seconds});
+    v.field("seed", policy.random.seed, kNotNegative);
+    v.field("intervalSeconds", policy.random.interval, Range{1, kDayInSeconds});
   });
 }
 
@@ -128,10 +138,10 @@ template <class V>
 void describe(V& v, AutoscalingSpec& autoscaling) {
   v.field("mode", autoscaling.mode);
   v.object("policy", [&](V& v) { describe(v, autoscaling.policy); });
-  v.field("scaleUpStabilizationSeconds", autoscaling.scale_up_stabilization, Range{0, day_in_seconds});
-  v.field("scaleDownStabilizationSeconds", autoscaling.scale_down_stabilization, Range{0, day_in_seconds});
-  v.field("cooldownSeconds", autoscaling.cooldown, Range{0, day_in_seconds});
-  v.field("minExpectedGainPercent", autoscaling.min_expected_gain_percent, percent);
+  v.field("scaleUpStabilizationSeconds", autoscaling.scale_up_stabilization, Range{0, kDayInSeconds});
+  v.field("scaleDownStabilizationSeconds", autoscaling.scale_down_stabilization, Range{0, kDayInSeconds});
+  v.field("cooldownSeconds", autoscaling.cooldown, Range{0, kDayInSeconds});
+  v.field("minExpectedGainPercent", autoscaling.min_expected_gain_percent, kPercent);
   v.field("minIterations", autoscaling.min_iterations, Range{1, 1000000});
   v.field("maxErrorPercent", autoscaling.max_error_percent, Range{1, 100});
   v.field("windowSeconds", autoscaling.window, Range{1, 3600});
@@ -155,13 +165,15 @@ void describe(V& v, JobSpec& spec) {
   v.object("runtime", [&](V& v) {
     v.choice("implementation", spec.runtime.implementation, {"OpenMPI"});
     v.field("mode", spec.runtime.mode);
+    v.field("leaverGraceSeconds", spec.runtime.leaver_grace, Range{1, kDayInSeconds});
+    v.field("probe", spec.runtime.probe);
   });
   v.object("resize", [&](V& v) { describe(v, spec.resize); });
   v.object("autoscaling", [&](V& v) { describe(v, spec.autoscaling); });
   v.object("runPolicy", [&](V& v) {
     v.field("backoffLimit", spec.run_policy.backoff_limit, Range{0, 100});
-    v.field("activeDeadlineSeconds", spec.run_policy.active_deadline, Range{1, 10 * 365 * day_in_seconds});
-    v.field("ttlSecondsAfterFinished", spec.run_policy.ttl_after_finished, not_negative);
+    v.field("activeDeadlineSeconds", spec.run_policy.active_deadline, Range{1, 10 * 365 * kDayInSeconds});
+    v.field("ttlSecondsAfterFinished", spec.run_policy.ttl_after_finished, kNotNegative);
     v.field("cleanPodPolicy", spec.run_policy.clean_pods);
   });
   v.object("scheduling", [&](V& v) {
@@ -224,7 +236,7 @@ template <class V>
 void describe(V& v, LastResize& last) {
   v.field("from", last.from);
   v.field("to", last.to);
-  v.field("result", last.result);
+  v.word("result", last.result);
   v.field("reason", last.reason);
   v.field("preparedMillis", last.prepared_millis);
   v.field("joinedMillis", last.joined_millis);
@@ -263,7 +275,7 @@ void describe(V& v, DecisionRecord& decision) {
   v.field("from", decision.from);
   v.field("to", decision.to);
   v.field("policy", decision.policy);
-  v.field("action", decision.action);
+  v.word("action", decision.action);
   v.field("reason", decision.reason);
   v.field("cause", decision.cause);
   v.field("iterationSeconds", decision.iteration_seconds);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // ElasticMPIJob, group elasticmpi.io/v1alpha1, as C++ values. crds/elasticmpijob.yaml is the same
@@ -19,10 +20,10 @@
 
 namespace emj {
 
-inline constexpr const char* api_version = "elasticmpi.io/v1alpha1";
-inline constexpr const char* api_group = "elasticmpi.io";
-inline constexpr const char* job_kind = "ElasticMPIJob";
-inline constexpr const char* manager_name = "elasticmpi.io/operator";  // spec.managedBy: ours
+inline constexpr const char* kApiVersion = "elasticmpi.io/v1alpha1";
+inline constexpr const char* kApiGroup = "elasticmpi.io";
+inline constexpr const char* kJobKind = "ElasticMPIJob";
+inline constexpr const char* kManagerName = "elasticmpi.io/operator";  // spec.managedBy: ours
 
 struct Metadata {
   std::string name;
@@ -74,9 +75,14 @@ struct WorkerSpec {
 
 enum class RuntimeMode { Malleable, Rigid };
 
+// Who calls MPI_Probe_adapt: every rank, or rank 0 alone.
+enum class Probe { All, Root };
+
 struct RuntimeSpec {
   std::string implementation = "OpenMPI";
   RuntimeMode mode = RuntimeMode::Malleable;
+  Seconds leaver_grace{30};  // from a leaver's release until it is ended, unless it finalises
+  Probe probe = Probe::All;
 
   bool operator==(const RuntimeSpec&) const = default;
 };
@@ -246,18 +252,22 @@ const char* to_string(AutoscalingMode mode);
 const char* to_string(PolicyName name);
 const char* to_string(SearchState state);
 const char* to_string(DecisionCause cause);
+const char* to_string(DecisionAction action);
+const char* to_string(ResizeResult result);
 const char* to_string(CleanPodPolicy policy);
 const char* to_string(NetworkPolicyMode mode);
 const char* to_string(LocalNetwork network);
 const char* to_string(JobState state);
 const char* to_string(ResizePhase phase);
 
+// True again, or absent, once a job that could not be read can be.
+inline constexpr const char* kConditionReadable = "Readable";
 const Condition* find_condition(const JobStatus& status, const std::string& type);
 
 // Labels of a job's pods.
-inline constexpr const char* label_job = "elasticmpi.io/job-name";
-inline constexpr const char* label_role = "elasticmpi.io/role";
-inline constexpr const char* label_index = "elasticmpi.io/worker-index";
+inline constexpr const char* kLabelJob = "elasticmpi.io/job-name";
+inline constexpr const char* kLabelRole = "elasticmpi.io/role";
+inline constexpr const char* kLabelIndex = "elasticmpi.io/worker-index";
 std::string worker_selector(const std::string& job);  // label selector of all workers
 
 // Names of a job's objects; index is the worker index.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Reading, writing and checking an ElasticMPIJob. No input or output besides the texts passed in.
@@ -17,9 +18,11 @@ namespace emj {
 // nearest known name. Defaults are filled in; the value has passed validate().
 Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename);
 
-// An object as the API server or the local state folder holds it. Unknown fields of metadata are
-// ignored, those of spec and status refused.
+// The same as JSON; unknown fields of metadata are ignored.
 Result<ElasticMPIJob> parse_json(const nlohmann::json& object, const std::string& filename = {});
+// An object as the API server holds it: its schema or its last writer may be of a newer version than this
+// program, so that unknown fields are ignored anywhere.
+Result<ElasticMPIJob> parse_stored(const nlohmann::json& object, const std::string& filename = {});
 Result<JobStatus> parse_status(const nlohmann::json& status);
 
 nlohmann::json to_json(const ElasticMPIJob& job);  // apiVersion, kind, metadata, spec, status

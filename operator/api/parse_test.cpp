@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/api/parse.hpp"
 
 #include <gmock/gmock.h>
@@ -37,6 +38,7 @@ TEST(ParseYaml, FillsInTheDefaults) {
   EXPECT_EQ(spec.slots_per_worker, 1);
   EXPECT_FALSE(spec.worker.replicas);
   EXPECT_EQ(spec.runtime.mode, RuntimeMode::Malleable);
+  EXPECT_EQ(spec.runtime.probe, Probe::All);
   EXPECT_TRUE(spec.resize.step.factor2());
   EXPECT_EQ(spec.resize.join_timeout, Seconds(600));
   EXPECT_EQ(spec.autoscaling.mode, AutoscalingMode::Off);
@@ -137,10 +139,10 @@ TEST(Json, AJobSurvivesBeingStored) {
   status.active_workers = {0, 1, 4};
   status.resize = ResizeStatus{"change-3", 3, 4, ResizePhase::Window, 7, {5}, {5}, {}, time, time, time};
   status.blocked = BlockedTarget{8, 2, "no room", 3, time};
-  status.last_resize = LastResize{2, 3, "Committed", "", 1, 2, 3, time};
+  status.last_resize = LastResize{2, 3, ResizeResult::Committed, "", 1, 2, 3, time};
   status.recommendation = Recommendation{4, 91, "why", time};
   status.performance = Performance{91, time};
-  status.decisions = {{time, 2, 4, "threshold", "Scale", "why"}};
+  status.decisions = {{time, 2, 4, "threshold", DecisionAction::Scale, "why"}};
   status.policy_state.changes = {{time, 2, 3, 0.5, 100}};
   status.policy_state.measured = {{3, 91, 0.02, time}};
   status.policy_state.up_since = time;
@@ -148,6 +150,23 @@ TEST(Json, AJobSurvivesBeingStored) {
   const Result<ElasticMPIJob> back = parse_json(to_json(job));
   ASSERT_TRUE(back.ok()) << back.message();
   EXPECT_EQ(back.value(), job);
+}
+
+// The status of a job that runs is read by operators of several versions.
+TEST(Json, WhatAnotherVersionWroteIntoStatusReadsAsUnknown) {
+  JobStatus status;
+  status.last_resize = LastResize{2, 3, ResizeResult::Superseded, "", 1, 2, 3, {}};
+  status.decisions = {{{}, 2, 4, "threshold", DecisionAction::Recommend, "why"}};
+  json written = status_to_json(status);
+  EXPECT_EQ(written["lastResize"]["result"], "Superseded");
+  EXPECT_EQ(written["decisions"][0]["action"], "Recommend");
+  written["lastResize"]["result"] = "Postponed";
+  written["decisions"][0]["action"] = "Hesitate";
+  const Result<JobStatus> back = parse_status(written);
+  ASSERT_TRUE(back.ok()) << back.message();
+  EXPECT_EQ(back.value().last_resize->result, ResizeResult::Unknown);
+  EXPECT_EQ(back.value().decisions[0].action, DecisionAction::Unknown);
+  EXPECT_EQ(back.value().decisions[0].reason, "why");
 }
 
 TEST(Json, BlockedAloneIsNoResize) {

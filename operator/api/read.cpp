@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON (or YAML) -> values.
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void read_texts(Context& context, const json& object, const char* name,
     if (value.is_string())
       values[key] = value.get<std::string>();
     else
-      context.refuse_type(path + "." + key, value, "a text");
+      context.refuse_type(std::string(path).append(".").append(key), value, "a text");
   }
 }
 
@@ -92,8 +93,8 @@ void read_type(Context& context, const json& object) {
     else if (*found != wanted)
       context.refuse_type(name, *found, wanted);
   };
-  expect("apiVersion", api_version);
-  expect("kind", job_kind);
+  expect("apiVersion", kApiVersion);
+  expect("kind", kJobKind);
 }
 
 // Sections in the order users write them.
@@ -127,7 +128,7 @@ ElasticMPIJob read_job(Context& context, const json& object, bool refuse_unknown
   }
   static const std::vector<std::string> known = {"apiVersion", "kind", "metadata", "spec", "status"};
   for (const auto& [key, value] : object.items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
+    if (context.refuse_unknown && std::find(known.begin(), known.end(), key) == known.end())
       context.refuse(key, "unknown field", "", did_you_mean("", key, known));
   std::sort(job.spec.resize.allowed_replicas.begin(), job.spec.resize.allowed_replicas.end());
   return job;
@@ -159,12 +160,25 @@ Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& fil
   return finish(context, std::move(job), filename);
 }
 
-Result<ElasticMPIJob> parse_json(const json& object, const std::string& filename) {
+namespace {
+
+Result<ElasticMPIJob> parse(const json& object, const std::string& filename, bool refuse_unknown) {
   if (!object.is_object())
     return {std::vector<Violation>{{"", "is no JSON object", "an ElasticMPIJob", ""}}, filename};
   Context context;
+  context.refuse_unknown = refuse_unknown;
   ElasticMPIJob job = read_job(context, object, false);
   return finish(context, std::move(job), filename);
+}
+
+}  // namespace
+
+Result<ElasticMPIJob> parse_json(const json& object, const std::string& filename) {
+  return parse(object, filename, true);
+}
+
+Result<ElasticMPIJob> parse_stored(const json& object, const std::string& filename) {
+  return parse(object, filename, false);
 }
 
 Result<JobStatus> parse_status(const json& object) {

@@ -1,16 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/api/reader.hpp"
 
-#include <cctype>
-
 #include "operator/api/yaml.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj::reading {
 namespace {
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
+using empi::lower;
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -70,9 +68,9 @@ void Context::refuse_type(const std::string& path, const json& found, std::strin
   std::string hint;
   if (boolean_words)
     if (const auto word = boolean_words->find(path); word != boolean_words->end())
-      hint = "YAML reads the bare word " + word->second + " as " + found.dump() + ": write \"" +
-             word->second + "\"";
-  std::string shown = found.dump();
+      hint = "YAML reads the bare word " + word->second + " as " + empi::json_text::text(found) +
+             ": write \"" + word->second + "\"";
+  std::string shown = empi::json_text::text(found);
   if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
   refuse(path, "is " + shown, std::move(expected), std::move(hint));
 }

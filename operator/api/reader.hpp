@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One JSON object after the other into values, as operator/api/fields.hpp describes them. Private to
 // read.cpp.
 #pragma once
@@ -16,6 +17,7 @@
 #include "operator/api/fields.hpp"
 #include "operator/api/parse.hpp"
 #include "operator/api/template.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::reading {
 
@@ -32,6 +34,7 @@ std::string range_text(const Range& range);
 
 // What was refused so far, and where the text had it.
 struct Context {
+  bool refuse_unknown = true;  // fields
   std::vector<Violation> violations;
   const std::map<std::string, int>* lines = nullptr;
   const std::map<std::string, std::string>* boolean_words = nullptr;
@@ -48,6 +51,7 @@ class Reader {
   Reader(const Reader&) = delete;
 
   ~Reader() {
+    if (!context_.refuse_unknown) return;
     for (const auto& [key, value] : object_.items())
       if (std::find(known_.begin(), known_.end(), key) == known_.end())
         context_.refuse(at(key), "unknown field", "", did_you_mean(path_, key, known_));
@@ -65,13 +69,22 @@ class Reader {
     if (const auto index = pick(at(name), *found, names)) value = names[*index];
   }
 
+  template <class E>
+  void word(const char* name, E& value) {
+    std::string text;
+    field(name, text);
+    value = E::Unknown;
+    for (const auto& [candidate, known] : fields::Names<E>::all)
+      if (text == known) value = candidate;
+  }
+
   void pod(const char* name, PodTemplate& value) {
     const json* found = take(name);
     if (!found) {
       context_.refuse(at(name), "missing", "a pod template with one container named worker and its command");
       return;
     }
-    for (Violation& violation : read_pod_template(*found, at(name), value))
+    for (Violation& violation : read_pod_template(*found, at(name), value, context_.refuse_unknown))
       context_.refuse(violation.field, violation.reason, violation.expected, violation.hint);
   }
 
@@ -146,8 +159,8 @@ class Reader {
       context_.refuse_type(path, found, expected);
     } else {
       const std::string near = nearest(found.get<std::string>(), names);
-      context_.refuse(path, "is " + found.dump() + ", which is unknown or not implemented", expected,
-                      near.empty() ? "" : "did you mean " + near + "?");
+      context_.refuse(path, "is " + empi::json_text::text(found) + ", which is unknown or not implemented",
+                      expected, near.empty() ? "" : "did you mean " + near + "?");
     }
     return std::nullopt;
   }

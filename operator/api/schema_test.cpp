@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // crds/elasticmpijob.yaml and operator/api describe the same fields, types, ranges, choices and defaults.
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ void walk(const YAML::Node& schema, const std::string& path, std::map<std::strin
   if (limits["maximum"]) info.maximum = limits["maximum"].as<std::int64_t>();
   if (schema["enum"]) info.choices = schema["enum"].as<std::vector<std::string>>();
   if (!path.ends_with("[]") && path.find('.') != std::string::npos) fields[path] = info;
-  if (schema["x-kubernetes-preserve-unknown-fields"]) return;  // the pod template
+  if (path == "spec.worker.template") return;
   for (const auto& property : schema["properties"])
     walk(property.second, path + "." + property.first.as<std::string>(), fields);
   if (schema["items"] && !list_of_numbers) walk(schema["items"], path + "[]", fields);
@@ -55,7 +56,9 @@ TEST(Schema, HasExactlyTheFieldsOfTheParser) {
     EXPECT_EQ(found->second.type, known.type) << known.path;
     EXPECT_EQ(found->second.minimum, known.minimum) << known.path;
     EXPECT_EQ(found->second.maximum, known.maximum) << known.path;
-    EXPECT_EQ(found->second.choices, known.choices) << known.path;
+    // A newer operator may write another word into the status: refused, it could write nothing at all.
+    const bool closed = known.path.starts_with("spec.");
+    EXPECT_EQ(found->second.choices, closed ? known.choices : std::vector<std::string>{}) << known.path;
     in_schema.erase(found);
   }
   for (const auto& [path, info] : in_schema) ADD_FAILURE() << path << " is unknown to operator/api";

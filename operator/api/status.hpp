@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The status of an ElasticMPIJob: what was seen, what is being done, what must survive an operator restart.
@@ -77,10 +78,12 @@ struct BlockedTarget {
   bool operator==(const BlockedTarget&) const = default;
 };
 
+enum class ResizeResult { Unknown, Committed, RolledBack, Superseded };
+
 struct LastResize {
   int from = 0;
   int to = 0;
-  std::string result;  // Committed, RolledBack, Superseded
+  ResizeResult result = ResizeResult::Unknown;
   std::string reason;
   std::int64_t prepared_millis = 0;  // pods created until ready
   std::int64_t joined_millis = 0;    // change sent until committed
@@ -136,6 +139,15 @@ enum class DecisionCause {
   Blocked       // Wait: the last attempt failed
 };
 
+enum class DecisionAction {
+  Unknown,  // of another version
+  Scale,
+  Recommend,
+  Keep,
+  Rebalance,  // keep, but not for the size's sake
+  Wait        // data missing, or a guard says not yet
+};
+
 // One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
 // before it in action or size becomes a record; of waits for different things in a row the last one is kept.
 struct DecisionRecord {
@@ -143,8 +155,7 @@ struct DecisionRecord {
   int from = 0;
   int to = 0;
   std::string policy;
-  std::string action;  // Scale, Recommend, Keep, Rebalance (keep, but not for the size's sake), Wait (data
-                       // missing or a guard says not yet)
+  DecisionAction action = DecisionAction::Unknown;
   std::string reason;
   DecisionCause cause = DecisionCause::Unknown;
   // Time of an iteration: measured when it was decided, predicted for the new size, measured there later.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/api/template.hpp"
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "operator/api/parse.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 std::string shown(const json& value) {
-  std::string text = value.dump();
+  std::string text = empi::json_text::text(value);
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
@@ -22,19 +24,21 @@ class TemplateReader {
  public:
   TemplateReader(std::vector<Violation>& violations, PodTemplate& pod) : violations_(violations), pod_(pod) {}
 
-  void read(const json& object, const std::string& path) {
+  void read(const json& object, const std::string& path, bool refuse_unknown) {
     if (!object.is_object()) return refuse(path, "is " + shown(object), "a pod template");
     for (const auto& [key, value] : object.items())
-      if (key != "metadata" && key != "spec")
+      if (refuse_unknown && key != "metadata" && key != "spec")
         refuse(path + "." + key, "unknown field", "",
                key == "containers" ? "did you mean spec.worker.template.spec.containers?"
                                    : "known here: metadata, spec");
-    if (object.contains("metadata") && !object["metadata"].is_object())
-      refuse(path + ".metadata", "is " + shown(object["metadata"]), "an object");
+    if (const json* metadata = an_object(object, "metadata", path)) {
+      an_object_of_texts(*metadata, "labels", path + ".metadata");
+      an_object_of_texts(*metadata, "annotations", path + ".metadata");
+    }
     if (!object.contains("spec") || !object["spec"].is_object())
       return refuse(path + ".spec", "missing", "a pod spec with one container named worker");
     read_pod_spec(object["spec"], path + ".spec");
-    pod_.document = object.dump();
+    pod_.document = empi::json_text::text(object);
   }
 
  private:
@@ -47,6 +51,9 @@ class TemplateReader {
       refuse(path + ".restartPolicy", "is " + shown(spec["restartPolicy"]), "Never",
              "a worker that restarts in place is no member of the job any more; see "
              "spec.runPolicy.backoffLimit");
+    for (const char* list : {"initContainers", "volumes"}) objects(spec, list, path);
+    if (const json* tolerations = objects(spec, "tolerations", path)) read_tolerations(*tolerations, path);
+    an_object(spec, "securityContext", path);
     const std::string containers = path + ".containers";
     if (!spec.contains("containers") || !spec["containers"].is_array() || spec["containers"].empty())
       return refuse(containers, "missing", "one container named worker");
@@ -71,8 +78,53 @@ class TemplateReader {
         (container["command"].is_array() && container["command"].empty()))
       refuse(path + ".command", "missing", "the program to run on every rank",
              "the image's own entry point cannot be used: the agent starts the program");
-    if (container.contains("env")) read_environment(container["env"], path + ".env");
-    if (container.contains("resources")) read_resources(container["resources"], path + ".resources");
+    if (const json* environment = given(container, "env")) read_environment(*environment, path + ".env");
+    if (const json* resources = an_object(container, "resources", path))
+      read_resources(*resources, path + ".resources");
+    for (const char* list : {"volumeMounts", "ports"}) objects(container, list, path);
+    an_object(container, "securityContext", path);
+  }
+
+  void read_tolerations(const json& tolerations, const std::string& path) {
+    for (std::size_t i = 0; i < tolerations.size(); ++i) {
+      std::string key;
+      if (tolerations[i].is_object())
+        text(tolerations[i], "key", path + ".tolerations[" + std::to_string(i) + "]", key);
+    }
+  }
+
+  // Null is as good as absent, here as for the API server: an empty value in YAML.
+  static const json* given(const json& object, const char* name) {
+    const auto found = object.find(name);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  const json* an_object(const json& object, const char* name, const std::string& path) {
+    const json* found = given(object, name);
+    if (!found || found->is_object()) return found;
+    refuse(path + "." + name, "is " + shown(*found), "an object");
+    return nullptr;
+  }
+
+  void an_object_of_texts(const json& object, const char* name, const std::string& path) {
+    const json* found = an_object(object, name, path);
+    if (!found) return;
+    for (const auto& [key, value] : found->items())
+      if (!value.is_string())
+        refuse(path + "." + name + "." + key, "is " + shown(value), "a text", "put it in quotes");
+  }
+
+  const json* objects(const json& object, const char* name, const std::string& path) {
+    const json* found = given(object, name);
+    if (!found) return nullptr;
+    if (!found->is_array()) {
+      refuse(path + "." + name, "is " + shown(*found), "a list of objects");
+      return nullptr;
+    }
+    for (std::size_t i = 0; i < found->size(); ++i)
+      if (!(*found)[i].is_object())
+        refuse(path + "." + name + "[" + std::to_string(i) + "]", "is " + shown((*found)[i]), "an object");
+    return found;
   }
 
   void text(const json& object, const char* name, const std::string& path, std::string& value) {
@@ -120,16 +172,11 @@ class TemplateReader {
   }
 
   void read_resources(const json& resources, const std::string& path) {
-    if (!resources.is_object()) return refuse(path, "is " + shown(resources), "an object");
     for (const char* kind : {"requests", "limits"}) {
-      if (!resources.contains(kind)) continue;
-      const json& amounts = resources[kind];
+      const json* amounts = an_object(resources, kind, path);
+      if (!amounts) continue;
       const std::string at = path + "." + kind;
-      if (!amounts.is_object()) {
-        refuse(at, "is " + shown(amounts), "an object of quantities");
-        continue;
-      }
-      for (const auto& [name, amount] : amounts.items()) {
+      for (const auto& [name, amount] : amounts->items()) {
         const bool good =
             amount.is_number()
                 ? amount.get<double>() >= 0
@@ -145,16 +192,17 @@ class TemplateReader {
 
 }  // namespace
 
-std::vector<Violation> read_pod_template(const json& object, const std::string& path, PodTemplate& pod) {
+std::vector<Violation> read_pod_template(const json& object, const std::string& path, PodTemplate& pod,
+                                         bool refuse_unknown) {
   std::vector<Violation> violations;
-  TemplateReader(violations, pod).read(object, path);
+  TemplateReader(violations, pod).read(object, path, refuse_unknown);
   return violations;
 }
 
 std::vector<std::string> fields_ignored_locally(const PodTemplate& pod) {
   static const std::set<std::string> used = {"name", "command", "args", "env", "workingDir"};
   std::vector<std::string> ignored;
-  const json document = json::parse(pod.document);
+  const json document = empi::json_text::parse(pod.document);
   if (document.contains("metadata")) ignored.emplace_back("metadata");
   if (!document.contains("spec")) return ignored;
   for (const auto& [key, value] : document["spec"].items())

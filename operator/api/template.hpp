@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The user's pod template: typed where the project uses it, kept whole otherwise. Private to operator/api.
@@ -12,6 +13,6 @@
 namespace emj {
 
 std::vector<Violation> read_pod_template(const nlohmann::json& object, const std::string& path,
-                                         PodTemplate& pod);
+                                         PodTemplate& pod, bool refuse_unknown = true);
 
 }  // namespace emj

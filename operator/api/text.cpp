@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -178,7 +179,7 @@ const Condition* find_condition(const JobStatus& status, const std::string& type
 }
 
 std::string worker_selector(const std::string& job) {
-  return std::string(label_job) + "=" + job + "," + label_role + "=worker";
+  return std::string(kLabelJob) + "=" + job + "," + kLabelRole + "=worker";
 }
 
 std::string worker_name(const std::string& job, int index) { return job + "-w-" + std::to_string(index); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes a job impossible or unwise. The same rules stand in crds/elasticmpijob.yaml as CEL.
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/parse.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj {
 namespace {
@@ -103,7 +105,7 @@ void check_template(const PodTemplate& pod, Violations& out) {
   const std::string path = "spec.worker.template.spec.containers[0]";
   if (pod.command.empty()) refuse(out, path + ".command", "missing", "the program to run on every rank");
   const auto limits = nlohmann::json::json_pointer("/spec/containers/0/resources/limits/cpu");
-  if (nlohmann::json::parse(pod.document).contains(limits))
+  if (empi::json_text::parse(pod.document).contains(limits))
     warn(out, path + ".resources.limits.cpu", "throttles ranks that wait in MPI",
          "requests without a limit keep the job fast; throttled Allreduce was measured 78 times slower");
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values -> JSON, and the list of all fields.
 
 #include <nlohmann/json.hpp>
@@ -6,6 +7,8 @@
 
 #include "operator/api/fields.hpp"
 #include "operator/api/parse.hpp"
+#include "runtime/base/hash.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj {
 namespace {
@@ -31,7 +34,11 @@ class Writer {
   void choice(const char* name, const std::string& value, std::initializer_list<const char*>) {
     field(name, value);
   }
-  void pod(const char* name, const PodTemplate& pod) { object_[name] = json::parse(pod.document); }
+  template <class E>
+  void word(const char* name, const E& value) {
+    field(name, std::string(fields::name_of(value)));
+  }
+  void pod(const char* name, const PodTemplate& pod) { object_[name] = empi::json_text::parse(pod.document); }
 
   template <class F>
     requires std::is_invocable_v<F, Writer&>
@@ -70,9 +77,7 @@ class Writer {
       return value ? plain(*value) : json();
     } else if constexpr (std::is_enum_v<T>) {
       return fields::name_of(value);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      return value.empty() ? json() : json(value);
-    } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+    } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<int>>) {
       return value.empty() ? json() : json(value);
     } else if constexpr (std::is_same_v<T, Seconds>) {
       return value.count();
@@ -104,6 +109,10 @@ class Lister {
   }
   void choice(const char* name, const std::string&, std::initializer_list<const char*> choices) {
     add(name, "string").choices.assign(choices.begin(), choices.end());
+  }
+  template <class E>
+  void word(const char* name, const E&) {
+    add(name, "string");
   }
   void pod(const char* name, const PodTemplate&) { add(name, "object"); }
 
@@ -193,8 +202,8 @@ json status_to_json(const JobStatus& status) {
 }
 
 json to_json(const ElasticMPIJob& job) {
-  return {{"apiVersion", api_version},
-          {"kind", job_kind},
+  return {{"apiVersion", kApiVersion},
+          {"kind", kJobKind},
           {"metadata", metadata_to_json(job.metadata)},
           {"spec", spec_to_json(job.spec)},
           {"status", status_to_json(job.status)}};
@@ -216,8 +225,7 @@ std::string fingerprint(const AutoscalingSpec& autoscaling) {
   AutoscalingSpec copy = autoscaling;
   Writer writer;
   fields::describe(writer, copy);
-  std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
-  for (const unsigned char byte : writer.object_.dump()) hash = (hash ^ byte) * 1099511628211ull;
+  const std::uint64_t hash = empi::fnv1a(empi::json_text::text(writer.object_));
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return text;
@@ -229,6 +237,8 @@ const char* to_string(AutoscalingMode mode) { return fields::name_of(mode); }
 const char* to_string(PolicyName name) { return fields::name_of(name); }
 const char* to_string(SearchState state) { return fields::name_of(state); }
 const char* to_string(DecisionCause cause) { return fields::name_of(cause); }
+const char* to_string(DecisionAction action) { return fields::name_of(action); }
+const char* to_string(ResizeResult result) { return fields::name_of(result); }
 const char* to_string(CleanPodPolicy policy) { return fields::name_of(policy); }
 const char* to_string(NetworkPolicyMode mode) { return fields::name_of(mode); }
 const char* to_string(LocalNetwork network) { return fields::name_of(network); }

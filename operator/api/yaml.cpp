@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/api/yaml.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -12,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int deepest = 100;
+constexpr int kDeepest = 100;
 
 std::optional<json> integer_from(std::string text) {
   text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
@@ -67,8 +68,8 @@ class Converter {
   std::vector<Violation> violations;
 
   json convert(const YAML::Node& node, const std::string& path, int depth) {
-    if (depth > deepest) {
-      violations.push_back({path, "nested more than " + std::to_string(deepest) + " levels deep", "", "",
+    if (depth > kDeepest) {
+      violations.push_back({path, "nested more than " + std::to_string(kDeepest) + " levels deep", "", "",
                             node.Mark().line + 1});
       return nullptr;
     }
@@ -94,7 +95,7 @@ class Converter {
         continue;
       }
       const std::string key = entry.first.Scalar();
-      const std::string inner = path.empty() ? key : path + "." + key;
+      const std::string inner = path.empty() ? key : std::string(path).append(".").append(key);
       if (object.contains(key)) {
         violations.push_back({inner, "given twice", "every field once", "remove one of the two", line});
         continue;

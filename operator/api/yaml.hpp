@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // YAML text -> JSON with the line of every field. Private to operator/api.

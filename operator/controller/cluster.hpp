@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What the controller needs from whatever holds jobs and pods: the Kubernetes API (operator/kube) or this
@@ -44,6 +45,9 @@ struct JobRecord {
   bool cancel_requested = false;
   bool resume_autoscaling = false;
   std::string invalid{};  // why it can never run here, in words; else empty
+  // Why it cannot be read, in words; of `job` there is the metadata then. It is not gone: a program may be
+  // running.
+  std::string unreadable{};
 };
 
 class Cluster {
@@ -51,14 +55,20 @@ class Cluster {
   virtual ~Cluster() = default;
 
   virtual std::optional<JobRecord> read_job(const JobKey& key) = 0;  // nullopt: no such job
-  virtual Outcome write_status(const JobKey& key, const JobStatus& status) = 0;
+  // `read`: the job as read_job gave it. Writing is refused as a Conflict when the job is another one by now,
+  // or was changed by somebody else since.
+  virtual Outcome write_status(const ElasticMPIJob& read, const JobStatus& status) = 0;
   // spec.worker.replicas through the scale subresource, as the autoscaler (its own field manager).
-  virtual Outcome write_scale(const JobKey& key, int replicas) = 0;
+  virtual Outcome write_scale(const ElasticMPIJob& read, int replicas) = 0;
+  // Condition Readable=False, which needs no reading of the rest.
+  virtual Outcome tell_unreadable(const JobRecord& record) = 0;
   // The autoscaler has taken notice of resume_autoscaling: the request is spent.
   virtual Outcome clear_resume(const JobKey& key) = 0;
 
   virtual std::vector<PodView> list_pods(const JobKey& key) = 0;  // all that the job owns
-  virtual Outcome create_pod(const JobKey& key, const nlohmann::json& pod) = 0;
+  virtual Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) = 0;
+  // The job's agents do not take its newest token: they may have an older one only.
+  virtual Outcome renew_token(const ElasticMPIJob& job) = 0;
   virtual Outcome delete_pod(const JobKey& key, const DeletePod& pod) = 0;    // only if its uid is pod.uid
   virtual Outcome delete_job(const JobKey& key, const std::string& uid) = 0;  // likewise
   virtual void record_event(const JobKey& key, const RecordEvent& event) = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/controller/controller.hpp"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ bool moving(const JobStatus& status) {
          status.state == JobState::Resizing || status.resize.has_value();
 }
 
-constexpr Millis between_samples{500};
-constexpr int conflicts_in_a_row = 5;  // fewer are the ordinary course of things: somebody else wrote first
-constexpr Seconds between_words{600};  // of a problem that stays
+constexpr Millis kBetweenSamples{500};
+constexpr int kConflictsInARow = 5;    // fewer are the ordinary course of things: somebody else wrote first
+constexpr Seconds kBetweenWords{600};  // of a problem that stays
 
 }  // namespace
 
@@ -53,16 +54,26 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
   observed.creation_problem = memory.creation_problem;
   observed.command_problem = memory.command_problem;
+  observed.internal_error = memory.internal_error;
+  observed.scale_problem = std::exchange(memory.scale_problem, "");
   const bool asked_to_start =
       record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
+  const bool silent = !observed.runtime.reachable || observed.runtime.lead_silent;
+  if (!silent)
+    memory.silent_since.reset();
+  else if (!memory.silent_since)
+    memory.silent_since = now;
+  observed.silent_since = memory.silent_since;
+  if (observed.runtime.stale_token)
+    report(key, "an agent does not take the job's token", cluster_.renew_token(record.job), memory);
   if (options_.fence == 0 && observed.runtime.fence > std::max(observed.fence, record.job.status.fence)) {
     // Nobody that writes the status holds the agents' fence: the status was restored from a backup, say. Or
     // somebody does and the cache does not show it; then the write that claims the next one is refused.
     observed.fence = memory.fence = observed.runtime.fence + 1;
   }
-  if (now - memory.last_samples >= between_samples && observed.runtime.epoch > 0) {
+  if (now - memory.last_samples >= kBetweenSamples && observed.runtime.epoch > 0) {
     memory.samples = runtime_.samples(record.job);
     memory.last_samples = now;
   }
@@ -85,17 +96,29 @@ void Controller::end_program(Memory& memory) {
 Millis Controller::next_look(const Observed& observed, const JobStatus& decided, Memory& memory,
                              Time now) const {
   const bool cleaning_up = is_terminal(decided.state) && !observed.pods.empty();
-  if (observed.pods != memory.pods || decided != observed.job.status || now < memory.moved) {
+  if (observed.pods != memory.pods || decided != observed.job.status || now < memory.last_change) {
     memory.pods = observed.pods;
-    memory.moved = now;
+    memory.last_change = now;
   }
   if (!moving(decided) && !cleaning_up) return options_.steady;
-  return std::clamp((now - memory.moved) / 10, options_.fast, std::max(options_.fast, options_.steady));
+  return std::clamp((now - memory.last_change) / 10, options_.fast, std::max(options_.fast, options_.steady));
 }
 
 Controller::Memory& Controller::memory_of(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   return memory_[key];
+}
+
+// Another job of the same name has nothing to do with what is remembered; its predecessor was deleted.
+Controller::Memory& Controller::memory_for(const JobKey& key, const std::string& uid) {
+  Memory& memory = memory_of(key);
+  if (memory.uid != uid && !memory.uid.empty()) {
+    end_program(memory);
+    runtime_.forget(key);
+    memory = {};
+  }
+  memory.uid = uid;
+  return memory;
 }
 
 std::int64_t Controller::fence_for(const JobStatus& status, Memory& memory) const {
@@ -105,35 +128,94 @@ std::int64_t Controller::fence_for(const JobStatus& status, Memory& memory) cons
   return memory.fence;
 }
 
-Pass Controller::reconcile(const JobKey& key) {
-  Pass pass;
+// Another installation, or a process without leader election, has held the job: when it goes, nobody would
+// look after the job until this process starts anew.
+void Controller::overtake(const JobKey& key, const JobStatus& status, Memory& memory, Time now) {
+  if (options_.fence > 0 || memory.fence == 0 || status.fence <= memory.fence || is_terminal(status.state)) {
+    memory.newer_fence = 0;
+    return;
+  }
+  if (memory.newer_fence != status.fence) {
+    memory.newer_fence = status.fence;
+    memory.newer_since = now;
+  }
+  if (now - memory.newer_since < options_.overtaken) return;
+  memory.fence = status.fence + 1;
+  cluster_.record_event(key, {true, "Fenced",
+                              "another operator had taken this job and has not let it go for " +
+                                  std::to_string(options_.overtaken.count() / 1000) +
+                                  " s: taken back; one installation should look after a namespace"});
+}
+
+ReconcileResult Controller::reconcile(const JobKey& key) {
+  try {
+    ReconcileResult result = pass_over(key);
+    if (!result.gone) memory_of(key).internal_error.clear();
+    return result;
+  } catch (const std::exception& error) {
+    return broken_off(key, error.what());
+  }
+}
+
+ReconcileResult Controller::broken_off(const JobKey& key, const std::string& what) {
+  ReconcileResult result;
+  result.failed = result.broken = true;
+  result.requeue_after = options_.steady;
+  try {
+    Memory& memory = memory_of(key);
+    report(key, "a defect of the operator, nothing is done about this job", Outcome::retry(what), memory);
+    memory.internal_error = what;
+    const auto record = cluster_.read_job(key);
+    if (!record || !record->unreadable.empty() ||
+        record->job.status.fence > fence_for(record->job.status, memory))
+      return result;
+    result.status = with_internal_error(record->job, what, clock_());
+    if (result.status != record->job.status) cluster_.write_status(record->job, result.status);
+  } catch (const std::exception& error) {
+    log_(key.name + ": and it cannot be told so: " + error.what());
+  }
+  return result;
+}
+
+ReconcileResult Controller::pass_over(const JobKey& key) {
+  ReconcileResult result;
   const auto record = cluster_.read_job(key);
   if (!record || record->job.metadata.deletion_time) end_program(memory_of(key));
   if (!record) {
     const std::lock_guard lock(mutex_);
     memory_.erase(key);
     runtime_.forget(key);
-    pass.gone = true;
-    return pass;
+    result.gone = true;
+    return result;
   }
-  Memory& memory = memory_of(key);
+  Memory& memory = memory_for(key, record->job.metadata.uid);
+  if (!record->unreadable.empty()) {
+    // Its program goes on as it is; nothing is decided about what is not understood.
+    const Outcome told = cluster_.tell_unreadable(*record);
+    report(key, "reading the job, it is left alone", Outcome::retry(record->unreadable), memory);
+    if (!told.ok()) log_(key.name + ": telling that it cannot be read: " + told.message);
+    result.failed = true;
+    result.requeue_after = options_.steady;
+    return result;
+  }
   const Time now = clock_();
+  overtake(key, record->job.status, memory, now);
   const Observed observed = observe(*record, key, memory, now);
   const Decision decision = decide(observed, now);
-  pass.status = decision.status;
-  pass.terminal = is_terminal(decision.status.state);
-  pass.pods = observed.pods;
-  pass.requeue_after = next_look(observed, decision.status, memory, now);
+  result.status = decision.status;
+  result.terminal = is_terminal(decision.status.state);
+  result.pods = observed.pods;
+  result.requeue_after = next_look(observed, decision.status, memory, now);
 
   if (decision.status != record->job.status) {
-    if (!report(key, "writing the status", cluster_.write_status(key, decision.status), memory)) {
+    if (!report(key, "writing the status", cluster_.write_status(record->job, decision.status), memory)) {
       // Not ours until it is written: somebody else may have written the same number.
       if (record->job.status.fence < observed.fence) memory.fence = 0;
-      pass.status = record->job.status;
-      pass.terminal = false;
-      pass.requeue_after = options_.fast;
-      pass.failed = true;
-      return pass;
+      result.status = record->job.status;
+      result.terminal = false;
+      result.requeue_after = options_.fast;
+      result.failed = true;
+      return result;
     }
   }
   if (record->resume_autoscaling) report(key, "resuming autoscaling", cluster_.clear_resume(key), memory);
@@ -142,12 +224,12 @@ Pass Controller::reconcile(const JobKey& key) {
   ElasticMPIJob job = record->job;
   job.status = decision.status;
   memory.running.reset();
-  if (job.status.epoch > 0 && !pass.terminal) memory.running = job;
+  if (job.status.epoch > 0 && !result.terminal) memory.running = job;
   for (const Action& action : decision.actions) {
-    if (!act(key, job, action, memory, pass)) break;
+    if (!act(key, job, action, memory, result)) break;
   }
-  if (!pass.failed) memory.times = 0;
-  return pass;
+  if (!result.failed) memory.times = 0;
+  return result;
 }
 
 namespace {
@@ -160,11 +242,11 @@ Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
 bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
-                     Pass& pass) {
+                     ReconcileResult& result) {
   const auto done = [&](const Outcome& outcome) {
     if (outcome.ok()) return true;
-    pass.failed = true;
-    pass.requeue_after = std::min(pass.requeue_after, 4 * options_.fast);
+    result.failed = true;
+    result.requeue_after = std::min(result.requeue_after, 4 * options_.fast);
     return report(key, to_string(action), outcome, memory);
   };
   const auto command = [&](const Outcome& outcome) {
@@ -174,7 +256,7 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
   return std::visit(
       Overloaded{[&](const CreatePod& create) {
                    const Outcome outcome =
-                       cluster_.create_pod(key, build_pod(job, create.index, options_.build));
+                       cluster_.create_pod(job, build_pod(job, create.index, options_.build));
                    if (outcome.kind == Outcome::Kind::Refused) {
                      memory.invalid_template = outcome.message;
                      memory.invalid_generation = job.metadata.generation;
@@ -194,13 +276,15 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                  [&](const SendChange& change) { return command(runtime_.change(job, change)); },
                  [&](const CancelChange& cancel) { return command(runtime_.cancel(job, cancel)); },
                  [&](const WriteScale& scale) {
-                   pass.requeue_after = std::min(pass.requeue_after, options_.fast);
-                   return done(cluster_.write_scale(key, scale.replicas));
+                   result.requeue_after = std::min(result.requeue_after, options_.fast);
+                   const Outcome outcome = cluster_.write_scale(job, scale.replicas);
+                   if (outcome.kind == Outcome::Kind::Refused) memory.scale_problem = outcome.message;
+                   return done(outcome);
                  },
                  [&](const DeleteJob& job_to_go) { return done(cluster_.delete_job(key, job_to_go.uid)); },
                  [&](const Requeue& requeue) {
-                   pass.timed = true;
-                   pass.requeue_after = std::min(pass.requeue_after, std::max(requeue.after, Millis(1)));
+                   result.timed = true;
+                   result.requeue_after = std::min(result.requeue_after, std::max(requeue.after, Millis(1)));
                    return true;
                  },
                  [&](const RecordEvent& event) {
@@ -214,8 +298,8 @@ void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memor
   for (const DecisionRecord& decision : status.decisions) {
     if (memory.last_decision && decision.time <= *memory.last_decision) continue;
     memory.last_decision = decision.time;
-    if (decision.action == "Scale") continue;  // told by its event
-    log_(key.name + ": " + decision.action + ", " + decision.reason);
+    if (decision.action == DecisionAction::Scale) continue;  // told by its event
+    log_(key.name + ": " + to_string(decision.action) + ", " + decision.reason);
   }
 }
 
@@ -228,9 +312,9 @@ bool Controller::report(const JobKey& key, const std::string& what, const Outcom
     memory.told = {};
   }
   ++memory.times;
-  const bool ordinary = outcome.kind == Outcome::Kind::Conflict && memory.times < conflicts_in_a_row;
+  const bool ordinary = outcome.kind == Outcome::Kind::Conflict && memory.times < kConflictsInARow;
   const Time now = clock_();
-  if (ordinary || (memory.told != Time{} && now - memory.told < between_words)) return false;
+  if (ordinary || (memory.told != Time{} && now - memory.told < kBetweenWords)) return false;
   memory.told = now;
   log_(key.name + ": " + problem + (memory.times > 1 ? " (" + std::to_string(memory.times) + " times)" : ""));
   return false;

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // One pass over one job: observe -> decide -> act. Level based: every pass starts from what is there, so a
 // missed event, a crash between two writes or a second pass costs nothing. Never sleeps: waiting is the
-// caller's part (Pass::requeue_after, or earlier when something happens).
+// caller's part (ReconcileResult::requeue_after, or earlier when something happens).
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -11,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "operator/build/pods.hpp"
 #include "operator/controller/cluster.hpp"
 #include "operator/controller/runtime.hpp"
+#include "operator/objects/pods.hpp"
 
 namespace emj {
 
@@ -27,20 +29,29 @@ struct ControllerOptions {
   // else.
   Millis fast{50};
   Millis steady{1000};  // otherwise, and at the latest
+  // A fence above ours that has not moved for so long is nobody's: its holder would not have let us lead.
+  Millis overtaken{60000};
 };
 
-struct Pass {
+struct ReconcileResult {
   Millis requeue_after{};
   bool gone = false;          // no such job
   bool terminal = false;      // succeeded or failed
   bool failed = false;        // something could not be done: not only look again, but more patiently
+  bool broken = false;        // a defect of this program: as `failed`, and told in condition InternalError
   bool timed = false;         // requeue_after is when something falls due
   std::vector<PodView> pods;  // as observed
   JobStatus status;           // as written, or as last read when writing failed
 
-  // Nothing will ever be done again without news of the job. Every other pass is followed by another one,
-  // after requeue_after at the latest, whatever news may have been lost.
-  bool at_rest() const { return gone || (terminal && pods.empty() && !timed && !failed); }
+  // Nothing will ever be done again without news of the job; pods that have ended may stay for their logs.
+  // Every other pass is followed by another one, after requeue_after at the latest, whatever news may have
+  // been lost.
+  bool at_rest() const { return gone || (terminal && !timed && !failed && std::ranges::all_of(pods, over)); }
+
+ private:
+  static bool over(const PodView& pod) {
+    return pod.terminating || pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
+  }
 };
 
 class Controller {
@@ -49,17 +60,24 @@ class Controller {
   using Log = std::function<void(const std::string& line)>;
   Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options);
 
-  // Safe from several threads, one at a time per job.
-  Pass reconcile(const JobKey& key);
+  // Safe from several threads, one at a time per job. Throws nothing: what a pass throws is a defect, and one
+  // job's defect is no other job's affair.
+  ReconcileResult reconcile(const JobKey& key);
 
  private:
   // Nothing that is not found out anew after a restart.
   struct Memory {
+    std::string uid;               // of the job that all this is about
     std::int64_t fence = 0;        // ours, once the job was taken
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
     std::string creation_problem;  // why the last pod could not be created, until one was
     std::string command_problem;   // why the lead did not take the last command, until it takes one
+    std::string internal_error;    // why the last pass was broken off, until one ends well
+    std::string scale_problem;     // why the last size of the autoscaler was refused
+    std::int64_t newer_fence = 0;  // somebody else's, seen since:
+    Time newer_since{};
+    std::optional<Time> silent_since;  // the lead has not answered since then
     Time last_samples{};
     std::vector<Sample> samples;
     std::optional<Time> last_decision;  // newest one already logged
@@ -68,16 +86,21 @@ class Controller {
     Time told{};
     std::optional<ElasticMPIJob> running;  // while its program runs
     std::vector<PodView> pods;             // as seen last
-    Time moved{};                          // when they or the status changed last
+    Time last_change{};                    // when they or the status changed last
   };
 
+  ReconcileResult pass_over(const JobKey& key);
+  ReconcileResult broken_off(const JobKey& key, const std::string& what);
   Millis next_look(const Observed& observed, const JobStatus& decided, Memory& memory, Time now) const;
   void end_program(Memory& memory);
   Memory& memory_of(const JobKey& key);
+  Memory& memory_for(const JobKey& key, const std::string& uid);
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
+  void overtake(const JobKey& key, const JobStatus& status, Memory& memory, Time now);
   void ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods);
   Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
-  bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory, Pass& pass);
+  bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
+           ReconcileResult& result);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);
   bool report(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over a cluster and a runtime that live in memory: what is promised is the order of writing and
 // acting, and that nothing is remembered that matters.
 
@@ -20,7 +21,7 @@ TEST_F(ControllerTest, StatusIsWrittenBeforeAnythingIsDone) {
 
 TEST_F(ControllerTest, NothingIsDoneWhenTheStatusCannotBeWritten) {
   cluster.fail_status = true;
-  const Pass first = pass();
+  const ReconcileResult first = pass();
   EXPECT_TRUE(cluster.pods.empty());
   EXPECT_LE(first.requeue_after, Millis(50));
 }
@@ -67,7 +68,7 @@ TEST_F(ControllerTest, StartsTheProgramOnceAllPodsAreReady) {
   make_pods_ready();
   pass();
   EXPECT_EQ(runtime.starts, 1);
-  const Pass running = pass();
+  const ReconcileResult running = pass();
   EXPECT_EQ(running.status.state, JobState::Running);
   EXPECT_EQ(running.status.joined_replicas, 2);
 }
@@ -105,7 +106,7 @@ TEST_F(ControllerTest, ARefusedChangeIsSentAgainLater) {
 TEST_F(ControllerTest, ATemplateThatTheServerRefusesFailsTheJobWithItsWords) {
   cluster.refusal = "spec.containers[0].image: Required value";
   pass();
-  const Pass second = pass();
+  const ReconcileResult second = pass();
   EXPECT_EQ(second.status.state, JobState::Failed);
   const Condition* failed = find_condition(second.status, "Failed");
   ASSERT_TRUE(failed);
@@ -116,7 +117,7 @@ TEST_F(ControllerTest, ATemplateThatTheServerRefusesFailsTheJobWithItsWords) {
 TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
   cluster.quota = "pods \"demo-w-0\" is forbidden: exceeded quota";
   pass();
-  const Pass second = pass();
+  const ReconcileResult second = pass();
   EXPECT_EQ(second.status.state, JobState::Starting);
   const Condition* blocked = find_condition(second.status, "PodCreationBlocked");
   ASSERT_TRUE(blocked);
@@ -129,7 +130,7 @@ TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
 
 TEST_F(ControllerTest, AJobThatCannotRunHereFailsAndSaysWhy) {
   cluster.record->invalid = "spec.local: is for local runs (empi run) only";
-  const Pass first = pass();
+  const ReconcileResult first = pass();
   EXPECT_EQ(first.status.state, JobState::Failed);
   EXPECT_THAT(find_condition(first.status, "Failed")->message, HasSubstr("spec.local"));
   EXPECT_TRUE(cluster.pods.empty());
@@ -138,7 +139,7 @@ TEST_F(ControllerTest, AJobThatCannotRunHereFailsAndSaysWhy) {
 TEST_F(ControllerTest, CancelStopsTheProgramAndDeletesThePodsEvenWhenTheLeadCannotBeTold) {
   start();
   cluster.record->cancel_requested = true;
-  const Pass cancelled = pass();
+  const ReconcileResult cancelled = pass();
   EXPECT_TRUE(cancelled.terminal);
   EXPECT_EQ(runtime.stops, 1);
   EXPECT_TRUE(cluster.pods.empty());
@@ -159,6 +160,94 @@ TEST_F(ControllerTest, ADeletedJobsProgramIsEnded) {
   EXPECT_EQ(runtime.stops, 1);
 }
 
+// A defect of ours that one job meets is told by that job, and the process goes on.
+TEST_F(ControllerTest, APassThatThrowsIsAConditionOfItsJob) {
+  for (std::string* defect : {&cluster.defect_in_reading, &cluster.defect_in_writing}) {
+    *defect = "type must be string, but is boolean";
+    cluster.record->job.status = {};
+    cluster.pods.clear();
+    cluster.calls.clear();
+    ReconcileResult broken;
+    for (int i = 0; i < 3; ++i) {
+      broken = pass();
+      EXPECT_TRUE(broken.failed && broken.broken);
+      EXPECT_FALSE(broken.at_rest());
+    }
+    const Condition* told = find_condition(cluster.record->job.status, "InternalError");
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->status, "True");
+    EXPECT_THAT(told->message, HasSubstr("type must be string"));
+    EXPECT_LE(std::ranges::count(cluster.calls, "status"), 2) << "told once";
+    defect->clear();
+    EXPECT_FALSE(pass().broken);
+    EXPECT_EQ(find_condition(pass().status, "InternalError")->status, "False");
+    EXPECT_EQ(cluster.pods.size(), 2u) << "and the job goes on";
+  }
+  EXPECT_THAT(log, Contains(HasSubstr("a defect of the operator")));
+}
+
+TEST_F(ControllerTest, AnAgentWithAStaleTokenGetsTheNewOne) {
+  start();
+  EXPECT_THAT(cluster.calls, ::testing::Not(Contains("renew token")));
+  runtime.view.stale_token = true;
+  pass();
+  EXPECT_THAT(cluster.calls, Contains("renew token"));
+}
+
+// Of a newer version, say: whoever cannot read it must not end it.
+TEST_F(ControllerTest, AJobThatCannotBeReadIsLeftRunningAndToldSo) {
+  start();
+  cluster.calls.clear();
+  cluster.record->unreadable = "spec.autoscaling.mode: is Telepathic";
+  for (int i = 0; i < 3; ++i) {
+    const ReconcileResult result = pass();
+    EXPECT_FALSE(result.gone);
+    EXPECT_TRUE(result.failed) << "looked at again, with patience";
+  }
+  EXPECT_EQ(runtime.stops, 0);
+  EXPECT_THAT(cluster.calls, ::testing::Each("unreadable spec.autoscaling.mode: is Telepathic"));
+  cluster.record->unreadable.clear();
+  EXPECT_EQ(pass().status.state, JobState::Running);
+  EXPECT_EQ(runtime.stops, 0);
+}
+
+// kubectl replace --force, and the deletion was never seen by itself.
+TEST_F(ControllerTest, AJobOfTheSameNameIsAnotherJob) {
+  cluster.refusal = "spec.containers[0].image: Required value";
+  pass();
+  ASSERT_EQ(pass().status.state, JobState::Failed);
+  const auto made_again = [&](const std::string& uid) {
+    cluster.record->job.metadata.uid = uid;
+    cluster.record->job.metadata.generation = 1;
+    cluster.record->job.status = {};
+    cluster.pods.clear();
+    runtime.view = {};
+  };
+  cluster.refusal.clear();
+  made_again("second");
+  start();
+  made_again("third");
+  const ReconcileResult first = pass();
+  EXPECT_EQ(first.status.state, JobState::Starting);
+  EXPECT_EQ(runtime.stops, 1) << "the second one was deleted: its program ends";
+  EXPECT_EQ(cluster.pods.size(), 2u);
+}
+
+// Their pods stay for their logs, for ever unless there is a TTL: a thousand ended jobs must cost nothing.
+TEST_F(ControllerTest, AnEndedJobWhosePodsHaveEndedIsAtRest) {
+  start();
+  for (PodView& pod : cluster.pods) {
+    pod.phase = PodPhase::Succeeded;
+    pod.exit_code = 0;
+  }
+  EXPECT_EQ(pass().status.state, JobState::Succeeded);
+  const ReconcileResult ended = pass();
+  EXPECT_EQ(ended.pods.size(), 2u);
+  EXPECT_TRUE(ended.at_rest());
+  cluster.pods[0].phase = PodPhase::Running;
+  EXPECT_FALSE(pass().at_rest());
+}
+
 class RaisesFences : public ControllerTest {
  protected:
   Controller other{
@@ -176,6 +265,23 @@ TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
   cluster.pods.clear();
   leader.reconcile(key);
   EXPECT_TRUE(cluster.calls.empty()) << "the old leader must leave the job alone";
+}
+
+// The other one has gone: nobody else would look after the job.
+TEST_F(RaisesFences, AFenceThatNobodyHoldsAnyMoreIsOvertakenAfterAWhile) {
+  Controller leader{
+      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
+  leader.reconcile(key);
+  other.reconcile(key);
+  ASSERT_EQ(cluster.record->job.status.fence, 2);
+  leader.reconcile(key);
+  time += Seconds(59);
+  leader.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 2);
+  time += Seconds(1);
+  leader.reconcile(key);
+  EXPECT_EQ(cluster.record->job.status.fence, 3);
+  EXPECT_THAT(cluster.events, Contains("Fenced"));
 }
 
 // A status from a backup: nobody holds the fence that the agents know, and they would refuse every command.

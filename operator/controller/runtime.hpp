@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What the controller needs from the running job: its agents, reached over HTTP (http_runtime.hpp).

@@ -1,19 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands around every policy.
 
 #include <algorithm>
 #include <cmath>
 
 #include "operator/decide/gate.hpp"
-#include "operator/decide/memory.hpp"
+#include "operator/decide/history.hpp"
 #include "operator/decide/policies/phase.hpp"
 #include "operator/decide/policies/policies.hpp"
-#include "operator/decide/policies/words.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
 
-constexpr std::size_t steady_kept = 30;  // windows: what a program does changes slowly, too
-constexpr double work_changed = 0.2;     // the load is another one: the reversal lock-out does not hold
+using empi::format;
+using empi::time_text;
+
+constexpr std::size_t kSteadyKept = 30;  // windows: what a program does changes slowly, too
+constexpr double kWorkChanged = 0.2;     // the load is another one: the reversal lock-out does not hold
 
 std::string arrow(int from, int to) {
   return std::to_string(from) + " -> " + std::to_string(to) + " workers";
@@ -64,7 +68,7 @@ std::optional<Refusal> locked_out(const AutoscalingSpec& spec, const PolicyInput
                     (wanted > input.current) == (last.from > input.current) && last.from != input.current;
   if (!back) return std::nullopt;
   const double before = last.work_per_iteration;
-  if (before > 0 && work_per_iteration > 0 && std::abs(work_per_iteration - before) > work_changed * before)
+  if (before > 0 && work_per_iteration > 0 && std::abs(work_per_iteration - before) > kWorkChanged * before)
     return std::nullopt;
   const Seconds round = std::max(spec.cooldown, spec.windows * spec.window);
   const Time until = last.time + 3 * round;
@@ -140,14 +144,11 @@ std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, Poli
   if (evidence == Evidence::Tasks && !data.stale) {
     // Other tasks, other times.
     const std::int64_t phase = input.windows.back().tasks.phase;
-    if (phase != state.task_phase) {
-      start_phase(state, input.windows.back().start);
-      state.measured.clear();
-    }
+    if (phase != state.task_phase) start_phase(state, input.windows.back().start);
     state.task_phase = phase;
   }
-  if (data.steady.size() > steady_kept)
-    data.steady.erase(data.steady.begin(), data.steady.end() - static_cast<std::ptrdiff_t>(steady_kept));
+  if (data.steady.size() > kSteadyKept)
+    data.steady.erase(data.steady.begin(), data.steady.end() - static_cast<std::ptrdiff_t>(kSteadyKept));
   whole = std::move(data.whole);
   if (!data.missing.empty()) return data.missing;
   work_per_iteration = data.work_per_iteration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole of decide() with a modelled program. The clock is the test's.
 
 #include <gmock/gmock.h>
@@ -5,6 +6,7 @@
 
 #include <functional>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "operator/decide/testing/policy_input.hpp"
@@ -123,7 +125,7 @@ TEST(ClosedLoop, RecommendWritesStatusOnly) {
   EXPECT_THAT(program.sizes, testing::ElementsAre(2));
   ASSERT_TRUE(program.world().status().recommendation);
   EXPECT_EQ(program.world().status().recommendation->replicas, 4);
-  EXPECT_EQ(program.world().status().decisions.back().action, "Recommend");
+  EXPECT_EQ(program.world().status().decisions.back().action, DecisionAction::Recommend);
 }
 
 TEST(ClosedLoop, EfficiencyFindsTheSizeAndItsDecisionsSayWhatWasPredictedAndMeasured) {
@@ -137,13 +139,13 @@ TEST(ClosedLoop, EfficiencyFindsTheSizeAndItsDecisionsSayWhatWasPredictedAndMeas
   EXPECT_LE(program.sizes.back(), 8);
   const auto& decisions = program.world().status().decisions;
   const auto scaled = std::find_if(decisions.rbegin(), decisions.rend(),
-                                   [](const DecisionRecord& d) { return d.action == "Scale"; });
+                                   [](const DecisionRecord& d) { return d.action == DecisionAction::Scale; });
   ASSERT_NE(scaled, decisions.rend());
   const auto seconds = [](int n) { return .2 / n * (1 + .02 * n * n); };
   EXPECT_NEAR(scaled->iteration_seconds.value_or(0), seconds(scaled->from), .05 * seconds(scaled->from));
   EXPECT_TRUE(scaled->predicted_seconds);
   EXPECT_NEAR(scaled->achieved_seconds.value_or(0), seconds(scaled->to), .05 * seconds(scaled->to));
-  EXPECT_EQ(decisions.back().action, "Keep");
+  EXPECT_EQ(decisions.back().action, DecisionAction::Keep);
   EXPECT_THAT(program.world().broken, IsEmpty());
 }
 
@@ -154,12 +156,26 @@ TEST(ClosedLoop, StatusSaysWhatThePolicyWaitsForNow) {
   program.run(Seconds(15));
   const auto& decisions = program.world().status().decisions;
   ASSERT_FALSE(decisions.empty());
-  EXPECT_EQ(decisions.back().action, "Wait");
+  EXPECT_EQ(decisions.back().action, DecisionAction::Wait);
   EXPECT_THAT(decisions.back().reason, Not(HasSubstr("iterations")));
   program.run(Seconds(600));
-  EXPECT_EQ(decisions.back().action, "Wait");
+  EXPECT_EQ(decisions.back().action, DecisionAction::Wait);
   EXPECT_THAT(decisions.back().reason, HasSubstr("100000 needed"));
   EXPECT_EQ(decisions.size(), 1u) << "one record of waiting, renewed";
+}
+
+TEST(ClosedLoop, AWaitWhoseNumbersChangeIsNotWrittenForEachOfThem) {
+  Program program(
+      "  autoscaling: {mode: Auto, policy: {name: efficiency}, minIterations: 100000}\n",
+      [](int, double) { return .2; }, 0, 2);
+  program.run(Seconds(60));
+  std::set<Time> renewed;
+  for (int second = 0; second < 600; ++second) {
+    program.run(Seconds(1));
+    renewed.insert(program.world().status().decisions.back().time);
+  }
+  EXPECT_GE(renewed.size(), 2u) << "it says how far it is";
+  EXPECT_LE(renewed.size(), 6u) << "once in two minutes";
 }
 
 TEST(ClosedLoop, AForeignSizePausesAutoUntilResumed) {

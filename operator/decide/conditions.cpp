@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `kubectl describe` and `empi top` show: counts and conditions derived from the rest of the status.
 
 #include <algorithm>
@@ -27,7 +28,14 @@ void set_if_known(Pass& pass, const char* type, bool value, const std::string& r
   if (value || find_condition(pass.status, type)) pass.set_condition(type, value, reason, message);
 }
 
-constexpr Seconds long_wait{10};  // from then on a change says what it waits for
+constexpr const char* kInternalError = "InternalError";
+constexpr Seconds kSilence{15};   // one look without an answer is no news, and not worth a write
+constexpr Seconds kLongWait{10};  // from then on a change says what it waits for
+
+// With the reason where one is known.
+std::string because(const std::string& what, const std::string& problem) {
+  return problem.empty() ? what : what + ": " + problem;
+}
 
 // Why nothing is being done about a size that is not the one asked for; no reason: it will be, at once.
 struct Standstill {
@@ -37,12 +45,13 @@ struct Standstill {
 std::optional<Standstill> standstill(const Pass& pass) {
   const JobStatus& status = pass.status;
   const RuntimeView& runtime = pass.seen.runtime;
-  if (status.state != JobState::Running || status.resize || status.blocked) return std::nullopt;
+  const bool blocked = status.blocked && pass.now < status.blocked->retry_after;
+  if (status.state != JobState::Running || status.resize || blocked) return std::nullopt;
   if (status.desired_replicas == status.active_workers.size()) return std::nullopt;
   const std::string wish = std::to_string(status.active_workers.size()) + " -> " +
                            workers_text(status.desired_replicas) + " waits: ";
   if (!runtime.reachable || runtime.lead_silent)
-    return Standstill{"LeadUnreachable", wish + "the lead agent does not answer"};
+    return Standstill{"LeadUnreachable", because(wish + "the lead agent does not answer", runtime.problem)};
   if (runtime.epoch != status.epoch)
     return Standstill{"MembershipUnknown", wish + "the lead shows epoch " + std::to_string(runtime.epoch) +
                                                ", the job has been at " + std::to_string(status.epoch)};
@@ -53,12 +62,22 @@ std::optional<Standstill> standstill(const Pass& pass) {
   return std::nullopt;
 }
 
+std::string start_text(Pass& pass, std::string text) {
+  const Time requested = pass.status.start->deadline - pass.spec.resize.join_timeout;
+  if (pass.now < requested + kLongWait) {
+    pass.wake_at(requested + kLongWait);
+    return text;
+  }
+  return text + "; " + because("the lead does not confirm the start", start_problem(pass));
+}
+
 std::string ready_text(Pass& pass) {
   const JobStatus& status = pass.status;
-  const std::string text =
+  std::string text =
       std::to_string(status.ready_replicas) + " of " + std::to_string(status.desired_replicas) + " ready";
-  if (!status.start || status.start->requested) return text;
-  const Time from_then_on = status.start->start_time + long_wait;
+  if (!status.start) return text;
+  if (status.start->requested) return start_text(pass, std::move(text));
+  const Time from_then_on = status.start->start_time + kLongWait;
   if (pass.now < from_then_on) {
     pass.wake_at(from_then_on);
     return text;
@@ -72,18 +91,35 @@ std::string resizing_text(Pass& pass) {
   std::string text = std::to_string(resize.from) + " -> " + workers_text(resize.to);
   const bool creating = resize.phase == ResizePhase::CreatingPods;
   if (!creating && resize.phase != ResizePhase::Requested) return text;
-  const Time from_then_on = (creating ? resize.start_time : *resize.requested_time) + long_wait;
+  const Time from_then_on = (creating ? resize.start_time : *resize.requested_time) + kLongWait;
   if (pass.now < from_then_on) {
     pass.wake_at(from_then_on);
     return text;
   }
   const std::string missing = creating ? missing_worker(pass, resize.add) : "";
   if (!missing.empty()) return text + "; missing: " + missing;
-  const std::string& problem = pass.seen.command_problem;
-  return text + "; the lead does not take it" + (problem.empty() ? "" : ": " + problem);
+  return text + "; " + because("the lead does not take it", pass.seen.command_problem);
+}
+
+void set_degraded(Pass& pass) {
+  const JobState state = pass.status.state;
+  const RuntimeView& runtime = pass.seen.runtime;
+  const bool silent = (state == JobState::Running || state == JobState::Resizing) &&
+                      (!runtime.reachable || runtime.lead_silent);
+  const Condition* before = find_condition(pass.status, "Degraded");
+  if (silent && before && before->status == "True") return;  // the words of its beginning do
+  const Time from_then_on = pass.seen.silent_since.value_or(pass.now) + kSilence;
+  const bool degraded = silent && pass.now >= from_then_on;
+  if (silent && !degraded) return pass.wake_at(from_then_on);
+  set_if_known(pass, "Degraded", degraded, degraded ? "LeadUnreachable" : "AsExpected",
+               degraded ? because("nothing is changed until the lead agent answers", runtime.problem) : "");
 }
 
 }  // namespace
+
+std::string start_problem(const Pass& pass) {
+  return pass.seen.command_problem.empty() ? pass.seen.runtime.problem : pass.seen.command_problem;
+}
 
 void update_conditions(Pass& pass) {
   count_workers(pass);
@@ -112,9 +148,17 @@ void update_conditions(Pass& pass) {
   const auto still = standstill(pass);
   set_if_known(pass, "ResizePending", still.has_value(), still ? still->reason : "Clear",
                still ? still->message : "");
-  const bool silent = running && (!pass.seen.runtime.reachable || pass.seen.runtime.lead_silent);
-  set_if_known(pass, "Degraded", silent, silent ? "LeadUnreachable" : "AsExpected",
-               silent ? "the lead agent does not answer; nothing is changed until it does" : "");
+  set_degraded(pass);
+  if (find_condition(status, kConditionReadable))
+    pass.set_condition(kConditionReadable, true, "Readable", "");
+  const std::string& defect = pass.seen.internal_error;
+  set_if_known(pass, kInternalError, !defect.empty(), defect.empty() ? "Clear" : kInternalError, defect);
+}
+
+JobStatus with_internal_error(const ElasticMPIJob& job, const std::string& what, Time now) {
+  JobStatus status = job.status;
+  set_condition(status, {kInternalError, "True", kInternalError, what, {}, job.metadata.generation}, now);
+  return status;
 }
 
 }  // namespace emj

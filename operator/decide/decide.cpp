@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/decide.hpp"
 
 #include <algorithm>
@@ -27,8 +28,10 @@ void adopt_membership(Pass& pass) {
 
 bool past_deadline(Pass& pass) {
   const auto& limit = pass.spec.run_policy.active_deadline;
-  if (!limit || !pass.status.start_time) return false;
-  const Time deadline = *pass.status.start_time + *limit;
+  const JobStatus& status = pass.status;
+  if (!limit || (!status.start_time && !status.start)) return false;
+  const Time deadline =
+      status.start_time.value_or(status.start ? status.start->start_time : pass.now) + *limit;
   if (pass.now >= deadline) return true;
   pass.wake_at(deadline);
   return false;
@@ -78,7 +81,7 @@ void step(Pass& pass) {
 Decision decide(const Observed& observed, Time now) {
   Pass pass(observed, now);
   const ElasticMPIJob& job = observed.job;
-  const bool ours = !job.spec.managed_by || *job.spec.managed_by == manager_name;
+  const bool ours = !job.spec.managed_by || *job.spec.managed_by == kManagerName;
   // Somebody with a newer fence has taken the job: whatever we would do, the agents would refuse.
   const bool fenced = observed.fence < job.status.fence ||
                       (observed.runtime.reachable && observed.fence < observed.runtime.fence);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The life cycle of one job as a pure function: what is seen and what time it is -> what to do and what
@@ -18,6 +19,7 @@
 
 #include "operator/api/job.hpp"
 #include "operator/decide/policy.hpp"
+#include "runtime/protocol/change.hpp"
 
 namespace emj {
 
@@ -34,6 +36,7 @@ struct PodView {
   bool disruption_target = false;  // eviction, preemption or a node drain was announced
   std::optional<int> exit_code;    // of the worker container, once it has ended
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
+  std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
 
   bool operator==(const PodView&) const = default;
 };
@@ -73,6 +76,8 @@ struct RuntimeView {
   bool ending = false;         // a rank has finalised: no more changes
   bool survives_loss = false;  // the lead drops members that are lost, and the job goes on
   std::string message;         // Failed: which rank, how, its last lines
+  std::string problem;         // why the lead has not answered, in words
+  bool stale_token = false;    // an agent refused the newest token: it may have an older one only
 };
 
 struct Observed {
@@ -86,6 +91,10 @@ struct Observed {
   std::string invalid_template;     // the server's message when it refused the pod template (422)
   std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
   std::string command_problem;   // why the lead has not taken the last command, until it takes one
+  std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
+  std::optional<Time> silent_since;  // the lead has not answered since then
+  // What went wrong in this program itself over the job, until a pass ends well.
+  std::string internal_error;
 };
 
 // --- actions --------------------------------------------------------------------------------------
@@ -187,5 +196,9 @@ struct Decision {
 };
 
 Decision decide(const Observed& observed, Time now);
+
+// The status of a job over which decide() or what follows it has failed by a defect: condition InternalError.
+// Nothing else is decided.
+JobStatus with_internal_error(const ElasticMPIJob& job, const std::string& what, Time now);
 
 }  // namespace emj

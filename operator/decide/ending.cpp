@@ -1,16 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a job ends: by itself, by a failure, by the user. Terminal states are never left.
 
-#include <algorithm>
-
 #include "operator/decide/pass.hpp"
+#include "runtime/base/backoff.hpp"
 
 namespace emj {
 namespace {
 
-constexpr Seconds clean_up_grace{5};  // agents of a job that succeeded end on their own
-constexpr Seconds lead_finds_out{2};
-constexpr Seconds first_back_off{10};
-constexpr Seconds longest_back_off{360};
+constexpr Seconds kCleanUpGrace{5};  // agents of a job that succeeded end on their own
+constexpr Seconds kLeadFindsOut{2};
+constexpr Seconds kFirstBackOff{10};
+constexpr Seconds kLongestBackOff{360};
 
 bool finished(const PodView& pod) {
   return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
@@ -54,7 +54,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
 
 void restart(Pass& pass, const std::string& reason, const std::string& message) {
   JobStatus& status = pass.status;
-  const Seconds pause = std::min(longest_back_off, first_back_off * (1 << std::min(status.restarts, 6)));
+  const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, status.restarts);
   ++status.restarts;
   pass.warning(reason, message + "; restart " + std::to_string(status.restarts) + " of " +
                            std::to_string(pass.spec.run_policy.backoff_limit) +
@@ -104,7 +104,7 @@ bool ended_by_program(Pass& pass) {
   for (const int index : members) {
     const PodView* pod = pass.pod(index);
     if (left_to_the_lead(pass, pod)) {
-      pass.wake_at(pass.now + lead_finds_out);
+      pass.wake_at(pass.now + kLeadFindsOut);
     } else if (!pod) {
       gone.insert(index);
     } else if (pod->phase == PodPhase::Failed) {
@@ -151,7 +151,7 @@ void clean_up(Pass& pass) {
   const CleanPodPolicy policy = pass.spec.run_policy.clean_pods;
   if (policy == CleanPodPolicy::None) return;
   const Time due = pass.status.state == JobState::Succeeded && pass.status.completion_time
-                       ? *pass.status.completion_time + clean_up_grace
+                       ? *pass.status.completion_time + kCleanUpGrace
                        : pass.now;
   for (const PodView& pod : pass.seen.pods) {
     if (pod.terminating || (finished(pod) && policy == CleanPodPolicy::Running)) continue;

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/gate.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
@@ -29,9 +31,7 @@ double error_of_means(const std::vector<Sample>& windows) {
 }
 
 std::string seconds_text(Millis span) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(span.count()) / 1000);
-  return text;
+  return empi::format("%.1f s", static_cast<double>(span.count()) / 1000);
 }
 
 }  // namespace
@@ -142,10 +142,8 @@ void check_iterations(const AutoscalingSpec& spec, GateResult& result) {
   result.relative_error =
       std::min(pooled_relative_error(result.windows), relative_error_per_work(result.windows));
   if (result.relative_error * 100 > spec.max_error_percent) {
-    char text[120];
-    std::snprintf(text, sizeof text, "iteration time known to +-%.1f %% only, %d %% needed",
-                  100 * result.relative_error, spec.max_error_percent);
-    result.missing = text;
+    result.missing = empi::format("iteration time known to +-%.1f %% only, %d %% needed",
+                                  100 * result.relative_error, spec.max_error_percent);
   }
 }
 

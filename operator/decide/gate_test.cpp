@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the data gate and the guards around the policies promise. The clock is the test's.
 
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "operator/decide/testing/policy_input.hpp"
+#include "operator/decide/testing/running_job.hpp"
 
 namespace emj {
 namespace {
@@ -160,4 +162,22 @@ TEST(Modes, RecommendPublishesAndOffIsSilent) {
 }
 
 }  // namespace
+
+// The limits were changed between the decision and its write: admission refuses it, each time.
+TEST(Autoscaling, ASizeThatTheServerRefusesIsGivenUp) {
+  using testing_world::World;
+  World world = testing_world::started(2, "  autoscaling: {mode: Auto, policy: {name: threshold}}\n");
+  world.job.status.policy_state.written_replicas = 4;
+  world.reconcile();
+  ASSERT_TRUE(world.did<WriteScale>()) << "not arrived yet: repeated";
+  world.job.spec.worker.replicas = 2;
+  world.job.status.policy_state.written_replicas = 4;
+  world.scale_problem = "replicas must lie within minReplicas to maxReplicas";
+  world.reconcile();
+  EXPECT_FALSE(world.did<WriteScale>());
+  EXPECT_FALSE(world.status().policy_state.written_replicas);
+  ASSERT_FALSE(world.status().decisions.empty());
+  EXPECT_NE(world.status().decisions.back().reason.find("must lie within"), std::string::npos);
+}
+
 }  // namespace emj

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is promised about a job's end and about who may touch it, scenario by scenario. The clock moves only
 // where a test moves it.
 
@@ -164,6 +165,28 @@ TEST(End, TheDeadlineEndsTheJob) {
   world.now += Seconds(1);
   world.reconcile();
   EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "DeadlineExceeded");
+}
+
+// Ten restarts are no ten times as long, and waiting for pods counts, too.
+TEST(End, TheDeadlineCountsFromTheFirstStart) {
+  World world = started(1, "  runPolicy: {activeDeadlineSeconds: 100, backoffLimit: 5}\n");
+  const Time first = *world.status().start_time;
+  world.end_pod(0, 1);
+  world.reconcile();
+  world.settle(20);
+  ASSERT_EQ(world.status().state, JobState::Running);
+  ASSERT_EQ(world.status().restarts, 1);
+  EXPECT_EQ(world.status().start_time, first);
+  world.now = first + Seconds(100);
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "DeadlineExceeded");
+
+  World waiting(testing_world::make_job("  runPolicy: {activeDeadlineSeconds: 100}\n"));
+  waiting.reconcile();
+  ASSERT_EQ(waiting.status().state, JobState::Starting);
+  waiting.now += Seconds(100);
+  waiting.reconcile();
+  EXPECT_EQ(find_condition(waiting.status(), "Failed")->reason, "DeadlineExceeded");
 }
 
 TEST(End, CleanPodPolicySaysWhichPodsStay) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/pass.hpp"
 
 #include <algorithm>
@@ -22,21 +23,23 @@ void Pass::wake_at(Time time) {
   if (!wake_ || time < *wake_) wake_ = time;
 }
 
+void set_condition(JobStatus& status, Condition condition, Time now) {
+  constexpr std::size_t longest_message = 2000;
+  condition.message.resize(std::min(condition.message.size(), longest_message));
+  condition.last_transition_time = now;
+  const auto found = std::ranges::find(status.conditions, condition.type, &Condition::type);
+  if (found == status.conditions.end()) {
+    status.conditions.push_back(std::move(condition));
+    return;
+  }
+  if (found->status == condition.status) condition.last_transition_time = found->last_transition_time;
+  *found = std::move(condition);
+}
+
 void Pass::set_condition(const std::string& type, bool value, const std::string& reason,
                          const std::string& message) {
-  constexpr std::size_t longest_message = 2000;
-  const std::string text = value ? "True" : "False";
-  auto found = std::find_if(status.conditions.begin(), status.conditions.end(),
-                            [&](const Condition& condition) { return condition.type == type; });
-  if (found == status.conditions.end()) {
-    status.conditions.push_back({type, "", "", "", now, 0});
-    found = status.conditions.end() - 1;
-  }
-  if (found->status != text) found->last_transition_time = now;
-  found->status = text;
-  found->reason = reason;
-  found->message = message.substr(0, longest_message);
-  found->observed_generation = seen.job.metadata.generation;
+  emj::set_condition(
+      status, {type, value ? "True" : "False", reason, message, {}, seen.job.metadata.generation}, now);
 }
 
 const PodView* Pass::pod(int index) const {
@@ -58,7 +61,7 @@ IndexSet Pass::members() const {
   return status.start && status.start->requested ? status.start->workers : status.active_workers;
 }
 
-IndexSet Pass::doomed() const {
+IndexSet Pass::disrupted() const {
   IndexSet set;
   for (const int index : status.active_workers)
     if (const PodView* view = pod(index); view && (view->terminating || view->disruption_target))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // One call of decide() while it is being worked out. Private to operator/decide.
@@ -35,7 +36,6 @@ class Pass {
   }
   // decide() is to be called again at `time` at the latest.
   void wake_at(Time time);
-  // lastTransitionTime moves only when `value` flips.
   void set_condition(const std::string& type, bool value, const std::string& reason,
                      const std::string& message);
 
@@ -49,7 +49,7 @@ class Pass {
   // Members, and the workers the program was started on before the lead has confirmed it.
   IndexSet members() const;
   // Members whose pod is being deleted, evicted or drained.
-  IndexSet doomed() const;
+  IndexSet disrupted() const;
   std::vector<MemberAddress> addresses(const IndexSet& workers) const;
   IndexSet take_indices(int count);
 
@@ -61,10 +61,15 @@ class Pass {
   std::optional<Time> wake_;
 };
 
+// lastTransitionTime moves only when the condition's status flips.
+void set_condition(JobStatus& status, Condition condition, Time now);
+
 std::string workers_text(int count);           // "1 worker", "4 workers"
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
 // One of `workers` that is not ready, if possible one that says why: "demo-w-3: no node has room".
 std::string missing_worker(const Pass& pass, const IndexSet& workers);
+std::string start_problem(
+    const Pass& pass);  // why the lead does not confirm the start, "" while nobody knows
 
 // The steps of decide(), in the order they are taken; each file holds one concern.
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Autoscaling policies: pure functions of measured windows. No clock, no input or output, so that the
@@ -40,7 +41,6 @@ struct Sample {
   double load_balance = 0;
   double communication_efficiency = 0;
   double mtct = 0;
-  double mtct_trend = 0;
   std::int64_t iterations = 0;
   double mean_iteration_seconds = 0;
   double ci_halfwidth = 1;  // 95 % half-width of the mean iteration time over that mean: 1.96 s / sqrt(n) /

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories: whatever pods, runtime, users and a crashing controller do, the promises hold. World
 // checks each action against the truth; here the histories are made and the end is judged.
 

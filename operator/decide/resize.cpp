@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A running job and its changes of size.
 //
 //   no resize      target or a drained member asks for a change: plan indices and victims -> CreatingPods
@@ -15,16 +16,17 @@
 #include <algorithm>
 
 #include "operator/decide/pass.hpp"
+#include "runtime/base/backoff.hpp"
 
 namespace emj {
 namespace {
 
-constexpr Seconds first_block{30};
-constexpr Seconds longest_block{3600};
+constexpr Seconds kFirstBlock{30};
+constexpr Seconds kLongestBlock{3600};
 // A change's steps on the way to its commit are shown when they take long: each costs a write of the status.
-constexpr Seconds quick_change{1};
-constexpr Seconds answer_grace{10};  // for the lead to report a change that has reached its deadline
-constexpr std::size_t changes_kept = 5;
+constexpr Seconds kQuickChange{1};
+constexpr Seconds kAnswerGrace{10};  // for the lead to report a change that has reached its deadline
+constexpr std::size_t kChangesKept = 5;
 
 struct Goal {
   int to = 0;
@@ -40,21 +42,34 @@ bool blocked_now(const Pass& pass, int target) {
          pass.now < blocked->retry_after;
 }
 
+// Workers that the change in hand takes out and that have gone without waiting for it: the lead has yet to
+// drop them, and their replacements are on their way.
+IndexSet lost_leavers(const Pass& pass) {
+  IndexSet lost;
+  if (!pass.status.resize) return lost;
+  for (const int index : pass.status.resize->remove) {
+    const PodView* pod = pass.pod(index);
+    if (pass.status.active_workers.contains(index) && (!pod || pod->phase == PodPhase::Failed))
+      lost.insert(index);
+  }
+  return lost;
+}
+
 // Which workers come and go so that the job has `target` members, none of them on its way out.
 Goal goal_for(const Pass& pass, int target, bool may_add) {
-  IndexSet doomed = pass.doomed();
+  IndexSet disrupted = set_union(pass.disrupted(), lost_leavers(pass));
   int to = target;
-  if (doomed.size() == pass.status.active_workers.size() && !doomed.empty()) {
+  if (disrupted.size() == pass.status.active_workers.size() && !disrupted.empty()) {
     // Somebody must stay to hand the data over: the oldest leaves with the next change, once others are
     // there.
-    doomed.erase(*doomed.begin());
+    disrupted.erase(*disrupted.begin());
     if (is_feasible(pass.spec, target + 1)) to = target + 1;
   }
-  IndexSet rest = set_difference(pass.status.active_workers, doomed);
-  Goal goal{to, 0, doomed};
+  IndexSet rest = set_difference(pass.status.active_workers, disrupted);
+  Goal goal{to, 0, disrupted};
   if (!may_add && rest.size() < to) {
     // No room for a replacement: shrink, if there is a smaller size that the job may have.
-    goal.to = doomed.empty() ? pass.status.active_workers.size() : feasible_size(pass.spec, rest.size());
+    goal.to = disrupted.empty() ? pass.status.active_workers.size() : feasible_size(pass.spec, rest.size());
     if (goal.to > rest.size()) return {pass.status.active_workers.size(), 0, {}};
   }
   while (rest.size() > goal.to) {
@@ -70,7 +85,7 @@ void block(Pass& pass, int target, const std::string& reason) {
   const auto& before = pass.status.blocked;
   const bool again = before && before->target == target;
   const int attempts = again ? before->attempts + 1 : 1;
-  const Seconds pause = std::min(longest_block, first_block * (1 << std::min(attempts - 1, 7)));
+  const Seconds pause = empi::backoff(kFirstBlock, kLongestBlock, attempts - 1);
   pass.status.blocked =
       BlockedTarget{target, pass.seen.job.metadata.generation, reason, attempts, pass.now + pause};
   pass.wake_at(pass.now + pause);
@@ -89,7 +104,7 @@ double work_per_iteration(const std::vector<Sample>& samples, int workers) {
   return iterations > 0 ? work / iterations : 0;
 }
 
-void record_end(Pass& pass, const std::string& result, const std::string& reason) {
+void record_end(Pass& pass, ResizeResult result, const std::string& reason) {
   const ResizeStatus& resize = *pass.status.resize;
   LastResize last;
   last.from = resize.from;
@@ -112,7 +127,7 @@ void set_idle(Pass& pass) {
 // The change did not happen and will not: by our own decision before it was sent, or by the lead's.
 void give_up(Pass& pass, const std::string& reason, bool timed_out) {
   const ResizeStatus resize = *pass.status.resize;
-  record_end(pass, "RolledBack", reason);
+  record_end(pass, ResizeResult::RolledBack, reason);
   if (timed_out && pass.spec.resize.on_timeout == OnTimeout::Fail)
     return fail(pass, "ResizeTimeout", reason + "; spec.resize.onTimeout is Fail", true);
   block(pass, resize.to, reason);
@@ -122,7 +137,7 @@ void give_up(Pass& pass, const std::string& reason, bool timed_out) {
 }
 
 void supersede(Pass& pass, const std::string& reason) {
-  record_end(pass, "Superseded", reason);
+  record_end(pass, ResizeResult::Superseded, reason);
   pass.event("ResizeSuperseded", reason);
   set_idle(pass);
 }
@@ -173,6 +188,8 @@ void send(Pass& pass) {
 // Newcomers that exist are kept when the new goal has a use for them.
 void follow(Pass& pass, const Goal& goal) {
   ResizeStatus& resize = *pass.status.resize;
+  for (const int index : IndexSet(resize.remove))  // those that the lead has dropped are out already
+    if (!pass.status.active_workers.contains(index)) resize.remove.erase(index);
   if (goal.nothing()) return supersede(pass, "the size asked for is the present one again");
   if (goal.to == resize.to && goal.add == resize.add.size() && goal.remove == resize.remove) return;
   while (resize.add.size() > goal.add) {
@@ -188,7 +205,7 @@ void follow(Pass& pass, const Goal& goal) {
 }
 
 // Newcomers that were evicted before they joined are replaced. A failed one: its description.
-std::optional<std::string> survey(Pass& pass) {
+std::optional<std::string> replace_evicted_newcomers(Pass& pass) {
   ResizeStatus& resize = *pass.status.resize;
   const IndexSet planned = resize.add;
   for (const int index : planned) {
@@ -211,13 +228,15 @@ void create_pods(Pass& pass, int target) {
     return supersede(pass, "the program is ending");
   follow(pass, goal_for(pass, target, !blocked_now(pass, target)));
   if (!pass.status.resize) return;
-  if (const auto failed = survey(pass)) return give_up(pass, "a new worker failed: " + *failed, false);
+  if (const auto failed = replace_evicted_newcomers(pass))
+    return give_up(pass, "a new worker failed: " + *failed, false);
   ResizeStatus& resize = *pass.status.resize;
   const auto unready = std::find_if(resize.add.begin(), resize.add.end(), [&](int index) {
     const PodView* pod = pass.pod(index);
     return !pod || !pod->ready;
   });
-  if (unready == resize.add.end() && pass.lead_known() && !pass.seen.runtime.change) {
+  const bool lead_ready = pass.lead_known() && !pass.seen.runtime.change && lost_leavers(pass).empty();
+  if (unready == resize.add.end() && lead_ready) {
     resize.phase = ResizePhase::Requested;
     resize.requested_time = pass.now;
     resize.epoch = pass.status.epoch;  // a lost worker may have been dropped since
@@ -229,12 +248,24 @@ void create_pods(Pass& pass, int target) {
       if (!pass.pod(index)) pass.act(CreatePod{index});
     return pass.wake_at(resize.deadline);
   }
-  std::string why = "the lead does not answer";
+  std::string why = lost_leavers(pass).empty() ? "the lead does not answer"
+                                               : "the lead has not dropped a worker that is lost";
   if (unready != resize.add.end()) why = "missing: " + missing_worker(pass, resize.add);
   give_up(pass,
           "new workers were not ready within joinTimeoutSeconds, " +
               std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why,
           true);
+}
+
+// The change was sent and came to nothing, because a member was lost meanwhile: the newcomers are as good for
+// the next one. Its id is new, because the lead may know the old one.
+void begin_again(Pass& pass, int target) {
+  ResizeStatus& resize = *pass.status.resize;
+  resize.id = "change-" + std::to_string(pass.status.next_change++);
+  resize.phase = ResizePhase::CreatingPods;
+  resize.requested_time.reset();
+  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  create_pods(pass, target);
 }
 
 // --- sent -------------------------------------------------------------------------------------------
@@ -261,7 +292,7 @@ ResizePhase phase_of(ChangeState state) {
 void commit(Pass& pass) {
   ResizeStatus& resize = *pass.status.resize;
   resize.phase = ResizePhase::Draining;
-  record_end(pass, "Committed", "");
+  record_end(pass, ResizeResult::Committed, "");
   pass.status.blocked.reset();
   const auto& ended = pass.seen.runtime.ended;
   const double cost = ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
@@ -269,7 +300,7 @@ void commit(Pass& pass) {
   changes.push_back({pass.now, resize.from, resize.to, cost,
                      work_per_iteration(pass.seen.samples, resize.from),
                      std::chrono::duration<double>(pass.now - resize.start_time).count()});
-  if (changes.size() > changes_kept) changes.erase(changes.begin());
+  if (changes.size() > kChangesKept) changes.erase(changes.begin());
 }
 
 bool wants_another(const Pass& pass, int target) {
@@ -333,11 +364,13 @@ void follow_change(Pass& pass, int target) {
   // Of another member only the commit is believed: it does not know what the lead has in hand.
   const bool told =
       runtime.reachable && (!runtime.lead_silent || (runtime.epoch > resize.epoch && took_effect(pass)));
-  if (!told) return pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
+  if (!told) return pass.wake_at(std::max(pass.now, resize.deadline) + kAnswerGrace);
   const bool ours = runtime.change && runtime.change->id == resize.id;
   if (runtime.survives_loss && runtime.epoch > resize.epoch && !ours && !took_effect(pass)) {
     if (runtime.ended && runtime.ended->id == resize.id) return rolled_back(pass, *runtime.ended);
-    return supersede(pass, "the lead has dropped a lost worker meanwhile");
+    if (resize.phase == ResizePhase::Cancelling || resize.add.empty())
+      return supersede(pass, "the lead has dropped a lost worker meanwhile");
+    return begin_again(pass, target);
   }
   if (runtime.epoch > resize.epoch ||
       (runtime.ended && runtime.ended->id == resize.id && runtime.ended->committed)) {
@@ -350,14 +383,14 @@ void follow_change(Pass& pass, int target) {
       runtime.change->state == ChangeState::Preparing || runtime.change->state == ChangeState::Building;
   if (before_ready && (resize.phase == ResizePhase::Cancelling || wants_another(pass, target)))
     return cancel(pass, target);
-  const bool quick = resize.requested_time && pass.now - *resize.requested_time < quick_change;
-  if (quick) pass.wake_at(*resize.requested_time + quick_change);
+  const bool quick = resize.requested_time && pass.now - *resize.requested_time < kQuickChange;
+  if (quick) pass.wake_at(*resize.requested_time + kQuickChange);
   if (resize.phase != ResizePhase::Cancelling && !quick) {
     const ResizePhase phase = phase_of(runtime.change->state);
     // Committed without the new epoch in the same view: the next view has it.
     if (phase != ResizePhase::Draining) resize.phase = phase;
   }
-  pass.wake_at(std::max(pass.now, resize.deadline) + answer_grace);
+  pass.wake_at(std::max(pass.now, resize.deadline) + kAnswerGrace);
 }
 
 void drain(Pass& pass) {

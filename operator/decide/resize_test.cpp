@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is promised about a change of a job's size, scenario by scenario. The clock moves only where a test
 // moves it.
 
@@ -45,7 +46,7 @@ TEST(Grow, CreatesPodsThenSendsOneChangeThenReportsIt) {
   EXPECT_EQ(to_string(world.status().active_workers), "0-3");
   EXPECT_EQ(world.status().epoch, 2);
   ASSERT_TRUE(world.status().last_resize);
-  EXPECT_EQ(world.status().last_resize->result, "Committed");
+  EXPECT_EQ(world.status().last_resize->result, ResizeResult::Committed);
   EXPECT_EQ(world.status().last_resize->paused_millis, 7);
   EXPECT_TRUE(std::any_of(world.events.begin(), world.events.end(), [](const RecordEvent& event) {
     return event.reason == "Resized" && event.message.ends_with("paused 7 ms");
@@ -63,7 +64,7 @@ TEST(Grow, ALostWorkerMeanwhileIsNoCommit) {
   world.lead.members.pop_back();
   ++world.lead.epoch;
   world.reconcile();
-  EXPECT_FALSE(world.status().last_resize && world.status().last_resize->result == "Committed");
+  EXPECT_FALSE(world.status().last_resize && world.status().last_resize->result == ResizeResult::Committed);
   world.settle(12);
   EXPECT_EQ(world.size(), 4);
   EXPECT_PROMISES_KEPT(world);
@@ -82,9 +83,60 @@ TEST(Grow, ALostWorkerWhileTheChangeIsSentIsNoCommit) {
   world.lead.members.pop_back();
   ++world.lead.epoch;
   world.reconcile();
-  EXPECT_EQ(world.status().last_resize->result, "Superseded");
+  EXPECT_FALSE(world.status().last_resize) << "it was not done";
+  ASSERT_TRUE(world.status().resize);
+  EXPECT_TRUE(world.status().resize->add.contains(3)) << "the newcomer that is there has its use";
   world.settle(12);
   EXPECT_EQ(world.size(), 4);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-1,3-4") << "one more, for the lost one";
+  EXPECT_PROMISES_KEPT(world);
+}
+
+// A node takes a worker of a program that survives that: its pod is gone some moments before the lead has
+// noticed, and its replacement is on its way already.
+TEST(Drain, AWorkerThatVanishesWhileItsReplacementComesIsReplacedByThatOne) {
+  for (const bool ready_first : {false, true}) {
+    SCOPED_TRACE(ready_first);
+    World world = started(3);
+    world.lead.survives_loss = true;
+    world.pod(2)->terminating = true;
+    world.reconcile();
+    ASSERT_TRUE(world.pod(3));
+    if (ready_first) world.make_ready(3);
+    world.remove_terminating();
+    for (int i = 0; i < 3; ++i) {
+      world.reconcile();
+      ASSERT_TRUE(world.status().resize) << "superseded";
+      EXPECT_EQ(to_string(world.status().resize->add), "3");
+      EXPECT_FALSE(world.did<SendChange>()) << "the lead would look for the lost one";
+      world.now += Seconds(1);
+    }
+    world.lead.members.pop_back();
+    ++world.lead.epoch;
+    world.settle(12);
+    EXPECT_EQ(to_string(world.status().active_workers), "0-1,3");
+    EXPECT_EQ(world.status().next_index, 4) << "no other pod was made";
+    EXPECT_FALSE(world.had_event("ResizeSuperseded"));
+    EXPECT_PROMISES_KEPT(world);
+  }
+}
+
+TEST(Drain, AWorkerThatVanishesOnceItsReplacementWasSentIsReplacedByThatOne) {
+  World world = started(3);
+  world.lead.survives_loss = true;
+  world.pod(2)->terminating = true;
+  world.reconcile();
+  world.make_ready(3);
+  world.reconcile();
+  ASSERT_TRUE(world.did<SendChange>());
+  world.remove_terminating();
+  world.lead.change.clear();  // it came after the loss: refused as stale
+  world.lead.members.pop_back();
+  ++world.lead.epoch;
+  world.settle(12);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-1,3");
+  EXPECT_EQ(world.status().next_index, 4);
+  EXPECT_FALSE(world.had_event("ResizeSuperseded"));
   EXPECT_PROMISES_KEPT(world);
 }
 
@@ -247,7 +299,7 @@ TEST(Rollback, NewcomersThatNeverGetReadyAreGivenUp) {
   EXPECT_THAT(world.status().blocked->reason, HasSubstr("pulling image"));
   EXPECT_EQ(world.of_type<DeletePod>()[0].name, "demo-w-2");
   EXPECT_EQ(world.of_type<DeletePod>()[0].reason, DeleteReason::NeverJoined);
-  EXPECT_EQ(world.status().last_resize->result, "RolledBack");
+  EXPECT_EQ(world.status().last_resize->result, ResizeResult::RolledBack);
 }
 
 TEST(Rollback, OnTimeoutFailFailsTheJob) {
@@ -281,7 +333,7 @@ TEST(NewTarget, BackToThePresentSizeEndsTheResize) {
   world.ask_for(2);
   world.reconcile();
   EXPECT_FALSE(world.status().resize);
-  EXPECT_EQ(world.status().last_resize->result, "Superseded");
+  EXPECT_EQ(world.status().last_resize->result, ResizeResult::Superseded);
   world.settle(3);
   EXPECT_EQ(world.pods.size(), 2u);
   EXPECT_PROMISES_KEPT(world);
@@ -351,6 +403,8 @@ TEST(LostMessages, AMissedCommitIsFoundByTheEpoch) {
   world.lead.ended.reset();  // the lead that knew has left
   world.reconcile();
   EXPECT_FALSE(world.did<DeletePod>());
+  world.now += Seconds(15);
+  world.reconcile();
   EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "True");
   world.lead.reachable = true;
   world.settle(4);

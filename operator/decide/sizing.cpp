@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which size a job is to have: by its spec, and by its autoscaling policy.
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "operator/api/parse.hpp"
@@ -11,43 +11,40 @@
 namespace emj {
 namespace {
 
-constexpr std::size_t decisions_kept = 10;
-constexpr Seconds status_interval{30};
+constexpr std::size_t kDecisionsKept = 10;
+constexpr Seconds kStatusInterval{30};
+constexpr Seconds kWaitInterval{120};
 
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
+DecisionAction action_of(const AutoscaleResult& result) {
+  switch (result.verdict) {
     case Verdict::Scale:
-      return "Scale";
+      return DecisionAction::Scale;
     case Verdict::Recommend:
-      return "Recommend";
+      return DecisionAction::Recommend;
     case Verdict::Keep:
-      return "Keep";
+      return result.rebalance ? DecisionAction::Rebalance : DecisionAction::Keep;
     case Verdict::Wait:
       break;
   }
-  return "Wait";
+  return DecisionAction::Wait;
 }
 
-// A text without its numbers: which of them are meant changes with every window.
-std::string kind_of(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) || c == '.'; });
-  return text;
-}
-
-// The status says what a waiting policy waits for now; a few windows apart, not to be written for each of
-// them.
-bool other_wait(const Pass& pass, const DecisionRecord& last, const std::string& reason) {
+// The status says what a waiting policy waits for now. Each time costs a write of the status: another cause
+// is told a few windows later, the same one in its present words and numbers now and then.
+bool other_wait(const Pass& pass, const DecisionRecord& last, DecisionCause cause,
+                const std::string& reason) {
   const AutoscalingSpec& spec = pass.spec.autoscaling;
-  const Seconds apart = std::min<Seconds>(status_interval, spec.windows * spec.window);
-  return last.action == "Wait" && pass.now - last.time >= apart && kind_of(last.reason) != kind_of(reason);
+  const Seconds apart = std::min<Seconds>(kStatusInterval, spec.windows * spec.window);
+  if (last.action != DecisionAction::Wait || (cause == last.cause && reason == last.reason)) return false;
+  return pass.now - last.time >= (cause == last.cause ? kWaitInterval : apart);
 }
 
-void record(Pass& pass, const std::string& action, int from, int to, const std::string& reason,
+void record(Pass& pass, DecisionAction action, int from, int to, const std::string& reason,
             DecisionCause cause, const AutoscaleResult& result) {
   auto& decisions = pass.status.decisions;
   const bool repeated = !decisions.empty() && decisions.back().action == action &&
                         decisions.back().from == from && decisions.back().to == to;
-  if (repeated && !other_wait(pass, decisions.back(), reason)) return;
+  if (repeated && !other_wait(pass, decisions.back(), cause, reason)) return;
   if (repeated) decisions.pop_back();
   decisions.push_back({pass.now,
                        from,
@@ -59,8 +56,8 @@ void record(Pass& pass, const std::string& action, int from, int to, const std::
                        result.measured_seconds,
                        result.predicted_seconds,
                        {}});
-  if (action == "Rebalance") pass.event("Imbalanced", reason);
-  if (decisions.size() > decisions_kept) decisions.erase(decisions.begin());
+  if (action == DecisionAction::Rebalance) pass.event("Imbalanced", reason);
+  if (decisions.size() > kDecisionsKept) decisions.erase(decisions.begin());
 }
 
 int newest_efficiency(const Pass& pass) {
@@ -115,7 +112,7 @@ PolicyInput policy_input(const Pass& pass) {
 void record_achieved(Pass& pass) {
   auto& decisions = pass.status.decisions;
   const auto scaled = std::find_if(decisions.rbegin(), decisions.rend(),
-                                   [](const DecisionRecord& d) { return d.action == "Scale"; });
+                                   [](const DecisionRecord& d) { return d.action == DecisionAction::Scale; });
   if (scaled == decisions.rend() || !scaled->predicted_seconds || scaled->achieved_seconds ||
       scaled->to != pass.status.active_workers.size())
     return;
@@ -131,11 +128,11 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
   pass.autoscaling = result.line;
   if (acts && blocked && blocked->target == result.wanted && pass.now < blocked->retry_after) {
     pass.autoscaling += ", not yet: the last attempt failed (" + blocked->reason + ")";
-    record(pass, "Wait", current, result.wanted, pass.autoscaling, DecisionCause::Blocked, result);
+    record(pass, DecisionAction::Wait, current, result.wanted, pass.autoscaling, DecisionCause::Blocked,
+           result);
     return;
   }
-  record(pass, result.rebalance ? "Rebalance" : verdict_name(result.verdict), current, result.wanted,
-         result.line, result.cause, result);
+  record(pass, action_of(result), current, result.wanted, result.line, result.cause, result);
   if (!acts) return;
   auto& recommendation = pass.status.recommendation;
   if (!recommendation || recommendation->replicas != result.wanted)
@@ -190,6 +187,13 @@ void run_autoscaling(Pass& pass, int target) {
   if (autoscaling.mode == AutoscalingMode::Off || autoscaling.policy.name == PolicyName::Manual) return;
   if (autoscaling.mode == AutoscalingMode::Auto) {
     if (paused(pass)) return;
+    if (!pass.seen.scale_problem.empty() && state.written_replicas) {
+      // The limits have changed since it was decided, as a rule: to repeat it would be refused for ever.
+      record(pass, DecisionAction::Wait, pass.status.active_workers.size(), *state.written_replicas,
+             "the API server refuses this size: " + pass.seen.scale_problem, DecisionCause::Limit, {});
+      state.written_replicas.reset();
+      return pass.wake_at(pass.now);
+    }
     // Our last write has not arrived: repeat it rather than decide again.
     if (state.written_replicas && state.written_replicas != pass.spec.worker.replicas)
       return pass.act(WriteScale{*state.written_replicas});
@@ -223,7 +227,7 @@ void update_performance(Pass& pass) {
   const int efficiency = newest_efficiency(pass);
   if (performance && performance->efficiency_percent &&
       (*performance->efficiency_percent == efficiency ||
-       newest.end - *performance->window_end < status_interval))
+       newest.end - *performance->window_end < kStatusInterval))
     return;
   performance = Performance{efficiency, newest.end};
 }
@@ -234,7 +238,7 @@ void update_tasks(Pass& pass) {
   auto& tasks = pass.status.tasks;
   if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
   const Sample& newest = pass.seen.samples.back();
-  const bool recent = tasks && newest.end - tasks->window_end < status_interval;
+  const bool recent = tasks && newest.end - tasks->window_end < kStatusInterval;
   if (is_stale(pass, newest)) {
     if (tasks) tasks->predicted_finish.reset();
     return;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that does not have the size asked for says why.
 
 #include <gmock/gmock.h>
@@ -26,7 +27,6 @@ TEST(StandsStill, AndSaysWhy) {
   EXPECT_FALSE(world.status().resize);
   EXPECT_THAT(pending(world),
               HasSubstr("LeadUnreachable: 2 -> 3 workers waits: the lead agent does not answer"));
-  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "True");
   world.lead.silent = false;
   world.foreign_change();
   world.reconcile();
@@ -46,6 +46,49 @@ TEST(StandsStill, AndSaysWhy) {
   world.reconcile();
   EXPECT_TRUE(world.status().resize);
   EXPECT_EQ(pending(world), "");
+}
+
+// On a node under load one look in some hundred goes unanswered: two writes of the status each time would be
+// a load of their own.
+TEST(Degraded, OnlyOnceTheLeadHasBeenSilentForAWhile) {
+  World world = started(2);
+  const JobStatus before = world.status();
+  world.lead.reachable = false;
+  world.lead_problem = "asking for the report at agent 10.0.0.1:7400: 401 wrong token";
+  world.reconcile();
+  EXPECT_EQ(world.status(), before) << "nothing to write";
+  ASSERT_TRUE(world.did<Requeue>());
+  world.now += Seconds(5);
+  world.lead.reachable = true;
+  world.reconcile();
+  EXPECT_EQ(world.status(), before);
+  world.lead.reachable = false;
+  world.reconcile();
+  world.now += Seconds(15);
+  world.reconcile();
+  const Condition degraded = *find_condition(world.status(), "Degraded");
+  EXPECT_EQ(degraded.status, "True");
+  EXPECT_THAT(degraded.message, HasSubstr("401 wrong token"));
+  world.lead_problem = "Connection refused";
+  world.reconcile();
+  EXPECT_EQ(*find_condition(world.status(), "Degraded"), degraded) << "each other word would be a write";
+  world.lead.reachable = true;
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "False");
+}
+
+// A size that was given up is tried again after a while; what hinders that is said then.
+TEST(StandsStill, AndSaysWhyAfterABlockIsOver) {
+  World world = started(2);
+  world.ask_for(3);
+  world.reconcile();
+  world.end_pod(2, 1, "bad image");
+  world.reconcile();
+  ASSERT_TRUE(world.status().blocked);
+  world.lead.reachable = false;
+  world.now = world.status().blocked->retry_after + Seconds(1);
+  world.reconcile();
+  EXPECT_THAT(pending(world), HasSubstr("LeadUnreachable"));
 }
 
 // While a change drains, the next size is asked for: it begins with the next pass, not with the next look.

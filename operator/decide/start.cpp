@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pending -> Starting -> Running.
 //
 //   Pending    nothing exists. Plan worker indices, create pods.            -> Starting
@@ -9,12 +10,13 @@
 #include <algorithm>
 
 #include "operator/decide/pass.hpp"
+#include "runtime/base/backoff.hpp"
 
 namespace emj {
 namespace {
 
-constexpr Seconds first_back_off{10};
-constexpr Seconds longest_back_off{360};
+constexpr Seconds kFirstBackOff{10};
+constexpr Seconds kLongestBackOff{360};
 
 void plan(Pass& pass) {
   const int target = target_size(pass);
@@ -40,7 +42,7 @@ void follow_target(Pass& pass) {
 }
 
 // Replaces what vanished or is being evicted. False when a worker failed.
-bool survey(Pass& pass) {
+bool replace_lost_workers(Pass& pass) {
   StartStatus& start = *pass.status.start;
   const IndexSet planned = start.workers;
   for (const int index : planned) {
@@ -78,7 +80,7 @@ void back_off(Pass& pass, const std::string& reason) {
   const DeleteReason deletion =
       pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
-  const Seconds pause = std::min(longest_back_off, first_back_off * (1 << std::min(attempts - 1, 6)));
+  const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, attempts - 1);
   pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation,
                                       reason, attempts, pass.now + pause};
   pass.status.start.reset();
@@ -134,7 +136,7 @@ void become_running(Pass& pass) {
   status.start.reset();
   status.blocked.reset();
   status.state = JobState::Running;
-  status.start_time = pass.now;
+  if (!status.start_time) status.start_time = pass.now;  // a restart does not begin the job anew
   status.policy_state.changes.push_back({pass.now, 0, status.active_workers.size(), 0, 0, 0});
   pass.event("Started", "the program runs on " + workers_text(status.active_workers.size()));
 }
@@ -142,9 +144,11 @@ void become_running(Pass& pass) {
 void wait_for_lead(Pass& pass) {
   StartStatus& start = *pass.status.start;
   if (confirmed(pass)) return become_running(pass);
-  if (pass.now >= start.deadline)
+  if (pass.now >= start.deadline) {
+    const std::string problem = start_problem(pass);
     return back_off(pass, "the lead " + worker_name(pass.name, *start.workers.begin()) +
-                              " did not confirm the start in time");
+                              " did not confirm the start in time" + (problem.empty() ? "" : ": " + problem));
+  }
   const std::vector<MemberAddress> members = pass.addresses(start.workers);
   pass.act(StartJob{members.front().uid, members, pass.status.fence});
   pass.wake_at(start.deadline);
@@ -172,7 +176,7 @@ void start_step(Pass& pass) {
   }
   if (!status.start->requested) {
     follow_target(pass);
-    if (!survey(pass)) return;
+    if (!replace_lost_workers(pass)) return;
     wait_for_pods(pass);
     if (status.start && !status.start->requested) create_missing(pass);
   }

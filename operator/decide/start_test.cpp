@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is promised about a job's start, scenario by scenario. The clock moves only where a test moves it.
 
 #include <gmock/gmock.h>
@@ -178,6 +179,26 @@ TEST(Start, ARefusedTemplateFailsTheJobWithTheServersWords) {
   EXPECT_EQ(world.status().state, JobState::Failed);
   EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "InvalidTemplate");
   EXPECT_EQ(find_condition(world.status(), "Failed")->message, world.invalid_template);
+}
+
+// A first install as a rule: the network does not let the operator through, or the token is another one.
+TEST(Start, ThatTheLeadRefusesSaysWhy) {
+  World world(testing_world::make_job("", 1, 8, "    replicas: 1\n"));
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile();
+  ASSERT_TRUE(world.did<StartJob>());
+  world.lead.reachable = false;
+  world.lead_problem = "starting the job at agent 10.0.0.1:7400: 401 wrong token";
+  world.reconcile();
+  world.now += Seconds(10);
+  world.reconcile();
+  EXPECT_NE(find_condition(world.status(), "WorkersReady")->message.find("401 wrong token"),
+            std::string::npos);
+  world.now += world.job.spec.resize.join_timeout;
+  world.reconcile();
+  ASSERT_TRUE(world.status().blocked);
+  EXPECT_NE(world.status().blocked->reason.find("401 wrong token"), std::string::npos);
 }
 
 }  // namespace

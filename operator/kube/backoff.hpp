@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <random>
 
 #include "operator/kube/clock.hpp"
+#include "runtime/base/backoff.hpp"
 
 namespace emj::kube {
 
@@ -22,10 +24,11 @@ class Backoff {
   // To wait after a failure at `now`: between the present step and twice that, so that many clients do not
   // come back together; never longer than the longest.
   Millis next(Instant now) {
-    if (!last_end_ || now - *last_end_ >= limits_.healthy) step_ = limits_.first;
-    const Millis high = std::max(step_, std::min(step_ * 2, limits_.longest));
-    const Millis wait(std::uniform_int_distribution<Millis::rep>(step_.count(), high.count())(random_));
-    step_ = std::max(limits_.first, std::min(limits_.longest / 2, step_ * 2));
+    if (!last_end_ || now - *last_end_ >= limits_.healthy) failures_ = 0;
+    const Millis step =
+        empi::backoff(limits_.first, std::max(limits_.first, limits_.longest / 2), failures_++);
+    const Millis high = std::max(step, std::min(step * 2, limits_.longest));
+    const Millis wait(std::uniform_int_distribution<Millis::rep>(step.count(), high.count())(random_));
     last_end_ = now + wait;
     return wait;
   }
@@ -33,7 +36,7 @@ class Backoff {
  private:
   const Limits limits_;
   std::mt19937_64 random_;
-  Millis step_{};
+  int failures_ = 0;                 // since all was well
   std::optional<Instant> last_end_;  // of the last wait
 };
 

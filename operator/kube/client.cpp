@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verbs: what each one sends and how its answer is read.
 
 #include "operator/kube/client.hpp"
 
 #include "operator/kube/client_core.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
 
@@ -21,12 +23,11 @@ ApiError refused(const std::string& asked, const std::string& why) {
   return error;
 }
 
-std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 Query write_query(const CallOptions& options, const std::string& field_manager) {
   Query query;
   query.add("fieldManager", options.field_manager.empty() ? field_manager : options.field_manager);
   if (options.dry_run) query.add("dryRun", "All");
+  if (options.strict) query.add("fieldValidation", "Strict");
   return query;
 }
 
@@ -35,7 +36,7 @@ Query write_query(const CallOptions& options, const std::string& field_manager) 
 ApiResult<json> Client::object_call(Call call) {
   auto answer = perform(call);
   if (!answer) return answer.error();
-  json object = json::parse(answer.value(), nullptr, false);
+  json object = empi::json_text::try_parse(answer.value());
   if (object.is_object()) return object;
   ApiError error;
   error.kind = ApiError::Kind::Malformed;
@@ -122,7 +123,7 @@ Client::Object Client::create(const Resource& resource, const std::string& names
                                              : object_path(resource, key, options.subresource)) +
                 query.text();
   call.key = key;
-  call.body = text_of(object);
+  call.body = empi::json_text::safe_text(object);
   call.content_type = "application/json";
   call.write = true;
   call.dry_run = options.dry_run;
@@ -143,7 +144,7 @@ Client::Object Client::update(const Resource& resource, const ObjectKey& key, co
   call.target = object_path(resource, key, options.subresource) +
                 write_query(options, shared_->options.field_manager).text();
   call.key = key;
-  call.body = text_of(object);
+  call.body = empi::json_text::safe_text(object);
   call.content_type = "application/json";
   call.write = true;
   call.dry_run = options.dry_run;
@@ -162,7 +163,7 @@ Client::Object Client::patch(const char* type, const Resource& resource, const O
   if (apply && options.force) query.add("force", "true");
   call.target = object_path(resource, key, options.subresource) + query.text();
   call.key = key;
-  call.body = text_of(body);
+  call.body = empi::json_text::safe_text(body);
   call.content_type = type;
   call.write = true;
   call.dry_run = options.dry_run;
@@ -182,11 +183,6 @@ Client::Object Client::merge_patch(const Resource& resource, const ObjectKey& ke
   return patch("application/merge-patch+json", resource, key, body, options, false);
 }
 
-Client::Object Client::json_patch(const Resource& resource, const ObjectKey& key, const json& operations,
-                                  const CallOptions& options) {
-  return patch("application/json-patch+json", resource, key, operations, options, false);
-}
-
 Client::Object Client::remove(const Resource& resource, const ObjectKey& key, const DeleteOptions& options) {
   Call call{"delete", resource.plural, "DELETE", object_path(resource, key)};
   call.asked = "deleting " + resource.plural + " " + to_string(key);
@@ -197,7 +193,7 @@ Client::Object Client::remove(const Resource& resource, const ObjectKey& key, co
   if (options.grace_seconds >= 0) body["gracePeriodSeconds"] = options.grace_seconds;
   if (options.dry_run) body["dryRun"] = {"All"};
   call.key = key;
-  call.body = text_of(body);
+  call.body = empi::json_text::safe_text(body);
   call.content_type = "application/json";
   call.write = true;
   call.dry_run = options.dry_run;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Typed requests to the API server over generic JSON objects.
@@ -56,6 +57,7 @@ struct ClientOptions {
 
 struct CallOptions {
   bool dry_run = false;
+  bool strict = false;          // fields that the server does not know are errors, not warnings
   std::string subresource{};    // "status", "scale", ...
   std::string field_manager{};  // else the client's
   bool force = false;           // server-side apply: take fields over from other managers
@@ -111,8 +113,6 @@ class Client {
                const CallOptions& options = {});
   Object merge_patch(const Resource& resource, const ObjectKey& key, const nlohmann::json& patch,
                      const CallOptions& options = {});
-  Object json_patch(const Resource& resource, const ObjectKey& key, const nlohmann::json& operations,
-                    const CallOptions& options = {});
   // The object as it is then (it may stay for its grace period), or a Status.
   Object remove(const Resource& resource, const ObjectKey& key, const DeleteOptions& options);
   // "/version", "/readyz?verbose" and the like; the body as text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Inside the client: connections, credentials, counters. Shared by Client and Watch; nobody else's business.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Time is a parameter: whatever waits in operator/kube waits through a Clock, so that tests move it by hand.

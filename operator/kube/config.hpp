@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Where the API server is and who we are there: from the service account of a pod, or from a kubeconfig.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a configuration comes from, and what its errors say.
 
 #include "operator/kube/config.hpp"
@@ -17,13 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 class ConfigTest : public ::testing::Test {
- protected:
+ public:
   ConfigTest() {
     char name[] = "/tmp/empi-kube-config-XXXXXX";
     folder = mkdtemp(name);
   }
   ~ConfigTest() override { fs::remove_all(folder); }
 
+ protected:
   std::string write(const std::string& name, const std::string& text) {
     fs::create_directories((folder / name).parent_path());
     std::ofstream(folder / name) << text;
@@ -46,7 +48,7 @@ class ConfigTest : public ::testing::Test {
   std::map<std::string, std::string> environment;
 };
 
-constexpr char complete[] = R"(
+constexpr char kComplete[] = R"(
 apiVersion: v1
 kind: Config
 current-context: two
@@ -68,7 +70,7 @@ contexts:
 )";
 
 TEST_F(ConfigTest, ContextsCertificatesAndTokens) {
-  const std::string file = write("deep/config", complete);
+  const std::string file = write("deep/config", kComplete);
   const Config two = kubeconfig({file});
   EXPECT_EQ(two.server, "https://o:6443");
   EXPECT_TRUE(two.insecure_skip_tls_verify);
@@ -87,7 +89,7 @@ TEST_F(ConfigTest, ContextsCertificatesAndTokens) {
 TEST_F(ConfigTest, TheFirstFileThatNamesAThingWins) {
   const std::string first =
       write("first", "current-context: one\nusers: [{name: token, user: {token: mine}}]\n");
-  const std::string second = write("second", complete);
+  const std::string second = write("second", kComplete);
   environment["KUBECONFIG"] = first + ":" + (folder / "missing").string() + ":" + second;
   const Config one = load_config({}, {}, surroundings());
   EXPECT_EQ(one.namespace_name, "space");
@@ -146,7 +148,7 @@ TEST_F(ConfigTest, InClusterNeedsAServiceAccount) {
 
 TEST_F(ConfigTest, HomeComesLast) {
   environment["HOME"] = folder;
-  write(".kube/config", complete);
+  write(".kube/config", kComplete);
   EXPECT_EQ(load_config({}, {}, surroundings()).server, "https://o:6443");
   environment.clear();
   EXPECT_THROW(load_config({}, {}, surroundings()), ConfigError);

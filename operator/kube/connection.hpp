@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // One kept-alive HTTP/1.1 connection to the API server: one request at a time, from one thread; interrupt()

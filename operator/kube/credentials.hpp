@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The credentials of a Config, kept fresh: files are read again when they are older than a minute, and at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/events.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t longest_note = 1024, longest_reason = 128, longest_queue = 1000;
+constexpr std::size_t kLongestNote = 1024, kLongestReason = 128, kLongestQueue = 1000;
 
 // At most `size` bytes, not cut within a UTF-8 character.
 std::string cut(std::string text, std::size_t size) {
@@ -52,7 +53,7 @@ bool EventAggregator::spend(const std::string& object, Instant now) {
 std::optional<EventWrite> EventAggregator::record(const EventNote& note, Instant now, WallTime wall) {
   const ObjectKey object = key_of(note.regarding);
   const std::string identity = uid_of(note.regarding).empty() ? to_string(object) : uid_of(note.regarding);
-  const std::string text = cut(note.note, longest_note);
+  const std::string text = cut(note.note, kLongestNote);
   const Key key{identity, note.warning, note.reason, note.action, text};
   const std::string time = micro_time(wall);
   const auto known = series_.find(key);
@@ -78,12 +79,12 @@ std::optional<EventWrite> EventAggregator::record(const EventNote& note, Instant
   body["metadata"] = {{"name", series.name}, {"namespace", space}};
   body["eventTime"] = time;
   body["type"] = note.warning ? "Warning" : "Normal";
-  body["reason"] = cut(note.reason, longest_reason);
-  body["action"] = cut(note.action.empty() ? note.reason : note.action, longest_reason);
+  body["reason"] = cut(note.reason, kLongestReason);
+  body["action"] = cut(note.action.empty() ? note.reason : note.action, kLongestReason);
   body["note"] = text;
   body["regarding"] = reference_to(note.regarding);
   body["reportingController"] = controller_;
-  body["reportingInstance"] = cut(instance_, longest_reason);
+  body["reportingInstance"] = cut(instance_, kLongestReason);
   series_[key] = series;
   return EventWrite{space, "", std::move(body)};
 }
@@ -127,7 +128,7 @@ void EventRecorder::record(EventNote note) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     auto write = aggregator_.record(note, clock_.now(), clock_.wall());
-    if (write && queue_.size() >= longest_queue) {
+    if (write && queue_.size() >= kLongestQueue) {
       ++failed_;
       write.reset();
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Events (kubectl describe) about objects. Repetitions become one Event with a count, each object has a

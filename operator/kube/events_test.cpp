@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pitfall 17: Events are aggregated and limited, and never stand in the way.
 
 #include "operator/kube/events.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/expectations.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t remembered_uids = 4096;
+constexpr std::size_t kRememberedUids = 4096;
 
 // Versions that are no numbers cannot be compared; then any news of the object has to do.
 bool reached(const std::string& seen, const std::string& wanted) {
@@ -82,7 +83,7 @@ void Expectations::seen(const Change& change) {
   std::lock_guard lock(mutex_);
   if (!change.after && gone_.insert(uid).second) {
     gone_order_.push_back(uid);
-    if (gone_order_.size() > remembered_uids) {
+    if (gone_order_.size() > kRememberedUids) {
       gone_.erase(gone_order_.front());
       gone_order_.pop_front();
     }

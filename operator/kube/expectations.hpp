@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What we have written and the cache has not yet shown us. Counting pods in a cache that lags behind one's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A cache of one collection that is kept up to date, with callbacks: the ordinary way to read the cluster.

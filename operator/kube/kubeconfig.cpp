@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading kubeconfig files. Every message names file and field; what this client cannot do is refused
 // instead of ignored, since ignoring a credential ends in a 401 that nobody understands.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Leader election on a Lease. Times of other machines are never compared with ours: a lease counts as

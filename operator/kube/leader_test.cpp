@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pitfall 14: time is our own, a late leader ends, and the lease goes last.
 
 #include "operator/kube/leader.hpp"

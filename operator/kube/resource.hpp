@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Kinds of objects, their names and their paths on the API server: the one home of both. Objects themselves

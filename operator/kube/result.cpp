@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/result.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
 
@@ -104,7 +107,7 @@ ApiError api_error(const std::string& asked, int status, const std::string& body
   error.status = status;
   error.retry_after = seconds_of(retry_after_header);
   std::string message;
-  const json answer = json::parse(body, nullptr, false);
+  const json answer = empi::json_text::try_parse(body);
   if (answer.is_object()) {
     error.reason = text_of(answer, "reason");
     message = text_of(answer, "message");

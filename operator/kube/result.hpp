@@ -1,14 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What the API server (or the way to it) answers when it does not do what it was asked.
 
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "operator/kube/clock.hpp"
+#include "runtime/base/expected.hpp"
 
 namespace emj::kube {
 
@@ -51,20 +51,7 @@ const char* to_string(ApiError::Kind kind);
 ApiError api_error(const std::string& asked, int status, const std::string& body,
                    const std::string& retry_after_header);
 
-// A value or the reason why there is none.
 template <class T>
-class ApiResult {
- public:
-  ApiResult(T value) : content_(std::move(value)) {}
-  ApiResult(ApiError error) : content_(std::move(error)) {}
-  bool ok() const { return content_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-  const T& value() const { return std::get<0>(content_); }
-  T& value() { return std::get<0>(content_); }
-  const ApiError& error() const { return std::get<1>(content_); }
-
- private:
-  std::variant<T, ApiError> content_;
-};
+using ApiResult = empi::Expected<T, ApiError>;
 
 }  // namespace emj::kube

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The objects of one kind as last seen, with an index by owner. Any thread may call anything; objects are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cache, and what it is not yet trusted to know.
 
 #include "operator/kube/store.hpp"

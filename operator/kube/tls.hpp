@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // OpenSSL at the edge: PEM texts to a context that trusts exactly the cluster's authority.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is believed to be the API server, and how certificates change while the process runs.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Small values: paths, errors, IntOrString, times, backoff, rate limit.
+// SPDX-License-Identifier: Apache-2.0
+// Small values: paths, errors, times, backoff, rate limit.
 
 #include <gtest/gtest.h>
 
@@ -6,7 +7,6 @@
 #include <thread>
 
 #include "operator/kube/backoff.hpp"
-#include "operator/kube/int_or_string.hpp"
 #include "operator/kube/rate_limiter.hpp"
 #include "operator/kube/resource.hpp"
 #include "operator/kube/result.hpp"
@@ -61,19 +61,6 @@ TEST(Versions, AreNumbersOrNot) {
   EXPECT_EQ(version_number("18446744073709551615"), 18446744073709551615u);
   for (const char* text : {"", "x", "-1", "1 ", "18446744073709551616"})
     EXPECT_FALSE(version_number(text)) << text;
-}
-
-TEST(IntOrStringTest, NumbersPercentagesAndNothingElse) {
-  EXPECT_EQ(read_int_or_string(json(7)), IntOrString(7));
-  EXPECT_EQ(read_int_or_string(json("25%")), IntOrString("25%"));
-  for (const json& bad :
-       {json(nullptr), json(1.5), json(true), json(std::int64_t{1} << 31), json(UINT64_MAX)})
-    EXPECT_FALSE(read_int_or_string(bad)) << bad;
-  EXPECT_EQ(scaled(7, 3, Rounding::Up), 7);
-  EXPECT_EQ(scaled("25%", 10, Rounding::Up), 3);
-  EXPECT_EQ(scaled("25%", 10, Rounding::Down), 2);
-  for (const char* bad : {"", "25", "%", "-5%", "5%%", " 5%"})
-    EXPECT_FALSE(scaled(bad, 10, Rounding::Up)) << bad;
 }
 
 TEST(Errors, AStatusBecomesATypedError) {

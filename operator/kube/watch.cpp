@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/watch.hpp"
 
 #include "operator/kube/client_core.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
 
 namespace {
 
 // How long after its own timeout the server is given to end a stream.
-constexpr Seconds patience{30};
+constexpr Seconds kPatience{30};
 
 ApiError watch_error(ApiError::Kind kind, std::string message) {
   ApiError error;
@@ -20,8 +22,7 @@ ApiError error_event(const std::string& asked, const nlohmann::json& status) {
   const auto code = status.find("code");
   const bool known = code != status.end() && code->is_number_integer() && code->get<std::int64_t>() >= 400 &&
                      code->get<std::int64_t>() < 600;
-  return api_error(asked, known ? code->get<int>() : 500,
-                   status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {});
+  return api_error(asked, known ? code->get<int>() : 500, empi::json_text::safe_text(status), {});
 }
 
 }  // namespace
@@ -66,11 +67,11 @@ WatchEnd Watch::run(const Resource& resource, const std::string& namespace_name,
       "GET", collection_path(resource, namespace_name) + query.text(), {}, {}, shared_.headers(snapshot)};
   request.headers["Connection"] = "close";
   request.connect_timeout = shared_.options.connect_timeout;
-  request.answer_timeout = options.timeout + patience;
+  request.answer_timeout = options.timeout + kPatience;
 
   WatchFramer framer;
   std::optional<ApiError> status;
-  const Instant limit = shared_.clock.now() + options.timeout + patience;
+  const Instant limit = shared_.clock.now() + options.timeout + kPatience;
   bool overdue = false;
   Instant read{};
   const auto receive_event = [&](WatchEvent event) {

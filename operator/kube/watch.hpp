@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // One watch request over a connection of its own. The loop that keeps watching is in watcher.hpp.

@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/watch_framer.hpp"
 
 #include <algorithm>
 #include <optional>
+
+#include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
 
@@ -66,7 +69,7 @@ bool WatchFramer::feed(const char* data, std::size_t size, const Receive& receiv
 
 bool WatchFramer::take_line(const char* data, std::size_t size, const Receive& receive) {
   if (std::all_of(data, data + size, [](char c) { return c == ' ' || c == '\r' || c == '\t'; })) return true;
-  json line = json::parse(data, data + size, nullptr, false);
+  json line = empi::json_text::try_parse({data, size});
   const auto fail = [&](const std::string& why) {
     problem_ = "an event cannot be read: " + why;
     return false;

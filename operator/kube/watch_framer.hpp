@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The body of a watch, taken apart: bytes in, events out. Pure. Bytes arrive cut anywhere; an event is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pitfall 5: chunks are cut anywhere; half a line is no event; a line has a greatest length.
 
 #include "operator/kube/watch_framer.hpp"

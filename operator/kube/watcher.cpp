@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/watcher.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ using nlohmann::json;
 namespace {
 
 // A server that accepts a watch and ends it at once without a word is not well.
-constexpr Seconds shortest_proper_watch{1};
+constexpr Seconds kShortestProperWatch{1};
 
 bool version_is_ahead(const ApiError& error) {
   return std::any_of(error.causes.begin(), error.causes.end(),
@@ -193,7 +194,7 @@ void Watcher::watch() {
   }
   using Kind = ApiError::Kind;
   if (!end.error) {
-    if (end.events > 0 || clock_.now() - begin >= shortest_proper_watch) return;
+    if (end.events > 0 || clock_.now() - begin >= kShortestProperWatch) return;
     ApiError error;
     error.message = "watching " + resource_.plural + ": the server ended the watch at once without an event";
     fail(error);

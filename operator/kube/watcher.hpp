@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Keeps a sink up to date with one collection: list, watch from the list's version, again for ever. Two

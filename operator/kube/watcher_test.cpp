@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // List and watch against scripted answers: pitfalls 1 to 6.
 
 #include "operator/kube/watcher.hpp"

@@ -1,6 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/work_queue.hpp"
 
 #include <algorithm>
+
+#include "runtime/base/backoff.hpp"
 
 namespace emj::kube {
 
@@ -49,9 +52,7 @@ void WorkQueue::add_after_failure(const ObjectKey& key) {
     if (shut_) return;
     const int before = failures_[key]++;
     ++failed_;
-    Millis delay = options_.first_backoff;
-    for (int i = 0; i < before && delay < options_.longest_backoff; ++i) delay *= 2;
-    add_after_locked(key, std::min(delay, options_.longest_backoff));
+    add_after_locked(key, empi::backoff(options_.first_backoff, options_.longest_backoff, before));
     ++revision_;
   }
   condition_.notify_all();

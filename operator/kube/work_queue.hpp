@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Keys that want work. A key is queued once however often it is added, is never in two hands at once, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pitfall 9, with a clock that stands still unless it is moved.
 
 #include "operator/kube/work_queue.hpp"

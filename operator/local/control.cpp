@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/control.hpp"
 
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "runtime/base/json_text.hpp"
 
 namespace emj::local {
 
@@ -50,12 +53,12 @@ std::optional<std::string> receive_line(int socket) {
 }
 
 bool send_line(int socket, const json& message) {
-  const std::string line = message.dump() + "\n";
+  const std::string line = empi::json_text::text(message) + "\n";
   return send(socket, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
 }
 
 std::optional<Command> decode(const std::string& line) {
-  const json message = json::parse(line, nullptr, false);
+  const json message = empi::json_text::try_parse(line, empi::json_text::kDeepestMessage);
   if (!message.is_object() || !message.contains("verb") || !message["verb"].is_string()) return std::nullopt;
   const std::string verb = message["verb"];
   if (verb == "cancel") return Command{Command::Verb::Cancel, 0};
@@ -113,7 +116,7 @@ Reply send_command(const StateFolder& folder, const Command& command) {
   const auto line =
       send_line(connection.get(), encode(command)) ? receive_line(connection.get()) : std::nullopt;
   if (!line) return {false, "its controller did not answer within 10 s"};
-  const json reply = json::parse(*line, nullptr, false);
+  const json reply = empi::json_text::try_parse(*line, empi::json_text::kDeepestMessage);
   if (!reply.is_object()) return {false, "its controller answered " + *line};
   return {reply.value("ok", false), reply.value("message", "")};
 }

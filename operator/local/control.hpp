@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Commands from other terminals to the controller of a local job: one line of JSON each way over the Unix

@@ -1,33 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/event_loop.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <vector>
 
 namespace emj::local {
 
-void Wakeup::notify() {
-  {
-    std::lock_guard lock(mutex_);
-    notified_ = true;
-  }
-  condition_.notify_one();
-}
-
-void Wakeup::wait_until(Clock::time_point deadline) {
-  std::unique_lock lock(mutex_);
-  condition_.wait_until(lock, deadline, [&] { return notified_; });
-  notified_ = false;
-}
-
-EventLoop::EventLoop() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_) throw std::system_error(errno, std::generic_category(), "making an eventfd");
+EventLoop::EventLoop() {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -36,7 +18,7 @@ void EventLoop::stop() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake();
+  wakeup_.notify();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -46,7 +28,7 @@ void EventLoop::watch(UniqueFd fd, std::function<bool(int)> ready) {
     const int key = fd.get();
     watches_[key] = Watch{std::move(fd), std::move(ready)};
   }
-  wake();
+  wakeup_.notify();
 }
 
 void EventLoop::at(Clock::time_point time, std::function<void()> action) {
@@ -54,18 +36,13 @@ void EventLoop::at(Clock::time_point time, std::function<void()> action) {
     std::lock_guard lock(mutex_);
     timers_.emplace(time, std::move(action));
   }
-  wake();
-}
-
-void EventLoop::wake() {
-  const std::uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof one);
+  wakeup_.notify();
 }
 
 void EventLoop::run() {
   std::vector<pollfd> descriptors;
   for (;;) {
-    descriptors.assign(1, pollfd{wake_.get(), POLLIN, 0});
+    descriptors.assign(1, pollfd{wakeup_.fd(), POLLIN, 0});
     int timeout = -1;
     std::vector<std::function<void()>> due;
     {
@@ -86,10 +63,7 @@ void EventLoop::run() {
     if (!due.empty()) continue;
 
     if (poll(descriptors.data(), descriptors.size(), timeout) < 0) continue;
-    if (descriptors[0].revents) {
-      std::uint64_t count = 0;
-      (void)!read(wake_.get(), &count, sizeof count);
-    }
+    if (descriptors[0].revents) wakeup_.clear();
     for (std::size_t i = 1; i < descriptors.size(); ++i) {
       if (descriptors[i].revents == 0) continue;
       std::function<bool(int)>* ready = nullptr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // One thread that waits for descriptors and points in time. Everything of a local job that happens by
@@ -5,28 +6,17 @@
 // controller's thread is woken through Wakeup.
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "operator/local/process.hpp"
+#include "runtime/base/wakeup.hpp"
 
 namespace emj::local {
 
-class Wakeup {
- public:
-  using Clock = std::chrono::steady_clock;
-  void notify();
-  // Returns at the deadline or after notify(), whichever is first; a notify() between two waits is not lost.
-  void wait_until(Clock::time_point deadline);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool notified_ = false;
-};
+using empi::Wakeup;
 
 class EventLoop {
  public:
@@ -48,9 +38,8 @@ class EventLoop {
     std::function<bool(int)> ready;
   };
   void run();
-  void wake();
 
-  UniqueFd wake_;
+  Wakeup wakeup_;
   std::mutex mutex_;
   std::map<int, Watch> watches_;  // by descriptor
   std::multimap<Clock::time_point, std::function<void()>> timers_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/isolation.hpp"
 
 #include <fcntl.h>
@@ -26,9 +27,9 @@ namespace emj::local {
 
 namespace {
 
-constexpr auto& isolation_variable = empi::names::kLocalIsolation;
-constexpr auto& reason_variable = empi::names::kLocalReason;
-constexpr int lifeline_fd = 9;
+constexpr auto& kIsolationVariable = empi::names::kLocalIsolation;
+constexpr auto& kReasonVariable = empi::names::kLocalReason;
+constexpr int kLifelineFd = 9;
 
 std::string error_text() { return std::strerror(errno); }
 
@@ -85,11 +86,11 @@ int flags_of(Isolation isolation) {
       fail(error.what());
     }
   }
-  setenv(isolation_variable, to_string(isolation), 1);
-  setenv(reason_variable, reason.c_str(), 1);
-  if (lifeline == lifeline_fd) {
+  setenv(kIsolationVariable, to_string(isolation), 1);
+  setenv(kReasonVariable, reason.c_str(), 1);
+  if (lifeline == kLifelineFd) {
     fcntl(lifeline, F_SETFD, 0);
-  } else if (dup2(lifeline, lifeline_fd) < 0) {
+  } else if (dup2(lifeline, kLifelineFd) < 0) {
     fail("keeping the lifeline: " + error_text());
   }
   std::string program = own_program();
@@ -211,20 +212,20 @@ int supervise(const std::vector<std::string>& arguments, Isolation wanted) {
 }
 
 bool inside_job(JobNamespaces& out) {
-  const char* isolation = getenv(isolation_variable);
+  const char* isolation = getenv(kIsolationVariable);
   if (!isolation) return false;
   for (Isolation candidate : {Isolation::Namespaces, Isolation::SharedNetwork, Isolation::None}) {
     if (std::strcmp(isolation, to_string(candidate)) == 0) out.isolation = candidate;
   }
-  const char* reason = getenv(reason_variable);
+  const char* reason = getenv(kReasonVariable);
   out.reason = reason ? reason : "";
-  unsetenv(isolation_variable);
-  unsetenv(reason_variable);
-  out.lifeline = lifeline_fd;
-  fcntl(lifeline_fd, F_SETFD, FD_CLOEXEC);
+  unsetenv(kIsolationVariable);
+  unsetenv(kReasonVariable);
+  out.lifeline = kLifelineFd;
+  fcntl(kLifelineFd, F_SETFD, FD_CLOEXEC);
   signal(SIGTTOU, SIG_IGN);  // we are no foreground process group, and write to the terminal all the same
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  pollfd supervisor{lifeline_fd, 0, 0};
+  pollfd supervisor{kLifelineFd, 0, 0};
   if (poll(&supervisor, 1, 0) > 0 && (supervisor.revents & POLLHUP)) _exit(1);  // it died before we asked
   return true;
 }

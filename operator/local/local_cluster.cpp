@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/local_cluster.hpp"
 
 #include <netinet/in.h>
@@ -12,10 +13,11 @@
 #include <random>
 #include <stdexcept>
 
+#include "operator/agents/agent_client.hpp"
+#include "operator/agents/convert.hpp"
 #include "operator/api/parse.hpp"
-#include "operator/build/pods.hpp"
-#include "operator/telemetry/agent_client.hpp"
-#include "operator/telemetry/convert.hpp"
+#include "operator/objects/pods.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace emj::local {
@@ -24,11 +26,11 @@ namespace names = empi::names;
 
 namespace {
 
-constexpr std::chrono::milliseconds manifest_interval{300};
+constexpr std::chrono::milliseconds kManifestInterval{300};
 // How long a pod may take to end after SIGTERM. Its ranks have left or were stopped before.
-constexpr std::chrono::milliseconds termination_grace{5000};
-constexpr int measuring_window_millis = 1000;
-constexpr AgentTimeouts readiness_timeouts{Millis(200), Millis(200)};
+constexpr std::chrono::milliseconds kTerminationGrace{5000};
+constexpr int kMeasuringWindowMillis = 1000;
+constexpr AgentTimeouts kReadinessTimeouts{Millis(200), Millis(200)};
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
 
@@ -78,9 +80,14 @@ std::string stamp_of(const std::string& path) {
          std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
 }
 
-std::string run_folder(Isolation isolation, const std::string& uid) {
+// What a job has outside of its state folder is named after its uid, so that several jobs may run on one
+// machine and what one of them left would be known as its.
+std::string name_on_machine(const std::string& job_uid) { return "empi-" + job_uid.substr(0, 8); }
+
+std::string run_folder(Isolation isolation, const std::string& job_uid, const std::string& pod_uid) {
   // /dev/shm is the pod's own unless nothing is permitted here.
-  return isolation == Isolation::None ? "/dev/shm/empi-" + uid.substr(0, 13) : "/dev/shm/empi";
+  if (isolation != Isolation::None) return "/dev/shm/empi";
+  return "/dev/shm/" + name_on_machine(job_uid) + "-" + pod_uid.substr(0, 8);
 }
 
 }  // namespace
@@ -93,9 +100,9 @@ LocalCluster::LocalCluster(ElasticMPIJob job, const StateFolder& folder, EventLo
       options_(std::move(options)),
       token_(random_token()),
       job_(std::move(job)) {
+  job_.metadata.uid = random_uuid();  // two runs of one manifest are two jobs
   make_network();
   pods_ = std::make_unique<Pods>(loop_, changed_, options_.isolation, network_.get(), options_.on_output);
-  if (job_.metadata.uid.empty()) job_.metadata.uid = random_uuid();
   job_.metadata.creation_time = now();
   manifest_spec_ = job_.spec;
   write_file_atomically(folder_.file("token"), token_ + "\n", 0600);
@@ -110,7 +117,7 @@ void LocalCluster::make_network() {
   const LocalSpec local = job_.spec.local.value_or(LocalSpec{});
   if (options_.isolation == Isolation::Namespaces) {
     try {
-      network_ = std::make_unique<Network>(local);
+      network_ = std::make_unique<Network>(local, name_on_machine(job_.metadata.uid));
       return;
     } catch (const NoBridge& error) {
       options_.isolation = Isolation::SharedNetwork;
@@ -146,7 +153,7 @@ std::optional<JobRecord> LocalCluster::read_job(const JobKey&) {
   return JobRecord{job_, cancel_requested_, resume_autoscaling_};
 }
 
-Outcome LocalCluster::write_status(const JobKey&, const JobStatus& status) {
+Outcome LocalCluster::write_status(const ElasticMPIJob&, const JobStatus& status) {
   std::lock_guard lock(mutex_);
   try {
     folder_.write_status(status);
@@ -157,7 +164,7 @@ Outcome LocalCluster::write_status(const JobKey&, const JobStatus& status) {
   return Outcome::done();
 }
 
-Outcome LocalCluster::write_scale(const JobKey&, int replicas) {
+Outcome LocalCluster::write_scale(const ElasticMPIJob&, int replicas) {
   std::lock_guard lock(mutex_);
   JobSpec spec = job_.spec;
   spec.worker.replicas = replicas;
@@ -191,7 +198,9 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey&) {
     if (!network_) view.ip += ":" + std::to_string(state.plan.agent_port);
     view.terminating = state.terminating;
     view.exit_code = state.exit_code;
-    view.message = termination_text(state.message);
+    Termination last_words = read_termination(state.message);
+    view.message = std::move(last_words.text);
+    view.last_change = std::move(last_words.last_change);
     view.phase = !state.exit_code        ? PodPhase::Running
                  : *state.exit_code == 0 ? PodPhase::Succeeded
                                          : PodPhase::Failed;
@@ -199,7 +208,7 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey&) {
       view.ready = std::find(ready_.begin(), ready_.end(), view.uid) != ready_.end();
       if (!view.ready) {
         AgentClient agent(state.plan.address + ":" + std::to_string(state.plan.agent_port), token_,
-                          readiness_timeouts);
+                          kReadinessTimeouts);
         view.ready = agent.health().ok();
         if (view.ready) ready_.push_back(view.uid);
       }
@@ -226,14 +235,14 @@ PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
   plan.agent.at(0) = locate(plan.agent.at(0));
   if (auto sidecar = find_program("elastic-mpi-sidecar")) plan.sidecar = {*sidecar};
   plan.working_directory = container.value("workingDir", options_.working_directory);
-  plan.run_dir = run_folder(options_.isolation, plan.uid);
+  plan.run_dir = run_folder(options_.isolation, job_.metadata.uid, plan.uid);
   plan.log_file = options_.output_folder + "/" + plan.name + ".log";
   plan.termination_file = folder_.file("termination-" + plan.name);
   write_file_atomically(plan.termination_file, "");
   termination_files_.push_back(plan.termination_file);
   plan.address = network_ ? network_->new_address() : "127.0.0.1";
-  plan.agent_port = network_ ? agent_port : free_loopback_port();
-  plan.sidecar_port = network_ ? metrics_port : free_loopback_port();
+  plan.agent_port = network_ ? kAgentPort : free_loopback_port();
+  plan.sidecar_port = network_ ? kMetricsPort : free_loopback_port();
 
   auto environment = inherited_environment();
   for (const auto& entry : container.value("env", nlohmann::json::array())) {
@@ -255,14 +264,14 @@ PodPlan LocalCluster::plan_pod(const nlohmann::json& pod) {
   environment[names::kNetworkInterface] = network_ ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;
   environment[names::kRunDir] = plan.run_dir;
-  environment[names::kWindowMillis] = std::to_string(measuring_window_millis);
+  environment[names::kWindowMillis] = std::to_string(kMeasuringWindowMillis);
   environment[names::kOutputDir] = options_.output_folder;
-  if (local.slowdown_factor > 1) environment[names::kSlowdown] = nlohmann::json(local.slowdown_factor).dump();
-  for (const auto& [name, value] : environment) plan.environment.push_back(name + "=" + value);
+  if (local.slowdown_factor > 1) environment[names::kSlowdown] = empi::json_text::text(local.slowdown_factor);
+  for (const auto& [name, value] : environment) plan.environment.emplace_back(name).append("=").append(value);
   return plan;
 }
 
-Outcome LocalCluster::create_pod(const JobKey&, const nlohmann::json& pod) {
+Outcome LocalCluster::create_pod(const ElasticMPIJob&, const nlohmann::json& pod) {
   try {
     const std::string name = pod.at("metadata").at("name");
     for (const PodState& state : pods_->list()) {
@@ -279,7 +288,7 @@ Outcome LocalCluster::create_pod(const JobKey&, const nlohmann::json& pod) {
 }
 
 Outcome LocalCluster::delete_pod(const JobKey&, const DeletePod& pod) {
-  pods_->remove(pod.uid, termination_grace);
+  pods_->remove(pod.uid, kTerminationGrace);
   return Outcome::done();
 }
 
@@ -341,7 +350,7 @@ Reply LocalCluster::scale(int replicas) {
 }
 
 void LocalCluster::watch_manifest() {
-  loop_.at(EventLoop::Clock::now() + manifest_interval, [this] {
+  loop_.at(EventLoop::Clock::now() + kManifestInterval, [this] {
     const std::string stamp = stamp_of(options_.manifest);
     if (!stamp.empty() && stamp != manifest_stamp_) {
       manifest_stamp_ = stamp;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Cluster over one job and the pods of this machine. Used from the controller's thread; commands, manifest
@@ -40,11 +41,14 @@ class LocalCluster : public Cluster {
   ~LocalCluster() override;  // stops the loop, kills what is left of the pods
 
   std::optional<JobRecord> read_job(const JobKey& key) override;
-  Outcome write_status(const JobKey& key, const JobStatus& status) override;
-  Outcome write_scale(const JobKey& key, int replicas) override;
+  Outcome write_status(const ElasticMPIJob& read, const JobStatus& status) override;
+  Outcome write_scale(const ElasticMPIJob& read, int replicas) override;
+  // A job of this process is read as it was written, and its token is that of its pods.
+  Outcome tell_unreadable(const JobRecord&) override { return Outcome::done(); }
+  Outcome renew_token(const ElasticMPIJob&) override { return Outcome::done(); }
   Outcome clear_resume(const JobKey& key) override;
   std::vector<PodView> list_pods(const JobKey& key) override;
-  Outcome create_pod(const JobKey& key, const nlohmann::json& pod) override;
+  Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) override;
   Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;
   Outcome delete_job(const JobKey& key, const std::string& uid) override;  // nothing: it ends with the run
   void record_event(const JobKey& key, const RecordEvent& event) override;

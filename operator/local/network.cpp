@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/network.hpp"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 namespace emj::local {
 
 namespace {
-
-constexpr const char* bridge = "empi0";
 
 void run_or_throw(const std::string& what, const std::vector<std::string>& argv, const std::string& lines) {
   const ProgramResult result = run_program(argv, lines);
@@ -36,11 +35,10 @@ void probe_shaping(const std::vector<std::string>& lines, const LocalSpec& spec)
 
 }  // namespace
 
-Network::Network(const LocalSpec& spec) {
-  const std::string name = bridge;
+Network::Network(const LocalSpec& spec, const std::string& bridge) : bridge_(bridge) {
   const ProgramResult made = run_program(
-      {"ip", "-batch", "-"}, "link add " + name + " type bridge forward_delay 0 stp_state 0\n" +
-                                 "addr add 10.77.0.1/16 dev " + name + "\nlink set " + name + " up\n");
+      {"ip", "-batch", "-"}, "link add " + bridge_ + " type bridge forward_delay 0 stp_state 0\n" +
+                                 "addr add 10.77.0.1/16 dev " + bridge_ + "\nlink set " + bridge_ + " up\n");
   if (!made.ok()) throw NoBridge("making a bridge with iproute2's ip: " + made.output);
   if (spec.network_megabits_per_second > 0) {
     const int rate = spec.network_megabits_per_second;
@@ -72,7 +70,7 @@ void Network::connect(int pid, const std::string& address) {
   const std::string link = "p" + address.substr(6);  // p0.2: unique in the job
   run_or_throw("connecting a pod to the bridge", {"ip", "-batch", "-"},
                "link add " + link + " type veth peer name eth0 netns " + std::to_string(pid) + "\nlink set " +
-                   link + " master " + bridge + " up\n");
+                   link + " master " + bridge_ + " up\n");
   if (bandwidth_.empty()) return;
   run_or_throw("limiting a pod's bandwidth", {"tc", "-batch", "-"},
                "qdisc add dev " + link + " root handle 10: " + bandwidth_ + "\n");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The job's own network: a bridge in the job process's network namespace, one link per pod, with the
@@ -18,9 +19,10 @@ struct NoBridge : std::runtime_error {
 
 class Network {
  public:
-  // Makes the bridge. Throws NoBridge when this kernel or user cannot, std::runtime_error when the limits in
-  // `spec` are not to be had (netem is a kernel module of its own).
-  explicit Network(const LocalSpec& spec);
+  // Makes the bridge, an interface of that name (15 characters at most). Throws NoBridge when this kernel or
+  // user cannot, std::runtime_error when the limits in `spec` are not to be had (netem is a kernel module of
+  // its own).
+  Network(const LocalSpec& spec, const std::string& bridge);
 
   std::string new_address();  // never the same twice
   // Gives process `pid`, in its own network namespace, an eth0 on the bridge.
@@ -29,6 +31,7 @@ class Network {
   const std::vector<std::string>& pod_shaping() const { return shaping_; }
 
  private:
+  std::string bridge_;
   std::vector<std::string> shaping_;
   std::string bandwidth_;  // tc arguments for the bridge's end of a link: what a pod receives
   int count_ = 0;

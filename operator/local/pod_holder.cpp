@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/pod_holder.hpp"
 
 #include <arpa/inet.h>
@@ -20,18 +21,19 @@
 #include <stdexcept>
 
 #include "operator/local/process.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::local {
 
 namespace {
 
-constexpr int control_fd = 3;
+constexpr int kControlFd = 3;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-void send_text(const std::string& text) { (void)!write(control_fd, text.data(), text.size()); }
+void send_text(const std::string& text) { (void)!write(kControlFd, text.data(), text.size()); }
 
 char read_byte(int fd) {
   char byte = 0;
@@ -41,7 +43,7 @@ char read_byte(int fd) {
 
 std::string read_line() {
   std::string line;
-  for (char byte; (byte = read_byte(control_fd)) != '\n';) line += byte;
+  for (char byte; (byte = read_byte(kControlFd)) != '\n';) line += byte;
   return line;
 }
 
@@ -62,7 +64,7 @@ void configure_network(const PodProcess& pod) {
   in_addr address{};
   if (inet_pton(AF_INET, pod.address.c_str(), &address) != 1) fail("reading address " + pod.address);
   set_address(socket.get(), SIOCSIFADDR, address);
-  set_address(socket.get(), SIOCSIFNETMASK, in_addr{htonl(~0u << (32 - pod_network_prefix))});
+  set_address(socket.get(), SIOCSIFNETMASK, in_addr{htonl(~0u << (32 - kPodNetworkPrefix))});
   set_interface_up("eth0");
   std::string lines;
   for (const std::string& line : pod.shaping) lines += line + "\n";
@@ -189,21 +191,20 @@ int hold(const PodProcess& pod, const sigset_t& signals) {
 }  // namespace
 
 std::string encode(const PodProcess& pod) {
-  return nlohmann::json{{"name", pod.name},
-                        {"isolation", static_cast<int>(pod.isolation)},
-                        {"parent", pod.parent},
-                        {"address", pod.address},
-                        {"runDir", pod.run_dir},
-                        {"workingDirectory", pod.working_directory},
-                        {"agent", pod.agent},
-                        {"sidecar", pod.sidecar},
-                        {"environment", pod.environment},
-                        {"shaping", pod.shaping}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return empi::json_text::safe_text(nlohmann::json{{"name", pod.name},
+                                                   {"isolation", static_cast<int>(pod.isolation)},
+                                                   {"parent", pod.parent},
+                                                   {"address", pod.address},
+                                                   {"runDir", pod.run_dir},
+                                                   {"workingDirectory", pod.working_directory},
+                                                   {"agent", pod.agent},
+                                                   {"sidecar", pod.sidecar},
+                                                   {"environment", pod.environment},
+                                                   {"shaping", pod.shaping}});
 }
 
 PodProcess decode_pod_process(const std::string& text) {
-  const auto j = nlohmann::json::parse(text);
+  const auto j = empi::json_text::parse(text);
   PodProcess pod;
   j.at("name").get_to(pod.name);
   pod.isolation = static_cast<Isolation>(j.at("isolation").get<int>());
@@ -219,7 +220,7 @@ PodProcess decode_pod_process(const std::string& text) {
 }
 
 int hold_pod() {
-  fcntl(control_fd, F_SETFD, FD_CLOEXEC);
+  fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;
@@ -229,7 +230,7 @@ int hold_pod() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   try {
     std::string text(std::stoul(read_line()), '\0');
-    for (char& byte : text) byte = read_byte(control_fd);
+    for (char& byte : text) byte = read_byte(kControlFd);
     const PodProcess pod = decode_pod_process(text);
     if (getppid() != pod.parent) return 1;  // it died before we asked for the parent-death signal
     return hold(pod, signals);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The process that holds one local pod: it makes the pod's namespaces, starts the agent as process 1 in
@@ -27,8 +28,8 @@ struct PodProcess {
 std::string encode(const PodProcess& pod);
 PodProcess decode_pod_process(const std::string& text);
 
-inline constexpr char pod_holder_command[] = "__hold-pod";
-inline constexpr int pod_network_prefix = 16;
+inline constexpr char kPodHolderCommand[] = "__hold-pod";
+inline constexpr int kPodNetworkPrefix = 16;
 
 // Descriptor 3 is a socket to the job process. It reads the encoded PodProcess (length in decimal, newline,
 // text); it writes "cloned <pid>\n", waits for "go\n", then writes "started\n" or "error <text>\n".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/pods.hpp"
 
 #include <fcntl.h>
@@ -18,9 +19,9 @@ namespace emj::local {
 
 namespace {
 
-constexpr std::size_t longest_line = 64 * 1024;
-constexpr std::size_t longest_message = 4096;  // as Kubernetes keeps
-constexpr int start_timeout_ms = 20'000;
+constexpr std::size_t kLongestLine = 64 * 1024;
+constexpr std::size_t kLongestMessage = 4096;  // as Kubernetes keeps
+constexpr int kStartTimeoutMs = 20'000;
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -31,7 +32,7 @@ std::string next_line(int socket) {
   std::string line;
   for (;;) {
     pollfd ready{socket, POLLIN, 0};
-    if (poll(&ready, 1, start_timeout_ms) <= 0)
+    if (poll(&ready, 1, kStartTimeoutMs) <= 0)
       throw std::runtime_error("its namespaces were not ready after 20 s");
     char byte = 0;
     const ssize_t count = read(socket, &byte, 1);
@@ -53,7 +54,7 @@ void send_all(int socket, const std::string& text) {
 
 std::string trimmed_message(const std::string& path) {
   std::string text = read_file(path).value_or("");
-  if (text.size() > longest_message) text = text.substr(text.size() - longest_message);
+  if (text.size() > kLongestMessage) text = text.substr(text.size() - kLongestMessage);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
 }
@@ -90,7 +91,7 @@ void Pods::create(PodPlan plan) {
   std::vector<std::string> own_environment;
   for (char** variable = environ; *variable; ++variable) own_environment.emplace_back(*variable);
   pod->holder =
-      spawn({own_program(), pod_holder_command}, own_environment,
+      spawn({own_program(), kPodHolderCommand}, own_environment,
             {{theirs.get(), 3}, {nothing.get(), 0}, {output_write.get(), 1}, {output_write.get(), 2}});
   UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pod->holder, 0)));
   theirs.reset();
@@ -149,7 +150,7 @@ bool Pods::read_output(const std::shared_ptr<Pod>& pod, int fd) {
     }
     (void)!write(pod->log.get(), buffer, static_cast<std::size_t>(count));
     for (ssize_t i = 0; i < count; ++i) {
-      if (buffer[i] != '\n' && pod->partial_line.size() < longest_line) {
+      if (buffer[i] != '\n' && pod->partial_line.size() < kLongestLine) {
         pod->partial_line += buffer[i];
         continue;
       }

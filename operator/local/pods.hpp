@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // The pods of one local job: each a holder process (pod_holder.hpp) with an agent, a sidecar and ranks.

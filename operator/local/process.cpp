@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/process.hpp"
 
 #include <fcntl.h>
@@ -84,19 +85,6 @@ std::string hexadecimal(const std::string& bytes) {
 }
 
 }  // namespace
-
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void UniqueFd::reset() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-}
 
 std::pair<UniqueFd, UniqueFd> make_pipe() {
   int ends[2];

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Owners for descriptors and the few ways in which this program starts others.
+// The few ways in which this program starts others.
 
 #include <sys/types.h>
 
@@ -10,23 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/unique_fd.hpp"
+
 namespace emj::local {
 
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  ~UniqueFd() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
+using empi::UniqueFd;
 
 // Both ends close on exec. Throws std::system_error.
 std::pair<UniqueFd, UniqueFd> make_pipe();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/state_folder.hpp"
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <stdexcept>
 
 #include "operator/api/parse.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace emj::local {
@@ -34,7 +36,7 @@ void emit(YAML::Emitter& out, const nlohmann::json& value) {
   } else if (value.is_string()) {
     out << YAML::DoubleQuoted << value.get<std::string>();
   } else {
-    out << value.dump();
+    out << empi::json_text::text(value);
   }
 }
 
@@ -96,7 +98,7 @@ void StateFolder::write_spec(const ElasticMPIJob& job) const {
 }
 
 void StateFolder::write_status(const JobStatus& status) const {
-  write_file_atomically(file("status.json"), status_to_json(status).dump(1) + "\n");
+  write_file_atomically(file("status.json"), empi::json_text::text(status_to_json(status), 1) + "\n");
 }
 
 void StateFolder::append_event(const std::string& line) const {
@@ -111,7 +113,7 @@ std::optional<ElasticMPIJob> StateFolder::read() const {
   if (!spec || !status) return std::nullopt;
   auto job = parse_yaml(*spec, file("spec.yaml"));
   if (!job) throw std::runtime_error("reading the state of a job:\n" + job.message());
-  const auto parsed = parse_status(nlohmann::json::parse(*status, nullptr, false));
+  const auto parsed = parse_status(empi::json_text::try_parse(*status));
   if (!parsed) throw std::runtime_error("reading " + file("status.json") + ":\n" + parsed.message());
   job.value().status = parsed.value();
   return job.value();

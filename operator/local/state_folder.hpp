@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // What is on disk of a local job, so that other terminals can look at it and it outlives its controller:

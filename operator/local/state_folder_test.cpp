@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/local/state_folder.hpp"
 
 #include <gtest/gtest.h>

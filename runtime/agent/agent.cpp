@@ -1,17 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/agent.hpp"
 
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 #include "runtime/agent/janitor.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -25,13 +28,15 @@ constexpr auto kTick = 100ms;
 constexpr auto kFarewell = 3000ms;             // for the last messages to be delivered
 constexpr std::size_t kTerminationLog = 4000;  // bytes that Kubernetes keeps: 4096
 
-// libelastic_mpi.so as it is installed or built beside the agent.
+// The library that belongs to this agent: beside it, in lib/ of a build folder or an image, or where it is
+// installed.
 std::string find_library() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& candidate :
-       {here / "libelastic_mpi.so", here.parent_path() / "lib" / "libelastic_mpi.so"})
+  for (const char* folder : {".", "../lib", EMPI_LIBRARY_FOLDER}) {
+    const fs::path candidate = (here / folder / EMPI_LIBRARY_FILE).lexically_normal();
     if (fs::exists(candidate, error)) return candidate;
+  }
   return "";
 }
 
@@ -54,38 +59,50 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
       token_(options_.token_file),
       pages_(options_.run_dir),
       window_reader_(options_.run_dir),
-      hub_(spaces_),
       output_(options_.prefix_output, options_.pod_name),
-      launcher_(output_, janitor_) {
+      launcher_(output_, janitor_),
+      inbox_(options_.pod_uid) {
   signals_ = watch_signals();
   reactor_.watch(signals_, EPOLLIN, [this](std::uint32_t) { on_signal(); });
   link_ = std::make_unique<RankLink>(reactor_, options_.run_dir + "/" + names::kSocketFile,
                                      [this](const RankReport& report) { on_report(report); });
   pmix_ =
       std::make_unique<PmixServer>(options_.run_dir + "/pmix", options_.pod_name, options_.pod_uid, *this);
-  peers_ = std::make_unique<Peers>(options_.pod_uid, token_, [this](DeliveryFailure failure) {
-    reactor_.post([this, failure = std::move(failure)] { on_delivery_failure(failure); });
-  });
+  Patience patience;
+  patience.silence =
+      std::chrono::duration_cast<RunningTime>(std::chrono::duration<double>(options_.partition_seconds));
+  patience.refusal = std::max(patience.refusal, patience.silence);
+  peers_ =
+      std::make_unique<Peers>(options_.pod_uid, token_, clock_, patience, [this](DeliveryFailure failure) {
+        reactor_.post([this, failure = std::move(failure)] { on_delivery_failure(failure); });
+      });
   http_ = std::make_unique<HttpApi>(options_.address, options_.port, token_, *this);
 }
 
-Agent::~Agent() {
+bool Agent::stop() {
   http_.reset();
   peers_.reset();
   launcher_.kill_all(SIGKILL);
+  for (const auto& [proc, rank] : ranks_)  // one that was on its way to PMIx when it was killed
+    if (!rank.connected) pmix_->died_unconnected(proc);
+  return !pmix_->is_damaged();
+}
+
+Agent::~Agent() {
+  stop();
   reactor_.unwatch(signals_);
   close(signals_);
 }
 
 int Agent::run() {
-  spdlog::info("agent of pod {} waits on {} for its controller", options_.pod_name, options_.endpoint());
+  log::info("agent of pod {} waits on {} for its controller", options_.pod_name, options_.endpoint());
   every_tick();
   every_second();
   cut_window();
   reactor_.run();
-  if (!peers_->flush(kFarewell)) spdlog::warn("not every last message was delivered");
+  if (!peers_->flush(kFarewell)) log::warn("not every last message was delivered");
   write_termination_log();
-  return outcome_.result == "failed" ? (outcome_.exit_code ? outcome_.exit_code : 1) : 0;
+  return outcome_.result == JobResult::Failed ? (outcome_.exit_code ? outcome_.exit_code : 1) : 0;
 }
 
 void Agent::on_signal() {
@@ -110,42 +127,36 @@ void Agent::on_signal() {
 void Agent::on_terminate() {
   const bool again = ++terminations_ > 1;
   if (!started_ || again || over_) {
-    spdlog::info("terminated{}", again ? " for good" : " before the start");
-    return end({"stopped",
+    log::info("terminated{}", again ? " for good" : " before the start");
+    return end({JobResult::Stopped,
                 again ? "the pod was terminated twice" : "the pod was terminated before the job started",
                 0,
                 {}});
   }
-  spdlog::info("asked to terminate: waiting for a planned leave");
-  leave_requests_.insert(options_.pod_uid);
-  send_to_hub({{"op", "beat"}, {"leave", true}});
+  log::info("asked to terminate: waiting for a planned leave");
+  leaving_ = true;
+  send_to_lead(Beat{.leave = true});
 }
 
 void Agent::every_tick() {
-  const TimePoint now = Clock::now();
-  if (is_hub()) {
-    driver_.tick(now);
-    deliver(hub_.expire(now));
-    perform_steps();
+  clock_.advance(Clock::now());
+  if (const int ranks = connected_ranks(); started_ && std::exchange(told_connected_, ranks) != ranks)
+    send_to_lead(Beat{.connected = ranks});
+  if (is_lead()) {
+    lead_->tick(moment());
+    follow_lead();
   }
   reactor_.after(kTick, [this] { every_tick(); });
 }
 
 void Agent::every_second() {
+  count_parked();
   if (started_ && !over_) {
-    if (is_hub()) {
-      const auto patience = std::chrono::duration<double>(options_.partition_seconds);
-      for (const Member& member : membership_.members)
-        if (member.uid != options_.pod_uid) send(member.uid, {{"op", "beat"}});
-      if (driver_.active())
-        for (const Member& member : driver_.plan().add) send(member.uid, {{"op", "beat"}});
-      for (const auto& [uid, heard] : std::map<std::string, TimePoint>(last_heard_))
-        if (Clock::now() - heard > patience)
-          pod_lost(uid, "its agent was not heard of for " +
-                            std::to_string(static_cast<int>(patience.count())) + " s");
-    } else {
-      send_to_hub({{"op", "beat"}, {"leave", leave_requests_.contains(options_.pod_uid)}});
+    if (is_lead()) {
+      lead_->second(moment());
+      follow_lead();
     }
+    send_to_lead(whole_state());
   }
   reactor_.after(1000ms, [this] { every_second(); });
 }
@@ -157,23 +168,10 @@ void Agent::cut_window() {
   if (started_ && !over_) {
     const WindowSample sample = window_reader_.read(profile::window_index(now, width), width * 1e-9,
                                                     membership_.epoch.value, profile::monotonic_ns());
-    if (sample.ranks > 0) send_to_hub({{"op", "beat"}, {"sample", sample}});
+    if (sample.ranks > 0) send_to_lead(Beat{.sample = sample});
   }
   const auto left = std::chrono::nanoseconds(profile::next_boundary(now, width) - now);
   reactor_.after(std::chrono::ceil<Millis>(left), [this] { cut_window(); });
-}
-
-// The hub's verdict that the job cannot go on.
-void Agent::fail_job(const std::string& reason, int exit_code, std::vector<std::string> tail) {
-  if (over_) return;
-  JobOutcome outcome{"failed", reason, exit_code ? exit_code : 1, std::move(tail)};
-  std::set<std::string> told;
-  for (const Member& member : membership_.members) told.insert(member.uid);
-  if (driver_.active() || driver_.state() == ChangeState::Failed)
-    for (const Member& member : driver_.plan().add) told.insert(member.uid);
-  for (const std::string& uid : told)
-    if (uid != options_.pod_uid) send(uid, {{"op", "end"}, {"outcome", outcome}});
-  end(outcome);
 }
 
 // This agent's end, in any way: no rank survives it.
@@ -181,24 +179,29 @@ void Agent::end(const JobOutcome& outcome) {
   if (over_) return;
   over_ = true;
   outcome_ = outcome;
-  if (outcome.result == "failed")
-    spdlog::error("the job failed: {}", outcome.reason);
+  if (outcome.result == JobResult::Failed)
+    log::error("the job failed: {}", outcome.reason);
   else
-    spdlog::info("the end: {}{}{}", outcome.result, outcome.reason.empty() ? "" : ", ", outcome.reason);
+    log::info("the end: {}{}{}", to_string(outcome.result), outcome.reason.empty() ? "" : ", ",
+              outcome.reason);
   launcher_.kill_all(SIGKILL);
   reactor_.stop();
 }
 
 void Agent::write_termination_log() const {
-  if (options_.termination_log.empty() || outcome_.result.empty()) return;
+  if (options_.termination_log.empty() || outcome_.result == JobResult::Running) return;
   JobOutcome outcome = outcome_;
-  std::string text = nlohmann::json(outcome).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = json_text::safe_text(outcome);
   while (text.size() > kTerminationLog && !outcome.tail.empty()) {
     outcome.tail.erase(outcome.tail.begin());
-    text = nlohmann::json(outcome).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    text = json_text::safe_text(outcome);
+  }
+  if (text.size() > kTerminationLog && outcome.last_change) {
+    outcome.last_change.reset();
+    text = json_text::safe_text(outcome);
   }
   std::ofstream file(options_.termination_log, std::ios::trunc);
-  if (!(file << text << "\n")) spdlog::warn("cannot write the outcome to '{}'", options_.termination_log);
+  if (!(file << text << "\n")) log::warn("cannot write the outcome to '{}'", options_.termination_log);
 }
 
 }  // namespace empi::agent

@@ -1,25 +1,25 @@
-// The agent of one pod: puts PMIx server, launcher, peers, HTTP and the membership together.
+// SPDX-License-Identifier: Apache-2.0
+// The agent of one pod: puts PMIx server, launcher, peers, HTTP and the membership together, and does what
+// the lead asks.
 //
-// All state belongs to the reactor's thread. PMIx upcalls, HTTP requests and sender threads post to it.
-// Every agent can be the lead ("hub" below): it answers the collectives of all pods, drives changes and ends
-// the job. The hub is the first member of the committed membership; a lead that leaves stays the hub until
-// its change is over and then hands over.
+// All state belongs to the reactor's thread. PMIx upcalls, HTTP requests and sender threads post to it. Any
+// agent can be the lead; then it has a Lead (lead/lead.hpp), which decides, and it carries out what that
+// wants.
 #pragma once
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/agent/change_driver.hpp"
+#include "runtime/agent/api_answer.hpp"
 #include "runtime/agent/http_api.hpp"
-#include "runtime/agent/hub.hpp"
 #include "runtime/agent/launcher.hpp"
-#include "runtime/agent/namespaces.hpp"
+#include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/options.hpp"
 #include "runtime/agent/output.hpp"
 #include "runtime/agent/peers.hpp"
@@ -28,16 +28,15 @@
 #include "runtime/agent/rank_link.hpp"
 #include "runtime/agent/rank_pages.hpp"
 #include "runtime/agent/reactor.hpp"
-#include "runtime/agent/sample_ring.hpp"
-#include "runtime/agent/token.hpp"
-#include "runtime/profile/window_reader.hpp"
-#include "runtime/protocol/start.hpp"
+#include "runtime/agent/wire/inbox.hpp"
+#include "runtime/agent/wire/requests.hpp"
+#include "runtime/agent/wire/running_clock.hpp"
+#include "runtime/base/token.hpp"
+#include "runtime/profile/read/window_reader.hpp"
+#include "runtime/protocol/agent_messages.hpp"
+#include "runtime/protocol/namespaces.hpp"
 
 namespace empi::agent {
-
-// A rank that ends without a word, or because a peer is gone, often follows another one whose report, the
-// cause, is under way.
-inline constexpr Millis kPatienceForCause{300};
 
 class Janitor;
 
@@ -50,6 +49,10 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   // Runs the pod's part of the job. Returns the exit code of the agent.
   int run();
 
+  // Ends this pod's ranks, and all talk with other pods. False: PMIx must not be taken down, so that the
+  // process has to end without its destructors.
+  bool stop();
+
  private:
   using json = nlohmann::json;
 
@@ -59,15 +62,11 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
     bool connected = false;  // to PMIx: an MPI program
     bool hello = false;      // linked with libelastic_mpi, and malleable
     bool finalized = false;  // its MPI_Finalize is complete
+    bool parked = false;     // has helper threads that never came back
+    std::optional<RankExited> end = {};
     // After MPI_Finalize a rank may return what it likes; before it, only a program without MPI may end,
     // well.
     bool may_exit(int code) const { return finalized || (code == 0 && !connected && !hello); }
-  };
-  // A request that waits for a reply of the hub, or of one pod.
-  struct Pending {
-    json message;
-    std::string to;  // "" : the hub, whoever it is
-    std::function<void(const json&)> done;
   };
 
   // --- agent.cpp: life cycle
@@ -76,10 +75,13 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void every_tick();
   void every_second();
   void cut_window();
+  Moment moment() const;
   void end(const JobOutcome& outcome);
-  void fail_job(const std::string& reason, int exit_code, std::vector<std::string> tail);  // hub
   void write_termination_log() const;
-  bool is_hub() const { return hub_uid_ == options_.pod_uid; }
+  bool is_lead() const { return lead_ && lead_uid_ == options_.pod_uid; }
+  Millis partition_time() const {
+    return std::chrono::duration_cast<Millis>(std::chrono::duration<double>(options_.partition_seconds));
+  }
 
   // --- agent_ranks.cpp: ranks of this pod
   void launch_ranks(const Namespace& ns, bool joining);
@@ -87,91 +89,73 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void on_report(const RankReport& report);
   RankPlace place_of(const ProcId& proc, bool joining) const;
   std::vector<ProcId> local_ranks() const;
+  int connected_ranks() const;
+  Beat whole_state() const;
+  void count_parked();
   void drop_namespace(const std::string& name);
 
   // --- agent_messages.cpp: between agents
-  using MessageHandler = void (Agent::*)(const json& message, const std::string& from);
-  static const std::map<std::string, MessageHandler>& message_handlers();
-  void receive(const json& message, const std::string& from);
-  void send(const std::string& uid, json message);  // to ourselves too
-  void send_to_hub(json message) { send(hub_uid_, std::move(message)); }
-  void request(json message, std::string to, std::function<void(const json&)> done);
-  void deliver(const HubReplies& replies);
+  void receive(const Message& message, const std::string& from);
+  void send(const std::string& uid, const Message& message);  // to ourselves too
+  void send_to_lead(const Message& message) { send(lead_uid_, message); }
+  // to: "" for the lead, whoever it is
+  template <class Request>
+  void request(Request message, const std::string& to, Requests::Done done) {
+    send_request(requests_.open(std::move(message), to, std::move(done)), to);
+  }
+  void send_request(const Message& message, const std::string& to);
   void on_delivery_failure(const DeliveryFailure& failure);
+  void add_peer(const std::string& uid, const std::string& address);
+  void drop_peer(const std::string& uid);
+  void dismiss_peer(const std::string& uid);
   void pod_lost(const std::string& uid, const std::string& why);
-  void on_collective(const json& m, const std::string& from);
-  void on_publish(const json& m, const std::string& from);
-  void on_lookup(const json& m, const std::string& from);
-  void on_unpublish(const json& m, const std::string& from);
-  void on_modex(const json& m, const std::string& from);
-  void on_modex_of_pod(const json& m, const std::string& from);
-  void on_reply(const json& m, const std::string& from);
-  void on_event(const json& m, const std::string& from);
-  void on_beat(const json& m, const std::string& from);
-  void on_remote_exit(const json& m, const std::string& from);
-  void on_remote_report(const json& m, const std::string& from);
-  void on_abort(const json& m, const std::string& from);
-  void on_step(const json& m, const std::string& from);
-  void on_step_done(const json& m, const std::string& from);
-  void on_hub(const json& m, const std::string& from);
-  void on_hand_over(const json& m, const std::string& from);
-  void on_handed_over(const json& m, const std::string& from);
-  void on_hub_known(const json& m, const std::string& from);
-  void on_passed_on(const json& m, const std::string& from);
-  void on_end(const json& m, const std::string& from);
+  void on_message(const Modex& m, const std::string& from);
+  void on_message(const ModexOfPod& m, const std::string& from);
+  void on_message(const Reply& m, const std::string& from);
+  void on_message(const RankEvent& m, const std::string& from);
+  void on_message(const Step& m, const std::string& from);
+  void on_message(const NewLead& m, const std::string& from);
+  void on_message(const HandOver& m, const std::string& from);
+  void on_message(const PassedOn& m, const std::string& from);
+  void on_message(const Dropped& m, const std::string& from);
+  void on_message(const End& m, const std::string& from);
 
-  // --- agent_steps.cpp: what the hub asks of every agent during start and changes
-  void do_prepare(const json& m, json& answer);
-  void do_launch(const json& m, json& answer);
-  void do_fetch(const std::string& from, json answer);  // answers by itself, later
-  void do_build(const json& m, json& answer);
-  void fetch_modex(std::function<void(const std::string& error)> done);
-  void do_read_probes(const json& m, json& answer);
-  void do_arm(const json& m, json& answer);
-  void do_confirm(const json& m, json& answer);
-  void do_interrupt(const json& m, json& answer);
-  void do_give_up(const json& m, json& answer);
-  void do_commit(const json& m, json& answer);
-  void do_release(const json& m, json& answer);
-  void do_forget(const json& m, json& answer);
-  void order_all(const RankOrder& order);
-
-  // --- agent_lead.cpp: the hub's part
+  // --- agent_lead.cpp: when we lead
+  void make_lead();
+  void follow_lead();  // does what it wants
   ApiAnswer begin_start(const StartRequest& request);
   ApiAnswer begin_change(const ChangeRequest& request);
   ApiAnswer check_controller(Fence fence);  // status 200: go on
-  void member_failed(const std::string& what, const RankExit& exit, const std::vector<std::string>& tail);
-  void rank_aborted(const ProcId& proc, const std::string& what, int status,
-                    const std::vector<std::string>& tail);
-  void rank_gone(const ProcId& proc, const std::string& uid, const RankExit& exit, bool may_exit,
-                 const std::vector<std::string>& tail);
-  void perform_steps();
-  void step(const DriverStep& step);
-  void change_over();
-  void hand_over_to(const std::string& uid);
-  void leave_as_former_lead();
-  bool still_ours(const json& message, const std::string& from);
-  void dismiss(const std::string& uid, const std::string& reason);
-  void succeed_when_all_done();
-  std::string describe(const ProcId& proc) const;
-  json job_record() const;
-  void adopt_record(const json& record);
   MembershipView view() const;
   std::vector<ChangeStatus> known_changes() const;
+  std::vector<WindowSample> known_samples(std::int64_t since) const;
 
-  // --- agent_tasks.cpp: master-worker programs, which survive the loss of members
-  void do_attach(const json& m, json& answer);
-  void do_depart(const json& m, json& answer);
-  void on_queue_report(const RankReport& report);
-  void on_dropped(const json& m, const std::string& from);
-  bool survives(const RankExit& exit) const;
-  bool survives_loss_of_pod(const std::string& uid) const;
-  void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
-                 const std::vector<std::string>& tail);
-  void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);
-  void drop_lost_members();
+  // --- agent_steps.cpp: what the lead asks of every agent during start and changes
+  using Answer = StepAnswer;
+  void adopt_record(const JobRecord& record);
+  void do_prepare(const Step& m);
+  void do_launch(const Step& m);
+  void check_place(const Namespace& ns) const;
+  void do_fetch(const Step& m, const std::string& from);  // answers by itself, later
+  void answer_fetch();
+  void rank_ready(const RankReport& report);
+  RankOrder order_of_change(RankOrder::Kind kind) const;
+  void do_build(Answer& answer);
+  void fetch_modex(const std::function<void(const std::string& error)>& done);
+  void do_read_probes(Answer& answer);
+  void do_arm(const Step& m, Answer& answer);
+  void do_confirm(const Step& m);
+  void do_interrupt(const Step& m);
+  void do_give_up(const Step& m);
+  void do_commit(const Step& m);
+  void do_release();
+  void end_leavers(const Step& m, int signal);
+  void do_forget(const Step& m);
+  void do_attach(const Step& m);  // of master-worker programs
+  void do_depart();
+  void order_all(const RankOrder& order);
 
-  // --- agent_doors.cpp: PMIx upcalls and HTTP, on foreign threads
+  // --- agent_api.cpp: PMIx upcalls and HTTP, on foreign threads
   void collective(std::string kind, std::vector<ProcId> procs, std::string blob, BlobReply reply) override;
   void direct_modex(ProcId proc, BlobReply reply) override;
   void publish(std::vector<Published> data, StatusReply reply) override;
@@ -182,15 +166,16 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void client_said(ProcId proc, int target, std::string text, StatusReply reply) override;
   void client_aborted(ProcId proc, int status, std::string message) override;
   void event(int code, ProcId source, std::size_t infos, std::string packed) override;
+  ApiAnswer health() override;
   ApiAnswer start(const json& request) override;
   ApiAnswer put_change(const json& request) override;
   ApiAnswer get_changes() override;
-  ApiAnswer cancel_change(const std::string& id) override;
+  ApiAnswer cancel_change(const std::string& id, Fence fence) override;
   ApiAnswer membership() override;
   ApiAnswer samples(std::int64_t since) override;
   ApiAnswer report(std::int64_t since, Fence fence) override;
   ApiAnswer stop(const json& request) override;
-  ApiAnswer batch(json batch) override;
+  ApiAnswer batch(const Batch& batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);
 
   const Options options_;
@@ -200,49 +185,41 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   TokenFile token_;
 
   // The job as this agent knows it.
-  Fence fence_;
+  Fence fence_;  // while we have no Lead
   Membership membership_;
-  std::string hub_uid_;
+  std::string lead_uid_;
   NamespaceTable spaces_;
-  std::int64_t next_space_ = 1;  // number of the next namespace of the job
+  ProbeMode probe_ = ProbeMode::All;
   JobOutcome outcome_;
-  bool started_ = false, ending_ = false, over_ = false;
+  bool started_ = false, over_ = false;
+  bool leaving_ = false;  // asked to terminate
   int terminations_ = 0;  // SIGTERMs so far
-  std::set<std::string> leave_requests_;
 
   // This pod.
   std::map<ProcId, LocalRank> ranks_;
   std::optional<ChangePlan> plan_;  // the change in hand, as an agent follows it
   ChangeState followed_ = ChangeState::Stable;
+  // The step Fetch in hand: answered when the connection data is here and every rank has said that it can
+  // build, or with the first error.
+  struct Fetching {
+    std::string from, change;
+    std::uint64_t number = 0;
+    std::set<ProcId> silent;  // ranks
+    bool connected = false;   // the data is here
+    std::string error = {};
+  };
+  std::optional<Fetching> fetching_;
   std::map<ProcId, std::string> modex_;  // of the other side of a change, fetched before the building starts
+  int told_connected_ = 0;               // ranks, as the lead has last heard of us
   RankPages pages_;
   profile::WindowReader window_reader_;
 
-  // The hub's part.
-  Hub hub_;
-  ChangeDriver driver_;
-  std::deque<ChangeStatus> history_;
-  std::set<ProcId> hello_;          // malleable ranks that are past MPI_Init
-  std::set<std::string> starting_;  // agents that have not finished the present step of the start
-  int start_step_ = 0;
-  std::map<std::string, TimePoint> last_heard_;
-  std::map<ProcId, int> exit_codes_;          // ranks of the job that have ended
-  std::optional<ChangeStatus> handing_over_;  // our last change, once we are the lead no more
-  std::set<std::string> not_told_;            // members that do not know the new lead yet
-  std::string reported_change_;               // the last one that is in the history
-  std::map<ProcId, int> parked_;              // helper threads that never came back, by rank
-  std::vector<std::string> last_tail_;        // of the rank that ended last during a change
-  JobOutcome first_failure_;                  // of a rank that finalised well and then returned an error code
-  SampleRing samples_;
-  bool tasks_ = false;  // a master-worker program
-  std::optional<ProcId> queue_keeper_;
-  std::string queue_address_;
-  std::set<ProcId> lost_ranks_;
-  std::map<std::string, std::string> lost_;  // members to be dropped when no change is in hand: uid -> why
+  std::optional<RankReport> queue_;  // the last word of a rank of ours that keeps the queue
+  double parked_seconds_ = 0;        // processor time of helper threads that never came back
 
-  // Requests that wait for a reply.
-  std::map<std::uint64_t, Pending> pending_;
-  std::uint64_t next_request_ = 1;
+  std::optional<Lead> lead_;
+  Requests requests_;
+  RunningClock clock_;  // stands still while this thread does
 
   // Edges, in the order they are to be started; destroyed in the opposite order.
   Output output_;
@@ -251,6 +228,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   std::unique_ptr<RankLink> link_;
   std::unique_ptr<PmixServer> pmix_;
   std::unique_ptr<Peers> peers_;
+  std::mutex inbox_mutex_;
   Inbox inbox_;
   std::unique_ptr<HttpApi> http_;
 };

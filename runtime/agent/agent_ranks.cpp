@@ -1,11 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's dealings with the ranks of its own pod.
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "runtime/agent/agent.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/thread_time.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
@@ -40,23 +43,25 @@ void Agent::launch_ranks(const Namespace& ns, bool joining) {
         proc, options_.command,
         rank_environment(options_, place_of(proc, joining), inherited, pmix_->client_environment(proc)));
   }
-  spdlog::info("started {} ranks of {}", own->count, ns.name);
+  log::info("started {} ranks of {}", own->count, ns.name);
 }
 
 void Agent::on_rank_exit(const RankExit& exit) {
   auto rank = ranks_.find(exit.proc);
   if (rank == ranks_.end() || !rank->second.running) return;
   rank->second.running = false;
+  if (!rank->second.connected) pmix_->died_unconnected(exit.proc);
   output_.drain(exit.proc, 500ms);  // its last words may still be in the pipe
-  const std::vector<std::string> tail = output_.tail(exit.proc);
-  send_to_hub({{"op", "rank_exit"},
-               {"proc", {exit.proc.nspace, exit.proc.rank}},
-               {"code", exit.code},
-               {"signal", exit.signal},
-               {"may_exit", rank->second.may_exit(exit.code)},
-               {"tail", tail}});
+  RankExited end{exit.proc,
+                 exit.code,
+                 exit.signal,
+                 rank->second.may_exit(exit.code),
+                 rank->second.connected || rank->second.hello,
+                 output_.tail(exit.proc)};
+  send_to_lead(end);
+  end.tail.clear();
+  rank->second.end = std::move(end);
   output_.forget(exit.proc);
-  spaces_.rank_exited(exit.proc);
   pages_.remove(exit.proc);
   // Its PMIx data stays until the namespace goes: Open MPI does not survive to be refused it.
 }
@@ -66,7 +71,19 @@ void Agent::on_report(const RankReport& report) {
   if (rank == ranks_.end()) return;  // not one of ours: some other program found the socket
   if (report.kind == RankReport::Kind::Hello) rank->second.hello = true;
   if (report.kind == RankReport::Kind::Finalized) rank->second.finalized = true;
-  send_to_hub({{"op", "report"}, {"report", encode(report)}});
+  if (report.parked > 0) rank->second.parked = true;
+  if (report.kind == RankReport::Kind::Queue) queue_ = report;
+  send_to_lead(RankReported{report});
+  if (report.kind == RankReport::Kind::Ready) rank_ready(report);
+}
+
+void Agent::count_parked() {
+  double seconds = 0;
+  for (const auto& [proc, rank] : ranks_)
+    if (const Page* page = rank.running && rank.parked ? pages_.find(proc) : nullptr)
+      seconds += thread_seconds(page->pid, names::kParkedThread);
+  parked_seconds_ =
+      std::max(parked_seconds_, seconds);  // those of a rank that has ended are not seen any more
 }
 
 std::vector<ProcId> Agent::local_ranks() const {
@@ -74,6 +91,20 @@ std::vector<ProcId> Agent::local_ranks() const {
   for (const auto& [proc, rank] : ranks_)
     if (rank.running) procs.push_back(proc);
   return procs;
+}
+
+Beat Agent::whole_state() const {
+  Beat beat{.leave = leaving_, .connected = connected_ranks(), .queue = queue_};
+  for (const auto& [proc, rank] : ranks_) {
+    if (rank.hello) beat.hello.push_back(proc);
+    if (rank.end) beat.ended.push_back(*rank.end);
+  }
+  return beat;
+}
+
+int Agent::connected_ranks() const {
+  return static_cast<int>(std::ranges::count_if(
+      ranks_, [](const auto& entry) { return entry.second.running && entry.second.connected; }));
 }
 
 void Agent::drop_namespace(const std::string& name) {

@@ -1,9 +1,13 @@
-// What the hub asks of every agent during the start and during changes. Each step is answered once.
+// SPDX-License-Identifier: Apache-2.0
+// What the lead asks of every agent during the start and during changes. Each step is answered once.
 #include <signal.h>
-#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "runtime/agent/agent.hpp"
-#include "runtime/protocol/json.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
 namespace {
@@ -13,95 +17,106 @@ constexpr std::uint32_t kUniverse = 1024;
 
 }  // namespace
 
-void Agent::on_step(const json& m, const std::string& from) {
-  using Kind = DriverStep::Kind;
-  const std::string name = m.at("kind");
-  json answer = {{"op", "step_done"},
-                 {"change", m.value("change", "")},
-                 {"number", m.at("number")},
-                 {"kind", name},
-                 {"ok", true}};
+void Agent::on_message(const Step& m, const std::string& from) {
+  using Kind = StepKind;
+  StepDone done{m.change, m.number, {}};
   try {
-    switch (step_kind_from(name).value()) {
+    switch (m.kind) {
       case Kind::Prepare:
-        do_prepare(m, answer);
+        do_prepare(m);
         break;
       case Kind::Launch:
-        do_launch(m, answer);
+        do_launch(m);
         break;
       case Kind::Fetch:
-        return do_fetch(from, std::move(answer));
+        return do_fetch(m, from);
       case Kind::Build:
-        do_build(m, answer);
+        do_build(done.answer);
         break;
       case Kind::ReadProbes:
-        do_read_probes(m, answer);
+        do_read_probes(done.answer);
         break;
       case Kind::Arm:
-        do_arm(m, answer);
+        do_arm(m, done.answer);
         break;
       case Kind::Confirm:
-        do_confirm(m, answer);
+        do_confirm(m);
         break;
       case Kind::Interrupt:
-        do_interrupt(m, answer);
+        do_interrupt(m);
         break;
       case Kind::GiveUp:
-        do_give_up(m, answer);
+        do_give_up(m);
         break;
       case Kind::Commit:
-        do_commit(m, answer);
+        do_commit(m);
         break;
       case Kind::Release:
-        do_release(m, answer);
+        do_release();
+        break;
+      case Kind::Terminate:
+        end_leavers(m, SIGTERM);
+        break;
+      case Kind::Kill:
+        end_leavers(m, SIGKILL);
         break;
       case Kind::Forget:
-        do_forget(m, answer);
+        do_forget(m);
         break;
       case Kind::Attach:
-        do_attach(m, answer);
+        do_attach(m);
         break;
       case Kind::Depart:
-        do_depart(m, answer);
+        do_depart();
         break;
     }
   } catch (const std::exception& error) {
-    spdlog::error("step {} failed: {}", name, error.what());
-    answer["ok"] = false;
-    answer["error"] = error.what();
+    log::error("step {} failed: {}", to_string(m.kind), error.what());
+    done.answer = {.ok = false, .error = error.what()};
   }
-  send(from, std::move(answer));
+  send(from, done);
+}
+
+// A pod has processors, memory and settings for as many ranks as it was made for.
+void Agent::check_place(const Namespace& ns) const {
+  const NamespaceNode* own = ns.node_of_pod(options_.pod_uid);
+  if (!own || own->count == static_cast<std::uint32_t>(options_.slots)) return;
+  throw std::runtime_error("pod " + options_.pod_name + " was made for " + std::to_string(options_.slots) +
+                           " ranks, and is to start " + std::to_string(own->count) + ": expected " +
+                           names::kSlots + " and the member's slots to be the same");
 }
 
 // Takes over what the lead knows of the job; an agent that is in the job already learns the new namespaces.
-void Agent::adopt_record(const json& record) {
-  for (const json& space : record.at("spaces")) {
-    const Namespace ns = space.get<Namespace>();
+void Agent::adopt_record(const JobRecord& record) {
+  for (const Namespace& ns : record.spaces) {
     if (spaces_.find(ns.name)) continue;
-    for (const NamespaceNode& node : ns.nodes) peers_->add(node.uid, node.address);
+    check_place(ns);
+    for (const NamespaceNode& node : ns.nodes) add_peer(node.uid, node.address);
     pmix_->add_namespace(ns, options_.malleable ? kUniverse : 0);
     spaces_.add(ns);
   }
-  fence_ = Fence{std::max(fence_.value, record.at("fence").get<std::int64_t>())};
-  next_space_ = std::max(next_space_, record.at("nextSpace").get<std::int64_t>());
+  fence_ = std::max(fence_, record.fence);
+  probe_ = record.probe;
+  // Who leads may be news to us.
+  if (started_ && record.membership.epoch >= membership_.epoch) lead_uid_ = record.lead;
   if (started_) return;
   started_ = true;
-  hub_uid_ = record.at("hub");
-  membership_ = record.at("membership").get<Membership>();
+  lead_uid_ = record.lead;
+  membership_ = record.membership;
 }
 
-void Agent::do_prepare(const json& m, json&) {
-  adopt_record(m.at("record"));
-  if (auto plan = m.find("plan"); plan != m.end()) {
-    plan_ = plan->get<ChangePlan>();
-    followed_ = ChangeState::Preparing;
-    pages_.set_changing(local_ranks(), true);
-  }
+void Agent::do_prepare(const Step& m) {
+  adopt_record(m.record.value());
+  if (!m.plan) return;
+  plan_ = m.plan;
+  fetching_.reset();
+  followed_ = ChangeState::Preparing;
+  pages_.set_changing(local_ranks(), true);
 }
 
-void Agent::do_launch(const json& m, json&) {
-  const Namespace* ns = spaces_.find(m.at("space"));
-  if (!ns) throw std::runtime_error("unknown namespace " + m.at("space").get<std::string>());
+void Agent::do_launch(const Step& m) {
+  const Namespace* ns = spaces_.find(m.space);
+  if (!ns) throw std::runtime_error("unknown namespace " + m.space);
   launch_ranks(*ns, plan_.has_value());
 }
 
@@ -109,25 +124,9 @@ void Agent::order_all(const RankOrder& order) {
   for (const ProcId& proc : local_ranks()) link_->send(proc, order);
 }
 
-void Agent::do_fetch(const std::string& from, json answer) {
-  if (!plan_) return;
-  std::string why;
-  for (const ProcId& proc : local_ranks())
-    if (!link_->connected(proc))
-      why = "rank " + proc.nspace + "/" + std::to_string(proc.rank) + " is not connected to its agent";
-  fetch_modex([this, from, answer = std::move(answer), why](const std::string& error) mutable {
-    const std::string& wrong = why.empty() ? error : why;
-    answer["ok"] = wrong.empty();
-    answer["error"] = wrong;
-    send(from, answer);
-  });
-}
-
-void Agent::do_build(const json&, json& answer) {
-  if (!plan_) return;
-  followed_ = ChangeState::Building;
+RankOrder Agent::order_of_change(RankOrder::Kind kind) const {
   RankOrder order;
-  order.kind = RankOrder::Kind::Build;
+  order.kind = kind;
   order.change = plan_->id;
   order.port = plan_->port;
   order.joining = plan_->joins(options_.pod_uid);
@@ -135,54 +134,96 @@ void Agent::do_build(const json&, json& answer) {
   order.staying_count = plan_->staying_ranks();
   order.leaving_count = plan_->leaving_ranks();
   order.joining_count = plan_->joining_ranks();
-  order.epoch = plan_->next.value;
-  answer["probes"] = pages_.highest_probe(local_ranks());
-  order_all(order);
+  return order;
 }
 
-void Agent::do_read_probes(const json&, json& answer) {
-  followed_ = ChangeState::Ready;
-  answer["probes"] = pages_.highest_probe(local_ranks());
-}
-
-void Agent::do_arm(const json& m, json& answer) {
-  answer["ok"] = pages_.arm(local_ranks(), m.at("iteration"));
-  answer["probes"] = pages_.highest_probe(local_ranks());
-}
-
-void Agent::do_confirm(const json& m, json&) {
-  followed_ = ChangeState::Window;
-  pages_.set(local_ranks(), arm_word(m.at("iteration"), ArmState::Confirmed));
-}
-
-void Agent::do_interrupt(const json& m, json&) {
+void Agent::do_fetch(const Step& m, const std::string& from) {
   if (!plan_) return;
-  for (const json& p : m.at("dead")) pmix_->notify_dead({p.at(0), p.at(1)});
+  fetching_ = Fetching{from, m.change, m.number, {}};
+  const RankOrder order = order_of_change(RankOrder::Kind::Prepare);
+  for (const ProcId& proc : local_ranks()) {
+    fetching_->silent.insert(proc);
+    if (!link_->send(proc, order))
+      fetching_->error = "rank " + name_of(proc) + " is not connected to its agent";
+  }
+  fetch_modex([this, number = m.number](const std::string& error) {
+    if (!fetching_ || fetching_->number != number) return;
+    fetching_->connected = true;
+    if (fetching_->error.empty()) fetching_->error = error;
+    answer_fetch();
+  });
+  answer_fetch();
+}
+
+void Agent::rank_ready(const RankReport& report) {
+  if (!fetching_ || !plan_ || report.change != plan_->id || !fetching_->silent.erase(report.proc)) return;
+  if (!report.ok && fetching_->error.empty())
+    fetching_->error = "rank " + name_of(report.proc) + " cannot build the next world: " + report.error;
+  answer_fetch();
+}
+
+void Agent::answer_fetch() {
+  if (!fetching_) return;
+  const bool all_well = fetching_->connected && fetching_->silent.empty();
+  if (fetching_->error.empty() && !all_well) return;
+  const Fetching done = std::move(*fetching_);
+  fetching_.reset();
+  send(done.from, StepDone{done.change, done.number, {.ok = done.error.empty(), .error = done.error}});
+}
+
+void Agent::do_build(Answer& answer) {
+  if (!plan_) return;
+  followed_ = ChangeState::Building;
+  answer.probes = pages_.highest_probe(pages_.probing(local_ranks(), probe_));
+  order_all(order_of_change(RankOrder::Kind::Build));
+}
+
+void Agent::do_read_probes(Answer& answer) {
+  followed_ = ChangeState::Ready;
+  const std::vector<ProcId> probing = pages_.probing(local_ranks(), probe_);
+  answer.probes = pages_.highest_probe(probing);
+  answer.marks = pages_.probe_marks(probing);
+}
+
+void Agent::do_arm(const Step& m, Answer& answer) {
+  answer.ok = pages_.arm(local_ranks(), m.iteration, m.joiners_precede, probe_);
+  answer.probes = pages_.highest_probe(pages_.probing(local_ranks(), probe_));
+}
+
+void Agent::do_confirm(const Step& m) {
+  followed_ = ChangeState::Window;
+  pages_.confirm(local_ranks(), m.iteration);
+}
+
+void Agent::do_interrupt(const Step& m) {
+  if (!plan_) return;
+  for (const ProcId& proc : m.dead) pmix_->notify_dead(proc);
   RankOrder order;
   order.kind = RankOrder::Kind::Cancel;
   order.change = plan_->id;
   order_all(order);
 }
 
-void Agent::do_give_up(const json& m, json& answer) {
+void Agent::do_give_up(const Step& m) {
   if (!plan_) return;
   followed_ = ChangeState::RollingBack;
+  fetching_.reset();
   if (plan_->joins(options_.pod_uid)) {
     launcher_.kill_all(SIGKILL);
     return;
   }
   pages_.set(local_ranks(), 0);
-  do_interrupt(m, answer);
+  do_interrupt(m);
 }
 
-void Agent::do_commit(const json& m, json&) {
-  membership_ = m.at("membership").get<Membership>();
+void Agent::do_commit(const Step& m) {
+  membership_ = m.membership.value();
   followed_ = ChangeState::Draining;
   pages_.set(local_ranks(), 0);
   pages_.set_changing(local_ranks(), false);
 }
 
-void Agent::do_release(const json&, json&) {
+void Agent::do_release() {
   if (!plan_) return;
   RankOrder order;
   order.kind = RankOrder::Kind::Release;
@@ -190,17 +231,42 @@ void Agent::do_release(const json&, json&) {
   order_all(order);
 }
 
-void Agent::do_forget(const json& m, json&) {
-  for (const json& name : m.at("spaces")) drop_namespace(name);
-  for (const json& uid : m.at("pods")) {
-    spaces_.pod_gone(uid);
-    leave_requests_.erase(uid.get<std::string>());
-    // The hub still has to send the leavers home, and a leaving hub to hear our answer.
-    if (!is_hub() && uid != hub_uid_) peers_->drop(uid);
-  }
+void Agent::end_leavers(const Step& m, int signal) {
+  log::warn("{}", m.reason);
+  for (const ProcId& proc : m.leavers) launcher_.kill(proc, signal);
+}
+
+void Agent::do_forget(const Step& m) {
+  for (const std::string& name : m.spaces) drop_namespace(name);
+  // The lead still has to send the leavers home, and a leaving lead to hear our answer.
+  for (const std::string& uid : m.pods)
+    if (!is_lead() && uid != lead_uid_) drop_peer(uid);
   plan_.reset();
   followed_ = ChangeState::Stable;
   pages_.set_changing(local_ranks(), false);
+}
+
+void Agent::do_attach(const Step& m) {
+  if (!plan_) return;
+  followed_ = ChangeState::Building;
+  RankOrder order;
+  order.kind = RankOrder::Kind::Attach;
+  order.change = plan_->id;
+  order.port = m.address;
+  order_all(order);
+}
+
+void Agent::do_depart() {
+  if (!plan_) return;
+  followed_ = ChangeState::Window;
+  RankOrder order;
+  order.kind = RankOrder::Kind::Leave;
+  order.change = plan_->id;
+  // The next lead's pod is the best place for the queue: one pod less that the job cannot do without.
+  order.port = name_of(ranks_of(plan_->next_members().lead()).front());
+  for (const Member& member : plan_->old.members)
+    if (plan_->leaves(member.uid)) std::ranges::copy(ranks_of(member), std::back_inserter(order.procs));
+  order_all(order);
 }
 
 }  // namespace empi::agent

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's small edges: token, output, rank environment, pages, janitor, message delivery.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,12 +9,12 @@
 #include <fstream>
 
 #include "runtime/agent/janitor.hpp"
+#include "runtime/agent/launcher.hpp"
 #include "runtime/agent/output.hpp"
 #include "runtime/agent/peers.hpp"
 #include "runtime/agent/rank_environment.hpp"
 #include "runtime/agent/rank_pages.hpp"
-#include "runtime/agent/sample_ring.hpp"
-#include "runtime/agent/token.hpp"
+#include "runtime/base/token.hpp"
 
 namespace empi::agent {
 namespace {
@@ -92,14 +93,14 @@ TEST(OutputTest, KeepsTheLastLinesOfARank) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   Output output(true, "pod");
-  output.add(proc, ends[0], 1);
+  output.add(proc, UniqueFd(ends[0]), 1);
   for (int i = 0; i < 50; ++i) dprintf(ends[1], "line %d\n", i);
   dprintf(ends[1], "unfinished");
   close(ends[1]);
   output.drain(proc, std::chrono::seconds(10));
   const auto tail = output.tail(proc);
-  ASSERT_EQ(tail.size(), 20u);
-  EXPECT_EQ(tail.front(), "line 31");
+  ASSERT_EQ(tail.size(), 40u);
+  EXPECT_EQ(tail.front(), "line 11");
   EXPECT_EQ(tail.back(), "unfinished");
 }
 
@@ -121,6 +122,18 @@ TEST(RankEnvironment, RigidRanksPayForNoMalleability) {
   EXPECT_EQ(value(env, "A"), "b");
 }
 
+TEST(RankEnvironment, AnInstalledLibraryHidesNoFolderOfThePrograms) {
+  Options options;
+  options.malleable = false;
+  const std::string library = "/usr/lib/x86_64-linux-gnu/libelastic_mpi.so.0";
+  const auto env = rank_environment(options, {.library = library}, {"LD_LIBRARY_PATH=/y"}, {});
+  EXPECT_EQ(value(env, "LD_LIBRARY_PATH"), "/y");
+  EXPECT_EQ(value(env, "LD_PRELOAD"), library);
+  const auto other =
+      rank_environment(options, {.library = "/opt/x/lib/libelastic_mpi.so.0"}, {"LD_LIBRARY_PATH=/y"}, {});
+  EXPECT_EQ(value(other, "LD_LIBRARY_PATH"), "/opt/x/lib:/y");
+}
+
 TEST(RankEnvironment, MalleableRanksGetWhatAChangeNeedsAndCannotLoseIt) {
   Options options;
   options.malleable = true;
@@ -131,7 +144,7 @@ TEST(RankEnvironment, MalleableRanksGetWhatAChangeNeedsAndCannotLoseIt) {
                                     {});
   EXPECT_EQ(value(env, "OMPI_MCA_mpi_ft_enable"), "1");
   EXPECT_EQ(value(env, "OMPI_MCA_async_mpi_finalize"), "1");
-  EXPECT_EQ(value(env, "OMPI_MCA_coll"), "^han");
+  EXPECT_EQ(value(env, "OMPI_MCA_coll"), "^han,cuda");
   EXPECT_EQ(value(env, "OMPI_MCA_btl"), "self,tcp") << "the pod's own choice";
   EXPECT_EQ(value(env, "OMPI_MCA_if_base_retain_loopback"), "1");
   EXPECT_EQ(value(env, "PMIX_NAMESPACE"), "(none)") << "the agent's own connection";
@@ -150,9 +163,9 @@ TEST_F(Pages, AnIterationIsArmedOnlyWhenNobodyIsPastIt) {
   pages.find(procs[0])->rank_state.probes = 10;
   pages.find(procs[1])->rank_state.probes = 12;
   EXPECT_EQ(pages.highest_probe(procs), 12u);
-  EXPECT_FALSE(pages.arm(procs, 12));
+  EXPECT_FALSE(pages.arm(procs, 12, false, ProbeMode::All));
   for (const ProcId& p : procs) EXPECT_EQ(pages.find(p)->control.armed.load(), 0u) << "nobody stays armed";
-  EXPECT_TRUE(pages.arm(procs, 13));
+  EXPECT_TRUE(pages.arm(procs, 13, false, ProbeMode::All));
   for (const ProcId& p : procs) EXPECT_EQ(pages.find(p)->control.armed.load(), arm_word(13, ArmState::Armed));
 }
 
@@ -162,9 +175,42 @@ TEST_F(Pages, ARankThatWaitsAtTheIterationIsInTime) {
   pages.create(proc);
   pages.find(proc)->rank_state.probes = 13;
   pages.find(proc)->rank_state.phase = RankPhase::WaitingAtIteration;
-  EXPECT_TRUE(pages.arm({proc}, 13));
+  EXPECT_TRUE(pages.arm({proc}, 13, false, ProbeMode::All));
   pages.remove(proc);
   EXPECT_FALSE(fs::exists(pages.path(proc)));
+}
+
+TEST_F(Pages, JoinersThatHaveMadeAProbeMoreAreArmedForTheNextOne) {
+  RankPages pages(folder);
+  const ProcId old{"n", 0}, joined{"n", 1}, joining{"m", 0};
+  for (const ProcId& p : {old, joined, joining}) pages.create(p);
+  pages.find(joined)->rank_state.joined = true;
+  pages.find(joined)->rank_state.probes = 8;
+  EXPECT_FALSE(pages.arm({old, joined}, 7, true, ProbeMode::All)) << "it is past its eighth";
+  ASSERT_TRUE(pages.arm({old, joined}, 8, true, ProbeMode::All));
+  EXPECT_EQ(pages.find(joined)->control.armed.load(), arm_word(9, ArmState::Armed));
+  pages.confirm({old, joined, joining}, 8);
+  EXPECT_EQ(pages.find(old)->control.armed.load(), arm_word(8, ArmState::Confirmed));
+  EXPECT_EQ(pages.find(joined)->control.armed.load(), arm_word(9, ArmState::Confirmed));
+  EXPECT_EQ(arm_state(pages.find(joining)->control.armed.load()), ArmState::Confirmed);
+  EXPECT_TRUE(pages.arm({old, joined}, 9, false, ProbeMode::All));
+  EXPECT_EQ(pages.find(joined)->control.armed.load(), arm_word(9, ArmState::Armed));
+}
+
+TEST_F(Pages, WhereTheRootAloneProbesTheOthersAreArmedForTheirNextProbe) {
+  RankPages pages(folder);
+  const ProcId root{"n", 0}, worker{"n", 1};
+  for (const ProcId& p : {root, worker}) pages.create(p);
+  pages.find(worker)->world_rank = 1;
+  pages.find(root)->rank_state.probes = 40;
+  pages.find(worker)->rank_state.probes = 90;
+  EXPECT_EQ(pages.probing({root, worker}, ProbeMode::Root), std::vector{root});
+  ASSERT_TRUE(pages.arm({root, worker}, 42, false, ProbeMode::Root));
+  EXPECT_EQ(pages.find(root)->control.armed.load(), arm_word(42, ArmState::Armed));
+  EXPECT_EQ(pages.find(worker)->control.armed.load(), arm_word(kNextProbe, ArmState::Armed));
+  pages.confirm({root, worker}, 42);
+  EXPECT_EQ(pages.find(worker)->control.armed.load(), arm_word(kNextProbe, ArmState::Confirmed));
+  EXPECT_FALSE(pages.arm({root, worker}, 40, false, ProbeMode::Root));
 }
 
 using JanitorTest = Scratch;
@@ -207,31 +253,32 @@ TEST_F(JanitorTest, CleansUpAfterAnAgentThatWasKilled) {
   close(ready[1]);
 }
 
-TEST(InboxTest, RepeatedBatchesAreDropped) {
-  Inbox inbox;
-  EXPECT_TRUE(inbox.accept("a", "s", 1));
-  EXPECT_FALSE(inbox.accept("a", "s", 1));
-  EXPECT_TRUE(inbox.accept("a", "s", 2));
-  EXPECT_TRUE(inbox.accept("a", "other session", 1));
-  EXPECT_TRUE(inbox.accept("b", "s", 1));
-}
-
-TEST(SampleRingTest, MergesPodsByWindowAndForgetsTheOldest) {
-  SampleRing ring;
-  for (int i = 0; i < 600; ++i) {
-    WindowSample s;
-    s.index = i;
-    s.width_s = 1;
-    s.ranks = 2;
-    s.pods = 1;
-    ring.add(s);
-    ring.add(s);
+// The kernel's out-of-memory killer may take any process of the pod.
+TEST_F(JanitorTest, ARankIsReapedAlsoWhenTheJanitorWasKilled) {
+  signal(SIGPIPE, SIG_IGN);  // as the agent does
+  const std::string shm = folder + "/shm";
+  fs::create_directory(shm);
+  {
+    Janitor janitor({shm});
+    Output output(false, "pod");
+    Launcher launcher(output, janitor);
+    const ProcId proc{"n", 3};
+    launcher.launch(proc, {"sleep", "infinity"}, {"PATH=/usr/bin:/bin"});
+    ASSERT_EQ(kill(janitor.pid(), SIGKILL), 0);
+    siginfo_t info{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(janitor.pid()), &info, WEXITED | WNOWAIT), 0);
+    launcher.kill(proc, SIGKILL);
+    std::vector<RankExit> exits;
+    for (int i = 0; i < 1000 && exits.empty(); ++i) {
+      exits = launcher.reap();
+      usleep(10'000);
+    }
+    ASSERT_EQ(exits.size(), 1u);
+    EXPECT_EQ(exits[0].proc, proc);
+    EXPECT_EQ(exits[0].signal, SIGKILL);
+    launcher.launch(proc, {"true"}, {"PATH=/usr/bin:/bin"});  // the next one needs no janitor
   }
-  const auto windows = ring.since(-1);
-  EXPECT_EQ(windows.size(), 512u);
-  EXPECT_EQ(windows.back().ranks, 4);
-  EXPECT_EQ(windows.back().pods, 2);
-  EXPECT_EQ(ring.since(598).size(), 1u);
+  EXPECT_FALSE(fs::exists(shm)) << "then the agent cleans up by itself";
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real processes that grow, shrink and do both at once.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,6 +23,21 @@ TEST_F(Elastic, GrowsByOnePod) {
   EXPECT_GT(s.times.build_ms, 0);
   EXPECT_GT(s.times.pause_ms, 0);
   expect_finish(6);
+}
+
+// What a controller reads of a job's size is what there is, not what was asked for.
+TEST_F(Elastic, TheLeadCountsTheRanksThatAreThere) {
+  const auto members = begin(2);
+  const auto comes_to = [&](int ranks) {
+    pods.wait_until(std::to_string(ranks) + " ranks are counted",
+                    [&] { return pods.membership().ranks == ranks; });
+  };
+  comes_to(4);
+  commit({.add = pods.launch(1)});
+  comes_to(6);
+  commit({.remove = {members[0].uid}});  // and of the next lead
+  comes_to(4);
+  expect_finish(4);
 }
 
 TEST_F(Elastic, GrowsBySeveralPodsAtOnce) {
@@ -71,6 +87,45 @@ TEST_F(Elastic, ObjectsAreMadeWhileTheNextWorldIsBuilt) {
   commit({.add = pods.launch(1), .remove = {members[0].uid}});
   commit({.remove = {members[1].uid}});
   expect_finish(4);
+}
+
+// A job may end between the commit of a change and the end of its leavers' last words.
+TEST_F(Elastic, TheProgramEndsWhileALeaverIsInItsEpilogue) {
+  pods.environment["EMPI_TEST_TRAP"] = "stop_left";
+  const auto members = begin(2);
+  pods.environment.erase("EMPI_TEST_TRAP");
+  const std::string id = pods.request_change({.add = pods.launch(1), .remove = {members[1].uid}});
+  ASSERT_EQ(pods.wait_for_state(id, ChangeState::Draining).state, ChangeState::Draining);
+  expect_finish(4);
+  EXPECT_EQ(pods.wait_for_end(members[1].uid), 0);
+  // Nobody may have looked since the commit: the job's last words say it.
+  const auto last = outcome_of(members[0].uid).last_change;
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->id, id);
+  EXPECT_EQ(last->outcome, ChangeOutcome::Committed);
+}
+
+// Who becomes the lead while the program ends knows who has ended before, and how.
+TEST_F(Elastic, TheProgramEndsWhileTheLeadIsInItsEpilogue) {
+  pods.slots = 1;
+  const auto members = begin_with({"stop_left", "end_with_7", "stop_at_end"});
+  const std::string id = pods.request_change({.remove = {members[0].uid}});
+  ASSERT_EQ(pods.wait_for_state(id, ChangeState::Draining).state, ChangeState::Draining);
+  wait_for_trap(members[0].uid);
+  stop_program();
+  wait_for_trap(members[2].uid);
+  pods.wait_until("the leaving lead knows that rank 1 has failed",
+                  [&] { return pods.log(members[0].uid).find("exited with code 7") != std::string::npos; });
+  let_go(members[0].uid);
+  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0);
+  let_go(members[2].uid);
+  for (const auto& member : {members[1], members[2]}) {
+    EXPECT_EQ(pods.wait_for_end(member.uid), 7) << member.name;
+    const JobOutcome outcome = outcome_of(member.uid);
+    EXPECT_EQ(outcome.result, JobResult::Failed);
+    EXPECT_EQ(outcome.exit_code, 7);
+    EXPECT_NE(outcome.reason.find("exited with code 7"), std::string::npos) << outcome.reason;
+  }
 }
 
 // The promise of the issue: 50 changes in a row, nothing lost, nothing leaked.

@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/http_api.hpp"
 
-#include <httplib.h>
-
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
-#include "runtime/agent/token.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/token.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi::agent {
@@ -14,65 +16,57 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kConnections = 1024;
-
-// One thread per connection: with httplib's pool, peers that keep their connection would starve the others.
-class ThreadPerConnection final : public httplib::TaskQueue {
- public:
-  bool enqueue(std::function<void()> serve) override {
-    std::unique_lock lock(mutex_);
-    if (closed_ || running_ >= kConnections) return false;
-    ++running_;
-    std::thread([this, serve = std::move(serve)] {
-      serve();
-      std::lock_guard inner(mutex_);
-      if (--running_ == 0) idle_.notify_all();
-    }).detach();  // shutdown() waits for them
-    return true;
-  }
-  void shutdown() override {
-    std::unique_lock lock(mutex_);
-    closed_ = true;
-    idle_.wait(lock, [&] { return running_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  std::size_t running_ = 0;
-  bool closed_ = false;
-};
-
 void answer(httplib::Response& response, const ApiAnswer& a) {
   response.status = a.status;
   response.set_content(a.body, "application/json");
 }
 
 json parse_body(const httplib::Request& request) {
-  if (request.get_header_value("Content-Type") == "application/cbor") return json::from_cbor(request.body);
-  return json::parse(request.body);
+  if (request.get_header_value("Content-Type") == "application/cbor")
+    return json_text::from_cbor(request.body);
+  return json_text::parse(request.body, json_text::kDeepestMessage);
+}
+
+std::optional<std::int64_t> number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 }  // namespace
 
-ApiAnswer refuse(int status, const std::string& error) { return {status, json{{"error", error}}.dump()}; }
+ApiAnswer health_of(std::chrono::milliseconds age, std::chrono::milliseconds limit) {
+  if (age <= limit) return {200, json_text::text({{"ok", true}, {kReactorAge, age.count()}})};
+  return {503,
+          json_text::text({{"error", "the agent's reactor has not turned for " + std::to_string(age.count()) +
+                                         " ms: expected at most " + std::to_string(limit.count())},
+                           {kReactorAge, age.count()}})};
+}
 
 struct HttpApi::Impl {
-  httplib::Server server;
   TokenFile& token;
   ApiHandlers& handlers;
+  HttpServer server;
+  int port = 0;
   std::thread thread;
 
-  Impl(TokenFile& t, ApiHandlers& h) : token(t), handlers(h) {}
+  Impl(TokenFile& t, ApiHandlers& h, const HttpLimits& limits)
+      : token(t), handlers(h), server(limits, [this](const auto& request, auto& response, bool& trusted) {
+          trusted = token.accepts_header(request.get_header_value("Authorization"));
+          if (trusted || request.path == paths::kHealth) return true;
+          answer(response, refuse(401, "wrong or missing bearer token: expected the job's token"));
+          return false;
+        }) {}
 
   using Handle = std::function<ApiAnswer(const httplib::Request&)>;
-  httplib::Server::Handler guarded(Handle handle) {
-    return [this, handle = std::move(handle)](const httplib::Request& request, httplib::Response& response) {
-      if (!token.accepts_header(request.get_header_value("Authorization")))
-        return answer(response, refuse(401, "wrong or missing bearer token: expected the job's token"));
+  static httplib::Server::Handler route_to(Handle handle) {
+    return [handle = std::move(handle)](const httplib::Request& request, httplib::Response& response) {
       try {
         answer(response, handle(request));
       } catch (const json::exception& error) {
+        answer(response, refuse(400, std::string("malformed request: ") + error.what()));
+      } catch (const std::invalid_argument& error) {  // what a field says is none of its choices
         answer(response, refuse(400, std::string("malformed request: ") + error.what()));
       } catch (const std::exception& error) {
         answer(response, refuse(500, error.what()));
@@ -82,46 +76,45 @@ struct HttpApi::Impl {
 
   void route() {
     using Request = const httplib::Request&;
-    server.Get(paths::kHealth, [](Request, httplib::Response& r) { answer(r, {200, R"({"ok":true})"}); });
-    server.Post(paths::kStart, guarded([this](Request r) { return handlers.start(parse_body(r)); }));
-    server.Put(paths::kChange, guarded([this](Request r) { return handlers.put_change(parse_body(r)); }));
-    server.Get(paths::kChange, guarded([this](Request) { return handlers.get_changes(); }));
-    server.Delete(paths::kChange,
-                  guarded([this](Request r) { return handlers.cancel_change(r.get_param_value("id")); }));
-    server.Get(paths::kMembership, guarded([this](Request) { return handlers.membership(); }));
+    server.Get(paths::kHealth, [this](Request, httplib::Response& r) { answer(r, handlers.health()); });
+    server.Post(paths::kStart, route_to([this](Request r) { return handlers.start(parse_body(r)); }));
+    server.Put(paths::kChange, route_to([this](Request r) { return handlers.put_change(parse_body(r)); }));
+    server.Get(paths::kChange, route_to([this](Request) { return handlers.get_changes(); }));
+    server.Delete(paths::kChange, route_to([this](Request r) {
+                    const auto fence = number_in(r.get_param_value("fence"));
+                    if (!fence)
+                      return refuse(400, "fence is '" + r.get_param_value("fence") +
+                                             "': expected the number of the controller that cancels");
+                    return handlers.cancel_change(r.get_param_value("id"), Fence{*fence});
+                  }));
+    server.Get(paths::kMembership, route_to([this](Request) { return handlers.membership(); }));
     const auto number = [](Request r, const char* name) {
-      const std::string text = r.get_param_value(name);
-      return text.empty() ? -1 : std::strtoll(text.c_str(), nullptr, 10);
+      return number_in(r.get_param_value(name)).value_or(-1);
     };
     server.Get(paths::kSample,
-               guarded([this, number](Request r) { return handlers.samples(number(r, "since")); }));
-    server.Get(paths::kReport, guarded([this, number](Request r) {
+               route_to([this, number](Request r) { return handlers.samples(number(r, "since")); }));
+    server.Get(paths::kReport, route_to([this, number](Request r) {
                  return handlers.report(number(r, "since"), Fence{number(r, "fence")});
                }));
-    server.Post(paths::kStop, guarded([this](Request r) { return handlers.stop(parse_body(r)); }));
-    server.Post(paths::kMessage, guarded([this](Request r) { return handlers.batch(parse_body(r)); }));
+    server.Post(paths::kStop, route_to([this](Request r) { return handlers.stop(parse_body(r)); }));
+    server.Post(paths::kMessage,
+                route_to([this](Request r) { return handlers.batch(parse_body(r).get<Batch>()); }));
   }
 };
 
-HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers)
-    : impl_(std::make_unique<Impl>(token, handlers)) {
-  httplib::Server& server = impl_->server;
-  server.new_task_queue = [] { return new ThreadPerConnection; };
-  server.set_tcp_nodelay(true);
-  server.set_keep_alive_max_count(1'000'000'000);
-  server.set_keep_alive_timeout(1);
-  server.set_payload_max_length(std::size_t{1} << 30);
-  server.set_socket_options([](int fd) {
-    const int yes = 1;  // not SO_REUSEPORT, httplib's default: two agents on one port must not go unnoticed
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
+HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
+                 const HttpLimits& limits)
+    : impl_(std::make_unique<Impl>(token, handlers, limits)) {
   impl_->route();
-  if (!server.bind_to_port(address, port))
+  impl_->port = impl_->server.open(address, port);
+  if (impl_->port < 0)
     throw std::runtime_error("cannot listen on " + address + ":" + std::to_string(port) +
                              ": is the address ours and the port free?");
   impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
-  server.wait_until_ready();
+  impl_->server.wait_until_ready();
 }
+
+int HttpApi::port() const { return impl_->port; }
 
 HttpApi::~HttpApi() {
   impl_->server.stop();

@@ -1,47 +1,54 @@
-// The agent's HTTP side: token check, routing, JSON and CBOR; what to answer is decided by ApiHandlers.
+// SPDX-License-Identifier: Apache-2.0
+// The agent's HTTP side: token check, routing, JSON and CBOR; what to answer is decided by ApiHandlers, what
+// the port bears by HttpServer.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "runtime/agent/api_answer.hpp"
+#include "runtime/agent/http_server.hpp"
+#include "runtime/agent/wire/batch.hpp"
 #include "runtime/protocol/ids.hpp"
 
 namespace empi::agent {
 
 class TokenFile;
 
-// An answer: 200 with a JSON body, or an error status with {"error": text}.
-struct ApiAnswer {
-  int status = 200;
-  std::string body;  // JSON text
-};
-ApiAnswer refuse(int status, const std::string& error);
+// Of an agent whose reactor went round `age` ago: 200, or 503 when that is longer than `limit`.
+ApiAnswer health_of(std::chrono::milliseconds age, std::chrono::milliseconds limit);
 
 // Called on the connections' threads; implementations hand over to the agent's thread and wait, bounded.
 class ApiHandlers {
  public:
   virtual ~ApiHandlers() = default;
+  // Must not wait.
+  virtual ApiAnswer health() = 0;
   virtual ApiAnswer start(const nlohmann::json& request) = 0;
   virtual ApiAnswer put_change(const nlohmann::json& request) = 0;
   virtual ApiAnswer get_changes() = 0;
-  virtual ApiAnswer cancel_change(const std::string& id) = 0;
+  virtual ApiAnswer cancel_change(const std::string& id, Fence fence) = 0;
   virtual ApiAnswer membership() = 0;
   virtual ApiAnswer samples(std::int64_t since) = 0;
-  // Of a controller that holds `fence`: from now on those with a lower one are refused. -1: nobody's.
+  // Of a controller that holds `fence`: from now on those with a lower one are refused. -1: of none.
   virtual ApiAnswer report(std::int64_t since, Fence fence) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
-  // A batch from another agent: {"from", "to", "session", "sequence", "messages"}. Must not wait.
-  virtual ApiAnswer batch(nlohmann::json batch) = 0;
+  // From another agent. Must not wait.
+  virtual ApiAnswer batch(const Batch& batch) = 0;
 };
 
 class HttpApi {
  public:
   // Listens on address:port at once (throws std::runtime_error), serves from a thread of its own.
-  HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers);
+  // Port 0: any.
+  HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
+          const HttpLimits& limits = {});
   ~HttpApi();
   HttpApi(const HttpApi&) = delete;
   HttpApi& operator=(const HttpApi&) = delete;
+  int port() const;
 
  private:
   struct Impl;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/janitor.hpp"
 
 #include <fcntl.h>
@@ -11,8 +12,17 @@
 #include <set>
 #include <system_error>
 
+#include "runtime/base/log.hpp"
+
 namespace empi::agent {
 namespace {
+
+void remove(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+}
 
 // Runs in the child: reads process groups (negative: ended) until the agent is gone.
 [[noreturn]] void wait_and_clean(int pipe, const std::vector<std::string>& folders) {
@@ -31,16 +41,13 @@ namespace {
       groups.erase(-entry);
   }
   for (pid_t group : groups) kill(-group, SIGKILL);
-  for (const std::string& folder : folders) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
+  remove(folders);
   _exit(0);
 }
 
 }  // namespace
 
-Janitor::Janitor(const std::vector<std::string>& folders) {
+Janitor::Janitor(const std::vector<std::string>& folders) : folders_(folders) {
   int ends[2];
   if (pipe(ends)) throw std::system_error(errno, std::generic_category(), "cannot start the agent's janitor");
   pid_ = fork();
@@ -52,23 +59,31 @@ Janitor::Janitor(const std::vector<std::string>& folders) {
     wait_and_clean(ends[0], folders);
   }
   close(ends[0]);
-  pipe_ = ends[1];
-  fcntl(pipe_, F_SETFD, FD_CLOEXEC);
+  pipe_ = UniqueFd(ends[1]);
+  fcntl(pipe_.get(), F_SETFD, FD_CLOEXEC);
 }
 
 Janitor::~Janitor() {
-  close(pipe_);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  pipe_.reset();
+  if (pid_ < 0) remove(folders_);
+  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
-void Janitor::group_started(pid_t group) {
-  if (write(pipe_, &group, sizeof group) < 0) return;  // it was killed: nothing to be done
+void Janitor::was_killed() {
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  log::warn(
+      "the agent's janitor was killed: should the agent be killed, too, what its ranks have started stays");
+  pid_ = -1;
+  pipe_.reset();
 }
 
-void Janitor::group_ended(pid_t group) {
-  const pid_t entry = -group;
-  if (write(pipe_, &entry, sizeof entry) < 0) return;
+void Janitor::group_started(pid_t group) { tell(group); }
+void Janitor::group_ended(pid_t group) { tell(-group); }
+
+void Janitor::tell(pid_t entry) {
+  if (pipe_ && write(pipe_.get(), &entry, sizeof entry) < 0) return;  // killed, and not taken in yet
 }
 
 }  // namespace empi::agent

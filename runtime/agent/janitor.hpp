@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small child process that cleans up after the agent, whatever way the agent ends.
 //
 // It is forked first of all and waits for the agent's end of a pipe to close. Then it kills the process
@@ -8,6 +9,8 @@
 
 #include <string>
 #include <vector>
+
+#include "runtime/base/unique_fd.hpp"
 
 namespace empi::agent {
 
@@ -21,11 +24,17 @@ class Janitor {
 
   void group_started(pid_t group);
   void group_ended(pid_t group);
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return pid_; }  // -1: it was killed
+  // It has ended before the agent: takes it in, so that others can be waited for. From now on the agent
+  // cleans up by itself, if it ends well.
+  void was_killed();
 
  private:
+  void tell(pid_t entry);
+
+  const std::vector<std::string> folders_;
   pid_t pid_ = -1;
-  int pipe_ = -1;
+  UniqueFd pipe_;
 };
 
 }  // namespace empi::agent

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/launcher.hpp"
 
 #include <fcntl.h>
@@ -12,25 +13,22 @@
 #include <utility>
 
 #include "runtime/agent/janitor.hpp"
+#include "runtime/agent/mpi_parameters.hpp"
 #include "runtime/agent/output.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace empi::agent {
 namespace {
 
 struct Pipe {
-  int read_end = -1, write_end = -1;
+  UniqueFd read_end, write_end;
   Pipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
       throw std::system_error(errno, std::generic_category(), "cannot make a rank's pipe");
-    read_end = ends[0];
-    write_end = ends[1];
+    read_end = UniqueFd(ends[0]);
+    write_end = UniqueFd(ends[1]);
   }
-  ~Pipe() {
-    if (read_end >= 0) close(read_end);
-    close(write_end);
-  }
-  int take_read_end() { return std::exchange(read_end, -1); }
 };
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -41,7 +39,8 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_rank(pid_t agent, int out, int err, char* const argv[], char* const environment[]) {
+[[noreturn]] void become_rank(pid_t agent, int out, int err, int messages, char* const argv[],
+                              char* const environment[]) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != agent) _exit(1);  // it died before we asked
   setpgid(0, 0);
@@ -49,11 +48,14 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   dup2(nothing, 0);
   dup2(out, 1);
   dup2(err, 2);
+  dup2(messages, kMpiMessagesFd);
+  fcntl(kMpiMessagesFd, F_SETFD, 0);  // it may have had that number before
   sigset_t none;
   sigemptyset(&none);
   for (int signal : {SIGPIPE, SIGCHLD, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  close_range(3, ~0u, 0);
+  close_range(3, kMpiMessagesFd - 1, 0);
+  close_range(kMpiMessagesFd + 1, ~0u, 0);
   environ = const_cast<char**>(environment);
   execvp(argv[0], argv);
   const char* why = std::strerror(errno);
@@ -76,17 +78,20 @@ Launcher::~Launcher() {
 
 void Launcher::launch(const ProcId& proc, const std::vector<std::string>& command,
                       const std::vector<std::string>& environment) {
-  Pipe out, err;
+  Pipe out, err, messages;
   const std::vector<char*> argv = pointers(command), env = pointers(environment);
   const pid_t agent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw std::system_error(errno, std::generic_category(), "cannot start a rank");
-  if (pid == 0) become_rank(agent, out.write_end, err.write_end, argv.data(), env.data());
+  if (pid == 0)
+    become_rank(agent, out.write_end.get(), err.write_end.get(), messages.write_end.get(), argv.data(),
+                env.data());
   setpgid(pid, pid);  // both sides, so that it holds whoever comes first
   janitor_.group_started(pid);
-  ranks_.emplace(pid, proc);
-  output_.add(proc, out.take_read_end(), 1);
-  output_.add(proc, err.take_read_end(), 2);
+  ranks_.emplace(pid, Rank{proc});
+  output_.add(proc, std::move(out.read_end), 1);
+  output_.add(proc, std::move(err.read_end), 2);
+  output_.add(proc, std::move(messages.read_end), kMpiMessages);
 }
 
 std::vector<RankExit> Launcher::reap() {
@@ -94,27 +99,36 @@ std::vector<RankExit> Launcher::reap() {
   for (;;) {
     int status;
     siginfo_t info{};
-    // Look first: the janitor is waited for by its owner.
+    // Look first: the janitor's end is its owner's business.
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0) return exits;
-    if (info.si_pid == janitor_.pid()) return exits;
+    if (info.si_pid == janitor_.pid()) {
+      janitor_.was_killed();
+      continue;
+    }
     const pid_t pid = waitpid(info.si_pid, &status, WNOHANG);
     auto at = ranks_.find(pid);
     if (at == ranks_.end()) continue;
     ::kill(-pid, SIGKILL);  // what it left behind in its group
     janitor_.group_ended(pid);
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    exits.push_back({at->second, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + signal, signal});
+    if (!at->second.killed_by_us && status != 0) output_.failed(at->second.proc);
+    exits.push_back({at->second.proc, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + signal, signal});
     ranks_.erase(at);
   }
 }
 
 void Launcher::kill(const ProcId& proc, int signal) {
-  for (const auto& [pid, owner] : ranks_)
-    if (owner == proc) ::kill(-pid, signal);
+  for (auto& [pid, rank] : ranks_)
+    if (rank.proc == proc) send(pid, rank, signal);
 }
 
 void Launcher::kill_all(int signal) {
-  for (const auto& [pid, owner] : ranks_) ::kill(-pid, signal);
+  for (auto& [pid, rank] : ranks_) send(pid, rank, signal);
+}
+
+void Launcher::send(pid_t pid, Rank& rank, int signal) {
+  rank.killed_by_us = true;
+  ::kill(-pid, signal);
 }
 
 }  // namespace empi::agent

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts, watches and kills the ranks of this pod.
 #pragma once
 #include <sys/types.h>
@@ -41,9 +42,14 @@ class Launcher {
   std::size_t running() const { return ranks_.size(); }
 
  private:
+  struct Rank {
+    ProcId proc;
+    bool killed_by_us = false;
+  };
+  static void send(pid_t pid, Rank& rank, int signal);
   Output& output_;
   Janitor& janitor_;
-  std::map<pid_t, ProcId> ranks_;
+  std::map<pid_t, Rank> ranks_;
 };
 
 }  // namespace empi::agent

@@ -1,8 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entrypoint of a worker pod.
 #include <linux/magic.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -13,8 +12,10 @@
 #include <thread>
 
 #include "runtime/agent/agent.hpp"
+#include "runtime/agent/image_check.hpp"
 #include "runtime/agent/janitor.hpp"
-#include "runtime/agent/mpi_check.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/protocol/log_lines.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -55,10 +56,7 @@ void make_folders(const Options& options, const std::string& shm) {
 }
 
 void set_up_logging(const Options& options) {
-  auto logger = std::make_shared<spdlog::logger>("agent", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e " + options.pod_name + " agent %l: %v");
-  logger->set_level(spdlog::level::from_str(options.log_level));
-  spdlog::set_default_logger(logger);
+  empi::log::to_stderr("agent", empi::agent_log_pattern(options.pod_name), options.log_level);
 }
 
 // The signals that the agent reads from its event loop are blocked in every thread.
@@ -77,7 +75,7 @@ class LastResort {
       : thread_([this, code, patience] {
           std::unique_lock lock(mutex_);
           if (changed_.wait_for(lock, patience, [this] { return done_; })) return;
-          spdlog::error("the end takes too long: leaving by force");
+          empi::log::error("the end takes too long: leaving by force");
           _exit(code);
         }) {}
   ~LastResort() {
@@ -104,7 +102,7 @@ void check_mpi(const Options& options) {
   if (!problem.empty()) throw std::runtime_error(problem);
 }
 
-int run(Options options) {
+int run(const Options& options) {
   check_mpi(options);
   const std::string shm = shm_folder(options);
   make_folders(options, shm);
@@ -114,6 +112,10 @@ int run(Options options) {
   auto agent = std::make_unique<empi::agent::Agent>(options, shm, janitor);
   const int code = agent->run();
   const LastResort guard(code, std::chrono::seconds(10));
+  if (!agent->stop()) {
+    std::fflush(nullptr);
+    _exit(code);
+  }
   agent.reset();
   return code;
 }
@@ -124,7 +126,7 @@ int main(int argc, char** argv) {
   Options options = empi::agent::read_options(argc, argv);
   try {
     set_up_logging(options);
-    return run(std::move(options));
+    return run(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "elastic-mpi-agent: %s\n", error.what());
     return 2;

@@ -1,12 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/options.hpp"
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/agent/variables.hpp"
+#include "runtime/base/options.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
@@ -55,54 +55,69 @@ Options read_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultAgentPort;
   std::string mode = "malleable", check_mpi = "yes";
-  CLI::App app{"Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
-               "elastic-mpi-agent"};
-  app.footer(kFooter);
-  app.add_option("--job-name", o.job_name, "name of the job")->envname(names::kJobName);
-  app.add_option("--job-namespace", o.job_namespace, "namespace of the job")->envname(names::kJobNamespace);
-  app.add_option("--job-uid", o.job_uid, "uid of the job")->envname(names::kJobUid);
-  app.add_option("--pod-name", o.pod_name, "this pod's name (default: host name)")->envname(names::kPodName);
-  app.add_option("--pod-uid", o.pod_uid, "this pod's uid, its identity (default: its name)")
-      ->envname(names::kPodUid);
-  app.add_option("--address", o.address, "IP that other pods reach this one by")->envname(names::kPodAddress);
-  app.add_option("--port", o.port, "port of the agent")
-      ->envname(names::kAgentPort)
-      ->check(CLI::Range(1, 65535));
-  app.add_option("--slots", o.slots, "ranks in this pod")->envname(names::kSlots)->check(CLI::Range(1, 4096));
-  app.add_option("--token-file", o.token_file, "file with the job's bearer token")
-      ->envname(names::kTokenFile);
-  app.add_option("--mode", mode, "malleable or rigid")
-      ->envname(names::kMode)
-      ->check(CLI::IsMember({"malleable", "rigid"}));
-  app.add_option("--check-mpi", check_mpi, "yes, or no: the program brings its own Open MPI 5.0")
-      ->envname(names::kCheckMpi)
-      ->check(CLI::IsMember({"yes", "no"}));
-  app.add_option("--interface", o.interface, "network interface of Open MPI's TCP")
-      ->envname(names::kNetworkInterface);
-  app.add_option("--partition-seconds", o.partition_seconds,
-                 "ranks are killed after this long without the lead")
-      ->envname(names::kPartitionSeconds)
-      ->check(number_between(0.1, 86'400));
-  app.add_option("--termination-log", o.termination_log, "file that receives how it ended")
-      ->envname(names::kTerminationLog);
-  app.add_option("--log-level", o.log_level, "error, warn, info or debug")
-      ->envname(names::kLogLevel)
-      ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
-  app.add_option("--run-dir", o.run_dir, "private folder for pages, socket and PMIx files")
-      ->envname(names::kRunDir);
-  app.add_option("--window-millis", o.window_millis, "width of a measuring window")
-      ->envname(names::kWindowMillis)
-      ->check(CLI::Range(10, 3'600'000));
-  app.add_flag("--prefix-output,!--no-prefix-output", o.prefix_output,
-               "put [pod namespace/rank] before every line of a rank (default: on)");
-  app.add_option("command", o.command, "program of a rank and its arguments, after --");
-  try {
-    app.parse(argc, argv);
-    refuse_bad_variables(app);
-  } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    std::exit(code == 0 ? 0 : 2);
-  }
+  const options::Program program{
+      .what = "Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
+      .name = "elastic-mpi-agent",
+      .footer = kFooter,
+      .options = {
+          {"--job-name", &o.job_name, "name of the job", {.variable = names::kJobName}},
+          {"--job-namespace", &o.job_namespace, "namespace of the job", {.variable = names::kJobNamespace}},
+          {"--job-uid", &o.job_uid, "uid of the job", {.variable = names::kJobUid}},
+          {"--pod-name", &o.pod_name, "this pod's name (default: host name)", {.variable = names::kPodName}},
+          {"--pod-uid",
+           &o.pod_uid,
+           "this pod's uid, its identity (default: its name)",
+           {.variable = names::kPodUid}},
+          {"--address", &o.address, "IP that other pods reach this one by", {.variable = names::kPodAddress}},
+          {"--port",
+           &o.port,
+           "port of the agent",
+           {.variable = names::kAgentPort, .check = options::in_range(1, 65535)}},
+          {"--slots",
+           &o.slots,
+           "ranks in this pod",
+           {.variable = names::kSlots, .check = options::in_range(1, 4096)}},
+          {"--token-file",
+           &o.token_file,
+           "file with the job's bearer token",
+           {.variable = names::kTokenFile}},
+          {"--mode",
+           &mode,
+           "malleable or rigid",
+           {.variable = names::kMode, .check = options::one_of("malleable", "rigid")}},
+          {"--check-mpi",
+           &check_mpi,
+           "yes, or no: the program brings its own Open MPI 5.0",
+           {.variable = names::kCheckMpi, .check = options::one_of("yes", "no")}},
+          {"--interface",
+           &o.interface,
+           "network interface of Open MPI's TCP",
+           {.variable = names::kNetworkInterface}},
+          {"--partition-seconds",
+           &o.partition_seconds,
+           "ranks are killed after this long without the lead",
+           {.variable = names::kPartitionSeconds, .check = options::number_between(0.1, 86'400)}},
+          {"--termination-log",
+           &o.termination_log,
+           "file that receives how it ended",
+           {.variable = names::kTerminationLog}},
+          {"--log-level",
+           &o.log_level,
+           "error, warn, info or debug",
+           {.variable = names::kLogLevel, .check = options::one_of("error", "warn", "info", "debug")}},
+          {"--run-dir",
+           &o.run_dir,
+           "private folder for pages, socket and PMIx files",
+           {.variable = names::kRunDir}},
+          {"--window-millis",
+           &o.window_millis,
+           "width of a measuring window",
+           {.variable = names::kWindowMillis, .check = options::in_range(10, 3'600'000)}},
+          {"--prefix-output,!--no-prefix-output", &o.prefix_output,
+           "put [pod namespace/rank] before every line of a rank (default: on)"},
+          {"command", &o.command, "program of a rank and its arguments, after --"},
+      }};
+  options::read_or_exit(program, argc, argv);
   o.malleable = mode == "malleable";
   o.check_mpi = check_mpi == "yes";
   check(o);

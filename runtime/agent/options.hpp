@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an agent is told by its environment (runtime/protocol/names.hpp) or by flags of the same names.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the agent says of settings that make no sense: one clear line, exit status 2.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/agent/mpi_check.hpp"
+#include "runtime/agent/image_check.hpp"
 
 namespace empi::agent {
 namespace {

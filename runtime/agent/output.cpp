@@ -1,8 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/output.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +10,21 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/base/log.hpp"
+#include "runtime/protocol/log_lines.hpp"
+
 namespace empi::agent {
 namespace {
 
-constexpr std::size_t kTailLines = 20;
+constexpr std::size_t kTailLines = 40;  // more than Open MPI's stack trace of a crash has
+constexpr std::size_t kMessageLines = 50;
 constexpr std::size_t kLongestLine = 64 * 1024;
 constexpr std::uint64_t kRepeatsShown = 100;
+
+void push(std::deque<std::string>& last, const std::string& line, std::size_t limit) {
+  last.push_back(line);
+  if (last.size() > limit) last.pop_front();
+}
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -71,7 +80,6 @@ std::vector<std::string> Repeats::rest() {
 }
 
 Output::Output(bool prefix, std::string pod) : prefix_(prefix), pod_(std::move(pod)) {
-  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -80,25 +88,18 @@ Output::~Output() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake();
+  wakeup_.notify();
   thread_.join();
-  for (Stream& stream : streams_) close(stream.fd);
-  close(wake_);
 }
 
-void Output::wake() {
-  const std::uint64_t one = 1;
-  if (write(wake_, &one, sizeof one) < 0) return;  // full: it is awake
-}
-
-void Output::add(const ProcId& proc, int fd, int target) {
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+void Output::add(const ProcId& proc, UniqueFd fd, int target) {
+  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
   {
     std::lock_guard lock(mutex_);
-    tails_[proc];
-    incoming_.push_back({proc, fd, target, {}, {}});
+    kept_[proc];
+    incoming_.push_back({.proc = proc, .fd = std::move(fd), .target = target});
   }
-  wake();
+  wakeup_.notify();
 }
 
 void Output::say(const ProcId& proc, int target, std::string_view text) {
@@ -109,63 +110,91 @@ void Output::say(const ProcId& proc, int target, std::string_view text) {
     std::lock_guard lock(mutex_);
     said_.push_back({proc, target, std::move(lines)});
   }
-  wake();
+  wakeup_.notify();
+}
+
+void Output::failed(const ProcId& proc) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = kept_.find(proc); at != kept_.end()) at->second.failed = true;
+  }
+  wakeup_.notify();
 }
 
 void Output::drain(const ProcId&, std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++requested_;
-  wake();
+  wakeup_.notify();
   passed_.wait_for(lock, limit, [&] { return done_ >= mine; });
 }
 
 std::vector<std::string> Output::tail(const ProcId& proc) const {
   std::lock_guard lock(mutex_);
-  auto at = tails_.find(proc);
-  if (at == tails_.end()) return {};
-  return {at->second.begin(), at->second.end()};
+  auto at = kept_.find(proc);
+  if (at == kept_.end()) return {};
+  return {at->second.tail.begin(), at->second.tail.end()};
 }
 
 void Output::forget(const ProcId& proc) {
   std::lock_guard lock(mutex_);
-  tails_.erase(proc);
+  kept_.erase(proc);
 }
 
 void Output::emit(const ProcId& proc, int target, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
+  if (target == kMpiMessages) return keep_messages(proc, lines);
   std::string text;
   for (const std::string& line : lines) {
-    if (prefix_) text += "[" + pod_ + " " + proc.nspace + "/" + std::to_string(proc.rank) + "] ";
+    if (prefix_) text += rank_log_prefix(pod_, name_of(proc));
     text += line + "\n";
   }
   {
     std::lock_guard lock(mutex_);
-    if (auto at = tails_.find(proc); at != tails_.end())
-      for (const std::string& line : lines) {
-        at->second.push_back(line);
-        if (at->second.size() > kTailLines) at->second.pop_front();
-      }
+    if (auto at = kept_.find(proc); at != kept_.end())
+      for (const std::string& line : lines) push(at->second.tail, line, kTailLines);
   }
   write_all(target, text);
 }
 
-std::vector<std::string> Output::thinned(Stream& stream, std::vector<std::string> lines) {
-  return stream.target == 2 ? stream.repeats.thin(std::move(lines)) : lines;
+void Output::keep_messages(const ProcId& proc, const std::vector<std::string>& lines) {
+  const std::lock_guard lock(mutex_);
+  const auto at = kept_.find(proc);
+  for (const std::string& line : lines) {
+    log::debug("MPI in {}: {}", name_of(proc), line);
+    if (at != kept_.end()) push(at->second.messages, line, kMessageLines);
+  }
+}
+
+void Output::show_messages_of_failed() {
+  std::vector<Saying> shown;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [proc, kept] : kept_) {
+      if (!kept.failed || kept.messages.empty()) continue;
+      shown.push_back({proc, 2, {kept.messages.begin(), kept.messages.end()}});
+      kept.messages.clear();
+    }
+  }
+  for (const Saying& saying : shown) emit(saying.proc, saying.target, saying.lines);
+}
+
+void Output::forward(Stream& stream, std::vector<std::string> lines) {
+  if (stream.target == 2) emit(stream.proc, kMpiMessages, stream.printed_by_mpi.take(lines));
+  if (stream.target != 1) lines = stream.repeats.thin(std::move(lines));
+  emit(stream.proc, stream.target, lines);
 }
 
 bool Output::read_some(Stream& stream) {
   char buffer[16384];
   for (;;) {
-    const ssize_t n = read(stream.fd, buffer, sizeof buffer);
+    const ssize_t n = read(stream.fd.get(), buffer, sizeof buffer);
     if (n > 0) {
-      emit(stream.proc, stream.target,
-           thinned(stream, stream.lines.feed({buffer, static_cast<std::size_t>(n)})));
+      forward(stream, stream.lines.feed({buffer, static_cast<std::size_t>(n)}));
       continue;
     }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return true;
-    if (std::string rest = stream.lines.rest(); !rest.empty())
-      emit(stream.proc, stream.target, thinned(stream, {rest}));
+    if (std::string rest = stream.lines.rest(); !rest.empty()) forward(stream, {std::move(rest)});
     emit(stream.proc, stream.target, stream.repeats.rest());
     return false;
   }
@@ -184,24 +213,19 @@ void Output::run() {
       incoming_.clear();
       said = std::exchange(said_, {});
     }
-    std::erase_if(streams_, [&](Stream& stream) {
-      if (read_some(stream)) return false;
-      close(stream.fd);
-      return true;
-    });
+    std::erase_if(streams_, [&](Stream& stream) { return !read_some(stream); });
     for (const Saying& saying : said) emit(saying.proc, saying.target, saying.lines);
+    show_messages_of_failed();
     {
       std::lock_guard lock(mutex_);
       done_ = std::max(done_, round);
       passed_.notify_all();
     }
     if (last) return;
-    std::vector<pollfd> waits = {{wake_, POLLIN, 0}};
-    for (const Stream& stream : streams_) waits.push_back({stream.fd, POLLIN, 0});
+    std::vector<pollfd> waits = {{wakeup_.fd(), POLLIN, 0}};
+    for (const Stream& stream : streams_) waits.push_back({stream.fd.get(), POLLIN, 0});
     poll(waits.data(), waits.size(), -1);
-    std::uint64_t count;
-    while (read(wake_, &count, sizeof count) > 0) {
-    }
+    wakeup_.clear();
   }
 }
 

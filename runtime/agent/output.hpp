@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ranks print: read through pipes, forwarded line by line with a prefix, the last lines kept.
 #pragma once
 #include <chrono>
@@ -10,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/agent/mpi_messages.hpp"
+#include "runtime/base/unique_fd.hpp"
+#include "runtime/base/wakeup.hpp"
 #include "runtime/protocol/ids.hpp"
 
 namespace empi::agent {
@@ -38,6 +42,13 @@ class Repeats {
   std::uint64_t repeated_ = 0;
 };
 
+// Where lines come from: a rank's stdout (1), its stderr (2), or what MPI says by itself
+// (mpi_parameters.hpp).
+inline constexpr int kMpiMessages = 3;
+
+// Lines of MPI are no output of the program: they are kept, in a small number, and forwarded to stderr only
+// when their rank fails; the log of the agent has them at level debug.
+//
 // Has a thread of its own, so that a reader of our stdout that is slow holds up the ranks that print, and
 // never the agent. Thread-safe.
 class Output {
@@ -47,10 +58,12 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Takes ownership of the reading end `fd` of a rank's stdout (target 1) or stderr (target 2).
-  void add(const ProcId& proc, int fd, int target);
-  // Forwards `text` as if the rank had printed it. Does not wait.
+  // `fd`: the reading end of a rank's stdout (target 1), stderr (2) or kMpiMessages.
+  void add(const ProcId& proc, UniqueFd fd, int target);
+  // Takes `text` as if it had come from there. Does not wait.
   void say(const ProcId& proc, int target, std::string_view text);
+  // The rank has failed by itself: what MPI has said in it is forwarded.
+  void failed(const ProcId& proc);
   // Waits until everything the rank has printed so far is read, at most `limit`.
   void drain(const ProcId& proc, std::chrono::milliseconds limit);
   std::vector<std::string> tail(const ProcId& proc) const;
@@ -60,19 +73,27 @@ class Output {
  private:
   struct Stream {
     ProcId proc;
-    int fd = -1, target = 1;
-    LineSplitter lines;
-    Repeats repeats;  // of stderr; what a program prints to stdout is its result
+    UniqueFd fd;
+    int target = 1;
+    LineSplitter lines = {};
+    Repeats repeats = {};              // not of stdout: what a program prints there is its result
+    PrintedByMpi printed_by_mpi = {};  // of stderr
+  };
+  struct Kept {
+    std::deque<std::string> tail;      // last lines that were forwarded
+    std::deque<std::string> messages;  // of MPI, last lines that were not
+    bool failed = false;
   };
   void run();
   bool read_some(Stream& stream);  // false at end of file
   void emit(const ProcId& proc, int target, const std::vector<std::string>& lines);
-  static std::vector<std::string> thinned(Stream& stream, std::vector<std::string> lines);
-  void wake();
+  void keep_messages(const ProcId& proc, const std::vector<std::string>& lines);
+  void show_messages_of_failed();
+  void forward(Stream& stream, std::vector<std::string> lines);
 
   const bool prefix_;
   const std::string pod_;
-  int wake_ = -1;
+  Wakeup wakeup_;
   mutable std::mutex mutex_;
   std::condition_variable passed_;
   std::uint64_t requested_ = 0, done_ = 0;  // rounds over all pipes, for drain()
@@ -84,7 +105,7 @@ class Output {
   bool stopping_ = false;
   std::vector<Saying> said_;
   std::vector<Stream> incoming_;
-  std::map<ProcId, std::deque<std::string>> tails_;
+  std::map<ProcId, Kept> kept_;
   std::vector<Stream> streams_;  // the thread's own
   std::thread thread_;
 };

@@ -1,28 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/peers.hpp"
 
 #include <httplib.h>
 
+#include <algorithm>
 #include <atomic>
-#include <deque>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
+#include <utility>
 
-#include "runtime/agent/token.hpp"
+#include "runtime/base/backoff.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/plain_http.hpp"
+#include "runtime/base/token.hpp"
 #include "runtime/protocol/json.hpp"
-#include "runtime/protocol/plain_http.hpp"
 
 namespace empi::agent {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr auto kIdle = 100ms;       // a connection without traffic is closed after this
-constexpr auto kFirstPause = 20ms;  // between attempts; doubles up to kLongestPause
+constexpr auto kFirstPause = 20ms;  // between attempts
 constexpr auto kLongestPause = 500ms;
-constexpr std::size_t kBatch = 256;
 
 std::string random_session() {
   std::random_device device;
@@ -32,8 +37,11 @@ std::string random_session() {
 }  // namespace
 
 struct Peers::Peer {
-  Peer(Peers& owner, std::string peer_uid, const std::string& address)
-      : peers(owner), uid(std::move(peer_uid)) {
+  Peer(Peers& owner, const std::string& peer_uid, const std::string& address)
+      : peers(owner),
+        uid(peer_uid),
+        outbox(owner.own_uid_, uid, owner.session_ + "." + std::to_string(owner.next_peer_++),
+               owner.patience_) {
     const auto colon = address.rfind(':');
     host = address.substr(0, colon);
     port = colon == address.npos ? 0 : std::atoi(address.c_str() + colon + 1);
@@ -51,149 +59,159 @@ struct Peers::Peer {
   }
 
   void run();
-  bool deliver(httplib::Client& client, const std::vector<json>& messages);
-  void report(bool refused, bool stranger, std::string what);
-  std::unique_ptr<httplib::Client> connect() const;
+  Attempt deliver(const Batch& batch, const std::string& token, std::string& what);
 
   Peers& peers;
   const std::string uid;
   std::string host;
   int port = 0;
-  std::mutex mutex;
+  std::unique_ptr<httplib::Client> client;  // of the thread
+  std::mutex mutex;                         // guards what follows
   std::condition_variable changed;
-  std::deque<json> queue;  // the front ones stay until they are delivered
+  Outbox outbox;
   bool stopping = false;
-  std::uint64_t sequence = 1;
-  int refusals = 0;
-  Clock::time_point last_success{}, first_failure{};  // first of the present row of failures
+  std::function<void()> gone;
   std::atomic<bool> ended{false};
   std::thread thread;
 };
 
-std::unique_ptr<httplib::Client> Peers::Peer::connect() const {
-  auto client = std::make_unique<httplib::Client>(host, port);
-  client->set_keep_alive(true);
-  client->set_tcp_nodelay(true);
-  want_plain_answers(*client);
-  client->set_connection_timeout(2s);
-  client->set_read_timeout(5s);
-  client->set_write_timeout(5s);
-  return client;
-}
-
-void Peers::Peer::report(bool refused, bool stranger, std::string what) {
-  if (first_failure == Clock::time_point{}) first_failure = Clock::now();
-  const double silent = std::chrono::duration<double>(Clock::now() - first_failure).count();
-  refusals = refused ? refusals + 1 : 0;
-  const bool had_success = last_success != Clock::time_point{};
-  peers.on_failure_({uid, refused, refusals, had_success, stranger, silent, std::move(what)});
-}
-
-bool Peers::Peer::deliver(httplib::Client& client, const std::vector<json>& messages) {
-  const json batch = {{"from", peers.own_uid_},
-                      {"to", uid},
-                      {"session", peers.session_},
-                      {"sequence", sequence},
-                      {"messages", messages}};
-  const std::vector<std::uint8_t> body = json::to_cbor(batch);
-  const httplib::Headers headers = {{"Authorization", "Bearer " + peers.token_.current()}};
-  const auto result = client.Post(paths::kMessage, headers, reinterpret_cast<const char*>(body.data()),
-                                  body.size(), "application/cbor");
-  if (!result) {
-    report(result.error() == httplib::Error::Connection, false, httplib::to_string(result.error()));
-    return false;
+Attempt Peers::Peer::deliver(const Batch& batch, const std::string& token, std::string& what) {
+  if (!client) {
+    client = std::make_unique<httplib::Client>(host, port);
+    client->set_keep_alive(true);
+    client->set_tcp_nodelay(true);
+    want_plain_answers(*client);
+    client->set_connection_timeout(2s);
+    client->set_read_timeout(5s);
+    client->set_write_timeout(5s);
   }
-  if (result->status != 200) {
-    report(false, true, "answered " + std::to_string(result->status) + " " + result->body);
-    return false;
+  const std::vector<std::uint8_t> body = json_text::cbor(batch);
+  const httplib::Headers headers = {{"Authorization", "Bearer " + token}};
+  const auto result = client->Post(paths::kMessage, headers, reinterpret_cast<const char*>(body.data()),
+                                   body.size(), "application/cbor");
+  if (result && result->status == 200) {
+    const std::chrono::milliseconds age = decode_receipt(result->body).reactor_age;
+    if (age <= peers.patience_.silence) return Attempt::Delivered;
+    what = "its reactor has not turned for " +
+           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(age).count()) + " s";
+    return Attempt::Stuck;  // it may just have been stopped with its whole process: the next try tells
   }
-  last_success = Clock::now();
-  first_failure = {};
-  refusals = 0;
-  ++sequence;
-  return true;
+  client.reset();
+  if (result) {
+    what = "answered " + std::to_string(result->status) + " " + result->body;
+    return attempt_of_status(result->status);
+  }
+  what = httplib::to_string(result.error());
+  const bool no_road =
+      result.error() == httplib::Error::Connection || result.error() == httplib::Error::ConnectionTimeout;
+  return no_road ? Attempt::NoRoad : Attempt::Broken;
 }
 
 void Peers::Peer::run() {
-  std::unique_ptr<httplib::Client> client;
-  auto pause = std::chrono::milliseconds(kFirstPause);
+  bool refused = false;
   std::unique_lock lock(mutex);
-  for (;;) {
-    if (!changed.wait_for(lock, kIdle, [&] { return stopping || !queue.empty(); })) {
+  while (!stopping && !outbox.over()) {
+    const Batch* batch = outbox.next();
+    if (!batch) {
+      const auto wanted = [&] { return stopping || !outbox.idle() || outbox.over(); };
+      if (changed.wait_for(lock, kIdle, wanted)) continue;
       client.reset();
-      changed.wait(lock, [&] { return stopping || !queue.empty(); });
+      changed.wait(lock, wanted);
+      continue;
     }
-    if (stopping) break;
-    const std::vector<json> messages(queue.begin(), queue.begin() + std::min(queue.size(), kBatch));
+    const std::string token = outbox.token(peers.token_.lines());
     lock.unlock();
-    if (!client) client = connect();
-    const bool delivered = deliver(*client, messages);
+    std::string what;
+    const Attempt attempt = deliver(*batch, token, what);
+    if (attempt == Attempt::WrongToken && !std::exchange(refused, true))
+      log::warn("pod {} does not take our token: trying again, with every one that we have", uid);
+    refused = refused && attempt != Attempt::Delivered;
     lock.lock();
-    if (delivered) {
-      queue.erase(queue.begin(), queue.begin() + std::min(queue.size(), messages.size()));
-      pause = kFirstPause;
-      if (queue.empty()) changed.notify_all();
-    } else {
-      client.reset();
-      changed.wait_for(lock, pause, [&] { return stopping; });
-      pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
+    const Standing standing = outbox.attempted(attempt, peers.clock_.now());
+    changed.notify_all();
+    if (attempt == Attempt::Delivered) continue;
+    if (standing != Standing::Troubled && !stopping) {
+      DeliveryFailure failure{uid, standing, outbox.reached(), std::move(what)};
+      lock.unlock();
+      peers.on_failure_(std::move(failure));
+      lock.lock();
     }
+    if (!outbox.over())
+      changed.wait_for(lock, backoff(kFirstPause, kLongestPause, outbox.failures() - 1),
+                       [&] { return stopping; });
   }
+  if (!stopping && gone) gone();
+  client.reset();
   ended = true;
+  changed.notify_all();
 }
 
-Peers::Peers(std::string own_uid, TokenFile& token, std::function<void(DeliveryFailure)> on_failure)
+Peers::Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
+             std::function<void(DeliveryFailure)> on_failure)
     : own_uid_(std::move(own_uid)),
       session_(random_session()),
       token_(token),
+      clock_(clock),
+      patience_(patience),
       on_failure_(std::move(on_failure)) {}
 
-Peers::~Peers() {
-  for (auto& [uid, peer] : peers_) peer->stop();  // all at once, then join one by one
+Peers::~Peers() {  // all at once, then join one by one
+  for (auto& [uid, peer] : peers_) peer->stop();
+  for (auto& peer : retired_) peer->stop();
 }
 
 void Peers::add(const std::string& uid, const std::string& address) {
-  if (uid != own_uid_ && !peers_.contains(uid))
-    peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
+  if (uid == own_uid_ || peers_.contains(uid)) return;
+  for (auto& peer : retired_)
+    if (peer->uid == uid) peer->stop();  // a farewell that is under way is not for the one that comes now
+  peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
 }
 
-void Peers::send(const std::string& uid, const json& message) {
+bool Peers::send(const std::string& uid, std::string message) {
   auto at = peers_.find(uid);
-  if (at == peers_.end()) return;
+  if (at == peers_.end()) return false;
   std::lock_guard lock(at->second->mutex);
-  at->second->queue.push_back(message);
+  at->second->outbox.put(std::move(message));
   at->second->changed.notify_all();
+  return true;
 }
 
 void Peers::drop(const std::string& uid) {
-  auto at = peers_.find(uid);
-  if (at == peers_.end()) return;
-  retire(std::move(at->second));
-  peers_.erase(at);
+  auto peer = peers_.extract(uid);
+  if (!peer) return;
+  peer.mapped()->stop();
+  retire(std::move(peer.mapped()));
+}
+
+void Peers::part(const std::string& uid, std::function<void()> gone) {
+  auto peer = peers_.extract(uid);
+  if (!peer) return;
+  {
+    std::lock_guard lock(peer.mapped()->mutex);
+    peer.mapped()->gone = std::move(gone);
+    peer.mapped()->outbox.part();
+    peer.mapped()->changed.notify_all();
+  }
+  retire(std::move(peer.mapped()));
 }
 
 void Peers::retire(std::unique_ptr<Peer> peer) {
   std::erase_if(retired_, [](const std::unique_ptr<Peer>& old) { return old->ended.load(); });
-  peer->stop();
   retired_.push_back(std::move(peer));
 }
 
 bool Peers::flush(std::chrono::milliseconds limit) {
-  const auto until = Clock::now() + limit;
+  const auto until = std::chrono::steady_clock::now() + limit;
   bool all = true;
-  for (auto& [uid, peer] : peers_) {
-    std::unique_lock lock(peer->mutex);
-    all &= peer->changed.wait_until(lock, until, [&] { return peer->queue.empty(); });
-  }
+  const auto wait_for = [&](Peer& peer) {
+    std::unique_lock lock(peer.mutex);
+    const bool in_time = peer.changed.wait_until(
+        lock, until, [&] { return peer.stopping || peer.outbox.idle() || peer.outbox.over(); });
+    all &= in_time && (peer.stopping || peer.outbox.idle());
+  };
+  for (auto& [uid, peer] : peers_) wait_for(*peer);
+  for (auto& peer : retired_) wait_for(*peer);
   return all;
-}
-
-bool Inbox::accept(const std::string& from, const std::string& session, std::uint64_t sequence) {
-  std::lock_guard lock(mutex_);
-  std::uint64_t& last = last_[{from, session}];
-  if (sequence <= last) return false;
-  last = sequence;
-  return true;
 }
 
 }  // namespace empi::agent

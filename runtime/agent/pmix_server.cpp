@@ -1,15 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/pmix_server.hpp"
 
+#include <fcntl.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <stdexcept>
+#include <string_view>
 
+#include "runtime/agent/mpi_messages.hpp"
+#include "runtime/agent/output.hpp"
 #include "runtime/agent/pmix_values.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
 namespace {
@@ -19,6 +27,7 @@ static_assert(kPmixSuccess == PMIX_SUCCESS && kPmixError == PMIX_ERROR);
 static_assert(kPmixTimeout == PMIX_ERR_TIMEOUT && kPmixNotFound == PMIX_ERR_NOT_FOUND);
 
 PmixUpcalls* g_upcalls = nullptr;  // PMIx's module has no user data
+std::string g_nspace;              // of this process
 
 // --- upcalls: copy the arguments, post, return -------------------------------------------------------------
 
@@ -27,7 +36,7 @@ void release_blob(void* blob) { std::free(blob); }
 BlobReply modex_reply(pmix_modex_cbfunc_t callback, void* data) {
   return [=](int status, std::string blob) {
     char* copy = static_cast<char*>(std::malloc(blob.size() + 1));
-    std::memcpy(copy, blob.data(), blob.size());
+    std::ranges::copy(blob, copy);
     callback(status, copy, blob.size(), data, release_blob, copy);
   };
 }
@@ -52,9 +61,17 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char me
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// Ranks log through PMIx, and believe it to be done: what MPI says of a fatal error comes this way.
-void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const pmix_info_t[], size_t,
-            pmix_op_cbfunc_t callback, void* cbdata) {
+std::string_view text_of(const pmix_info_t infos[], size_t n, const char* key) {
+  for (size_t i = 0; i < n; ++i)
+    if (PMIX_CHECK_KEY(&infos[i], key) && infos[i].value.type == PMIX_STRING && infos[i].value.data.string)
+      return infos[i].value.data.string;
+  return "";
+}
+
+// Ranks log through PMIx, and believe it to be done: what MPI says of a fatal error comes this way. So does,
+// from our own PMIx, what it counts of messages that came several times.
+void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const pmix_info_t directives[],
+            size_t directive_count, pmix_op_cbfunc_t callback, void* cbdata) {
   std::string text[3];  // by target
   for (size_t i = 0; i < n; ++i) {
     const bool error = PMIX_CHECK_KEY(&data[i], PMIX_LOG_STDERR);
@@ -62,7 +79,10 @@ void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const
     if (data[i].value.type == PMIX_STRING && data[i].value.data.string)
       text[error ? 2 : 1] += data[i].value.data.string;
   }
-  const int target = text[2].empty() ? 1 : 2;
+  const bool ours = PMIX_CHECK_NSPACE(client->nspace, g_nspace.c_str());
+  const bool kept = ours || is_about_connections(text_of(directives, directive_count, PMIX_LOG_KEY),
+                                                 text_of(directives, directive_count, PMIX_LOG_VAL));
+  const int target = kept ? kMpiMessages : text[2].empty() ? 1 : 2;
   g_upcalls->client_said(to_proc_id(*client), target, text[2] + text[1], op_reply(callback, cbdata));
 }
 
@@ -87,7 +107,7 @@ pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t info[], size
   for (size_t i = 0; i < n; ++i) {
     if (!std::strcmp(info[i].key, PMIX_PERSISTENCE)) {
       first_read = info[i].value.data.persist == PMIX_PERSIST_FIRST_READ;
-    } else if (std::strncmp(info[i].key, "pmix.", 5)) {  // the others are range, user, group, timeout
+    } else if (std::strncmp(info[i].key, "pmix.", 5) != 0) {  // the others are range, user, group, timeout
       data.push_back({info[i].key, to_proc_id(*proc), pack(info[i]), false});
     }
   }
@@ -129,7 +149,7 @@ pmix_status_t on_unpublish(const pmix_proc_t* proc, char** keys, const pmix_info
 pmix_status_t collective_without_data(const char* kind, const pmix_proc_t procs[], size_t n,
                                       pmix_op_cbfunc_t callback, void* cbdata) {
   g_upcalls->collective(kind, to_proc_ids(procs, n), "",
-                        [=](int status, std::string) { callback(status, cbdata); });
+                        [=](int status, const std::string&) { callback(status, cbdata); });
   return PMIX_SUCCESS;
 }
 
@@ -227,18 +247,28 @@ void notify_local(int code, const ProcId& source, std::unique_ptr<InfoList> info
   if (status != PMIX_SUCCESS) delete list;
 }
 
+// PMIx complains on stderr of what the runtime takes care of (a connection that a dead rank has left): into a
+// file in its folder with that, which goes with the pod.
+void keep_messages_apart(const std::string& folder) {
+  static const int file =
+      open((folder + "/messages").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file >= 0) setenv(names::kPmixMessages, std::to_string(file).c_str(), 0);
+}
+
 }  // namespace
 
 PmixServer::PmixServer(const std::string& folder, const std::string& host, const std::string& pod_uid,
                        PmixUpcalls& upcalls)
     : folder_(folder), pod_uid_(pod_uid) {
   g_upcalls = &upcalls;
+  g_nspace = "agent." + pod_uid;
+  keep_messages_apart(folder);
   static pmix_server_module_t upcall_table = module();
   InfoList infos;
   infos.add(PMIX_SERVER_TMPDIR, folder);
   infos.add(PMIX_SYSTEM_TMPDIR, folder);
   infos.add(PMIX_HOSTNAME, host);
-  infos.add(PMIX_SERVER_NSPACE, "agent." + pod_uid);
+  infos.add(PMIX_SERVER_NSPACE, g_nspace);
   infos.add(PMIX_SERVER_RANK, pmix_rank_t{0}, PMIX_PROC_RANK);
   infos.add(PMIX_SERVER_TOOL_SUPPORT, false, PMIX_BOOL);
   const int status = PMIx_server_init(&upcall_table, infos.data(), infos.size());
@@ -248,7 +278,9 @@ PmixServer::PmixServer(const std::string& folder, const std::string& host, const
   PMIx_Register_event_handler(nullptr, 0, nullptr, 0, ignore_server_event, nullptr, nullptr);
 }
 
-PmixServer::~PmixServer() { PMIx_server_finalize(); }
+PmixServer::~PmixServer() {
+  if (!is_damaged()) PMIx_server_finalize();
+}
 
 void PmixServer::add_namespace(const Namespace& ns, std::uint32_t universe_size) {
   const NamespaceNode* own = ns.node_of_pod(pod_uid_);
@@ -266,6 +298,7 @@ void PmixServer::add_namespace(const Namespace& ns, std::uint32_t universe_size)
 }
 
 void PmixServer::remove_namespace(const std::string& name) {
+  if (damaged_.contains(name)) return;
   std::promise<int> done;
   PMIx_server_deregister_nspace(name.c_str(), fulfil, &done);
   done.get_future().wait();
@@ -273,10 +306,9 @@ void PmixServer::remove_namespace(const std::string& name) {
 
 void PmixServer::add_client(const ProcId& proc) {
   const pmix_proc_t p = to_pmix(proc);
-  complete("register rank " + proc.nspace + "/" + std::to_string(proc.rank),
-           [&](pmix_op_cbfunc_t cb, void* data) {
-             return PMIx_server_register_client(&p, getuid(), getgid(), nullptr, cb, data);
-           });
+  complete("register rank " + name_of(proc), [&](pmix_op_cbfunc_t cb, void* data) {
+    return PMIx_server_register_client(&p, getuid(), getgid(), nullptr, cb, data);
+  });
 }
 
 std::vector<std::string> PmixServer::client_environment(const ProcId& proc) {

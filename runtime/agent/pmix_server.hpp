@@ -1,12 +1,14 @@
-// This pod's PMIx server: the door through which unmodified Open MPI ranks find each other.
+// SPDX-License-Identifier: Apache-2.0
+// This pod's PMIx server, by which unmodified Open MPI ranks find each other.
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/agent/hub.hpp"
-#include "runtime/agent/namespaces.hpp"
+#include "runtime/agent/lead/rendezvous.hpp"
+#include "runtime/protocol/namespaces.hpp"
 
 namespace empi::agent {
 
@@ -26,7 +28,8 @@ class PmixUpcalls {
   virtual void unpublish(std::vector<std::string> keys, ProcId owner, StatusReply reply) = 0;
   virtual void client_connected(ProcId proc) = 0;
   virtual void client_finalized(ProcId proc) = 0;
-  // A text for the user, to standard output (target 1) or standard error (2): Open MPI's own error messages.
+  // Open MPI's own messages: for the user, to standard output (target 1) or standard error (2), or
+  // kMpiMessages.
   virtual void client_said(ProcId proc, int target, std::string text, StatusReply reply) = 0;
   virtual void client_aborted(ProcId proc, int status, std::string message) = 0;
   virtual void event(int code, ProcId source, std::size_t infos, std::string packed) = 0;
@@ -38,6 +41,7 @@ class PmixServer {
   // Starts the server with its files in `folder`. Throws std::runtime_error.
   PmixServer(const std::string& folder, const std::string& host, const std::string& pod_uid,
              PmixUpcalls& upcalls);
+  // Without PMIx's finalize once is_damaged(): its thread goes on until the process ends.
   ~PmixServer();
   PmixServer(const PmixServer&) = delete;
   PmixServer& operator=(const PmixServer&) = delete;
@@ -46,6 +50,10 @@ class PmixServer {
   void add_namespace(const Namespace& ns, std::uint32_t universe_size);
   void remove_namespace(const std::string& name);
   void add_client(const ProcId& proc);
+  // A rank has ended, and PMIx has not told that it connected: neither its namespace nor the server may be
+  // taken down from then on (quirk client-dies-connecting).
+  void died_unconnected(const ProcId& proc) { damaged_.insert(proc.nspace); }
+  bool is_damaged() const { return !damaged_.empty(); }
   // Environment entries ("NAME=value") that connect a rank to this server.
   std::vector<std::string> client_environment(const ProcId& proc);
 
@@ -58,6 +66,7 @@ class PmixServer {
 
  private:
   std::string folder_, pod_uid_;
+  std::set<std::string> damaged_;  // namespaces
 };
 
 }  // namespace empi::agent

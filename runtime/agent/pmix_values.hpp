@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PMIx's C values in C++ hands: owners, conversions, packing, and the description of a namespace.
 #pragma once
 #include <pmix_common.h>
@@ -5,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/agent/namespaces.hpp"
+#include "runtime/protocol/namespaces.hpp"
 
 namespace empi::agent {
 

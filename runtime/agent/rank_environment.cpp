@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/rank_environment.hpp"
 
 #include <filesystem>
 #include <map>
 
+#include "runtime/agent/mpi_parameters.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
@@ -30,29 +32,48 @@ void prepend(Variables& variables, const char* name, const std::string& value) {
   now = now.empty() ? value : value + ":" + now;
 }
 
-// Defaults that the pod's own environment may override.
-void add_transport(Variables& v, const Options& options, const RankPlace& place) {
-  const auto prefer = [&](const char* name, const std::string& value) { v.try_emplace(name, value); };
-  prefer("OMPI_MCA_pml", "ob1");
-  prefer("OMPI_MCA_btl", "self,tcp,sm");
-  prefer("OMPI_MCA_btl_tcp_if_include", options.interface);
-  prefer("OMPI_MCA_smsc", "^cma,xpmem,knem");  // single copy needs ptrace rights, restricted pods lack them
-  if (options.interface == "lo") prefer("OMPI_MCA_if_base_retain_loopback", "1");
-  if (place.crowded) prefer("OMPI_MCA_mpi_yield_when_idle", "1");
-  // Start-up of many ranks collapses without these; they cost nothing afterwards.
-  prefer("OMPI_MCA_async_mpi_init", "1");
-  prefer("OMPI_MCA_pmix_base_async_modex", "1");
-  prefer("OMPI_MCA_pmix_base_collect_data", "0");
-  for (const char* name : {"OMPI_MCA_btl_sm_backing_directory", "OMPI_MCA_osc_sm_backing_directory",
-                           "OMPI_MCA_osc_rdma_backing_directory"})
-    prefer(name, place.shm_folder);  // so that the segments of killed ranks go with the folder
+// Whether the loader searches this folder by itself, after all others. Put before them it would hide what a
+// program brings with it.
+bool is_of_the_system(const std::filesystem::path& folder) {
+  return folder == "/usr/lib" || folder.parent_path() == "/usr/lib";
 }
 
-// Without these a world cannot change; not to be overridden.
-void add_malleability(Variables& v) {
-  v["OMPI_MCA_async_mpi_finalize"] = "1";
-  v["OMPI_MCA_mpi_ft_enable"] = "1";
-  v["OMPI_MCA_coll"] = "^han";  // recovery hangs now and then with it
+bool applies(const MpiParameter& parameter, const Options& options, const RankPlace& place) {
+  switch (parameter.of) {
+    case MpiParameter::Of::All:
+      return true;
+    case MpiParameter::Of::OnLoopback:
+      return options.interface == "lo";
+    case MpiParameter::Of::Crowded:
+      return place.crowded;
+    case MpiParameter::Of::Malleable:
+      return options.malleable;
+  }
+  return false;
+}
+
+std::string value_of(const MpiParameter& parameter, const Options& options, const RankPlace& place) {
+  switch (parameter.value) {
+    case MpiParameter::Value::AsIs:
+      break;
+    case MpiParameter::Value::Interface:
+      return options.interface;
+    case MpiParameter::Value::ShmFolder:
+      return place.shm_folder;
+  }
+  return parameter.text;
+}
+
+void tell_mpi(Variables& v, const Options& options, const RankPlace& place) {
+  for (const MpiParameter& parameter : kMpiParameters) {
+    if (!applies(parameter, options, place)) continue;
+    if (parameter.is_default())
+      v.try_emplace(parameter.name, value_of(parameter, options, place));
+    else
+      v[parameter.name] = value_of(parameter, options, place);
+  }
+  for (const char* name : {names::kMpiMessages, names::kPmixMessages})
+    v[name] = std::to_string(kMpiMessagesFd);
 }
 
 }  // namespace
@@ -63,8 +84,7 @@ std::vector<std::string> rank_environment(const Options& options, const RankPlac
   Variables v;
   load(v, inherited);
   strip(v);
-  add_transport(v, options, place);
-  if (options.malleable) add_malleability(v);
+  tell_mpi(v, options, place);
   v[names::kMode] = options.malleable ? "malleable" : "rigid";
   v[names::kRunDir] = options.run_dir;
   v[names::kWindowMillis] = std::to_string(options.window_millis);
@@ -74,7 +94,8 @@ std::vector<std::string> rank_environment(const Options& options, const RankPlac
   v[names::kPage] = place.page;
   v[names::kStatus] = place.joining ? "joining" : "new";
   if (!place.library.empty()) {
-    prepend(v, "LD_LIBRARY_PATH", std::filesystem::path(place.library).parent_path());
+    const std::filesystem::path folder = std::filesystem::path(place.library).parent_path();
+    if (!is_of_the_system(folder)) prepend(v, "LD_LIBRARY_PATH", folder);
     if (!options.malleable) prepend(v, "LD_PRELOAD", place.library);
   }
   load(v, pmix);

@@ -1,4 +1,6 @@
-// The environment of a rank: the agent's own, cleaned, plus what stock Open MPI 5.0.7 needs here. Pure.
+// SPDX-License-Identifier: Apache-2.0
+// The environment of a rank: the agent's own, cleaned, plus what stock Open MPI needs here
+// (mpi_parameters.hpp). Pure.
 #pragma once
 #include <string>
 #include <vector>

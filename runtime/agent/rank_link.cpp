@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/rank_link.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,33 +12,36 @@
 #include <vector>
 
 #include "runtime/agent/reactor.hpp"
+#include "runtime/base/log.hpp"
 
 namespace empi::agent {
 
 RankLink::RankLink(Reactor& reactor, std::string path, std::function<void(const RankReport&)> on_report)
-    : reactor_(reactor), path_(std::move(path)), on_report_(std::move(on_report)) {
-  listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    : reactor_(reactor),
+      path_(std::move(path)),
+      on_report_(std::move(on_report)),
+      listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
   unlink(path_.c_str());
-  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) ||
-      listen(listener_, 256))
+  if (!listener_ || bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) ||
+      listen(listener_.get(), 256))
     throw std::system_error(errno, std::generic_category(), "cannot listen on '" + path_ + "'");
-  reactor_.watch(listener_, EPOLLIN, [this](std::uint32_t) { accept_one(); });
+  reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept_one(); });
 }
 
 RankLink::~RankLink() {
-  reactor_.unwatch(listener_);
-  close(listener_);
+  reactor_.unwatch(listener_.get());
   while (!connections_.empty()) drop(connections_.begin()->first);
   unlink(path_.c_str());
 }
 
 void RankLink::accept_one() {
-  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
-  connections_[fd];
+  UniqueFd accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!accepted) return;
+  const int fd = accepted.get();
+  connections_[fd].fd = std::move(accepted);
   reactor_.watch(fd, EPOLLIN | EPOLLRDHUP, [this, fd](std::uint32_t) { receive(fd); });
 }
 
@@ -50,8 +53,8 @@ void RankLink::receive(int fd) {
     if (n <= 0) return drop(fd);
     const auto report = decode_report({buffer.data(), static_cast<std::size_t>(n)});
     if (!report) {
-      spdlog::warn("a rank sent something that is no report: {}",
-                   std::string(buffer.data(), std::min<ssize_t>(n, 200)));
+      log::warn("a rank sent something that is no report: {}",
+                std::string(buffer.data(), std::min<ssize_t>(n, 200)));
       continue;
     }
     if (auto at = connections_.find(fd); at != connections_.end()) {
@@ -71,7 +74,6 @@ void RankLink::drop(int fd) {
       by_proc_.erase(mine);
   reactor_.unwatch(fd);
   connections_.erase(at);
-  close(fd);
 }
 
 void RankLink::receive_pending() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pod's Unix socket: ranks report, the agent orders (runtime/protocol/rank_messages.hpp).
 #pragma once
 #include <functional>
@@ -5,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/unique_fd.hpp"
 #include "runtime/protocol/rank_messages.hpp"
 
 namespace empi::agent {
@@ -27,6 +29,7 @@ class RankLink {
 
  private:
   struct Connection {
+    UniqueFd fd;
     std::optional<ProcId> proc;
   };
   void accept_one();
@@ -36,8 +39,8 @@ class RankLink {
   Reactor& reactor_;
   const std::string path_;
   const std::function<void(const RankReport&)> on_report_;
-  int listener_ = -1;
-  std::map<int, Connection> connections_;
+  UniqueFd listener_;
+  std::map<int, Connection> connections_;  // by descriptor
   std::map<ProcId, int> by_proc_;
 };
 

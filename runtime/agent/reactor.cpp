@@ -1,8 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/reactor.hpp"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,17 +15,10 @@ namespace {
 
 }  // namespace
 
-Reactor::Reactor() {
-  epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (epoll_ < 0 || wake_ < 0) fail("cannot make the agent's event loop");
-  epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event)) fail("epoll_ctl");
-}
-
-Reactor::~Reactor() {
-  close(wake_);
-  close(epoll_);
+Reactor::Reactor() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) fail("cannot make the agent's event loop");
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wakeup_.fd()}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakeup_.fd(), &event)) fail("epoll_ctl");
 }
 
 void Reactor::post(Task task) {
@@ -37,19 +29,18 @@ void Reactor::post(Task task) {
     first = posted_.empty();
     posted_.push_back(std::move(task));
   }
-  const std::uint64_t one = 1;
-  if (first && write(wake_, &one, sizeof one) < 0 && errno != EAGAIN) fail("cannot wake the event loop");
+  if (first) wakeup_.notify();
 }
 
 void Reactor::watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready) {
   epoll_event event{.events = events, .data = {.fd = fd}};
   const int op = watched_.contains(fd) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  if (epoll_ctl(epoll_, op, fd, &event)) fail("epoll_ctl");
+  if (epoll_ctl(epoll_.get(), op, fd, &event)) fail("epoll_ctl");
   watched_[fd] = std::move(on_ready);
 }
 
 void Reactor::unwatch(int fd) {
-  if (watched_.erase(fd)) epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  if (watched_.erase(fd)) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
 Reactor::TimerId Reactor::after(Millis delay, Task task) {
@@ -74,9 +65,7 @@ int Reactor::wait_milliseconds() const {
 }
 
 void Reactor::run_posted() {
-  std::uint64_t count;
-  while (read(wake_, &count, sizeof count) > 0) {
-  }
+  wakeup_.clear();
   std::vector<Task> tasks;
   {
     std::lock_guard lock(mutex_);
@@ -100,11 +89,12 @@ void Reactor::run_due_timers() {
 void Reactor::run() {
   std::array<epoll_event, 64> events;
   while (!stopped_) {
-    const int n = epoll_wait(epoll_, events.data(), events.size(), wait_milliseconds());
+    turned_ = Clock::now();
+    const int n = epoll_wait(epoll_.get(), events.data(), events.size(), wait_milliseconds());
     if (n < 0 && errno != EINTR) fail("epoll_wait");
     for (int i = 0; i < n && !stopped_; ++i) {
       const int fd = events[i].data.fd;
-      if (fd == wake_) {
+      if (fd == wakeup_.fd()) {
         run_posted();
       } else if (auto at = watched_.find(fd); at != watched_.end()) {
         auto on_ready = at->second;  // a copy: the handler may unwatch itself
@@ -124,5 +114,7 @@ void Reactor::run() {
 void Reactor::stop() {
   post([this] { stopped_ = true; });
 }
+
+Millis Reactor::age() const { return std::chrono::duration_cast<Millis>(Clock::now() - turned_.load()); }
 
 }  // namespace empi::agent

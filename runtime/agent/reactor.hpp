@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's one thread of decisions: an epoll loop with timers, to which other threads post work.
 // Everything that is not said to be callable from any thread belongs to the thread in run().
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -9,6 +11,9 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/unique_fd.hpp"
+#include "runtime/base/wakeup.hpp"
 
 namespace empi::agent {
 
@@ -22,7 +27,6 @@ class Reactor {
   using TimerId = std::uint64_t;
 
   Reactor();
-  ~Reactor();
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
@@ -40,12 +44,18 @@ class Reactor {
   void run();   // until stop()
   void stop();  // from any thread
 
+  // From any thread: how long ago the loop went round last. It goes round for each timer, so that with one
+  // that is due often an old loop is one that hangs in a task.
+  Millis age() const;
+
  private:
   int wait_milliseconds() const;
   void run_posted();
   void run_due_timers();
 
-  int epoll_ = -1, wake_ = -1;
+  std::atomic<TimePoint> turned_{Clock::now()};
+  UniqueFd epoll_;
+  Wakeup wakeup_;
   bool stopped_ = false;
   bool closed_ = false;  // guarded by mutex_: run() has ended, posted tasks are dropped
   std::mutex mutex_;     // guards posted_

@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unmodified MPI programs over several pods.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "runtime/agent/testing/local_pods.hpp"
 #include "runtime/protocol/json.hpp"
@@ -15,7 +18,10 @@ using testing::LocalPods;
 class Rigid : public ::testing::Test {
  protected:
   LocalPods pods;
-  void SetUp() override { pods.mode = "rigid"; }
+  void SetUp() override {
+    pods.mode = "rigid";
+    pods.job = "rigid-" + std::to_string(getpid());
+  }
   void TearDown() override { EXPECT_EQ(pods.sanitizer_reports(), ""); }
 
   std::vector<Member> run(std::vector<std::string> command, int count = 3) {
@@ -41,7 +47,8 @@ int count(const std::string& text, const std::string& part) {
 TEST_F(Rigid, RingOverThreePods) {
   const auto members = run({beside("agent_plain_ring")});
   expect_success(members);
-  EXPECT_EQ(count(pods.log(members[0].uid), "[pod-0 job.1/0] ring of 6: right"), 1) << pods.all_logs();
+  EXPECT_EQ(count(pods.log(members[0].uid), "[pod-0 " + pods.job + ".1/0] ring of 6: right"), 1)
+      << pods.all_logs();
   EXPECT_NE(pods.termination_log(members[2].uid).find("\"result\":\"succeeded\""), std::string::npos);
 }
 
@@ -63,6 +70,50 @@ TEST_F(Rigid, FatalErrorsOfMpiAreShown) {
   EXPECT_EQ(count(pods.all_logs(), "An error occurred in MPI_Send"), 1) << pods.all_logs();
   EXPECT_NE(pods.termination_log(members[1].uid).find("MPI_ERR_RANK"), std::string::npos)
       << pods.termination_log(members[1].uid);
+}
+
+// The start says two ranks, the pod was made for three.
+TEST_F(Rigid, AStartWhoseRanksAreNotWhereItSaysFails) {
+  pods.command = {beside("agent_plain_ring")};
+  pods.slots = 3;
+  std::vector<Member> members = pods.launch(1);
+  pods.slots = 2;
+  members.push_back(pods.launch(1)[0]);
+  members[0].slots = 2;
+  pods.start(members);
+  for (const Member& m : members) {
+    EXPECT_NE(pods.wait_for_end(m.uid), 0);
+    const std::string end = pods.termination_log(m.uid);
+    EXPECT_NE(end.find("pod-0 was made for 3 ranks, and is to start 2"), std::string::npos) << end;
+  }
+}
+
+// MPI_Init of the others would wait for it for ever.
+TEST_F(Rigid, ARankThatEndsBeforeMpiInitFailsTheStart) {
+  pods.patience = std::chrono::seconds(30);
+  const std::string ring = beside("agent_plain_ring");
+  const auto members = run({"sh", "-c", "test $PMIX_RANK = 3 && exit 0; exec " + ring}, 2);
+  for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
+  const std::string end = pods.termination_log(members[0].uid);
+  EXPECT_NE(end.find("rank 3 (pod pod-1) ended without MPI_Init"), std::string::npos) << end;
+}
+
+// PMIx's own record of such a rank is damaged; the agent ends by its own status all the same.
+TEST_F(Rigid, ARankThatDiesWhileItConnectsFailsTheStart) {
+  pods.patience = std::chrono::seconds(30);
+  const auto members = run({beside("agent_dies_connecting"), "1"}, 2);
+  for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 137) << pods.all_logs();
+  EXPECT_EQ(count(pods.all_logs(), "by force"), 0) << pods.all_logs();
+}
+
+// However many slots there are, a program that has not called MPI has no rank.
+TEST_F(Rigid, RanksAreThoseThatPmixHasSeen) {
+  const auto members = run({"sh", "-c", "while ! test -e $EMPI_RUN_DIR/stop; do sleep 0.05; done"}, 2);
+  for (const Member& m : members)
+    pods.wait_until("its processes run", [&] { return pods.ranks(m.uid).size() >= 2; });  // and their sleeps
+  EXPECT_EQ(pods.membership().ranks, 0);
+  for (const Member& m : members) std::ofstream(pods.run_dir(m.uid) + "/stop") << "now";
+  expect_success(members);
 }
 
 TEST_F(Rigid, ProgramWithoutMpi) {

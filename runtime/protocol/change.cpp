@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/change.hpp"
 
 namespace empi {
@@ -19,21 +20,20 @@ constexpr int K = static_cast<int>(S::RollingBack);
 constexpr int F = static_cast<int>(S::Failed);
 constexpr int O = static_cast<int>(S::Stable);
 
-constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] =
-    {
-        // clang-format off
-    //             Reques Joiner World  Confir Agreed Disagr Record Leaver Rolled Joiner Member Cancel Dead-  Job-
-    //             ted    sUp    Built  med           eed    Spread sGone  Back   Lost   Lost          line   Ending
-    /* Stable   */ {P,    X,     X,     X,     X,     X,     X,     X,     X,     _,     F,     _,     _,     _},
-    /* Preparing*/ {X,    B,     X,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K},
-    /* Building */ {X,    _,     R,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K},
-    /* Ready    */ {X,    X,     _,     W,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K},
-    /* Window   */ {X,    X,     X,     _,     C,     K,     X,     X,     X,     _,     F,     _,     _,     _},
-    /* Committed*/ {X,    X,     X,     X,     _,     X,     D,     X,     X,     F,     F,     _,     _,     _},
-    /* Draining */ {X,    X,     X,     X,     _,     X,     _,     O,     X,     F,     F,     _,     _,     _},
-    /* RollingBk*/ {X,    _,     _,     X,     X,     _,     X,     X,     O,     _,     F,     _,     _,     _},
-    /* Failed   */ {X,    _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _},
-        // clang-format on
+constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] = {
+    // clang-format off
+    //             Reques Joiner World  Confir Agreed Disagr Record Leaver Rolled Joiner Member Cancel Dead-  Job-   Probes
+    //             ted    sUp    Built  med           eed    Spread sGone  Back   Lost   Lost          line   Ending Differ
+    /* Stable   */ {P,    X,     X,     X,     X,     X,     X,     X,     X,     _,     F,     _,     _,     _,     _},
+    /* Preparing*/ {X,    B,     X,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
+    /* Building */ {X,    _,     R,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
+    /* Ready    */ {X,    X,     _,     W,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
+    /* Window   */ {X,    X,     X,     _,     C,     K,     X,     X,     X,     _,     F,     _,     _,     _,     _},
+    /* Committed*/ {X,    X,     X,     X,     _,     X,     D,     X,     X,     F,     F,     _,     _,     _,     _},
+    /* Draining */ {X,    X,     X,     X,     _,     X,     _,     O,     X,     F,     F,     _,     _,     _,     _},
+    /* RollingBk*/ {X,    _,     _,     X,     X,     _,     X,     X,     O,     _,     F,     _,     _,     _,     _},
+    /* Failed   */ {X,    _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _},
+    // clang-format on
 };
 
 }  // namespace
@@ -98,6 +98,8 @@ std::string_view to_string(ChangeEvent event) {
       return "Deadline";
     case E::JobEnding:
       return "JobEnding";
+    case E::ProbesDoNotMatch:
+      return "ProbesDoNotMatch";
   }
   return "?";
 }
@@ -106,6 +108,55 @@ std::optional<ChangeState> change_state_from(std::string_view text) {
   for (ChangeState state : kChangeStates)
     if (to_string(state) == text) return state;
   return std::nullopt;
+}
+
+std::optional<ChangeEvent> change_event_from(std::string_view text) {
+  for (ChangeEvent event : kChangeEvents)
+    if (to_string(event) == text) return event;
+  return std::nullopt;
+}
+
+std::string_view to_string(ChangeOutcome outcome) {
+  switch (outcome) {
+    case ChangeOutcome::Unfinished:
+      return "";
+    case ChangeOutcome::Committed:
+      return "committed";
+    case ChangeOutcome::RolledBack:
+      return "rolled back";
+    case ChangeOutcome::Failed:
+      break;
+  }
+  return "failed";
+}
+
+std::optional<ChangeOutcome> change_outcome_from(std::string_view text) {
+  for (const ChangeOutcome outcome : {ChangeOutcome::Unfinished, ChangeOutcome::Committed,
+                                      ChangeOutcome::RolledBack, ChangeOutcome::Failed})
+    if (to_string(outcome) == text) return outcome;
+  return std::nullopt;
+}
+
+std::string_view to_string(ChangeOrigin origin) {
+  return origin == ChangeOrigin::LostMember ? "lost member" : "controller";
+}
+
+ChangeRecord record_of(const ChangeStatus& status) {
+  ChangeRecord record;
+  record.id = status.request.id;
+  record.kind = status.request.kind();
+  record.reason = status.reason;
+  record.outcome = status.outcome;
+  if (status.outcome == ChangeOutcome::Unfinished) {
+    if (status.state == ChangeState::Committed || status.state == ChangeState::Draining)
+      record.outcome = ChangeOutcome::Committed;
+    if (status.state == ChangeState::RollingBack) record.outcome = ChangeOutcome::RolledBack;
+  }
+  record.from_ranks = status.from_ranks;
+  record.to_ranks = status.to_ranks;
+  record.times = status.times;
+  record.moved_bytes = status.moved_bytes;
+  return record;
 }
 
 }  // namespace empi

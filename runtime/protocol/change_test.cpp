@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every state x event of the change transaction, written down a second time as promises.
 #include "runtime/protocol/change.hpp"
 
@@ -22,7 +23,10 @@ const std::map<std::pair<S, E>, S> kMoves = {
 };
 
 bool before_window(S s) { return s == S::Preparing || s == S::Building || s == S::Ready; }
-bool gives_up(E e) { return e == E::JoinerLost || e == E::Cancel || e == E::Deadline || e == E::JobEnding; }
+bool gives_up(E e) {
+  return e == E::JoinerLost || e == E::Cancel || e == E::Deadline || e == E::JobEnding ||
+         e == E::ProbesDoNotMatch;
+}
 
 TEST(ChangeTable, EveryStateTimesEveryEvent) {
   for (S state : kChangeStates)
@@ -90,6 +94,13 @@ TEST(ChangeTable, EveryStateIsReachedAndEveryAttemptCanEnd) {
 TEST(ChangeTable, NamesAreReadBack) {
   for (S state : kChangeStates) EXPECT_EQ(change_state_from(to_string(state)), state);
   EXPECT_EQ(change_state_from("Sideways"), std::nullopt);
+  for (E event : kChangeEvents) EXPECT_EQ(change_event_from(to_string(event)), event);
+  EXPECT_EQ(change_event_from(""), std::nullopt);
+  for (const char* text : {"", "committed", "rolled back", "failed"}) {
+    ASSERT_TRUE(change_outcome_from(text)) << text;
+    EXPECT_EQ(to_string(*change_outcome_from(text)), text);
+  }
+  EXPECT_EQ(change_outcome_from("Committed"), std::nullopt);
 }
 
 TEST(ChangeRequest, KindsInWords) {
@@ -100,6 +111,22 @@ TEST(ChangeRequest, KindsInWords) {
   EXPECT_EQ(r.kind(), "mixed");
   r.add.clear();
   EXPECT_EQ(r.kind(), "shrink");
+}
+
+TEST(ChangeRecordTest, TheOutcomeCountsFromWhenItIsCertain) {
+  ChangeStatus status;
+  const auto outcome_in = [&](ChangeState state) {
+    status.state = state;
+    return record_of(status).outcome;
+  };
+  for (ChangeState state :
+       {ChangeState::Preparing, ChangeState::Building, ChangeState::Ready, ChangeState::Window})
+    EXPECT_EQ(outcome_in(state), ChangeOutcome::Unfinished) << to_string(state);
+  EXPECT_EQ(outcome_in(ChangeState::Committed), ChangeOutcome::Committed);
+  EXPECT_EQ(outcome_in(ChangeState::Draining), ChangeOutcome::Committed);
+  EXPECT_EQ(outcome_in(ChangeState::RollingBack), ChangeOutcome::RolledBack);
+  status.outcome = ChangeOutcome::Failed;
+  EXPECT_EQ(outcome_in(ChangeState::Failed), ChangeOutcome::Failed);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Narrow types for the numbers that must not be mixed up.
 #pragma once
 #include <compare>
@@ -22,5 +23,6 @@ struct ProcId {
   std::uint32_t rank = 0;
   auto operator<=>(const ProcId&) const = default;
 };
+inline std::string name_of(const ProcId& proc) { return proc.nspace + "/" + std::to_string(proc.rank); }
 
 }  // namespace empi

@@ -1,8 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/json.hpp"
 
 namespace empi {
 
 using nlohmann::json;
+
+namespace {
+
+// Leads of older images say by the id alone that a record is of a member they have lost.
+ChangeOrigin origin_from(const json& status) {
+  const bool lost = status.contains("origin")
+                        ? status["origin"] == to_string(ChangeOrigin::LostMember)
+                        : status.at("request").at("id").get<std::string>().starts_with("lost-");
+  return lost ? ChangeOrigin::LostMember : ChangeOrigin::Controller;
+}
+
+}  // namespace
 
 void to_json(json& j, const Member& m) {
   j = {{"uid", m.uid},     {"name", m.name},     {"address", m.address},
@@ -55,19 +68,52 @@ void from_json(const json& j, ChangeTimes& t) {
 }
 
 void to_json(json& j, const ChangeStatus& s) {
-  j = {{"request", s.request}, {"state", to_string(s.state)}, {"outcome", s.outcome},
-       {"reason", s.reason},   {"fromRanks", s.from_ranks},   {"toRanks", s.to_ranks},
-       {"times", s.times},     {"released", s.released},      {"kind", s.request.kind()}};
+  j = {{"request", s.request},
+       {"state", to_string(s.state)},
+       {"outcome", to_string(s.outcome)},
+       {"origin", to_string(s.origin)},
+       {"reason", s.reason},
+       {"fromRanks", s.from_ranks},
+       {"toRanks", s.to_ranks},
+       {"times", s.times},
+       {"released", s.released},
+       {"kind", s.request.kind()}};
+  j["movedBytes"] = s.moved_bytes;
+  if (s.ended_by) j["endedBy"] = to_string(*s.ended_by);
 }
 void from_json(const json& j, ChangeStatus& s) {
   j.at("request").get_to(s.request);
   s.state = change_state_from(j.at("state").get<std::string>()).value_or(ChangeState::Failed);
-  s.outcome = j.value("outcome", "");
+  s.outcome = change_outcome_from(j.value("outcome", "")).value_or(ChangeOutcome::Failed);
+  s.origin = origin_from(j);
   s.reason = j.value("reason", "");
+  s.ended_by = change_event_from(j.value("endedBy", ""));
   s.from_ranks = j.value("fromRanks", 0);
   s.to_ranks = j.value("toRanks", 0);
   s.times = j.value("times", ChangeTimes{});
+  s.moved_bytes = j.value("movedBytes", std::int64_t{0});
   s.released = j.value("released", std::vector<std::string>{});
+}
+
+void to_json(json& j, const ChangeRecord& r) {
+  j = {{"id", r.id},
+       {"kind", r.kind},
+       {"outcome", to_string(r.outcome)},
+       {"reason", r.reason},
+       {"fromRanks", r.from_ranks},
+       {"toRanks", r.to_ranks},
+       {"times", r.times},
+       {"movedBytes", r.moved_bytes}};
+}
+void from_json(const json& j, ChangeRecord& r) {
+  j.at("id").get_to(r.id);
+  r.kind = j.value("kind", "");
+  r.outcome = change_outcome_from(j.value("outcome", "")).value_or(ChangeOutcome::Failed);
+  r.reason = j.value("reason", "");
+  r.from_ranks = j.value("fromRanks", 0);
+  r.to_ranks = j.value("toRanks", 0);
+  r.times = j.value("times", ChangeTimes{});
+  r.moved_bytes = j.value("movedBytes", std::int64_t{0});
 }
 
 void to_json(json& j, const TaskSample& t) {
@@ -145,20 +191,31 @@ void from_json(const json& j, WindowSample& s) {
   s.tasks = j.value("tasks", TaskSample{});
 }
 
-void to_json(json& j, const StartRequest& s) { j = {{"fence", s.fence.value}, {"members", s.members}}; }
+void to_json(json& j, const StartRequest& s) {
+  j = {{"fence", s.fence.value},
+       {"members", s.members},
+       {"leaverGraceSeconds", s.leaver_grace.count()},
+       {"probe", to_string(s.probe)}};
+}
 void from_json(const json& j, StartRequest& s) {
   j.at("fence").get_to(s.fence.value);
   j.at("members").get_to(s.members);
+  s.leaver_grace = std::chrono::seconds(j.value("leaverGraceSeconds", kLeaverGrace.count()));
+  const auto probe = probe_mode_from(j.value("probe", "all"));
+  if (!probe) throw std::invalid_argument("probe is \"" + j.value("probe", "") + "\": expected all or root");
+  s.probe = *probe;
 }
 
 void to_json(json& j, const JobOutcome& o) {
-  j = {{"result", o.result}, {"reason", o.reason}, {"exitCode", o.exit_code}, {"tail", o.tail}};
+  j = {{"result", to_string(o.result)}, {"reason", o.reason}, {"exitCode", o.exit_code}, {"tail", o.tail}};
+  if (o.last_change) j["lastChange"] = *o.last_change;
 }
 void from_json(const json& j, JobOutcome& o) {
-  o.result = j.value("result", "");
+  o.result = job_result_from(j.value("result", "")).value_or(JobResult::Failed);
   o.reason = j.value("reason", "");
   o.exit_code = j.value("exitCode", 0);
   o.tail = j.value("tail", std::vector<std::string>{});
+  if (auto change = j.find("lastChange"); change != j.end()) o.last_change = change->get<ChangeRecord>();
 }
 
 void to_json(json& j, const MembershipView& v) {
@@ -168,9 +225,11 @@ void to_json(json& j, const MembershipView& v) {
        {"state", to_string(v.state)},
        {"change", v.change},
        {"outcome", v.outcome},
+       {"ranks", v.ranks},
        {"ending", v.ending},
        {"survivesLoss", v.survives_loss},
        {"parkedHelpers", v.parked_helpers},
+       {"parkedSeconds", v.parked_seconds},
        {"leaveRequests", v.leave_requests}};
 }
 void from_json(const json& j, MembershipView& v) {
@@ -180,9 +239,11 @@ void from_json(const json& j, MembershipView& v) {
   v.state = change_state_from(j.value("state", "Stable")).value_or(ChangeState::Failed);
   v.change = j.value("change", "");
   v.outcome = j.value("outcome", JobOutcome{});
+  v.ranks = j.value("ranks", 0);
   v.ending = j.value("ending", false);
   v.survives_loss = j.value("survivesLoss", false);
   v.parked_helpers = j.value("parkedHelpers", 0);
+  v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }
 

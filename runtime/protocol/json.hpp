@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON forms of the wire types, and the HTTP paths they travel on. Include only in .cpp files.
 //
 // Every request carries `Authorization: Bearer <job token>`; a wrong one is 401. Bodies are JSON.
@@ -14,16 +15,17 @@ namespace empi {
 
 namespace paths {
 // Controller -> agent.
-inline constexpr char kHealth[] = "/v1/healthz";  // GET, no token: 200 once the agent can be started
-inline constexpr char kStart[] = "/v1/start";     // POST StartRequest, to the first member: the lead
-inline constexpr char kChange[] = "/v1/change";   // PUT ChangeRequest to the lead; GET -> {"changes":
-                                                  // [ChangeStatus, newest last]}; DELETE ?id=ID cancels
+inline constexpr char kHealth[] = "/v1/healthz";         // GET, no token: 200 once the agent can be started
+inline constexpr char kStart[] = "/v1/start";            // POST StartRequest, to the first member: the lead
+inline constexpr char kChange[] = "/v1/change";          // PUT ChangeRequest to the lead; GET -> {"changes":
+                                                         // [ChangeStatus, newest last]}; DELETE
+                                                         // ?id=ID&fence=N cancels
 inline constexpr char kMembership[] = "/v1/membership";  // GET -> MembershipView, from every agent
 inline constexpr char kSample[] =
     "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
-inline constexpr char kReport[] =
-    "/v1/report";  // GET ?since=INDEX&fence=N -> Report: the three above, of one moment
-inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
+inline constexpr char kReport[] = "/v1/report";  // GET ?since=INDEX&fence=N -> Report: the three above, of
+                                                 // one moment; without fence for whoever only looks
+inline constexpr char kStop[] = "/v1/stop";      // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
 }  // namespace paths
@@ -38,6 +40,8 @@ void to_json(nlohmann::json& j, const ChangeTimes& t);
 void from_json(const nlohmann::json& j, ChangeTimes& t);
 void to_json(nlohmann::json& j, const ChangeStatus& s);
 void from_json(const nlohmann::json& j, ChangeStatus& s);
+void to_json(nlohmann::json& j, const ChangeRecord& r);
+void from_json(const nlohmann::json& j, ChangeRecord& r);
 void to_json(nlohmann::json& j, const TaskSample& t);
 void from_json(const nlohmann::json& j, TaskSample& t);
 void to_json(nlohmann::json& j, const WindowSample& s);

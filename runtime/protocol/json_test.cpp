@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/json.hpp"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,29 @@ TEST(Json, ChangeRequestNeedsItsIdentity) {
   }
 }
 
+// What a later version may add is no reason to take a job or a change that has ended for one that goes on.
+TEST(Json, AStartThatSaysNoGraceHasTheUsualOne) {
+  json j = StartRequest{Fence{2}, {}, std::chrono::seconds(7)};
+  EXPECT_EQ(j.get<StartRequest>().leaver_grace, std::chrono::seconds(7));
+  ASSERT_EQ(j.erase("leaverGraceSeconds"), 1u);
+  EXPECT_EQ(j.get<StartRequest>().leaver_grace, kLeaverGrace);
+}
+
+TEST(Json, UnknownEndsAreFailures) {
+  for (const char* text : {"", "succeeded", "failed", "stopped"})
+    EXPECT_EQ(json(json{{"result", text}}.get<JobOutcome>()).at("result"), text);
+  EXPECT_EQ(json({{"result", "evaporated"}}).get<JobOutcome>().result, JobResult::Failed);
+  ChangeStatus status;
+  status.outcome = ChangeOutcome::RolledBack;
+  status.origin = ChangeOrigin::LostMember;
+  json j = status;
+  EXPECT_EQ(j.at("outcome"), "rolled back");
+  EXPECT_EQ(j.get<ChangeStatus>().outcome, ChangeOutcome::RolledBack);
+  EXPECT_EQ(j.get<ChangeStatus>().origin, ChangeOrigin::LostMember);
+  j["outcome"] = "evaporated";
+  EXPECT_EQ(j.get<ChangeStatus>().outcome, ChangeOutcome::Failed);
+}
+
 TEST(Json, RankMessagesSurviveTheTrip) {
   RankReport report;
   report.kind = RankReport::Kind::Agreed;
@@ -70,6 +94,15 @@ TEST(Json, TasksSurviveTheTripAndAreAbsentWithoutThem) {
   EXPECT_TRUE(back.master_worker());
   EXPECT_EQ(back.tasks.queue.queued, 50u);
   EXPECT_EQ(back.tasks.busy_s, 1.2);
+}
+
+// Names of objects and texts of errors are the program's, in whatever encoding.
+TEST(Json, TextThatIsNoUtf8TravelsAsFarAsItCan) {
+  RankReport report;
+  report.error = "communicator '\xe9' contains a leaver";
+  const auto back = decode_report(encode(report));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->error, "communicator '\ufffd' contains a leaver");
 }
 
 TEST(Json, GarbageIsNoRankMessage) {

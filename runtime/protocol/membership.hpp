@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is in the job: pods in world-rank order. Pure values; JSON forms in json.hpp.
 #pragma once
 #include <optional>

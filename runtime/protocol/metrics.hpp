@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one home of every metric's name, type, unit and help text (Prometheus). Definitions of the
 // efficiencies: runtime/protocol/sample.hpp.
 //
@@ -9,16 +10,9 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/base/exposition.hpp"
+
 namespace empi::metrics {
-
-enum class Type { Counter, Gauge, Histogram, Summary };
-
-struct Metric {
-  std::string_view name;
-  Type type;
-  std::string_view unit;
-  std::string_view help;
-};
 
 // --- ranks of this pod ---
 inline constexpr Metric kRanks{"empi_ranks", Type::Gauge, "", "MPI ranks measured in the last window."};
@@ -66,6 +60,11 @@ inline constexpr Metric kTaskDeviation{"empi_task_deviation_seconds", Type::Gaug
                                        "Standard deviation of these durations."};
 inline constexpr Metric kTaskIdle{"empi_task_idle_ratio", Type::Gauge, "ratio",
                                   "Share of the last window that ranks spent outside of tasks."};
+
+inline constexpr Metric kParkedHelperSeconds{
+    "empi_parked_helper_cpu_seconds_total", Type::Counter, "seconds",
+    "Processor time of helper threads of this pod's ranks that never came "
+    "back from a change that was rolled back: they poll inside MPI."};
 
 // --- efficiencies of the last window, label scope ---
 inline constexpr Metric kParallelEfficiency{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one home of every environment variable, path and header name that agent, library, sidecar and
 // operator share. Grep for a name and you find it here.
 #pragma once
@@ -37,6 +38,9 @@ inline constexpr char kSlowdown[] =
 inline constexpr char kSocket[] = "EMPI_SOCKET";  // Unix SOCK_SEQPACKET socket of the agent
 inline constexpr char kPage[] = "EMPI_PAGE";      // file of this rank's shared-memory page
 inline constexpr char kStatus[] = "EMPI_STATUS";  // "new" or "joining"
+// Open MPI and PMIx write what they have to say by themselves to the descriptors of these numbers.
+inline constexpr char kMpiMessages[] = "OPAL_OUTPUT_STDERR_FD";
+inline constexpr char kPmixMessages[] = "PMIX_OUTPUT_STDERR_FD";
 
 // --- of the operator ---
 inline constexpr char kRootKeyFile[] = "EMPI_ROOT_KEY_FILE";  // keys that job tokens are made of
@@ -56,6 +60,9 @@ inline constexpr int kDefaultSidecarPort = 7401;
 // --- Open MPI's codes of an abort because a peer is gone; the library holds them to its header ---
 inline constexpr int kMpiErrProcFailed = 75;
 inline constexpr int kMpiErrRevoked = 77;
+
+// --- threads of a rank ---
+inline constexpr char kParkedThread[] = "empi parked";  // a helper thread that never came back
 
 // --- files in the run directory ---
 inline constexpr char kSocketFile[] = "agent.sock";

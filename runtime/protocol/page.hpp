@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shared-memory page of one rank: a small file in the pod's run directory that rank, agent and sidecar
 // map. No system call and no lock on the rank's side.
 //
@@ -22,6 +23,9 @@ constexpr std::uint64_t arm_word(std::uint64_t iteration, ArmState state) {
 }
 constexpr std::uint64_t arm_iteration(std::uint64_t word) { return word >> 2; }
 constexpr ArmState arm_state(std::uint64_t word) { return static_cast<ArmState>(word & 3); }
+
+// An iteration that no rank counts to: it adapts at its next probe, whichever that is.
+inline constexpr std::uint64_t kNextProbe = 0;
 
 enum class RankPhase : std::uint32_t {
   Starting,
@@ -113,8 +117,11 @@ struct alignas(64) Page {
   } control;
 
   struct alignas(64) Rank {
-    std::atomic<std::uint64_t> probes{0};  // collective calls of MPI_Probe_adapt since the last commit
+    std::atomic<std::uint64_t> probes{0};  // calls of MPI_Probe_adapt since the last commit
     std::atomic<RankPhase> phase{RankPhase::Starting};
+    // Where these calls stand in the program: see probe_marks.hpp. Written before `probes` is.
+    std::atomic<bool> joined{false}, aligned{false}, communicated{false};
+    std::atomic<std::uint64_t> first{0}, grown_at{0}, grown{0}, calls_at_first{0}, calls_at_second{0};
   } rank_state;
 
   alignas(64) std::atomic<std::uint64_t> sequence{0};  // odd while counters are being written

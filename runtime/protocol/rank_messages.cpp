@@ -1,53 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/rank_messages.hpp"
 
-#include <nlohmann/json.hpp>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "runtime/base/json_text.hpp"
+#include "runtime/protocol/describe.hpp"
 
 namespace empi {
+namespace {
 
 using nlohmann::json;
 
-NLOHMANN_JSON_SERIALIZE_ENUM(RankReport::Kind, {{RankReport::Kind::Hello, "hello"},
-                                                {RankReport::Kind::Built, "built"},
-                                                {RankReport::Kind::AtBegin, "at_begin"},
-                                                {RankReport::Kind::Agreed, "agreed"},
-                                                {RankReport::Kind::Past, "past"},
-                                                {RankReport::Kind::Adapted, "adapted"},
-                                                {RankReport::Kind::Finalizing, "finalizing"},
-                                                {RankReport::Kind::Finalized, "finalized"},
-                                                {RankReport::Kind::Queue, "queue"},
-                                                {RankReport::Kind::WorldDropped, "world_dropped"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(RankOrder::Kind, {{RankOrder::Kind::Build, "build"},
-                                               {RankOrder::Kind::Cancel, "cancel"},
-                                               {RankOrder::Kind::Release, "release"},
-                                               {RankOrder::Kind::Attach, "attach"},
-                                               {RankOrder::Kind::Leave, "leave"},
-                                               {RankOrder::Kind::Lost, "lost"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProcId, nspace, rank)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankReport, kind, proc, pid, change, ok, error, duplicate_ms,
-                                                accept_ms, merge_ms, split_ms, warm_ms, build_ms, wait_ms,
-                                                pause_ms, redistribute_ms, lost_ms, bytes, parked, tasks,
-                                                address)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RankOrder, kind, change, port, joining, leaving,
-                                                staying_count, leaving_count, joining_count, epoch, procs,
-                                                probes)
+constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 11> kReports = {{
+    {RankReport::Kind::Hello, "hello"},
+    {RankReport::Kind::Ready, "ready"},
+    {RankReport::Kind::Built, "built"},
+    {RankReport::Kind::AtBegin, "at_begin"},
+    {RankReport::Kind::Agreed, "agreed"},
+    {RankReport::Kind::Past, "past"},
+    {RankReport::Kind::Adapted, "adapted"},
+    {RankReport::Kind::Finalizing, "finalizing"},
+    {RankReport::Kind::Finalized, "finalized"},
+    {RankReport::Kind::Queue, "queue"},
+    {RankReport::Kind::WorldDropped, "world_dropped"},
+}};
+constexpr std::array<std::pair<RankOrder::Kind, std::string_view>, 7> kOrders = {{
+    {RankOrder::Kind::Prepare, "prepare"},
+    {RankOrder::Kind::Build, "build"},
+    {RankOrder::Kind::Cancel, "cancel"},
+    {RankOrder::Kind::Release, "release"},
+    {RankOrder::Kind::Attach, "attach"},
+    {RankOrder::Kind::Leave, "leave"},
+    {RankOrder::Kind::Lost, "lost"},
+}};
 
-namespace {
+template <class Names, class Kind>
+std::string_view name_in(const Names& names, Kind kind) {
+  for (const auto& [one, name] : names)
+    if (one == kind) return name;
+  return "?";
+}
+template <class Names, class Kind>
+bool kind_in(const Names& names, std::string_view text, Kind& kind) {
+  for (const auto& [one, name] : names)
+    if (name == text) return kind = one, true;
+  return false;
+}
 
 template <class Message>
 std::optional<Message> decode(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
-  if (!value.is_object() || !value.contains("kind")) return std::nullopt;
   try {
-    return value.get<Message>();
-  } catch (const json::exception&) {
+    Message message;
+    wire::read(json_text::parse(text, json_text::kDeepestMessage), message);
+    return message;
+  } catch (const std::exception&) {
     return std::nullopt;
   }
 }
 
 }  // namespace
 
-std::string encode(const RankReport& report) { return json(report).dump(); }
-std::string encode(const RankOrder& order) { return json(order).dump(); }
+std::string_view to_string(RankReport::Kind kind) { return name_in(kReports, kind); }
+std::string_view to_string(RankOrder::Kind kind) { return name_in(kOrders, kind); }
+bool enum_from(std::string_view text, RankReport::Kind& kind) { return kind_in(kReports, text, kind); }
+bool enum_from(std::string_view text, RankOrder::Kind& kind) { return kind_in(kOrders, text, kind); }
+
+// Reports tell what programs and MPI call their objects, in any encoding.
+std::string encode(const RankReport& report) { return json_text::safe_text(wire::written(report)); }
+std::string encode(const RankOrder& order) { return json_text::safe_text(wire::written(order)); }
 std::optional<RankReport> decode_report(std::string_view text) { return decode<RankReport>(text); }
 std::optional<RankOrder> decode_order(std::string_view text) { return decode<RankOrder>(text); }
 

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank's library and its agent say to each other over the pod's Unix socket (SOCK_SEQPACKET, one JSON
 // object a datagram). The fast path is not here: an idle probe only reads the page.
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/protocol/ids.hpp"
@@ -12,9 +14,12 @@ namespace empi {
 // Rank -> agent.
 struct RankReport {
   enum class Kind {
-    Hello,  // past MPI_Init, control thread running. Fields: proc, pid, tasks
-    Built,  // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error, *_ms
-            // Of a master-worker program: a joiner is one of the workers (ok), or could not become one
+    Hello,    // past MPI_Init, control thread running. Fields: proc, tasks
+    Ready,    // whether this rank can build: its helper thread waits for the word (ok), or why it cannot.
+              // Fields: change, ok, error
+    Built,    // the next world is there (ok) or the attempt has ended (not ok). Fields: change, ok, error,
+              // build_ms
+              // Of a master-worker program: a joiner is one of the workers (ok), or could not become one
     AtBegin,  // a joiner waits in MPI_Comm_adapt_begin. Fields: change
     Agreed,   // end of the window: ok = committed, else everything is as it was. Fields: change, ok, error,
               // wait_ms, pause_ms, redistribute_ms, bytes. Of a master-worker program: this leaver has left
@@ -28,22 +33,41 @@ struct RankReport {
   };
   Kind kind = Kind::Hello;
   ProcId proc;
-  int pid = 0;
   std::string change;
   bool ok = true;
   std::string error;
-  double duplicate_ms = 0, accept_ms = 0, merge_ms = 0, split_ms = 0, warm_ms = 0, build_ms = 0;
-  double wait_ms = 0, pause_ms = 0, redistribute_ms = 0, lost_ms = 0;
-  std::int64_t bytes = 0;
-  int parked = 0;       // helper threads that never came back, for the metric
-  bool tasks = false;   // a master-worker program (elastic::MasterWorker)
-  std::string address;  // where workers reach the queue: host:port/key
+  double build_ms = 0, wait_ms = 0, pause_ms = 0, redistribute_ms = 0, lost_ms = 0;
+  std::int64_t bytes = 0;  // of data that this rank has moved
+  int parked = 0;          // helper threads that never came back, for the metric
+  bool tasks = false;      // a master-worker program (elastic::MasterWorker)
+  std::string address;     // where workers reach the queue: host:port/key
+
+  static void describe(auto& m, auto&& field) {
+    field("kind", m.kind);
+    field("proc", m.proc);
+    field("change", m.change);
+    field("ok", m.ok);
+    field("error", m.error);
+    field("buildMillis", m.build_ms);
+    field("waitMillis", m.wait_ms);
+    field("pauseMillis", m.pause_ms);
+    field("redistributeMillis", m.redistribute_ms);
+    field("lostMillis", m.lost_ms);
+    field("bytes", m.bytes);
+    field("parked", m.parked);
+    field("tasks", m.tasks);
+    field("address", m.address);
+  }
 };
+std::string_view to_string(RankReport::Kind kind);
+bool enum_from(std::string_view text, RankReport::Kind& kind);
 
 // Agent -> rank.
 struct RankOrder {
   enum class Kind {
-    Build,    // build the next world of `change` (old ranks accept on `port`, joiners connect)
+    Prepare,  // say whether you can build the next world of `change` (old ranks accept on `port`, joiners
+              // connect), and wait for the word
+    Build,    // that word. Fields: change
     Cancel,   // give the attempt up: revoke what is being built (or the union, in the window) and report
     Release,  // a leaver may go now
     // Of a master-worker program. Fields: change and
@@ -52,16 +76,28 @@ struct RankOrder {
             // (nspace/rank) that keeps the queue next, if this one does now
     Lost,   // procs: ranks that are gone, and will not come back
   };
-  Kind kind = Kind::Build;
+  Kind kind = Kind::Prepare;
   std::string change;
-  std::string port;      // opaque name both sides pass to accept and connect; empty when nobody joins
+  std::string port;      // opaque name both sides pass to accept and connect; empty when no rank joins
   bool joining = false;  // this rank is a joiner
   bool leaving = false;  // this rank leaves
   int staying_count = 0, leaving_count = 0, joining_count = 0;  // ranks
-  std::int64_t epoch = 0;                                       // the epoch that a commit makes
   std::vector<ProcId> procs;
-  std::uint64_t probes = 0;  // not used by old ranks; joiners inherit the count at commit (it restarts at 0)
+
+  static void describe(auto& m, auto&& field) {
+    field("kind", m.kind);
+    field("change", m.change);
+    field("port", m.port);
+    field("joining", m.joining);
+    field("leaving", m.leaving);
+    field("stayingCount", m.staying_count);
+    field("leavingCount", m.leaving_count);
+    field("joiningCount", m.joining_count);
+    field("procs", m.procs);
+  }
 };
+std::string_view to_string(RankOrder::Kind kind);
+bool enum_from(std::string_view text, RankOrder::Kind& kind);
 
 std::string encode(const RankReport& report);
 std::string encode(const RankOrder& order);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurements of one window of time: mergeable over ranks and pods, and the efficiencies derived from them.
 // Definitions: POP / DLB-TALP efficiencies (PE = LB x CommE), seed 000's MTCT = TMT / (TLT - TMT) = 1/PE - 1.
 #pragma once

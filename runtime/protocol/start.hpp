@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a job starts and what every agent can say about it.
 #pragma once
-#include <map>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/protocol/change.hpp"
@@ -9,18 +12,36 @@
 
 namespace empi {
 
+// How long a leaver that is released may go on without MPI_Finalize (decision R5'), when nobody says more.
+inline constexpr std::chrono::seconds kLeaverGrace{30}, kLongestLeaverGrace{24 * 3600};
+// Who calls MPI_Probe_adapt: every rank at the same places, or rank 0 alone, which tells the others to (a
+// master-worker program over the four calls). Travels as text: "all", "root".
+enum class ProbeMode { All, Root };
+std::string_view to_string(ProbeMode mode);
+std::optional<ProbeMode> probe_mode_from(std::string_view text);
+bool enum_from(std::string_view text, ProbeMode& mode);
+
 // The controller's first word, to the pod that will be the lead (the first member).
 struct StartRequest {
   Fence fence;
   std::vector<Member> members;  // nspace and first_rank are filled in by the lead
+  std::chrono::seconds leaver_grace = kLeaverGrace;
+  ProbeMode probe = ProbeMode::All;
 };
+
+// Travels as text, "" while the job runs.
+enum class JobResult { Running, Succeeded, Failed, Stopped };
+std::string_view to_string(JobResult result);  // "", "succeeded", "failed", "stopped"
+std::optional<JobResult> job_result_from(std::string_view text);
 
 // How the job ended, in an agent's eyes. `tail` keeps the last output lines of the rank that failed first.
 struct JobOutcome {
-  std::string result;  // "" while it runs, "succeeded", "failed" or "stopped"
+  JobResult result = JobResult::Running;
   std::string reason;  // in words: "rank 3 (pod tsunami-w-1) was killed by signal 9"
   int exit_code = 0;
   std::vector<std::string> tail;
+  // The last one of the job, as the lead knew it: it may have ended since a controller looked.
+  std::optional<ChangeRecord> last_change = {};
 };
 
 // GET /v1/membership.
@@ -31,12 +52,16 @@ struct MembershipView {
   ChangeState state = ChangeState::Stable;
   std::string change;  // id of the change in hand, "" when Stable
   JobOutcome outcome;
+  // Ranks of the members that PMIx has seen connect and that have not ended; the lead knows those of all
+  // pods, another agent its own pod's.
+  int ranks = 0;
   bool ending = false;  // a rank has finalised: no more changes
   // A master-worker program: the lead drops members that are lost (epoch e+1), and the job goes on.
   bool survives_loss = false;
   // Helper threads that never came back from changes that were rolled back, over the members' ranks; known to
   // the lead, as far as reported since it became that.
   int parked_helpers = 0;
+  double parked_seconds = 0;  // processor time that such threads of this pod's ranks have taken
   std::vector<std::string>
       leave_requests;  // uids of pods that were asked to terminate and want a planned leave
 };

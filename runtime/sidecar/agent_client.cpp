@@ -1,13 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/agent_client.hpp"
 
 #include <httplib.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <iterator>
 #include <stdexcept>
+#include <utility>
 
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/plain_http.hpp"
 #include "runtime/protocol/json.hpp"
-#include "runtime/protocol/plain_http.hpp"
 
 namespace empi::sidecar {
 
@@ -19,15 +23,14 @@ struct AgentClient::Http {
     client.set_connection_timeout(std::chrono::milliseconds(300));
     client.set_read_timeout(std::chrono::milliseconds(700));
   }
-  nlohmann::json get(const char* path, const std::string& token) {
+  nlohmann::json get(const std::string& path, const std::string& token) {
     httplib::Headers headers;
     if (!token.empty()) headers.emplace("Authorization", "Bearer " + token);
     const httplib::Result answer = client.Get(path, headers);
-    if (!answer) throw std::runtime_error(std::string(path) + ": " + httplib::to_string(answer.error()));
+    if (!answer) throw std::runtime_error(path + ": " + httplib::to_string(answer.error()));
     if (answer->status != 200)
-      throw std::runtime_error(std::string(path) + ": status " + std::to_string(answer->status) + ", " +
-                               answer->body);
-    return nlohmann::json::parse(answer->body);
+      throw std::runtime_error(path + ": status " + std::to_string(answer->status) + ", " + answer->body);
+    return json_text::parse(answer->body, json_text::kDeepestMessage);
   }
 };
 
@@ -39,22 +42,27 @@ AgentClient::~AgentClient() = default;
 std::optional<AgentView> AgentClient::look() {
   try {
     const std::string token = token_ ? token_->current() : "";
-    const auto member = http_->get(paths::kMembership, token).get<MembershipView>();
+    const std::string path = std::string(paths::kReport) + "?since=" + std::to_string(since_);
+    auto report = http_->get(path, token).get<Report>();
+    const MembershipView& member = report.view;
     AgentView view;
     view.epoch = member.membership.epoch.value;
     view.pods = static_cast<int>(member.membership.members.size());
     view.parked_helpers = member.parked_helpers;
+    view.parked_seconds = member.parked_seconds;
     view.lead = !member.membership.members.empty() && member.membership.lead().uid == pod_uid_;
     if (view.lead) {
-      view.changes = http_->get(paths::kChange, token).at("changes").get<std::vector<ChangeStatus>>();
-      view.job_windows = http_->get(paths::kSample, token).at("windows").get<std::vector<WindowSample>>();
+      view.changes = std::move(report.changes);
+      view.job_windows = std::move(report.windows);
+      // The newest may still lack pods: it is asked for again.
+      if (view.job_windows.size() > 1) since_ = std::prev(view.job_windows.end(), 2)->index;
     }
     complained_ = false;
     return view;
   } catch (const std::exception& e) {
     if (!complained_)
-      spdlog::warn("cannot ask this pod's agent ({}); figures of the job are left out until it answers",
-                   e.what());
+      log::warn("cannot ask this pod's agent ({}); figures of the job are left out until it answers",
+                e.what());
     complained_ = true;
     return std::nullopt;
   }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sidecar learns from the agent of its own pod: the epoch, and on the lead's pod the job's windows
 // and changes.
 #pragma once
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/agent/token.hpp"
+#include "runtime/base/token.hpp"
 #include "runtime/protocol/change.hpp"
 #include "runtime/protocol/sample.hpp"
 
@@ -17,8 +18,9 @@ struct AgentView {
   bool lead = false;
   int pods = 0;                           // members of the job
   int parked_helpers = 0;                 // the lead's
+  double parked_seconds = 0;              // of this pod
   std::vector<ChangeStatus> changes;      // the lead's
-  std::vector<WindowSample> job_windows;  // the lead's
+  std::vector<WindowSample> job_windows;  // the lead's: those that the look before did not have in full
 };
 
 class AgentClient {
@@ -27,7 +29,8 @@ class AgentClient {
   AgentClient(const std::string& host, int port, agent::TokenFile* token, std::string pod_uid);
   ~AgentClient();
 
-  // Nothing when the agent does not answer within a second; the first time in a row it is said on stderr.
+  // One request, for the windows since the last look. Nothing when the agent does not answer within a second;
+  // the first time in a row it is said on stderr.
   std::optional<AgentView> look();
 
  private:
@@ -35,6 +38,7 @@ class AgentClient {
   std::unique_ptr<Http> http_;
   agent::TokenFile* token_;
   std::string pod_uid_;
+  std::int64_t since_ = -1;  // index of the newest window that we have in full
   bool complained_ = false;
 };
 

@@ -1,4 +1,5 @@
-#include "runtime/protocol/exposition.hpp"
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/base/exposition.hpp"
 
 #include <gtest/gtest.h>
 

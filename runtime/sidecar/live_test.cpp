@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sidecar beside a real pod: ranks that iterate, an agent that leads, a change.
 #include <gtest/gtest.h>
 #include <httplib.h>

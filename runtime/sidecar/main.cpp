@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // elastic-mpi-sidecar: serves what the ranks of this pod measure.
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -7,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "runtime/profile/window_reader.hpp"
+#include "runtime/profile/read/window_reader.hpp"
 #include "runtime/sidecar/options.hpp"
 #include "runtime/sidecar/server.hpp"
 

@@ -1,9 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 
-#include "runtime/agent/variables.hpp"
+#include "runtime/base/options.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::sidecar {
@@ -14,47 +14,54 @@ Options parse_options(int argc, char** argv) {
   o.agent_port = names::kDefaultAgentPort;
   o.agent_host = "127.0.0.1";
   bool no_agent = false;
-  CLI::App app(
-      "Serves the measurements of one pod's MPI ranks: GET /metrics (Prometheus), GET /v1/sample (JSON "
-      "windows), "
-      "GET /healthz.\nEvery setting can come from the environment that the pod's agent has.");
-  app.add_option("--run-dir", o.run_dir, "folder with the ranks' pages")->envname(names::kRunDir)->required();
-  app.add_option("--listen", o.listen, "address to listen on")->capture_default_str();
-  app.add_option("--port", o.port, "port to listen on, 0 for any free one")
-      ->envname(names::kSidecarPort)
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  app.add_option("--window-millis", o.window_millis, "width of a measuring window, as the agents'")
-      ->envname(names::kWindowMillis)
-      ->check(CLI::Range(10, 3'600'000))
-      ->capture_default_str();
-  app.add_option("--agent-host", o.agent_host, "address of the pod's agent")
-      ->envname(names::kPodAddress)
-      ->capture_default_str();
-  app.add_option("--agent-port", o.agent_port, "port of the pod's agent")
-      ->envname(names::kAgentPort)
-      ->check(CLI::Range(1, 65535))
-      ->capture_default_str();
-  app.add_flag("--no-agent", no_agent, "do not ask an agent; figures of the whole job are left out");
-  app.add_option("--token-file", o.token_file,
-                 "file with the job's token, asked for on /v1/sample and shown to the agent")
-      ->envname(names::kTokenFile);
-  app.add_option("--job", o.identity.job, "label job")->envname(names::kJobName);
-  app.add_option("--namespace", o.identity.job_namespace, "label namespace")->envname(names::kJobNamespace);
-  app.add_option("--pod", o.identity.pod, "label pod")->envname(names::kPodName);
-  app.add_option("--pod-uid", o.pod_uid, "uid of this pod, to know whether it is the lead's")
-      ->envname(names::kPodUid);
-  app.add_option("--slots", o.identity.slots, "ranks that fit into this pod")
-      ->envname(names::kSlots)
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  app.add_flag("--per-rank", o.identity.per_rank, "series for every rank, too");
-  try {
-    app.parse(argc, argv);
-    agent::refuse_bad_variables(app);
-  } catch (const CLI::ParseError& e) {
-    std::exit(app.exit(e) == 0 ? 0 : 2);
-  }
+  const options::Program program{
+      .what =
+          "Serves the measurements of one pod's MPI ranks: GET /metrics (Prometheus), GET /v1/sample (JSON "
+          "windows), "
+          "GET /healthz.\nEvery setting can come from the environment that the pod's agent has.",
+      .options = {
+          {"--run-dir",
+           &o.run_dir,
+           "folder with the ranks' pages",
+           {.variable = names::kRunDir, .required = true}},
+          {"--listen", &o.listen, "address to listen on", {.shows_default = true}},
+          {"--port",
+           &o.port,
+           "port to listen on, 0 for any free one",
+           {.variable = names::kSidecarPort, .check = options::in_range(0, 65535), .shows_default = true}},
+          {"--window-millis",
+           &o.window_millis,
+           "width of a measuring window, as the agents'",
+           {.variable = names::kWindowMillis,
+            .check = options::in_range(10, 3'600'000),
+            .shows_default = true}},
+          {"--agent-host",
+           &o.agent_host,
+           "address of the pod's agent",
+           {.variable = names::kPodAddress, .shows_default = true}},
+          {"--agent-port",
+           &o.agent_port,
+           "port of the pod's agent",
+           {.variable = names::kAgentPort, .check = options::in_range(1, 65535), .shows_default = true}},
+          {"--no-agent", &no_agent, "do not ask an agent; figures of the whole job are left out"},
+          {"--token-file",
+           &o.token_file,
+           "file with the job's token, asked for on /v1/sample and shown to the agent",
+           {.variable = names::kTokenFile}},
+          {"--job", &o.identity.job, "label job", {.variable = names::kJobName}},
+          {"--namespace", &o.identity.job_namespace, "label namespace", {.variable = names::kJobNamespace}},
+          {"--pod", &o.identity.pod, "label pod", {.variable = names::kPodName}},
+          {"--pod-uid",
+           &o.pod_uid,
+           "uid of this pod, to know whether it is the lead's",
+           {.variable = names::kPodUid}},
+          {"--slots",
+           &o.identity.slots,
+           "ranks that fit into this pod",
+           {.variable = names::kSlots, .check = options::in_range(1, 4096), .shows_default = true}},
+          {"--per-rank", &o.identity.per_rank, "series for every rank, too"},
+      }};
+  options::read_or_exit(program, argc, argv);
   if (no_agent) o.agent_host.clear();
   return o;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sidecar's settings: from the environment that the agent's container has too, overridden by flags.
 #pragma once
 #include <string>

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/pod_state.hpp"
 
 #include <algorithm>
 
-#include "runtime/protocol/exposition.hpp"
+#include "runtime/base/exposition.hpp"
+#include "runtime/protocol/metrics.hpp"
 
 namespace empi::sidecar {
 
@@ -72,6 +74,7 @@ void PodState::add_view(const AgentView& view) {
   epoch_ = std::max(epoch_, view.epoch);
   pods_ = view.pods;
   parked_helpers_ = view.parked_helpers;
+  parked_seconds_ = view.parked_seconds;
   if (!view.lead) job_.window.reset();
   const std::int64_t newest = view.job_windows.empty() ? 0 : view.job_windows.back().index;
   for (const WindowSample& w : view.job_windows) {
@@ -89,11 +92,12 @@ void PodState::add_view(const AgentView& view) {
   }
   std::set<std::string> listed;
   for (const ChangeStatus& c : view.changes) {
-    if (c.outcome.empty()) continue;
+    if (c.outcome == ChangeOutcome::Unfinished) continue;
     listed.insert(c.request.id);
     if (counted_changes_.contains(c.request.id) || !was_lead_) continue;
-    ++changes_[{std::string(c.request.kind()), label_of_cause(c.request.cause), c.outcome}];
-    if (c.outcome != "committed") continue;
+    ++changes_[{std::string(c.request.kind()), label_of_cause(c.request.cause),
+                std::string(to_string(c.outcome))}];
+    if (c.outcome != ChangeOutcome::Committed) continue;
     const ChangeTimes& t = c.times;
     for (const auto& [phase, ms] : {std::pair<const char*, double>{"prepare", t.prepare_ms},
                                     {"build", t.build_ms},
@@ -128,6 +132,7 @@ void PodState::write_ranks(Exposition& out, const std::string& epoch) const {
   out.metric(metrics::kRanks);
   out.sample(windows_.empty() ? 0 : windows_.back().ranks, {{"epoch", epoch}});
   plain(metrics::kEpoch, static_cast<double>(epoch_));
+  plain(metrics::kParkedHelperSeconds, parked_seconds_);
   plain(metrics::kIterations, static_cast<double>(sums_.iterations));
   out.metric(metrics::kIterationDuration);
   out.histogram({kIterationBounds.begin(), kIterationBounds.end()},

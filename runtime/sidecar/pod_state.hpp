@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sidecar knows: sums over the life of the pod, the last windows, and what the agent said. Values
 // only; the caller locks.
 #pragma once
@@ -11,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/profile/trend.hpp"
-#include "runtime/profile/window_reader.hpp"
+#include "runtime/base/trend.hpp"
+#include "runtime/profile/read/window_reader.hpp"
 #include "runtime/sidecar/agent_client.hpp"
 
 namespace empi::metrics {
@@ -78,6 +79,7 @@ class PodState {
   bool was_lead_ = false;
   std::int64_t last_job_index_ = -1;
   int pods_ = 0, parked_helpers_ = 0;
+  double parked_seconds_ = 0;
   double wait_collective_s_ = 0, wait_p2p_s_ = 0, transfer_s_ = 0, task_idle_s_ = 0;
   std::set<std::string> counted_changes_;
   struct ChangeKey {

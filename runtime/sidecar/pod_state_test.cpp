@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/pod_state.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ WindowSample window(std::int64_t index, const std::vector<RankWindow>& ranks, st
   return s;
 }
 
-ChangeStatus change(const std::string& id, const std::string& outcome) {
+ChangeStatus change(const std::string& id, ChangeOutcome outcome) {
   ChangeStatus c;
   c.request.id = id;
   c.request.add.resize(1);
@@ -174,7 +175,7 @@ TEST_F(State, PassesPromtool) {
   all.add_view({.epoch = 1,
                 .lead = true,
                 .pods = 1,
-                .changes = {change("a", "committed")},
+                .changes = {change("a", ChangeOutcome::Committed)},
                 .job_windows = {window(1, {busy}), window(2, {busy}), window(3, {busy})}});
   const Scrape s = parse_prometheus(all.metrics());
   for (const char* name :
@@ -205,15 +206,17 @@ TEST_F(State, CountsTheJobsChangesAndWaitsOnceOnTheLead) {
                  .lead = true,
                  .pods = 3,
                  .parked_helpers = 2,
-                 .changes = {change("a", "committed")},
+                 .parked_seconds = 1.5,
+                 .changes = {change("a", ChangeOutcome::Committed)},
                  .job_windows = {}};
   state.add_view(view);  // ended before this sidecar looked: not counted
   EXPECT_EQ(scrape().value("empi_nodes", {{"epoch", "1"}}), 3);
   EXPECT_EQ(scrape().value("empi_parked_helpers"), 2);
-  view.changes.push_back(change("b", "committed"));
+  EXPECT_EQ(scrape().value("empi_parked_helper_cpu_seconds_total"), 1.5);
+  view.changes.push_back(change("b", ChangeOutcome::Committed));
   view.changes.back().request.cause = "autoscaling";
-  view.changes.push_back(change("c", "rolled back"));
-  view.changes.push_back(change("d", ""));
+  view.changes.push_back(change("c", ChangeOutcome::RolledBack));
+  view.changes.push_back(change("d", ChangeOutcome::Unfinished));
   constexpr double kCollective = .25;  // of the time in MPI
   RankWindow a = rank(0, 800, 200), b = rank(1, 400, 600);
   for (RankWindow* r : {&a, &b}) r->mpi_collective_ns = r->mpi_ns / 4;
@@ -233,7 +236,7 @@ TEST_F(State, CountsTheJobsChangesAndWaitsOnceOnTheLead) {
   EXPECT_NEAR(s.value("empi_mpi_wait_seconds_total", {{"kind", "p2p"}}), .4 * (1 - kCollective), 1e-12);
   EXPECT_NEAR(s.value("empi_mpi_transfer_seconds_total"), .4, 1e-12);
   EXPECT_NEAR(s.value("empi_parallel_efficiency_ratio", {{"scope", "job"}}), .6, 1e-12);
-  view.changes.back().outcome = "committed";
+  view.changes.back().outcome = ChangeOutcome::Committed;
   view.changes.back().request.cause = "because I say so";  // no label takes any text
   state.add_view(view);
   EXPECT_EQ(scrape().value("empi_reconfigurations_total", {{"reason", "unknown"}, {"outcome", "committed"}}),

@@ -1,11 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/server.hpp"
 
 #include <httplib.h>
 
 #include <stdexcept>
 
-#include "runtime/protocol/exposition.hpp"
+#include "runtime/base/exposition.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/metrics.hpp"
 
 namespace empi::sidecar {
 
@@ -73,7 +76,7 @@ void Server::add_routes() {
       return;
     }
     const std::scoped_lock lock(mutex_);
-    answer.set_content(nlohmann::json{{"windows", state_.windows()}}.dump(), "application/json");
+    answer.set_content(json_text::safe_text({{"windows", state_.windows()}}), "application/json");
   });
   http_->server.Get("/healthz", [this](const httplib::Request&, httplib::Response& answer) {
     const std::uint64_t age_ns = profile::monotonic_ns() - sampled_ns_;

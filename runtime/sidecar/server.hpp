@@ -1,11 +1,12 @@
-// The sidecar: its HTTP door (a thread of its own until destruction) and its sampling.
+// SPDX-License-Identifier: Apache-2.0
+// The sidecar: its HTTP server (a thread of its own until destruction) and its sampling.
 #pragma once
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <thread>
 
-#include "runtime/profile/window_reader.hpp"
+#include "runtime/profile/read/window_reader.hpp"
 #include "runtime/sidecar/agent_client.hpp"
 #include "runtime/sidecar/options.hpp"
 #include "runtime/sidecar/pod_state.hpp"

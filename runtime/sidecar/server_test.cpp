@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real program over real HTTP, with pages that this test writes as ranks do.
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -7,10 +8,11 @@
 #include <functional>
 #include <thread>
 
+#include "runtime/base/exposition.hpp"
+#include "runtime/profile/read/window_reader.hpp"
 #include "runtime/profile/testing/synthetic_page.hpp"
-#include "runtime/profile/window_reader.hpp"
-#include "runtime/protocol/exposition.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/metrics.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/sidecar/testing/process.hpp"
 #include "runtime/sidecar/testing/prometheus_parser.hpp"
@@ -131,15 +133,12 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
     answer.status = request.get_header_value("Authorization") == "Bearer secret" ? 200 : 401;
     answer.set_content(body.dump(), "application/json");
   };
-  agent.Get(paths::kMembership, [&](const auto& in, auto& out) { checked(in, out, member); });
-  agent.Get(paths::kSample,
-            [&](const auto& in, auto& out) { checked(in, out, {{"windows", json::array()}}); });
-  agent.Get(paths::kChange, [&](const auto& in, auto& out) {
+  agent.Get(paths::kReport, [&](const auto& in, auto& out) {
     ChangeStatus done;
     done.request.id = "c1";
     done.request.remove = {"uid-9"};
-    done.outcome = changed ? "committed" : "";
-    checked(in, out, {{"changes", std::vector<ChangeStatus>{done}}});
+    done.outcome = changed ? ChangeOutcome::Committed : ChangeOutcome::Unfinished;
+    checked(in, out, Report{member, {done}, {}});
   });
   const int port = agent.bind_to_any_port("127.0.0.1");
   std::thread thread([&] { agent.listen_after_bind(); });
@@ -157,6 +156,53 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
     EXPECT_EQ(
         scrape(client).value("empi_reconfigurations_total", {{"type", "shrink"}, {"outcome", "committed"}}),
         1);
+    EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
+  }
+  agent.stop();
+  thread.join();
+}
+
+// The lead keeps hundreds of windows; each second only those are wanted that came since.
+TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
+  constexpr std::int64_t kFirst = 1000, kKept = 500;
+  std::atomic<int> looks = 0, others = 0, most_again = 0;
+  std::atomic<std::int64_t> newest = kFirst + kKept;
+  httplib::Server agent;
+  agent.set_pre_routing_handler([&](const auto& request, auto&) {
+    if (request.path != paths::kReport) ++others;
+    return httplib::Server::HandlerResponse::Unhandled;
+  });
+  agent.Get(paths::kReport, [&](const auto& request, auto& answer) {
+    Report report;
+    report.view.membership = {{1}, {{.uid = "uid-0", .name = "tsunami-w-0", .address = "", .nspace = ""}}};
+    const std::int64_t since = std::stoll(request.get_param_value("since"));
+    for (std::int64_t index = std::max(since + 1, kFirst); index <= newest; ++index) {
+      WindowSample window;
+      window.index = index;
+      window.width_s = window.elapsed_s = window.useful_s = window.max_useful_s = 1;
+      window.max_pod_useful_s = 1;
+      window.ranks = window.pods = 1;
+      report.windows.push_back(window);
+    }
+    const int count = static_cast<int>(report.windows.size());
+    if (looks++ > 0) most_again = std::max<int>(most_again, count);
+    ++newest;  // a window ends between two looks
+    answer.set_content(json(report).dump(), "application/json");
+  });
+  const int port = agent.bind_to_any_port("127.0.0.1");
+  std::thread thread([&] { agent.listen_after_bind(); });
+  agent.wait_until_ready();
+  {
+    Process sidecar(with(program(), {"--listen", "127.0.0.1"}),
+                    environment({variable(names::kPodAddress, "127.0.0.1"),
+                                 variable(names::kAgentPort, std::to_string(port))}));
+    httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
+    client.set_read_timeout(kPatience);
+    eventually("it has looked some times", [&] { return looks >= 8 || others >= 8; });
+    EXPECT_EQ(others, 0) << "one question says all";
+    EXPECT_GE(most_again, 2) << "the newest may still lack pods: it is asked for again";
+    EXPECT_LE(most_again, 2);
+    EXPECT_EQ(scrape(client).value("empi_parallel_efficiency_ratio", {{"scope", "job"}}), 1);
     EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
   }
   agent.stop();

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """./dev ends what it runs, whichever way it is ended. Enters the root a second time from within.
 
 Usage: dev_test.py PROJECT [CASE...]
@@ -105,6 +106,14 @@ def passes_through():
     assert (result.returncode, result.stdout, result.stderr) == (7, "WORDS", ""), result
 
 
+def same_language():
+    """Whatever the user's language: words that tests read are the same, and so is what the compiler cache looks up."""
+    result = subprocess.run([DEV, "shell", "env | grep -E '^(LANG|LANGUAGE|LC_)'"], timeout=PATIENCE, text=True,
+                            env=ENVIRONMENT | {"LANG": "de_DE.UTF-8", "LANGUAGE": "de", "LC_ALL": "de_DE.UTF-8"},
+                            capture_output=True)
+    assert sorted(result.stdout.split()) == ["LANG=C.UTF-8", "LC_ALL=C.UTF-8"], result
+
+
 def terminal():
     """Ctrl-C reaches the command inside, once; ./dev goes on waiting for it."""
     child, master = pty.fork()
@@ -128,7 +137,8 @@ def terminal():
     expect_nothing_left()
 
 
-CASES = [passes_through, term, interrupt, kill, children_too, asked_first, timeout, terminal]
+CASES = [passes_through, term, interrupt, kill, children_too, asked_first, timeout,
+         same_language, terminal]
 
 if __name__ == "__main__":
     if "EMPI_INSIDE_ROOT" not in os.environ:

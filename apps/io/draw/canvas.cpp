@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/draw/canvas.hpp"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ void dash(Point a, Point b, double period, double& walked, Segment&& segment) {
   walked += length;
 }
 
-double unit_of(const TextStyle& style) { return style.size * 0.72 / capital_height; }
-constexpr double tracking = 1.7;  // between letters, in font units
+double unit_of(const TextStyle& style) { return style.size * 0.72 / kCapitalHeight; }
+constexpr double kTracking = 1.7;  // between letters, in font units
 
 }  // namespace
 
@@ -158,8 +159,8 @@ void Canvas::disc(Point centre, double radius, Colour colour, double alpha) {
 
 double text_width(std::string_view words, const TextStyle& style) {
   double width = 0;
-  for (const Glyph* glyph : glyphs(words)) width += glyph->advance + tracking;
-  return std::max(0.0, width - tracking) * unit_of(style);
+  for (const Glyph* glyph : glyphs(words)) width += glyph->advance + kTracking;
+  return std::max(0.0, width - kTracking) * unit_of(style);
 }
 
 void Canvas::text(Point at, std::string_view words, const TextStyle& style) {
@@ -183,11 +184,11 @@ void Canvas::text(Point at, std::string_view words, const TextStyle& style) {
                                place(along + points[k + 1].x * unit, points[k + 1].y * unit), pen);
         }
       }
-      along += (glyph->advance + tracking) * unit;
+      along += (glyph->advance + kTracking) * unit;
     }
     coverage.paint(*this, colour, alpha);
   };
-  if (style.halo) draw(stroke + 0.3 * style.size, white, 0.85);
+  if (style.halo) draw(stroke + 0.3 * style.size, kWhite, 0.85);
   draw(stroke, style.colour, 1);
 }
 

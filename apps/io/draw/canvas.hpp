@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
 #include <span>
@@ -21,7 +22,7 @@ struct Box {
 };
 
 struct Pen {
-  Colour colour = black;
+  Colour colour = kBlack;
   double width = 1;  ///< pixels
   double alpha = 1;  ///< 0 invisible, 1 opaque
   double dash = 0;   ///< length of dashes and gaps, pixels; 0 for a solid line
@@ -42,7 +43,7 @@ struct TextStyle {
 class Canvas {
  public:
   /// Throws std::invalid_argument unless both sizes are 1 to 20000.
-  Canvas(int width, int height, Colour background = white);
+  Canvas(int width, int height, Colour background = kWhite);
 
   int width() const { return width_; }
   int height() const { return height_; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/draw/chart.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace io::draw {
 namespace {
 
-constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46}, grid_line{0.885, 0.895, 0.91};
+constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46}, kGridLine{0.885, 0.895, 0.91};
 
 struct Range {
   double low, high;
@@ -119,9 +120,9 @@ class Painter {
   }
 
   void heading() {
-    canvas_.text({plot_.left, 38}, chart_.title, {.size = 22, .colour = ink, .bold = true});
+    canvas_.text({plot_.left, 38}, chart_.title, {.size = 22, .colour = kInk, .bold = true});
     canvas_.text({plot_.left, chart_.title.empty() ? 30.0 : 62.0}, chart_.subtitle,
-                 {.size = 15, .colour = faint_ink});
+                 {.size = 15, .colour = kFaintInk});
   }
 
   // To the right above the plot, where no curve can hide it.
@@ -130,7 +131,7 @@ class Painter {
     for (std::size_t k = chart_.series.size(); k-- > 0;) {
       const Series& series = chart_.series[k];
       if (series.name.empty()) continue;
-      const TextStyle style{.size = 15, .colour = ink};
+      const TextStyle style{.size = 15, .colour = kInk};
       x -= text_width(series.name, style);
       const double y = plot_.top - 14;
       canvas_.text({x, y}, series.name, style);
@@ -151,8 +152,9 @@ class Painter {
     for (std::size_t k = 0; k < y_ticks.size(); ++k) {
       const double y = plot_.bottom - left_.at(y_ticks[k]) * plot_.height();
       const bool zero = y_ticks[k] == 0 && left_.low < 0 && !chart_.log_y;
-      canvas_.line({plot_.left, y}, {plot_.right, y}, {zero ? grey : grid_line, 1, 1, 0});
-      canvas_.text({plot_.left - 10, y + 5}, y_labels[k], {.size = 15, .colour = ink, .align = Align::Right});
+      canvas_.line({plot_.left, y}, {plot_.right, y}, {zero ? kGrey : kGridLine, 1, 1, 0});
+      canvas_.text({plot_.left - 10, y + 5}, y_labels[k],
+                   {.size = 15, .colour = kInk, .align = Align::Right});
     }
     double right_width = 0;
     if (has_right_) {
@@ -160,25 +162,25 @@ class Painter {
       right_width = widest(labels);
       for (std::size_t k = 0; k < ticks.size(); ++k) {
         const double y = plot_.bottom - right_.at(ticks[k]) * plot_.height();
-        canvas_.line({plot_.right, y}, {plot_.right + 5, y}, {faint_ink, 1, 1, 0});
-        canvas_.text({plot_.right + 10, y + 5}, labels[k], {.size = 15, .colour = ink});
+        canvas_.line({plot_.right, y}, {plot_.right + 5, y}, {kFaintInk, 1, 1, 0});
+        canvas_.text({plot_.right + 10, y + 5}, labels[k], {.size = 15, .colour = kInk});
       }
     }
     const int wanted_x = std::max(2, static_cast<int>(plot_.width() / 110));
     const auto [x_ticks, x_labels] = ticks_of(x_, wanted_x, chart_.log_x);
     for (std::size_t k = 0; k < x_ticks.size(); ++k) {
       const double x = plot_.left + x_.at(x_ticks[k]) * plot_.width();
-      canvas_.line({x, plot_.top}, {x, plot_.bottom}, {grid_line, 1, 1, 0});
-      canvas_.line({x, plot_.bottom}, {x, plot_.bottom + 5}, {faint_ink, 1, 1, 0});
-      canvas_.text({x, plot_.bottom + 23}, x_labels[k], {.size = 15, .colour = ink, .align = Align::Centre});
+      canvas_.line({x, plot_.top}, {x, plot_.bottom}, {kGridLine, 1, 1, 0});
+      canvas_.line({x, plot_.bottom}, {x, plot_.bottom + 5}, {kFaintInk, 1, 1, 0});
+      canvas_.text({x, plot_.bottom + 23}, x_labels[k], {.size = 15, .colour = kInk, .align = Align::Centre});
     }
-    canvas_.line({plot_.left, plot_.bottom}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
-    canvas_.line({plot_.left, plot_.top}, {plot_.left, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+    canvas_.line({plot_.left, plot_.bottom}, {plot_.right, plot_.bottom}, {kFaintInk, 1.4, 1, 0});
+    canvas_.line({plot_.left, plot_.top}, {plot_.left, plot_.bottom}, {kFaintInk, 1.4, 1, 0});
     if (has_right_)
-      canvas_.line({plot_.right, plot_.top}, {plot_.right, plot_.bottom}, {faint_ink, 1.4, 1, 0});
+      canvas_.line({plot_.right, plot_.top}, {plot_.right, plot_.bottom}, {kFaintInk, 1.4, 1, 0});
     const double middle = (plot_.top + plot_.bottom) / 2;
     canvas_.text({(plot_.left + plot_.right) / 2, plot_.bottom + 54}, chart_.x_label,
-                 {.size = 16, .colour = ink, .align = Align::Centre});
+                 {.size = 16, .colour = kInk, .align = Align::Centre});
     canvas_.text({plot_.left - 26 - widest(y_labels), middle}, chart_.y_label,
                  {.size = 16, .colour = axis_colour(false), .align = Align::Centre, .upwards = true});
     canvas_.text({plot_.right + 38 + right_width, middle}, chart_.right_label,
@@ -193,12 +195,12 @@ class Painter {
 
   // With two axes, an axis with one curve wears its colour.
   Colour axis_colour(bool right) const {
-    if (!has_right_) return ink;
+    if (!has_right_) return kInk;
     std::size_t count = 0, which = 0;
     for (std::size_t k = 0; k < chart_.series.size(); ++k) {
       if (chart_.series[k].right_axis == right) ++count, which = k;
     }
-    return count == 1 ? mix(colour_of(chart_, which), ink, 0.25) : ink;
+    return count == 1 ? mix(colour_of(chart_, which), kInk, 0.25) : kInk;
   }
 
   std::vector<Point> points_of(const Series& series) const {
@@ -242,7 +244,7 @@ class Painter {
     if (marker.x < x_.low || marker.x > x_.high) return;
     const double x = plot_.left + x_.at(marker.x) * plot_.width();
     canvas_.line({x, plot_.top}, {x, plot_.bottom}, {marker.colour, 1.3, 0.9, 4});
-    const TextStyle style{.size = 13.5, .colour = mix(marker.colour, black, 0.3), .halo = true};
+    const TextStyle style{.size = 13.5, .colour = mix(marker.colour, kBlack, 0.3), .halo = true};
     const bool fits = x + 6 + text_width(marker.label, style) < plot_.right;
     TextStyle placed = style;
     placed.align = fits ? Align::Left : Align::Right;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@ struct Series {
 struct Marker {
   double x = 0;
   std::string label = {};
-  Colour colour = grey;
+  Colour colour = kGrey;
 };
 
 struct Chart {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
 
@@ -8,7 +9,7 @@ struct Colour {
   double r = 0, g = 0, b = 0;
 };
 
-inline constexpr Colour white{1, 1, 1}, black{0, 0, 0}, grey{0.55, 0.57, 0.6};
+inline constexpr Colour kWhite{1, 1, 1}, kBlack{0, 0, 0}, kGrey{0.55, 0.57, 0.6};
 
 /// fraction 0: a, 1: b.
 constexpr Colour mix(Colour a, Colour b, double fraction) {

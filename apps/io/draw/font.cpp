@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/draw/font.hpp"
 
 #include <array>
@@ -19,9 +20,9 @@ struct Drawing {
   const char* strokes;
 };
 
-constexpr char degree_sign = 127;
+constexpr char kDegreeSign = 127;
 
-constexpr Drawing drawings[] = {
+constexpr Drawing kDrawings[] = {
     {' ', 5, ""},
     {'!', 4, "l 2 14 2 4.5; l 2 .2 2 .5"},
     {'"', 6, "l 1.5 14 1.5 10; l 4.5 14 4.5 10"},
@@ -123,7 +124,7 @@ constexpr Drawing drawings[] = {
     {'|', 4, "l 2 16 2 -4"},
     {'}', 6, "s 1 16 2.7 15 2.8 8 4.8 6 2.8 4 2.7 -3 1 -4"},
     {'~', 10, "s .8 5 2.8 7 5 6 7.2 5 9.2 7"},
-    {degree_sign, 6, "a 3 11.6 2.2 2.4 0 360"},
+    {kDegreeSign, 6, "a 3 11.6 2.2 2.4 0 360"},
 };
 
 // Catmull-Rom spline through the points, ends doubled.
@@ -182,7 +183,8 @@ Glyph compile(const Drawing& drawing) {
 const std::array<Glyph, 128>& font() {
   static const std::array<Glyph, 128> table = [] {
     std::array<Glyph, 128> made;
-    for (const auto& drawing : drawings) made[static_cast<std::size_t>(drawing.character)] = compile(drawing);
+    for (const auto& drawing : kDrawings)
+      made[static_cast<unsigned char>(drawing.character)] = compile(drawing);
     return made;
   }();
   return table;
@@ -198,7 +200,7 @@ std::vector<const Glyph*> glyphs(std::string_view words) {
     if (byte >= 0x80) {
       const bool degree =
           byte == 0xC2 && k + 1 < words.size() && static_cast<unsigned char>(words[k + 1]) == 0xB0;
-      code = degree ? static_cast<std::size_t>(degree_sign) : '?';
+      code = degree ? static_cast<std::size_t>(kDegreeSign) : '?';
       while (k + 1 < words.size() && (static_cast<unsigned char>(words[k + 1]) & 0xC0) == 0x80) ++k;
     } else if (byte < 32 || byte == 127) {
       code = '?';

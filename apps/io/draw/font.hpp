@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ struct Glyph {
   std::vector<std::vector<Point>> strokes;
 };
 
-inline constexpr double capital_height = 14;
+inline constexpr double kCapitalHeight = 14;
 
 /// The glyphs of a UTF-8 text: ASCII and the degree sign, '?' for anything else.
 std::vector<const Glyph*> glyphs(std::string_view words);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/io/draw/triangle_panel.hpp"
 
 #include <string>
@@ -7,7 +8,7 @@ namespace io::draw {
 void TrianglePanel::owned_triangle(const float (&x)[3], const float (&y)[3], int owner_index, Colour paper,
                                    double strength) {
   const Colour owner = category(static_cast<std::size_t>(std::max(owner_index, 0)));
-  const Colour inside = mix(paper, owner, strength), outline = mix(owner, black, 0.35);
+  const Colour inside = mix(paper, owner, strength), outline = mix(owner, kBlack, 0.35);
   const Point p = place(x[0], y[0]), q = place(x[1], y[1]), r = place(x[2], y[2]);
   const double area = std::abs((q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y)) / 2;
   const double around =
@@ -46,7 +47,7 @@ void draw_workers(Canvas& canvas, const Box& box, std::span<const std::size_t> c
     canvas.fill(square, used ? category(k) : Colour{0.86, 0.87, 0.88});
     if (side < 14) continue;
     canvas.text({left + side / 2, box.top + side / 2 + 4.3}, std::to_string(k),
-                {.size = 12, .colour = used ? white : grey, .align = Align::Centre, .bold = used});
+                {.size = 12, .colour = used ? kWhite : kGrey, .align = Align::Centre, .bold = used});
   }
 }
 

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "apps/io/draw/canvas.hpp"
@@ -27,8 +29,8 @@ class TrianglePanel {
             box_.bottom - (y - y0_) / (y1_ - y0_) * box_.height()};
   }
 
-  /// Colours every sample inside the triangle with colour(distance to the nearest edge, pixels); a sample on
-  /// an edge belongs to both neighbours, so that no gap is left.
+  /// Colours every sample inside the triangle with colour(distance to the nearest edge, pixels), or with
+  /// colour(distance, x, y); a sample on an edge belongs to both neighbours, so that no gap is left.
   template <class Paint>
   void triangle(const float (&x)[3], const float (&y)[3], Paint&& colour) {
     Point p[3];
@@ -62,7 +64,12 @@ class TrianglePanel {
       for (int i = left; i <= right; ++i) {
         const double distance =
             std::min({a[0] * i + b[0] * j + c[0], a[1] * i + b[1] * j + c[1], a[2] * i + b[2] * j + c[2]});
-        if (distance >= -1e-4) sample(i, j) = colour(distance / samples);
+        if (distance < -1e-4) continue;
+        if constexpr (std::is_invocable_v<Paint, double, double, double>)
+          sample(i, j) = colour(distance / samples, x0_ + (i + 0.5) / nx_ * (x1_ - x0_),
+                                y1_ - (j + 0.5) / ny_ * (y1_ - y0_));
+        else
+          sample(i, j) = colour(distance / samples);
       }
   }
 

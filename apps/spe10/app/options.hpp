@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What empi-spe10 is asked to compute, from the command line (or a file given by --config).
 #pragma once
 #include <cstdint>
 #include <string>
 
-namespace reservoir {
+namespace spe10 {
 
 struct Options {
   std::string data;  // folder that holds spe10_model2/; empty or without it: a synthetic field
@@ -28,4 +29,4 @@ struct Options {
 // Exits with 0 after --help, and with 2 and a message for options that make no sense.
 Options parse_options(int argc, char** argv);
 
-}  // namespace reservoir
+}  // namespace spe10

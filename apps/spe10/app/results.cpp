@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/results.hpp"
 
 #include <cstdio>
@@ -7,19 +8,31 @@
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 using nlohmann::json;
 
-void write_curves(const std::string& path, const Deck& deck, const std::vector<double>& curves) {
+json well_at(const Well& well) {
+  return {{"name", well.name}, {"injector", well.kind == Well::Kind::Injector}, {"block", {well.i, well.j}}};
+}
+
+}  // namespace
+
+void announce_results(const std::string& folder, const std::string& description, const Deck& deck) {
+  json wells = json::array();
+  for (const Well& well : deck.wells) wells.push_back(well_at(well));
+  io::write_text(folder + "/spe10.json", json{{"case", description}, {"wells", wells}}.dump(2) + "\n");
+}
+
+void write_curves(const std::string& folder, const Deck& deck, const std::vector<double>& curves) {
   std::string text =
       "day,step_days,substeps,iterations,ranks,mean_pressure_psi,oil_stb_day,water_stb_day,water_cut";
   for (const Well& w : deck.wells)
     for (const char* what : {"oil_stb_day", "water_stb_day", "water_cut", "bhp_psi"})
       text += "," + w.name + "_" + what;
   text += "\n";
-  const std::size_t width = curve_head + curve_per_well * deck.wells.size();
+  const std::size_t width = kCurveHead + kCurvePerWell * deck.wells.size();
   char number[32];
   const auto add = [&](double value) {
     std::snprintf(number, sizeof number, ",%.7g", value);
@@ -30,26 +43,24 @@ void write_curves(const std::string& path, const Deck& deck, const std::vector<d
     const double* v = curves.data() + row;
     std::snprintf(number, sizeof number, "%.8g", v[0]);
     text += number;
-    for (std::size_t k = 1; k < curve_head; ++k) add(v[k]);
+    for (std::size_t k = 1; k < kCurveHead; ++k) add(v[k]);
     double oil = 0, water = 0;
     for (std::size_t w = 0; w < deck.wells.size(); ++w)
-      if (deck.wells[w].kind == Well::Kind::producer)
-        oil += v[curve_head + 3 * w], water += v[curve_head + 3 * w + 1];
+      if (deck.wells[w].kind == Well::Kind::Producer)
+        oil += v[kCurveHead + 3 * w], water += v[kCurveHead + 3 * w + 1];
     add(oil), add(water), add(cut(oil, water));
     for (std::size_t w = 0; w < deck.wells.size(); ++w) {
-      const double* well = v + curve_head + 3 * w;
+      const double* well = v + kCurveHead + 3 * w;
       add(well[0]), add(well[1]), add(cut(well[0], well[1])), add(well[2]);
     }
     text += "\n";
   }
-  io::write_text(path, text);
+  io::write_text(folder + "/production.csv", text);
 }
-
-}  // namespace
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"((cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
+      R"(index\.html|(cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
       R"(|spe10-\d{4}(-\d+)?\.p?vtu|snapshot-\d{4}\.bin|(water|cut)-\d{4}\.png)");
   io::clear_folder(folder, ours);
 }
@@ -65,22 +76,20 @@ void add_to_curves(std::vector<double>& curves, const Simulator& sim, const Step
 void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                    const std::vector<double>& curves) {
   const Deck& deck = sim.setup().deck;
-  write_curves(folder + "/production.csv", deck, curves);
+  write_curves(folder, deck, curves);
   json wells = json::array();
   double injected = 0;
   for (std::size_t w = 0; w < deck.wells.size(); ++w) {
     const WellState& state = sim.wells()[w];
     injected += state.water_in;
     const double liquid = state.oil_rate + state.water_rate;
-    wells.push_back({{"name", deck.wells[w].name},
-                     {"injector", deck.wells[w].kind == Well::Kind::injector},
-                     {"block", {deck.wells[w].i, deck.wells[w].j}},
-                     {"oil_stb_per_day", state.oil_rate},
-                     {"water_stb_per_day", state.water_rate},
-                     {"water_cut", liquid > 1e-9 ? state.water_rate / liquid : 0},
-                     {"oil_stb", state.oil_total},
-                     {"water_stb", state.water_total},
-                     {"bhp_psi", state.bhp}});
+    wells.push_back(well_at(deck.wells[w]));
+    wells.back().update(json{{"oil_stb_per_day", state.oil_rate},
+                             {"water_stb_per_day", state.water_rate},
+                             {"water_cut", liquid > 1e-9 ? state.water_rate / liquid : 0},
+                             {"oil_stb", state.oil_total},
+                             {"water_stb", state.water_total},
+                             {"bhp_psi", state.bhp}});
   }
   const Clock& clock = sim.clock();
   const double balance = s.water_end - s.water_start - injected - clock.expansion_water;
@@ -103,4 +112,4 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                                              .dump(2));
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run leaves for people and programs at its end: production curves and figures.
 #pragma once
 #include <cstdint>
@@ -6,16 +7,23 @@
 
 #include "apps/spe10/solver/simulator.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Removes what an earlier run left in the folder (made if it is not there). Rank 0 only. Throws
 // io::FileError.
 void clear_results(const std::string& folder);
 
+// What is known when the run begins, for those who draw while it goes on: spe10.json {case, wells: [{name,
+// injector, block}]}. Rank 0 only. Throws io::FileError.
+void announce_results(const std::string& folder, const std::string& description, const Deck& deck);
+
 // One line of the production curves per step: day, length of the step, substeps, iterations, ranks, mean
 // pressure, then for each well oil and water rate (STB/day) and bottom hole pressure (psi).
-inline constexpr std::size_t curve_head = 6, curve_per_well = 3;
+inline constexpr std::size_t kCurveHead = 6, kCurvePerWell = 3;
 void add_to_curves(std::vector<double>& curves, const Simulator& sim, const StepReport& step, int ranks);
+
+// production.csv as far as it is known. Rank 0 only. Throws io::FileError.
+void write_curves(const std::string& folder, const Deck& deck, const std::vector<double>& curves);
 
 struct Summary {
   std::int64_t columns = 0, prisms = 0, pressure_iterations = 0, pressure_solves = 0, setups = 0;
@@ -28,4 +36,4 @@ struct Summary {
 void write_results(const std::string& folder, const Summary& summary, Simulator& sim,
                    const std::vector<double>& curves);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/scenario.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 Scenario make_scenario(const Options& o) {
   Scenario s;
   const std::string folder = o.data + "/spe10_model2";
   const bool real = !o.data.empty() && has_spe10(folder);
   s.field = std::make_unique<Field>(real ? read_spe10(folder, o.layers)
-                                         : synthetic_field(spe10_nx, spe10_ny, o.layers, o.seed));
+                                         : synthetic_field(kSpe10Nx, kSpe10Ny, o.layers, o.seed));
   const Field& field = *s.field;
   s.description = field.description;
   if (!real)
@@ -30,4 +31,4 @@ Scenario make_scenario(const Options& o) {
   return s;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

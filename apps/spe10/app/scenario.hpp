@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reservoir that the options name.
 #pragma once
 #include <memory>
@@ -6,7 +7,7 @@
 #include "apps/spe10/app/options.hpp"
 #include "apps/spe10/solver/simulator.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 struct Scenario {
   std::unique_ptr<Field> field;  // setup refers to it
@@ -18,4 +19,4 @@ struct Scenario {
 // Throws io::FileError.
 Scenario make_scenario(const Options& options);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/snapshot.hpp"
 
 #include <cstring>
 
+#include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
-#include "apps/io/together.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 struct Header {
@@ -25,7 +26,7 @@ std::vector<T> gather(MPI_Comm world, const std::vector<T>& mine) {
   MPI_Comm_size(world, &ranks);
   const int count = static_cast<int>(mine.size());
   std::vector<int> counts(static_cast<std::size_t>(rank == 0 ? ranks : 0)), starts(counts.size());
-  mesh::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world), "counting columns");
+  elastic::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world), "counting columns");
   int all = 0;
   for (std::size_t r = 0; r < counts.size(); ++r) starts[r] = all, all += counts[r];
   std::vector<T> result(static_cast<std::size_t>(all));
@@ -35,7 +36,7 @@ std::vector<T> gather(MPI_Comm world, const std::vector<T>& mine) {
   const int code =
       MPI_Gatherv(mine.data(), count, type, result.data(), counts.data(), starts.data(), type, 0, world);
   MPI_Type_free(&type);
-  mesh::check_mpi(code, "gathering a snapshot");
+  elastic::check_mpi(code, "gathering a snapshot");
   return result;
 }
 
@@ -114,4 +115,4 @@ Snapshot read_snapshot(const std::string& path) {
   return result;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

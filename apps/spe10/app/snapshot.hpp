@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All columns at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files are
 // made from it afterwards by empi-spe10-report.
 #pragma once
@@ -9,7 +10,7 @@
 
 #include "apps/spe10/solver/simulator.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 struct SnapshotColumn {
   float x[3], y[3];    // ft: a, b, c; b is the right angle
@@ -31,4 +32,4 @@ void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& path);
 // Throws io::FileError with file and byte.
 Snapshot read_snapshot(const std::string& path);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permeability and porosity on a grid of blocks: the SPE10 model 2 data set, or a seeded log-normal field.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace reservoir {
+namespace spe10 {
 
 // nx x ny x nz blocks, x fastest, then y, then layer (0 = top). Horizontal permeability is the same in x and
 // y.
@@ -24,9 +25,9 @@ struct Field {
   double porosity(std::size_t block) const { return phi.empty() ? constant_phi : phi[block]; }
 };
 
-inline constexpr int spe10_nx = 60, spe10_ny = 220, spe10_nz = 85;
+inline constexpr int kSpe10Nx = 60, kSpe10Ny = 220, kSpe10Nz = 85;
 
-// True if the folder holds the data set, as spe_perm.dat or re-packed (docs/reservoir.md).
+// True if the folder holds the data set, as spe_perm.dat or re-packed (docs/spe10.md).
 bool has_spe10(const std::string& folder);
 
 // The bottom `layers` of SPE10 model 2 (1..85). Porosity is spe_phi.dat where it is there, else the constant.
@@ -37,4 +38,4 @@ Field read_spe10(const std::string& folder, int layers);
 // the upper layers of SPE10: the same for the same seed on every machine.
 Field synthetic_field(int nx, int ny, int nz, std::uint64_t seed);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: the data set is read right, and what is not the data set is refused with its place.
 #include "apps/spe10/field/field.hpp"
 
@@ -15,7 +16,7 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 namespace fs = std::filesystem;
 
 std::string data_folder() {
@@ -163,7 +164,7 @@ TEST(Rock, IsCoarsenedByVolumeAndGeometricMean) {
   EXPECT_EQ(domain, (mesh::Domain{2, 3}));
   EXPECT_EQ(aligned_level(field), 4);
   const RockOfColumn rock = rock_of(field, domain, 2);
-  std::vector<reservoir::Rock> parent(6), first(6), second(6);
+  std::vector<spe10::Rock> parent(6), first(6), second(6);
   for (std::uint32_t root = 0; root < domain.roots(); ++root) {
     const mesh::Leaf leaf = mesh::Leaf::of_root(root).child(root % 2);
     rock(leaf, parent), rock(leaf.child(0), first), rock(leaf.child(1), second);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,15 +16,15 @@
 
 extern char** environ;
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 namespace fs = std::filesystem;
 using io::FileError;
 
-constexpr const char* fetch_again = "get the file again (docs/reservoir.md says where from)";
-constexpr std::size_t layer_blocks = static_cast<std::size_t>(spe10_nx) * spe10_ny;
-constexpr std::size_t all_blocks = layer_blocks * spe10_nz;
+constexpr const char* kFetchAgain = "get the file again (docs/spe10.md says where from)";
+constexpr std::size_t kLayerBlocks = static_cast<std::size_t>(kSpe10Nx) * kSpe10Ny;
+constexpr std::size_t kAllBlocks = kLayerBlocks * kSpe10Nz;
 constexpr float largest_mD = 1e6F;
 
 // What `xz -dc path` writes. The package xz-utils is everywhere; its library's headers are not.
@@ -55,7 +56,7 @@ std::vector<char> unpack(const std::string& path) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw FileError::at_byte(path, bytes.size(), "a complete xz file",
-                             "one that cannot be unpacked beyond this byte of its content", fetch_again);
+                             "one that cannot be unpacked beyond this byte of its content", kFetchAgain);
   return bytes;
 }
 
@@ -66,19 +67,19 @@ std::pair<std::string, std::vector<char>> packed_file(const std::string& stem, s
   auto bytes = plain ? io::read_bytes(path) : unpack(path);
   if (bytes.size() != wanted)
     throw FileError::at_byte(path, std::min(bytes.size(), wanted), std::to_string(wanted) + " bytes",
-                             std::to_string(bytes.size()), fetch_again);
+                             std::to_string(bytes.size()), kFetchAgain);
   return {std::move(path), std::move(bytes)};
 }
 
 void check_permeability(const std::string& path, std::size_t block, float k) {
   if (std::isfinite(k) && k > 0 && k < largest_mD) return;
   throw FileError::at_byte(path, 4 * block, "a permeability in mD, above 0 and below 1e6", std::to_string(k),
-                           fetch_again);
+                           kFetchAgain);
 }
 
 void read_packed(const std::string& folder, Field& field, std::size_t first) {
-  const auto [kx_path, kx] = packed_file(folder + "/spe10_kx_mD_f32le.bin", 4 * all_blocks);
-  const auto [bits_path, bits] = packed_file(folder + "/spe10_kvclass_bits.bin", (all_blocks + 7) / 8);
+  const auto [kx_path, kx] = packed_file(folder + "/spe10_kx_mD_f32le.bin", 4 * kAllBlocks);
+  const auto [bits_path, bits] = packed_file(folder + "/spe10_kvclass_bits.bin", (kAllBlocks + 7) / 8);
   static_assert(std::endian::native == std::endian::little);
   for (std::size_t b = 0; b < field.kh.size(); ++b) {
     const std::size_t block = first + b;
@@ -102,7 +103,7 @@ void read_numbers(const std::string& path, const char* name, std::size_t count, 
                                std::string(name) + " " + std::to_string(n + 1) + " of " +
                                    std::to_string(count) + " from " + std::to_string(lowest) + " to " +
                                    std::to_string(highest),
-                               std::to_string(value), fetch_again);
+                               std::to_string(value), kFetchAgain);
     take(n, value);
   }
   if (const auto more = text.next_word())
@@ -112,11 +113,11 @@ void read_numbers(const std::string& path, const char* name, std::size_t count, 
 
 // kx of all blocks, then ky, then kz.
 void read_published(const std::string& path, Field& field, std::size_t first) {
-  read_numbers(path, "permeability", 3 * all_blocks, 1e-12, largest_mD, [&](std::size_t n, double k) {
-    const std::size_t block = n % all_blocks;
+  read_numbers(path, "permeability", 3 * kAllBlocks, 1e-12, largest_mD, [&](std::size_t n, double k) {
+    const std::size_t block = n % kAllBlocks;
     if (block < first) return;
-    if (n < all_blocks) field.kh[block - first] = static_cast<float>(k);
-    if (n >= 2 * all_blocks) field.kv[block - first] = static_cast<float>(k);
+    if (n < kAllBlocks) field.kh[block - first] = static_cast<float>(k);
+    if (n >= 2 * kAllBlocks) field.kv[block - first] = static_cast<float>(k);
   });
 }
 
@@ -130,8 +131,8 @@ bool has_spe10(const std::string& folder) {
 
 Field read_spe10(const std::string& folder, int layers) {
   Field field;
-  field.nx = spe10_nx, field.ny = spe10_ny, field.nz = layers;
-  const std::size_t blocks = layer_blocks * static_cast<std::size_t>(layers), first = all_blocks - blocks;
+  field.nx = kSpe10Nx, field.ny = kSpe10Ny, field.nz = layers;
+  const std::size_t blocks = kLayerBlocks * static_cast<std::size_t>(layers), first = kAllBlocks - blocks;
   field.kh.resize(blocks), field.kv.resize(blocks);
   const bool published = fs::exists(folder + "/spe_perm.dat");
   if (published)
@@ -142,7 +143,7 @@ Field read_spe10(const std::string& folder, int layers) {
   const bool has_phi = fs::exists(phi);
   if (has_phi) {
     field.phi.resize(blocks);
-    read_numbers(phi, "porosity", all_blocks, 0, 1, [&](std::size_t n, double value) {
+    read_numbers(phi, "porosity", kAllBlocks, 0, 1, [&](std::size_t n, double value) {
       // Blocks without pores would have no mass; the published deck of OPM uses the same least value.
       if (n >= first) field.phi[n - first] = static_cast<float>(std::max(value, 1e-7));
     });
@@ -152,4 +153,4 @@ Field read_spe10(const std::string& folder, int layers) {
   return field;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

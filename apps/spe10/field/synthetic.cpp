@@ -1,24 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 
 #include "apps/spe10/field/field.hpp"
+#include "runtime/base/hash.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
-
-std::uint64_t mix(std::uint64_t x) {  // splitmix64: counter based, so every block's number is its own
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 // About normal, mean 0, variance 1: twelve uniform numbers. Without the libraries' transcendental functions
 // the field is the same on every machine.
 double normal(std::uint64_t seed, std::uint64_t counter) {
   double sum = -6;
   for (std::uint64_t n = 0; n < 12; ++n)
-    sum += static_cast<double>(mix(seed ^ mix(12 * counter + n)) >> 11) * 0x1p-53;
+    sum += static_cast<double>(empi::split_mix64(seed ^ empi::split_mix64(12 * counter + n)) >> 11) * 0x1p-53;
   return sum;
 }
 
@@ -72,4 +67,4 @@ Field synthetic_field(int nx, int ny, int nz, std::uint64_t seed) {
   return field;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

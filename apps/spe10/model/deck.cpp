@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/model/deck.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -7,7 +8,7 @@
 #include "apps/io/file_error.hpp"
 #include "apps/spe10/field/field.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 using io::FileError;
@@ -18,7 +19,7 @@ class Reader {
 
   [[noreturn]] void fail(const YAML::Node& node, const std::string& expected, const std::string& found,
                          const std::string& advice) const {
-    throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line + 1), expected, found, advice);
+    throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line) + 1, expected, found, advice);
   }
 
   // A map whose keys are all known.
@@ -92,14 +93,14 @@ Well read_well(const Reader& reader, const YAML::Node& node, int nx, int ny) {
   const auto type = node["type"].as<std::string>("");
   if (type != "injector" && type != "producer")
     reader.fail(node["type"], "type injector or producer", "'" + type + "'", "correct it");
-  well.kind = type == "injector" ? Well::Kind::injector : Well::Kind::producer;
+  well.kind = type == "injector" ? Well::Kind::Injector : Well::Kind::Producer;
   const YAML::Node block = node["block"];
   if (!block.IsSequence() || block.size() != 2)
     reader.fail(block, "block: [i, j]", "something else", "give the block's two numbers");
   well.i = reader.block(block[0], "i", nx);
   well.j = reader.block(block[1], "j", ny);
   reader.number(node, "rate_stb_per_day", 0, 1e7, well.rate);
-  if (well.rate > 0 && well.kind == Well::Kind::producer)
+  if (well.rate > 0 && well.kind == Well::Kind::Producer)
     reader.fail(node["rate_stb_per_day"], "producers without a rate", "one", "producers are held at bhp_psi");
   reader.number(node, "bhp_psi", 1, 1e5, well.bhp);
   reader.number(node, "radius_ft", 1e-3, 3, well.radius);
@@ -110,10 +111,10 @@ Well read_well(const Reader& reader, const YAML::Node& node, int nx, int ny) {
 
 Deck spe10_deck(int layers) {
   Deck deck;
-  deck.top = 12000 + 2.0 * (spe10_nz - layers);
+  deck.top = 12000 + 2.0 * (kSpe10Nz - layers);
   // 5000 bbl/day into 85 layers; in 16 that is the 941.2 STB/day of the OPM Flow run we compare with.
-  const double rate = 5000.0 * layers / spe10_nz;
-  deck.wells = {{"I1", 30, 110, Well::Kind::injector, rate, 10000},
+  const double rate = 5000.0 * layers / kSpe10Nz;
+  deck.wells = {{"I1", 30, 110, Well::Kind::Injector, rate, 10000},
                 {"P1", 1, 1},
                 {"P2", 60, 1},
                 {"P3", 60, 220},
@@ -128,7 +129,7 @@ Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
   try {
     root = YAML::Load(std::string(bytes.begin(), bytes.end()));
   } catch (const YAML::ParserException& error) {
-    throw FileError::at_line(path, static_cast<std::size_t>(error.mark.line + 1), "YAML", error.msg,
+    throw FileError::at_line(path, static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
                              "correct the line");
   }
   reader.expect_map(root, "a deck", {"fluid", "top_ft", "datum_ft", "datum_psi", "wells"});
@@ -150,4 +151,4 @@ Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
   return deck;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

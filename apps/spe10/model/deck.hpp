@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is simulated besides the rock: liquids, initial state, wells.
 #pragma once
 #include <string>
@@ -5,13 +6,13 @@
 
 #include "apps/spe10/model/fluid.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 struct Well {
-  enum class Kind { injector, producer };
+  enum class Kind { Injector, Producer };
   std::string name;
   int i = 1, j = 1;  // the block whose centre it goes through, counted from 1; open in all layers
-  Kind kind = Kind::producer;
+  Kind kind = Kind::Producer;
   double rate = 0;      // injectors: STB of water per day; 0: by pressure alone
   double bhp = 4000;    // psi at the top of the reservoir: the producer's pressure, the injector's limit
   double radius = 0.5;  // ft
@@ -32,4 +33,4 @@ Deck spe10_deck(int layers);
 // with file, line and what to do.
 Deck read_deck(const std::string& path, Deck start, int nx, int ny);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,14 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 // Water and oil: relative permeabilities, viscosities, volumes. Field units: psi, cP, lb/ft3, ft3, days.
 #pragma once
 #include <algorithm>
 #include <cmath>
 
-namespace reservoir {
+namespace spe10 {
 
-inline constexpr double ft3_per_bbl = 5.614583;
+inline constexpr double kFt3PerBbl = 5.614583;
 // Darcy's law for mD, ft, cP, psi gives ft3/day with this factor.
-inline constexpr double darcy = 0.001127 * ft3_per_bbl;
-inline constexpr double psi_per_ft = 1 / 144.0;  // of a liquid of 1 lb/ft3
+inline constexpr double kDarcy = 0.001127 * kFt3PerBbl;
+inline constexpr double kPsiPerFt = 1 / 144.0;  // of a liquid of 1 lb/ft3
 
 // Corey curves with exponent 2 between the residual saturations; constant viscosities; volumes that change
 // linearly with pressure about the reference.
@@ -45,4 +46,4 @@ struct Fluid {
   double oil_volume_factor(double p) const { return b_o * (1 - c_o * (p - reference)); }
 };
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/model/rock.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 // The block (i, j) that holds a triangle of the aligned level or finer, by its centroid.
@@ -64,4 +65,4 @@ RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split) 
   };
 }
 
-}  // namespace reservoir
+}  // namespace spe10

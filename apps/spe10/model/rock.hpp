@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rock of the mesh's prisms, averaged from the field's blocks.
 #pragma once
 #include <functional>
@@ -6,7 +7,7 @@
 #include "apps/mesh/leaf.hpp"
 #include "apps/spe10/field/field.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Symmetric permeability in mD, z pointing down, and porosity.
 struct Rock {
@@ -27,4 +28,4 @@ int aligned_level(const Field& field);
 // covers. `split` prisms per layer of the field. `field` must outlive the result.
 RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,13 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/report/charts.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/report.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +122,4 @@ void draw_production(const fs::path& dir, const json& wells) {
   stacked({oil, water, pressure}).write_png((dir / "production.png").string());
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts of a run's curves, from the files that it left.
 #pragma once
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-namespace reservoir {
+namespace spe10 {
 
 // profiles.png in the first folder: workers of all these runs over their run times, with worker hours (seed
 // 000, figure 6.8). Throws io::FileError for a folder without cells.csv.
@@ -14,4 +15,4 @@ void draw_profiles(const std::vector<std::filesystem::path>& runs);
 // `wells` as in spe10.json.
 void draw_production(const std::filesystem::path& dir, const nlohmann::json& wells);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,8 +1,9 @@
-// empi-spe10-report DIR: turns what a run left (snapshots, production.csv, cells.csv) into pictures and, with
-// --vtu, into files for ParaView; with --compare its workers over time beside those of other runs. Afterwards
-// and serial, so that no rank of the run has to draw.
+// SPDX-License-Identifier: Apache-2.0
+// empi-spe10-report DIR: turns what a run left (snapshots, production.csv, cells.csv) into pictures and a
+// page that shows them and, with --vtu, into files for ParaView; with --compare its workers over time beside
+// those of other runs. A process of its own, so that no rank of the run has to draw: afterwards or, with
+// --follow, beside the job.
 #include <algorithm>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -10,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/io/report.hpp"
+#include "apps/io/report_program.hpp"
+#include "apps/io/run_page.hpp"
 #include "apps/io/vtu.hpp"
 #include "apps/spe10/report/charts.hpp"
 #include "apps/spe10/report/pictures.hpp"
@@ -17,8 +20,9 @@
 namespace {
 
 namespace fs = std::filesystem;
+namespace options = empi::options;
 using nlohmann::json;
-using namespace reservoir;
+using namespace spe10;
 
 void write_paraview(const Snapshot& s, const fs::path& dir, const std::string& stem, io::PvdSeries& series) {
   const auto nz = static_cast<std::size_t>(s.nz);
@@ -68,61 +72,108 @@ void write_paraview(const Snapshot& s, const fs::path& dir, const std::string& s
   series.add(86400 * s.days, stem + ".pvtu");
 }
 
-int report(const fs::path& dir, bool paraview, std::vector<int> layers) {
-  const json results = io::read_json(dir / "spe10.json");
-  PictureOptions options;
-  for (const json& well : results.value("wells", json::array())) {
-    const auto block = well.value("block", std::vector<int>{1, 1});
-    options.wells.push_back({well.value("name", ""), (block.at(0) - 0.5) * 20, (block.at(1) - 0.5) * 10,
-                             well.value("injector", false)});
-    if (options.wells.back().injector) options.cut_y = options.wells.back().y;
+io::PageText page_text() {
+  return {"SPE10: an oil reservoir that finds the number of workers that suits it",
+          "Water drives the oil to the producers. The job starts on all its workers and gives back those "
+          "that do not "
+          "pay for themselves, by what it measures.",
+          {{"resources", "Workers and prisms over the run time"},
+           {"production", "Oil, water and pressure of each well"},
+           {"water", "Water saturation on layers, and the mesh coloured by the worker that owns each column"},
+           {"cut", "A cut through the injector: water saturation and permeability"},
+           {"profiles", "Workers over the run time of several runs"}}};
+}
+
+// All that there is to draw in a folder, now.
+class Report {
+ public:
+  Report(fs::path dir, std::vector<int> layers, io::Drawing drawing)
+      : dir_(std::move(dir)), layers_(std::move(layers)), drawing_(std::move(drawing)) {}
+
+  void draw() {
+    const fs::path description = dir_ / "spe10.json";
+    const json results = drawing_.has(description) ? io::read_json(description) : json::object();
+    const json wells = results.value("wells", json::array());
+    mark(wells);
+    drawing_.once(dir_ / "cells.csv",
+                  [&] { options_.workers = io::draw_resources(dir_, "Resource profile", "prisms"); });
+    drawing_.once(dir_ / "production.csv", [&] { draw_production(dir_, wells); });
+    for (const fs::path& file : io::snapshots(dir_)) drawing_.once(file, [&] { draw_water(file); });
+    show();
   }
-  options.workers = io::draw_resources(dir, "Resource profile", "prisms");
-  draw_production(dir, results.value("wells", json::array()));
-  const std::vector<fs::path> files = io::snapshots(dir);
-  io::PvdSeries series((dir / "spe10.pvd").string());
-  for (const fs::path& file : files) {
+
+ private:
+  void mark(const json& wells) {
+    options_.wells.clear();
+    for (const json& well : wells) {
+      const auto block = well.value("block", std::vector<int>{1, 1});
+      options_.wells.push_back({well.value("name", ""), (block.at(0) - 0.5) * 20, (block.at(1) - 0.5) * 10,
+                                well.value("injector", false)});
+      if (options_.wells.back().injector) options_.cut_y = options_.wells.back().y;
+    }
+  }
+
+  void draw_water(const fs::path& file) {
     const Snapshot s = read_snapshot(file.string());
     const std::string number = io::snapshot_number(file);
-    options.layers.clear();
-    for (const int layer : layers.empty() ? std::vector<int>{1, (s.nz + 1) / 2, s.nz} : layers)
-      options.layers.push_back(std::clamp(layer, 1, s.nz) - 1);
-    const auto same = std::ranges::unique(options.layers);  // of one or two layers
-    options.layers.erase(same.begin(), same.end());
-    draw_layers(s, options).write_png((dir / ("water-" + number + ".png")).string());
-    draw_cut(s, options).write_png((dir / ("cut-" + number + ".png")).string());
-    if (paraview) write_paraview(s, dir, "spe10-" + number, series);
+    options_.layers.clear();
+    for (const int layer : layers_.empty() ? std::vector<int>{1, (s.nz + 1) / 2, s.nz} : layers_)
+      options_.layers.push_back(std::clamp(layer, 1, s.nz) - 1);
+    const auto same = std::ranges::unique(options_.layers);  // of one or two layers
+    options_.layers.erase(same.begin(), same.end());
+    draw_layers(s, options_).write_png((dir_ / ("water-" + number + ".png")).string());
+    draw_cut(s, options_).write_png((dir_ / ("cut-" + number + ".png")).string());
+    if (drawing_.running()) show();  // each one as it comes
   }
-  std::printf("pictures in %s: %zu of the water (water-*.png, cut-*.png), production.png, resources.png%s\n",
-              dir.c_str(), files.size(), paraview ? "; ParaView: spe10.pvd" : "");
-  return 0;
+
+  void show() {
+    if (!drawing_.running() || drawing_.has(dir_ / "progress.json"))
+      io::write_page(dir_, page_text(), drawing_.running());
+  }
+
+  const fs::path dir_;
+  const std::vector<int> layers_;
+  io::Drawing drawing_;
+  PictureOptions options_;
+};
+
+void write_paraview(const fs::path& dir) {
+  io::PvdSeries series((dir / "spe10.pvd").string());
+  for (const fs::path& file : io::snapshots(dir))
+    write_paraview(read_snapshot(file.string()), dir, "spe10-" + io::snapshot_number(file), series);
+  std::printf("for ParaView: %s\n", (dir / "spe10.pvd").c_str());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Makes pictures, charts and ParaView files from the folder that empi-spe10 wrote."};
-  std::string dir;
-  bool paraview = false;
   std::vector<int> layers;
-  std::vector<fs::path> others;
-  app.add_option("DIR", dir, "folder with the results")->required()->check(CLI::ExistingDirectory);
-  app.add_flag("--vtu", paraview, "also write .vtu, .pvtu and .pvd for ParaView");
-  app.add_option("--layer", layers, "layer to draw, 1 = top; default: top, middle, bottom")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--compare", others, "other runs: DIR/profiles.png shows the workers of all of them")
-      ->check(CLI::ExistingDirectory);
-  try {
-    app.parse(argc, argv);
-    if (!others.empty()) {
-      others.insert(others.begin(), dir);
-      draw_profiles(others);
-    }
-    return report(dir, paraview, layers);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "empi-spe10-report: %s\n", error.what());
-    return 2;
-  }
+  std::vector<std::string> others;
+  return io::report_main(
+      {.name = "empi-spe10-report",
+       .what = "Makes pictures, charts and ParaView files from the folder that empi-spe10 wrote.",
+       .page = page_text(),
+       .more =
+           {
+               {"--layer",
+                &layers,
+                "layer to draw, 1 = top; default: top, middle, bottom",
+                {.check = options::in_range(1, 1000)}},
+               {"--compare",
+                &others,
+                "other runs: DIR/profiles.png shows the workers of all of them",
+                {.check = options::existing_folder()}},
+           },
+       .draw =
+           [&](const fs::path& dir, io::Drawing drawing, const auto& repeat) {
+             if (!drawing.running() && !others.empty()) {
+               std::vector<fs::path> folders{dir};
+               folders.insert(folders.end(), others.begin(), others.end());
+               draw_profiles(folders);
+             }
+             Report report(dir, layers, std::move(drawing));
+             repeat([&] { report.draw(); });
+           },
+       .write_paraview = [](const fs::path& dir) { write_paraview(dir); }},
+      argc, argv);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/report/pictures.hpp"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "apps/io/draw/triangle_panel.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 using io::draw::Align;
@@ -15,18 +16,18 @@ using io::draw::Canvas;
 using io::draw::Colour;
 using io::draw::TrianglePanel;
 
-constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46};
-constexpr double lowest_s = 0.2, highest_s = 0.8;
+constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46};
+constexpr double kLowestS = 0.2, kHighestS = 0.8;
 
 // Oil brown, water blue.
 Colour of_saturation(double s) {
-  const double f = std::clamp((s - lowest_s) / (highest_s - lowest_s), 0.0, 1.0);
+  const double f = std::clamp((s - kLowestS) / (kHighestS - kLowestS), 0.0, 1.0);
   constexpr Colour oil{0.36, 0.25, 0.15}, front{0.95, 0.86, 0.62}, water{0.10, 0.38, 0.72};
   return f < 0.35 ? mix(oil, front, f / 0.35) : mix(front, water, (f - 0.35) / 0.65);
 }
-constexpr double lowest_k = -2, highest_k = 4;  // log10 mD
+constexpr double kLowestK = -2, kHighestK = 4;  // log10 mD
 Colour of_permeability(double k) {
-  const double f = std::clamp((std::log10(std::max(k, 1e-9)) - lowest_k) / (highest_k - lowest_k), 0.0, 1.0);
+  const double f = std::clamp((std::log10(std::max(k, 1e-9)) - kLowestK) / (kHighestK - kLowestK), 0.0, 1.0);
   constexpr Colour low{0.20, 0.13, 0.35}, middle{0.25, 0.60, 0.55}, high{0.99, 0.91, 0.35};
   return f < 0.5 ? mix(low, middle, 2 * f) : mix(middle, high, 2 * f - 1);
 }
@@ -47,26 +48,29 @@ void bar(Canvas& canvas, const Box& box, Colour (*colour)(double), double low, d
     const double value = low + (high - low) * (x + 0.5 - box.left) / box.width();
     canvas.fill({x, box.top, x + 1, box.bottom}, colour(logarithmic ? std::pow(10, value) : value));
   }
-  canvas.frame(box, {faint_ink, 1, 1, 0});
+  canvas.frame(box, {kFaintInk, 1, 1, 0});
   char text[32];
   for (int k = 0; k <= 3; ++k) {
     const double value = low + (high - low) * k / 3;
     std::snprintf(text, sizeof text, "%g", logarithmic ? std::pow(10, value) : value);
     canvas.text({box.left + box.width() * k / 3, box.bottom + 17}, text,
-                {.size = 12.5, .colour = ink, .align = Align::Centre});
+                {.size = 12.5, .colour = kInk, .align = Align::Centre});
   }
-  canvas.text({box.left, box.top - 7}, name, {.size = 13, .colour = faint_ink});
+  canvas.text({box.left, box.top - 7}, name, {.size = 13, .colour = kFaintInk});
 }
 
 void mark_wells(Canvas& canvas, const TrianglePanel& panel, const std::vector<WellMark>& wells) {
   for (const WellMark& w : wells) {
     const auto at = panel.place(w.x, w.y);
-    canvas.disc(at, 5.5, io::draw::white);
+    canvas.disc(at, 5.5, io::draw::kWhite);
     canvas.disc(at, 4.2, w.injector ? Colour{0.1, 0.38, 0.72} : Colour{0.75, 0.2, 0.15});
     const bool right = at.x > panel.box().right - 40;
-    canvas.text(
-        {at.x + (right ? -9 : 9), at.y + (at.y < panel.box().top + 20 ? 14 : -4)}, w.name,
-        {.size = 13, .colour = ink, .align = right ? Align::Right : Align::Left, .bold = true, .halo = true});
+    canvas.text({at.x + (right ? -9 : 9), at.y + (at.y < panel.box().top + 20 ? 14 : -4)}, w.name,
+                {.size = 13,
+                 .colour = kInk,
+                 .align = right ? Align::Right : Align::Left,
+                 .bold = true,
+                 .halo = true});
   }
 }
 
@@ -85,7 +89,7 @@ Canvas draw_layers(const Snapshot& s, const PictureOptions& options) {
   const double height = 560, width = std::floor(height * e.x1 / e.y1), left = 30, gap = 26, top = 92;
   Canvas canvas(static_cast<int>(2 * left + panels * width + (panels - 1) * gap),
                 static_cast<int>(top + height + 86));
-  canvas.text({left, 40}, title(s), {.size = 22, .colour = ink, .bold = true});
+  canvas.text({left, 40}, title(s), {.size = 22, .colour = kInk, .bold = true});
   const auto nz = static_cast<std::size_t>(s.nz);
   for (int n = 0; n < panels; ++n) {
     const double x = std::floor(left + n * (width + gap));
@@ -94,7 +98,7 @@ Canvas draw_layers(const Snapshot& s, const PictureOptions& options) {
     for (std::size_t i = 0; i < s.columns.size(); ++i) {
       const SnapshotColumn& c = s.columns[i];
       if (mesh) {
-        panel.owned_triangle(c.x, c.y, c.owner, io::draw::white, 0.52);
+        panel.owned_triangle(c.x, c.y, c.owner, io::draw::kWhite, 0.52);
       } else {
         const Colour colour = of_saturation(
             s.s[i * nz + static_cast<std::size_t>(options.layers[static_cast<std::size_t>(n)])]);
@@ -102,16 +106,16 @@ Canvas draw_layers(const Snapshot& s, const PictureOptions& options) {
       }
     }
     panel.copy_to(canvas);
-    canvas.frame(panel.box(), {faint_ink, 1.2, 1, 0});
+    canvas.frame(panel.box(), {kFaintInk, 1.2, 1, 0});
     mark_wells(canvas, panel, options.wells);
     const std::string name = mesh ? "Mesh by worker"
                                   : "Layer " +
                                         std::to_string(options.layers[static_cast<std::size_t>(n)] + 1) +
                                         " of " + std::to_string(s.nz);
-    canvas.text({x, top - 12}, name, {.size = 15, .colour = faint_ink});
+    canvas.text({x, top - 12}, name, {.size = 15, .colour = kFaintInk});
   }
   const double below = top + height + 40;
-  bar(canvas, {left, below, left + 1.6 * width, below + 12}, of_saturation, lowest_s, highest_s, false,
+  bar(canvas, {left, below, left + 1.6 * width, below + 12}, of_saturation, kLowestS, kHighestS, false,
       "Water saturation");
   std::vector<std::size_t> cells_of(static_cast<std::size_t>(std::max(options.workers, 1)));
   for (const auto& c : s.columns) {
@@ -130,7 +134,7 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
   Canvas canvas(static_cast<int>(left + width + 30), static_cast<int>(top + 2 * height + gap + 92));
   char text[96];
   std::snprintf(text, sizeof text, ", cut at y = %.0f ft", options.cut_y);
-  canvas.text({left, 40}, title(s) + text, {.size = 22, .colour = ink, .bold = true});
+  canvas.text({left, 40}, title(s) + text, {.size = 22, .colour = kInk, .bold = true});
   const auto nz = static_cast<std::size_t>(s.nz);
   // Columns that the cut crosses, as intervals of x.
   struct Crossing {
@@ -162,22 +166,22 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
         canvas.fill({std::floor(x0), std::floor(y0), std::ceil(x1), std::ceil(y1)},
                     n == 0 ? of_saturation(s.s[prism]) : of_permeability(s.k[prism]));
       }
-    canvas.frame(box, {faint_ink, 1.2, 1, 0});
+    canvas.frame(box, {kFaintInk, 1.2, 1, 0});
     canvas.text({left, y - 8}, n == 0 ? "Water saturation" : "Horizontal permeability, mD",
-                {.size = 14, .colour = faint_ink});
+                {.size = 14, .colour = kFaintInk});
     for (int k = 0; k < 2; ++k) {
       std::snprintf(text, sizeof text, "%.0f ft",
                     static_cast<double>(s.top) + k * static_cast<double>(s.dz) * s.nz);
       canvas.text({left - 6, y + 12 + k * (height - 12)}, text,
-                  {.size = 12, .colour = ink, .align = Align::Right});
+                  {.size = 12, .colour = kInk, .align = Align::Right});
     }
   }
   const double below = top + 2 * height + gap + 40;
-  bar(canvas, {left, below, left + 400, below + 12}, of_saturation, lowest_s, highest_s, false,
+  bar(canvas, {left, below, left + 400, below + 12}, of_saturation, kLowestS, kHighestS, false,
       "Water saturation");
-  bar(canvas, {left + 520, below, left + 920, below + 12}, of_permeability, lowest_k, highest_k, true,
+  bar(canvas, {left + 520, below, left + 920, below + 12}, of_permeability, kLowestK, kHighestK, true,
       "Permeability, mD");
   return canvas;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of a snapshot: saturation on layers, on a cut, and the mesh by owner.
 #pragma once
 #include <string>
@@ -6,7 +7,7 @@
 #include "apps/io/draw/canvas.hpp"
 #include "apps/spe10/app/snapshot.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 struct WellMark {
   std::string name;
@@ -26,4 +27,4 @@ io::draw::Canvas draw_layers(const Snapshot& snapshot, const PictureOptions& opt
 // The vertical section along x through cut_y: saturation above, permeability below.
 io::draw::Canvas draw_cut(const Snapshot& snapshot, const PictureOptions& options);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/columns.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 void Columns::connect() {
   const std::size_t n = own(), layers = nz();
@@ -28,4 +29,4 @@ void Columns::exchange(std::vector<double>& field) {
   mesh.halo().finish();
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reservoir's prisms: one column of nz of them over every triangle of the adaptive mesh, z contiguous.
 // The mesh is the tsunami's; a column is one of its cells with a longer payload.
 #pragma once
@@ -10,7 +11,7 @@
 #include "apps/spe10/model/rock.hpp"
 #include "apps/spe10/solver/prism.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // What lies beyond a side of the reservoir: rock without flow, or a given pressure with liquid that flows in.
 struct BorderCondition {
@@ -20,7 +21,7 @@ struct BorderCondition {
 };
 // west, east, south, north (as mesh::Border), top, bottom.
 using Borders = std::array<BorderCondition, 6>;
-inline constexpr int border_top = 4, border_bottom = 5;
+inline constexpr int kBorderTop = 4, kBorderBottom = 5;
 
 struct Columns {
   mesh::Mesh mesh;
@@ -53,4 +54,4 @@ struct Columns {
   std::vector<double*> layers_;
 };
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promises of the flow solver against exact solutions and symmetries: Buckley and Leverett's front, the
 // quarter five-spot, mass, and independence of the distribution over ranks.
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 
 int rank_of(MPI_Comm comm) {
   int rank = 0;
@@ -25,12 +26,12 @@ int size_of(MPI_Comm comm) {
 }
 double sum(double mine) {
   double all = 0;
-  mesh::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), "adding up");
+  elastic::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), "adding up");
   return all;
 }
 double largest(double mine) {
   double all = 0;
-  mesh::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD), "comparing");
+  elastic::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD), "comparing");
   return all;
 }
 
@@ -89,7 +90,7 @@ struct Front {
 
 // A strip of 16 x 1 root squares, flooded from the west until the front is at about 60 % of its length.
 Front buckley_leverett(int level) {
-  reservoir::Setup setup;
+  spe10::Setup setup;
   setup.deck.fluid = incompressible();
   setup.domain = {16, 1};
   const double length = 800;  // ft
@@ -149,12 +150,12 @@ TEST(Flow, BuckleyLeverettFront) {
   EXPECT_LE(fine.highest, 1);
 }
 
-reservoir::Setup five_spot(int level) {
-  reservoir::Setup setup;
+spe10::Setup five_spot(int level) {
+  spe10::Setup setup;
   setup.deck.fluid = incompressible();
   setup.deck.top = setup.deck.datum = 0;
   setup.deck.datum_pressure = 4000;
-  setup.deck.wells = {{"I", 1, 1, Well::Kind::injector, 300, 1e6}, {"P", 8, 8}};
+  setup.deck.wells = {{"I", 1, 1, Well::Kind::Injector, 300, 1e6}, {"P", 8, 8}};
   // On the diagonal, one eighth of a root square from the corners.
   setup.wells = {{mesh::side / 2, mesh::side / 2},
                  {4ll * mesh::side - mesh::side / 2, 4ll * mesh::side - mesh::side / 2}};
@@ -205,7 +206,7 @@ TEST(Flow, FiveSpotIsSymmetric) {
 
 // Pore volumes injected until a twentieth of what the producer lifts is water.
 double breakthrough(int level) {
-  reservoir::Setup setup = five_spot(level);
+  spe10::Setup setup = five_spot(level);
   setup.time.mobility = 0.02, setup.solver.tolerance = 1e-10;
   Simulator sim(setup);
   sim.start(MPI_COMM_WORLD);
@@ -234,7 +235,7 @@ TEST(Flow, FiveSpotBreakthroughConverges) {
 // Water and oil in place change by what wells let in and out; the mesh follows the front, columns change
 // ranks, and nothing is lost.
 TEST(Flow, KeepsMassThroughAdaptionAndMigration) {
-  reservoir::Setup setup = five_spot(7);
+  spe10::Setup setup = five_spot(7);
   setup.rock = rough_rock();
   setup.coarsest = 2, setup.finest = 6;
   setup.criterion.refine_p = 1e9, setup.criterion.coarsen_p = 1e8;
@@ -283,7 +284,7 @@ TEST(Flow, KeepsMassThroughAdaptionAndMigration) {
 
 // The injector takes its rate while its pressure allows it, and its limit otherwise.
 TEST(Flow, InjectorKeepsItsPressureLimit) {
-  reservoir::Setup setup = five_spot(6);
+  spe10::Setup setup = five_spot(6);
   setup.solver.tolerance = 1e-10;
   Simulator free(setup);
   free.start(MPI_COMM_WORLD);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/linear_solver.hpp"
 
 #include <HYPRE.h>
@@ -14,7 +15,7 @@
 
 #include "apps/mesh/mpi_check.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 static_assert(sizeof(HYPRE_Int) == 4 && sizeof(HYPRE_BigInt) == 4, "hypre as Debian builds it");
@@ -168,17 +169,17 @@ void LinearSolver::choose_leaders(const SparseRows& system) {
   chosen_ = true;
   int rank = 0;
   auto total = static_cast<std::int64_t>(system.count());
-  mesh::check_mpi(MPI_Comm_rank(comm_, &rank), "asking for the rank");
-  mesh::check_mpi(MPI_Comm_size(comm_, &ranks_), "asking for the number of ranks");
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm_), "counting rows");
+  elastic::check_mpi(MPI_Comm_rank(comm_, &rank), "asking for the rank");
+  elastic::check_mpi(MPI_Comm_size(comm_, &ranks_), "asking for the number of ranks");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm_), "counting rows");
   groups_ = static_cast<int>(std::clamp<std::int64_t>(total / options_.rows_per_rank, 1, ranks_));
   if (groups_ == ranks_) return;
   const auto group_of = [&](int r) {
     return static_cast<int>(static_cast<std::int64_t>(r) * groups_ / ranks_);
   };
-  mesh::check_mpi(MPI_Comm_split(comm_, group_of(rank), rank, &group_), "grouping ranks");
+  elastic::check_mpi(MPI_Comm_split(comm_, group_of(rank), rank, &group_), "grouping ranks");
   const bool leader = rank == 0 || group_of(rank - 1) != group_of(rank);
-  mesh::check_mpi(MPI_Comm_split(comm_, leader ? 0 : MPI_UNDEFINED, rank, &leaders_), "grouping ranks");
+  elastic::check_mpi(MPI_Comm_split(comm_, leader ? 0 : MPI_UNDEFINED, rank, &leaders_), "grouping ranks");
 }
 
 namespace {
@@ -191,13 +192,13 @@ std::vector<T> collect(MPI_Comm group, const std::vector<T>& mine) {
   MPI_Comm_size(group, &ranks);
   const auto bytes = static_cast<int>(mine.size() * sizeof(T));
   std::vector<int> sizes(static_cast<std::size_t>(ranks)), starts(sizes.size());
-  mesh::check_mpi(MPI_Gather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, group), "gathering rows");
+  elastic::check_mpi(MPI_Gather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, group), "gathering rows");
   int all = 0;
   for (std::size_t r = 0; r < sizes.size(); ++r) starts[r] = all, all += sizes[r];
   std::vector<T> result(rank == 0 ? static_cast<std::size_t>(all) / sizeof(T) : 0);
-  mesh::check_mpi(MPI_Gatherv(mine.data(), bytes, MPI_BYTE, result.data(), sizes.data(), starts.data(),
-                              MPI_BYTE, 0, group),
-                  "gathering rows");
+  elastic::check_mpi(MPI_Gatherv(mine.data(), bytes, MPI_BYTE, result.data(), sizes.data(), starts.data(),
+                                 MPI_BYTE, 0, group),
+                     "gathering rows");
   return result;
 }
 
@@ -242,18 +243,18 @@ SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
       std::snprintf(outcome.error, sizeof outcome.error, "%s", error.what());
     }
   }
-  mesh::check_mpi(MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, 0, group_), "sharing the solver's report");
+  elastic::check_mpi(MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, 0, group_), "sharing the solver's report");
   if (outcome.error[0] != 0) throw std::runtime_error(outcome.error);
   int ranks = 0;
   MPI_Comm_size(group_, &ranks);
   const int count = static_cast<int>(mine.size());
   std::vector<int> counts(static_cast<std::size_t>(ranks)), starts(counts.size());
-  mesh::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, group_),
-                  "sharing the solution");
+  elastic::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, group_),
+                     "sharing the solution");
   for (std::size_t r = 1; r < counts.size(); ++r) starts[r] = starts[r - 1] + counts[r - 1];
-  mesh::check_mpi(MPI_Scatterv(solution.data(), counts.data(), starts.data(), MPI_DOUBLE, x.data(), count,
-                               MPI_DOUBLE, 0, group_),
-                  "sharing the solution");
+  elastic::check_mpi(MPI_Scatterv(solution.data(), counts.data(), starts.data(), MPI_DOUBLE, x.data(), count,
+                                  MPI_DOUBLE, 0, group_),
+                     "sharing the solution");
   return outcome.report;
 }
 
@@ -318,4 +319,4 @@ SolveReport LinearSolver::solve_here(const SparseRows& rows, std::vector<double>
   return report;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symmetric positive definite systems, distributed by rows: hypre's conjugate gradients preconditioned by
 // BoomerAMG. The hierarchy of an earlier matrix is kept as long as it is good enough.
 #pragma once
@@ -8,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace reservoir {
+namespace spe10 {
 
 // A system: rows [first, first + count) of this rank and entries that this rank adds to rows of others.
 // Columns are global. Entries of one place may be given several times: they add up, also across ranks.
@@ -81,4 +82,4 @@ class LinearSolver {
   std::unique_ptr<Hierarchy> hierarchy_;
 };
 
-}  // namespace reservoir
+}  // namespace spe10

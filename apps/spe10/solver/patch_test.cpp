@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: a linear pressure is found exactly, with any permeability, on any adapted mesh.
 #include <gtest/gtest.h>
 
@@ -9,10 +10,10 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 
-constexpr double gx = 0.031, gy = -0.017, gz = 0.21, p0 = -20;  // psi, psi/ft
-double linear(double x, double y, double depth) { return p0 + gx * x + gy * y + gz * depth; }
+constexpr double kGx = 0.031, kGy = -0.017, kGz = 0.21, kP0 = -20;  // psi, psi/ft
+double linear(double x, double y, double depth) { return kP0 + kGx * x + kGy * y + kGz * depth; }
 
 // Levels that differ from cell to cell, the same for every number of ranks.
 void refine_somewhere(mesh::Mesh& m, int rounds) {
@@ -53,14 +54,15 @@ TEST_P(Patch, LinearPressureIsExact) {
     const double x = frame.unit_x / 3 * (static_cast<double>(t.a.x) + t.b.x + t.c.x);
     const double y = frame.unit_y / 3 * (static_cast<double>(t.a.y) + t.b.y + t.c.y);
     const Rock& k = rock;
-    const double vx = -(k.kxx * gx + k.kxy * gy + k.kxz * gz), vy = -(k.kxy * gx + k.kyy * gy + k.kyz * gz);
+    const double vx = -(k.kxx * kGx + k.kxy * kGy + k.kxz * kGz),
+                 vy = -(k.kxy * kGx + k.kyy * kGy + k.kyz * kGz);
     for (std::size_t z = 0; z < columns.nz(); ++z) {
       worst = std::max(
           worst, std::abs(columns.p[columns.at(i, z)] - linear(x, y, frame.depth(static_cast<int>(z)))));
       for (std::size_t f = 0; f < 3; ++f) {
         const std::int32_t slot = columns.mesh.cell_slots()[3 * i + f];
         const double exact =
-            0.4 * darcy * frame.dz * (vx * columns.shape[i].nx[f] + vy * columns.shape[i].ny[f]);
+            0.4 * kDarcy * frame.dz * (vx * columns.shape[i].nx[f] + vy * columns.shape[i].ny[f]);
         const double found = pressure.edge_flux()[static_cast<std::size_t>(slot / 2) * columns.nz() + z];
         flux_error = std::max(flux_error, std::abs((slot % 2 == 0 ? found : -found) - exact));
         size = std::max(size, std::abs(exact));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/pressure.hpp"
 
 #include <algorithm>
@@ -7,11 +8,11 @@
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/model/fluid.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 Pressure::Pressure(const Columns& columns, const Borders& borders, int wells, SolverOptions options)
     : columns_(columns), borders_(borders), wells_(wells), solver_(columns.mesh.comm(), options) {
-  mesh::check_mpi(MPI_Comm_rank(columns.mesh.comm(), &rank_), "asking for the rank");
+  elastic::check_mpi(MPI_Comm_rank(columns.mesh.comm(), &rank_), "asking for the rank");
   number_faces();
   make_pattern();
 }
@@ -43,16 +44,16 @@ void Pressure::number_faces() {
   }
   const std::int64_t mine = count + (rank_ == 0 ? wells_ : 0);
   std::int64_t end = 0;
-  mesh::check_mpi(MPI_Scan(&mine, &end, 1, MPI_INT64_T, MPI_SUM, mesh.comm()), "numbering the faces");
-  mesh::check_mpi(MPI_Allreduce(&mine, &total_rows_, 1, MPI_INT64_T, MPI_SUM, mesh.comm()),
-                  "numbering the faces");
+  elastic::check_mpi(MPI_Scan(&mine, &end, 1, MPI_INT64_T, MPI_SUM, mesh.comm()), "numbering the faces");
+  elastic::check_mpi(MPI_Allreduce(&mine, &total_rows_, 1, MPI_INT64_T, MPI_SUM, mesh.comm()),
+                     "numbering the faces");
   if (total_rows_ > std::numeric_limits<std::int32_t>::max())
     throw std::runtime_error("pressure: " + std::to_string(total_rows_) +
                              " faces are more than hypre's 32-bit numbers can count: use a coarser mesh");
   first_row_ = static_cast<std::int32_t>(end - mine);
   own_rows_ = static_cast<std::int32_t>(mine);
   first_well_row_ = static_cast<std::int32_t>(count);
-  mesh::check_mpi(MPI_Bcast(&first_well_row_, 1, MPI_INT32_T, 0, mesh.comm()), "numbering the wells");
+  elastic::check_mpi(MPI_Bcast(&first_well_row_, 1, MPI_INT32_T, 0, mesh.comm()), "numbering the wells");
   for (std::size_t e = 0; e < edges.size(); ++e)
     if (edge_at[e] >= 0) edge_row_[e] = first_row_ + static_cast<std::int32_t>(edge_at[e]);
   vertical_row_.clear();
@@ -86,7 +87,7 @@ void Pressure::make_pattern() {
   const Coefficients none{};
   const auto couple = [&](std::size_t i, std::size_t z, int face) {
     const Local l = local(i, z, none);
-    for (int g = 0; g < faces; ++g)
+    for (int g = 0; g < kFaces; ++g)
       if (g != face && l.row[g] >= 0) system_.column.push_back(l.row[g]);
   };
   const auto finish_row = [&] { system_.begin.push_back(static_cast<std::int32_t>(system_.column.size())); };
@@ -112,9 +113,9 @@ void Pressure::make_pattern() {
     for (std::size_t z = 0; z + 1 < nz; ++z) {
       const std::size_t start = system_.column.size();
       system_.column.push_back(vertical_row_[i] + static_cast<std::int32_t>(z));
-      couple(i, z, bottom_face);
+      couple(i, z, kBottomFace);
       split_[system_.begin.size() - 1] = static_cast<std::uint8_t>(system_.column.size() - start - 1);
-      couple(i, z + 1, top_face);
+      couple(i, z + 1, kTopFace);
       finish_row();
     }
   }
@@ -136,24 +137,24 @@ Pressure::Local Pressure::local(std::size_t i, std::size_t z, const Coefficients
     l.pi[k] = &edge_pi_[edge * nz + z];
     l.drive[k] = 0;
   }
-  l.row[top_face] = z > 0 ? vertical_row_[i] + static_cast<std::int32_t>(z) - 1
-                          : (borders_[border_top].open() ? known : closed);
-  l.row[bottom_face] = z + 1 < nz ? vertical_row_[i] + static_cast<std::int32_t>(z)
-                                  : (borders_[border_bottom].open() ? known : closed);
-  l.pi[top_face] = &vertical_pi_[i * (nz + 1) + z];
-  l.pi[bottom_face] = l.pi[top_face] + 1;
+  l.row[kTopFace] = z > 0 ? vertical_row_[i] + static_cast<std::int32_t>(z) - 1
+                          : (borders_[kBorderTop].open() ? known : closed);
+  l.row[kBottomFace] = z + 1 < nz ? vertical_row_[i] + static_cast<std::int32_t>(z)
+                                  : (borders_[kBorderBottom].open() ? known : closed);
+  l.pi[kTopFace] = &vertical_pi_[i * (nz + 1) + z];
+  l.pi[kBottomFace] = l.pi[kTopFace] + 1;
   if (c.mobility.empty()) return l;
 
   const double half = 0.5 * columns_.frame.dz * c.weight[prism];
-  l.drive[top_face] = -half, l.drive[bottom_face] = half;
-  for (int f = 0; f < faces; ++f) shut |= l.row[f] == closed ? 1U << f : 0U;
+  l.drive[kTopFace] = -half, l.drive[kBottomFace] = half;
+  for (int f = 0; f < kFaces; ++f) shut |= l.row[f] == closed ? 1U << f : 0U;
   transmissibility(columns_.shape[i], columns_.frame.dz, columns_.rock[prism], shut, l.t);
-  const double scale = darcy * c.mobility[prism];
+  const double scale = kDarcy * c.mobility[prism];
   l.total = l.source = 0;
-  for (int f = 0; f < faces; ++f) {
+  for (int f = 0; f < kFaces; ++f) {
     l.row_sum[f] = 0;
     double gravity = 0;
-    for (int g = 0; g < faces; ++g) {
+    for (int g = 0; g < kFaces; ++g) {
       l.t[f][g] *= scale;
       l.row_sum[f] += l.t[f][g];
       gravity += l.t[f][g] * l.drive[g];
@@ -181,7 +182,7 @@ void Pressure::assemble(const Coefficients& c, std::span<const Completion> compl
       Local l = local(i, z, c);
       const Completion* w = completion_of_[prism];
       const WellControl* control = w ? &controls[static_cast<std::size_t>(w->well)] : nullptr;
-      l.well = w ? darcy * w->index * c.mobility[prism] : 0;
+      l.well = w ? kDarcy * w->index * c.mobility[prism] : 0;
       double constant = c.storage[prism] * p[prism] + l.source;
       if (w) constant += l.well * (w->head + (control->by_rate ? 0 : control->bhp));
       scatter(i, l, l.total + c.storage[prism] + l.well, constant, w, control);
@@ -197,14 +198,14 @@ void Pressure::assemble(const Coefficients& c, std::span<const Completion> compl
 void Pressure::scatter(std::size_t i, const Local& l, double denominator, double constant,
                        const Completion* w, const WellControl* control) {
   const std::int32_t end = first_row_ + own_rows_;
-  for (int f = 0; f < faces; ++f) {
+  for (int f = 0; f < kFaces; ++f) {
     if (l.row[f] < 0) continue;
     double rhs = l.row_sum[f] / denominator * constant;
     const bool mine = l.row[f] >= first_row_ && l.row[f] < end;
     const bool second =
-        f == top_face || (f < 3 && columns_.mesh.cell_slots()[3 * i + static_cast<std::size_t>(f)] % 2 != 0);
+        f == kTopFace || (f < 3 && columns_.mesh.cell_slots()[3 * i + static_cast<std::size_t>(f)] % 2 != 0);
     int entry = 0;
-    for (int g = 0; g < faces; ++g) {
+    for (int g = 0; g < kFaces; ++g) {
       const double value = l.t[f][g] - l.row_sum[f] * l.row_sum[g] / denominator;
       rhs += l.t[f][g] * l.drive[g];
       if (l.row[g] == known) rhs -= value * *l.pi[g];
@@ -231,9 +232,9 @@ void Pressure::scatter(std::size_t i, const Local& l, double denominator, double
   const std::int32_t row = well_row(w->well);
   system_.extra.push_back({row, row, l.well * (1 - l.well / denominator)});
   double rhs = l.well * (constant / denominator - w->head);
-  for (int g = 0; g < faces; ++g)
+  for (int g = 0; g < kFaces; ++g)
     if (l.row[g] == known) rhs += l.well * l.row_sum[g] / denominator * *l.pi[g];
   system_.extra_rhs.push_back({row, rhs});
 }
 
-}  // namespace reservoir
+}  // namespace spe10

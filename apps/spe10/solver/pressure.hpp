@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pressure equation: total volume is conserved in every prism, the flux is continuous through every face.
 //
 // The pressures on the faces are the unknowns (mixed-hybrid): cell pressures are eliminated prism by prism,
@@ -14,7 +15,7 @@
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/linear_solver.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // A well's connection to one prism: flow into the prism = index * mobility * (well - cell pressure).
 struct Completion {
@@ -65,11 +66,11 @@ class Pressure {
 
   // One prism while it is assembled or evaluated.
   struct Local {
-    FaceMatrix t;                                // with mobility and Darcy's factor
-    std::int32_t row[faces];                     // or closed, known
-    double* pi[faces];                           // face pressures
-    double drive[faces];                         // psi: gravity from the cell's centre to the face
-    double row_sum[faces], total, source, well;  // see assemble()
+    FaceMatrix t;                                 // with mobility and Darcy's factor
+    std::int32_t row[kFaces];                     // or closed, known
+    double* pi[kFaces];                           // face pressures
+    double drive[kFaces];                         // psi: gravity from the cell's centre to the face
+    double row_sum[kFaces], total, source, well;  // see assemble()
   };
 
   void number_faces();
@@ -110,4 +111,4 @@ class Pressure {
   int rank_ = 0;
 };
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the assembled system to pressures and fluxes.
 #include <algorithm>
 #include <limits>
@@ -6,7 +7,7 @@
 #include "apps/spe10/model/fluid.hpp"
 #include "apps/spe10/solver/pressure.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Given pressures at the middle of the faces on open borders.
 void Pressure::set_borders() {
@@ -29,14 +30,14 @@ void Pressure::set_borders() {
         edge_pi_[edge * nz + z] = border.pressure(x, y, frame.depth(static_cast<int>(z)));
     }
   }
-  for (const int side : {border_top, border_bottom}) {
+  for (const int side : {kBorderTop, kBorderBottom}) {
     if (!borders_[static_cast<std::size_t>(side)].open()) continue;
-    const double depth = side == border_top ? frame.top : frame.top + frame.dz * static_cast<double>(nz);
+    const double depth = side == kBorderTop ? frame.top : frame.top + frame.dz * static_cast<double>(nz);
     for (std::size_t i = 0; i < columns_.own(); ++i) {
       const mesh::Triangle t = mesh.triangle(i);
       const double x = frame.unit_x / 3 * (static_cast<double>(t.a.x) + t.b.x + t.c.x);
       const double y = frame.unit_y / 3 * (static_cast<double>(t.a.y) + t.b.y + t.c.y);
-      vertical_pi_[i * (nz + 1) + (side == border_top ? 0 : nz)] =
+      vertical_pi_[i * (nz + 1) + (side == kBorderTop ? 0 : nz)] =
           borders_[static_cast<std::size_t>(side)].pressure(x, y, depth);
     }
   }
@@ -105,8 +106,8 @@ void Pressure::take_solution(std::span<WellControl> controls) {
   if (rank_ == 0)
     for (int w = 0; w < wells_; ++w)
       bhp[static_cast<std::size_t>(w)] = solution_[static_cast<std::size_t>(well_row(w) - first_row_)];
-  mesh::check_mpi(MPI_Bcast(bhp.data(), wells_, MPI_DOUBLE, 0, columns_.mesh.comm()),
-                  "sharing well pressures");
+  elastic::check_mpi(MPI_Bcast(bhp.data(), wells_, MPI_DOUBLE, 0, columns_.mesh.comm()),
+                     "sharing well pressures");
   for (int w = 0; w < wells_; ++w)
     if (controls[static_cast<std::size_t>(w)].by_rate)
       controls[static_cast<std::size_t>(w)].bhp = bhp[static_cast<std::size_t>(w)];
@@ -124,18 +125,18 @@ void Pressure::evaluate(const Coefficients& c, std::span<const WellControl> cont
       const Local l = local(i, z, c);
       double sum = l.source + c.storage[prism] * p[prism], denominator = l.total + c.storage[prism];
       if (const Completion* w = completion_of_[prism]) {
-        const double well = darcy * w->index * c.mobility[prism];
+        const double well = kDarcy * w->index * c.mobility[prism];
         sum += well * (controls[static_cast<std::size_t>(w->well)].bhp + w->head);
         denominator += well;
       }
-      for (int g = 0; g < faces; ++g)
+      for (int g = 0; g < kFaces; ++g)
         if (l.row[g] != closed) sum += l.row_sum[g] * *l.pi[g];
       p[prism] = sum / denominator;
-      double flux[faces];
-      for (int f = 0; f < faces; ++f) {
+      double flux[kFaces];
+      for (int f = 0; f < kFaces; ++f) {
         flux[f] = 0;
         if (l.row[f] == closed) continue;
-        for (int g = 0; g < faces; ++g)
+        for (int g = 0; g < kFaces; ++g)
           if (l.row[g] != closed) flux[f] += l.t[f][g] * (p[prism] - *l.pi[g] + l.drive[g]);
       }
       for (int f = 0; f < 3; ++f) {
@@ -144,8 +145,8 @@ void Pressure::evaluate(const Coefficients& c, std::span<const WellControl> cont
         const double share = edge >= first_border ? 1 : 0.5;
         edge_flux_[edge * nz + z] += (slot % 2 == 0 ? share : -share) * flux[f];
       }
-      vertical_flux_[i * (nz + 1) + z] -= (z > 0 ? 0.5 : 1) * flux[top_face];
-      vertical_flux_[i * (nz + 1) + z + 1] += (z + 1 < nz ? 0.5 : 1) * flux[bottom_face];
+      vertical_flux_[i * (nz + 1) + z] -= (z > 0 ? 0.5 : 1) * flux[kTopFace];
+      vertical_flux_[i * (nz + 1) + z + 1] += (z + 1 < nz ? 0.5 : 1) * flux[kBottomFace];
     }
   exchange_edges(edge_flux_);
   for (std::size_t k = 0; k < received_.size(); ++k)
@@ -191,4 +192,4 @@ SolveReport Pressure::solve(const Coefficients& c, std::span<const Completion> c
   return report;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/prism.hpp"
 
 #include <cmath>
 #include <utility>
 
-namespace reservoir {
+namespace spe10 {
 
 TriangleShape shape_of(const mesh::Triangle& t, const Frame& frame) {
   TriangleShape s{};
@@ -37,21 +38,21 @@ void transmissibility(const TriangleShape& s, double dz, const Rock& k, unsigned
   for (int f = 0; f < 3; ++f)
     for (int g = 0; g < 3; ++g) t[f][g] = dz * ((s.nx[f] * knx[g] + s.ny[f] * kny[g]) / s.area + spread);
   for (int f = 0; f < 3; ++f) {
-    t[f][bottom_face] = t[bottom_face][f] = knz[f];
-    t[f][top_face] = t[top_face][f] = -knz[f];
+    t[f][kBottomFace] = t[kBottomFace][f] = knz[f];
+    t[f][kTopFace] = t[kTopFace][f] = -knz[f];
   }
-  t[top_face][top_face] = t[bottom_face][bottom_face] = 2 * zz * s.area / dz;
-  t[top_face][bottom_face] = t[bottom_face][top_face] = 0;
+  t[kTopFace][kTopFace] = t[kBottomFace][kBottomFace] = 2 * zz * s.area / dz;
+  t[kTopFace][kBottomFace] = t[kBottomFace][kTopFace] = 0;
 
-  for (int c = 0; c < faces; ++c) {
+  for (int c = 0; c < kFaces; ++c) {
     if ((closed >> c & 1) == 0) continue;
     const double pivot = t[c][c];
-    double row[faces];
-    for (int f = 0; f < faces; ++f) row[f] = t[c][f];
-    for (int f = 0; f < faces; ++f)
-      for (int g = 0; g < faces; ++g) t[f][g] -= row[f] * row[g] / pivot;
-    for (int f = 0; f < faces; ++f) t[f][c] = t[c][f] = 0;
+    double row[kFaces];
+    for (int f = 0; f < kFaces; ++f) row[f] = t[c][f];
+    for (int f = 0; f < kFaces; ++f)
+      for (int g = 0; g < kFaces; ++g) t[f][g] -= row[f] * row[g] / pivot;
+    for (int f = 0; f < kFaces; ++f) t[f][c] = t[c][f] = 0;
   }
 }
 
-}  // namespace reservoir
+}  // namespace spe10

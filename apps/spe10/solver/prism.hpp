@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow out of one triangular prism: a discretisation that is exact for linear pressures with any symmetric
 // permeability on any prism (mixed-hybrid, lowest order).
 //
@@ -12,7 +13,7 @@
 #include "apps/mesh/leaf.hpp"
 #include "apps/spe10/model/rock.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Places the mesh: feet per integer unit, depth of the top, thickness of one prism.
 struct Frame {
@@ -23,7 +24,7 @@ struct Frame {
 };
 
 // Faces of a prism: 0, 1, 2 the triangle's edges ab, bc, ac; then top and bottom.
-inline constexpr int faces = 5, top_face = 3, bottom_face = 4;
+inline constexpr int kFaces = 5, kTopFace = 3, kBottomFace = 4;
 
 struct TriangleShape {
   double nx[3], ny[3];  // outward normal times length, ft
@@ -34,8 +35,8 @@ TriangleShape shape_of(const mesh::Triangle& t, const Frame& frame);
 
 // Symmetric positive definite on the open faces; rows and columns of `closed` faces (a bit mask; no flow) are
 // zero, their pressures eliminated. In mD ft.
-using FaceMatrix = double[faces][faces];
+using FaceMatrix = double[kFaces][kFaces];
 void transmissibility(const TriangleShape& shape, double dz, const Rock& rock, unsigned closed,
                       FaceMatrix& t);
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/simulator.hpp"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "apps/mesh/mpi_check.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 Simulator::Simulator(Setup setup)
     : setup_(std::move(setup)),
@@ -24,7 +25,7 @@ Simulator::Simulator(Setup setup)
 
 double Simulator::sum(double mine) const {
   double all = 0;
-  mesh::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, columns_.mesh.comm()), "adding up");
+  elastic::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, columns_.mesh.comm()), "adding up");
   return all;
 }
 
@@ -52,7 +53,7 @@ void Simulator::set_initial_state() {
       const double depth = columns_.frame.depth(static_cast<int>(z));
       columns_.s[columns_.at(i, z)] = setup_.initial_saturation;
       columns_.p[columns_.at(i, z)] =
-          deck.datum_pressure + deck.fluid.density_o * psi_per_ft * (depth - deck.datum);
+          deck.datum_pressure + deck.fluid.density_o * kPsiPerFt * (depth - deck.datum);
     }
 }
 
@@ -77,7 +78,7 @@ void Simulator::fill_coefficients(double days) {
       const std::size_t prism = columns_.at(i, z);
       const double s = columns_.s[prism], f = fluid.fractional_flow(s);
       mobility_[prism] = fluid.total_mobility(s);
-      weight_[prism] = (f * fluid.density_w + (1 - f) * fluid.density_o) * psi_per_ft;
+      weight_[prism] = (f * fluid.density_w + (1 - f) * fluid.density_o) * kPsiPerFt;
       storage_[prism] = columns_.pore_volume(i, z) * fluid.compressibility(s) / days;
     }
 }
@@ -95,7 +96,7 @@ SolveReport Simulator::solve_pressure(StepReport& report) {
     controls_.clear();
     for (std::size_t w = 0; w < wells_.size(); ++w) {
       const double rate =
-          setup_.deck.wells[w].rate * ft3_per_bbl * setup_.deck.fluid.water_volume_factor(wells_[w].bhp);
+          setup_.deck.wells[w].rate * kFt3PerBbl * setup_.deck.fluid.water_volume_factor(wells_[w].bhp);
       controls_.push_back({wells_[w].bhp, rate, wells_[w].by_rate});
     }
     solve = pressure_->solve({mobility_, weight_, storage_}, completions_, controls_, columns_.own_p());
@@ -113,7 +114,7 @@ void Simulator::well_flows() {
   for (const Completion& c : completions_) {
     const std::size_t prism = columns_.at(static_cast<std::size_t>(c.column), static_cast<std::size_t>(c.z));
     const double bhp = controls_[static_cast<std::size_t>(c.well)].bhp;
-    flow_.push_back(darcy * c.index * mobility_[prism] * (bhp + c.head - columns_.p[prism]));
+    flow_.push_back(kDarcy * c.index * mobility_[prism] * (bhp + c.head - columns_.p[prism]));
   }
 }
 
@@ -123,9 +124,9 @@ bool Simulator::switch_controls(std::vector<char>& switched) {
   std::vector<double> total(wells_.size(), 0);
   for (std::size_t k = 0; k < flow_.size(); ++k)
     total[static_cast<std::size_t>(completions_[k].well)] += flow_[k];
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, total.data(), static_cast<int>(total.size()), MPI_DOUBLE,
-                                MPI_SUM, columns_.mesh.comm()),
-                  "adding up the wells");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, total.data(), static_cast<int>(total.size()), MPI_DOUBLE,
+                                   MPI_SUM, columns_.mesh.comm()),
+                     "adding up the wells");
   bool again = false;
   for (std::size_t w = 0; w < wells_.size(); ++w) {
     const Well& well = setup_.deck.wells[w];
@@ -177,16 +178,16 @@ void Simulator::book(const TransportReport& moved, double days) {
       pressure += columns_.pore_volume(i, z) * columns_.p[columns_.at(i, z)];
     }
   sums.insert(sums.end(), {moved.expansion_water, moved.border_water, pores, pressure});
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM,
-                                columns_.mesh.comm()),
-                  "adding up the step");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE,
+                                   MPI_SUM, columns_.mesh.comm()),
+                     "adding up the step");
   const Fluid& fluid = setup_.deck.fluid;
   for (std::size_t w = 0; w < count; ++w) {
     WellState& well = wells_[w];
     const double water = sums[w], oil = sums[count + w];
     well.volume_in += water + oil, well.water_in += water;
-    well.water_rate = -water / days / ft3_per_bbl / fluid.water_volume_factor(well.bhp);
-    well.oil_rate = -oil / days / ft3_per_bbl / fluid.oil_volume_factor(well.bhp);
+    well.water_rate = -water / days / kFt3PerBbl / fluid.water_volume_factor(well.bhp);
+    well.oil_rate = -oil / days / kFt3PerBbl / fluid.oil_volume_factor(well.bhp);
     well.water_total += well.water_rate * days, well.oil_total += well.oil_rate * days;
   }
   clock_.expansion_water += sums[2 * count];
@@ -217,8 +218,8 @@ double Simulator::next_length(double days, std::span<const double> old_p,
       const double dp = columns_.p[k] - old_p[k], pores = columns_.pore_volume(i, z);
       sums[2] += pores * dp * dp, sums[3] += pores;
     }
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, columns_.mesh.comm()),
-                  "estimating the error");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, columns_.mesh.comm()),
+                     "estimating the error");
   double low = 1e300, high = -1e300;
   for (const WellState& w : wells_) low = std::min(low, w.bhp), high = std::max(high, w.bhp);
   const double range = high > low ? high - low : 1000;
@@ -244,4 +245,4 @@ double Simulator::water_volume() const {
   return volume;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

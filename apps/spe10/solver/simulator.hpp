@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two-phase flow in a reservoir: implicit pressure, explicit saturation (IMPES), on the distributed adaptive
 // mesh.
 //
@@ -21,7 +22,7 @@
 #include "apps/spe10/solver/transport.hpp"
 #include "apps/spe10/solver/wells.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Jumps across an edge, in any layer, above which both columns are refined, and below which they may be
 // joined.
@@ -143,4 +144,4 @@ class Simulator {
   std::vector<double> moved_state_;
 };
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the mesh is fine, how columns follow it, and how they move between ranks.
 #include <algorithm>
 #include <cmath>
+#include <elastic_mpi/sequence.hpp>
 
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/simulator.hpp"
-#include "runtime/redistribute/sequence.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 enum Activity : std::int8_t { calm, lively, refined };  // may coarsen, stays, must be fine
@@ -109,8 +110,8 @@ void Simulator::transfer(const mesh::Transfer& t) {
 bool Simulator::balance(double tolerance) {
   const double mine = static_cast<double>(columns_.own());
   double most = 0;
-  mesh::check_mpi(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, columns_.mesh.comm()),
-                  "comparing the load");
+  elastic::check_mpi(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, columns_.mesh.comm()),
+                     "comparing the load");
   const double mean = sum(mine) / static_cast<double>(columns_.mesh.bounds().size() - 1);
   // A few columns too many cannot be helped: siblings stay together.
   if (most <= mean * (1 + tolerance) + 4) return false;
@@ -157,4 +158,4 @@ void Simulator::rebuild(MPI_Comm comm) {
   connect();
 }
 
-}  // namespace reservoir
+}  // namespace spe10

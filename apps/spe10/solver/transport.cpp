@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/transport.hpp"
 
 #include <algorithm>
@@ -6,13 +7,13 @@
 
 #include "apps/mesh/mpi_check.hpp"
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
-constexpr double courant = 0.9;
+constexpr double kCourant = 0.9;
 // A column counts as dry while its saturation is this close to residual: below 5e-5 of what flows is water
 // then, and it stays where it is.
-constexpr double nearly_residual = 1e-3;
+constexpr double kNearlyResidual = 1e-3;
 
 double buoyancy(const Fluid& f, double s) {
   return f.water_mobility(s) * f.oil_mobility(s) / f.total_mobility(s);
@@ -62,7 +63,7 @@ void Transport::find_wet() {
     std::fill_n(columns_.s.begin() + static_cast<std::ptrdiff_t>(outside * nz), nz,
                 border.open() ? border.saturation : 0);
   }
-  const double dry = fluid_.swc + nearly_residual;
+  const double dry = fluid_.swc + kNearlyResidual;
   wet_.assign(all, 0);
   fraction_.resize(all * nz);
   for (std::size_t i = 0; i < all; ++i) {
@@ -117,7 +118,7 @@ double Transport::through_edges(const TransportInput& in) {
 // Phases are taken from where each of them comes, seen by its own potential (Brenier, Jaffre 1991).
 void Transport::through_columns(const TransportInput& in) {
   const std::size_t nz = columns_.nz();
-  const double head = (fluid_.density_w - fluid_.density_o) * psi_per_ft * columns_.frame.dz;
+  const double head = (fluid_.density_w - fluid_.density_o) * kPsiPerFt * columns_.frame.dz;
   for (const std::int32_t column : active_) {
     const auto i = static_cast<std::size_t>(column);
     if (!wet_[i]) continue;
@@ -126,7 +127,7 @@ void Transport::through_columns(const TransportInput& in) {
       const double u = in.vertical_flux[i * (nz + 1) + z + 1];
       const double k_up = columns_.rock[up].kzz, k_down = columns_.rock[down].kzz;
       const double pull =
-          darcy * 2 * k_up * k_down / (k_up + k_down) * columns_.shape[i].area / columns_.frame.dz * head;
+          kDarcy * 2 * k_up * k_down / (k_up + k_down) * columns_.shape[i].area / columns_.frame.dz * head;
       const double s_up = columns_.s[up], s_down = columns_.s[down];
       double w = 0, o = 0;
       if (u >= 0) {
@@ -200,13 +201,13 @@ double Transport::stable_days() const {
       const std::size_t prism = columns_.at(static_cast<std::size_t>(column), z);
       const Face& f = around_[prism];
       double rate = std::max(f.inflow, f.outflow) * largest_slope(f.low, f.high);
-      if (f.high > fluid_.swc + nearly_residual) rate += gravity_[prism] * gravity_slope_;
+      if (f.high > fluid_.swc + kNearlyResidual) rate += gravity_[prism] * gravity_slope_;
       if (rate > 0) days = std::min(days, columns_.pore_volume(static_cast<std::size_t>(column), z) / rate);
     }
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &days, 1, MPI_DOUBLE, MPI_MIN, columns_.mesh.comm()),
-                  "finding the substep");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &days, 1, MPI_DOUBLE, MPI_MIN, columns_.mesh.comm()),
+                     "finding the substep");
   if (!(days > 0)) throw std::runtime_error("transport: fluxes are not finite");
-  return courant * days;
+  return kCourant * days;
 }
 
 TransportReport Transport::advance(const TransportInput& in, double days) {
@@ -237,4 +238,4 @@ TransportReport Transport::advance(const TransportInput& in, double days) {
   return report;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explicit upwind transport of water with given volume fluxes, in substeps that keep saturations between
 // those around them (CFL condition).
 #pragma once
@@ -9,7 +10,7 @@
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/pressure.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 struct TransportInput {
   std::span<const double> edge_flux, vertical_flux;  // as Pressure has them
@@ -64,4 +65,4 @@ class Transport {
   std::vector<Face> around_;      // per own prism
 };
 
-}  // namespace reservoir
+}  // namespace spe10

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/solver/wells.hpp"
 
 #include <cmath>
@@ -5,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-namespace reservoir {
+namespace spe10 {
 namespace {
 
 // > 0 if the point lies left of the line from p to q.
@@ -84,7 +85,7 @@ double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangl
   const Isotropic iso{frame, patch.well, std::pow(ky / kx, 0.25)};
   const Rock rock{static_cast<float>(kx), static_cast<float>(ky), 1, 0, 0, 0, 1};
   const double k = std::sqrt(kx * ky);
-  const unsigned flat = 1U << top_face | 1U << bottom_face;
+  const unsigned flat = 1U << kTopFace | 1U << kBottomFace;
 
   // Per cell: its faces' matrix, its place relative to the well, and its share of a well of 2 pi k.
   std::vector<double> known(m.edges().size()), source(n);
@@ -160,7 +161,7 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
       if (!touches(t, points_[w])) continue;
       const Well& well = deck_.wells[w];
       const double density =
-          well.kind == Well::Kind::injector ? deck_.fluid.density_w : deck_.fluid.density_o;
+          well.kind == Well::Kind::Injector ? deck_.fluid.density_w : deck_.fluid.density_o;
       for (std::size_t z = 0; z < columns.nz(); ++z) {
         const Rock& rock = columns.rock[columns.at(i, z)];
         const double kx = rock.kxx, ky = rock.kyy, stretch = std::pow(ky / kx, 0.25);
@@ -173,7 +174,7 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
                                    std::to_string(well.radius) + " ft; use a coarser finest level");
         const double index =
             2 * std::numbers::pi * share * std::sqrt(kx * ky) * frame.dz / std::log(r0 / well_radius);
-        const double head = density * psi_per_ft * (frame.depth(static_cast<int>(z)) - deck_.top);
+        const double head = density * kPsiPerFt * (frame.depth(static_cast<int>(z)) - deck_.top);
         result.push_back(
             {static_cast<int>(w), static_cast<std::int32_t>(i), static_cast<std::int32_t>(z), index, head});
       }
@@ -182,4 +183,4 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
   return result;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

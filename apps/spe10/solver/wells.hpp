@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wells in the mesh: which prisms they are open in, and how strongly.
 #pragma once
 #include <span>
@@ -7,7 +8,7 @@
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/pressure.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // A point in quarters of the mesh's integer units, as mesh::Domain::locate wants it.
 struct WellPoint {
@@ -51,4 +52,4 @@ class WellModel {
   std::vector<Known> known_;  // radii found before
 };
 
-}  // namespace reservoir
+}  // namespace spe10

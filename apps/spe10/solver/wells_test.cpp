@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: with the index of a completion, the mesh around a well gives the flow of the exact radial
 // solution, wherever in its triangles the well lies.
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 
 struct Case {
   int level;
@@ -34,8 +35,8 @@ TEST_P(Radial, FlowIsTheExactOne) {
     borders[static_cast<std::size_t>(side)].pressure = [=](double x, double y, double) {
       return std::log(std::hypot((x - x0) * stretch, (y - y0) / stretch));
     };
-  Columns columns({2, 2}, frame, [&](mesh::Leaf, std::span<reservoir::Rock> column) {
-    std::ranges::fill(column, reservoir::Rock{kx, ky, 10, 0, 0, 0, 0.2});
+  Columns columns({2, 2}, frame, [&](mesh::Leaf, std::span<spe10::Rock> column) {
+    std::ranges::fill(column, spe10::Rock{kx, ky, 10, 0, 0, 0, 0.2});
   });
   columns.mesh = mesh::Mesh(MPI_COMM_WORLD, {2, 2}, GetParam().level);
   columns.connect();
@@ -55,23 +56,23 @@ TEST_P(Radial, FlowIsTheExactOne) {
   pressure.solve({mobility, none, none}, completions, controls, columns.own_p());
   double flow = 0;
   for (const Completion& c : completions)
-    flow -= darcy * c.index *
+    flow -= kDarcy * c.index *
             (controls[0].bhp -
              columns.p[columns.at(static_cast<std::size_t>(c.column), static_cast<std::size_t>(c.z))]);
   double all = 0;
   MPI_Allreduce(&flow, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  const double exact = 2 * M_PI * std::sqrt(static_cast<double>(kx) * ky) * darcy * frame.dz * 2;
+  const double exact = 2 * M_PI * std::sqrt(static_cast<double>(kx) * ky) * kDarcy * frame.dz * 2;
   EXPECT_NEAR(all / exact, 1, 0.01);
 }
 
-constexpr std::int64_t quarter = 4ll * mesh::side / 4;  // a point of the mesh in quarters of a root square
+constexpr std::int64_t kQuarter = 4ll * mesh::side / 4;  // a point of the mesh in quarters of a root square
 INSTANTIATE_TEST_SUITE_P(
     Places, Radial,
     testing::Values(
-        Case{6, {4 * quarter, 4 * quarter}, 100}, Case{7, {3 * quarter, 5 * quarter}, 100},
-        Case{8, {3 * quarter, 5 * quarter}, 25},
-        Case{6, {4 * quarter + quarter / 4, 4 * quarter + quarter / 4}, 100},      // on an edge, or a vertex
-        Case{6, {4 * quarter + quarter / 8, 4 * quarter + 3 * quarter / 8}, 100},  // somewhere else
-        Case{5, {4 * quarter + quarter / 3, 4 * quarter + quarter / 7}, 50}));     // inside
+        Case{6, {4 * kQuarter, 4 * kQuarter}, 100}, Case{7, {3 * kQuarter, 5 * kQuarter}, 100},
+        Case{8, {3 * kQuarter, 5 * kQuarter}, 25},
+        Case{6, {4 * kQuarter + kQuarter / 4, 4 * kQuarter + kQuarter / 4}, 100},  // on an edge, or a vertex
+        Case{6, {4 * kQuarter + kQuarter / 8, 4 * kQuarter + 3 * kQuarter / 8}, 100},  // somewhere else
+        Case{5, {4 * kQuarter + kQuarter / 3, 4 * kQuarter + kQuarter / 7}, 50}));     // inside
 
 }  // namespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bottom 16 layers of SPE10 model 2 against OPM Flow on the same deck.
 
 Reference: OPM Flow 2022.10, real permeability, porosity .2, 941.2 STB/day injected, producers at 4000 psi; its
@@ -29,7 +30,7 @@ RUNS = {"coarse": (10, ["--coarsest", "2", "--finest", "4", "--refine-p", "200",
 program, data = sys.argv[1], pathlib.Path(sys.argv[2])
 days, arguments = RUNS[sys.argv[3] if len(sys.argv) > 3 else "adapted"]
 if not (data / "spe10_model2").is_dir():
-    print(f"skipped: no spe10_model2 in {data}; docs/reservoir.md says where from")
+    print(f"skipped: no spe10_model2 in {data}; docs/spe10.md says where from")
     sys.exit(SKIPPED)
 
 with tempfile.TemporaryDirectory(prefix="spe10-") as out:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seven-point matrix of incompressible flow on SPE10's blocks: harmonic two-point transmissibilities,
 // producers' pressure fixed by adding to the diagonal. It is what other codes' iteration counts on this field
 // refer to; the reservoir application itself solves another system.
@@ -7,7 +8,7 @@
 #include "apps/spe10/field/field.hpp"
 #include "apps/spe10/solver/linear_solver.hpp"
 
-namespace reservoir {
+namespace spe10 {
 
 // Rows of the ranks' equal shares of the blocks, x fastest; the right hand side is 1 everywhere.
 inline SparseRows seven_point(const Field& f, MPI_Comm comm) {
@@ -48,4 +49,4 @@ inline SparseRows seven_point(const Field& f, MPI_Comm comm) {
   return rows;
 }
 
-}  // namespace reservoir
+}  // namespace spe10

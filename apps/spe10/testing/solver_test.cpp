@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: on the real SPE10 field's seven-point matrix the solver needs as many iterations as hypre 2.26
 // with such settings was measured to need: 21 (16 layers, one rank) and 19 (two ranks) to 1e-8, within 30 %.
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 
 namespace {
 
-using namespace reservoir;
+using namespace spe10;
 
 std::string data_folder() {
   const char* given = std::getenv("EMPI_DATA");

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promise: workers that join, leave and break down within a phase, a hundred times, the one with the queue
-// among them, do not change a bit of the grid and of the samples. A worker is a thread with a node of its own
-// and its own Inversion; resize_test.cpp does the same with some real processes.
+// among them, do not change a bit of the grid and of the samples. A worker is a thread with a participant of
+// its own and its own Inversion; resize_test.cpp does the same with some real processes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,15 +16,15 @@
 #include <thread>
 
 #include "apps/surrogate/app/inversion.hpp"
-#include "runtime/tasks/node.hpp"
-#include "runtime/tasks/packing.hpp"
+#include "runtime/queue/packing.hpp"
+#include "runtime/queue/participant.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 using namespace std::chrono_literals;
 using empi::tasks::Bytes;
-using empi::tasks::Node;
+using empi::tasks::Participant;
 
 constexpr int kChanges = 100;
 
@@ -92,8 +93,8 @@ Settings settings() {
 
 class Worker {
  public:
-  Worker(Job& job, std::string id) : id(std::move(id)), node(this->id, "127.0.0.1"), job_(job) {
-    node.on_master([this](const std::string& where) {
+  Worker(Job& job, std::string id) : id(std::move(id)), participant(this->id, "127.0.0.1"), job_(job) {
+    participant.on_master([this](const std::string& where) {
       const std::lock_guard lock(job_.mutex);
       job_.queue = where;
     });
@@ -104,7 +105,7 @@ class Worker {
   // To where the queue is: it may just be on its way to another worker.
   void connect(bool joining) {
     for (int tries = 0;; ++tries) try {
-        return node.be_worker(job_.address(), joining);
+        return participant.be_worker(job_.address(), joining);
       } catch (const std::runtime_error&) {
         if (tries == 1000) throw;
         std::this_thread::sleep_for(1ms);
@@ -118,7 +119,7 @@ class Worker {
       } catch (const std::exception& e) {
         error = e.what();
       }
-      node.finish();
+      participant.finish();
       over = true;
     });
   }
@@ -133,7 +134,7 @@ class Worker {
   }
 
   const std::string id;
-  Node node;
+  Participant participant;
   std::atomic<bool> broken{false}, over{false};
   std::uint64_t fingerprint = 0;  // 0: it was not there at the end
   std::string error;
@@ -144,7 +145,7 @@ class Worker {
   void run(bool joining) {
     Inversion inversion(problem(&job_), settings());
     if (joining) {
-      const auto values = node.await_values();
+      const auto values = participant.await_values();
       if (!values) return;
       inversion.state() = job_.state_in(*values);
       inversion.restore();
@@ -153,7 +154,7 @@ class Worker {
       const Work work = inversion.next();
       std::vector<double> row(static_cast<std::size_t>(work.width));
       const std::size_t bytes = row.size() * sizeof(double);
-      const auto outcome = node.phase(
+      const auto outcome = participant.phase(
           work.count, static_cast<std::int64_t>(bytes),
           [&](std::int64_t index, std::byte* result) {
             if (broken) throw Broken();
@@ -196,7 +197,7 @@ TEST(ElasticInversion, AHundredJoinsAndLeavesInAPhaseDoNotChangeABit) {
     all.push_back(std::make_unique<Worker>(job, "w" + std::to_string(all.size())));
     Worker& worker = *all.back();
     if (all.size() == 1)
-      worker.node.be_master(1);
+      worker.participant.be_master(1);
     else
       worker.connect(joining);
     worker.start(joining);
@@ -215,9 +216,9 @@ TEST(ElasticInversion, AHundredJoinsAndLeavesInAPhaseDoNotChangeABit) {
       add(true);
       continue;
     }
-    handed_over += chosen.node.is_master();
-    if (chosen.node.is_master() || random() % 3 > 0) {
-      chosen.node.leave({chosen.id});
+    handed_over += chosen.participant.is_master();
+    if (chosen.participant.is_master() || random() % 3 > 0) {
+      chosen.participant.leave({chosen.id});
     } else {
       chosen.broken = true;
       ++broken;
@@ -239,4 +240,4 @@ TEST(ElasticInversion, AHundredJoinsAndLeavesInAPhaseDoNotChangeABit) {
 }
 
 }  // namespace
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/inversion.hpp"
 
 #include <algorithm>
@@ -6,8 +7,9 @@
 #include <stdexcept>
 
 #include "apps/surrogate/sampler/random.hpp"
+#include "runtime/base/hash.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 // Streams of random numbers beside the sampler's.
@@ -44,12 +46,13 @@ void append(std::vector<double>& to, std::span<const double> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// FNV-1a over words instead of bytes, with a shift besides.
 std::uint64_t mix(std::uint64_t hash, std::span<const double> values) {
   for (const double value : values) {
     std::uint64_t bits = 0;
     static_assert(sizeof bits == sizeof value);
     std::copy_n(reinterpret_cast<const char*>(&value), sizeof value, reinterpret_cast<char*>(&bits));
-    hash = (hash ^ bits) * 0x100000001b3ull;
+    hash = (hash ^ bits) * empi::kFnv1aPrime;
     hash ^= hash >> 29;
   }
   return hash;
@@ -356,7 +359,7 @@ double Inversion::progress() const {
 }
 
 std::uint64_t Inversion::fingerprint() const {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
+  std::uint64_t hash = empi::kFnv1aStart;
   for (const auto* v :
        {&state_.observed, &state_.reference, &state_.values, &state_.ensembles, &state_.samples})
     hash = mix(hash, *v);
@@ -364,4 +367,4 @@ std::uint64_t Inversion::fingerprint() const {
   return hash;
 }
 
-}  // namespace inverse
+}  // namespace surrogate

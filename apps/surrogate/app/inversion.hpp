@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,7 +11,7 @@
 #include "apps/surrogate/grid/grid.hpp"
 #include "apps/surrogate/sampler/tempering.hpp"
 
-namespace inverse {
+namespace surrogate {
 
 struct Parameter {
   std::string name;
@@ -18,7 +19,7 @@ struct Parameter {
 };
 
 /// What is to be found out: parameters, given measurements and a model of how they come about. To solve
-/// another problem, fill in another one of these (docs/inverse.md).
+/// another problem, fill in another one of these (docs/surrogate.md).
 struct Problem {
   std::vector<Parameter> parameters;
   int outputs = 0;
@@ -154,4 +155,4 @@ class Inversion {
   sparse::Grid grid_;
 };
 
-}  // namespace inverse
+}  // namespace surrogate

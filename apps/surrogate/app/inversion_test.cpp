@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole inversion: the same bits in any order of the tasks and after a restart in the middle, and the
 // truth where the posterior says it is.
 #include "apps/surrogate/app/inversion.hpp"
@@ -16,7 +17,7 @@
 #include "apps/surrogate/sampler/random.hpp"
 #include "apps/surrogate/sampler/testing/chi_squared.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 Problem oscillator() {
@@ -286,4 +287,4 @@ TEST(Inversion, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace inverse
+}  // namespace surrogate

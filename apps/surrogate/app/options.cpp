@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -8,14 +8,15 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "runtime/base/options.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 constexpr const char* kCoordinates[] = {"x", "y"};
 
 void check(const Options& o) {
-  const auto refuse = [](const std::string& what) { throw CLI::ValidationError("empi-surrogate", what); };
+  const auto refuse = [](const std::string& what) { throw empi::options::Refused("empi-surrogate", what); };
   for (std::size_t k = 0; k < o.truth.size(); ++k) {
     const auto& obstacle = o.channel.obstacles[k / 2];
     const flow::Interval& range = k % 2 == 0 ? obstacle.x : obstacle.y;
@@ -60,101 +61,123 @@ std::vector<double> read_numbers(const std::string& path, std::size_t count) {
   return numbers;
 }
 
-void add_sampler(CLI::App& app, Settings& s, std::string& rule) {
+empi::options::OptionList sampler_options(Settings& s, std::string& rule) {
+  using namespace empi::options;
   mcmc::Settings& sampler = s.sampler;
-  app.add_option("--ensembles", s.ensembles, "independent ensembles of chains: the tasks of sampling")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  app.add_option("--chains", sampler.chains, "temperatures of an ensemble")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--samples", s.samples, "samples of all ensembles together")
-      ->check(CLI::Range(std::int64_t{8}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  app.add_option("--burn-in", sampler.burn_in, "steps in which proposals and temperatures adapt")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--thin", sampler.thin, "steps between samples")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--swap-every", sampler.swap_every, "steps between exchanges of neighbouring temperatures")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--swap-rule", rule,
-                 "acceptance of an exchange: by the ratio of densities, or as in the thesis")
-      ->check(CLI::IsMember({"ratio", "thesis"}))
-      ->capture_default_str();
-  app.add_option("--segment", s.segment, "steps of an ensemble in one task")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--delayed-acceptance", s.delayed_acceptance,
-               "correct the surrogate's error: the full model decides on what the surrogate has accepted");
+  return {
+      {"--ensembles",
+       &s.ensembles,
+       "independent ensembles of chains: the tasks of sampling",
+       {.check = in_range(1, 100000), .shows_default = true}},
+      {"--chains",
+       &sampler.chains,
+       "temperatures of an ensemble",
+       {.check = in_range(1, 1000), .shows_default = true}},
+      {"--samples",
+       &s.samples,
+       "samples of all ensembles together",
+       {.check = in_range(std::int64_t{8}, std::int64_t{1} << 40), .shows_default = true}},
+      {"--burn-in",
+       &sampler.burn_in,
+       "steps in which proposals and temperatures adapt",
+       {.check = not_negative(), .shows_default = true}},
+      {"--thin", &sampler.thin, "steps between samples", {.check = positive(), .shows_default = true}},
+      {"--swap-every",
+       &sampler.swap_every,
+       "steps between exchanges of neighbouring temperatures",
+       {.check = positive(), .shows_default = true}},
+      {"--swap-rule",
+       &rule,
+       "acceptance of an exchange: by the ratio of densities, or as in the thesis",
+       {.check = one_of("ratio", "thesis"), .shows_default = true}},
+      {"--segment",
+       &s.segment,
+       "steps of an ensemble in one task",
+       {.check = positive(), .shows_default = true}},
+      {"--delayed-acceptance", &s.delayed_acceptance,
+       "correct the surrogate's error: the full model decides on what the surrogate has accepted"},
+  };
 }
 
-void add_surrogate(CLI::App& app, Settings& s, std::string& boundary) {
-  app.add_option("--boundary", boundary, "basis at the border of the parameters' range")
-      ->check(CLI::IsMember({"none", "points", "modified"}))
-      ->capture_default_str();
-  app.add_option("--level", s.level, "of the regular sparse grid to begin with")
-      ->check(CLI::Range(1, 12))
-      ->capture_default_str();
-  app.add_option("--tolerance", s.tolerance, "surrogate error at which refining ends")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app.add_option("--most-points", s.most_points, "grid points at which refining ends")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
-      ->capture_default_str();
-  app.add_option("--growth", s.growth, "points of a refinement over those that are there")
-      ->check(CLI::Range(0.001, 100.0))
-      ->capture_default_str();
-  app.add_option("--reference-points", s.reference_points, "random points at which the error is measured")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+empi::options::OptionList surrogate_options(Settings& s, std::string& boundary) {
+  using namespace empi::options;
+  return {
+      {"--boundary",
+       &boundary,
+       "basis at the border of the parameters' range",
+       {.check = one_of("none", "points", "modified"), .shows_default = true}},
+      {"--level",
+       &s.level,
+       "of the regular sparse grid to begin with",
+       {.check = in_range(1, 12), .shows_default = true}},
+      {"--tolerance",
+       &s.tolerance,
+       "surrogate error at which refining ends",
+       {.check = in_range(0.0, 1.0), .shows_default = true}},
+      {"--most-points",
+       &s.most_points,
+       "grid points at which refining ends",
+       {.check = in_range(std::int64_t{1}, std::int64_t{100'000'000}), .shows_default = true}},
+      {"--growth",
+       &s.growth,
+       "points of a refinement over those that are there",
+       {.check = in_range(0.001, 100.0), .shows_default = true}},
+      {"--reference-points",
+       &s.reference_points,
+       "random points at which the error is measured",
+       {.check = in_range(1, 1'000'000), .shows_default = true}},
+  };
 }
 
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
+  namespace options = empi::options;
   Options o;
   o.out = io::default_folder();
   std::string boundary = sparse::name_of(o.settings.boundary), rule = "ratio";
 
-  CLI::App app{
-      "Finds four obstacles in a fluid channel from ten noisy sensors: a sparse-grid surrogate of the flow, "
-      "then\n"
-      "parallel tempering. Malleable under an Elastic MPI agent; alone or under mpirun it runs at a fixed "
-      "size."};
-  app.set_config("--config", "", "read options from a TOML or INI file");
-  app.add_option("--cells", o.channel.cells_across, "cells across the channel; 5 times as many along it")
-      ->check(CLI::Range(4, 2000))
-      ->capture_default_str();
-  app.add_option("--reynolds", o.channel.reynolds, "inflow velocity * height / viscosity")
-      ->check(CLI::Range(0.1, 1000.0))
-      ->capture_default_str();
-  app.add_option("--truth", o.truth,
-                 "true centres of the obstacles, x and y in turn, m: the measurements are made from them")
-      ->expected(static_cast<int>(o.truth.size()))
-      ->capture_default_str();
-  app.add_option("--noise", o.relative_noise, "of made-up measurements, over their mean")
-      ->check(CLI::Range(1e-6, 10.0))
-      ->capture_default_str();
-  app.add_option("--observed", o.observed, "file of measurements instead");
-  app.add_option("--sigma", o.sigma, "standard deviation of their noise, m/s")->check(CLI::PositiveNumber);
-  app.add_option("--grid", o.grid,
-                 "surrogate to start from (surrogate.grid of an earlier run, also of one that did not end)");
-  app.add_option("--seed", o.settings.seed, "of noise, reference points and chains")->capture_default_str();
-  app.add_option("--out", o.out, "folder for results")->capture_default_str();
-  add_surrogate(app, o.settings, boundary);
-  add_sampler(app, o.settings, rule);
-  try {
-    app.parse(argc, argv);
+  options::Program program{
+      .what =
+          "Finds four obstacles in a fluid channel from ten noisy sensors: a sparse-grid surrogate of the "
+          "flow, "
+          "then\n"
+          "parallel tempering. Malleable under an Elastic MPI agent; alone or under mpirun it runs at a "
+          "fixed "
+          "size.",
+      .reads_file = true,
+      .options = {
+          {"--cells",
+           &o.channel.cells_across,
+           "cells across the channel; 5 times as many along it",
+           {.check = options::in_range(4, 2000), .shows_default = true}},
+          {"--reynolds",
+           &o.channel.reynolds,
+           "inflow velocity * height / viscosity",
+           {.check = options::in_range(0.1, 1000.0), .shows_default = true}},
+          {"--truth",
+           &o.truth,
+           "true centres of the obstacles, x and y in turn, m: the measurements are made from them",
+           {.shows_default = true, .count = static_cast<int>(o.truth.size())}},
+          {"--noise",
+           &o.relative_noise,
+           "of made-up measurements, over their mean",
+           {.check = options::in_range(1e-6, 10.0), .shows_default = true}},
+          {"--observed", &o.observed, "file of measurements instead"},
+          {"--sigma", &o.sigma, "standard deviation of their noise, m/s", {.check = options::positive()}},
+          {"--grid", &o.grid,
+           "surrogate to start from (surrogate.grid of an earlier run, also of one that did not end)"},
+          {"--seed", &o.settings.seed, "of noise, reference points and chains", {.shows_default = true}},
+          {"--out", &o.out, "folder for results", {.shows_default = true}},
+      }};
+  for (const auto& more : {surrogate_options(o.settings, boundary), sampler_options(o.settings, rule)})
+    program.options.insert(program.options.end(), more.begin(), more.end());
+  options::read_or_exit(program, argc, argv, [&] {
     o.settings.boundary = sparse::boundary_of(boundary);
     o.settings.sampler.rule = mcmc::swap_rule_of(rule);
     o.settings.sampler.seed = o.settings.seed;
     check(o);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+  });
   return o;
 }
 
@@ -190,4 +213,4 @@ std::string description(const Options& o) {
       .dump();
 }
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What empi-surrogate is asked to compute, from the command line (or a file given by --config).
 #pragma once
 #include <string>
@@ -6,7 +7,7 @@
 #include "apps/surrogate/app/inversion.hpp"
 #include "apps/surrogate/flow/channel.hpp"
 
-namespace inverse {
+namespace surrogate {
 
 struct Options {
   flow::ChannelCase channel = flow::four_obstacles();
@@ -28,4 +29,4 @@ Problem channel_problem(const Options& options);
 /// What the report has to know about the channel: JSON {case, cells, reynolds}.
 std::string description(const Options& options);
 
-}  // namespace inverse
+}  // namespace surrogate

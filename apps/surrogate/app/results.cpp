@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/results.hpp"
 
 #include <nlohmann/json.hpp>
@@ -6,18 +7,12 @@
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
+#include "runtime/base/text.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 using nlohmann::json;
-
-template <class... Values>
-std::string line(const char* format, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
 
 json builds_of(const Inversion& inversion) {
   json list = json::array();
@@ -89,7 +84,7 @@ json rates_of(const Inversion& inversion) {
 std::string phase_text(const State& state) {
   if (state.builds.empty()) return name_of(state.stage);
   const Build& last = state.builds.back();
-  return line("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
+  return empi::format("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
 }
 
 void write_samples(const std::string& path, const Inversion& inversion) {
@@ -102,8 +97,9 @@ void write_samples(const std::string& path, const Inversion& inversion) {
     for (std::size_t at = 0; at < rows.size(); at += parameters.size() + 1) {
       text += std::to_string(ensemble);
       for (std::size_t k = 0; k < parameters.size(); ++k)
-        text += line(",%.6f", parameters[k].low + (parameters[k].high - parameters[k].low) * rows[at + k]);
-      text += line(",%.4f\n", rows[at + parameters.size()]);
+        text += empi::format(",%.6f",
+                             parameters[k].low + (parameters[k].high - parameters[k].low) * rows[at + k]);
+      text += empi::format(",%.4f\n", rows[at + parameters.size()]);
     }
     ++ensemble;
   }
@@ -129,7 +125,7 @@ void check_model(const std::string& path, const std::string& theirs, const std::
 
 void clear_results(const std::string& folder, const std::string& keep) {
   static const std::regex ours(
-      R"((phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
+      R"(index\.html|(phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
       R"(|(marginals|corner|channel|traces|error|resources)\.png)");
   io::clear_folder(folder, ours, keep);
 }
@@ -139,11 +135,15 @@ void write_progress(const std::string& folder, const std::string& note, const In
   const PhaseRecord& last = state.log.back();
   std::string text = "begin_s,end_s,stage,tasks,workers\n";
   for (const PhaseRecord& p : state.log)
-    text += line("%.3f,%.3f,%s,%lld,%d\n", p.begin, p.end, name_of(p.stage), static_cast<long long>(p.tasks),
-                 p.workers);
+    text += empi::format("%.3f,%.3f,%s,%lld,%d\n", p.begin, p.end, name_of(p.stage),
+                         static_cast<long long>(p.tasks), p.workers);
   io::write_text(folder + "/phases.csv", text);
   // How much there is to do is known while sampling only: before, the error decides.
-  json progress = {{"phase", phase_text(state)}, {"workers", last.workers}};
+  json progress = {{"phase", phase_text(state)},
+                   {"workers", last.workers},
+                   {"builds", builds_of(inversion)},
+                   {"boundary", sparse::name_of(inversion.grid().boundary())},
+                   {"reference_points", inversion.settings().reference_points}};
   if (state.stage == Stage::Sample || state.stage == Stage::Done) progress["progress"] = inversion.progress();
   io::write_text(folder + "/progress.json", progress.dump());
   if (state.builds.empty() || state.stage == Stage::Hierarchise || last.stage == Stage::Sample) return;
@@ -180,4 +180,4 @@ void write_results(const std::string& folder, const std::string& note, const Inv
   write_samples(folder + "/samples.csv", inversion);
 }
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run leaves in its folder. Written by the rank that keeps the queue, whichever that is.
 #pragma once
 #include <string>
 
 #include "apps/surrogate/app/inversion.hpp"
 
-namespace inverse {
+namespace surrogate {
 
 /// Makes the folder and removes what an earlier run left there, but not the file `keep`. Throws
 /// io::FileError.
@@ -16,8 +17,9 @@ std::string describe_model(const Problem& problem, const std::string& note);
 /// Throws io::FileError when the surrogate in `path` is of another model: descriptions of both.
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours);
 
-/// After every phase: progress.json {phase, workers, progress of sampling} for `empi run`, phases.csv,
-/// and, after a build, surrogate.grid with describe_model() in it. Throws io::FileError.
+/// After every phase: progress.json {phase, workers, progress of sampling} for `empi run` and {builds,
+/// boundary, reference_points} for those who draw while the run goes on, phases.csv, and, after a build,
+/// surrogate.grid with describe_model() in it. Throws io::FileError.
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
 
 /// At the end: samples.csv (one line per sample: ensemble, parameters, log density), and surrogate.json: what
@@ -25,4 +27,4 @@ void write_progress(const std::string& folder, const std::string& note, const In
 /// Throws io::FileError.
 void write_results(const std::string& folder, const std::string& note, const Inversion& inversion);
 
-}  // namespace inverse
+}  // namespace surrogate

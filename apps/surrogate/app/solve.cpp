@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/solve.hpp"
 
 #include <cstdio>
 #include <exception>
 #include <optional>
 
+#include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
-#include "apps/io/together.hpp"
 #include "apps/surrogate/app/results.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 void print(const Inversion& inversion) {
@@ -52,23 +53,18 @@ void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& 
 int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& settings,
           const std::string& folder, const std::string& note, const std::string& grid) {
   std::optional<Inversion> inversion;
-  const auto begin = [&] {
-    std::optional<sparse::Grid> given;
-    if (!grid.empty() && !job.joining()) {  // a joiner gets it from the others
-      std::string about;
-      given = sparse::Grid::load(grid, &about);
-      check_model(grid, about, describe_model(problem, note));
-    }
-    inversion.emplace(problem, settings, std::move(given));
-  };
   try {
-    if (job.joining()) {
-      begin();
-    } else {
-      io::together(MPI_COMM_WORLD, begin);
-      // After all that can be refused: until then the results of an earlier run are worth more.
-      io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(folder, grid); });
-    }
+    io::prepare(job.joining(), [&] {
+      std::optional<sparse::Grid> given;
+      if (!grid.empty() && !job.joining()) {  // a joiner gets it from the others
+        std::string about;
+        given = sparse::Grid::load(grid, &about);
+        check_model(grid, about, describe_model(problem, note));
+      }
+      inversion.emplace(problem, settings, std::move(given));
+    });
+    // After all that can be refused: until then the results of an earlier run are worth more.
+    if (!job.joining()) io::on_first_rank(MPI_COMM_WORLD, [&] { clear_results(folder, grid); });
   } catch (const std::exception& error) {
     return io::refuse("inverse problem", error, job.joining());
   }
@@ -86,4 +82,4 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
   return 0;
 }
 
-}  // namespace inverse
+}  // namespace surrogate

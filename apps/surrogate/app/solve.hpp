@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <elastic_master_worker.hpp>
 #include <optional>
@@ -5,7 +6,7 @@
 
 #include "apps/surrogate/app/inversion.hpp"
 
-namespace inverse {
+namespace surrogate {
 
 /// Solves an inverse problem with whatever ranks there are and come, and leaves the results in `folder`
 /// (results.hpp): all that a program does. note: JSON text of an object, what else is to be known about the
@@ -15,4 +16,4 @@ namespace inverse {
 int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& settings,
           const std::string& folder, const std::string& note = "{}", const std::string& grid = "");
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,5 +1,6 @@
-// Another inverse problem (docs/inverse.md): amplitude, frequency and damping of an oscillator, from 24 noisy
-// displacements.
+// SPDX-License-Identifier: Apache-2.0
+// Another inverse problem (docs/surrogate.md): amplitude, frequency and damping of an oscillator, from 24
+// noisy displacements.
 #include <cmath>
 
 #include "apps/io/run_folder.hpp"
@@ -7,7 +8,7 @@
 
 int main(int argc, char** argv) {
   elastic::MasterWorker job(argc, argv);
-  inverse::Problem problem;
+  surrogate::Problem problem;
   problem.parameters = {{"amplitude", 0.5, 2}, {"frequency", 0.8, 1.6}, {"damping", 0, 0.5}};
   problem.outputs = 24;
   problem.model = [](std::span<const double> p, std::span<double> displacement) {
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
     }
   };
   problem.truth = {1.2, 1.1, 0.2};  // or problem.observed = {...}, problem.noise = 0.05
-  inverse::Settings settings;
+  surrogate::Settings settings;
   settings.tolerance = 0.002;
-  return inverse::solve(job, problem, settings, argc > 1 ? argv[1] : io::default_folder());
+  return surrogate::solve(job, problem, settings, argc > 1 ? argv[1] : io::default_folder());
 }

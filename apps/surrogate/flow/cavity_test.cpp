@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lid-driven cavity against U. Ghia, K. N. Ghia, C. T. Shin, J. Comput. Phys. 48 (1982) 387, tables I and II:
 // u on the vertical and v on the horizontal line through the centre, on 129 x 129 points. Of table II, Re 400
 // at x = .9063 is left out: the value there (-.23827) is a known misprint.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forward model is a smooth function of where the obstacles are, whatever the cells' borders.
 #include "apps/surrogate/flow/channel.hpp"
 

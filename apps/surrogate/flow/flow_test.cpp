@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flow solver against exact and published solutions.
 #include "apps/surrogate/flow/flow.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Genz' six families of test functions on the unit cube: A. Genz, in: Tools, Methods and Languages for
 // Scientific and Engineering Computation (1984) 81.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid as one file: a line of JSON, nodes, values, and the checksum of all before it.
 #include <cmath>
 #include <cstring>
@@ -5,6 +6,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/surrogate/grid/grid.hpp"
+#include "runtime/base/hash.hpp"
 
 namespace sparse {
 namespace {
@@ -12,16 +14,6 @@ namespace {
 using nlohmann::json;
 constexpr const char* kFormat = "elastic-mpi sparse grid 1";
 constexpr const char* kAdvice = "build the surrogate anew, or take an undamaged file";
-
-// FNV-1a, 64 bits.
-std::uint64_t checksum(const char* data, std::size_t size) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (std::size_t k = 0; k < size; ++k) {
-    hash ^= static_cast<unsigned char>(data[k]);
-    hash *= 0x100000001b3ull;
-  }
-  return hash;
-}
 
 void append(std::string& bytes, const void* data, std::size_t size) {
   bytes.append(static_cast<const char*>(data), size);
@@ -42,7 +34,7 @@ void Grid::save(const std::string& path, const std::string& note) const {
   std::string bytes = header.dump() + "\n";
   append(bytes, nodes_.data(), filled_ * dimensions_ * sizeof(Node1));
   for (std::size_t p = 0; p < filled_; ++p) append(bytes, values(p).data(), outputs_ * sizeof(double));
-  const std::uint64_t sum = checksum(bytes.data(), bytes.size());
+  const std::uint64_t sum = empi::fnv1a(bytes);
   append(bytes, &sum, sizeof sum);
   io::write_bytes(path, bytes.data(), bytes.size());
 }
@@ -74,7 +66,7 @@ Grid Grid::load(const std::string& path, std::string* note) {
                                  std::to_string(bytes.size()), kAdvice);
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + expected - sizeof sum, sizeof sum);
-  if (sum != checksum(bytes.data(), expected - sizeof sum))
+  if (sum != empi::fnv1a(std::string_view(bytes.data(), expected - sizeof sum)))
     throw io::FileError::at_byte(path, expected - sizeof sum, "the checksum of what is before it", "another",
                                  kAdvice);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hierarchisation and evaluation.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sparse grid promises, against counts, exact functions and its own definition.
 #include "apps/surrogate/grid/grid.hpp"
 
@@ -6,8 +7,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "apps/io/file_error.hpp"
 #include "apps/surrogate/grid/genz.hpp"
@@ -143,7 +146,8 @@ TEST(Grid, ConstantAndLinearFunctionsAreExactWhereTheBasisHasThem) {
   Grid hats(4, 1, Boundary::None);
   hats.add_regular(2);
   fill(hats, linear);
-  EXPECT_GT(error_at(hats, linear, points), 0.5);  // it is 0 on the border: the comparison in docs/inverse.md
+  EXPECT_GT(error_at(hats, linear, points),
+            0.5);  // it is 0 on the border: the comparison in docs/surrogate.md
 }
 
 TEST(Grid, RefinesWhereTheFunctionBends) {
@@ -201,11 +205,16 @@ TEST(Grid, AnInterpolantIsThereWhileNewPointsWait) {
 }
 
 class File : public ::testing::Test {
- protected:
-  File() { std::filesystem::create_directories(folder_); }
+ public:
+  File() {
+    std::string name = (std::filesystem::temp_directory_path() / "sparse-grid-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + name);
+    folder_ = name;
+  }
   ~File() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("sparse-grid-test-" + std::to_string(::getpid()));
+
+ protected:
+  std::filesystem::path folder_;
 };
 
 TEST_F(File, KeepsTheWholeGrid) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same grids in Tasmanian, an independent library: the same points and, to rounding, the same
 // interpolant, for Genz' families in 2 to 8 dimensions. Its rule localp0 is Boundary::None here, localp is
 // Points.

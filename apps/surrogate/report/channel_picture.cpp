@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // The channel: flow and obstacles above, what the posterior says about it below.
 #include <algorithm>
 #include <cmath>
 
 #include "apps/surrogate/report/pictures.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 using io::draw::Align;
@@ -140,7 +141,7 @@ Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& margina
   draw_flow(canvas, above, channel.flow());
   for (const flow::Place& s : c.sensors) {
     canvas.disc(above(s.x, s.y), 7, kInk);
-    canvas.disc(above(s.x, s.y), 5, io::draw::white);
+    canvas.disc(above(s.x, s.y), 5, io::draw::kWhite);
   }
   canvas.text({40, below.box.top - 14},
               "Posterior: grey, the probability of being inside of an obstacle; blue, where their centres "
@@ -160,4 +161,4 @@ Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& margina
   return canvas;
 }
 
-}  // namespace inverse
+}  // namespace surrogate

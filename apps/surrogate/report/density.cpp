@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/report/density.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 int cell(double value, Range range, int count) {
@@ -65,4 +66,4 @@ std::vector<double> histogram(std::span<const double> values, Range range, int b
   return shares;
 }
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Densities of samples on a raster, smoothed, with the levels of their credible regions.
 #pragma once
 #include <span>
 #include <vector>
 
-namespace inverse {
+namespace surrogate {
 
 struct Range {
   double low = 0, high = 1;
@@ -28,4 +29,4 @@ Density density_of(std::span<const double> xs, std::span<const double> ys, Range
 /// Shares of the samples in `bins` equal parts of the range.
 std::vector<double> histogram(std::span<const double> values, Range range, int bins);
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,6 +1,7 @@
-// empi-surrogate-report DIR: pictures of what empi-surrogate (and `empi run`) left in DIR.
+// SPDX-License-Identifier: Apache-2.0
+// empi-surrogate-report DIR: pictures of what empi-surrogate (and `empi run`) left in DIR, and a page that
+// shows them. A process of its own: afterwards or, with --follow, beside the job.
 #include <algorithm>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -10,13 +11,15 @@
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/report.hpp"
+#include "apps/io/report_program.hpp"
+#include "apps/io/run_page.hpp"
 #include "apps/surrogate/report/pictures.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using inverse::Marginal;
 using nlohmann::json;
+using surrogate::Marginal;
 
 std::vector<Marginal> marginals_of(const fs::path& dir, const json& results) {
   std::vector<Marginal> marginals;
@@ -38,9 +41,12 @@ std::vector<Marginal> marginals_of(const fs::path& dir, const json& results) {
   return marginals;
 }
 
+// By the results or, while the job runs, by its progress: both hold the builds.
 void draw_error(const fs::path& dir, const json& results) {
+  const json builds = results.value("builds", json::array());
+  if (builds.empty()) return;
   io::draw::Series line{"", {}, {}, io::draw::Style::Line}, points{"", {}, {}, io::draw::Style::Points};
-  for (const json& build : results.at("builds")) {
+  for (const json& build : builds) {
     line.x.push_back(build.at("points").get<double>());
     line.y.push_back(std::max(1e-16, build.at("error").get<double>()));
   }
@@ -51,7 +57,7 @@ void draw_error(const fs::path& dir, const json& results) {
   chart.title = "Error of the surrogate";
   char text[160];
   std::snprintf(text, sizeof text, "%d grid points, error %.4f at %d random points; boundary treatment: %s",
-                results.value("grid_points", 0), results.value("surrogate_error", 0.0),
+                static_cast<int>(line.x.back()), builds.back().at("error").get<double>(),
                 results.value("reference_points", 0), results.value("boundary", "").c_str());
   chart.subtitle = text;
   chart.x_label = "grid points";
@@ -68,6 +74,7 @@ io::draw::Series workers_over_time(const fs::path& dir, const io::Table& phases,
   workers.fill = 0.15;
   const io::Table profile(dir / "profile.csv");
   if (profile.rows() == 0) {
+    if (phases.rows() == 0) return workers;
     for (const double t : phases.numbers("begin_s")) workers.x.push_back(t - begin);
     workers.y = phases.numbers("workers");
     return workers;
@@ -88,12 +95,14 @@ io::draw::Series workers_over_time(const fs::path& dir, const io::Table& phases,
 // With the beginnings of the phases: figure 7.7 of the thesis.
 void draw_resources(const fs::path& dir) {
   const io::Table phases(dir / "phases.csv");
-  if (phases.rows() == 0) return;
-  const auto begins = phases.numbers("begin_s"), ends = phases.numbers("end_s");
-  const double begin = io::read_json(dir / "summary.json").value("start_time_s", begins.front());
+  std::vector<double> begins, ends;  // none yet in the first phase of a running job
+  if (phases.rows() > 0) begins = phases.numbers("begin_s"), ends = phases.numbers("end_s");
+  const double begin =
+      io::read_json(dir / "summary.json").value("start_time_s", begins.empty() ? 0 : begins.front());
   io::draw::Chart chart;
   io::draw::Series workers = workers_over_time(dir, phases, begin);
-  workers.x.push_back(std::max(ends.back() - begin, workers.x.back()));
+  if (workers.x.size() < 2) return;
+  workers.x.push_back(ends.empty() ? workers.x.back() : std::max(ends.back() - begin, workers.x.back()));
   workers.y.push_back(workers.y.back());
   std::string last;
   int builds = 0;
@@ -113,24 +122,30 @@ void draw_resources(const fs::path& dir) {
   io::draw::render(chart).write_png((dir / "resources.png").string());
 }
 
-void report(const fs::path& dir) {
-  const json results = io::read_json(dir / "surrogate.json");
-  if (results.empty())
-    throw io::FileError(dir / "surrogate.json", "", "the results of a run that has ended", "none",
-                        "run empi-surrogate with --out " + dir.string());
+io::PageText page_text() {
+  return {"Four obstacles in a fluid channel, found by workers that come and go",
+          "Ten noisy sensors say how the water flows; the job finds out where the obstacles are. Each phase "
+          "has as many workers as pay for its queue.",
+          {{"resources", "Workers over the run time, with the beginnings of the phases"},
+           {"channel", "The channel: the flow, and where the obstacles are by the posterior"},
+           {"marginals", "Marginals of the posterior"},
+           {"corner", "Pairs of parameters"},
+           {"traces", "Traces of the coldest chains"},
+           {"error", "Error of the surrogate over its grid points"}}};
+}
+
+void draw_posterior(const fs::path& dir, const json& results) {
   const std::vector<Marginal> marginals = marginals_of(dir, results);
   if (results.contains("reynolds")) {  // else it is another model's
     flow::ChannelCase c = flow::four_obstacles();
     c.cells_across = results.value("cells", c.cells_across);
     c.reynolds = results.value("reynolds", c.reynolds);
     flow::Channel channel(c);
-    inverse::draw_channel(channel, marginals).write_png((dir / "channel.png").string());
+    surrogate::draw_channel(channel, marginals).write_png((dir / "channel.png").string());
   }
-  inverse::draw_marginals(marginals).write_png((dir / "marginals.png").string());
-  inverse::draw_corner(marginals).write_png((dir / "corner.png").string());
-  inverse::draw_traces(marginals).write_png((dir / "traces.png").string());
-  draw_error(dir, results);
-  draw_resources(dir);
+  surrogate::draw_marginals(marginals).write_png((dir / "marginals.png").string());
+  surrogate::draw_corner(marginals).write_png((dir / "corner.png").string());
+  surrogate::draw_traces(marginals).write_png((dir / "traces.png").string());
   std::printf(
       "the posterior after %d grid points (surrogate error %.4f), R-hat %.4f, %.0f effective samples:\n",
       results.value("grid_points", 0), results.value("surrogate_error", 0.0),
@@ -140,26 +155,41 @@ void report(const fs::path& dir) {
     if (m.truth) std::printf("; true %.3f", *m.truth);
     std::printf("\n");
   }
-  std::printf(
-      "pictures in %s: channel.png (of the channel), marginals.png, corner.png, traces.png, error.png, "
-      "resources.png\n",
-      dir.c_str());
+}
+
+// There are samples at the end only; before, the surrogate's error and the workers.
+void draw_progress(const fs::path& dir, io::Drawing& drawing) {
+  const fs::path progress = dir / "progress.json", profile = dir / "profile.csv";
+  drawing.once(progress, [&] { draw_error(dir, io::read_json(progress)); });
+  // Windows are measured when the program runs: it has then removed what an earlier run left here.
+  if (!drawing.has(profile) || io::Table(profile).rows() == 0) return;
+  drawing.once(profile, [&] { draw_resources(dir); });
+  io::write_page(dir, page_text(), true);
+}
+
+void report(const fs::path& dir) {
+  const json results = io::read_json(dir / "surrogate.json");
+  draw_error(dir, results.empty() ? io::read_json(dir / "progress.json") : results);
+  draw_resources(dir);
+  if (!results.empty()) draw_posterior(dir, results);
+  io::write_page(dir, page_text(), false);
+  if (results.empty())
+    throw io::FileError(dir / "surrogate.json", "", "the results of a run that has ended", "none",
+                        "run empi-surrogate with --out " + dir.string());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Makes pictures from the folder that empi-surrogate wrote."};
-  std::string dir;
-  app.add_option("DIR", dir, "folder with the results")->required()->check(CLI::ExistingDirectory);
-  try {
-    app.parse(argc, argv);
-    report(dir);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "empi-surrogate-report: %s\n", error.what());
-    return 2;
-  }
-  return 0;
+  return io::report_main({.name = "empi-surrogate-report",
+                          .what = "Makes pictures from the folder that empi-surrogate wrote.",
+                          .page = page_text(),
+                          .draw =
+                              [](const fs::path& dir, io::Drawing drawing, const auto& repeat) {
+                                if (drawing.running())
+                                  repeat([&] { draw_progress(dir, drawing); });
+                                else
+                                  report(dir);
+                              }},
+                         argc, argv);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/report/pictures.hpp"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "apps/io/draw/ticks.hpp"
 
-namespace inverse {
+namespace surrogate {
 namespace {
 
 using io::draw::Align;
@@ -201,4 +202,4 @@ Canvas draw_traces(const std::vector<Marginal>& marginals) {
   return canvas;
 }
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of a posterior.
 #pragma once
 #include <optional>
@@ -8,7 +9,7 @@
 #include "apps/surrogate/flow/channel.hpp"
 #include "apps/surrogate/report/density.hpp"
 
-namespace inverse {
+namespace surrogate {
 
 struct Marginal {
   std::string name;
@@ -31,4 +32,4 @@ io::draw::Canvas draw_traces(const std::vector<Marginal>& marginals);
 /// with 90 %. The marginals are x and y of the obstacles in turn.
 io::draw::Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& marginals);
 
-}  // namespace inverse
+}  // namespace surrogate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulation-based calibration (S. Talts et al., arXiv:1804.06788): of parameters drawn from the prior and
 // data drawn for them, the rank of the parameters among the posterior's samples is uniform if, and only if,
 // posterior and sampler are right.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Diagnostics of sequences whose properties are known.
 #include "apps/surrogate/sampler/diagnostics.hpp"
 

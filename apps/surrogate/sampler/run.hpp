@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: a whole run of several ensembles, one after the other.
 #pragma once
 #include <cmath>

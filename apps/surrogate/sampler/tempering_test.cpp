@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel tempering on densities whose moments are known. All draws are by counter and the seeds are fixed:
 // the same numbers in every run.
 #include "apps/surrogate/sampler/tempering.hpp"

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
 #include "apps/io/run_folder.hpp"
+#include "runtime/base/options.hpp"
 
 namespace tsunami {
 namespace {
@@ -22,20 +23,20 @@ GaugeOption parse_gauge(const std::string& text) {
   }
   char* rest = nullptr;
   GaugeOption gauge;
-  if (parts.size() < 3) throw CLI::ValidationError("--gauge", "'" + text + "' is not ID:LON:LAT[:FILE]");
+  if (parts.size() < 3) throw empi::options::Refused("--gauge", "'" + text + "' is not ID:LON:LAT[:FILE]");
   gauge.id = parts[0];
   gauge.lon = std::strtod(parts[1].c_str(), &rest);
   if (*rest != 0 || parts[1].empty())
-    throw CLI::ValidationError("--gauge", "longitude '" + parts[1] + "' is no number");
+    throw empi::options::Refused("--gauge", "longitude '" + parts[1] + "' is no number");
   gauge.lat = std::strtod(parts[2].c_str(), &rest);
   if (*rest != 0 || parts[2].empty())
-    throw CLI::ValidationError("--gauge", "latitude '" + parts[2] + "' is no number");
+    throw empi::options::Refused("--gauge", "latitude '" + parts[2] + "' is no number");
   if (parts.size() > 3) gauge.observed = parts[3];
   return gauge;
 }
 
 void check(const Options& o) {
-  const auto refuse = [](const std::string& what) { throw CLI::ValidationError("empi-tsunami", what); };
+  const auto refuse = [](const std::string& what) { throw empi::options::Refused("empi-tsunami", what); };
   if (!(o.west < o.east) || !(o.south < o.north))
     refuse("the domain is empty: west < east and south < north expected");
   if (o.south < -85 || o.north > 85)
@@ -51,65 +52,77 @@ void check(const Options& o) {
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
+  namespace options = empi::options;
   Options o;
   o.data = io::data_folder();
   o.out = io::default_folder();
   std::vector<std::string> gauges;
 
-  CLI::App app{
-      "A tsunami on an adaptive mesh: shallow water from an earthquake to the tide gauges.\n"
-      "Malleable under an Elastic MPI agent; alone or under mpirun it runs at a fixed size."};
-  app.set_config("--config", "", "read options from a TOML or INI file");
-  app.add_option("--data", o.data, "folder with chile2010/; without it a built-in analytic ocean is used")
-      ->capture_default_str();
-  app.add_option("--topography", o.topography,
-                 "bathymetry: topotype 2 or 3, ESRI ASCII or netCDF (GEBCO, ETOPO)");
-  app.add_option("--dtopo", o.dtopo, "sea floor displacement: dtopo type 3");
-  app.add_option("--west", o.west, "domain, degrees east")->capture_default_str();
-  app.add_option("--east", o.east, "domain, degrees east")->capture_default_str();
-  app.add_option("--south", o.south, "domain, degrees north")->capture_default_str();
-  app.add_option("--north", o.north, "domain, degrees north")->capture_default_str();
-  app.add_option("--roots-x", o.roots_x, "root squares, west to east")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--roots-y", o.roots_y, "root squares, south to north")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--coarsest", o.coarsest, "coarsest mesh level")
-      ->check(CLI::Range(0, 30))
-      ->capture_default_str();
-  app.add_option("--finest", o.finest, "finest mesh level; two levels halve the cell")
-      ->check(CLI::Range(0, 30))
-      ->capture_default_str();
-  app.add_option("--end", o.end, "simulated time, s")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--adapt-every", o.adapt_every, "steps between adaptions of the mesh")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  app.add_option("--buffer", o.buffer, "cells refined around those that need it")
-      ->check(CLI::Range(0, 20))
-      ->capture_default_str();
-  app.add_option("--refine", o.refine_m, "amplitude that refines a cell, m")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--coarsen", o.coarsen_m, "amplitude below which cells may coarsen, m")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_flag("--walls", o.walls, "closed borders (else waves leave through them)");
-  app.add_option("--snapshot-every", o.snapshot_every, "simulated seconds between pictures; 0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--gauge", gauges, "ID:LON:LAT[:FILE], FILE with the observed record; may be repeated");
-  app.add_option("--balance", o.balance_tolerance, "imbalance that moves cells")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  app.add_option("--out", o.out, "folder for results")->capture_default_str();
-  try {
-    app.parse(argc, argv);
+  const options::Program program{
+      .what =
+          "A tsunami on an adaptive mesh: shallow water from an earthquake to the tide gauges.\n"
+          "Malleable under an Elastic MPI agent; alone or under mpirun it runs at a fixed size.",
+      .reads_file = true,
+      .options = {
+          {"--data",
+           &o.data,
+           "folder with chile2010/; without it a built-in analytic ocean is used",
+           {.shows_default = true}},
+          {"--topography", &o.topography, "bathymetry: topotype 2 or 3, ESRI ASCII or netCDF (GEBCO, ETOPO)"},
+          {"--dtopo", &o.dtopo, "sea floor displacement: dtopo type 3"},
+          {"--west", &o.west, "domain, degrees east", {.shows_default = true}},
+          {"--east", &o.east, "domain, degrees east", {.shows_default = true}},
+          {"--south", &o.south, "domain, degrees north", {.shows_default = true}},
+          {"--north", &o.north, "domain, degrees north", {.shows_default = true}},
+          {"--roots-x",
+           &o.roots_x,
+           "root squares, west to east",
+           {.check = options::in_range(1, 64), .shows_default = true}},
+          {"--roots-y",
+           &o.roots_y,
+           "root squares, south to north",
+           {.check = options::in_range(1, 64), .shows_default = true}},
+          {"--coarsest",
+           &o.coarsest,
+           "coarsest mesh level",
+           {.check = options::in_range(0, 30), .shows_default = true}},
+          {"--finest",
+           &o.finest,
+           "finest mesh level; two levels halve the cell",
+           {.check = options::in_range(0, 30), .shows_default = true}},
+          {"--end", &o.end, "simulated time, s", {.check = options::positive(), .shows_default = true}},
+          {"--adapt-every",
+           &o.adapt_every,
+           "steps between adaptions of the mesh",
+           {.check = options::in_range(1, 10000), .shows_default = true}},
+          {"--buffer",
+           &o.buffer,
+           "cells refined around those that need it",
+           {.check = options::in_range(0, 20), .shows_default = true}},
+          {"--refine",
+           &o.refine_m,
+           "amplitude that refines a cell, m",
+           {.check = options::positive(), .shows_default = true}},
+          {"--coarsen",
+           &o.coarsen_m,
+           "amplitude below which cells may coarsen, m",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--walls", &o.walls, "closed borders (else waves leave through them)"},
+          {"--snapshot-every",
+           &o.snapshot_every,
+           "simulated seconds between pictures; 0: none",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--gauge", &gauges, "ID:LON:LAT[:FILE], FILE with the observed record; may be repeated"},
+          {"--balance",
+           &o.balance_tolerance,
+           "imbalance that moves cells",
+           {.check = options::in_range(0.0, 10.0), .shows_default = true}},
+          {"--out", &o.out, "folder for results", {.shows_default = true}},
+      }};
+  options::read_or_exit(program, argc, argv, [&] {
     for (const std::string& gauge : gauges) o.gauges.push_back(parse_gauge(gauge));
     check(o);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+  });
   return o;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What empi-tsunami is asked to compute, from the command line (or a file given by --config).
 #pragma once
 #include <string>

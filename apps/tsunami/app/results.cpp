@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/results.hpp"
 
 #include <bit>
@@ -9,20 +10,18 @@
 #include "apps/io/run_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/tsunami/io/gauge.hpp"
+#include "runtime/base/hash.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace tsunami {
 namespace {
 
 using nlohmann::json;
 
-std::uint64_t mix(std::uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
+json place_of(const GaugeOption& gauge) { return {{"id", gauge.id}, {"lon", gauge.lon}, {"lat", gauge.lat}}; }
 
 json compare(const GaugeOption& gauge, const io::TimeSeries& computed) {
-  json result = {{"id", gauge.id}, {"lon", gauge.lon}, {"lat", gauge.lat}};
+  json result = place_of(gauge);
   std::size_t highest = 0;
   for (std::size_t i = 1; i < computed.t.size(); ++i)
     if (computed.v[i] > computed.v[highest]) highest = i;
@@ -52,7 +51,7 @@ json compare(const GaugeOption& gauge, const io::TimeSeries& computed) {
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"((cells\.csv|progress\.json|resources\.png|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
+      R"((index\.html|ground\.bin|cells\.csv|progress\.json|resources\.png|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
       R"(|snapshot-\d{4}\.bin|wave-\d{4}\.png|gauge-[^/]*\.(csv|png)))");
   io::clear_folder(folder, ours);
 }
@@ -61,37 +60,53 @@ std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver) {
   std::uint64_t sum = 0, all = 0;
   for (std::size_t i = 0; i < solver.cells(); ++i) {
     const swe::Cell c = solver.cell(i);
-    std::uint64_t h = mix(solver.mesh().leaves()[i].bits);
-    for (const double value : {c.eta, c.hu, c.hv, c.b}) h = mix(h ^ std::bit_cast<std::uint64_t>(value));
+    std::uint64_t h = empi::mix64(solver.mesh().leaves()[i].bits);
+    for (const double value : {c.eta, c.hu, c.hv, c.b})
+      h = empi::mix64(h ^ std::bit_cast<std::uint64_t>(value));
     sum += h;
   }
-  mesh::check_mpi(MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, world), "hashing the state");
+  elastic::check_mpi(MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, world), "hashing the state");
   return all;
 }
 
-void write_results(const std::string& folder, const Summary& s, const Scenario& scenario,
-                   const std::vector<swe::GaugeSeries>& series) {
+void announce_results(const std::string& folder, const Scenario& scenario) {
   json gauges = json::array();
+  for (const GaugeOption& gauge : scenario.gauges) {
+    gauges.push_back(place_of(gauge));
+    if (!gauge.observed.empty()) gauges.back()["observed"] = gauge.observed;
+  }
+  io::write_text(folder + "/tsunami.json",
+                 json{{"case", scenario.description}, {"gauges", gauges}}.dump(2) + "\n");
+}
+
+void write_gauges(const std::string& folder, const Scenario& scenario,
+                  const std::vector<swe::GaugeSeries>& series) {
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const GaugeOption& gauge = scenario.gauges[i];
     std::string text = "time_s,eta_m\n";
     char line[64];
     for (std::size_t k = 0; k < series[i].time.size(); ++k) {
       std::snprintf(line, sizeof line, "%.3f,%.6f\n", series[i].time[k], series[i].eta[k]);
       text += line;
     }
-    io::write_text(folder + "/gauge-" + gauge.id + ".csv", text);
-    gauges.push_back(compare(gauge, io::make_series(series[i].time, series[i].eta)));
+    io::write_text(folder + "/gauge-" + scenario.gauges[i].id + ".csv", text);
   }
-  io::write_text(folder + "/tsunami.json", json{{"cells_final", s.cells},
-                                                {"steps", s.steps},
-                                                {"cell_updates", s.updates},
-                                                {"volume_drift", s.volume_drift},
-                                                {"finest_cell_km", s.finest_cell_km},
-                                                {"state_hash", io::hex(s.hash)},
-                                                {"case", s.description},
-                                                {"gauges", gauges}}
-                                               .dump(2));
+}
+
+void write_results(const std::string& folder, const Summary& s, const Scenario& scenario,
+                   const std::vector<swe::GaugeSeries>& series) {
+  write_gauges(folder, scenario, series);
+  json gauges = json::array();
+  for (std::size_t i = 0; i < series.size(); ++i)
+    gauges.push_back(compare(scenario.gauges[i], io::make_series(series[i].time, series[i].eta)));
+  io::write_text(folder + "/tsunami.json", empi::json_text::text({{"cells_final", s.cells},
+                                                                  {"steps", s.steps},
+                                                                  {"cell_updates", s.updates},
+                                                                  {"volume_drift", s.volume_drift},
+                                                                  {"finest_cell_km", s.finest_cell_km},
+                                                                  {"state_hash", io::hex(s.hash)},
+                                                                  {"case", s.description},
+                                                                  {"gauges", gauges}},
+                                                                 2));
 }
 
 }  // namespace tsunami

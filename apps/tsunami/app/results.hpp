@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run leaves for people and programs: gauges and figures at its end.
 #pragma once
 #include <mpi.h>
@@ -14,6 +15,14 @@ namespace tsunami {
 // Removes what an earlier run left in the folder (made if it is not there). Rank 0 only. Throws
 // io::FileError.
 void clear_results(const std::string& folder);
+
+// What is known when the run begins, for those who draw while it goes on: tsunami.json {case, gauges: [{id,
+// lon, lat, observed}]}. Rank 0 only. Throws io::FileError.
+void announce_results(const std::string& folder, const Scenario& scenario);
+
+// gauge-ID.csv as far as they are known. Rank 0 only. Throws io::FileError.
+void write_gauges(const std::string& folder, const Scenario& scenario,
+                  const std::vector<swe::GaugeSeries>& series);
 
 // Hash of all cell states, the same for every number of ranks and every cut. Collective over world.
 std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);

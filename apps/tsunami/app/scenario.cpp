@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/scenario.hpp"
 
 #include <algorithm>
@@ -68,14 +69,14 @@ Scenario make_scenario(const Options& options) {
 swe::Parameters make_setup(const Options& options) {
   swe::Parameters setup;
   setup.domain = {options.roots_x, options.roots_y};
-  setup.frame.coordinates = swe::Coordinates::sphere;
+  setup.frame.coordinates = swe::Coordinates::Sphere;
   setup.frame.west = options.west;
   setup.frame.south = options.south;
   setup.frame.width = (options.east - options.west) / options.roots_x;
   setup.frame.height = (options.north - options.south) / options.roots_y;
   setup.coarsest = options.coarsest;
   setup.finest = options.finest;
-  setup.borders.fill(options.walls ? swe::BorderKind::wall : swe::BorderKind::radiation);
+  setup.borders.fill(options.walls ? swe::BorderKind::Wall : swe::BorderKind::Radiation);
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The physical case: bed and initial surface as functions of position, and the records to compare with.
 #pragma once
 #include <string>

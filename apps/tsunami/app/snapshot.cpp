@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/snapshot.hpp"
 
 #include <cstring>
@@ -5,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "apps/io/together.hpp"
+#include "apps/io/collective_try.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace tsunami {
@@ -48,7 +49,7 @@ void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string
   const std::vector<SnapshotCell> mine = own_cells(solver, rank);
   const int count = static_cast<int>(mine.size());
   std::vector<int> counts(static_cast<std::size_t>(rank == 0 ? ranks : 0)), starts(counts.size());
-  mesh::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world), "counting cells");
+  elastic::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world), "counting cells");
   int total = 0;
   for (std::size_t r = 0; r < counts.size(); ++r) {
     starts[r] = total;
@@ -61,7 +62,7 @@ void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string
   const int result =
       MPI_Gatherv(mine.data(), count, cell, all.data(), counts.data(), starts.data(), cell, 0, world);
   MPI_Type_free(&cell);
-  mesh::check_mpi(result, "gathering a snapshot");
+  elastic::check_mpi(result, "gathering a snapshot");
 
   io::on_first_rank(world, [&] {
     Header header;

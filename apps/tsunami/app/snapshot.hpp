@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole mesh at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files
-// are made from it afterwards by empi-tsunami-report: drawing would keep one rank busy while all others wait.
+// are made from it by empi-tsunami-report, another process: drawing would keep one rank busy while all others
+// wait.
 #pragma once
 #include <mpi.h>
 

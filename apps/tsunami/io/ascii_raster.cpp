@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -8,11 +8,12 @@
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
 
-constexpr const char* header_help =
+constexpr const char* kHeaderHelp =
     "the header is six lines: ncols, nrows, xll (xlower, xllcorner, xllcenter), yll, cellsize, nodata_value, "
     "each with its value before or after the name";
 
@@ -20,12 +21,6 @@ struct Header {
   std::optional<double> ncols, nrows, xll, yll, dx, dy, nodata;
   bool corner = false;  // xll, yll name the corner of the first cell, not its middle
 };
-
-std::string lower(std::string_view word) {
-  std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 // One header line, `name value [value]` or `value [value] name`; false if the line has no name: data begin.
 bool read_header_line(const TextScanner& scanner, std::string_view line, Header& header) {
@@ -36,12 +31,12 @@ bool read_header_line(const TextScanner& scanner, std::string_view line, Header&
     const bool two_values = words.size() == 3 && !TextScanner::parse(words[2], last);
     if (!two_values) return false;
   }
-  const auto name = lower(first_is_number ? words.back() : words.front());
+  const auto name = empi::lower(std::string(first_is_number ? words.back() : words.front()));
   const auto value_of = [&](std::size_t which) {
     const std::size_t at = first_is_number ? which : which + 1;
     double value = 0;
     if (at >= words.size() || !TextScanner::parse(words[at], value)) {
-      scanner.fail("a number for '" + name + "'", quoted(line), header_help);
+      scanner.fail("a number for '" + name + "'", quoted(line), kHeaderHelp);
     }
     return value;
   };
@@ -67,13 +62,13 @@ bool read_header_line(const TextScanner& scanner, std::string_view line, Header&
   } else if (begins("nodata")) {
     header.nodata = value;
   } else {
-    scanner.fail("a header name", quoted(name), header_help);
+    scanner.fail("a header name", quoted(name), kHeaderHelp);
   }
   return true;
 }
 
 int grid_size(const TextScanner& scanner, const char* name, const std::optional<double>& value) {
-  if (!value) scanner.fail(std::string("a header line '") + name + "'", "the first data line", header_help);
+  if (!value) scanner.fail(std::string("a header line '") + name + "'", "the first data line", kHeaderHelp);
   if (*value < 2 || *value > 1e6 || *value != std::floor(*value)) {
     scanner.fail(std::string(name) + " as a whole number from 2 to 1000000", std::to_string(*value),
                  "correct the header");
@@ -86,7 +81,7 @@ Raster shape(const TextScanner& scanner, const Header& header) {
   raster.nx = grid_size(scanner, "ncols", header.ncols);
   raster.ny = grid_size(scanner, "nrows", header.nrows);
   const auto need = [&](const char* name, const std::optional<double>& value) {
-    if (!value) scanner.fail(std::string("a header line '") + name + "'", "the first data line", header_help);
+    if (!value) scanner.fail(std::string("a header line '") + name + "'", "the first data line", kHeaderHelp);
     return *value;
   };
   raster.dx = need("cellsize", header.dx);

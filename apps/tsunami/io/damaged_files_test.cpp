@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged text files: a reader gives a raster or a FileError, whatever the bytes are.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/io/dtopo.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace io {
 namespace {
 
-constexpr std::array<const char*, 9> names = {"mx", "my", "mt", "xlower", "ylower", "t0", "dx", "dy", "dt"};
-constexpr const char* header_help =
+constexpr std::array<const char*, 9> kNames = {"mx", "my", "mt", "xlower", "ylower", "t0", "dx", "dy", "dt"};
+constexpr const char* kHeaderHelp =
     "a dtopo type 3 file starts with nine lines: mx, my, mt, xlower, ylower, t0, dx, dy, dt";
 
 struct Header {
@@ -21,19 +22,19 @@ struct Header {
 
 Header read_header(TextScanner& scanner) {
   Header header;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    const std::string expected = std::string("a header line '") + names[k] + "' with its value";
+  for (std::size_t k = 0; k < kNames.size(); ++k) {
+    const std::string expected = std::string("a header line '") + kNames[k] + "' with its value";
     const auto line = scanner.next_line();
-    if (!line) scanner.fail(expected, "the end of the file", header_help);
+    if (!line) scanner.fail(expected, "the end of the file", kHeaderHelp);
     header.lines[k] = scanner.line();
     const auto words = TextScanner::words(*line);
     bool good = false;
     if (words.size() == 1) good = TextScanner::parse(words[0], header.values[k]);
     if (words.size() >= 2) {
-      good = (TextScanner::parse(words[0], header.values[k]) && words[1] == names[k]) ||
-             (words[0] == names[k] && TextScanner::parse(words[1], header.values[k]));
+      good = (TextScanner::parse(words[0], header.values[k]) && words[1] == kNames[k]) ||
+             (words[0] == kNames[k] && TextScanner::parse(words[1], header.values[k]));
     }
-    if (!good) scanner.fail(expected, quoted(*line), header_help);
+    if (!good) scanner.fail(expected, quoted(*line), kHeaderHelp);
   }
   return header;
 }
@@ -43,7 +44,7 @@ int whole(const std::string& path, const Header& header, std::size_t k, int leas
   if (value < least || value > 1e6 || value != std::floor(value)) {
     throw FileError::at_line(
         path, header.lines[k],
-        std::string(names[k]) + " as a whole number from " + std::to_string(least) + " to 1000000",
+        std::string(kNames[k]) + " as a whole number from " + std::to_string(least) + " to 1000000",
         std::to_string(value), "correct the header");
   }
   return static_cast<int>(value);
@@ -51,7 +52,7 @@ int whole(const std::string& path, const Header& header, std::size_t k, int leas
 
 void need_positive(const std::string& path, const Header& header, std::size_t k) {
   if (header.values[k] > 0) return;
-  throw FileError::at_line(path, header.lines[k], std::string(names[k]) + " above 0",
+  throw FileError::at_line(path, header.lines[k], std::string(kNames[k]) + " above 0",
                            std::to_string(header.values[k]), "correct the header");
 }
 

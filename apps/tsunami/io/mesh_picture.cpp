@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/io/mesh_picture.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using draw::Colour;
 using draw::Point;
 using draw::TrianglePanel;
 
-constexpr Colour ink{0.13, 0.15, 0.18}, faint_ink{0.38, 0.41, 0.46};
+constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46};
 
 // Shows the region.
 TrianglePanel make_panel(const Box& box, const Region& region) {
@@ -51,19 +52,19 @@ std::vector<double> degree_ticks(double low, double high, int wanted) {
 
 void draw_axes(Canvas& canvas, const TrianglePanel& panel, const Region& region) {
   const Box& box = panel.box();
-  canvas.frame(box, {faint_ink, 1.2, 1, 0});
+  canvas.frame(box, {kFaintInk, 1.2, 1, 0});
   for (const double lon : degree_ticks(region.west, region.east, 5)) {
     const Point at = panel.place(lon, region.south);
     const double shown = lon > 180 ? lon - 360 : lon;
-    canvas.line({at.x, box.bottom}, {at.x, box.bottom + 5}, {faint_ink, 1, 1, 0});
+    canvas.line({at.x, box.bottom}, {at.x, box.bottom + 5}, {kFaintInk, 1, 1, 0});
     canvas.text({at.x, box.bottom + 20}, degrees(shown, "E", "W"),
-                {.size = 13, .colour = ink, .align = Align::Centre});
+                {.size = 13, .colour = kInk, .align = Align::Centre});
   }
   for (const double lat : degree_ticks(region.south, region.north, 6)) {
     const Point at = panel.place(region.west, lat);
-    canvas.line({box.left - 5, at.y}, {box.left, at.y}, {faint_ink, 1, 1, 0});
+    canvas.line({box.left - 5, at.y}, {box.left, at.y}, {kFaintInk, 1, 1, 0});
     canvas.text({box.left - 9, at.y + 4.5}, degrees(lat, "N", "S"),
-                {.size = 13, .colour = ink, .align = Align::Right});
+                {.size = 13, .colour = kInk, .align = Align::Right});
   }
 }
 
@@ -71,10 +72,11 @@ void draw_gauges(Canvas& canvas, const TrianglePanel& panel, const PictureOption
   for (const auto& gauge : options.gauges) {
     if (!options.region.contains(gauge.lon, gauge.lat)) continue;
     const Point at = panel.place(gauge.lon, gauge.lat);
-    canvas.disc(at, 5.5, draw::white);
-    canvas.disc(at, 4.2, ink);
+    canvas.disc(at, 5.5, draw::kWhite);
+    canvas.disc(at, 4.2, kInk);
     canvas.disc(at, 2.2, {0.98, 0.8, 0.2});
-    canvas.text({at.x + 10, at.y + 4.5}, gauge.name, {.size = 13, .colour = ink, .bold = true, .halo = true});
+    canvas.text({at.x + 10, at.y + 4.5}, gauge.name,
+                {.size = 13, .colour = kInk, .bold = true, .halo = true});
   }
 }
 
@@ -83,28 +85,63 @@ void draw_colour_bar(Canvas& canvas, const Box& box, double limit) {
     const double value = 2 * (x + 0.5 - box.left) / box.width() - 1;
     canvas.fill({static_cast<double>(x), box.top, x + 1.0, box.bottom}, draw::diverging(value));
   }
-  canvas.frame(box, {faint_ink, 1, 1, 0});
+  canvas.frame(box, {kFaintInk, 1, 1, 0});
   const auto ticks = draw::nice_ticks(-limit, limit, 5);
   const auto labels = draw::tick_labels(ticks);
   for (std::size_t k = 0; k < ticks.size(); ++k) {
     const double x = box.left + (ticks[k] / limit + 1) / 2 * box.width();
-    canvas.line({x, box.bottom}, {x, box.bottom + 4}, {faint_ink, 1, 1, 0});
-    canvas.text({x, box.bottom + 17}, labels[k], {.size = 12.5, .colour = ink, .align = Align::Centre});
+    canvas.line({x, box.bottom}, {x, box.bottom + 4}, {kFaintInk, 1, 1, 0});
+    canvas.text({x, box.bottom + 17}, labels[k], {.size = 12.5, .colour = kInk, .align = Align::Centre});
   }
+}
+
+// Whether the ground knows better than a cell where the coast is in it.
+bool much_coarser(const PictureCell& cell, const Raster& ground) {
+  const auto [south, north] = std::minmax({cell.lat[0], cell.lat[1], cell.lat[2]});
+  return north - south > 3 * ground.dy;
 }
 
 void paint_wave(TrianglePanel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
   for (const auto& cell : cells) {
-    const Colour colour =
-        cell.h < options.dry_depth ? draw::land(cell.b) : draw::diverging(cell.eta() / options.eta_limit);
+    const bool dry = cell.h < options.dry_depth;
+    if (options.ground != nullptr && much_coarser(cell, *options.ground)) {
+      const Colour sea = draw::diverging(dry ? 0 : cell.eta() / options.eta_limit);
+      panel.triangle(cell.lon, cell.lat, [&](double, double lon, double lat) {
+        const double height = options.ground->at(lon, lat);
+        return height > 0 ? draw::land(height) : sea;
+      });
+      continue;
+    }
+    const Colour colour = dry ? draw::land(cell.b) : draw::diverging(cell.eta() / options.eta_limit);
     panel.triangle(cell.lon, cell.lat, [&](double) { return colour; });
   }
+}
+
+// The ground's line of height 0, by marching squares.
+void draw_coast(Canvas& canvas, const TrianglePanel& panel, const Raster& ground) {
+  canvas.set_clip(panel.box());
+  for (int j = 0; j + 1 < ground.ny; ++j)
+    for (int i = 0; i + 1 < ground.nx; ++i) {
+      const int di[] = {0, 1, 1, 0}, dj[] = {0, 0, 1, 1};
+      Point ends[4];
+      int found = 0;
+      for (int k = 0; k < 4; ++k) {
+        const int m = (k + 1) % 4;
+        const double a = ground.node(i + di[k], j + dj[k]), b = ground.node(i + di[m], j + dj[m]);
+        if ((a > 0) == (b > 0)) continue;
+        const double t = a / (a - b);
+        ends[found++] = panel.place(ground.x0 + (i + di[k] + t * (di[m] - di[k])) * ground.dx,
+                                    ground.y0 + (j + dj[k] + t * (dj[m] - dj[k])) * ground.dy);
+      }
+      for (int k = 0; k + 1 < found; k += 2) canvas.line(ends[k], ends[k + 1], {kInk, 1.1, 0.75, 0});
+    }
+  canvas.clear_clip();
 }
 
 void paint_mesh(TrianglePanel& panel, std::span<const PictureCell> cells, const PictureOptions& options) {
   for (const auto& cell : cells) {
     const bool dry = cell.h < options.dry_depth;
-    panel.owned_triangle(cell.lon, cell.lat, cell.owner, dry ? Colour{0.80, 0.79, 0.76} : draw::white,
+    panel.owned_triangle(cell.lon, cell.lat, cell.owner, dry ? Colour{0.80, 0.79, 0.76} : draw::kWhite,
                          dry ? 0.40 : 0.52);
   }
 }
@@ -143,11 +180,12 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
   TrianglePanel wave = make_panel(box_of(0), region);
   paint_wave(wave, cells, options);
   wave.copy_to(canvas);
+  if (options.ground != nullptr) draw_coast(canvas, wave, *options.ground);
   draw_axes(canvas, wave, region);
   draw_gauges(canvas, wave, options);
   const Box left_box = wave.box();
-  canvas.text({left_box.left, 40}, options.title, {.size = 22, .colour = ink, .bold = true});
-  canvas.text({left_box.left, top - 12}, "Sea surface elevation, m", {.size = 15, .colour = faint_ink});
+  canvas.text({left_box.left, 40}, options.title, {.size = 22, .colour = kInk, .bold = true});
+  canvas.text({left_box.left, top - 12}, "Sea surface elevation, m", {.size = 15, .colour = kFaintInk});
   const double below = left_box.bottom + 34;
   draw_colour_bar(canvas, {left_box.left, below, left_box.right, below + 12}, options.eta_limit);
   if (!options.mesh_panel) return canvas;
@@ -155,12 +193,13 @@ Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptio
   TrianglePanel mesh = make_panel(box_of(1), region);
   paint_mesh(mesh, cells, options);
   mesh.copy_to(canvas);
+  if (options.ground != nullptr) draw_coast(canvas, mesh, *options.ground);
   draw_axes(canvas, mesh, region);
   const Box right_box = mesh.box();
   canvas.text({right_box.left, top - 12},
               "Mesh by worker: " + draw::grouped(cells.size()) + " cells on " + std::to_string(used) +
                   (used == 1 ? " worker" : " workers"),
-              {.size = 15, .colour = faint_ink});
+              {.size = 15, .colour = kFaintInk});
   draw::draw_workers(canvas, {right_box.left, below, right_box.right, below + 24}, cells_of);
   return canvas;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/io/mesh_picture.hpp"
 
 #include <gtest/gtest.h>
@@ -109,6 +110,25 @@ TEST(MeshPicture, ShowsWaveLandAndOwners) {
   EXPECT_EQ(empty, 0);
   EXPECT_GT(red, 1000);   // crests
   EXPECT_GT(blue, 1000);  // troughs
+  // With the ground: of the coarse cells in the north only the part that is land has its colour.
+  const auto land_pixels = [&](const Canvas& picture) {
+    int count = 0;
+    for (int y = 100; y < 200; ++y)
+      for (int x = 300; x < 540; ++x) {
+        const Colour c = picture.pixel(x, y);
+        count += c.r > c.b + 0.05 && c.r < 0.87;
+      }
+    return count;
+  };
+  const Raster ground = analytic_ocean_raster();
+  options.ground = &ground;
+  const Canvas with_coast = draw_wave_and_mesh(cells, options);
+  keep(with_coast, "coast.png");
+  int expected = 0;
+  for (int y = 100; y < 200; ++y)  // the left panel: 60 degrees on 450 x 520 pixels
+    for (int x = 300; x < 540; ++x)
+      expected += ground.at(-120 + (x - 94) * 60 / 450.0, -(y - 92) * 60 / 520.0) > 0;
+  EXPECT_NEAR(land_pixels(with_coast), expected, 0.05 * expected);
   options.mesh_panel = false;
   options.width = 640;
   keep(draw_wave_and_mesh(cells, options), "wave.png");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/io/okada.hpp"
 
 #include <cmath>
@@ -8,9 +9,9 @@
 namespace io {
 namespace {
 
-constexpr double degree = std::numbers::pi / 180;
-constexpr double metres_per_degree = 6367.5e3 * degree;
-constexpr double mu_ratio = 0.5;  // mu / (lambda + mu) for Poisson's ratio 0.25: 1 - 2 nu
+constexpr double kDegree = std::numbers::pi / 180;
+constexpr double kMetresPerDegree = 6367.5e3 * kDegree;
+constexpr double kMuRatio = 0.5;  // mu / (lambda + mu) for Poisson's ratio 0.25: 1 - 2 nu
 
 // The functions of Okada 1985, equations 25 (strike slip), 26 (dip slip), 28 and 29, at one corner
 // (xi, eta) of the rectangle, without the factor -U / 2 pi. The limits for q = 0, xi = 0, R + eta = 0 and
@@ -51,18 +52,18 @@ class Corner {
       const double x = std::sqrt(xi_ * xi_ + q_ * q_);
       i5_ = std::abs(xi_) <= 1e-12 * r_
                 ? 0
-                : mu_ratio * 2 / cos_ *
+                : kMuRatio * 2 / cos_ *
                       std::atan((eta_ * (x + q_ * cos_) + x * (r_ + x) * sin_) / (xi_ * (r_ + x) * cos_));
-      i4_ = mu_ratio / cos_ * (std::log(r_d) - sin_ * log_r_eta_);
-      i3_ = mu_ratio * (y_tilde_ / (cos_ * r_d) - log_r_eta_) + sin_ / cos_ * i4_;
-      i1_ = mu_ratio * (-xi_ / (cos_ * r_d)) - sin_ / cos_ * i5_;
+      i4_ = kMuRatio / cos_ * (std::log(r_d) - sin_ * log_r_eta_);
+      i3_ = kMuRatio * (y_tilde_ / (cos_ * r_d) - log_r_eta_) + sin_ / cos_ * i4_;
+      i1_ = kMuRatio * (-xi_ / (cos_ * r_d)) - sin_ / cos_ * i5_;
     } else {
-      i5_ = -mu_ratio * xi_ * sin_ / r_d;
-      i4_ = -mu_ratio * q_ / r_d;
-      i3_ = mu_ratio / 2 * (eta_ / r_d + y_tilde_ * q_ / (r_d * r_d) - log_r_eta_);
-      i1_ = -mu_ratio / 2 * xi_ * q_ / (r_d * r_d);
+      i5_ = -kMuRatio * xi_ * sin_ / r_d;
+      i4_ = -kMuRatio * q_ / r_d;
+      i3_ = kMuRatio / 2 * (eta_ / r_d + y_tilde_ * q_ / (r_d * r_d) - log_r_eta_);
+      i1_ = -kMuRatio / 2 * xi_ * q_ / (r_d * r_d);
     }
-    i2_ = mu_ratio * -log_r_eta_ - i3_;
+    i2_ = kMuRatio * -log_r_eta_ - i3_;
   }
 
   double xi_, eta_, q_, sin_, cos_;
@@ -77,12 +78,12 @@ struct LowerEdge {
 };
 
 LowerEdge lower_edge(const Fault& fault) {
-  const double strike = fault.strike * degree, dip = fault.dip * degree;
-  const double metres_per_lon = metres_per_degree * std::cos(fault.lat * degree);
+  const double strike = fault.strike * kDegree, dip = fault.dip * kDegree;
+  const double metres_per_lon = kMetresPerDegree * std::cos(fault.lat * kDegree);
   const double horizontal = fault.width * std::cos(dip), rise = fault.width * std::sin(dip);
   // From the lower to the upper edge, degrees.
   const double up_lon = -horizontal * std::cos(strike) / metres_per_lon;
-  const double up_lat = horizontal * std::sin(strike) / metres_per_degree;
+  const double up_lat = horizontal * std::sin(strike) / kMetresPerDegree;
   switch (fault.reference) {
     case FaultReference::TopCenter:
       return {fault.lon - up_lon, fault.lat - up_lat, fault.depth + rise};
@@ -94,7 +95,7 @@ LowerEdge lower_edge(const Fault& fault) {
       return {fault.lon, fault.lat, fault.depth + rise};
     case FaultReference::TopUpstrikeCorner: {
       const double half_lon = fault.length / 2 * std::sin(strike) / metres_per_lon;
-      const double half_lat = fault.length / 2 * std::cos(strike) / metres_per_degree;
+      const double half_lat = fault.length / 2 * std::cos(strike) / kMetresPerDegree;
       return {fault.lon - half_lon - up_lon, fault.lat - half_lat - up_lat, fault.depth + rise};
     }
   }
@@ -117,7 +118,7 @@ FaultReference fault_reference(const std::string& name) {
 }
 
 OkadaResult okada_rectangle(const OkadaFrame& f) {
-  const double sin_dip = std::sin(f.dip_degrees * degree), cos_dip = std::cos(f.dip_degrees * degree);
+  const double sin_dip = std::sin(f.dip_degrees * kDegree), cos_dip = std::cos(f.dip_degrees * kDegree);
   const double p = f.y * cos_dip + f.depth * sin_dip, q = f.y * sin_dip - f.depth * cos_dip;
   OkadaResult sum;
   // Chinnery's notation, equation 24.
@@ -143,19 +144,19 @@ Displacement okada(const Fault& fault, double lon, double lat) {
                                 std::to_string(fault.width) + " m must be above 0");
   }
   const auto edge = lower_edge(fault);
-  const double top = edge.depth - fault.width * std::sin(fault.dip * degree);
+  const double top = edge.depth - fault.width * std::sin(fault.dip * kDegree);
   if (top < -1e-6 * fault.width) {
     throw std::invalid_argument("okada: the fault's upper edge is " + std::to_string(-top) +
                                 " m above the ground: increase depth or reduce width or dip");
   }
-  const double east = metres_per_degree * std::cos(lat * degree) * (lon - edge.lon);
-  const double north = metres_per_degree * (lat - edge.lat);
-  const double sin_strike = std::sin(fault.strike * degree), cos_strike = std::cos(fault.strike * degree);
+  const double east = kMetresPerDegree * std::cos(lat * kDegree) * (lon - edge.lon);
+  const double north = kMetresPerDegree * (lat - edge.lat);
+  const double sin_strike = std::sin(fault.strike * kDegree), cos_strike = std::cos(fault.strike * kDegree);
   const double along = east * sin_strike + north * cos_strike;
   const double up_dip = -(east * cos_strike - north * sin_strike);
   const auto u = okada_rectangle({along + fault.length / 2, up_dip, edge.depth, fault.dip, fault.length,
-                                  fault.width, fault.slip * std::cos(fault.rake * degree),
-                                  fault.slip * std::sin(fault.rake * degree)});
+                                  fault.width, fault.slip * std::cos(fault.rake * kDegree),
+                                  fault.slip * std::sin(fault.rake * kDegree)});
   return {u.ux * sin_strike - u.uy * cos_strike, u.ux * cos_strike + u.uy * sin_strike, u.uz};
 }
 

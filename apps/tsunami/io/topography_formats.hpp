@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The formats behind read_topography(), one function each. All throw FileError.
 #include <cstddef>

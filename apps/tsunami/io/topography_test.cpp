@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/io/topography.hpp"
 
 #include <gmock/gmock.h>
@@ -292,14 +293,40 @@ TEST(AnalyticOcean, HasAnOceanATrenchACoastAndMountains) {
   const Raster ocean = analytic_ocean_raster();
   EXPECT_LT(*std::min_element(ocean.z.begin(), ocean.z.end()), -6000);
   EXPECT_NEAR(ocean.region().east, -60, 1e-9);
-  // Continuous at the coast, where it changes sign.
-  double previous = analytic_ocean(-80, -35);
-  for (double lon = -80; lon < -65; lon += 0.001) {
-    const double z = analytic_ocean(lon, -35);
-    EXPECT_LT(std::abs(z - previous), 20) << lon;
-    previous = z;
+  // Continuous at the coasts of both oceans and across Cape Horn, where it changes sign.
+  for (const double lat : {-5.0, -18.4, -35.0, -42.2, -46.6, -54.0, -55.9, -56.5}) {
+    double previous = analytic_ocean(-80, lat);
+    for (double lon = -80; lon < -60; lon += 0.001) {
+      const double z = analytic_ocean(lon, lat);
+      ASSERT_LT(std::abs(z - previous), 20) << lon << ' ' << lat;
+      previous = z;
+    }
   }
-  EXPECT_GT(previous, 0);
+}
+
+TEST(AnalyticOcean, HasTheOutlineOfSouthAmerica) {
+  struct Known {
+    const char* name;
+    double lon, lat;
+    bool land;
+  };
+  for (const Known& k : {Known{"Santiago", -70.65, -33.45, true},
+                         {"La Paz", -68.15, -16.5, true},
+                         {"Lima", -76.8, -12.0, true},
+                         {"Manaus", -60.0, -3.1, true},
+                         {"Buenos Aires province", -60.5, -36.0, true},
+                         {"Neuquen", -68.1, -38.9, true},
+                         {"Ushuaia's island", -67.8, -54.4, true},
+                         {"Juan Fernandez basin", -78.0, -33.6, false},
+                         {"off Arica", -71.5, -18.7, false},
+                         {"Gulf of San Jorge", -66.0, -46.2, false},
+                         {"Gulf of San Matias", -64.3, -41.6, false},
+                         {"Drake Passage", -65.0, -58.0, false},
+                         {"Patagonian shelf", -62.0, -48.0, false}})
+    EXPECT_EQ(analytic_ocean(k.lon, k.lat) > 0, k.land) << k.name;
+  EXPECT_GT(analytic_ocean(-62.0, -48.0), -500) << "the Atlantic shelf is wide";
+  for (const auto coast : {pacific_coast(), atlantic_coast()})
+    for (const Place& at : coast) EXPECT_NEAR(analytic_ocean(at.lon, at.lat), 0, 1) << at.lat;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What no number of ranks, adaption or move of cells may change: rest, mass, bits. Run with 1, 2, 3 and 5
 // ranks.
 #include <gtest/gtest.h>
@@ -77,11 +78,11 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnThePlane) {
 TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
   Parameters setup{
       .domain = {1, 2},
-      .frame = {.coordinates = Coordinates::sphere, .west = -80, .south = -60, .width = 20, .height = 20},
+      .frame = {.coordinates = Coordinates::Sphere, .west = -80, .south = -60, .width = 20, .height = 20},
       .coarsest = 6,
       .finest = 12};
   setup.physics.order = 2;
-  setup.borders = {BorderKind::radiation, BorderKind::wall, BorderKind::radiation, BorderKind::radiation};
+  setup.borders = {BorderKind::Radiation, BorderKind::Wall, BorderKind::Radiation, BorderKind::Radiation};
   const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
   const Rest rest = lake_at_rest(setup, bed, 0, 400);
   EXPECT_LE(rest.surface, 1e-12 * 6000);
@@ -92,7 +93,7 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
 
 // A heap of water collapses in a closed basin with islands; criterion-driven adaption, resizes on the way.
 Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1) {
-  const bool sphere = coordinates == Coordinates::sphere;
+  const bool sphere = coordinates == Coordinates::Sphere;
   const double size = sphere ? 10 : 1000;
   Parameters setup{.domain = {1, 1},
                    .frame = {.coordinates = coordinates,
@@ -116,8 +117,8 @@ Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1) {
 }
 
 TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
-  for (const auto coordinates : {Coordinates::plane, Coordinates::sphere}) {
-    Solver solver = closed_basin(MPI_COMM_WORLD, coordinates, coordinates == Coordinates::sphere ? 2 : 1);
+  for (const auto coordinates : {Coordinates::Plane, Coordinates::Sphere}) {
+    Solver solver = closed_basin(MPI_COMM_WORLD, coordinates, coordinates == Coordinates::Sphere ? 2 : 1);
     const double start = sum(solver.volume());
     const int steps = 400;
     double fewest = 1e9, most = 0, deepest_hole = 0;
@@ -138,8 +139,8 @@ TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
 
 TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
   for (const auto& [coordinates, order] :
-       {std::pair{Coordinates::plane, 1}, std::pair{Coordinates::sphere, 1},
-        std::pair{Coordinates::sphere, 2}}) {
+       {std::pair{Coordinates::Plane, 1}, std::pair{Coordinates::Sphere, 1},
+        std::pair{Coordinates::Sphere, 2}}) {
     Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order),
            alone = closed_basin(MPI_COMM_SELF, coordinates, order);
     for (Solver* s : {&shared, &alone})
@@ -164,7 +165,7 @@ TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
 }
 
 TEST(Solver, ElementsTakenOutAndPutBackChangeNothing) {
-  Solver solver = closed_basin(MPI_COMM_WORLD, Coordinates::plane);
+  Solver solver = closed_basin(MPI_COMM_WORLD, Coordinates::Plane);
   for (int k = 0; k < 20; ++k) solver.step(1e9);
   const auto before = gather(solver);
   solver.elements();

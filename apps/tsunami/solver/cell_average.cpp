@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/solver/cell_average.hpp"
 
 namespace swe {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means of a function over mesh cells that depend on the cell's geometry only and agree between levels.
 #pragma once
 #include <functional>

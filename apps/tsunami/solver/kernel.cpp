@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/solver/kernel.hpp"
 
 #include <cmath>
@@ -13,13 +14,13 @@
 namespace swe {
 namespace {
 
-constexpr std::int64_t chunk = 128;
+constexpr std::int64_t kChunk = 128;
 
 SWE_INLINE double larger(double a, double b) { return a > b ? a : b; }
 SWE_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 
 struct alignas(64) Lane {
-  double v[chunk];
+  double v[kChunk];
 };
 
 // The two sides of `chunk` edges and the edges themselves: gathered first, so that the arithmetic runs on
@@ -88,8 +89,8 @@ SWE_CLONES
 double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes) {
   Batch s;
-  for (std::int64_t start = begin; start < end; start += chunk) {
-    const std::int64_t count = end - start < chunk ? end - start : chunk;
+  for (std::int64_t start = begin; start < end; start += kChunk) {
+    const std::int64_t count = end - start < kChunk ? end - start : kChunk;
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int32_t l = edges.left[start + k], r = edges.right[start + k];
       s.etal.v[k] = cells.eta[l], s.hul.v[k] = cells.hu[l], s.hvl.v[k] = cells.hv[l], s.bl.v[k] = cells.b[l];
@@ -106,8 +107,8 @@ SWE_CLONES
 double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes) {
   Batch s;
-  for (std::int64_t start = begin; start < end; start += chunk) {
-    const std::int64_t count = end - start < chunk ? end - start : chunk;
+  for (std::int64_t start = begin; start < end; start += kChunk) {
+    const std::int64_t count = end - start < kChunk ? end - start : kChunk;
     const double *const eta = faces.eta + 2 * start, *const hu = faces.hu + 2 * start;
     const double *const hv = faces.hv + 2 * start, *const b = faces.b + 2 * start;
     for (std::int64_t k = 0; k < count; ++k) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of a finite volume time step for the shallow water equations
 //   h_t + div(hu) = 0,   (hu)_t + div(hu (x) u + g h^2 / 2) = -g h grad b,
 // with the free surface eta = h + b as unknown, so that water at rest is constant exactly.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/solver/metric.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 using mesh::EdgeShape;
 
-constexpr double radians = std::numbers::pi / 180;
+constexpr double kRadians = std::numbers::pi / 180;
 
 // Means over a triangle of cos(d) and sin(d) for d linear with vertex values d[0..2]: by Hermite-Genocchi the
 // mean of d^k is 2 k! / (k + 2)! times the complete homogeneous symmetric polynomial h_k of the vertex
@@ -39,7 +40,7 @@ Means trigonometric_means(const double (&d)[3]) {
 
 Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
     : frame_(frame), max_level_(max_level) {
-  const bool sphere = frame.coordinates == Coordinates::sphere;
+  const bool sphere = frame.coordinates == Coordinates::Sphere;
   if (!(frame.width > 0 && frame.height > 0))
     throw std::invalid_argument("swe: root squares of " + std::to_string(frame.width) + " x " +
                                 std::to_string(frame.height) + " were asked for; both must be above 0");
@@ -48,8 +49,8 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
                                 std::to_string(sphere ? 30 : mesh::max_level));
   if (sphere && (frame.south < -89.9 || frame.south + frame.height * domain.ny > 89.9))
     throw std::invalid_argument("swe: the domain reaches beyond latitude 89.9, where cells degenerate");
-  unit_x_ = frame.width / mesh::side * (sphere ? radians * frame.radius : 1);
-  unit_y_ = frame.height / mesh::side * (sphere ? radians * frame.radius : 1);
+  unit_x_ = frame.width / mesh::side * (sphere ? kRadians * frame.radius : 1);
+  unit_y_ = frame.height / mesh::side * (sphere ? kRadians * frame.radius : 1);
 
   row_units_ = mesh::side >> ((max_level + 1) / 2);
   areas_.resize(static_cast<std::size_t>(max_level + 2) * EdgeShape::directions);
@@ -60,7 +61,7 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
       const mesh::Point d = mesh::direction_vector(direction);
       const double c = d.y * 0.5 * EdgeShape::extent(level);
       const double b = c + (level % 2 == 0 ? -1 : 1) * d.x * 0.5 * EdgeShape::extent(level);
-      const double middle = (2 * c + b) / 3, scale = frame.height / mesh::side * radians;
+      const double middle = (2 * c + b) / 3, scale = frame.height / mesh::side * kRadians;
       const Means means =
           sphere ? trigonometric_means({(0 - middle) * scale, (b - middle) * scale, (2 * c - middle) * scale})
                  : Means{1, 0};
@@ -83,7 +84,7 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
     for (std::int32_t row = 0; row < rows; ++row) {
       const double latitude =
           frame.south + 0.5 * row * (frame.height / mesh::side) * (1 << extent_bits(level));
-      const double cosine = sphere ? std::cos(radians * latitude) : 1;
+      const double cosine = sphere ? std::cos(kRadians * latitude) : 1;
       for (int k = 0; k < classes; ++k) edges_.push_back(edge_metric(level, k / 2, k % 2 == 1, cosine));
     }
   }
@@ -92,7 +93,7 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
     const std::int32_t rows = 3 * domain.ny * (mesh::side / row_units_) + 1;
     for (std::int32_t row = 0; row < rows; ++row) {
       const double latitude =
-          radians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::side));
+          kRadians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::side));
       cos_.push_back(std::cos(latitude));
       sin_.push_back(std::sin(latitude));
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lengths, normals and areas of the mesh in metres, on a plane or on the sphere.
 #pragma once
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 namespace swe {
 
-enum class Coordinates { plane, sphere };
+enum class Coordinates { Plane, Sphere };
 
 // Places the mesh: the domain's south-west corner and the sides of one root square, in metres (plane) or
 // degrees of longitude and latitude (sphere).
 struct Frame {
-  Coordinates coordinates = Coordinates::plane;
+  Coordinates coordinates = Coordinates::Plane;
   double west = 0, south = 0;
   double width = 1, height = 1;
   double radius = 6367.5e3;  // of the sphere, metres
@@ -45,7 +46,7 @@ class Metric {
 
   const EdgeMetric* edge_table() const { return edges_.data(); }
   std::int32_t edge_class(std::uint16_t shape, std::int32_t y_sum) const {
-    if (frame_.coordinates == Coordinates::plane) return shape;
+    if (frame_.coordinates == Coordinates::Plane) return shape;
     const int level = mesh::EdgeShape::level(shape);
     return level_begin_[level] + (y_sum >> extent_bits(level)) * mesh::EdgeShape::per_level +
            shape % mesh::EdgeShape::per_level;
@@ -54,7 +55,7 @@ class Metric {
   // Square metres. direction: mesh::direction_of(c - a); y_sum: of the three vertices, units.
   double area(int level, int direction, std::int32_t y_sum) const {
     const LevelArea& a = areas_[level * mesh::EdgeShape::directions + direction];
-    if (frame_.coordinates == Coordinates::plane) return a.even;
+    if (frame_.coordinates == Coordinates::Plane) return a.even;
     const std::int32_t row = y_sum / row_units_;
     return a.even * cos_[row] - a.odd * sin_[row];
   }
@@ -66,7 +67,7 @@ class Metric {
   };
   Offset to_face(int level, int direction, std::int32_t y_sum, int local_edge) const {
     Offset o = offsets_[(level * mesh::EdgeShape::directions + direction) * 3 + local_edge];
-    if (frame_.coordinates == Coordinates::sphere) o.x *= cos_[y_sum / row_units_];
+    if (frame_.coordinates == Coordinates::Sphere) o.x *= cos_[y_sum / row_units_];
     return o;
   }
 

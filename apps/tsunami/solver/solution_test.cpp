@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convergence to exact solutions. Run on one rank.
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@ namespace swe {
 namespace {
 
 using namespace testing;
-constexpr double g = 9.81;
+constexpr double kG = 9.81;
 
 // A channel 1 m x 1/64 m, dam at x = 0 in the middle, flat bed, uniform mesh.
 Solver channel(int level, double left, double right) {
@@ -42,10 +43,10 @@ double l1_error(const Solver& s, Exact exact) {
 
 // Dam break onto a dry bed: Ritter (1892).
 double ritter(double x, double t, double depth) {
-  const double c = std::sqrt(g * depth), xi = x / t;
+  const double c = std::sqrt(kG * depth), xi = x / t;
   if (xi < -c) return depth;
   if (xi > 2 * c) return 0;
-  return (2 * c - xi) * (2 * c - xi) / (9 * g);
+  return (2 * c - xi) * (2 * c - xi) / (9 * kG);
 }
 
 TEST(Ritter, DryDamBreakConverges) {
@@ -71,17 +72,17 @@ struct Stoker {
     double low = hr, high = hl;
     for (int k = 0; k < 200; ++k) {
       middle = 0.5 * (low + high);
-      const double rarefaction = 2 * (std::sqrt(g * hl) - std::sqrt(g * middle));
-      const double jump = (middle - hr) * std::sqrt(0.5 * g * (middle + hr) / (middle * hr));
+      const double rarefaction = 2 * (std::sqrt(kG * hl) - std::sqrt(kG * middle));
+      const double jump = (middle - hr) * std::sqrt(0.5 * kG * (middle + hr) / (middle * hr));
       (rarefaction > jump ? low : high) = middle;
       velocity = rarefaction;
     }
     shock = middle * velocity / (middle - hr);
   }
   double operator()(double x, double t) const {
-    const double c = std::sqrt(g * left), xi = x / t;
+    const double c = std::sqrt(kG * left), xi = x / t;
     if (xi < -c) return left;
-    if (xi < velocity - std::sqrt(g * middle)) return (2 * c - xi) * (2 * c - xi) / (9 * g);
+    if (xi < velocity - std::sqrt(kG * middle)) return (2 * c - xi) * (2 * c - xi) / (9 * kG);
     return xi < shock ? middle : right;
   }
 };
@@ -114,7 +115,7 @@ TEST(Stoker, WetDamBreakConvergesAndTheShockHasTheRightSpeed) {
 
 // Planar surface rotating in a paraboloid: Thacker (1981).
 struct Bowl {
-  double a = 1, h0 = 0.1, sigma = 0.5, omega = std::sqrt(2 * g * 0.1);
+  double a = 1, h0 = 0.1, sigma = 0.5, omega = std::sqrt(2 * kG * 0.1);
   double bed(double x, double y) const { return h0 * ((x * x + y * y) / (a * a) - 1); }
   double surface(double x, double y, double t) const {
     return sigma * h0 / (a * a) * (2 * x * std::cos(omega * t) + 2 * y * std::sin(omega * t) - sigma);
@@ -155,7 +156,7 @@ TEST(Thacker, BowlConverges) {
 // -> 0.
 double standing_wave_error(int level, int order) {
   const double size = 1e5, depth = 100, amplitude = 1e-4, k = 2 * std::numbers::pi / size;
-  const double omega = k * std::sqrt(2 * g * depth), end = 0.4 * 2 * std::numbers::pi / omega;
+  const double omega = k * std::sqrt(2 * kG * depth), end = 0.4 * 2 * std::numbers::pi / omega;
   swe::Parameters setup{.domain = {1, 1},
                         .frame = {.west = 0, .south = 0, .width = size, .height = size},
                         .coarsest = level,
@@ -190,7 +191,7 @@ TEST(StandingWave, LinearReconstructionIsOfSecondOrderAndBetter) {
 TEST(Sphere, AreasAddUp) {
   const mesh::Domain domain{2, 3};
   const Frame frame{
-      .coordinates = Coordinates::sphere, .west = -120, .south = -60, .width = 20, .height = 20};
+      .coordinates = Coordinates::Sphere, .west = -120, .south = -60, .width = 20, .height = 20};
   const Metric metric(frame, domain, 12);
   double total = 0;
   for (std::uint32_t root = 0; root < domain.roots(); ++root) {
@@ -214,7 +215,7 @@ TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   // A plane front along the equator in water 4000 m deep: sqrt(g h) = 198.1 m/s.
   Parameters setup{
       .domain = {8, 1},
-      .frame = {.coordinates = Coordinates::sphere, .west = 0, .south = -1, .width = 2, .height = 2},
+      .frame = {.coordinates = Coordinates::Sphere, .west = 0, .south = -1, .width = 2, .height = 2},
       .coarsest = 12,
       .finest = 12};
   Solver s(
@@ -226,7 +227,7 @@ TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   double arrival = 0;
   for (std::size_t k = 0; k < gauge.time.size() && arrival == 0; ++k)
     if (gauge.eta[k] > 0.25) arrival = gauge.time[k];
-  const double expected = 4 * std::numbers::pi / 180 * setup.frame.radius / std::sqrt(g * 4000);
+  const double expected = 4 * std::numbers::pi / 180 * setup.frame.radius / std::sqrt(kG * 4000);
   EXPECT_NEAR(arrival, expected, 0.01 * expected);
 }
 

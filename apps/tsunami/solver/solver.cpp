@@ -1,18 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/solver/solver.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <elastic_mpi/sequence.hpp>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "apps/mesh/mpi_check.hpp"
-#include "runtime/redistribute/sequence.hpp"
 
 namespace swe {
 namespace {
 
-const Parameters& checked(const Parameters& s) {
+Parameters checked(const Parameters& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
   if (s.coarsest < 0 || s.coarsest > s.finest)
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
@@ -205,8 +206,8 @@ void Solver::fill_exterior() {
   const mesh::Edges& e = mesh_.edges();
   for (const auto& [edge, border] : mesh_.boundary()) {
     const auto inside = e.left[edge], outside = e.right[edge];
-    const bool wall = setup_.borders[static_cast<std::size_t>(border)] == BorderKind::wall;
-    const bool meridional = border == mesh::Border::west || border == mesh::Border::east;
+    const bool wall = setup_.borders[static_cast<std::size_t>(border)] == BorderKind::Wall;
+    const bool meridional = border == mesh::Border::West || border == mesh::Border::East;
     eta_[outside] = wall ? eta_[inside] : std::max(setup_.sea_level, b_[inside]);
     hu_[outside] = !wall ? 0 : meridional ? -hu_[inside] : hu_[inside];
     hv_[outside] = !wall ? 0 : meridional ? hv_[inside] : -hv_[inside];
@@ -223,9 +224,9 @@ double Solver::step(double max_dt) {
   reduction_.assign(1, rate);
   for (const std::int32_t cell : gauge_cells_)
     reduction_.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()),
-                                MPI_DOUBLE, MPI_MAX, mesh_.comm()),
-                  "finding the time step");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()),
+                                   MPI_DOUBLE, MPI_MAX, mesh_.comm()),
+                     "finding the time step");
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
   rate = reduction_[0];
@@ -263,9 +264,9 @@ void Solver::sample_gauges() {
   std::vector<double> values;
   for (const std::int32_t cell : gauge_cells_)
     values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
-                                MPI_MAX, mesh_.comm()),
-                  "reading the gauges");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                                   MPI_MAX, mesh_.comm()),
+                     "reading the gauges");
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(values[g]);
 }
@@ -282,8 +283,8 @@ bool Solver::balance(double capacity, double tolerance) {
   };
   const Load mine{static_cast<double>(cells()), capacity};
   std::vector<Load> loads(mesh_.bounds().size() - 1);  // per rank
-  mesh::check_mpi(MPI_Allgather(&mine, 2, MPI_DOUBLE, loads.data(), 2, MPI_DOUBLE, mesh_.comm()),
-                  "comparing the load");
+  elastic::check_mpi(MPI_Allgather(&mine, 2, MPI_DOUBLE, loads.data(), 2, MPI_DOUBLE, mesh_.comm()),
+                     "comparing the load");
   Load total{};
   for (const Load& l : loads) total.cells += l.cells, total.capacity += l.capacity;
   // A few cells too many cannot be helped: siblings stay together.
@@ -308,8 +309,8 @@ void Solver::rebuild(MPI_Comm comm) {
   elements_ = {};
   mesh_.assign(std::move(leaves), comm);
   // A rank that has just joined learns the length of the last step from the others.
-  mesh::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm),
-                  "sharing the time step");
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm),
+                     "sharing the time step");
   connect();
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shallow water on the distributed adaptive mesh.
 //
 //   swe::Solver s(comm, {.domain = {2, 1}, .frame = ..., .coarsest = 8, .finest = 16}, bed, surface);
@@ -27,7 +28,7 @@ namespace swe {
 
 // radiation: outside, water of the same depth is at rest at sea level, so that waves leave and nothing comes
 // in.
-enum class BorderKind { wall, radiation };
+enum class BorderKind { Wall, Radiation };
 
 // Cells inside are refined to `level` while time < until.
 struct Region {

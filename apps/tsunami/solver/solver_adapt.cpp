@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Refinement by amplitude, and the transfer of cell states between levels: mass and momentum are conserved,
 // and water at rest stays at rest over any bed, wet or dry.
 #include <algorithm>

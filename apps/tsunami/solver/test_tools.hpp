@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the solver's tests, which run on several ranks.
 #pragma once
 #include <mpi.h>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "apps/tsunami/solver/solver.hpp"
+#include "runtime/base/hash.hpp"
 
 namespace swe::testing {
 
@@ -44,8 +46,8 @@ inline std::vector<Element> gather(Solver& solver) {
 
 // Uniform numbers in [0, 1) that depend on the arguments only.
 inline double noise(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15ull + b * 0xbf58476d1ce4e5b9ull + c * 0x94d049bb133111ebull + 1;
-  x ^= x >> 30, x *= 0xbf58476d1ce4e5b9ull, x ^= x >> 27, x *= 0x94d049bb133111ebull, x ^= x >> 31;
+  const std::uint64_t x =
+      empi::mix64(a * empi::kSplitMix64Step + b * 0xbf58476d1ce4e5b9ull + c * 0x94d049bb133111ebull + 1);
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chile 2010 at DART buoy 32412: the accuracy that the README promises.
 
 A calm sea already has an rms error of .054 m there, so correlation, maximum and arrival are asked beside it.

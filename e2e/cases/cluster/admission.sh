@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # the API server refuses what cannot work, naming the field; it takes and refuses as empi does
 # images: operator runtime jacobi
 set -euo pipefail

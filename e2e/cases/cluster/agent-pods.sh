@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # the images run as plain pods under Pod Security restricted: a Jacobi job starts, grows, shrinks (its lead leaves), ends
 # images: runtime sidecar jacobi
 set -euo pipefail
@@ -9,7 +10,7 @@ make_namespace
 token=$(openssl rand -hex 16)
 k create secret generic token --from-literal=token="$token" >/dev/null
 
-# worker JOB INDEX SLOTS COMMAND...: a pod as the operator makes them (operator/build/pods.cpp). Either of two images
+# worker JOB INDEX SLOTS COMMAND...: a pod as the operator makes them (operator/objects/pods.cpp). Either of two images
 # brings the runtime; set $installer.
 worker() {
   local job=$1 pod=$1-w-$2 slots=$3 command='"/opt/elastic-mpi/bin/elastic-mpi-agent", "--"' word environment

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # a tsunami under Auto grows with its wave and shrinks by itself, and ends in bitwise the state of a fixed size
 # images: operator runtime tsunami
+# alone: it measures
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
@@ -16,7 +18,7 @@ tsunami() { # NAME SLOWDOWN JQ
        worker: {minReplicas: 1, maxReplicas: 4, template: {spec: {containers: [{
          name: "worker", image: $image,
          command: ["sh", "-c", "empi-tsunami --out /tmp \"$@\"; s=$?; grep -s state_hash /tmp/tsunami.json; exit $s", "-"],
-         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "57600", "--snapshot-every", "0"],
+         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "72000", "--snapshot-every", "0"],
          env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
@@ -24,7 +26,7 @@ tsunami() { # NAME SLOWDOWN JQ
 state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p'; }
 
 tsunami fixed 1 '.spec.worker.replicas = 2'
-tsunami auto 200 '.spec.autoscaling = {
+tsunami auto 100 '.spec.autoscaling = {
   mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 20, highPercent: 80, noisePercent: 0}},
   windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
   maxErrorPercent: 60}'

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # an operator that dies in front of every few writes brings a job through start, grow, shrink and end all the same
 # images: operator runtime jacobi
+# alone: it stops the operator
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
@@ -25,13 +27,14 @@ openssl rand -hex 32 >"$folder/key"
 stop_operator
 
 # The first process dies in front of its first write, the next one in front of its second, and so on: nothing can be
-# lost that matters. After a dozen it begins again at 7, the least with which a process can make a pod: it raises the
-# fence, tries the template, and applies Secret, Service and NetworkPolicy before. What writes of a kind come late in a
-# job's life is asked for by $folder/next: the next process dies in front of that one.
+# lost that matters. After 18 it begins again at 13, the least with which a process can make a pod of a job that has not
+# run yet: before, it raises the fence, tries the template, and of Secret, Service and NetworkPolicy it finds that they
+# exist, whose they are, and applies them. What writes of a kind come late in a job's life is asked for by $folder/next:
+# the next process dies in front of that one.
 crash_loop() {
   local write=0 at status
   while [[ ! -e $folder/over ]]; do
-    write=$((write < 12 ? write + 1 : 7)) at=$write status=0
+    write=$((write < 18 ? write + 1 : 13)) at=$write status=0
     if [[ -e $folder/next ]]; then at=$(cat "$folder/next") && rm "$folder/next"; fi
     (own_operator "$folder/key" "$folder/log" --crash-at-write "$at") || status=$?
     [[ $status == 70 || $status == 137 || -e $folder/over ]] || { echo "an operator ended with $status" >>"$folder/log"; sleep 0.5; }

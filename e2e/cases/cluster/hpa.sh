@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # a HorizontalPodAutoscaler scales a job; its writes pause Auto; applying a manifest again does not undo a resize
 # images: operator runtime jacobi
+# alone: its jobs run as long as its changes take
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # helm installs an operator that is ready, may do no more than it needs, and runs a job
 # images: operator runtime jacobi
+# alone: it removes the operator and its CRD
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # a template that the server refuses fails the job in its words; one that is forbidden now waits
 # images: operator runtime jacobi
 set -euo pipefail

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # when the leader hangs in mid-shrink another finishes it; commands with the old fence are refused
 # images: operator runtime jacobi
+# alone: it stops an operator that leads
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
@@ -32,6 +34,7 @@ within 30 'the old one ends' not_running "$pid"
 lead=$(pods led | head -n 1)
 expect 'a command with the old fence is refused' answers 409 fence "$lead" job PUT /v1/change \
   "{\"id\": \"late\", \"fence\": $fence, \"epoch\": $(value led .status.epoch), \"add\": [], \"remove\": [\"$(uid_of "pod/$(pods led | tail -n 1)")\"], \"deadlineMillis\": 5000}"
+expect 'a cancellation of it, too' answers 409 fence "$lead" job DELETE "/v1/change?id=late&fence=$fence"
 expect 'a stop of it, too' answers 409 fence "$lead" job POST /v1/stop "{\"fence\": $fence, \"reason\": \"late\"}"
 runs led 2 10
 iterates led

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # helm/install.yaml is what the chart renders today; the API server takes it, and the chart with every option on
+# alone: it applies what others have installed
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/case.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"

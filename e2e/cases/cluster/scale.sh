@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # kubectl scale grows and shrinks a running job, and the answer stays that of a fixed size to the last bit
 # images: operator runtime jacobi
+# alone: its job runs as long as its changes take
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

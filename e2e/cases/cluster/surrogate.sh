@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # a worker of a master-worker job that is deleted in mid-phase costs its chunk only; the loss of the queue starts the job again; same bits
 # images: operator runtime surrogate
+# alone: it computes on all cores
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
@@ -43,7 +45,8 @@ within 60 'its status shows the queue, and when it will be empty' status_says
 within 60 'it is in mid-phase' in_phase shared
 before=$(progress shared)
 k delete pod shared-w-2 --grace-period=0 --force >/dev/null 2>&1
-replaced() { running shared 3 && pods_are shared 'any(.[]; .metadata.name == "shared-w-3")'; } # a number comes once
+# A number comes once. Which one it is depends on whether the loss is seen before or after the replacement is asked for.
+replaced() { running shared 3 && pods_are shared 'map(.metadata.name) | all(. != "shared-w-2") and any(test("-w-[3-9]$"))'; }
 within 60 'the job goes on, and another pod takes its place' replaced
 goes_on() { [[ $(progress shared) -gt $before ]]; }
 within 30 'no task of the others is lost' goes_on

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # a suspended job releases its pods; its template may then change; it starts again from the beginning
 # images: operator runtime jacobi
 set -euo pipefail

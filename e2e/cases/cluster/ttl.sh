@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ended jobs keep the pods that cleanPodPolicy names and go with all they own after their time to live
 # images: operator runtime jacobi
 set -euo pipefail

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # helm uninstall leaves the CRD, the root key and the jobs, whose programs run on, and nothing else
 # images: operator runtime jacobi
+# alone: it removes the operator
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

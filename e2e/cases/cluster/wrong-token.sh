@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # agents refuse who has no token, a wrong one, or another job's, and malformed commands; the job goes on
 # images: operator runtime jacobi
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ./dev e2e down leaves nothing on the machine, also after a crash, a kill or Ctrl-C during the start
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."

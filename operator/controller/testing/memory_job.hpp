@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A controller over a cluster and a runtime that live in memory.
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,14 +19,24 @@ namespace emj::testing {
 
 struct MemoryCluster : Cluster {
   std::optional<JobRecord> read_job(const JobKey&) override { return record; }
-  Outcome write_status(const JobKey&, const JobStatus& status) override {
+  Outcome write_status(const ElasticMPIJob& read, const JobStatus& status) override {
+    if (read.metadata.uid != record->job.metadata.uid) return {Outcome::Kind::Conflict, "another job"};
     calls.push_back("status");
     if (fail_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
     record->job.status = status;
     return Outcome::done();
   }
-  Outcome write_scale(const JobKey&, int replicas) override {
-    calls.push_back("scale");
+  Outcome tell_unreadable(const JobRecord& told) override {
+    calls.push_back("unreadable " + told.unreadable);
+    return Outcome::done();
+  }
+  Outcome renew_token(const ElasticMPIJob&) override {
+    calls.push_back("renew token");
+    return Outcome::done();
+  }
+  Outcome write_scale(const ElasticMPIJob&, int replicas) override {
+    calls.push_back("scale " + std::to_string(replicas));
+    if (!scale_outcome.ok()) return scale_outcome;
     record->job.spec.worker.replicas = replicas;
     ++record->job.metadata.generation;
     return Outcome::done();
@@ -33,8 +45,12 @@ struct MemoryCluster : Cluster {
     record->resume_autoscaling = false;
     return Outcome::done();
   }
-  std::vector<PodView> list_pods(const JobKey&) override { return pods; }
-  Outcome create_pod(const JobKey&, const nlohmann::json& pod) override {
+  std::vector<PodView> list_pods(const JobKey&) override {
+    if (!defect_in_reading.empty()) throw std::runtime_error(defect_in_reading);
+    return pods;
+  }
+  Outcome create_pod(const ElasticMPIJob&, const nlohmann::json& pod) override {
+    if (!defect_in_writing.empty()) throw std::runtime_error(defect_in_writing);
     if (!refusal.empty()) return Outcome::refused(refusal);
     if (!quota.empty()) return Outcome::retry(quota);
     PodView view;
@@ -63,6 +79,8 @@ struct MemoryCluster : Cluster {
   std::vector<PodView> pods;
   std::vector<std::string> calls, events;
   std::string refusal, quota;
+  Outcome scale_outcome;
+  std::string defect_in_reading, defect_in_writing;
   bool fail_status = false;
 };
 
@@ -115,7 +133,7 @@ class ControllerTest : public ::testing::Test {
         R"({"spec": {"containers": [{"name": "worker", "command": ["program"]}]}})";
     cluster.record = JobRecord{job};
   }
-  Pass pass() {
+  ReconcileResult pass() {
     time += Seconds(1);
     return controller.reconcile(key);
   }

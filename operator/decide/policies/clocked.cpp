@@ -1,18 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies that go by the clock: stepping, random, and manual, which never moves.
 
 #include <algorithm>
 
 #include "operator/decide/policies/policies.hpp"
+#include "runtime/base/hash.hpp"
 
 namespace emj {
 namespace {
 
-// SplitMix64 as a counter-based generator: the n-th number of a seed, without a state to keep.
+// The n-th number of a seed, without a state to keep.
 std::uint64_t draw(std::uint64_t seed, std::uint64_t n) {
-  std::uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
+  return empi::split_mix64(seed + n * empi::kSplitMix64Step);
 }
 
 std::string every(Seconds interval) { return " (every " + std::to_string(interval.count()) + " s)"; }

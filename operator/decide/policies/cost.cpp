@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/policies/cost.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace emj {
 namespace {
 
-constexpr double first_lost = 1, first_lost_per_worker = 0.1, first_delay = 5;
+constexpr double kFirstLost = 1, kFirstLostPerWorker = 0.1, kFirstDelay = 5;
 
 std::vector<double> terms(int from, int to) {
   return {1, static_cast<double>(std::max(0, to - from)),
@@ -35,8 +36,8 @@ ChangeCost change_cost(const std::vector<SizeChange>& history, int from, int to)
     }
   }
   ChangeCost cost;
-  cost.delay_seconds = delays > 0 ? delay / delays : first_delay;
-  cost.lost_seconds = first_lost + first_lost_per_worker * std::abs(to - from);
+  cost.delay_seconds = delays > 0 ? delay / delays : kFirstDelay;
+  cost.lost_seconds = kFirstLost + kFirstLostPerWorker * std::abs(to - from);
   if (!rows.empty()) {
     const std::vector<double> fitted = nonnegative_least_squares(rows, lost);
     const std::vector<double> here = terms(from, to);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 
@@ -5,22 +6,25 @@
 #include "operator/decide/policies/model.hpp"
 #include "operator/decide/policies/phase.hpp"
 #include "operator/decide/policies/policies.hpp"
-#include "operator/decide/policies/words.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
 
-constexpr double forgetting = 0.9;  // weight of a point per membership since it was measured
-constexpr double smallest_share = 1e-6;
-constexpr double significance = 2;  // standard deviations
-constexpr int cooldown_costs = 10;
+using empi::format;
+using empi::time_text;
+
+constexpr double kForgetting = 0.9;  // weight of a point per membership since it was measured
+constexpr double kSmallestShare = 1e-6;
+constexpr double kSignificance = 2;  // standard deviations
+constexpr int kCooldownCosts = 10;
 // A size that is only predicted must lie this much above the floor of efficiency.
-constexpr double floor_margin = 0.05;
+constexpr double kFloorMargin = 0.05;
 // A settled job moves only for more than a searching one, so that noise around a threshold moves nothing:
 // twice the gain, or an efficiency this much below the floor.
-constexpr double settled_floor_margin = 0.1;
-constexpr double settled_gain = 2;
-constexpr double worth_saving = 0.25;  // share of the workers that must go when no time is gained
+constexpr double kSettledFloorMargin = 0.1;
+constexpr double kSettledGain = 2;
+constexpr double kWorthSaving = 0.25;  // share of the workers that must go when no time is gained
 
 struct Present {
   SizePoint point;
@@ -64,8 +68,8 @@ Present measure(const PolicyInput& input) {
     communication += weight * sample.communication_efficiency;
     balance += weight * sample.load_balance;
   }
-  now.point = {input.current, time / iterations, std::clamp(communication / weights, smallest_share, 1.0),
-               std::clamp(efficiency / weights, smallest_share, 1.0), 1};
+  now.point = {input.current, time / iterations, std::clamp(communication / weights, kSmallestShare, 1.0),
+               std::clamp(efficiency / weights, kSmallestShare, 1.0), 1};
   now.load_balance = balance / weights;
   now.work_per_iteration = work / iterations;
   now.noise = noise_of_mean(input.steady);
@@ -84,9 +88,9 @@ TimeModel model_of(const Present& now, const PolicyState& state) {
     if (old.workers == now.point.workers) continue;
     const auto age = static_cast<double>(std::max<std::int64_t>(0, now.epoch - old.epoch));
     const double time = old.iteration_seconds > 0 ? old.iteration_seconds : 1;  // else the parts are shares
-    const double communication = std::clamp(old.compute_seconds / time, smallest_share, 1.0);
-    const double efficiency = std::clamp(old.useful_seconds / time, smallest_share, 1.0);
-    double seconds = old.iteration_seconds, weight = std::pow(forgetting, age);
+    const double communication = std::clamp(old.compute_seconds / time, kSmallestShare, 1.0);
+    const double efficiency = std::clamp(old.useful_seconds / time, kSmallestShare, 1.0);
+    double seconds = old.iteration_seconds, weight = std::pow(kForgetting, age);
     if (seconds <= 0) {  // left before that was known: what is useful takes as long as it does here
       seconds = now.point.workers * now.point.seconds * now.point.efficiency / (old.workers * efficiency);
       weight = 0;
@@ -119,16 +123,16 @@ class Search {
   bool efficient(int n) const {
     const double efficiency = model_.efficiency(n);
     if (n == input_.current)
-      return efficiency * (1 + significance * now_.noise) >=
-             floor_ * (settled_ ? 1 - settled_floor_margin : 1);
+      return efficiency * (1 + kSignificance * now_.noise) >=
+             floor_ * (settled_ ? 1 - kSettledFloorMargin : 1);
     if (model_.measured(n)) return efficiency >= floor_;
-    return efficiency >= floor_ * (n > input_.current ? 1 + floor_margin : 1);
+    return efficiency >= floor_ * (n > input_.current ? 1 + kFloorMargin : 1);
   }
   // Share of the time that an iteration at `n` would be shorter by; negative: longer.
   double gain(int n) const { return 1 - model_.seconds(n) / now_.point.seconds; }
-  double needed_gain() const { return (settled_ ? settled_gain : 1) * std::max(tolerance_, noise_of_gain()); }
+  double needed_gain() const { return (settled_ ? kSettledGain : 1) * std::max(tolerance_, noise_of_gain()); }
   // Two times are compared, each with its noise.
-  double noise_of_gain() const { return significance * std::sqrt(2) * now_.noise; }
+  double noise_of_gain() const { return kSignificance * std::sqrt(2) * now_.noise; }
   bool precise() const { return noise_of_gain() <= tolerance_; }
 
  private:
@@ -201,7 +205,7 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
                        100 * search.needed_gain()));
   // Fewer workers at the same speed save their share.
   const double saved = grows ? 0 : 1 - static_cast<double>(best) / input.current;
-  if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < worth_saving) return stay("");
+  if (!grows && !starved && search.gain(best) < search.needed_gain() && saved < kWorthSaving) return stay("");
   Imbalance imbalance;  // no reason to keep what grows small
   if (!grows)
     imbalance =
@@ -215,7 +219,7 @@ Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state)
   prediction.predicted_seconds = model.seconds(step);
   prediction.regret_seconds = parameters_.regret_percent / 100.0 * cost.lost_seconds;
   prediction.cooldown =
-      std::chrono::ceil<Seconds>(std::chrono::duration<double>(cooldown_costs * cost.lost_seconds));
+      std::chrono::ceil<Seconds>(std::chrono::duration<double>(kCooldownCosts * cost.lost_seconds));
   if (now.seconds_left && *now.seconds_left * prediction.loss < cost.lost_seconds) {
     prediction.predicted_seconds.reset();
     return stay(format(": a change costs %s and would not pay in the %s that are left",

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When some ranks wait for others: whether sharing the work out anew would help.
 
 #include <algorithm>

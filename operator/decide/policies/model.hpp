@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // How long an iteration takes on n workers, from the sizes measured so far:

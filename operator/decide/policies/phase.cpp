@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/policies/phase.hpp"
 
 #include <algorithm>
@@ -6,13 +7,13 @@
 namespace emj {
 namespace {
 
-constexpr std::size_t fewest_windows = 6;
-constexpr double smallest_change = 0.05;    // delta of the test: drift that is none
-constexpr double smallest_threshold = 0.3;  // of the sum of excesses
-constexpr double largest_outlier = 0.5;
+constexpr std::size_t kFewestWindows = 6;
+constexpr double kSmallestChange = 0.05;    // delta of the test: drift that is none
+constexpr double kSmallestThreshold = 0.3;  // of the sum of excesses
+constexpr double kLargestOutlier = 0.5;
 // P(sum of (x - delta) ever exceeds h) is about exp(-2 delta h / sigma^2): here e^-15, per window.
-constexpr double certainty = 7.5;
-constexpr double smallest_part = 0.02;  // of an iteration: less is noise of the measurement
+constexpr double kCertainty = 7.5;
+constexpr double kSmallestPart = 0.02;  // of an iteration: less is noise of the measurement
 
 // Standard deviation from successive differences: a step in the mean hardly moves their median.
 double noise_of(const std::vector<double>& values) {
@@ -40,19 +41,19 @@ double mean(const std::vector<double>& values, std::size_t first, std::size_t la
 // One side: index of the first window after the change, or 0. Compared with the mean of all windows before,
 // so that no few of them decide what was normal.
 std::size_t first_changed(const std::vector<double>& values, double sign, double noise) {
-  const double delta = std::max(smallest_change, noise / 2);
-  const double threshold = std::max(smallest_threshold, certainty * noise * noise / delta);
+  const double delta = std::max(kSmallestChange, noise / 2);
+  const double threshold = std::max(kSmallestThreshold, kCertainty * noise * noise / delta);
   double sum = 0, before = 0;
   std::size_t since = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i < fewest_windows / 2) {
+    if (i < kFewestWindows / 2) {
       since = i + 1;
       before += values[i];
       continue;
     }
     const double mean_before = before / static_cast<double>(i);
     // A single outlier, however large, is no phase, and must not spoil the mean.
-    const double change = std::clamp(values[i] / mean_before - 1, -largest_outlier, largest_outlier);
+    const double change = std::clamp(values[i] / mean_before - 1, -kLargestOutlier, kLargestOutlier);
     sum += std::min(sign * change - delta, 0.9 * threshold);
     if (sum <= 0) {
       sum = 0;
@@ -84,7 +85,7 @@ std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& window
     transfer.push_back(value - compute.back());
     starts.push_back(sample.start);
   }
-  if (values.size() < fewest_windows) return std::nullopt;
+  if (values.size() < kFewestWindows) return std::nullopt;
   const double middle = mean(values, 0, values.size());
   std::vector<double> relative;
   for (const double value : values) relative.push_back(value / middle);
@@ -96,7 +97,7 @@ std::optional<PhaseChange> detect_phase_change(const std::vector<Sample>& window
     const std::size_t whole = std::min(since + 1, values.size() - 1);
     const double before = middle_of(values, 0, since), after = middle_of(values, whole, values.size());
     const auto factor = [&](const std::vector<double>& part) {
-      const double least = smallest_part * std::max(before, after);
+      const double least = kSmallestPart * std::max(before, after);
       return std::max(least, middle_of(part, whole, part.size())) /
              std::max(least, middle_of(part, 0, since));
     };

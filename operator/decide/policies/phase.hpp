@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Whether the program has entered another phase: its iteration time has changed although its size has not.

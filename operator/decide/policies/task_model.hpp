@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // When a phase of independent tasks will be over, by the number of workers.

@@ -1,15 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "operator/decide/policies/cost.hpp"
 #include "operator/decide/policies/policies.hpp"
 #include "operator/decide/policies/task_model.hpp"
-#include "operator/decide/policies/words.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
 
+using empi::format;
+using empi::time_text;
+
 // A size is given up only for an efficiency this much below the least one, so that noise moves nothing.
-constexpr double floor_margin = 0.1;
+constexpr double kFloorMargin = 0.1;
 
 std::string load_text(const TaskModel& model, int workers) {
   const TaskLoad& load = model.load();
@@ -78,7 +82,7 @@ Proposal TasksPolicy::propose(const PolicyInput& input, PolicyState& state) cons
     prediction.lasting = true;
     return move(to, format(", the queue is empty: %d workers have nothing more to do", current - to));
   }
-  if (load.busy < floor * (1 - floor_margin)) {
+  if (load.busy < floor * (1 - kFloorMargin)) {
     const int to = step_down(input);
     const std::string why = format(
         ", but ranks are in tasks %.0f %% of their time only, at least %d %% is wanted: the master or the "

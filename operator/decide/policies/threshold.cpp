@@ -1,11 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 
 #include "operator/decide/policies/policies.hpp"
-#include "operator/decide/policies/words.hpp"
+#include "runtime/base/text.hpp"
+#include "runtime/base/trend.hpp"
 
 namespace emj {
 namespace {
+
+using empi::format;
 
 double weight(const Sample& sample) {
   return std::chrono::duration<double>(sample.end - sample.start).count() * sample.ranks;
@@ -45,17 +49,15 @@ double average_mtct(const std::vector<Sample>& windows) {
 double mtct_trend(const std::vector<Sample>& windows, double noise) {
   if (windows.empty()) return 0;
   constexpr double newest_weight = 0.5;
-  double level = windows.front().mtct;
-  for (const Sample& sample : windows) level += newest_weight * (sample.mtct - level);
-
-  std::vector<double> slopes;  // per window
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    for (std::size_t j = i + 1; j < windows.size(); ++j)
-      slopes.push_back((windows[j].mtct - windows[i].mtct) / static_cast<double>(j - i));
-  if (slopes.size() < 3) return level;
-  std::sort(slopes.begin(), slopes.end());
-  const std::size_t middle = slopes.size() / 2;
-  const double slope = slopes.size() % 2 ? slopes[middle] : (slopes[middle - 1] + slopes[middle]) / 2;
+  empi::profile::Ewma average(newest_weight);
+  std::vector<empi::profile::Point> points;
+  for (const Sample& sample : windows) {
+    average.add(sample.mtct);
+    points.push_back({static_cast<double>(points.size()), sample.mtct});
+  }
+  const double level = *average.level();
+  if (points.size() < 3) return level;
+  const double slope = *empi::profile::theil_sen_slope(points);  // per window
   // Noise of +-e moves two readings apart by at most 2 e; what drifts further is no noise.
   const double drift = std::abs(slope) * static_cast<double>(windows.size() - 1);
   if (drift <= 2 * noise * level) return level;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs whose speed is a known function of their size, for policy efficiency.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long an iteration of the applications took at fixed sizes.
 #pragma once
 
@@ -17,7 +18,7 @@ struct MeasuredAt {
   double load_balance, communication_efficiency;
 };
 
-// Measured on 2026-11-21 by `./dev bench sweep spe10|tsunami|jacobi` (e2e/bench/sweep.py: manifests, slowed
+// Measured on 2026-11-21 by `./dev bench sweep spe10|tsunami|jacobi` (apps/bench/sweep.py: manifests, slowed
 // pods, no delay but 100 Mbit/s between pods of spe10) on a virtual machine of 2 cores, Linux 6.18, others at
 // work on it: load 14 to 17 for spe10, 7 to 14 for the tsunami, 7 to 18 for Jacobi. Per size at least 12 s
 // and 6 iterations (spe10 on 6 and 8: 49 and 54 s, 5 and 4 iterations); seconds are of an iteration of mean

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy is asked, for its tests: windows of samples and settings without guards.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that runs, for tests of what happens to it then.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A job whose speed is a known function of its size, under autoscale() with its own clock: no cluster,
@@ -24,8 +25,8 @@ struct Curve {
 
 class SyntheticJob {
  public:
-  SyntheticJob(Curve of, int start, AutoscalingSpec with, double jitter = 0, unsigned seed = 1)
-      : curve(std::move(of)), spec(std::move(with)), jitter_(jitter), random_(seed) {
+  SyntheticJob(Curve of, int start, const AutoscalingSpec& with, double jitter = 0, unsigned seed = 1)
+      : curve(std::move(of)), spec(with), jitter_(jitter), random_(seed) {
     input.min = 1;
     input.max = curve.most;
     input.current = start;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A phase of independent tasks on ranks that come and go, under autoscale() with its own clock. Tasks are
@@ -23,8 +24,8 @@ struct PhaseSetup {
 
 class SyntheticPhase {
  public:
-  SyntheticPhase(PhaseSetup of, int start, AutoscalingSpec with)
-      : setup(std::move(of)), spec(std::move(with)), random_(setup.seed) {
+  SyntheticPhase(PhaseSetup of, int start, const AutoscalingSpec& with)
+      : setup(std::move(of)), spec(with), random_(setup.seed) {
     input.min = 1;
     input.max = 16;
     input.current = start;

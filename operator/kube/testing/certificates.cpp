@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/testing/certificates.hpp"
 
 #include <openssl/evp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // Certificates for one test run: an authority and what it signs. P-256 keys, valid for a day.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // A clock that only the test moves. Threads that wait for a time look again every millisecond.

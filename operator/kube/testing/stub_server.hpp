@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // An HTTP/1.1 server in this process for transport faults: the handler decides every byte of the answer and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A malleable program for tests: a block-distributed vector whose sum is checked in every iteration and that
 // moves to its new owners in every change.
 //
@@ -8,7 +9,9 @@
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
 // before_commit kill it there, abort_after_init lets rank 0 of the joiners call MPI_Abort, random_N after N
 // ms unless it has committed by then, no_init lets all joiners sleep instead of coming; stop_after_init and
-// stop_in_window let them stand still there; abort_window has a joiner give the change up.
+// stop_in_window let them stand still there; abort_window has a joiner give the change up. Leavers with
+// stop_leaving stand still when they have committed, with stop_left after their MPI_Finalize. Of those that
+// stay to the end, end_with_7 returns 7 after MPI_Finalize, and stop_at_end stands still there.
 #include <elastic_mpi.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -16,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +27,7 @@
 #include <fstream>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -75,7 +80,7 @@ void die_if(const char* place) {
 // Killed by a timer of the kernel; a commit stops it.
 void set_time_bomb() {
   const char* trap = std::getenv("EMPI_TEST_TRAP");
-  if (!trap || std::strncmp(trap, "random_", 7)) return;
+  if (!trap || std::strncmp(trap, "random_", 7) != 0) return;
   const long ms = std::atol(trap + 7) + 1;
   signal(SIGALRM, [](int) { raise(SIGKILL); });
   const itimerval timer = {{0, 0}, {ms / 1000, ms % 1000 * 1000}};
@@ -90,14 +95,14 @@ void defuse() {
 long block_begin(long rank, long ranks) { return rank * kElements / ranks; }
 
 // Moves the vector from the old ranks of the union to the ranks of the next world.
-std::vector<double> redistribute(const State& s, MPI_Comm united, MPI_Comm next, int old_ranks,
+std::vector<double> redistribute(const State& s, MPI_Comm union_comm, MPI_Comm next, int old_ranks,
                                  int new_ranks) {
   int me = 0, all = 0, next_rank = -1;
-  MPI_Comm_rank(united, &me);
-  MPI_Comm_size(united, &all);
+  MPI_Comm_rank(union_comm, &me);
+  MPI_Comm_size(union_comm, &all);
   if (next != MPI_COMM_NULL) MPI_Comm_rank(next, &next_rank);
   std::vector<int> next_ranks(all);
-  if (MPI_Allgather(&next_rank, 1, MPI_INT, next_ranks.data(), 1, MPI_INT, united)) return {};
+  if (MPI_Allgather(&next_rank, 1, MPI_INT, next_ranks.data(), 1, MPI_INT, union_comm)) return {};
   const auto overlap = [&](int from, int to) -> long {  // elements that old rank `from` gives new rank `to`
     if (from >= old_ranks || to < 0) return 0;
     const long begin = std::max(block_begin(from, old_ranks), block_begin(to, new_ranks));
@@ -115,21 +120,21 @@ std::vector<double> redistribute(const State& s, MPI_Comm united, MPI_Comm next,
   std::exclusive_scan(in.begin(), in.end(), in_at.begin(), 0);
   std::vector<double> fresh(std::accumulate(in.begin(), in.end(), 0l));
   MPI_Alltoallv(s.mine.data(), out.data(), out_at.data(), MPI_DOUBLE, fresh.data(), in.data(), in_at.data(),
-                MPI_DOUBLE, united);
+                MPI_DOUBLE, union_comm);
   return fresh;
 }
 
 void adapt_window(State& s) {
-  MPI_Comm inter, next, united;
+  MPI_Comm inter, next, union_comm;
   int staying = 0, leaving = 0, joining = 0;
   if (MPI_Comm_adapt_begin(&inter, &next, &staying, &leaving, &joining)) bad("begin", 1, 0);
   die_if("in_window");
   stop_if("stop_in_window");
   if (trapped("abort_window")) MPIX_Comm_adapt_abort();
-  MPIX_Comm_adapt_union(&united);
-  std::vector<double> fresh = redistribute(s, united, next, staying + leaving, staying + joining);
+  MPIX_Comm_adapt_union(&union_comm);
+  std::vector<double> fresh = redistribute(s, union_comm, next, staying + leaving, staying + joining);
   long iteration = s.iteration;
-  MPI_Bcast(&iteration, 1, MPI_LONG, 0, united);
+  MPI_Bcast(&iteration, 1, MPI_LONG, 0, union_comm);
   die_if("before_commit");
   if (MPI_Comm_adapt_commit() == MPI_SUCCESS) {
     defuse();
@@ -149,7 +154,7 @@ void make_objects(const State& s) {
   MPI_Comm_split(copy, rank % 2, rank, &half);
   double* memory = nullptr;
   MPI_Win window;
-  MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, copy, &memory, &window);
+  MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, copy, static_cast<void*>(&memory), &window);
   MPI_Win_fence(0, window);
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);
@@ -216,7 +221,10 @@ int main(int argc, char** argv) {
     if (adapt == MPI_ADAPT_TRUE) {
       const int before = s.changes;
       adapt_window(s);
-      if (status == MPI_ADAPT_STATUS_LEAVING && s.changes > before) break;
+      if (status == MPI_ADAPT_STATUS_LEAVING && s.changes > before) {
+        stop_if("stop_leaving");
+        break;
+      }
     }
     if (objects) make_objects(s);
     done = step(s, stop_file);
@@ -227,9 +235,15 @@ int main(int argc, char** argv) {
     std::printf("finished: size %d, iterations %ld, changes %d, rollbacks %d\n", size, s.iteration, s.changes,
                 s.rollbacks);
   MPI_Finalize();
+  if (status == MPI_ADAPT_STATUS_LEAVING) stop_if("stop_left");
+  // It has said that it is over, and the kernel may still be taking it away.
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (thread_is_left("empi control") && std::chrono::steady_clock::now() < patience)
+    std::this_thread::yield();
   if (thread_is_left("empi control")) {
     std::printf("BAD: after MPI_Finalize the control thread still runs\n");
     return 4;
   }
-  return 0;
+  if (status != MPI_ADAPT_STATUS_LEAVING) stop_if("stop_at_end");
+  return status != MPI_ADAPT_STATUS_LEAVING && trapped("end_with_7") ? 7 : 0;
 }

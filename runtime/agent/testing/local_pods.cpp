@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/testing/local_pods.hpp"
 
 #include <arpa/inet.h>
@@ -133,7 +134,7 @@ void LocalPods::start_process(Pod& p) {
     if (const char* equals = std::strchr(*at, '='))
       env[std::string(*at, static_cast<std::size_t>(equals - *at))] = equals + 1;
   const auto colon = p.member.address.find(':');
-  env[names::kJobName] = "job";
+  env[names::kJobName] = job;
   env[names::kPodName] = p.member.name;
   env[names::kPodUid] = p.member.uid;
   env[names::kPodAddress] = p.member.address.substr(0, colon);
@@ -180,7 +181,7 @@ std::vector<Member> LocalPods::launch(int count) {
   for (int i = 0; i < count; ++i) {
     Pod p;
     const std::string number = std::to_string(next_pod_++);
-    p.member.uid = "uid-" + number;
+    p.member.uid = new_uid(number);
     p.member.name = "pod-" + number;
     p.member.address = "127.0.0.1:" + std::to_string(free_port());
     p.member.slots = slots;
@@ -199,13 +200,20 @@ std::vector<Member> LocalPods::launch(int count) {
   return members;
 }
 
+// Of no other test: agents name their shared memory by it, and the janitor of one that was killed removes it
+// later.
+std::string LocalPods::new_uid(const std::string& number) const {
+  return "uid-" + number + "-" + fs::path(folder_).filename().string();
+}
+
 Member LocalPods::missing_pod() {
   const std::string number = std::to_string(next_pod_++);
-  return {"uid-" + number, "pod-" + number, "127.0.0.1:" + std::to_string(free_port()), slots, "", 0};
+  return {new_uid(number), "pod-" + number, "127.0.0.1:" + std::to_string(free_port()), slots, "", 0};
 }
 
 HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const std::string& path,
-                           const std::string& body, std::optional<std::string> token) {
+                           const std::string& body, std::optional<std::string> token,
+                           const std::string& content_type) {
   httplib::Client client("http://" + pod.address);
   client.set_connection_timeout(2s);
   client.set_read_timeout(10s);
@@ -214,9 +222,9 @@ HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const s
   if (method == "GET")
     result = client.Get(path);
   else if (method == "PUT")
-    result = client.Put(path, body, "application/json");
+    result = client.Put(path, body, content_type);
   else if (method == "POST")
-    result = client.Post(path, body, "application/json");
+    result = client.Post(path, body, content_type);
   else
     result = client.Delete(path);
   if (!result) return {};
@@ -224,8 +232,8 @@ HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const s
 }
 
 void LocalPods::start(const std::vector<Member>& members) {
-  const HttpAnswer a =
-      call("POST", members.front(), paths::kStart, json(StartRequest{fence, members}).dump());
+  const HttpAnswer a = call("POST", members.front(), paths::kStart,
+                            json(StartRequest{fence, members, leaver_grace, probe}).dump());
   if (a.status != 200)
     throw std::runtime_error("start was refused: " + std::to_string(a.status) + " " + a.body);
   members_.clear();
@@ -298,7 +306,7 @@ std::optional<ChangeStatus> LocalPods::wait_for_change_or_end(const std::string&
     const bool over =
         std::ranges::none_of(std::vector(members_), [&](const std::string& uid) { return running(uid); });
     status = find_change(id);
-    return over || (status && !status->outcome.empty());
+    return over || (status && status->outcome != ChangeOutcome::Unfinished);
   });
   return status;
 }
@@ -313,7 +321,7 @@ ChangeStatus LocalPods::wait_for_state(const std::string& id, ChangeState state)
   std::optional<ChangeStatus> status;
   wait_until("change " + id + " reaches " + std::string(to_string(state)), [&] {
     status = find_change(id);
-    return status && (status->state >= state || !status->outcome.empty());
+    return status && (status->state >= state || status->outcome != ChangeOutcome::Unfinished);
   });
   return *status;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Test fixture: pods as agent processes on this machine's loopback interface, each with a run directory and a
 // port of its own. Names differ, so that Open MPI sees different hosts. A minimal controller is included.
 //
@@ -49,7 +50,11 @@ class LocalPods {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // added to the agents' (and so the ranks') environment
   std::string mode = "malleable";
+  std::string job =
+      "job";  // names the shared memory of rigid ranks, too: those of two jobs at once need two names
   int slots = 2;
+  std::chrono::seconds leaver_grace = kLeaverGrace;
+  ProbeMode probe = ProbeMode::All;
   std::vector<std::string> wrapper;  // put before the agent's command line, for example valgrind
   std::chrono::seconds patience{60};
 
@@ -72,7 +77,9 @@ class LocalPods {
 
   // Raw access, for refusals.
   HttpAnswer call(const std::string& method, const Member& pod, const std::string& path,
-                  const std::string& body = "", std::optional<std::string> token = {});
+                  const std::string& body = "", std::optional<std::string> token = {},
+                  const std::string& content_type = "application/json");
+  const std::string& token() const { return token_; }  // of the job
   Fence fence{1};
 
   // Exit code of a pod's agent (128 + signal when killed by one); waits for it.
@@ -103,6 +110,7 @@ class LocalPods {
   bool poll_exit(Pod& pod);
   std::optional<ChangeStatus> find_change(const std::string& id);
   Pod& pod(const std::string& uid);
+  std::string new_uid(const std::string& number) const;
 
   const std::string agent_;
   std::string folder_, token_;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for the Open MPI of an older image: a library of the right name that says another version.
 #include <cstring>
 

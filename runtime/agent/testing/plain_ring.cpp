@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plain MPI program that knows nothing of elasticity: a token goes round, every rank adds its number.
 #include <mpi.h>
 

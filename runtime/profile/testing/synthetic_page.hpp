@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes page files as a rank does, for tests of the readers.
 #pragma once
 #include <fcntl.h>

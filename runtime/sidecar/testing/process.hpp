@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program of ours in a test: reads its first line, stops it by its pid.
 #pragma once
 #include <sys/types.h>

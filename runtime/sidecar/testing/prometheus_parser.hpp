@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small strict parser of the Prometheus text format 0.0.4, for tests. What a lenient scraper would forgive
 // is an error here: a sample without TYPE or HELP, metrics that are not contiguous, duplicate series,
 // histograms that do not add up.

@@ -1,5 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What cases share. A case is a script whose second line says what it promises; it runs with kubectl and helm on
+# What cases share. A case is a script whose third line says what it promises; it runs with kubectl and helm on
 # PATH, makes a namespace of its own, and exits 0 (kept), 77 (cannot be tried here) or anything else (broken).
 
 # shellcheck source=e2e/cluster/lib.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Jobs of cases: small Jacobi iterations of 20 ms. Their ranks sleep most of the time, so that the cluster stays quick
 # however many there are. Sourced by operator.sh.
@@ -69,7 +70,7 @@ elapsed() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'
 
 runs() { # NAME SIZE [SECONDS]: the job runs with so many workers, and all of them are pods that iterate
   within "${3:-60}" "$1 runs with $2" running "$1" "$2"
-  expect "$1 has $2 pods that are to stay" pods_are "$1" "map(select(.metadata.deletionTimestamp == null)) | length == $2"
+  within 20 "$1 has $2 pods that are to stay" pods_are "$1" "map(select(.metadata.deletionTimestamp == null)) | length == $2"
 }
 ends() { within "${3:-60}" "$1 ends: $2" job_is "$1" ".status.state == \"$2\""; } # NAME STATE [SECONDS]
 # refuses WORDS NAME PATCH: the API server does not take the merge patch, and says WORDS.
@@ -81,7 +82,7 @@ refuses() {
 }
 gone() { [[ -z $(k get "$1" --ignore-not-found -o name) ]]; } # KIND/NAME
 
-# --- the agents' door --------------------------------------------------------------------------------------
+# --- the agents' HTTP --------------------------------------------------------------------------------------
 
 # agent POD TOKEN METHOD PATH [BODY]: the answer, status line first. Spoken from inside the pod, with what its image
 # has, because agents listen at the pod's address only. TOKEN `job`: the one that the pod has.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What [link-cut] and [power-cut] promise alike. Sourced by them after operator.sh.
 

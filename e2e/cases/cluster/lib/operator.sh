@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the operator's cases share: the operator, installed by its chart, and jobs on it. A case that sources this
 # begins with `begin_case`, makes jobs by `job`, states promises by `within` and `expect`, and ends by itself; then
@@ -63,15 +64,18 @@ helm_upgrade() {
 }
 operator_ready() { kubectl --namespace "$system" rollout status deployment/elastic-mpi-operator --timeout=120s >/dev/null; }
 
-# Installs the operator unless it is there as cases want it.
+# Installs the operator unless it is there as cases want it. One case does, the others wait for it.
 need_operator() {
-  local values
+  local values lock
+  exec {lock}<"$chart/Chart.yaml"
+  flock "$lock"
   values=$(operator_values | sha256sum | cut -c1-16)$(cat "$chart"/values.yaml "$chart"/templates/* "$chart"/crd/* | sha256sum | cut -c1-16)
   if [[ $(kubectl --namespace "$system" get deployment elastic-mpi-operator --ignore-not-found \
     -o jsonpath='{.metadata.annotations.e2e} {.status.readyReplicas}') != "$values 2" ]]; then
     helm_upgrade --set replicas=2
     kubectl --namespace "$system" annotate --overwrite deployment elastic-mpi-operator "e2e=$values" >/dev/null
   fi
+  exec {lock}<&-
 }
 
 # The pod that leads, as the lease says: its holder is HOST_..., and a pod's host name is its own.

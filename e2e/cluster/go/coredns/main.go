@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CoreDNS with the plugins that a cluster's DNS needs; the released program carries fifty more.
 package main
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One program of five names: the Kubernetes components as released, linked once instead of five times.
 // The name it is called by (argv[0]) says which one runs.
 package main

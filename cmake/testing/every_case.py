@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every GoogleTest case of the built test programs is a ctest case, and every such ctest case exists.
+
+ctest's list is read in the sources when CMake configures; a case that this missed would never run.
+Usage: every_case.py BUILD-FOLDER
+"""
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def cases_of(program):
+    listed = subprocess.run([program, "--gtest_list_tests"], env=ENVIRONMENT, capture_output=True, text=True,
+                            timeout=60, check=True).stdout
+    suite = ""
+    for line in listed.splitlines():
+        line = line.split("#")[0].rstrip()
+        if line.startswith("  "):
+            yield suite + line.strip()
+        elif line.endswith("."):
+            suite = line.strip()
+
+
+def main():
+    shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=sys.argv[1], capture_output=True, text=True, check=True)
+    filters = collections.defaultdict(list)
+    for test in json.loads(shown.stdout)["tests"]:
+        command = test.get("command", [])
+        if len(command) == 3 and command[2].startswith("--gtest_filter="):
+            filters[command[0]].append(command[2].removeprefix("--gtest_filter="))
+    programs = {program: patterns for program, patterns in filters.items() if pathlib.Path(program).exists()}
+    assert programs, "no test program is built"
+    wrong = []
+    count = 0
+    for program, patterns in sorted(programs.items()):
+        name = pathlib.Path(program).name
+        cases = list(cases_of(program))
+        count += len(cases)
+        wrong += [f"{name}: {case} is in no ctest case" for case in cases
+                  if not any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)]
+        wrong += [f"{name}: the ctest case {pattern} runs nothing" for pattern in patterns
+                  if not any(fnmatch.fnmatchcase(case, pattern) for case in cases)]
+    print(f"{count} cases of {len(programs)} programs")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+main()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// HTTP to one agent, the lead as a rule: every request has the job's token and ends within the timeouts. The
+// agent is the tenant's: what it answers has a size, a deadline, and no right to be well-formed.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/time.hpp"
+#include "runtime/base/expected.hpp"
+#include "runtime/protocol/change.hpp"
+#include "runtime/protocol/sample.hpp"
+#include "runtime/protocol/start.hpp"
+
+namespace emj {
+
+struct AgentError {
+  enum class Kind {
+    Unreachable,   // no connection, or none of the answer came in time
+    Unauthorized,  // 401: wrong token
+    NotFound,      // 404
+    Conflict,      // 409: stale fence or epoch, or not possible in this state
+    BadRequest,    // 400 and other 4xx
+    Server,        // 5xx
+    Malformed      // an answer that this version cannot read
+  };
+  Kind kind = Kind::Unreachable;
+  std::string message;  // what was asked of whom, and what came back
+};
+const char* to_string(AgentError::Kind kind);
+
+template <class T>
+using AgentResult = empi::Expected<T, AgentError>;
+struct Accepted {};
+
+struct AgentTimeouts {
+  Millis connect{1000};
+  Millis answer{5000};  // the whole of it
+};
+inline constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
+
+// One connection, kept open between requests. Not for use by two threads at once.
+class AgentClient {
+ public:
+  AgentClient(const std::string& address, const std::string& token,
+              AgentTimeouts timeouts = {});  // address: host:port
+  ~AgentClient();
+  AgentClient(AgentClient&&) noexcept;
+  AgentClient& operator=(AgentClient&&) noexcept;
+
+  AgentResult<Accepted> health();
+  AgentResult<empi::MembershipView> membership();
+  AgentResult<std::vector<empi::ChangeStatus>> changes();
+  // The three that follow in one request; in three of an agent from before there was a report.
+  // The agent refuses from then on who has a fence below `fence`.
+  AgentResult<empi::Report> report(std::int64_t since, std::int64_t fence);
+  // Windows with an index above `since`, oldest first.
+  AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
+  AgentResult<Accepted> start(const empi::StartRequest& request);
+  AgentResult<Accepted> change(const empi::ChangeRequest& request);
+  AgentResult<Accepted> cancel(const std::string& id, empi::Fence fence);
+  AgentResult<Accepted> stop(empi::Fence fence, const std::string& reason);
+
+  const std::string& address() const;
+  void use_token(const std::string& token);  // from the next request on
+
+ private:
+  struct Connection;
+  AgentResult<empi::Report> report_in_parts(std::int64_t since);
+
+  std::unique_ptr<Connection> connection_;
+  bool reports_ = true;  // until the agent has answered that it knows no such thing
+};
+
+}  // namespace emj

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/agents/bounded_http.hpp"
+
+#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace emj {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// httplib's own stream waits anew for every piece, and takes as many pieces as come.
+class BoundedStream : public httplib::Stream {
+ public:
+  BoundedStream(int socket, Clock::time_point deadline, std::size_t bytes, std::string& problem)
+      : socket_(socket), deadline_(deadline), left_(bytes), problem_(problem) {}
+
+  bool is_readable() const override { return next_ < end_ || wait(POLLIN); }
+  bool is_writable() const override { return wait(POLLOUT); }
+
+  ssize_t read(char* into, std::size_t size) override {
+    if (next_ == end_) {
+      if (!wait(POLLIN)) return -1;
+      const ssize_t got = retried([&] { return recv(socket_, buffer_.data(), buffer_.size(), 0); });
+      if (got <= 0) return got;
+      next_ = 0;
+      end_ = static_cast<std::size_t>(got);
+      if (end_ > left_) {
+        problem_ = "the answer is larger than allowed";
+        next_ = end_;
+        return -1;
+      }
+      left_ -= end_;
+    }
+    const std::size_t count = std::min(size, end_ - next_);
+    std::memcpy(into, buffer_.data() + next_, count);
+    next_ += count;
+    return static_cast<ssize_t>(count);
+  }
+
+  ssize_t write(const char* from, std::size_t size) override {
+    if (!wait(POLLOUT)) return -1;
+    return retried([&] { return send(socket_, from, size, MSG_NOSIGNAL); });
+  }
+
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  int socket() const override { return socket_; }
+
+ private:
+  template <class Call>
+  static ssize_t retried(Call call) {
+    while (true) {
+      const ssize_t result = call();
+      if (result >= 0 || errno != EINTR) return result;
+    }
+  }
+
+  bool wait(short events) const {
+    while (true) {
+      const auto left = std::chrono::ceil<Millis>(deadline_ - Clock::now()).count();
+      pollfd entry{socket_, events, 0};
+      const int ready = left > 0 ? poll(&entry, 1, static_cast<int>(left)) : 0;
+      if (ready > 0) return true;
+      if (ready < 0 && errno == EINTR) continue;
+      problem_ = "no whole answer in time";
+      return false;
+    }
+  }
+
+  const int socket_;
+  const Clock::time_point deadline_;
+  std::size_t left_;
+  std::string& problem_;
+  std::array<char, 4096> buffer_;
+  std::size_t next_ = 0, end_ = 0;
+};
+
+std::pair<std::string, int> host_and_port(const std::string& address) {
+  const auto colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  int port = 0;
+  if (colon != std::string::npos)
+    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  return {host, port};
+}
+
+}  // namespace
+
+class BoundedHttp::Client : public httplib::ClientImpl {
+ public:
+  Client(const std::pair<std::string, int>& at, const HttpBounds& bounds)
+      : ClientImpl(at.first, at.second), bounds_(bounds) {
+    set_connection_timeout(std::min(bounds.connect, bounds.whole));
+    set_keep_alive(true);
+    set_tcp_nodelay(true);
+    set_decompress(false);
+  }
+
+  void begin() {
+    deadline_ = Clock::now() + bounds_.whole;
+    problem_.clear();
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  bool process_socket(const Socket& socket, std::function<bool(httplib::Stream&)> talk) override {
+    BoundedStream stream(socket.sock, deadline_, bounds_.bytes, problem_);
+    return talk(stream);
+  }
+
+  const HttpBounds bounds_;
+  Clock::time_point deadline_;
+  std::string problem_;
+};
+
+BoundedHttp::BoundedHttp(const std::string& address, HttpBounds bounds)
+    : bounds_(bounds), client_(std::make_unique<Client>(host_and_port(address), bounds)) {}
+BoundedHttp::~BoundedHttp() = default;
+
+HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target, const std::string& bearer,
+                            const std::string& json_body) {
+  HttpAnswer answer;
+  httplib::Request request;
+  request.method = method;
+  request.path = target;
+  request.headers.emplace("Authorization", "Bearer " + bearer);
+  // httplib's servers would take Brotli at its highest level: milliseconds of the processor of a rank's node.
+  request.headers.emplace("Accept-Encoding", "identity");
+  if (!json_body.empty()) request.headers.emplace("Content-Type", "application/json");
+  request.body = json_body;
+  // Without a receiver httplib reserves what the answer claims to be long.
+  request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    answer.body.append(data, size);
+    return answer.body.size() <= bounds_.bytes;
+  };
+  httplib::Response response;
+  auto error = httplib::Error::Success;
+  client_->begin();
+  if (client_->send(request, response, error))
+    answer.status = response.status;
+  else
+    answer.problem = client_->problem().empty() ? httplib::to_string(error) : client_->problem();
+  return answer;
+}
+
+}  // namespace emj

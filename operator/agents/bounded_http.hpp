@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// HTTP to a peer that is not trusted: agents are the tenant's processes. An exchange ends within a time from
+// its first byte to its last, however slowly they come, and an answer has a size. Nothing is decompressed.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "operator/api/time.hpp"
+
+namespace emj {
+
+struct HttpBounds {
+  Millis connect{1000};
+  Millis whole{5000};                        // request and answer
+  std::size_t bytes = std::size_t{4} << 20;  // of the answer, head and body
+};
+
+struct HttpAnswer {
+  int status = 0;  // 0: none that could be read to its end
+  std::string body;
+  std::string problem;  // why there is none
+};
+
+// One connection, kept open between requests. Not for use by two threads at once.
+class BoundedHttp {
+ public:
+  BoundedHttp(const std::string& address, HttpBounds bounds);  // host:port, an IPv6 host in brackets
+  ~BoundedHttp();
+
+  HttpAnswer ask(const std::string& method, const std::string& target, const std::string& bearer,
+                 const std::string& json_body = {});
+
+ private:
+  class Client;
+  const HttpBounds bounds_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace emj

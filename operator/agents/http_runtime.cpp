@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/agents/http_runtime.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace emj {
+
+namespace {
+
+// An agent that does not answer costs a timeout: so many are asked per look, the others at the next one.
+constexpr std::size_t kAskedPerLook = 3;
+// The newest windows may have lacked a pod's part when they were read: they are asked for again.
+constexpr std::int64_t kWindowsInMotion = 2;
+
+// An agent that is not there yet refuses at once; one whose network is not there yet must not hold a thread.
+constexpr AgentTimeouts kNewcomersPatience{Millis(200), Millis(500)};
+
+JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
+
+Outcome to_outcome(const AgentResult<Accepted>& result) {
+  if (result) return Outcome::done();
+  switch (result.error().kind) {
+    case AgentError::Kind::Conflict:
+      return {Outcome::Kind::Conflict, result.error().message};
+    case AgentError::Kind::BadRequest:
+      return Outcome::refused(result.error().message);
+    default:
+      return Outcome::retry(result.error().message);
+  }
+}
+
+constexpr Millis kCostly{100};  // a refused connection costs nothing
+constexpr Millis kFirstPause{1000}, kLongestPause{60000};
+constexpr Millis kLongestPauseOfLead{10000};  // while other members tell the membership
+
+// What was found out by asking, good until then unless something is new of the pods.
+struct Silence {
+  std::chrono::steady_clock::time_point until{};
+  Millis pause{0};
+  std::string pods;
+  RuntimeView view;
+};
+
+std::string news_of(const std::vector<const PodView*>& pods) {
+  std::string text;
+  for (const PodView* pod : pods)
+    text += pod->uid + (pod->ready ? "+" : "-") + (pod->terminating ? "x" : "") + pod->ip + " ";
+  return text;
+}
+
+// Asks with one token after the other until one is not refused. `stale`: the newest one was.
+template <class Ask>
+auto with_tokens(const std::vector<std::string>& tokens, AgentClient& agent, bool& stale, Ask ask) {
+  agent.use_token(tokens.front());
+  auto result = ask(agent);
+  for (std::size_t i = 1; i <= tokens.size(); ++i) {
+    if (result || result.error().kind != AgentError::Kind::Unauthorized) break;
+    stale = true;
+    if (i == tokens.size()) break;
+    agent.use_token(tokens[i]);
+    result = ask(agent);
+  }
+  return result;
+}
+
+}  // namespace
+
+struct HttpRuntime::JobMemory {
+  std::string lead_uid;
+  std::unique_ptr<AgentClient> lead;
+  std::size_t next_candidate = 0;
+  std::deque<empi::WindowSample> windows;
+  std::deque<empi::ChangeRecord> changes;
+  Silence silence;
+};
+
+HttpRuntime::HttpRuntime(TokensOf tokens_of, HttpRuntimeOptions options, Clock clock)
+    : tokens_of_(std::move(tokens_of)), options_(options), clock_(std::move(clock)) {}
+HttpRuntime::~HttpRuntime() = default;
+
+HttpRuntime::JobMemory& HttpRuntime::memory_of(const ElasticMPIJob& job) {
+  std::lock_guard lock(mutex_);
+  auto& entry = jobs_[key_of(job)];
+  if (!entry) entry = std::make_unique<JobMemory>();
+  return *entry;
+}
+
+std::string HttpRuntime::address_of(const std::string& ip) const {
+  const auto colons = std::ranges::count(ip, ':');
+  if (colons == 1 || ip.starts_with('[')) return ip;  // of a local pod, with its port
+  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.agent_port);
+}
+
+AgentClient HttpRuntime::client_for(const std::string& address) const {
+  return AgentClient(address, "", options_.timeouts);
+}
+
+RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
+  JobMemory& memory = memory_of(job);
+  std::vector<const PodView*> candidates;
+  for (const PodView& pod : pods) {
+    if (!pod.ip.empty() && !pod.exit_code) candidates.push_back(&pod);
+    if (!pod.last_change) continue;
+    std::lock_guard lock(mutex_);
+    remember(memory, *pod.last_change);
+  }
+  if (candidates.empty()) return {};
+  Silence& silence = memory.silence;
+  const std::string present = news_of(candidates);
+  if (silence.pods != present) silence = {};
+  const auto start = clock_();
+  if (start < silence.until) return silence.view;
+  RuntimeView view =
+      ask_members(job, memory, std::move(candidates), silence.pause > Millis(0) ? 1 : kAskedPerLook);
+  const auto end = clock_();
+  if ((view.reachable && !view.lead_silent) || end - start < kCostly) {
+    silence = {};
+    return view;
+  }
+  const Millis longest = view.reachable ? kLongestPauseOfLead : kLongestPause;
+  silence.pause = std::clamp(2 * silence.pause, kFirstPause, longest);
+  silence.until = end + silence.pause;
+  silence.pods = present;
+  silence.view = view;
+  return view;
+}
+
+RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory,
+                                     std::vector<const PodView*> candidates, std::size_t most) {
+  // The lead as last known first, then the others in turn.
+  if (memory.lead_uid.empty()) memory.lead_uid = job.status.lead_uid;
+  std::rotate(candidates.begin(),
+              candidates.begin() + static_cast<long>(memory.next_candidate % candidates.size()),
+              candidates.end());
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](const PodView* pod) { return pod->uid == memory.lead_uid; });
+
+  const std::int64_t since = memory.windows.empty()
+                                 ? -1
+                                 : std::max<std::int64_t>(-1, memory.windows.back().index - kWindowsInMotion);
+  const std::vector<std::string> tokens = tokens_of_(job);
+  bool stale_token = false;
+  std::string problem;
+  const auto told = [&](RuntimeView view) {
+    view.stale_token = stale_token;
+    if (!view.reachable || view.lead_silent) view.problem = problem;
+    return view;
+  };
+  std::optional<RuntimeView> not_the_lead;
+  for (std::size_t asked = 0; asked < candidates.size() && asked < most; ++asked) {
+    const PodView& pod = *candidates[asked];
+    const std::string address = address_of(pod.ip);
+    if (!memory.lead || memory.lead->address() != address) {
+      memory.lead = std::make_unique<AgentClient>(client_for(address));
+    }
+    const auto answer = with_tokens(tokens, *memory.lead, stale_token,
+                                    [&](AgentClient& lead) { return lead.report(since, job.status.fence); });
+    if (!answer) {
+      if (asked == 0) problem = answer.error().message;
+      continue;
+    }
+    const empi::Report& report = answer.value();
+    const auto& members = report.view.membership.members;
+    // It was never started, or has left: it does not know the job as it is, whatever it says of the lead.
+    if (report.view.membership.epoch.value < job.status.epoch) continue;
+    if (!members.empty() && members.front().uid != pod.uid) {
+      // It knows who leads: that one is asked next, now or at the next look.
+      if (!not_the_lead || not_the_lead->epoch < report.view.membership.epoch.value) {
+        not_the_lead = to_runtime_view(report.view, {});
+        not_the_lead->lead_silent = true;
+        memory.lead_uid = members.front().uid;
+      }
+      auto lead = std::find_if(candidates.begin() + static_cast<long>(asked) + 1, candidates.end(),
+                               [&](const PodView* other) { return other->uid == memory.lead_uid; });
+      if (lead != candidates.end())
+        std::rotate(candidates.begin() + static_cast<long>(asked) + 1, lead, lead + 1);
+      continue;
+    }
+    remember(memory, report);
+    if (!members.empty()) memory.lead_uid = pod.uid;
+    return told(to_runtime_view(report.view, report.changes));
+  }
+  memory.next_candidate += most;
+  memory.lead.reset();
+  return told(not_the_lead.value_or(RuntimeView{}));
+}
+
+// With mutex_ held.
+void HttpRuntime::remember(JobMemory& memory, const empi::ChangeRecord& record) {
+  auto known = std::ranges::find(memory.changes, record.id, &empi::ChangeRecord::id);
+  if (known != memory.changes.end())
+    *known = record;
+  else
+    memory.changes.push_back(record);
+  if (memory.changes.size() > options_.changes) memory.changes.pop_front();
+}
+
+void HttpRuntime::remember(JobMemory& memory, const empi::Report& report) {
+  std::lock_guard lock(mutex_);
+  for (const empi::ChangeStatus& change : report.changes) remember(memory, empi::record_of(change));
+  std::vector<empi::WindowSample> windows;
+  std::ranges::copy_if(report.windows, std::back_inserter(windows), plausible);
+  if (windows.empty()) return;
+  while (!memory.windows.empty() && memory.windows.back().index >= windows.front().index)
+    memory.windows.pop_back();
+  memory.windows.insert(memory.windows.end(), windows.begin(), windows.end());
+  while (memory.windows.size() > options_.windows) memory.windows.pop_front();
+}
+
+// The uid tells it from an agent that had the address before.
+bool HttpRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
+  AgentClient newcomer(address_of(pod.ip), "", kNewcomersPatience);
+  bool stale_token = false;
+  const auto view = with_tokens(tokens_of_(job), newcomer, stale_token,
+                                [](AgentClient& agent) { return agent.membership(); });
+  return view && view.value().uid == pod.uid;
+}
+
+std::vector<Sample> HttpRuntime::samples(const ElasticMPIJob& job) {
+  const JobMemory& memory = memory_of(job);
+  return to_samples({memory.windows.begin(), memory.windows.end()}, job.spec.autoscaling.window);
+}
+
+namespace {
+
+empi::Member to_member(const MemberAddress& address, const std::string& agent, const ElasticMPIJob& job) {
+  empi::Member member;
+  member.uid = address.uid;
+  member.name = address.name;
+  member.address = agent;
+  member.slots = job.spec.slots_per_worker;
+  return member;
+}
+
+}  // namespace
+
+Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
+  std::vector<empi::Member> members;
+  for (const MemberAddress& member : start.members)
+    members.push_back(to_member(member, address_of(member.ip), job));
+  const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
+  if (request.members.empty()) return Outcome::refused("a job cannot start without members");
+  AgentClient client = client_for(request.members.front().address);
+  bool stale_token = false;
+  return to_outcome(with_tokens(tokens_of_(job), client, stale_token,
+                                [&](AgentClient& agent) { return agent.start(request); }));
+}
+
+Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
+  empi::ChangeRequest request;
+  request.id = change.id;
+  request.fence.value = change.fence;
+  request.epoch.value = change.epoch;
+  for (const MemberAddress& member : change.add)
+    request.add.push_back(to_member(member, address_of(member.ip), job));
+  request.remove = change.remove;
+  request.cause = change.cause;
+  const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
+  request.deadline_ms = std::max<std::int64_t>(1000, (change.deadline - now).count());
+  return ask_lead(job, [&](AgentClient& lead) { return lead.change(request); });
+}
+
+Outcome HttpRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel) {
+  return ask_lead(job, [&](AgentClient& lead) { return lead.cancel(cancel.id, empi::Fence{cancel.fence}); });
+}
+
+Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
+  return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
+}
+
+Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,
+                              const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
+  JobMemory& memory = memory_of(job);
+  if (!memory.lead) return Outcome::retry("the lead is not known yet");
+  bool stale_token = false;
+  return to_outcome(with_tokens(tokens_of_(job), *memory.lead, stale_token, ask));
+}
+
+void HttpRuntime::forget(const JobKey& key) {
+  std::lock_guard lock(mutex_);
+  jobs_.erase(key);
+}
+
+std::vector<empi::ChangeRecord> HttpRuntime::changes(const JobKey& key) const {
+  std::lock_guard lock(mutex_);
+  auto entry = jobs_.find(key);
+  return entry == jobs_.end() ? std::vector<empi::ChangeRecord>{}
+                              : std::vector(entry->second->changes.begin(), entry->second->changes.end());
+}
+
+std::vector<empi::WindowSample> HttpRuntime::windows(const JobKey& key) const {
+  std::lock_guard lock(mutex_);
+  auto entry = jobs_.find(key);
+  if (entry == jobs_.end()) return {};
+  return {entry->second->windows.begin(), entry->second->windows.end()};
+}
+
+}  // namespace emj

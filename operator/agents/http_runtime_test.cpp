@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/agents/http_runtime.hpp"
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <atomic>
+#include <thread>
+
+#include "runtime/protocol/json.hpp"
+
+namespace emj {
+namespace {
+
+using nlohmann::json;
+
+// The lead of a job of one pod, which takes one token.
+class Lead {
+ public:
+  explicit Lead(std::string takes) : takes_(std::move(takes)) {
+    server_.Get(empi::paths::kReport, [this](const httplib::Request& request, httplib::Response& response) {
+      if (is_right(request, response)) response.set_content(json(report).dump(), "application/json");
+    });
+    server_.Get(empi::paths::kMembership,
+                [this](const httplib::Request& request, httplib::Response& response) {
+                  if (is_right(request, response))
+                    response.set_content(json(report.view).dump(), "application/json");
+                });
+    server_.Put(empi::paths::kChange, [this](const httplib::Request& request, httplib::Response& response) {
+      is_right(request, response);
+    });
+    port_ = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    server_.wait_until_ready();
+    report.view.uid = "uid-0";
+    report.view.membership.epoch.value = 1;
+    report.view.membership.members = {{"uid-0", "w-0", address(), 1, "n", 0}};
+  }
+  ~Lead() {
+    server_.stop();
+    thread_.join();
+  }
+  // Once the body has been read: an agent lingers, too, so that its answer arrives.
+  bool is_right(const httplib::Request& request, httplib::Response& response) {
+    ++asked;
+    const bool right = request.get_header_value("Authorization") == "Bearer " + takes_;
+    if (!right) response.status = 401;
+    return right;
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  PodView pod() const {
+    PodView pod;
+    pod.name = "job-w-0";
+    pod.uid = "uid-0";
+    pod.ip = address();
+    return pod;
+  }
+
+  empi::Report report;
+  std::atomic<int> asked{0};
+
+ private:
+  const std::string takes_;
+  httplib::Server server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+ElasticMPIJob a_job() {
+  ElasticMPIJob job;
+  job.metadata.name = "job";
+  job.status.epoch = 1;
+  return job;
+}
+
+// Each time out is a thread's time, and the threads are those of all jobs.
+TEST(HttpRuntimeTest, ASilentJobIsAskedEverLessOften) {
+  std::chrono::steady_clock::time_point now{};
+  int looks = 0;
+  // Each reading of the clock is half a second later: as if every request had cost that.
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},
+                      [&] { return now += Millis(500); });
+  Lead lead("another token");
+  PodView pod = lead.pod();
+  std::vector<int> asked_at;  // seconds
+  for (; looks < 200; ++looks) {
+    const int before = lead.asked;
+    const RuntimeView view = runtime.observe(a_job(), {pod});
+    EXPECT_FALSE(view.reachable);
+    EXPECT_NE(view.problem.find("401"), std::string::npos) << "and says why: " << view.problem;
+    if (lead.asked > before) asked_at.push_back(looks);
+    now += Millis(1000);
+  }
+  ASSERT_GE(asked_at.size(), 5u);
+  EXPECT_LE(asked_at.size(), 12u) << "of 300 s";
+  EXPECT_LE(asked_at[1], 3) << "at first soon";
+  for (std::size_t i = 1; i < asked_at.size(); ++i) EXPECT_LE(asked_at[i] - asked_at[i - 1], 61);
+  const int before = lead.asked;
+  runtime.observe(a_job(), {pod});
+  ASSERT_EQ(lead.asked, before);
+  pod.ready = !pod.ready;
+  runtime.observe(a_job(), {pod});
+  EXPECT_GT(lead.asked, before) << "something is new of its pods";
+}
+
+TEST(HttpRuntimeTest, ARefusedConnectionIsNoReasonToAskLessOften) {
+  std::chrono::steady_clock::time_point now{};
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"right"}; }, {},
+                      [&] { return now += Millis(1); });
+  PodView pod;
+  std::string refusing;
+  {
+    refusing = Lead("right").address();
+  }
+  pod.uid = "uid-0";
+  pod.ip = refusing;
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(runtime.observe(a_job(), {pod}).reachable);
+  const Lead lead("right");
+  pod.ip = lead.address();
+  EXPECT_TRUE(runtime.observe(a_job(), {pod}).reachable);
+}
+
+// The operator's memory is all jobs' memory.
+TEST(HttpRuntimeTest, OnlyTheNewestChangesAreKept) {
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"right"}; },
+                      {AgentTimeouts{}, 0, 60, 3});
+  Lead lead("right");
+  for (int i = 0; i < 5; ++i) {
+    lead.report.changes.resize(1);
+    lead.report.changes[0].request.id = "change-" + std::to_string(i);
+    ASSERT_TRUE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  }
+  const auto changes = runtime.changes({a_job().metadata.namespace_name, "job"});
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes.back().id, "change-4");
+}
+
+TEST(HttpRuntimeTest, AnAgentWithAnIpv6AddressIsReached) {
+  httplib::Server server;
+  const int port = server.bind_to_any_port("::1");
+  if (port < 0) GTEST_SKIP() << "this machine has no IPv6";
+  empi::Report report;
+  report.view.uid = "uid-0";
+  report.view.membership.epoch.value = 1;
+  report.view.membership.members = {{"uid-0", "w-0", "[::1]:1", 1, "n", 0}};
+  server.Get(empi::paths::kReport, [&](const httplib::Request&, httplib::Response& response) {
+    response.set_content(json(report).dump(), "application/json");
+  });
+  std::thread thread([&] { server.listen_after_bind(); });
+  server.wait_until_ready();
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"t"}; },
+                      {AgentTimeouts{}, port, 60, 3});
+  PodView pod;
+  pod.uid = "uid-0";
+  pod.ip = "::1";  // as status.podIP has it
+  const RuntimeView view = runtime.observe(a_job(), {pod});
+  EXPECT_TRUE(view.reachable) << view.problem;
+  server.stop();
+  thread.join();
+}
+
+// The root key was replaced: the job's agents have the older token until their Secret and their kubelets have
+// followed.
+TEST(HttpRuntimeTest, AnAgentThatHasAnOlderTokenIsAskedWithThat) {
+  std::vector<std::string> tokens{"new", "old"};
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return tokens; }, {});
+  const Lead lead("old");
+  for (int look = 0; look < 2; ++look) {
+    const RuntimeView view = runtime.observe(a_job(), {lead.pod()});
+    EXPECT_TRUE(view.reachable);
+    EXPECT_TRUE(view.stale_token) << "so that the Secret is written anew, also at the next look";
+  }
+  EXPECT_TRUE(runtime.change(a_job(), {}).ok());
+  EXPECT_TRUE(runtime.answers(a_job(), lead.pod()));
+  tokens = {"old", "older"};
+  EXPECT_FALSE(runtime.observe(a_job(), {lead.pod()}).stale_token);
+  tokens = {"newest", "new"};  // the old one was dropped too early
+  const RuntimeView view = runtime.observe(a_job(), {lead.pod()});
+  EXPECT_FALSE(view.reachable);
+  EXPECT_TRUE(view.stale_token) << "the Secret may heal it";
+}
+
+// The controller's last look may have been before the commit, or before the change.
+TEST(HttpRuntimeTest, AProgramsLastWordsSayHowItsLastChangeCameOut) {
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  ElasticMPIJob job;
+  job.metadata.name = "job";
+  PodView ended;
+  ended.exit_code = 0;
+  ended.last_change = empi::ChangeRecord{"change-2", "grow", "", empi::ChangeOutcome::Committed, 2, 4, {}, 0};
+  EXPECT_FALSE(runtime.observe(job, {ended, PodView{}, ended}).reachable);
+  const auto changes = runtime.changes({job.metadata.namespace_name, job.metadata.name});
+  ASSERT_EQ(changes.size(), 1u) << "two pods have said the same";
+  EXPECT_EQ(changes[0], ended.last_change);
+}
+
+}  // namespace
+}  // namespace emj

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/kube/kube_cluster.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "operator/api/parse.hpp"
+#include "operator/kube/pod_view.hpp"
+
+namespace emj::manager {
+namespace {
+
+using nlohmann::json;
+namespace resources = kube::resources;
+using Kind = kube::ApiError::Kind;
+
+// A change of size does not look at the job's other objects again, unless it was long ago: a user may have
+// deleted one since.
+constexpr Seconds kChildrenTrusted{600};
+// Kubelets take so long to bring a Secret's new content to its pods, at most.
+constexpr Seconds kTokenOnItsWay{120};
+constexpr std::size_t kLongestMessage = 2000;
+
+kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
+
+JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
+
+Outcome changed_since() { return {Outcome::Kind::Conflict, "the job is another one by now, or was changed"}; }
+
+Outcome outcome_of(const kube::ApiError& error) {
+  switch (error.kind) {
+    case Kind::Conflict:
+    case Kind::AlreadyExists:
+      return {Outcome::Kind::Conflict, error.message};
+    case Kind::Invalid:
+      return Outcome::refused(error.message);
+    default:
+      return Outcome::retry(error.message);
+  }
+}
+
+// Owned by a job of the same name that was deleted: garbage collection has not come to it yet.
+bool is_of_predecessor(const json& object, const ElasticMPIJob& job) {
+  const std::string uid = kube::controller_uid_of(object);
+  if (uid.empty() || uid == job.metadata.uid) return false;
+  return std::ranges::any_of(object.at("metadata").at("ownerReferences"), [&](const json& owner) {
+    return owner.value("uid", "") == uid && owner.value("kind", "") == kJobKind &&
+           owner.value("name", "") == job.metadata.name;
+  });
+}
+
+bool asked(const ElasticMPIJob& job, const char* annotation) {
+  const auto found = job.metadata.annotations.find(annotation);
+  return found != job.metadata.annotations.end() && !found->second.empty() && found->second != "false";
+}
+
+}  // namespace
+
+KubeCluster::KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
+                         kube::EventRecorder& events, RootKey& root_key, BuildOptions build, Log log)
+    : client_(client),
+      jobs_(jobs),
+      pods_(pods),
+      events_(events),
+      root_key_(root_key),
+      build_(std::move(build)),
+      log_(std::move(log)) {}
+
+bool KubeCluster::settled(const JobKey& key) {
+  const kube::ObjectPtr job = jobs_.get(object_key(key));
+  if (!job) return true;
+  const std::string uid = kube::uid_of(*job);
+  return jobs_.settled(uid) && pods_.settled(uid);
+}
+
+Millis KubeCluster::settled_in(const JobKey& key) {
+  const kube::ObjectPtr job = jobs_.get(object_key(key));
+  if (!job) return Millis(0);
+  const std::string uid = kube::uid_of(*job);
+  const auto at = std::max(jobs_.settled_by(uid), pods_.settled_by(uid));
+  return std::chrono::ceil<Millis>(
+      std::max(at - kube::Instant::clock::now(), kube::Instant::duration::zero()));
+}
+
+std::optional<JobRecord> KubeCluster::read_job(const JobKey& key) {
+  const kube::ObjectPtr object = jobs_.get(object_key(key));
+  if (!object) return std::nullopt;
+  const Result<ElasticMPIJob> job = parse_stored(*object, to_string(object_key(key)));
+  if (!job) {
+    // The schema lets nothing through that we cannot read, unless it is of another version than we are.
+    JobRecord record;
+    record.job.metadata.namespace_name = key.namespace_name;
+    record.job.metadata.name = key.name;
+    record.job.metadata.uid = kube::uid_of(*object);
+    record.job.metadata.resource_version = kube::resource_version_of(*object);
+    if (kube::is_being_deleted(*object)) record.job.metadata.deletion_time = Time{};
+    record.unreadable = job.message();
+    return record;
+  }
+  std::string invalid;
+  for (const Violation& violation : validate_for_cluster(job.value()))
+    invalid += (invalid.empty() ? "" : "; ") + to_string(violation);
+  return JobRecord{job.value(), asked(job.value(), kAnnotationCancel), asked(job.value(), kAnnotationResume),
+                   invalid};
+}
+
+kube::ObjectPtr KubeCluster::as_read(const ElasticMPIJob& read) const {
+  const kube::ObjectPtr object = jobs_.get({read.metadata.namespace_name, read.metadata.name});
+  const bool same = object && kube::uid_of(*object) == read.metadata.uid &&
+                    kube::resource_version_of(*object) == read.metadata.resource_version;
+  return same ? object : nullptr;
+}
+
+Outcome KubeCluster::write_status(const ElasticMPIJob& read, const JobStatus& status) {
+  const JobKey key = key_of(read);
+  const kube::ObjectPtr object = as_read(read);
+  if (!object) return changed_since();
+  json changed = *object;  // with its resourceVersion: this write is a compare-and-swap
+  changed["status"] = status_to_json(status);
+  const auto answer =
+      client_.update(resources::elastic_mpi_jobs, object_key(key), changed, {.subresource = "status"});
+  if (!answer && answer.error().kind == Kind::Conflict) jobs_.outdated(kube::uid_of(*object), *object);
+  if (!answer) return outcome_of(answer.error());
+  {
+    const std::lock_guard lock(mutex_);
+    written_[key] = {read.metadata.resource_version, kube::resource_version_of(answer.value())};
+  }
+  jobs_.wrote(kube::uid_of(*object), answer.value());
+  return Outcome::done();
+}
+
+Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
+  const JobKey key = key_of(read);
+  std::string version = read.metadata.resource_version;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto own = written_.find(key); own != written_.end() && own->second.first == version)
+      version = own->second.second;
+  }
+  const auto answer =
+      client_.merge_patch(resources::elastic_mpi_jobs, object_key(key),
+                          {{"metadata", {{"resourceVersion", version}}}, {"spec", {{"replicas", replicas}}}},
+                          {.subresource = "scale", .field_manager = kManagerOfScale});
+  if (!answer) return outcome_of(answer.error());
+  jobs_.wrote(kube::uid_of(answer.value()), answer.value());
+  return Outcome::done();
+}
+
+Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
+  const kube::ObjectPtr object = as_read(record.job);
+  if (!object) return changed_since();
+  const json* status = object->contains("status") ? &object->at("status") : nullptr;
+  json conditions = json::array();
+  if (status && status->is_object() && status->contains("conditions") && (*status)["conditions"].is_array())
+    conditions = (*status)["conditions"];
+  const std::string message = record.unreadable.substr(0, kLongestMessage);
+  const auto is_ours = [](const json& condition) {
+    return condition.is_object() && condition.value("type", json()) == kConditionReadable;
+  };
+  auto told = std::ranges::find_if(conditions, is_ours);
+  if (told != conditions.end() && told->value("status", json()) == "False" &&
+      told->value("message", json()) == message)
+    return Outcome::done();
+  if (told == conditions.end()) told = conditions.insert(conditions.end(), json::object());
+  *told = {{"type", kConditionReadable},
+           {"status", "False"},
+           {"reason", "UnknownVersion"},
+           {"message", message},
+           {"lastTransitionTime",
+            to_string(std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()))}};
+  json changed = *object;
+  changed["status"]["conditions"] = std::move(conditions);
+  const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), changed,
+                                     {.subresource = "status"});
+  if (!answer) return outcome_of(answer.error());
+  jobs_.wrote(kube::uid_of(*object), answer.value());
+  events_.record(
+      {.regarding = *object, .warning = true, .reason = "Unreadable", .action = {}, .note = message});
+  return Outcome::done();
+}
+
+Outcome KubeCluster::clear_resume(const JobKey& key) {
+  const json patch = {{"metadata", {{"annotations", {{kAnnotationResume, nullptr}}}}}};
+  const auto answer = client_.merge_patch(resources::elastic_mpi_jobs, object_key(key), patch);
+  if (!answer) return outcome_of(answer.error());
+  jobs_.wrote(kube::uid_of(answer.value()), answer.value());
+  return Outcome::done();
+}
+
+std::vector<PodView> KubeCluster::list_pods(const JobKey& key) {
+  std::vector<PodView> views;
+  const kube::ObjectPtr job = jobs_.get(object_key(key));
+  if (!job) return views;
+  for (const kube::ObjectPtr& pod : pods_.owned_by(kube::uid_of(*job))) {
+    PodView view = to_pod_view(*pod, key.name);
+    if (view.index >= 0) views.push_back(std::move(view));
+  }
+  std::sort(views.begin(), views.end(), [](const PodView& a, const PodView& b) { return a.index < b.index; });
+  return views;
+}
+
+// An object of that name may be anybody's: whoever may make jobs must not write, take over or, by its owner
+// reference, delete what others have made.
+Outcome KubeCluster::ensure(const ElasticMPIJob& job, const kube::Resource& resource, const json& object,
+                            bool made) {
+  const std::string& space = job.metadata.namespace_name;
+  const kube::ObjectKey name{space, object.at("metadata").at("name")};
+  if (!made) {
+    const auto answer = client_.create(resource, space, object);
+    if (answer || answer.error().kind != Kind::AlreadyExists)
+      return answer ? Outcome::done() : outcome_of(answer.error());
+  }
+  // Whose it is, told without a right to read: an empty patch as a dry run.
+  const auto there = client_.merge_patch(resource, name, json::object(), {.dry_run = true});
+  if (!there && there.error().kind == Kind::NotFound && made) return ensure(job, resource, object, false);
+  if (!there) return outcome_of(there.error());
+  if (is_of_predecessor(there.value(), job))
+    return {Outcome::Kind::Conflict,
+            resource.kind + " " + name.name + " is of a deleted job of this name, it goes soon"};
+  if (kube::controller_uid_of(there.value()) != job.metadata.uid)
+    return Outcome::retry(resource.kind + " " + name.name +
+                          " exists already and is not of this job: delete it, or name the job differently");
+  json ours = object;
+  ours["metadata"]["uid"] = kube::uid_of(there.value());  // not what takes its place meanwhile
+  const auto answer = client_.apply(resource, name, ours,
+                                    {.subresource = {}, .field_manager = kManagerOfChildren, .force = true});
+  return answer ? Outcome::done() : outcome_of(answer.error());
+}
+
+Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) {
+  const JobKey key = key_of(job);
+  const std::string made_from = job.metadata.uid + "/" + root_key_.version() + "/" +
+                                to_string(job.spec.network.policy) + "/" +
+                                std::to_string(std::hash<std::string>{}(job.spec.worker.pod.document));
+  const kube::Instant now = kube::Instant::clock::now();
+  bool tried_before = false, made_before = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = ensured_.find(key);
+    tried_before = known != ensured_.end() && known->second.made_from == made_from;
+    made_before = job.status.epoch > 0 ||  // by the process before this one
+                  (known != ensured_.end() && known->second.made_from.starts_with(job.metadata.uid + "/"));
+    if (tried_before && now - known->second.at < kChildrenTrusted) return Outcome::done();
+  }
+  // Nothing is made for a template that the server would refuse: 400 for what is no pod at all, or has fields
+  // that it does not know; 422 for a pod that is not valid.
+  if (!tried_before) {
+    const auto tried =
+        client_.create(resources::pods, key.namespace_name, pod, {.dry_run = true, .strict = true});
+    if (!tried && tried.error().status == 400) return Outcome::refused(tried.error().message);
+    if (!tried && tried.error().kind != Kind::AlreadyExists) return outcome_of(tried.error());
+  }
+  for (const auto& [resource, object] :
+       {std::pair{&resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid))},
+        std::pair{&resources::services, build_service(job)},
+        std::pair{&resources::network_policies, build_network_policy(job, build_)}}) {
+    if (object.is_null()) continue;
+    const Outcome outcome = ensure(job, *resource, object, made_before);
+    if (!outcome.ok())
+      return {outcome.kind == Outcome::Kind::Conflict ? outcome.kind : Outcome::Kind::Retry,
+              "making " + resource->kind + ": " + outcome.message};
+  }
+  const std::lock_guard lock(mutex_);
+  ensured_[key] = {made_from, now};
+  return Outcome::done();
+}
+
+Outcome KubeCluster::renew_token(const ElasticMPIJob& job) {
+  const std::string made_from = job.metadata.uid + "/" + root_key_.version();
+  const kube::Instant now = kube::Instant::clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = renewed_.find(key_of(job));
+    if (known != renewed_.end() && known->second.made_from == made_from &&
+        now - known->second.at < kTokenOnItsWay)
+      return Outcome::done();
+  }
+  const Outcome outcome =
+      ensure(job, resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid)), true);
+  if (!outcome.ok()) return Outcome::retry("renewing the job's token: " + outcome.message);
+  const std::lock_guard lock(mutex_);
+  renewed_[key_of(job)] = {made_from, now};
+  return Outcome::done();
+}
+
+Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
+  const JobKey key = key_of(job);
+  const std::string& uid = job.metadata.uid;
+  if (const kube::ObjectPtr now = jobs_.get(object_key(key)); !now || kube::uid_of(*now) != uid)
+    return changed_since();
+  const Outcome ready = ensure_children(job, pod);
+  if (!ready.ok()) return ready;
+  auto answer = client_.create(resources::pods, key.namespace_name, pod);
+  if (!answer && answer.error().kind == Kind::AlreadyExists) {
+    const kube::ObjectKey name{key.namespace_name, pod.at("metadata").at("name")};
+    answer = client_.get(resources::pods, name);
+    if (answer && kube::controller_uid_of(answer.value()) != uid)
+      return Outcome::retry("pod " + name.name +
+                            " exists already and is not of this job: delete it, or name the " +
+                            "job differently");
+  }
+  if (!answer) return outcome_of(answer.error());
+  reduce_pod(answer.value());
+  pods_.wrote(uid, answer.value());
+  return Outcome::done();
+}
+
+Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
+  const kube::ObjectPtr job = jobs_.get(object_key(key));
+  const std::string owner = job ? kube::uid_of(*job) : std::string();
+  const kube::ObjectKey name{key.namespace_name, pod.name};
+  kube::DeleteOptions options;
+  options.uid = pod.uid;
+  const auto answer = client_.remove(resources::pods, name, options);
+  // Gone, or another pod has its name: both mean that ours is not there any more.
+  const bool gone =
+      !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
+  if (!answer && !gone) return outcome_of(answer.error());
+  pods_.deleted(owner, name, pod.uid);
+  return Outcome::done();
+}
+
+Outcome KubeCluster::delete_job(const JobKey& key, const std::string& uid) {
+  kube::DeleteOptions options;
+  options.uid = uid;
+  const auto answer = client_.remove(resources::elastic_mpi_jobs, object_key(key), options);
+  const bool gone =
+      !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
+  return answer || gone ? Outcome::done() : outcome_of(answer.error());
+}
+
+void KubeCluster::record_event(const JobKey& key, const RecordEvent& event) {
+  const kube::ObjectPtr job = jobs_.get(object_key(key));
+  log_(to_string(object_key(key)) + ": " + event.reason + ": " + event.message);
+  if (!job) return;
+  events_.record({.regarding = *job,
+                  .warning = event.warning,
+                  .reason = event.reason,
+                  .action = {},
+                  .note = event.message});
+}
+
+void KubeCluster::forget(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  ensured_.erase(key);
+  renewed_.erase(key);
+  written_.erase(key);
+}
+
+}  // namespace emj::manager

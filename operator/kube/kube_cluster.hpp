@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Cluster over the Kubernetes API. Reads come from two caches that watches keep up to date; a job is to be
+// reconciled only while `settled`, that is when the caches show what was written for it before.
+//
+// Thread safe, as the client and the caches are; one thread at a time per job.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "operator/controller/cluster.hpp"
+#include "operator/kube/client.hpp"
+#include "operator/kube/events.hpp"
+#include "operator/kube/informer.hpp"
+#include "operator/kube/root_key.hpp"
+#include "operator/objects/pods.hpp"
+
+namespace emj::manager {
+
+// Annotations by which users ask for something beside the spec.
+inline constexpr const char* kAnnotationCancel = "elasticmpi.io/cancel";  // any value but "" and "false"
+inline constexpr const char* kAnnotationResume = "elasticmpi.io/resume-autoscaling";
+
+// Field managers: who has written what, as managedFields shows it.
+inline constexpr const char* kManagerOfChildren = "elastic-mpi-operator";
+inline constexpr const char* kManagerOfScale = "elastic-mpi-autoscaler";
+
+class KubeCluster : public Cluster {
+ public:
+  using Log = std::function<void(const std::string& line)>;
+  KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods, kube::EventRecorder& events,
+              RootKey& root_key, BuildOptions build, Log log);
+
+  // Whether the caches show all that was written for the job; if not, when to look again at the latest.
+  bool settled(const JobKey& key);
+  Millis settled_in(const JobKey& key);
+
+  std::optional<JobRecord> read_job(const JobKey& key) override;
+  Outcome write_status(const ElasticMPIJob& read, const JobStatus& status) override;
+  Outcome write_scale(const ElasticMPIJob& read, int replicas) override;
+  Outcome tell_unreadable(const JobRecord& record) override;
+  Outcome clear_resume(const JobKey& key) override;
+  std::vector<PodView> list_pods(const JobKey& key) override;
+  Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) override;
+  Outcome renew_token(const ElasticMPIJob& job) override;
+  Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;
+  Outcome delete_job(const JobKey& key, const std::string& uid) override;
+  void record_event(const JobKey& key, const RecordEvent& event) override;
+  void forget(const JobKey& key);  // the job is gone
+
+ private:
+  // What the job needs before its first pod: service, token, network policy. May be done again at any time.
+  // `pod` is tried first.
+  Outcome ensure_children(const ElasticMPIJob& job, const nlohmann::json& pod);
+  // One of these, created, or brought up to date by server-side apply. `made`: by us, as a rule.
+  Outcome ensure(const ElasticMPIJob& job, const kube::Resource& resource, const nlohmann::json& object,
+                 bool made);
+  kube::ObjectPtr as_read(const ElasticMPIJob& read) const;  // the job in the cache, if it is still that one
+
+  kube::Client& client_;
+  kube::Informer& jobs_;
+  kube::Informer& pods_;
+  kube::EventRecorder& events_;
+  RootKey& root_key_;
+  const BuildOptions build_;
+  const Log log_;
+  std::mutex mutex_;
+  struct Ensured {
+    std::string made_from;  // what of the job they depend on
+    kube::Instant at;
+  };
+  std::map<JobKey, Ensured> ensured_, renewed_;
+  // What a status write has made of a resource version, for a second write of the same pass.
+  std::map<JobKey, std::pair<std::string, std::string>> written_;
+};
+
+}  // namespace emj::manager

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written to the API server, and what never is: against a server in this process that keeps objects.
+
+#include "operator/kube/kube_cluster.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "operator/api/parse.hpp"
+#include "operator/kube/testing/object_server.hpp"
+#include "operator/objects/pods.hpp"
+
+namespace emj::manager {
+namespace {
+
+using kube::testing::ObjectServer;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const json manifest = json::parse(R"({
+  "apiVersion": "elasticmpi.io/v1alpha1", "kind": "ElasticMPIJob",
+  "metadata": {"name": "db", "namespace": "a", "uid": "uid-job", "generation": 1},
+  "spec": {"worker": {"replicas": 1, "minReplicas": 1, "maxReplicas": 4,
+           "template": {"spec": {"containers": [{"name": "worker", "image": "i", "command": ["program"]}]}}}}})");
+const std::string jobs_path = "/apis/elasticmpi.io/v1alpha1/namespaces/a/elasticmpijobs/db";
+const std::string secret_path = "/api/v1/namespaces/a/secrets/db-token";
+const std::string service_path = "/api/v1/namespaces/a/services/db-workers";
+const std::string policy_path = "/apis/networking.k8s.io/v1/namespaces/a/networkpolicies/db-workers";
+
+class KubeClusterTest : public ::testing::Test {
+ protected:
+  KubeClusterTest() {
+    char name[] = "/tmp/empi-cluster.XXXXXX";
+    folder = mkdtemp(name);
+    write_keys(std::string(32, 'k') + "\n");
+    put(manifest);
+  }
+  ~KubeClusterTest() override { std::filesystem::remove_all(folder); }
+
+  void write_keys(const std::string& text) { std::ofstream(folder + "/key") << text; }
+  void put(const json& job) { server.put(jobs_path, job); }
+
+  // The operator as it starts now.
+  struct Operator {
+    explicit Operator(KubeClusterTest& test)
+        : client(test.server.config()),
+          jobs(client, kube::resources::elastic_mpi_jobs, {}, [](const kube::Change&) {}),
+          pods(client, kube::resources::pods, {}, [](const kube::Change&) {}),
+          events(client, "c", "h", [](const std::string&) {}),
+          root_key(test.folder + "/key"),
+          cluster(client, jobs, pods, events, root_key, {},
+                  [&test](const std::string& line) { test.log.push_back(line); }) {
+      jobs.start();
+      pods.start();
+      EXPECT_TRUE(jobs.wait_synced(Millis(20000)) && pods.wait_synced(Millis(20000)));
+    }
+    ~Operator() {
+      events.stop(Millis(100));
+      client.stop();
+    }
+    kube::Client client;
+    kube::Informer jobs, pods;
+    kube::EventRecorder events;
+    RootKey root_key;
+    KubeCluster cluster;
+  };
+  static ElasticMPIJob job_of(Operator& op) { return op.cluster.read_job({"a", "db"})->job; }
+  static Outcome create_pod(Operator& op) {
+    const ElasticMPIJob job = job_of(op);
+    return op.cluster.create_pod(job, build_pod(job, 0));
+  }
+
+  std::string folder;
+  std::vector<std::string> log;
+  ObjectServer server;
+};
+
+TEST_F(KubeClusterTest, AJobsChildrenAreMadeBeforeItsFirstPodAndAreItsOwn) {
+  Operator op(*this);
+  const Outcome made = create_pod(op);
+  ASSERT_TRUE(made.ok()) << made.message;
+  for (const std::string& path : {secret_path, service_path, policy_path})
+    EXPECT_EQ(kube::controller_uid_of(server.object(path)), "uid-job") << path;
+  EXPECT_TRUE(server.object("/api/v1/namespaces/a/pods/db-w-0").is_object());
+}
+
+// A user who may make jobs may not thereby write, take over or delete what others have made.
+TEST_F(KubeClusterTest, ForeignObjectsOfAChildsNameAreNeverTouched) {
+  for (const std::string& path : {secret_path, service_path, policy_path}) {
+    SCOPED_TRACE(path);
+    server.clear();
+    put(manifest);
+    json foreign = {
+        {"metadata", {{"name", path.substr(path.rfind('/') + 1)}, {"namespace", "a"}, {"uid", "theirs"}}},
+        {"data", {{"token", "theirs"}}}};
+    server.put(path, foreign);
+    const json before = server.object(path);
+    Operator op(*this);
+    const Outcome refused = create_pod(op);
+    EXPECT_EQ(refused.kind, Outcome::Kind::Retry);
+    EXPECT_THAT(refused.message, HasSubstr("exists already and is not of this job"));
+    EXPECT_EQ(server.object(path), before) << "neither its content nor its owner";
+    EXPECT_TRUE(server.object("/api/v1/namespaces/a/pods/db-w-0").is_null());
+    server.erase(path);
+    EXPECT_TRUE(create_pod(op).ok()) << "once it is gone";
+  }
+}
+
+// The job was deleted and made again: its predecessor's children are collected within moments.
+TEST_F(KubeClusterTest, ThePredecessorsChildrenAreWaitedForWithoutAFuss) {
+  const json owner = {{"apiVersion", kApiVersion},
+                      {"kind", kJobKind},
+                      {"name", "db"},
+                      {"uid", "before"},
+                      {"controller", true}};
+  server.put(secret_path,
+             {{"metadata", {{"name", "db-token"}, {"namespace", "a"}, {"ownerReferences", {owner}}}}});
+  const json before = server.object(secret_path);
+  Operator op(*this);
+  EXPECT_EQ(create_pod(op).kind, Outcome::Kind::Conflict) << "no condition, no log line: look again";
+  EXPECT_EQ(server.object(secret_path), before);
+  server.erase(secret_path);
+  EXPECT_TRUE(create_pod(op).ok());
+}
+
+TEST_F(KubeClusterTest, AnOperatorThatStartsAnewKnowsItsOwnChildren) {
+  {
+    EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
+  }
+  server.erase("/api/v1/namespaces/a/pods/db-w-0");
+  write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
+  Operator op(*this);
+  const Outcome made = create_pod(op);
+  ASSERT_TRUE(made.ok()) << made.message;
+  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], op.root_key.token_file("uid-job"));
+}
+
+TEST_F(KubeClusterTest, TheChildrenOfAJobThatHasRunAreLookedForFirst) {
+  {
+    EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
+  }
+  json running = manifest;
+  running["status"] = {{"state", "Running"}, {"epoch", 1}};
+  put(running);
+  server.erase("/api/v1/namespaces/a/pods/db-w-0");
+  server.erase(service_path);
+  Operator op(*this);
+  EXPECT_TRUE(create_pod(op).ok());
+  EXPECT_EQ(op.client.writes(), 8u)
+      << "the pod tried and made, each child looked for, then applied or created";
+  EXPECT_EQ(kube::controller_uid_of(server.object(service_path)), "uid-job");
+}
+
+TEST_F(KubeClusterTest, AJobsTokenIsWrittenAnewWhenItIsStale) {
+  {
+    EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
+  }
+  write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
+  Operator op(*this);
+  EXPECT_TRUE(op.cluster.renew_token(job_of(op)).ok());
+  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], op.root_key.token_file("uid-job"));
+  const auto writes = op.client.writes();
+  EXPECT_TRUE(op.cluster.renew_token(job_of(op)).ok());
+  EXPECT_EQ(op.client.writes(), writes) << "kubelets take a minute to bring it: once is enough until then";
+}
+
+TEST_F(KubeClusterTest, AStatusIsWrittenAgainstWhatWasDecidedOn) {
+  Operator op(*this);
+  const ElasticMPIJob read = job_of(op);
+  json other = manifest;  // deleted and made again under the same name, while a pass was under way
+  other["metadata"]["uid"] = "uid-other";
+  put(other);
+  ASSERT_TRUE(
+      server.wait_until([&] { return op.cluster.read_job({"a", "db"})->job.metadata.uid == "uid-other"; }));
+  JobStatus status;
+  status.state = JobState::Running;
+  status.fence = 1;
+  EXPECT_EQ(op.cluster.write_status(read, status).kind, Outcome::Kind::Conflict);
+  EXPECT_EQ(op.cluster.write_scale(read, 3).kind, Outcome::Kind::Conflict);
+  EXPECT_EQ(op.cluster.create_pod(read, build_pod(read, 0)).kind, Outcome::Kind::Conflict);
+  EXPECT_FALSE(server.object(jobs_path).contains("status"));
+  EXPECT_EQ(server.object(jobs_path)["spec"]["worker"]["replicas"], 1);
+}
+
+// `kubectl scale` came after the job was read: it must not vanish under the autoscaler's own write.
+TEST_F(KubeClusterTest, ASizeThatAUserWritesMeanwhileIsNotOverwritten) {
+  Operator op(*this);
+  const ElasticMPIJob read = job_of(op);
+  JobStatus status;
+  status.fence = 1;
+  ASSERT_TRUE(op.cluster.write_status(read, status).ok());
+  ASSERT_TRUE(op.cluster.write_scale(read, 2).ok()) << "our own status write is no other's";
+  EXPECT_EQ(server.object(jobs_path)["spec"]["replicas"], 2);
+  EXPECT_EQ(op.cluster.write_scale(read, 3).kind, Outcome::Kind::Conflict) << "the job has changed since";
+}
+
+TEST_F(KubeClusterTest, AJobThatCannotBeReadIsThereAndIsToldSo) {
+  json spoiled = manifest;
+  spoiled["spec"]["autoscaling"]["mode"] = "Telepathic";
+  spoiled["status"] = {{"state", "Running"}, {"conditions", {{{"type", "Running"}, {"status", "True"}}}}};
+  put(spoiled);
+  Operator op(*this);
+  const auto record = op.cluster.read_job({"a", "db"});
+  ASSERT_TRUE(record) << "it is not gone";
+  EXPECT_THAT(record->unreadable, HasSubstr("spec.autoscaling.mode"));
+  ASSERT_TRUE(op.cluster.tell_unreadable(*record).ok());
+  const json conditions = server.object(jobs_path)["status"]["conditions"];
+  ASSERT_EQ(conditions.size(), 2u) << "the others stay";
+  EXPECT_EQ(conditions[1]["type"], "Readable");
+  EXPECT_EQ(conditions[1]["status"], "False");
+  EXPECT_THAT(conditions[1]["message"].get<std::string>(), HasSubstr("Telepathic"));
+  EXPECT_EQ(server.object(jobs_path)["status"]["state"], "Running");
+  ASSERT_TRUE(server.wait_until([&] { return op.cluster.settled({"a", "db"}); }));
+  const auto writes = op.client.writes();
+  EXPECT_TRUE(op.cluster.tell_unreadable(*op.cluster.read_job({"a", "db"})).ok());
+  EXPECT_EQ(op.client.writes(), writes) << "told once";
+}
+
+// Of another version of the operator, or of a newer schema: no reason to leave the job alone.
+TEST_F(KubeClusterTest, FieldsThatAreNotKnownHereAreNoHindrance) {
+  json newer = manifest;
+  newer["spec"]["shiny"] = true;
+  newer["spec"]["worker"]["colour"] = "red";
+  newer["status"] = {{"state", "Running"}, {"mood", "good"}};
+  put(newer);
+  Operator op(*this);
+  const auto record = op.cluster.read_job({"a", "db"});
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->unreadable, "");
+  EXPECT_EQ(record->job.status.state, JobState::Running);
+}
+
+// 422 for what is no valid pod, 400 for what is no pod: neither will ever work.
+TEST_F(KubeClusterTest, ATemplateOfWrongTypesIsRefusedForGood) {
+  server.refuse_dry_runs(
+      400, "json: cannot unmarshal number into Go struct field Pod.spec.hostNetwork of type bool");
+  Operator op(*this);
+  const Outcome refused = create_pod(op);
+  EXPECT_EQ(refused.kind, Outcome::Kind::Refused);
+  EXPECT_THAT(refused.message, HasSubstr("hostNetwork"));
+  EXPECT_TRUE(server.object(secret_path).is_null()) << "nothing is made for it";
+  EXPECT_THAT(server.dry_runs(), ::testing::Each(HasSubstr("fieldValidation=Strict"))) << "typos are errors";
+}
+
+}  // namespace
+}  // namespace emj::manager

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/kube/pod_view.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "operator/agents/convert.hpp"
+
+namespace emj::manager {
+namespace {
+
+using nlohmann::json;
+
+const json& member(const json& object, const char* name) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
+std::string text(const json& object, const char* name) {
+  const json& value = member(object, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+PodPhase phase_from(const std::string& phase) {
+  if (phase == "Pending") return PodPhase::Pending;
+  if (phase == "Running") return PodPhase::Running;
+  if (phase == "Succeeded") return PodPhase::Succeeded;
+  if (phase == "Failed") return PodPhase::Failed;
+  return PodPhase::Unknown;
+}
+
+const json& named(const json& list, const char* key, const std::string& value) {
+  static const json none;
+  for (const json& entry : list)
+    if (text(entry, key) == value) return entry;
+  return none;
+}
+
+std::string reason_and_message(const json& object) {
+  const std::string reason = text(object, "reason"), message = text(object, "message");
+  return reason.empty() || message.empty() ? reason + message : reason + ": " + message;
+}
+
+// Why a pod that has not started yet waits: its image, its volumes, or no room on any node.
+std::string why_waiting(const json& status) {
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    for (const json& container : member(status, list)) {
+      const json& waiting = member(member(container, "state"), "waiting");
+      const std::string reason = text(waiting, "reason");
+      if (!reason.empty() && reason != "PodInitializing" && reason != "ContainerCreating")
+        return reason_and_message(waiting);
+    }
+  const json& scheduled = named(member(status, "conditions"), "type", "PodScheduled");
+  return text(scheduled, "status") == "False" ? reason_and_message(scheduled) : std::string();
+}
+
+json only(const json& object, std::initializer_list<const char*> names) {
+  json kept = json::object();
+  for (const char* name : names)
+    if (const json& value = member(object, name); !value.is_null()) kept[name] = value;
+  return kept;
+}
+
+// A container's status as far as it waits or has ended; null while it runs.
+json not_running(const json& container) {
+  const json& state = member(container, "state");
+  json brief;
+  for (const char* name : {"waiting", "terminated"})
+    if (const json& what = member(state, name); what.is_object())
+      brief["state"][name] = only(what, {"exitCode", "reason", "message"});
+  if (!brief.is_null()) brief["name"] = text(container, "name");
+  return brief;
+}
+
+}  // namespace
+
+PodView to_pod_view(const json& pod, const std::string& job) {
+  const json& metadata = member(pod, "metadata");
+  const json& status = member(pod, "status");
+  const json& conditions = member(status, "conditions");
+  PodView view;
+  view.name = text(metadata, "name");
+  view.uid = text(metadata, "uid");
+  view.index = worker_index(job, view.name).value_or(-1);
+  view.phase = phase_from(text(status, "phase"));
+  view.ip = text(status, "podIP");
+  view.terminating = !text(metadata, "deletionTimestamp").empty();
+  view.ready = text(named(conditions, "type", "Ready"), "status") == "True";
+  view.disruption_target = text(named(conditions, "type", "DisruptionTarget"), "status") == "True";
+  view.message = view.phase == PodPhase::Pending ? why_waiting(status) : reason_and_message(status);
+
+  const json& worker = named(member(status, "containerStatuses"), "name", "worker");
+  const json& ended = member(member(worker, "state"), "terminated");
+  const json& exit_code = member(ended, "exitCode");
+  if (exit_code.is_number_integer()) {
+    view.exit_code = exit_code.get<int>();
+    view.phase = *view.exit_code == 0 ? PodPhase::Succeeded : PodPhase::Failed;
+    const std::string message = text(ended, "message");
+    Termination last_words = read_termination(message);
+    view.message = message.empty() ? reason_and_message(ended) : std::move(last_words.text);
+    view.last_change = std::move(last_words.last_change);
+    view.ready = false;
+  }
+  return view;
+}
+
+void reduce_pod(json& pod) {
+  const json& metadata = member(pod, "metadata");
+  json kept = only(metadata, {"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"});
+  kept["labels"] = only(member(metadata, "labels"), {kLabelJob});
+  for (const json& owner : member(metadata, "ownerReferences"))
+    if (member(owner, "controller") == true)
+      kept["ownerReferences"].push_back(only(owner, {"uid", "controller"}));
+
+  const json& status = member(pod, "status");
+  json state = only(status, {"phase", "podIP", "reason", "message"});
+  for (const json& condition : member(status, "conditions")) {
+    const std::string type = text(condition, "type");
+    if (type == "Ready" || type == "DisruptionTarget" || type == "PodScheduled")
+      state["conditions"].push_back(only(condition, {"type", "status", "reason", "message"}));
+  }
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    for (const json& container : member(status, list))
+      if (json brief = not_running(container); !brief.is_null()) state[list].push_back(std::move(brief));
+  pod = {{"metadata", std::move(kept)}, {"status", std::move(state)}};
+}
+
+void reduce_job(json& job) {
+  if (json& metadata = job["metadata"]; metadata.is_object()) metadata.erase("managedFields");
+}
+
+}  // namespace emj::manager

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/kube/testing/object_server.hpp"
+
+#include <chrono>
+
+namespace emj::kube::testing {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+std::string failure(int code, const std::string& reason, const std::string& message) {
+  return json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}}.dump();
+}
+
+// The path of the object itself: without /status and /scale.
+std::string object_of(const std::string& path) {
+  for (const char* part : {"/status", "/scale"})
+    if (path.ends_with(part)) return path.substr(0, path.rfind('/'));
+  return path;
+}
+
+}  // namespace
+
+ObjectServer::ObjectServer()
+    : server_([this](const Request& request, Exchange& exchange) { answer(request, exchange); }) {}
+
+void ObjectServer::store(const std::string& path, json object) {
+  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = "uid-" + std::to_string(version_);
+  const bool known = objects_.contains(path);
+  changes_.push_back({path, known ? "MODIFIED" : "ADDED", object});
+  objects_[path] = std::move(object);
+  changed_.notify_all();
+}
+
+void ObjectServer::put(const std::string& path, json object) {
+  const std::lock_guard lock(mutex_);
+  store(path, std::move(object));
+}
+
+void ObjectServer::erase(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  json object = objects_.at(path);
+  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  changes_.push_back({path, "DELETED", object});
+  objects_.erase(path);
+  changed_.notify_all();
+}
+
+void ObjectServer::clear() {
+  const std::lock_guard lock(mutex_);
+  objects_.clear();
+  changes_.clear();
+}
+
+json ObjectServer::object(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(path);
+  return found == objects_.end() ? json() : found->second;
+}
+
+void ObjectServer::refuse_dry_runs(int status, const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = status;
+  refusal_message_ = message;
+}
+
+std::vector<std::string> ObjectServer::dry_runs() const {
+  const std::lock_guard lock(mutex_);
+  return dry_runs_;
+}
+
+bool ObjectServer::wait_until(const std::function<bool()>& so) const {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (std::chrono::steady_clock::now() < end) {
+    if (so()) return true;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, 10ms);
+  }
+  return false;
+}
+
+void ObjectServer::answer(const Request& request, Exchange& exchange) {
+  if (request.query.contains("watch")) return watch(request.path, exchange);
+  if (request.method == "POST") return create(request, exchange);
+  if (request.method != "GET") return change(request, exchange);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = objects_.find(request.path); found != objects_.end())
+    return exchange.reply(200, found->second.dump());
+  json items = json::array();
+  const std::string plural = request.path.substr(request.path.rfind('/') + 1);
+  for (const auto& [path, object] : objects_)
+    if (path.find("/" + plural + "/") != std::string::npos) items.push_back(object);
+  exchange.reply(
+      200, json{{"metadata", {{"resourceVersion", std::to_string(version_)}}}, {"items", items}}.dump());
+}
+
+void ObjectServer::watch(const std::string& collection, Exchange& exchange) {
+  const std::string part = collection.substr(collection.rfind('/')) + "/";
+  exchange.begin_chunks();
+  std::size_t next = 0;
+  while (!exchange.stopping()) {
+    std::unique_lock lock(mutex_);
+    if (next >= changes_.size()) {
+      changed_.wait_for(lock, 10ms);
+      continue;
+    }
+    const Change change = changes_[next++];
+    lock.unlock();
+    if (change.path.find(part) == std::string::npos) continue;
+    exchange.chunk(json{{"type", change.type}, {"object", change.object}}.dump() + "\n");
+  }
+}
+
+void ObjectServer::create(const Request& request, Exchange& exchange) {
+  json object = json::parse(request.body);
+  const std::string path = request.path + "/" + object["metadata"].value("name", "");
+  const std::lock_guard lock(mutex_);
+  if (request.query.contains("dryRun")) {
+    std::string query;
+    for (const auto& [name, value] : request.query) query += name + "=" + value + "&";
+    dry_runs_.push_back(query);
+    if (refusal_ > 0) return exchange.reply(refusal_, failure(refusal_, "BadRequest", refusal_message_));
+  }
+  if (objects_.contains(path)) return exchange.reply(409, failure(409, "AlreadyExists", path + " exists"));
+  if (!request.query.contains("dryRun")) {
+    store(path, object);
+    object = objects_[path];
+  }
+  exchange.reply(201, object.dump());
+}
+
+void ObjectServer::change(const Request& request, Exchange& exchange) {
+  const std::string path = object_of(request.path);
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(path);
+  if (found == objects_.end()) return exchange.reply(404, failure(404, "NotFound", path + " not found"));
+  if (request.method == "DELETE") {
+    exchange.reply(200, found->second.dump());
+    objects_.erase(found);
+    return;
+  }
+  const json body = json::parse(request.body);
+  const json& metadata = body.value("metadata", json::object());
+  for (const char* name : {"resourceVersion", "uid"})
+    if (metadata.contains(name) && metadata[name] != found->second["metadata"][name])
+      return exchange.reply(409, failure(409, "Conflict", std::string(name) + " is another one"));
+  json changed = found->second;
+  if (request.method == "PUT")
+    changed["status"] = body["status"];  // of the status subresource alone
+  else
+    changed.merge_patch(body);
+  if (!request.query.contains("dryRun")) {
+    store(path, changed);
+    changed = objects_[path];
+  }
+  exchange.reply(200, changed.dump());
+}
+
+}  // namespace emj::kube::testing

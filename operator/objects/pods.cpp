@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/pods.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/json_text.hpp"
+
+namespace emj {
+namespace {
+
+using nlohmann::json;
+namespace names = empi::names;
+
+constexpr const char* kImageFolder = "/opt/elastic-mpi-image";  // agent, sidecar and libraries in our image
+constexpr const char* kRuntimeFolder = "/opt/elastic-mpi";  // agent and libraries in the worker's container
+constexpr const char* kRunFolder = "/run/elastic-mpi";      // pages, socket and PMIx files, in memory
+constexpr const char* kTokenFolder = "/var/run/secrets/elasticmpi.io";
+constexpr int kWindowMillis = 1000;  // agents' measuring windows; the operator joins them to longer ones
+constexpr int kUnreachableSeconds = 30;
+constexpr int kGraceMarginSeconds = 30;
+constexpr int kUnprivilegedId = 65532;
+constexpr const char* kNodeLocalDns = "169.254.20.10/32";  // NodeLocal DNSCache: an address of each node
+
+json selector_labels(const ElasticMPIJob& job) {
+  return {{kLabelJob, job.metadata.name}, {kLabelRole, "worker"}};
+}
+
+json common_labels(const ElasticMPIJob& job) {
+  return {{kLabelJob, job.metadata.name}, {"app.kubernetes.io/managed-by", "elastic-mpi-operator"}};
+}
+
+json owner_references(const ElasticMPIJob& job) {
+  return json::array({{{"apiVersion", kApiVersion},
+                       {"kind", kJobKind},
+                       {"name", job.metadata.name},
+                       {"uid", job.metadata.uid},
+                       {"controller", true},
+                       {"blockOwnerDeletion", true}}});
+}
+
+json object_metadata(const ElasticMPIJob& job, const std::string& name) {
+  return {{"name", name},
+          {"namespace", job.metadata.namespace_name},
+          {"labels", common_labels(job)},
+          {"ownerReferences", owner_references(job)}};
+}
+
+// The template is the user's, and any of its fields may be any JSON. What has another type than it should is
+// left as it is: the server then refuses the pod and says why.
+const json& member(const json& object, const char* name) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
+bool is_object_now(json& value) {
+  if (value.is_null()) value = json::object();
+  return value.is_object();
+}
+
+bool is_list_now(json& value) {
+  if (value.is_null()) value = json::array();
+  return value.is_array();
+}
+
+bool has_text(const json& object, const char* name, const std::string& text) {
+  const json& value = member(object, name);
+  return value.is_string() && value.get_ref<const std::string&>() == text;
+}
+
+// What the manifest says stays, what it leaves open is filled in.
+void fill(json& object, const json& defaults) {
+  if (!is_object_now(object)) return;
+  for (const auto& [key, value] : defaults.items()) {
+    if (!object.contains(key))
+      object[key] = value;
+    else if (value.is_object() && object[key].is_object())
+      fill(object[key], value);
+  }
+}
+
+json mount(const char* volume, const char* path, bool read_only = false) {
+  json entry = {{"name", volume}, {"mountPath", path}};
+  if (read_only) entry["readOnly"] = true;
+  return entry;
+}
+
+json memory_volume(const char* name) { return {{"name", name}, {"emptyDir", {{"medium", "Memory"}}}}; }
+
+// Pod Security "restricted", and a root file system that cannot be written.
+json container_security() {
+  return {{"allowPrivilegeEscalation", false},
+          {"readOnlyRootFilesystem", true},
+          {"capabilities", {{"drop", json::array({"ALL"})}}}};
+}
+
+json from_field(const char* name, const char* path) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
+}
+
+json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
+  const auto plain = [](const char* name, const std::string& value) -> json {
+    return {{"name", name}, {"value", value}};
+  };
+  return json::array({
+      plain(names::kJobName, job.metadata.name),
+      plain(names::kJobNamespace, job.metadata.namespace_name),
+      plain(names::kJobUid, job.metadata.uid),
+      plain(names::kPodName, pod),
+      from_field(names::kPodUid, "metadata.uid"),
+      from_field(names::kPodAddress, "status.podIP"),
+      plain(names::kAgentPort, std::to_string(kAgentPort)),
+      plain(names::kSidecarPort, std::to_string(kMetricsPort)),
+      plain(names::kSlots, std::to_string(job.spec.slots_per_worker)),
+      plain(names::kTokenFile, std::string(kTokenFolder) + "/token"),
+      plain(names::kMode, job.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable"),
+      plain(names::kRunDir, kRunFolder),
+      plain(names::kWindowMillis, std::to_string(kWindowMillis)),
+  });
+}
+
+// The user's variables first, except those that are the agent's own.
+void merge_environment(json& users, const json& ours) {
+  if (!is_list_now(users)) return;
+  json merged = json::array();
+  for (const json& entry : users)
+    if (std::ranges::none_of(ours, [&](const json& own) { return own["name"] == member(entry, "name"); }))
+      merged.push_back(entry);
+  for (const json& entry : ours) merged.push_back(entry);
+  users = std::move(merged);
+}
+
+void append(json& list, const json& more) {
+  if (!is_list_now(list)) return;
+  for (const json& entry : more) list.push_back(entry);
+}
+
+bool is_mounted(const json& mounts, std::string path) {
+  return mounts.is_array() && std::ranges::any_of(mounts, [&](const json& entry) {
+           return has_text(entry, "mountPath", path) || has_text(entry, "mountPath", path + "/");
+         });
+}
+
+void build_worker(const ElasticMPIJob& job, const std::string& pod, json& container) {
+  if (!is_object_now(container)) return;
+  json command = {std::string(kRuntimeFolder) + "/bin/elastic-mpi-agent", "--"};
+  append(command, member(container, "command"));
+  container["command"] = command;
+  merge_environment(container["env"], agent_environment(job, pod));
+  json mounts =
+      json::array({mount("elastic-mpi-runtime", kRuntimeFolder, true), mount("elastic-mpi-run", kRunFolder),
+                   mount("elastic-mpi-token", kTokenFolder, true)});
+  // A volume of the user's own at these places wins: a sized /dev/shm, a claim at /tmp.
+  for (const json& ours : {mount("elastic-mpi-shm", "/dev/shm"), mount("elastic-mpi-tmp", "/tmp")})
+    if (!is_mounted(member(container, "volumeMounts"), ours["mountPath"])) mounts.push_back(ours);
+  append(container["volumeMounts"], mounts);
+  append(container["ports"], json::array({{{"name", "agent"}, {"containerPort", kAgentPort}}}));
+  fill(container["securityContext"], container_security());
+  // CPU requests without limits: throttling costs a busy-polling MPI program up to 78 times its run time.
+  fill(container["resources"], {{"requests", {{"cpu", std::to_string(job.spec.slots_per_worker)}}}});
+  container["terminationMessagePolicy"] = "FallbackToLogsOnError";
+  container["readinessProbe"] = {{"httpGet", {{"path", "/v1/healthz"}, {"port", kAgentPort}}},
+                                 {"periodSeconds", 1},
+                                 {"failureThreshold", 3}};
+}
+
+// A native sidecar: starts before the worker, ends after it, and does not keep the pod alive. It also brings
+// the runtime to the worker's image: a pod waits for the hook of one container before it starts the next,
+// which costs less than a container of its own for the copying.
+json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
+                   const json& worker_limits) {
+  const std::string programs = std::string(kImageFolder) + "/bin/";
+  json sidecar = {
+      {"name", "elastic-mpi-sidecar"},
+      {"image", options.runtime_image},
+      {"restartPolicy", "Always"},
+      {"command", json::array({programs + "elastic-mpi-sidecar"})},
+      {"lifecycle",
+       {{"postStart", {{"exec", {{"command", json::array({programs + "install", kRuntimeFolder})}}}}}}},
+      {"env", agent_environment(job, pod)},
+      {"ports", json::array({{{"name", "metrics"}, {"containerPort", kMetricsPort}}})},
+      {"volumeMounts",
+       json::array({mount("elastic-mpi-runtime", kRuntimeFolder), mount("elastic-mpi-run", kRunFolder, true),
+                    mount("elastic-mpi-token", kTokenFolder, true)})},
+      {"securityContext", container_security()},
+      {"resources", {{"requests", {{"cpu", "10m"}, {"memory", "32Mi"}}}}}};
+  // Where a quota wants limits, the template has them for the worker: then of every container.
+  for (const auto& [name, amount] : {std::pair{"cpu", "500m"}, std::pair{"memory", "128Mi"}})
+    if (!member(worker_limits, name).is_null()) sidecar["resources"]["limits"][name] = amount;
+  return sidecar;
+}
+
+// A worker on a node that is gone is a lost member: waiting the usual five minutes helps nobody.
+void add_tolerations(json& tolerations) {
+  if (!is_list_now(tolerations)) return;
+  for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
+    const bool given =
+        std::ranges::any_of(tolerations, [&](const json& entry) { return has_text(entry, "key", key); });
+    if (!given)
+      tolerations.push_back({{"key", key},
+                             {"operator", "Exists"},
+                             {"effect", "NoExecute"},
+                             {"tolerationSeconds", kUnreachableSeconds}});
+  }
+}
+
+void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
+                    json& spec) {
+  if (json& containers = spec["containers"]; is_list_now(containers)) build_worker(job, pod, containers[0]);
+  const json& containers = spec["containers"];
+  const json limits = containers.is_array() ? member(member(containers[0], "resources"), "limits") : json();
+  if (json& first = spec["initContainers"]; is_list_now(first))
+    first.insert(first.begin(), build_sidecar(job, pod, options, limits));
+  append(spec["volumes"],
+         json::array(
+             {{{"name", "elastic-mpi-runtime"}, {"emptyDir", json::object()}},
+              memory_volume("elastic-mpi-run"),
+              memory_volume("elastic-mpi-shm"),
+              {{"name", "elastic-mpi-tmp"}, {"emptyDir", json::object()}},
+              {{"name", "elastic-mpi-token"},
+               {"secret", {{"secretName", token_secret_name(job.metadata.name)}, {"defaultMode", 0440}}}}}));
+  spec["restartPolicy"] = "Never";
+  spec["hostname"] = pod;
+  spec["subdomain"] = service_name(job.metadata.name);
+  spec["automountServiceAccountToken"] = false;
+  spec["enableServiceLinks"] = false;
+  if (!job.spec.scheduling.priority_class_name.empty())
+    spec["priorityClassName"] = job.spec.scheduling.priority_class_name;
+  fill(spec,
+       {{"terminationGracePeriodSeconds", job.spec.resize.prepare_timeout.count() + kGraceMarginSeconds}});
+  fill(spec["securityContext"], {{"runAsNonRoot", true},
+                                 {"runAsUser", kUnprivilegedId},
+                                 {"runAsGroup", kUnprivilegedId},
+                                 {"fsGroup", kUnprivilegedId},
+                                 {"seccompProfile", {{"type", "RuntimeDefault"}}}});
+  add_tolerations(spec["tolerations"]);
+}
+
+}  // namespace
+
+std::string service_name(const std::string& job) { return job + "-workers"; }
+std::string token_secret_name(const std::string& job) { return job + "-token"; }
+
+json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options) {
+  const std::string name = worker_name(job.metadata.name, index);
+  const json document = empi::json_text::parse(job.spec.worker.pod.document);
+  json metadata = member(document, "metadata");
+  if (!metadata.is_object()) metadata = json::object();
+  metadata["name"] = name;
+  metadata["namespace"] = job.metadata.namespace_name;
+  metadata["ownerReferences"] = owner_references(job);
+  if (json& labels = metadata["labels"]; is_object_now(labels)) {
+    labels.update(common_labels(job));
+    labels.update(selector_labels(job));
+    labels[kLabelIndex] = std::to_string(index);
+  }
+  json spec = member(document, "spec");
+  if (!spec.is_object()) spec = json::object();
+  build_pod_spec(job, name, options, spec);
+  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata}, {"spec", spec}};
+}
+
+json build_service(const ElasticMPIJob& job) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata", object_metadata(job, service_name(job.metadata.name))},
+          {"spec",
+           {{"clusterIP", "None"},
+            {"publishNotReadyAddresses", true},
+            {"selector", selector_labels(job)},
+            {"ports", json::array({{{"name", "agent"}, {"port", kAgentPort}},
+                                   {{"name", "metrics"}, {"port", kMetricsPort}}})}}}};
+}
+
+json build_token_secret(const ElasticMPIJob& job, const std::string& token) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", object_metadata(job, token_secret_name(job.metadata.name))},
+          {"type", "Opaque"},
+          {"stringData", {{"token", token}}}};
+}
+
+json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options) {
+  if (job.spec.network.policy == NetworkPolicyMode::None) return nullptr;
+  const auto in_namespace = [](const std::string& name) -> json {
+    return {{"matchLabels", {{"kubernetes.io/metadata.name", name}}}};
+  };
+  const auto tcp = [](int port) -> json { return json::array({{{"protocol", "TCP"}, {"port", port}}}); };
+  const json same_job = {{"podSelector", {{"matchLabels", selector_labels(job)}}}};
+  const json from_operator = {
+      {"namespaceSelector", in_namespace(options.operator_namespace)},
+      {"podSelector", {{"matchLabels", {{"app.kubernetes.io/name", "elastic-mpi-operator"}}}}}};
+  const json from_prometheus = {{"namespaceSelector", in_namespace(options.prometheus_namespace)}};
+  const json to_dns = {{"namespaceSelector", in_namespace("kube-system")}};
+  const json to_node_dns = {{"ipBlock", {{"cidr", kNodeLocalDns}}}};
+  return {
+      {"apiVersion", "networking.k8s.io/v1"},
+      {"kind", "NetworkPolicy"},
+      {"metadata", object_metadata(job, job.metadata.name + "-workers")},
+      {"spec",
+       {{"podSelector", {{"matchLabels", selector_labels(job)}}},
+        {"policyTypes", json::array({"Ingress", "Egress"})},
+        {"ingress", json::array({{{"from", json::array({same_job})}},
+                                 {{"from", json::array({from_operator})}, {"ports", tcp(kAgentPort)}},
+                                 {{"from", json::array({from_prometheus})}, {"ports", tcp(kMetricsPort)}}})},
+        {"egress", json::array({{{"to", json::array({same_job})}},
+                                {{"to", json::array({to_dns, to_node_dns})},
+                                 {"ports", json::array({{{"protocol", "UDP"}, {"port", 53}},
+                                                        {{"protocol", "TCP"}, {"port", 53}}})}}})}}}};
+}
+
+}  // namespace emj

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Job -> Kubernetes objects, as JSON. Pure: nothing is created here. The local cluster reads the same pod
+// object that Kubernetes gets.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "operator/api/job.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace emj {
+
+inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;      // agents of one job, and the operator
+inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus
+
+// What the operator's installation, not the job, decides.
+struct BuildOptions {
+  std::string runtime_image = "elastic-mpi-runtime:latest";  // brings agent, libraries and sidecar
+  std::string operator_namespace = "elastic-mpi-system";
+  std::string prometheus_namespace = "monitoring";
+};
+
+std::string service_name(const std::string& job);       // headless service: <job>-workers
+std::string token_secret_name(const std::string& job);  // <job>-token
+
+// The pod of worker `index`: container `worker` runs `elastic-mpi-agent -- command args`.
+nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options = {});
+// Headless, publishNotReadyAddresses: newcomers must resolve before they are ready.
+nlohmann::json build_service(const ElasticMPIJob& job);
+// `token` is HMAC(operator's root key, job UID), computed by the caller.
+nlohmann::json build_token_secret(const ElasticMPIJob& job, const std::string& token);
+// Admits: within the job, operator -> agent, Prometheus -> sidecar, DNS. null when spec.network.policy is
+// None.
+nlohmann::json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options = {});
+
+}  // namespace emj

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/pods.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "operator/api/parse.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace emj {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+ElasticMPIJob job_from(const std::string& container, const std::string& pod = "",
+                       const std::string& spec = "") {
+  const Result<ElasticMPIJob> job = parse_yaml(R"(
+apiVersion: elasticmpi.io/v1alpha1
+kind: ElasticMPIJob
+metadata: {name: demo, namespace: waves, uid: uid-1}
+spec:
+  slotsPerWorker: 2
+)" + spec + R"(
+  worker:
+    minReplicas: 1
+    maxReplicas: 4
+    template:
+      metadata: {labels: {team: waves, elasticmpi.io/role: forged}}
+      spec:
+)" + pod + R"(
+        containers:
+          - name: worker
+            image: registry.example/tsunami:1
+            command: ["/bin/tsunami", "--fast"]
+            args: ["--end", "10"]
+)" + container,
+                                               "test");
+  EXPECT_TRUE(job.ok()) << job.message();
+  return job.value();
+}
+
+json variable(const json& container, const std::string& name) {
+  json found;
+  for (const json& entry : container["env"])
+    if (entry["name"] == name) {
+      EXPECT_TRUE(found.is_null()) << name << " is given twice";
+      found = entry;
+    }
+  return found;
+}
+
+json by_name(const json& list, const std::string& name) {
+  for (const json& entry : list)
+    if (entry["name"] == name) return entry;
+  return nullptr;
+}
+
+TEST(Pod, HasAStableNameLabelsAndOwner) {
+  const json pod = build_pod(job_from(""), 3);
+  const json& metadata = pod["metadata"];
+  EXPECT_EQ(metadata["name"], "demo-w-3");
+  EXPECT_EQ(metadata["namespace"], "waves");
+  EXPECT_EQ(metadata["labels"]["elasticmpi.io/job-name"], "demo");
+  EXPECT_EQ(metadata["labels"]["elasticmpi.io/role"], "worker") << "the operator's own labels win";
+  EXPECT_EQ(metadata["labels"]["elasticmpi.io/worker-index"], "3");
+  EXPECT_EQ(metadata["labels"]["team"], "waves");
+  const json& owner = metadata["ownerReferences"][0];
+  EXPECT_EQ(owner["kind"], "ElasticMPIJob");
+  EXPECT_EQ(owner["uid"], "uid-1");
+  EXPECT_EQ(owner["controller"], true);
+  EXPECT_EQ(pod["spec"]["hostname"], "demo-w-3");
+  EXPECT_EQ(pod["spec"]["subdomain"], service_name("demo"));
+}
+
+TEST(Pod, RunsTheProgramUnderTheAgent) {
+  const json worker = build_pod(job_from(""), 0)["spec"]["containers"][0];
+  ASSERT_EQ(worker["command"].size(), 4u);
+  EXPECT_TRUE(worker["command"][0].get<std::string>().ends_with("/elastic-mpi-agent"));
+  EXPECT_EQ(worker["command"][1], "--");
+  EXPECT_EQ(worker["command"][2], "/bin/tsunami");
+  EXPECT_EQ(worker["command"][3], "--fast");
+  EXPECT_EQ(worker["args"], json({"--end", "10"}));
+  EXPECT_EQ(worker["terminationMessagePolicy"], "FallbackToLogsOnError");
+  EXPECT_EQ(worker["readinessProbe"]["httpGet"]["port"], kAgentPort);
+}
+
+TEST(Pod, TellsTheAgentWhoItIs) {
+  const json worker = build_pod(job_from(""), 5)["spec"]["containers"][0];
+  EXPECT_EQ(variable(worker, empi::names::kJobName)["value"], "demo");
+  EXPECT_EQ(variable(worker, empi::names::kJobUid)["value"], "uid-1");
+  EXPECT_EQ(variable(worker, empi::names::kPodName)["value"], "demo-w-5");
+  EXPECT_EQ(variable(worker, empi::names::kPodUid)["valueFrom"]["fieldRef"]["fieldPath"], "metadata.uid");
+  EXPECT_EQ(variable(worker, empi::names::kPodAddress)["valueFrom"]["fieldRef"]["fieldPath"], "status.podIP");
+  EXPECT_EQ(variable(worker, empi::names::kSlots)["value"], "2");
+  EXPECT_EQ(variable(worker, empi::names::kMode)["value"], "malleable");
+}
+
+TEST(Pod, KeepsTheUsersEnvironmentExceptTheAgentsOwnNames) {
+  const json worker = build_pod(job_from(R"(
+            env:
+              - {name: OMP_NUM_THREADS, value: "1"}
+              - {name: EMPI_SLOTS, value: "99"}
+)"),
+                                0)["spec"]["containers"][0];
+  EXPECT_EQ(variable(worker, "OMP_NUM_THREADS")["value"], "1");
+  EXPECT_EQ(variable(worker, empi::names::kSlots)["value"], "2");
+}
+
+TEST(Pod, SaysWhenTheProgramIsRigid) {
+  const json worker = build_pod(job_from("", "", "  runtime: {mode: Rigid}"), 0)["spec"]["containers"][0];
+  EXPECT_EQ(variable(worker, empi::names::kMode)["value"], "rigid");
+}
+
+TEST(Pod, HasANativeSidecarForTheMetrics) {
+  const json spec = build_pod(job_from("", R"(
+        initContainers:
+          - {name: fetch, image: registry.example/fetch:1}
+)"),
+                              0)["spec"];
+  const json sidecar = by_name(spec["initContainers"], "elastic-mpi-sidecar");
+  EXPECT_EQ(sidecar["restartPolicy"], "Always");
+  EXPECT_EQ(sidecar["ports"][0]["containerPort"], kMetricsPort);
+  const json worker_run = by_name(spec["containers"][0]["volumeMounts"], "elastic-mpi-run");
+  EXPECT_EQ(by_name(sidecar["volumeMounts"], "elastic-mpi-run")["mountPath"], worker_run["mountPath"]);
+  EXPECT_FALSE(by_name(spec["initContainers"], "fetch").is_null()) << "the user's own init container stays";
+  EXPECT_EQ(spec["containers"].size(), 1u);
+}
+
+TEST(Pod, HasTheRuntimeBeforeTheWorkerStarts) {
+  const json spec = build_pod(job_from(""), 0)["spec"];
+  const json sidecar = by_name(spec["initContainers"], "elastic-mpi-sidecar");
+  const json worker_mount = by_name(spec["containers"][0]["volumeMounts"], "elastic-mpi-runtime");
+  const json sidecar_mount = by_name(sidecar["volumeMounts"], "elastic-mpi-runtime");
+  EXPECT_EQ(sidecar["lifecycle"]["postStart"]["exec"]["command"].back(), sidecar_mount["mountPath"]);
+  EXPECT_FALSE(sidecar_mount.contains("readOnly")) << "the hook copies into it";
+  EXPECT_EQ(worker_mount["readOnly"], true);
+  const std::string agent = spec["containers"][0]["command"][0];
+  EXPECT_EQ(agent.rfind(worker_mount["mountPath"].get<std::string>() + "/bin/", 0), 0u) << agent;
+}
+
+TEST(Pod, HasItsVolumes) {
+  const json spec = build_pod(job_from(""), 0)["spec"];
+  EXPECT_EQ(by_name(spec["volumes"], "elastic-mpi-run")["emptyDir"]["medium"], "Memory");
+  EXPECT_EQ(by_name(spec["volumes"], "elastic-mpi-shm")["emptyDir"]["medium"], "Memory");
+  EXPECT_EQ(by_name(spec["volumes"], "elastic-mpi-token")["secret"]["secretName"], token_secret_name("demo"));
+  const json& mounts = spec["containers"][0]["volumeMounts"];
+  EXPECT_EQ(by_name(mounts, "elastic-mpi-shm")["mountPath"], "/dev/shm");
+  EXPECT_EQ(by_name(mounts, "elastic-mpi-token")["readOnly"], true);
+  for (const json& entry : mounts)
+    EXPECT_FALSE(by_name(spec["volumes"], entry["name"]).is_null())
+        << entry["name"] << " is mounted but no volume";
+}
+
+TEST(Pod, LeavesTmpAndSharedMemoryToVolumesOfTheUser) {
+  const json worker = build_pod(job_from(R"(
+            volumeMounts:
+              - {name: big, mountPath: /dev/shm}
+              - {name: results, mountPath: /tmp/}
+)"),
+                                0)["spec"]["containers"][0];
+  const auto at = [&](const std::string& path) {
+    return std::ranges::count_if(worker["volumeMounts"], [&](const json& mount) {
+      return mount["mountPath"] == path || mount["mountPath"] == path + "/";
+    });
+  };
+  EXPECT_EQ(at("/dev/shm"), 1) << "the server refuses a path that is mounted twice";
+  EXPECT_EQ(at("/tmp"), 1);
+  EXPECT_FALSE(by_name(worker["volumeMounts"], "big").is_null());
+  EXPECT_FALSE(by_name(worker["volumeMounts"], "results").is_null());
+}
+
+TEST(Pod, PassesPodSecurityRestricted) {
+  const json spec = build_pod(job_from(""), 0)["spec"];
+  EXPECT_EQ(spec["securityContext"]["runAsNonRoot"], true);
+  EXPECT_EQ(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+  EXPECT_EQ(spec["automountServiceAccountToken"], false);
+  json all = spec["initContainers"];
+  all.push_back(spec["containers"][0]);
+  for (const json& container : all) {
+    const json& security = container["securityContext"];
+    EXPECT_EQ(security["allowPrivilegeEscalation"], false) << container["name"];
+    EXPECT_EQ(security["readOnlyRootFilesystem"], true) << container["name"];
+    EXPECT_EQ(security["capabilities"]["drop"], json({"ALL"})) << container["name"];
+  }
+}
+
+TEST(Pod, RequestsCpuWithoutLimits) {
+  const json spec = build_pod(job_from(""), 0)["spec"];
+  EXPECT_EQ(spec["containers"][0]["resources"]["requests"]["cpu"], "2");
+  EXPECT_FALSE(spec["containers"][0]["resources"].contains("limits"));
+  for (const json& container : spec["initContainers"])
+    EXPECT_FALSE(container["resources"].contains("limits"));
+  const json given = build_pod(job_from("            resources: {requests: {cpu: 500m, memory: 1Gi}}\n"), 0);
+  EXPECT_EQ(given["spec"]["containers"][0]["resources"]["requests"],
+            json({{"cpu", "500m"}, {"memory", "1Gi"}}));
+}
+
+// A ResourceQuota on limits refuses a pod of which one container has none.
+TEST(Pod, LimitsTheSidecarWhereTheWorkerIsLimited) {
+  const auto limits = [](const std::string& resources) {
+    const json spec = build_pod(job_from("            resources: " + resources + "\n"), 0)["spec"];
+    return by_name(spec["initContainers"], "elastic-mpi-sidecar")["resources"].value("limits",
+                                                                                     json::object());
+  };
+  EXPECT_EQ(limits("{limits: {memory: 4Gi}}").size(), 1u);
+  EXPECT_TRUE(limits("{limits: {memory: 4Gi}}").contains("memory"));
+  EXPECT_EQ(limits("{limits: {memory: 4Gi, cpu: 2, example.com/gpu: 1}}").size(), 2u);
+  EXPECT_TRUE(limits("{requests: {memory: 4Gi}}").empty());
+}
+
+TEST(Pod, KeepsWhatTheTemplateSays) {
+  const json spec = build_pod(job_from("", R"(
+        nodeSelector: {disk: ssd}
+        terminationGracePeriodSeconds: 7
+        securityContext: {runAsUser: 1234}
+        tolerations:
+          - {key: spot, operator: Exists}
+          - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 5}
+)"),
+                              0)["spec"];
+  EXPECT_EQ(spec["nodeSelector"]["disk"], "ssd");
+  EXPECT_EQ(spec["terminationGracePeriodSeconds"], 7);
+  EXPECT_EQ(spec["securityContext"]["runAsUser"], 1234);
+  EXPECT_EQ(spec["securityContext"]["runAsNonRoot"], true);
+  ASSERT_EQ(spec["tolerations"].size(), 3u);
+  EXPECT_EQ(spec["tolerations"][1]["tolerationSeconds"], 5);
+}
+
+TEST(Pod, NeverRestartsInPlaceAndHasTimeToLeave) {
+  const json spec = build_pod(job_from("", "", "  resize: {prepareTimeoutSeconds: 100}"), 0)["spec"];
+  EXPECT_EQ(spec["restartPolicy"], "Never");
+  EXPECT_GE(spec["terminationGracePeriodSeconds"].get<int>(), 100);
+}
+
+TEST(Pod, TakesThePriorityClass) {
+  const json spec = build_pod(job_from("", "", "  scheduling: {priorityClassName: low}"), 0)["spec"];
+  EXPECT_EQ(spec["priorityClassName"], "low");
+}
+
+TEST(Service, PublishesWorkersBeforeTheyAreReady) {
+  const json service = build_service(job_from(""));
+  EXPECT_EQ(service["metadata"]["name"], service_name("demo"));
+  EXPECT_EQ(service["spec"]["clusterIP"], "None");
+  EXPECT_EQ(service["spec"]["publishNotReadyAddresses"], true);
+  EXPECT_EQ(service["spec"]["selector"]["elasticmpi.io/job-name"], "demo");
+  EXPECT_EQ(service["metadata"]["ownerReferences"][0]["uid"], "uid-1");
+}
+
+TEST(Service, SelectorsAgreeWithThePodsLabels) {
+  const ElasticMPIJob job = job_from("");
+  const json labels = build_pod(job, 0)["metadata"]["labels"];
+  std::string text;
+  const json selector = build_service(job)["spec"]["selector"];
+  for (const auto& [key, value] : selector.items()) {
+    EXPECT_EQ(labels[key], value);
+    text += (text.empty() ? "" : ",") + key + "=" + value.get<std::string>();
+  }
+  EXPECT_EQ(worker_selector("demo"), text);
+}
+
+TEST(Secret, HoldsTheToken) {
+  const json secret = build_token_secret(job_from(""), "abc");
+  EXPECT_EQ(secret["metadata"]["name"], "demo-token");
+  EXPECT_EQ(secret["stringData"]["token"], "abc");
+}
+
+TEST(NetworkPolicy, AdmitsExactlyTheFourPaths) {
+  const json spec = build_network_policy(job_from(""))["spec"];
+  EXPECT_EQ(spec["podSelector"]["matchLabels"]["elasticmpi.io/job-name"], "demo");
+  EXPECT_EQ(spec["policyTypes"], json({"Ingress", "Egress"}));
+  ASSERT_EQ(spec["ingress"].size(), 3u);
+  EXPECT_EQ(spec["ingress"][0]["from"][0]["podSelector"]["matchLabels"]["elasticmpi.io/job-name"], "demo");
+  EXPECT_FALSE(spec["ingress"][0]["from"][0].contains("namespaceSelector"));
+  EXPECT_EQ(spec["ingress"][1]["ports"][0]["port"], kAgentPort);
+  EXPECT_EQ(spec["ingress"][2]["ports"][0]["port"], kMetricsPort);
+  ASSERT_EQ(spec["egress"].size(), 2u);
+  EXPECT_EQ(spec["egress"][1]["ports"][0]["port"], 53);
+  const json& dns = spec["egress"][1]["to"];
+  ASSERT_EQ(dns.size(), 2u);
+  EXPECT_TRUE(dns[0].contains("namespaceSelector"));
+  EXPECT_EQ(dns[1]["ipBlock"]["cidr"], "169.254.20.10/32") << "NodeLocal DNSCache is no pod";
+}
+
+TEST(NetworkPolicy, CanBeLeftOut) {
+  EXPECT_TRUE(build_network_policy(job_from("", "", "  network: {policy: None}")).is_null());
+}
+
+}  // namespace
+}  // namespace emj

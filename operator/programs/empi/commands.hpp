@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Commands that look at local jobs or talk to their controllers. Each returns the exit code: 0, or 1 with
+// the reason on standard error.
+
+#include <string>
+
+#include "operator/local/control.hpp"
+
+namespace emj::cli {
+
+int ask(const std::string& job, const local::Command& command);  // scale, cancel, resume
+int top(const std::string& job, bool once);                      // empty job: all
+int history(const std::string& job, bool events);
+
+}  // namespace emj::cli

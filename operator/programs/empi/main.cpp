@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// empi: runs elastic MPI jobs on this machine and looks after them.
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "operator/local/isolation.hpp"
+#include "operator/local/pod_holder.hpp"
+#include "operator/programs/empi/commands.hpp"
+#include "operator/programs/empi/completion.hpp"
+#include "operator/programs/empi/run.hpp"
+#include "runtime/base/options.hpp"
+
+namespace {
+
+using namespace emj;
+
+constexpr char kFooter[] = R"(Examples:
+  empi run jacobi.yaml                 run a job until its end, output in ./jacobi-out
+  empi scale jacobi 8                  from another terminal: 8 workers, while it runs
+  empi top                             all local jobs
+  empi COMMAND --help                  more examples)";
+
+constexpr char kRunFooter[] = R"(Examples:
+  empi run tsunami.yaml --out results
+  empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
+  empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
+
+Editing the manifest while the job runs takes effect for the fields that may change.
+Ctrl-C ends the job cleanly; a second one kills it.
+Exit code: 0 succeeded; the program's own where it failed with one, else 1 (failed or cancelled); 2 bad
+manifest or arguments.
+
+Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
+(it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
+$XDG_STATE_HOME/elastic-mpi, else ~/.local/state/elastic-mpi.)";
+
+struct Arguments {
+  cli::RunOptions run;
+  std::string command, job, shell;
+  int replicas = 0;
+  bool once = false, events = false;
+};
+
+std::vector<empi::options::Command> commands(Arguments& a) {
+  using namespace empi::options;
+  const Option job{"job", &a.job, "its name", {.required = true}};
+  return {
+      {"run",
+       "run a job on this machine until it ends",
+       kRunFooter,
+       {{"manifest", &a.run.manifest, "file with an ElasticMPIJob", {.required = true}},
+        {"-o,--out", &a.run.output, "output folder (default: ./<job>-out)"},
+        {"--set",
+         &a.run.overrides.fields,
+         "FIELD=VALUE instead of what the manifest says; may be repeated",
+         {.repeated = true}},
+        {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
+        {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"},
+        {"arguments", &a.run.overrides.arguments, "after --: appended to the program's arguments"}}},
+      {"scale",
+       "change the number of workers of a running job",
+       "Example:\n  empi scale jacobi 8",
+       {job, {"replicas", &a.replicas, "workers wanted", {.check = in_range(1, 10000), .required = true}}}},
+      {"top",
+       "show jobs: state, size, efficiency, last decision",
+       "Examples:\n  empi top            all jobs, every second\n  empi top jacobi --once",
+       {{"job", &a.job, "its name (default: all)"},
+        {"--once", &a.once, "print once instead of every second"}}},
+      {"history",
+       "show what was decided for a job and why",
+       "Examples:\n  empi history jacobi\n  empi history jacobi --events",
+       {job, {"--events", &a.events, "print every event of its log instead"}}},
+      {"cancel", "end a running job", "Example:\n  empi cancel jacobi", {job}},
+      {"resume",
+       "let the autoscaler go on after a size was set by hand",
+       "Example:\n  empi resume jacobi",
+       {job}},
+      {"completion",
+       "print shell completion",
+       "Example:\n  source <(empi completion bash)",
+       {{"shell", &a.shell, "bash or zsh", {.check = one_of("bash", "zsh"), .required = true}}}},
+  };
+}
+
+int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
+  if (a.command == "run") return cli::run_supervisor(a.run, arguments);
+  if (a.command == "scale") return cli::ask(a.job, {local::Command::Verb::Scale, a.replicas});
+  if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
+  if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});
+  if (a.command == "top") return cli::top(a.job, a.once);
+  if (a.command == "history") return cli::history(a.job, a.events);
+  std::fputs(cli::completion_script(a.shell).c_str(), stdout);  // completion: one subcommand is required
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], local::kPodHolderCommand) == 0) return local::hold_pod();
+  local::JobNamespaces namespaces;
+  const bool inside = local::inside_job(namespaces);
+  Arguments parsed;
+  empi::options::read_or_exit({.what = "Elastic MPI: jobs that grow and shrink while they run.",
+                               .name = "empi",
+                               .footer = kFooter,
+                               .commands = commands(parsed),
+                               .command = &parsed.command},
+                              argc, argv);
+  try {
+    if (inside) return cli::run_job(parsed.run, namespaces);
+    return dispatch(parsed, {argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "empi: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/empi/manifest.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "operator/api/parse.hpp"
+#include "runtime/base/json_text.hpp"
+
+namespace emj::cli {
+
+using nlohmann::json;
+
+namespace {
+
+Violation bad_override(const std::string& text, const std::string& reason, const std::string& expected) {
+  return {"--set " + text, reason, expected, "", 0, false};
+}
+
+// A value as YAML would read it: number, true, false, null, a list or text.
+json value_of(const std::string& text) {
+  json value = empi::json_text::try_parse(text);
+  return value.is_discarded() ? json(text) : value;
+}
+
+std::vector<Violation> apply(const std::string& text, json& object) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return {bad_override(text, "has no '='", "FIELD=VALUE, for example worker.maxReplicas=8")};
+  std::string path = text.substr(0, equals);
+  if (path.rfind("spec.", 0) != 0 && path.rfind("metadata.", 0) != 0) path = "spec." + path;
+  json* node = &object;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', start), path.size());
+    const std::string name = path.substr(start, dot - start);
+    if (!node->is_object() && !node->is_null())
+      return {bad_override(text, "the field above " + name + " is no object", "a field of the manifest")};
+    node = &(*node)[name];
+    start = dot + 1;
+  }
+  *node = value_of(text.substr(equals + 1));
+  return {};
+}
+
+}  // namespace
+
+Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
+                                    const Overrides& overrides) {
+  Result<ElasticMPIJob> parsed = parse_yaml(text, filename);
+  if (!parsed || (overrides.fields.empty() && overrides.arguments.empty())) return parsed;
+  json object = to_json(parsed.value());
+  object.erase("status");
+  for (const std::string& field : overrides.fields) {
+    const auto violations = apply(field, object);
+    if (!violations.empty()) return Result<ElasticMPIJob>(violations, filename);
+  }
+  json& container = object["spec"]["worker"]["template"]["spec"]["containers"][0];
+  for (const std::string& argument : overrides.arguments) container["args"].push_back(argument);
+  Result<ElasticMPIJob> changed = parse_json(object, filename);
+  if (!changed) return changed;
+  const auto violations = validate(changed.value());
+  if (refuses(violations)) return Result<ElasticMPIJob>(violations, filename);
+  return Result<ElasticMPIJob>(changed.value(), parsed.violations());
+}
+
+}  // namespace emj::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/api/result.hpp"
+
+namespace emj::cli {
+
+// What the command line adds to a manifest.
+struct Overrides {
+  std::vector<std::string> fields;     // "spec.worker.maxReplicas=8"; "spec." may be left out
+  std::vector<std::string> arguments;  // appended to the template's args
+};
+
+// Manifest text -> checked job. Violations name file and line; those of an override name the override.
+Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
+                                    const Overrides& overrides);
+
+}  // namespace emj::cli

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`empi run` with real agents, ranks and namespaces.
+
+Usage: run_test.py BIN CASE    BIN is the folder with empi, elastic-mpi-agent, elastic-mpi-sidecar, empi-jacobi
+Every wait is bounded; every process that a case starts is gone at its end, and that is checked.
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from job_run import (BIN, ENVIRONMENT, HELLO, PATIENCE, SLOW, WORK, Run, empi, expect_nothing_left, manifest,
+                     marked_processes, names_on_machine)
+
+
+def bad_manifest():
+    path = manifest("bad", HELLO)
+    path.write_text(path.read_text().replace("minReplicas: 1", "minReplicas: nine"))
+    line = path.read_text().splitlines().index("    minReplicas: nine") + 1
+    result = empi("run", path, check=False)
+    assert result.returncode == 2, result
+    assert f"bad.yaml:{line}: spec.worker.minReplicas: " in result.stderr, result.stderr
+    assert empi("run", WORK / "missing.yaml", check=False).returncode == 2
+    assert empi("run", check=False).returncode == 2
+    good = manifest("good", HELLO)
+    refused = empi("run", good, "--set", "worker.maxReplicas=0", check=False)
+    assert refused.returncode == 2 and "maxReplicas" in refused.stderr, refused
+    threshold = manifest("unstable", HELLO, replicas=0, extra="""  autoscaling:
+    mode: Auto
+    policy: {name: threshold, threshold: {lowPercent: 30, highPercent: 40, noisePercent: 10}}
+""")
+    unstable = empi("run", threshold, check=False)
+    assert unstable.returncode == 2 and "threshold" in unstable.stderr, unstable
+
+
+def check_hello(run_text, ranks):
+    for rank in range(ranks):
+        assert f"Hello, World! I am process {rank} of {ranks}" in run_text, run_text
+
+
+def rigid_namespaces():
+    path = manifest("hello", HELLO, replicas=2, rigid=True, slots=2)
+    result = empi("run", path, "--out", WORK / "o")
+    check_hello(result.stdout, 4)
+    assert "hello-w-0." in result.stdout and "hello-w-1." in result.stdout, "host names are the pods'"
+    summary = json.loads((WORK / "o/summary.json").read_text())
+    assert summary["result"] == "Succeeded" and summary["changes"] == [], summary
+    assert summary["core_seconds"] > 0 and summary["cpu_seconds"] > 0, summary
+    assert (WORK / "o/hello-w-1.log").read_text().count("Hello") == 2
+    assert "Succeeded" in empi("top", "hello").stdout
+
+
+def rigid_loopback():
+    path = manifest("hello", HELLO, replicas=2, rigid=True, extra="  local: {network: Loopback}\n")
+    check_hello(empi("run", path).stdout, 2)
+
+
+def no_namespaces():
+    """As in a container that permits none: falls back by itself and says so in one line."""
+    path = manifest("hello", HELLO, replicas=2, rigid=True)
+    limit = pathlib.Path("/proc/sys/user/max_user_namespaces")
+    command = f"echo 0 > {limit} && exec {BIN}/empi run {path} --out {WORK}/o"
+    result = subprocess.run(["unshare", "--user", "--map-root-user", "bash", "-c", command], env=ENVIRONMENT,
+                            capture_output=True, text=True, timeout=PATIENCE, cwd=WORK)
+    assert result.returncode == 0, result
+    warnings = [line for line in result.stderr.splitlines() if "namespaces are not permitted here" in line]
+    assert len(warnings) == 1, result.stderr
+    check_hello(result.stdout, 2)
+
+
+def ordinary_user():
+    """uid 12345 without any privilege."""
+    path = manifest("hello", HELLO, replicas=2, rigid=True)
+    home = WORK / "home"
+    home.mkdir()
+    for folder in (WORK, home):
+        os.chown(folder, 12345, 12345)
+    result = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--inh-caps=-all",
+                             BIN / "empi", "run", path, "--out", home / "o"],
+                            env={**ENVIRONMENT, "HOME": str(home), "EMPI_STATE_DIR": str(home / "state")},
+                            capture_output=True, text=True, timeout=PATIENCE, cwd=home)
+    assert result.returncode == 0, result
+    assert "not permitted" not in result.stderr, result.stderr
+    check_hello(result.stdout, 2)
+    assert (home / "o/summary.json").stat().st_uid == 12345
+
+
+def scale_loopback():
+    """Resizing works where pods share the loopback interface, too."""
+    run = Run(manifest("jacobi", SLOW, extra="  local: {network: Loopback}\n"))
+    run.wait_for_size(2)
+    for size in (3, 1):
+        empi("scale", "jacobi", size)
+        run.wait_for_size(size)
+    empi("cancel", "jacobi")
+    assert run.wait() == 1, run.text()
+    assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
+
+
+def scale_by_hand():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    again = empi("run", WORK / "jacobi.yaml", check=False)
+    assert again.returncode == 1 and "running already" in again.stderr, again
+    empi("scale", "jacobi", 4)
+    run.wait_for_size(4)
+    assert "4 workers x 1 = 4 ranks" in empi("top", "jacobi").stdout
+    assert "limited to 4" in empi("scale", "jacobi", 99).stdout
+    empi("scale", "jacobi", 1)
+    run.wait_for_size(1)
+    history = empi("history", "jacobi").stdout
+    assert "last change: 4 -> 1 workers, Committed" in history, history
+    assert empi("scale", "nobody", 2, check=False).returncode == 1
+    empi("cancel", "jacobi")
+    assert run.wait() == 1, run.text()
+    assert "cancelled by the user" in run.text()
+    summary = run.summary()
+    assert [(c["kind"], c["from"], c["to"], c["outcome"]) for c in summary["changes"]] == [
+        ("grow", 2, 4, "committed"), ("shrink", 4, 1, "committed")], summary
+    assert len((run.out / "profile.csv").read_text().splitlines()) > 1
+
+
+def edit_manifest():
+    path = manifest("jacobi", SLOW, replicas=1)
+    run = Run(path)
+    run.wait_for_size(1)
+    good = path.read_text()
+    path.write_text(good.replace("replicas: 1", "replicas: three"))
+    run.wait_for("refusal", lambda: "the edited manifest is refused" in run.text())
+    path.write_text(good.replace("slotsPerWorker: 1", "slotsPerWorker: 2"))
+    run.wait_for("refusal of an immutable field", lambda: "slotsPerWorker" in run.text())
+    path.write_text(good.replace("replicas: 1", "replicas: 2"))
+    run.wait_for_size(2)
+    run.process.send_signal(signal.SIGTERM)
+    assert run.wait() == 1
+
+
+def random_policy():
+    extra = """  autoscaling:
+    mode: Auto
+    policy: {name: random, random: {seed: 5, intervalSeconds: 2}}
+"""
+    run = Run(manifest("jacobi", SLOW, replicas=0, most=3, extra=extra))
+    run.wait_for("three changes", lambda: run.text().count(" workers in ") + run.text().count(" worker in ") >= 3)
+    assert "draw " in empi("history", "jacobi").stdout
+    empi("cancel", "jacobi")
+    assert run.wait() == 1
+    summary = run.summary()
+    assert sum(c["outcome"] == "committed" for c in summary["changes"]) >= 3, summary
+    sizes = {d["to"] for d in summary["decisions"] if d["action"] == "Scale"}
+    assert sizes and sizes <= {1, 2, 3}, summary["decisions"]
+
+
+def constant_work():
+    """Work that does not change must not make the controller move, although it may and measures enough to do so.
+
+    The job runs well at its largest size: a controller that took noise for a trend would shrink it (and then grow it
+    again). That it does not flap in the middle of its range is tested in closed loop, without a machine's noise.
+    """
+    extra = """  autoscaling:
+    mode: Auto
+    policy: {name: threshold, threshold: {lowPercent: 10, highPercent: 200, noisePercent: 10}}
+    windowSeconds: 1
+    windows: 3
+    cooldownSeconds: 1
+    scaleUpStabilizationSeconds: 1
+    scaleDownStabilizationSeconds: 1
+    maxErrorPercent: 50
+  local: {slowdownFactor: 8}
+"""
+    work = ["empi-jacobi", "--n", "512", "--iterations", "150", "--tolerance", "0", "--work-factor", "200"]
+    run = Run(manifest("constant", work, replicas=2, least=1, most=2, extra=extra))
+    assert run.wait() == 0, run.text()
+    assert "emulated: ranks 8x slower" in run.text()
+    summary = run.summary()
+    assert summary["changes"] == [], summary
+    assert any(d["action"] == "Keep" and "MTCT" in d["reason"] for d in summary["decisions"]), summary["decisions"]
+    assert summary["cpu_seconds"] == summary["core_seconds"]
+
+
+FINDS_ITS_SIZE = """  autoscaling:
+    mode: Auto
+    policy: {name: efficiency}
+    windowSeconds: 1
+    windows: 3
+    minIterations: 3
+    maxErrorPercent: 50
+    cooldownSeconds: 1
+    scaleUpStabilizationSeconds: 1
+    scaleDownStabilizationSeconds: 1
+"""
+
+
+def settles(path, sizes):
+    """The job runs until policy efficiency has settled at one of these sizes, and says so."""
+    run = Run(path)
+    stay = [f"stay at {size} workers" for size in sizes]
+    run.wait_for(f"settled at one of {sizes}", lambda: any(
+        d["action"] == "Keep" and any(text in d["reason"] for text in stay) for d in run.status().get("decisions", [])))
+    history = empi("history", path.stem).stdout
+    print(history)
+    empi("cancel", path.stem)
+    assert run.wait() == 1, run.text()
+    scaled = [d for d in run.summary()["decisions"] if d["action"] == "Scale"]
+    assert scaled and all(d["iteration_s"] > 0 and d["predicted_s"] > 0 for d in scaled), run.summary()["decisions"]
+    assert "an iteration takes" in history, history
+
+
+def communication_bound():
+    """Slow links, little to compute: started on all workers, it settles on few.
+
+    Two rows of 2 kB an iteration take 16 ms at 2 Mbit/s, all the arithmetic less than 1 ms. The whole grid is 512 kB,
+    so that a change of size, which moves it over the same links, costs a second or two and not the case's patience.
+    """
+    work = ["empi-jacobi", "--n", "256", "--iterations", "1000000000", "--tolerance", "0"]
+    settles(manifest("slowlinks", work, replicas=4, least=1, most=4, extra=FINDS_ITS_SIZE +
+                     "  local: {slowdownFactor: 2, networkMegabitsPerSecond: 2}\n"), [1, 2])
+
+
+def compute_bound():
+    """Much to compute on slow cores: started on one worker, it settles on all.
+
+    An iteration takes about a second on one: a busy machine delays messages by some hundredths of that.
+    """
+    work = ["empi-jacobi", "--n", "256", "--iterations", "1000000000", "--tolerance", "0", "--work-factor", "1000"]
+    settles(manifest("slowcores", work, replicas=0, least=1, most=4, extra=FINDS_ITS_SIZE.replace(
+        "windowSeconds: 1\n    windows: 3", "windowSeconds: 3\n    windows: 1") + "  local: {slowdownFactor: 16}\n"), [4])
+
+
+def long_queue():
+    """A master-worker program with a long queue grows, and its status says when the phase will be over."""
+    work = ["empi-mandelbrot", "--width", "1024", "--height", "20000", "--iterations", "20000"]
+    run = Run(manifest("queue", work, replicas=0, least=1, most=2, extra=FINDS_ITS_SIZE.replace(
+        "efficiency", "tasks") + "  local: {slowdownFactor: 8}\n"))
+    run.wait_for_size(2)
+    run.wait_for("a predicted finish", lambda: "predictedFinish" in run.status().get("tasks", {}))
+    assert run.status()["tasks"]["total"] == 20000, run.status()
+    assert "of 20000 tasks done" in empi("top", "queue").stdout
+    empi("cancel", "queue")
+    assert run.wait() == 1, run.text()
+    assert any(d["policy"] == "tasks" and d["action"] == "Scale" for d in run.summary()["decisions"]), run.summary()
+
+
+def several_at_once():
+    """Jobs on one machine do not notice each other: with a network each, and with the loopback interface of all."""
+    loopback = "  local: {network: Loopback}\n"
+    runs = [Run(manifest(f"job{number}", SLOW, extra=loopback if number % 2 else "")) for number in range(4)]
+    for run in runs:
+        run.wait_for_size(2)
+    assert len(set(names_on_machine())) == 4, names_on_machine()
+    for run in runs:
+        empi("scale", run.name, 3)
+    for run in runs:
+        run.wait_for_size(3)
+    empi("cancel", "job0")
+    assert runs[0].wait() == 1, runs[0].text()
+    for run in runs[1:]:
+        empi("scale", run.name, 1)
+    for run in runs[1:]:
+        run.wait_for_size(1)
+        empi("cancel", run.name)
+        assert run.wait() == 1, run.text()
+        assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
+
+
+def interrupt():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 1, run.text()
+    assert run.summary()["result"] == "Failed" and "cancelled" in run.summary()["reason"]
+
+
+def interrupt_twice():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    for agent in [pid for pid, command in marked_processes() if "elastic-mpi-agent" in command]:
+        os.kill(agent, signal.SIGSTOP)  # nothing ends by itself
+    run.process.send_signal(signal.SIGINT)
+    time.sleep(0.7)  # a second signal right after the first counts as the same
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 130, run.text()
+
+
+def kill_supervisor():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    run.process.kill()
+    run.wait()
+    expect_nothing_left()
+    assert "controller was killed" in empi("top", "jacobi").stdout
+    assert empi("scale", "jacobi", 3, check=False).returncode == 1
+
+
+def kill_job_process():
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    children = pathlib.Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    assert run.wait() == 137
+
+
+def kill_a_pod():
+    """A member that dies ends the job at once, with its reason."""
+    run = Run(manifest("jacobi", SLOW))
+    run.wait_for_size(2)
+    ranks = [pid for pid, command in marked_processes() if command.startswith("empi-jacobi")]
+    assert len(ranks) == 2, marked_processes()
+    os.kill(ranks[1], signal.SIGKILL)
+    assert run.wait() == 1
+    assert "signal 9" in run.text(), run.text()
+
+
+def failing_program():
+    run = Run(manifest("fails", ["sh", "-c", "echo last words; exit 3"], rigid=True))
+    assert run.wait() == 3
+    assert "last words" in run.text() and run.summary()["result"] == "Failed", run.text()
+
+
+def missing_program():
+    run = Run(manifest("missing", ["no-such-program"], rigid=True))
+    assert run.wait() == 127
+    assert "no-such-program" in run.text(), run.text()
+
+
+def network_limits():
+    """The queueing disciplines are on the pod's link; where the kernel has none the job is refused."""
+    show = ["sh", "-c", "tc qdisc show dev eth0"]
+    path = manifest("limits", show, replicas=1, rigid=True, extra="  local: {networkMegabitsPerSecond: 200}\n")
+    text = empi("run", path).stdout
+    assert re.search(r"qdisc tbf .* rate 200Mbit", text), text
+    assert "emulated: network limited to 200 Mbit/s" in text, text
+    path = manifest("delays", show, replicas=1, rigid=True, extra="  local: {networkDelayMicroseconds: 300}\n")
+    result = empi("run", path, check=False)
+    if result.returncode == 0:
+        assert re.search(r"qdisc netem .* delay 300us", result.stdout), result.stdout
+    else:
+        assert result.returncode == 1 and "sch_netem" in result.stderr, result.stderr
+
+
+def terminal():
+    """On a terminal the view is drawn, and rank output stays in the files."""
+    path = manifest("hello", HELLO, replicas=1, rigid=True)
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen([BIN / "empi", "run", path], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
+    os.close(terminal)
+    text = b""
+    try:
+        while chunk := os.read(controller, 4096):
+            text += chunk
+    except OSError:
+        pass
+    assert process.wait(timeout=PATIENCE) == 0, text
+    assert b"hello  " in text and b"efficiency" in text, text
+    assert b"Hello, World" not in text, text
+    assert "Hello, World" in (WORK / "hello-out/hello-w-0.log").read_text()
+
+
+def help_and_completion():
+    for command in ("run", "scale", "top", "history", "cancel", "resume", "completion"):
+        text = empi(command, "--help").stdout
+        assert "Example" in text and f"empi {command}" in text, text
+    script = empi("completion", "bash").stdout
+    subprocess.run(["bash", "-c", script + "\ncomplete -p empi"], check=True, capture_output=True)
+    assert empi("completion", "fish", check=False).returncode == 2
+    assert empi("frobnicate", check=False).returncode == 2
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[2]]()
+    expect_nothing_left()
+    print(f"{sys.argv[2]}: ok")

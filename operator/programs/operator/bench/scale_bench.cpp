@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads an operator with many simulated jobs and reads its figures;
+// operator/programs/operator/bench/k8s_scale.sh starts what it needs. Usage: bench_k8s_scale idle --pid
+// OPERATOR --metrics PORT [--seconds N]
+//        bench_k8s_scale load --pid OPERATOR --metrics PORT [--jobs N] [--pods N] [--rate N] [--seconds N]
+#include <httplib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "operator/kube/client.hpp"
+#include "operator/kube/informer.hpp"
+#include "runtime/base/options.hpp"
+
+namespace {
+
+namespace kube = emj::kube;
+namespace resources = emj::kube::resources;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using std::chrono::duration;
+
+constexpr const char* kNamespace = "scale";
+
+struct Options {
+  int pid = 0, port = 0;
+  int jobs = 1000, pods = 10, rate = 20, seconds = 50;
+  int patience = 1800;  // s, for the jobs to start and for the last changes to end
+};
+
+void note(const std::string& text) { std::fprintf(stderr, "k8s-scale: %s\n", text.c_str()); }
+void figure(const char* name, double value, const char* unit) {
+  std::printf("bench k8s-scale.%s %.6g %s\n", name, value, unit);
+  std::fflush(stdout);
+}
+double seconds_since(Clock::time_point start) { return duration<double>(Clock::now() - start).count(); }
+
+// --- the operator, from outside ----------------------------------------------------------------------------
+
+double memory_mib(int pid, const std::string& field) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) / 1024;
+  throw std::runtime_error("the operator (process " + std::to_string(pid) + ") is gone: see its log");
+}
+
+double cpu_seconds(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+using Metrics = std::map<std::string, double>;  // by name and labels, as printed
+
+Metrics read_metrics(int port) {
+  httplib::Client http("127.0.0.1", port);
+  const auto answer = http.Get("/metrics");
+  if (!answer || answer->status != 200) throw std::runtime_error("the operator shows no metrics");
+  Metrics metrics;
+  std::istringstream lines(answer->body);
+  for (std::string line; std::getline(lines, line);) {
+    const auto space = line.rfind(' ');
+    if (!line.starts_with('#') && space != std::string::npos)
+      metrics[line.substr(0, space)] = std::strtod(line.c_str() + space, nullptr);
+  }
+  return metrics;
+}
+
+// Sums what has grown over all series of a metric that contain each of the words.
+double grown(const Metrics& before, const Metrics& after, const std::string& name,
+             const std::vector<std::string>& words = {}) {
+  double sum = 0;
+  for (const auto& [series, value] : after) {
+    if (!series.starts_with(name + "{") && series != name) continue;
+    if (!std::ranges::all_of(words, [&](const auto& word) { return series.find(word) != std::string::npos; }))
+      continue;
+    const auto old = before.find(series);
+    sum += value - (old == before.end() ? 0 : old->second);
+  }
+  return sum;
+}
+
+double writes(const Metrics& before, const Metrics& after) {
+  double sum = 0;
+  for (const char* verb : {"create", "update", "patch", "delete"}) {
+    const std::string word = std::string("verb=\"") + verb + "\"";
+    sum += grown(before, after, "empi_operator_api_requests_total", {word});
+    sum -= grown(before, after, "empi_operator_api_requests_total", {word, "resource=\"leases\""});
+  }
+  return sum;
+}
+
+void say_writes(const Metrics& before, const Metrics& after, double changes) {
+  for (const auto& [series, value] : after) {
+    if (!series.starts_with("empi_operator_api_requests_total")) continue;
+    const double more = grown(before, after, series);
+    if (more > 0) note("  " + series + " " + std::to_string(more / std::max(changes, 1.)) + " per resize");
+  }
+}
+
+// As Prometheus's histogram_quantile: linear within a bucket.
+double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q) {
+  std::map<double, double> buckets;  // upper bound -> count up to it
+  for (const auto& [series, value] : after) {
+    const std::string prefix = name + "_bucket{le=\"";
+    if (!series.starts_with(prefix)) continue;
+    const auto old = before.find(series);
+    buckets[std::strtod(series.c_str() + prefix.size(), nullptr)] =
+        value - (old == before.end() ? 0 : old->second);
+  }
+  if (buckets.empty() || buckets.rbegin()->second == 0) throw std::runtime_error(name + " counted nothing");
+  const double wanted = q * buckets.rbegin()->second;
+  double low = 0, below = 0;
+  for (const auto& [bound, count] : buckets) {
+    if (count >= wanted)
+      return std::isinf(bound) ? low : low + (bound - low) * (wanted - below) / std::max(count - below, 1.);
+    low = bound;
+    below = count;
+  }
+  return low;
+}
+
+// --- the jobs
+// ------------------------------------------------------------------------------------------------
+
+std::string name_of(int job) { return "job-" + std::to_string(job); }
+
+json job_object(int number, int pods) {
+  const json container = {{"name", "worker"},
+                          {"image", "example.com/simulated:1"},
+                          {"command", json::array({"simulated"})},
+                          {"resources", {{"requests", {{"cpu", "100m"}}}}}};
+  // Simulated nodes that get no processor time are late with their leases: that evicts nobody.
+  json tolerations = json::array();
+  for (const char* taint :
+       {"kwok.x-k8s.io/node", "node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"})
+    tolerations.push_back({{"key", taint}, {"operator", "Exists"}});
+  const json pod = {{"nodeSelector", {{"type", "kwok"}}},
+                    {"tolerations", tolerations},
+                    {"containers", json::array({container})}};
+  return {
+      {"apiVersion", "elasticmpi.io/v1alpha1"},
+      {"kind", "ElasticMPIJob"},
+      {"metadata", {{"name", name_of(number)}, {"namespace", kNamespace}}},
+      {"spec",
+       {{"worker",
+         {{"replicas", pods}, {"minReplicas", 1}, {"maxReplicas", 2 * pods}, {"template", {{"spec", pod}}}}},
+        {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
+}
+
+// What is kept of a job: its size and whether it is at rest.
+void keep_size(json& job) {
+  const json status = job.value("status", json::object());
+  job["metadata"] = {{"name", job["metadata"]["name"]},
+                     {"namespace", job["metadata"]["namespace"]},
+                     {"uid", job["metadata"]["uid"]},
+                     {"resourceVersion", job["metadata"]["resourceVersion"]}};
+  job.erase("spec");
+  job["status"] = {{"state", status.value("state", "")}, {"joined", status.value("joinedReplicas", 0)}};
+}
+
+class Load {
+ public:
+  explicit Load(const Options& options)
+      : options_(options), client_(kube::load_config(), client_options()), watched_(watcher_options()) {
+    jobs_ = std::make_unique<kube::Informer>(client_, resources::elastic_mpi_jobs, watched_,
+                                             [this](const kube::Change& change) { look(change); });
+    sizes_.assign(static_cast<std::size_t>(options.jobs), options.pods);
+    asked_.resize(sizes_.size());
+    jobs_->start();
+  }
+
+  void start() {
+    const auto begin = Clock::now();
+    side_by_side(4, options_.jobs, [this](int i) {
+      const auto made = client_.create(resources::elastic_mpi_jobs, kNamespace, job_object(i, options_.pods));
+      if (!made) throw std::runtime_error(made.error().message);
+    });
+    wait_for_rest("started", options_.jobs);
+    note(std::to_string(options_.jobs) + " jobs of " + std::to_string(options_.pods) + " pods run after " +
+         std::to_string(seconds_since(begin)) + " s");
+  }
+
+  // `rate` times a second a job changes its size by one: even jobs grow first, odd ones shrink, and then
+  // back. The last changes are under way when it returns.
+  void scale() {
+    std::vector<int> order(sizes_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    const auto begin = Clock::now();
+    const int scales = options_.rate * options_.seconds;
+    side_by_side(8, scales, [&](int i) {
+      std::this_thread::sleep_until(begin +
+                                    duration_cast<Clock::duration>(duration<double>(i) / options_.rate));
+      scale_one(order[static_cast<std::size_t>(i) % order.size()]);
+    });
+    figure("rate", scales / seconds_since(begin), "scales/s");
+  }
+  void settle() { wait_for_rest("rest again", options_.jobs); }
+
+  // The second one tells how busy the API server was.
+  void say_times() {
+    const std::lock_guard lock(mutex_);
+    for (auto* times : {&times_, &answers_}) {
+      if (times->empty()) continue;
+      std::ranges::sort(*times);
+      const auto at = [&](double q) {
+        return std::to_string((*times)[static_cast<std::size_t>(q * static_cast<double>(times->size() - 1))]);
+      };
+      note(std::string(times == &times_ ? "scale -> committed" : "scale -> answer of the API server") +
+           ": p50 " + at(.5) + " s, p99 " + at(.99) + " s of " + std::to_string(times->size()));
+    }
+  }
+
+ private:
+  static kube::ClientOptions client_options() {
+    kube::ClientOptions options;
+    options.requests_per_second = 1000;
+    options.burst = 1000;
+    options.idle_connections = 16;
+    return options;
+  }
+  static kube::WatcherOptions watcher_options() {
+    kube::WatcherOptions options;
+    options.namespace_name = kNamespace;
+    options.reduce = keep_size;
+    return options;
+  }
+
+  template <class Work>
+  static void side_by_side(int threads, int count, Work work) {
+    std::atomic<int> next{0};
+    std::mutex mutex;
+    std::string problem;
+    std::vector<std::thread> pool;
+    for (int t = 0; t < threads; ++t)
+      pool.emplace_back([&] {
+        for (int i = next++; i < count; i = next++) {
+          try {
+            work(i);
+          } catch (const std::exception& error) {
+            const std::lock_guard lock(mutex);
+            problem = error.what();
+            next = count;
+          }
+        }
+      });
+    for (std::thread& thread : pool) thread.join();
+    if (!problem.empty()) throw std::runtime_error(problem);
+  }
+
+  void scale_one(int job) {
+    const auto begin = Clock::now();
+    int size;
+    {
+      const std::lock_guard lock(mutex_);
+      int& wanted = sizes_[static_cast<std::size_t>(job)];
+      const int other = options_.pods + (job % 2 == 0 ? 1 : -1);
+      wanted = size = wanted == options_.pods ? other : options_.pods;
+      asked_[static_cast<std::size_t>(job)] = Clock::now();
+    }
+    const auto done = client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(job)},
+                                          {{"spec", {{"replicas", size}}}}, {.subresource = "scale"});
+    if (!done) throw std::runtime_error(done.error().message);
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(seconds_since(begin));
+  }
+
+  void look(const kube::Change& change) {
+    if (!change.after) return;
+    const auto job = static_cast<std::size_t>(std::stoi(change.key.name.substr(4)));
+    const std::lock_guard lock(mutex_);
+    if (job >= asked_.size() || !asked_[job]) return;
+    if ((*change.after)["status"]["joined"] != sizes_[job]) return;
+    times_.push_back(seconds_since(*asked_[job]));
+    asked_[job].reset();
+  }
+
+  int at_rest() {
+    int count = 0;
+    for (const kube::ObjectPtr& job : jobs_->list()) {
+      const auto number = static_cast<std::size_t>(std::stoi(kube::key_of(*job).name.substr(4)));
+      const json& status = (*job)["status"];
+      const std::lock_guard lock(mutex_);
+      if (number < sizes_.size() && status["state"] == "Running" && status["joined"] == sizes_[number])
+        ++count;
+    }
+    return count;
+  }
+
+  // As the API server has them, and as the watch has told: they may differ.
+  void say_who_does_not_rest() {
+    for (const kube::ObjectPtr& known : jobs_->list()) {
+      const kube::ObjectKey key = kube::key_of(*known);
+      const int wanted = sizes_[static_cast<std::size_t>(std::stoi(key.name.substr(4)))];
+      const auto live = client_.get(resources::elastic_mpi_jobs, key);
+      if (!live) continue;
+      const json& job = live.value();
+      const json status = job.value("status", json::object());
+      const bool rests =
+          status.value("state", "") == "Running" && status.value("joinedReplicas", 0) == wanted;
+      if (rests && (*known)["status"]["joined"] == wanted) continue;
+      note(key.name + " of version " + kube::resource_version_of(job) + " (watched: " +
+           kube::resource_version_of(*known) + "), to have " + std::to_string(wanted) + ": " + status.dump());
+    }
+    for (const auto& [series, value] : read_metrics(options_.port))
+      if (series.starts_with("empi_operator_queue_jobs")) note(series + " " + std::to_string(value));
+  }
+
+  void wait_for_rest(const std::string& what, int wanted) {
+    const auto begin = Clock::now();
+    int told = 0;
+    for (int count = at_rest(); count < wanted; count = at_rest()) {
+      const int now = static_cast<int>(seconds_since(begin));
+      if (now >= options_.patience) say_who_does_not_rest();
+      if (now >= options_.patience)
+        throw std::runtime_error("after " + std::to_string(now) + " s only " + std::to_string(count) +
+                                 " of " + std::to_string(wanted) + " jobs have " + what);
+      memory_mib(options_.pid, "VmRSS");  // throws when the operator has ended
+      if (now >= told + 15) {
+        told = now;
+        note(std::to_string(count) + " of " + std::to_string(wanted) + " jobs have " + what + " (" +
+             std::to_string(now) + " s)");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+
+  const Options options_;
+  kube::Client client_;
+  kube::WatcherOptions watched_;
+  std::mutex mutex_;
+  std::vector<int> sizes_;  // asked for, by job
+  std::vector<std::optional<Clock::time_point>> asked_;
+  std::vector<double> times_,
+      answers_;  // s, from a scale until it is committed, until the API server answers
+  std::unique_ptr<kube::Informer> jobs_;
+};
+
+// Share of a core over some seconds.
+double load_of(int pid, int seconds) {
+  const auto begin = Clock::now();
+  const double before = cpu_seconds(pid);
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  return (cpu_seconds(pid) - before) / seconds_since(begin);
+}
+
+void idle(const Options& options) {
+  figure("idle_cpu", load_of(options.pid, options.seconds), "cores");
+  figure("idle_rss", memory_mib(options.pid, "VmRSS"), "MiB");
+}
+
+void under_load(const Options& options) {
+  Load load(options);
+  load.start();
+
+  const Metrics steady = read_metrics(options.port);
+  figure("steady_cpu", load_of(options.pid, std::min(options.seconds, 30)), "cores");
+  figure("steady_rss", memory_mib(options.pid, "VmRSS"), "MiB");
+  const Metrics before = read_metrics(options.port);
+  figure("steady_writes", writes(steady, before), "writes");
+
+  const double cpu = cpu_seconds(options.pid);
+  const auto begin = Clock::now();
+  load.scale();
+  const Metrics busy = read_metrics(options.port);
+  figure("p50", 1000 * quantile(before, busy, "empi_operator_reaction_seconds", .5), "ms");
+  figure("p99", 1000 * quantile(before, busy, "empi_operator_reaction_seconds", .99), "ms");
+  load.settle();
+  const double used = (cpu_seconds(options.pid) - cpu) / seconds_since(begin);
+  const Metrics after = read_metrics(options.port);
+  const double changes = grown(before, after, "empi_operator_resizes_total", {"Committed"});
+  const double others = grown(before, after, "empi_operator_resizes_total") - changes;
+  if (others > 0) note(std::to_string(static_cast<int>(others)) + " changes did not commit");
+  say_writes(before, after, changes);
+  load.say_times();
+  figure("jobs", options.jobs, "jobs");
+  figure("pods", options.jobs * options.pods, "pods");
+  figure("resizes", changes, "resizes");
+  figure("resizing_cpu", used, "cores");
+  figure("writes_per_resize", writes(before, after) / std::max(changes, 1.), "writes");
+  figure("rss", memory_mib(options.pid, "VmHWM"), "MiB");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace empi::options;
+  Options options;
+  std::string command;
+  const OptionList of_idle = {{"--pid", &options.pid, "process of the operator", {.required = true}},
+                              {"--metrics", &options.port, "its port for metrics", {.required = true}},
+                              {"--seconds", &options.seconds, "how long", {.check = in_range(1, 3600)}}};
+  OptionList of_load = of_idle;
+  of_load.push_back({"--jobs", &options.jobs, "", {.check = in_range(1, 100000)}});
+  of_load.push_back({"--pods", &options.pods, "per job", {.check = in_range(2, 1000)}});
+  of_load.push_back({"--rate", &options.rate, "scales per second", {.check = in_range(1, 1000)}});
+  of_load.push_back(
+      {"--patience", &options.patience, "s, for the jobs to start", {.check = in_range(1, 36000)}});
+  const Program program{
+      .what = "Loads an operator with simulated jobs and prints its figures.",
+      .name = "bench_k8s_scale",
+      .commands = {{"idle", "memory and processor time of an operator without jobs", "", of_idle},
+                   {"load", "many jobs, some of which change their size", "", of_load}},
+      .command = &command};
+  if (const auto status = read(program, argc, argv)) return *status;
+  try {
+    command == "idle" ? idle(options) : under_load(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "k8s-scale: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/operator/manager.hpp"
+
+#include <httplib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "operator/kube/pod_view.hpp"
+#include "runtime/base/exposition.hpp"
+#include "runtime/protocol/metrics.hpp"
+
+namespace emj::manager {
+namespace {
+
+namespace resources = kube::resources;
+
+constexpr Seconds kStuckWatch{900};  // three times the longest watch: the server has forgotten us
+constexpr Millis kLastWords{2000};   // for Events at the end
+constexpr Millis longest_pass{20000};
+
+double seconds_since(kube::Instant start) {
+  return std::chrono::duration<double>(kube::Instant::clock::now() - start).count();
+}
+
+kube::Config configuration(const ManagerOptions& options) {
+  return kube::load_config(options.kubeconfig, options.context);
+}
+
+// The event that the pass of this thread is an answer to, until it has sent its first request.
+thread_local std::optional<kube::Instant> unanswered;
+
+// The job that a pod belongs to, by its label; the owner reference decides later.
+std::optional<kube::ObjectKey> job_of(const nlohmann::json& pod) {
+  const auto pointer = nlohmann::json::json_pointer("/metadata/labels");
+  if (!pod.contains(pointer)) return std::nullopt;
+  const auto& labels = pod.at(pointer);
+  const auto label = labels.find(kLabelJob);
+  if (label == labels.end() || !label->is_string()) return std::nullopt;
+  return kube::ObjectKey{kube::key_of(pod).namespace_name, label->get<std::string>()};
+}
+
+std::string host_name() {
+  char name[256] = "elastic-mpi-operator";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+struct Manager::Http {
+  httplib::Server server;
+  std::thread thread;
+};
+
+Manager::Manager(ManagerOptions options, Log log)
+    : options_(std::move(options)), log_(std::move(log)), root_key_(options_.root_key_file), http_(new Http) {
+  kube::Config config = configuration(options_);
+  log_("API server " + config.server + " (" + config.origin + ")");
+  kube::ClientOptions client_options;
+  client_options.requests_per_second = options_.requests_per_second;
+  client_options.burst = options_.burst;
+  client_options.idle_connections = static_cast<std::size_t>(options_.threads);
+  client_options.field_manager = kManagerOfChildren;
+  client_options.log = log_;
+  client_options.before_write = [this](const kube::WriteInfo& write) {
+    if (const auto event = std::exchange(unanswered, std::nullopt)) metrics_.reacted(seconds_since(*event));
+    if (options_.crash_at_write == std::to_string(write.number) ||
+        options_.crash_at_write == write.verb + " " + write.resource) {
+      std::fprintf(stderr, "crash at write %llu: %s %s %s\n", static_cast<unsigned long long>(write.number),
+                   write.verb.c_str(), write.resource.c_str(), to_string(write.key).c_str());
+      _exit(70);
+    }
+  };
+  client_ = std::make_unique<kube::Client>(config, client_options);
+  kube::ClientOptions lease_options;
+  lease_options.log = log_;
+  lease_client_ = std::make_unique<kube::Client>(config, lease_options);
+  events_ = std::make_unique<kube::EventRecorder>(*lease_client_, kManagerName, host_name(), log_);
+
+  kube::WatcherOptions watch;
+  watch.namespace_name = options_.watched_namespace;
+  watch.log = log_;
+  watch.reduce = reduce_job;
+  jobs_ = std::make_unique<kube::Informer>(*client_, resources::elastic_mpi_jobs, watch,
+                                           [this](const kube::Change& c) { changed(c.key, c.received); });
+  watch.reduce = reduce_pod;
+  watch.label_selector = std::string(kLabelRole) + "=worker";
+  pods_ = std::make_unique<kube::Informer>(*client_, resources::pods, watch, [this](const kube::Change& c) {
+    if (const auto job = job_of(c.after ? *c.after : *c.before)) changed(*job, c.received);
+  });
+  cluster_ =
+      std::make_unique<KubeCluster>(*client_, *jobs_, *pods_, *events_, root_key_, options_.build, log_);
+  runtime_ = std::make_unique<HttpRuntime>(
+      [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
+      HttpRuntimeOptions{AgentTimeouts{}, kAgentPort, 60, 64});
+  ControllerOptions controller;
+  controller.fence = 0;
+  controller.build = options_.build;
+  controller.fast = Millis(100);
+  controller.steady = options_.steady;
+  controller_ = std::make_unique<Controller>(
+      *cluster_, *runtime_,
+      [] { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }, log_,
+      controller);
+
+  if (options_.leader_election) {
+    kube::LeaderOptions leader;
+    leader.lease = {options_.lease_namespace.empty() ? config.namespace_name : options_.lease_namespace,
+                    options_.lease_name};
+    leader.identity = kube::unique_identity();
+    leader.lease_duration = options_.lease_duration;
+    leader.renew_deadline = options_.renew_deadline;
+    leader.retry_period = options_.retry_period;
+    leader.log = log_;
+    elector_ = std::make_unique<kube::LeaderElector>(
+        *lease_client_, leader,
+        kube::LeaderElector::Callbacks{[this](int) { lead(); },
+                                       [this](const std::string& why) {
+                                         log_("no longer the leader: " + why);
+                                         _exit(1);  // at once: another may command already
+                                       }});
+  }
+  serve();
+}
+
+Manager::~Manager() {
+  http_->server.stop();
+  if (http_->thread.joinable()) http_->thread.join();
+}
+
+void Manager::serve() {
+  const auto probe = [](auto check) {
+    return [check](const httplib::Request&, httplib::Response& response) {
+      const std::string problem = check();
+      response.status = problem.empty() ? 200 : 503;
+      response.set_content(problem.empty() ? "ok\n" : problem + "\n", "text/plain");
+    };
+  };
+  httplib::Server& server = http_->server;
+  server.Get("/healthz", probe([this] { return healthy(); }));
+  server.Get("/readyz", probe([this] { return ready(); }));
+  server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
+    response.set_content(metrics_text(), empi::metrics::kExpositionType);
+  });
+  port_ = options_.port == 0 ? server.bind_to_any_port("0.0.0.0")
+                             : (server.bind_to_port("0.0.0.0", options_.port) ? options_.port : -1);
+  if (port_ < 0)
+    throw std::runtime_error("cannot listen on port " + std::to_string(options_.port) +
+                             ": another process has it; choose one by --port");
+  http_->thread = std::thread([this] { http_->server.listen_after_bind(); });
+}
+
+std::string Manager::healthy() const {
+  for (const auto& [name, informer] : {std::pair{"jobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
+    if (informer->age() > kStuckWatch) return std::string("the watch of ") + name + " is stuck";
+  // Its job would never be looked at again.
+  if (const auto oldest = oldest_pass();
+      oldest && seconds_since(oldest->second) > static_cast<double>(options_.stuck_pass.count()))
+    return "the pass over job " + to_string(oldest->first) + " is stuck";
+  return "";
+}
+
+std::optional<std::pair<kube::ObjectKey, kube::Instant>> Manager::oldest_pass() const {
+  const std::lock_guard lock(mutex_);
+  const auto oldest = std::ranges::min_element(passes_, {}, [](const auto& pass) { return pass.second; });
+  if (oldest == passes_.end()) return std::nullopt;
+  return *oldest;
+}
+
+std::string Manager::ready() const {
+  if (!jobs_->synced()) return "the list of jobs is not there yet: " + jobs_->stats().last_problem;
+  if (!pods_->synced()) return "the list of pods is not there yet: " + pods_->stats().last_problem;
+  return "";
+}
+
+std::string Manager::metrics_text() const {
+  OperatorMetrics::Now now;
+  now.queue = queue_.stats();
+  for (const auto& [name, informer] :
+       {std::pair{"elasticmpijobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
+    now.watches.push_back(
+        {name, std::chrono::duration<double>(informer->age()).count(), informer->stats().failures});
+  now.requests = client_->counts();
+  for (kube::RequestCount& count : lease_client_->counts()) now.requests.push_back(std::move(count));
+  now.leading = leading_;
+  if (const auto oldest = oldest_pass()) now.longest_pass_seconds = seconds_since(oldest->second);
+  now.events_lost = events_->lost();
+  return metrics_.text(now);
+}
+
+void Manager::changed(const kube::ObjectKey& job, kube::Instant received) {
+  if (leading_) {  // to the standby's events nobody reacts
+    const std::lock_guard lock(mutex_);
+    received_.try_emplace(job, received);
+  }
+  queue_.add(job);
+}
+
+int Manager::run() {
+  jobs_->start();
+  pods_->start();
+  if (elector_)
+    elector_->start();
+  else
+    lead();
+  {
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [this] { return ended_.has_value(); });
+  }
+  log_("stopping");
+  queue_.shut_down();
+  if (!queue_.drain(longest_pass)) log_("a pass over a job did not come to its end in time");
+  for (std::thread& thread : threads_) thread.join();
+  jobs_->stop();
+  pods_->stop();
+  events_->stop(kLastWords);
+  if (elector_) elector_->release();
+  return *ended_;
+}
+
+void Manager::stop() { end(0); }
+
+void Manager::end(int code) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) ended_ = code;
+  condition_.notify_all();
+}
+
+void Manager::lead() {
+  log_("leading");
+  leading_ = true;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+void Manager::work() {
+  while (!jobs_->wait_synced(Millis(200)) || !pods_->wait_synced(Millis(200))) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+  }
+  while (const auto key = queue_.take()) {
+    {
+      const std::lock_guard lock(mutex_);
+      passes_[*key] = kube::Instant::clock::now();
+    }
+    try {
+      pass_over(*key);
+    } catch (const std::exception& error) {
+      log_("a defect of the operator at job " + to_string(*key) + ": " + error.what());
+      queue_.add_after_failure(*key);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      passes_.erase(*key);
+    }
+    queue_.done(*key);
+  }
+}
+
+void Manager::pass_over(const kube::ObjectKey& key) {
+  const JobKey job{key.namespace_name, key.name};
+  if (!cluster_->settled(job)) return queue_.add_after(key, cluster_->settled_in(job) + Millis(1));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto entry = received_.extract(key)) unanswered = entry.mapped();
+  }
+  const kube::Instant start = kube::Instant::clock::now();
+  const ReconcileResult pass = controller_->reconcile(job);
+  unanswered.reset();
+  metrics_.reconciled(pass.gone     ? OperatorMetrics::Result::Gone
+                      : pass.broken ? OperatorMetrics::Result::Broken
+                      : pass.failed ? OperatorMetrics::Result::Retry
+                                    : OperatorMetrics::Result::Ok,
+                      seconds_since(start));
+  if (pass.gone) {
+    metrics_.forget(job);
+    cluster_->forget(job);
+    return queue_.forget(key);
+  }
+  metrics_.look(job, pass.status);
+  if (pass.failed) return queue_.add_after_failure(key);
+  queue_.forget(key);
+  if (!pass.at_rest()) queue_.add_after(key, pass.requeue_after);
+}
+
+}  // namespace emj::manager

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The operator on Kubernetes: caches kept up to date by watches, a work queue of jobs, a few threads that
+// take a job and let the Controller make one pass over it, a lease that says which of several replicas does
+// so, and an HTTP server for Prometheus and the kubelet's probes.
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "operator/agents/http_runtime.hpp"
+#include "operator/controller/controller.hpp"
+#include "operator/kube/kube_cluster.hpp"
+#include "operator/kube/leader.hpp"
+#include "operator/kube/work_queue.hpp"
+#include "operator/programs/operator/metrics.hpp"
+
+namespace emj::manager {
+
+struct ManagerOptions {
+  std::string kubeconfig, context;  // empty: as kubectl finds them, or the pod's service account
+  std::string watched_namespace;    // empty: all
+  std::string root_key_file;
+  std::string lease_namespace;  // empty: the namespace we run in
+  std::string lease_name = "elastic-mpi-operator";
+  bool leader_election = true;
+  Millis lease_duration{15000}, renew_deadline{10000}, retry_period{2000};
+  int threads = 64;  // most of the time they wait for answers
+  double requests_per_second = 200;
+  int burst = 400;
+  int port = 8080;  // 0: any free one
+  Millis steady{5000};
+  // A pass over a job that takes longer makes /healthz fail. Every request of a pass ends within seconds.
+  Seconds stuck_pass{900};
+  BuildOptions build;
+  // For tests: the process ends in front of the write of this number (1 is the first), "7", or of the first
+  // of a kind, "delete pods"; empty: none.
+  std::string crash_at_write;
+};
+
+class Manager {
+ public:
+  using Log = std::function<void(const std::string& line)>;
+  // Reads credentials and the root key, opens the port. Throws std::runtime_error saying what to do.
+  Manager(ManagerOptions options, Log log);
+  ~Manager();
+
+  // Works until stop(). 0 after a clean end, 1 when another process has become the leader.
+  int run();
+  void stop();  // from any thread
+  int port() const { return port_; }
+
+ private:
+  struct Http;
+  void serve();
+  std::string healthy() const;  // why not; empty while all is well
+  std::string ready() const;
+  std::string metrics_text() const;
+  void changed(const kube::ObjectKey& job, kube::Instant received);
+  void lead();
+  void work();
+  void pass_over(const kube::ObjectKey& key);
+  void end(int code);
+  // The pass that has been under way for longest: of which job, and since when.
+  std::optional<std::pair<kube::ObjectKey, kube::Instant>> oldest_pass() const;
+
+  const ManagerOptions options_;
+  const Log log_;
+  RootKey root_key_;
+  std::unique_ptr<kube::Client> client_, lease_client_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  OperatorMetrics metrics_;
+  // What fails is tried again at least this often: a quota, a policy or a node may have changed.
+  kube::WorkQueue queue_{{.first_backoff = Millis(5), .longest_backoff = Millis(30000)}, kube::real_clock()};
+  std::unique_ptr<kube::Informer> jobs_, pods_;
+  std::unique_ptr<KubeCluster> cluster_;
+  std::unique_ptr<HttpRuntime> runtime_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  std::vector<std::thread> threads_;
+  std::atomic<bool> leading_{false};
+
+  mutable std::mutex mutex_;
+  std::condition_variable condition_;
+  std::optional<int> ended_;
+  std::map<kube::ObjectKey, kube::Instant> received_;  // the event that a queued job waits for an answer to
+  std::map<kube::ObjectKey, kube::Instant> passes_;    // under way, since when
+
+  int port_ = 0;
+  std::unique_ptr<Http> http_;
+};
+
+}  // namespace emj::manager

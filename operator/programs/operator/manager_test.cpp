@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole operator in this process, against a server that answers as much of the API as it asks for.
+
+#include "operator/programs/operator/manager.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "operator/kube/testing/stub_server.hpp"
+
+namespace emj::manager {
+namespace {
+
+using kube::testing::Exchange;
+using kube::testing::Request;
+using kube::testing::StubServer;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const json job = json::parse(R"({
+  "apiVersion": "elasticmpi.io/v1alpha1", "kind": "ElasticMPIJob",
+  "metadata": {"name": "demo", "namespace": "a", "uid": "uid-demo", "resourceVersion": "5", "generation": 1},
+  "spec": {"worker": {"replicas": 1, "minReplicas": 1, "maxReplicas": 2,
+           "template": {"spec": {"containers": [{"name": "worker", "image": "i", "command": ["program"]}]}}}}})");
+
+bool writes_status(const Request& request) {
+  return request.method == "PUT" && request.path.ends_with("/elasticmpijobs/demo/status");
+}
+bool releases_lease(const Request& request) {
+  return request.method == "PUT" && request.path.find("/leases/") != std::string::npos &&
+         json::parse(request.body)["spec"].value("holderIdentity", "") == "";
+}
+
+class Operator : public ::testing::Test {
+ protected:
+  explicit Operator(ManagerOptions options = {}) {
+    std::string folder = ::testing::TempDir() + "operator.XXXXXX";
+    if (!mkdtemp(folder.data())) std::abort();
+    folder_ = folder;
+    std::ofstream(folder_ / "root-key") << std::string(64, '7') << "\n";
+    std::ofstream(folder_ / "kubeconfig") << json{
+        {"apiVersion", "v1"},
+        {"kind", "Config"},
+        {"current-context", "c"},
+        {"clusters", {{{"name", "c"}, {"cluster", {{"server", server.url()}}}}}},
+        {"users", {{{"name", "c"}, {"user", json::object()}}}},
+        {"contexts", {{{"name", "c"}, {"context", {{"cluster", "c"}, {"user", "c"}, {"namespace", "a"}}}}}}};
+    options.kubeconfig = folder_ / "kubeconfig";
+    options.root_key_file = folder_ / "root-key";
+    options.port = 0;
+    options.threads = 2;
+    manager = std::make_unique<Manager>(options, [](const std::string&) {});
+    ended = std::async(std::launch::async, [this] { return manager->run(); });
+  }
+  ~Operator() override {
+    open();
+    manager->stop();
+    if (ended.valid()) ended.wait();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void answer(const Request& request, Exchange& exchange) {
+    if (request.query.contains("watch")) {
+      exchange.begin_chunks();
+      return exchange.wait_end();
+    }
+    if (request.method == "GET" && request.path.find("/leases/") != std::string::npos)
+      return lease().is_null() ? exchange.reply(404, "{}") : exchange.reply(200, lease().dump());
+    if (request.method == "GET") {
+      const bool jobs = request.path.ends_with("/elasticmpijobs");
+      const json list = {{"metadata", {{"resourceVersion", "9"}}},
+                         {"items", jobs ? json{job} : json::array()}};
+      return exchange.reply(200, list.dump());
+    }
+    if (writes_status(request)) gate.wait_for(Seconds(20));
+    json written = json::parse(request.body);
+    written["metadata"]["uid"] = "uid-written";
+    written["metadata"]["resourceVersion"] = "10";
+    if (request.path.find("/leases") != std::string::npos) keep_lease(written);
+    exchange.reply(request.method == "POST" ? 201 : 200, written.dump());
+  }
+  json lease() {
+    const std::lock_guard lock(mutex_);
+    return lease_;
+  }
+  void keep_lease(const json& lease) {
+    const std::lock_guard lock(mutex_);
+    lease_ = lease;
+  }
+  void open() {
+    if (!std::exchange(opened_, true)) gate_.set_value();
+  }
+  // Waits until such a request has come, and tells its place among all; bounded.
+  std::size_t wait_for(bool (*which)(const Request&)) {
+    for (std::size_t seen = 0; server.wait_requests(seen + 1);) {
+      const auto requests = server.requests();
+      for (; seen < requests.size(); ++seen)
+        if (which(requests[seen])) return seen;
+    }
+    ADD_FAILURE() << "no such request came";
+    return 0;
+  }
+
+  std::promise<void> gate_;
+  std::shared_future<void> gate = gate_.get_future().share();  // status writes wait here
+  bool opened_ = false;
+  std::mutex mutex_;
+  json lease_;
+  std::filesystem::path folder_;
+  StubServer server{[this](const Request& request, Exchange& exchange) { answer(request, exchange); }};
+  std::unique_ptr<Manager> manager;
+  std::future<int> ended;
+};
+
+// Pitfall 18: the pass in hand comes to its end, and the lease goes last, so that the next leader starts at
+// once and never while we still write.
+TEST_F(Operator, FinishesWhatItHasInHandAndThenReleasesTheLease) {
+  const std::size_t status = wait_for(writes_status);
+  manager->stop();  // in the middle of a pass
+  open();
+  ASSERT_EQ(ended.wait_for(Seconds(60)), std::future_status::ready);
+  EXPECT_EQ(ended.get(), 0);
+  const auto requests = server.requests();
+  const auto release = std::ranges::find_if(requests, releases_lease) - requests.begin();
+  ASSERT_LT(static_cast<std::size_t>(release), requests.size()) << "the lease was not released";
+  EXPECT_GT(static_cast<std::size_t>(release), status);
+  EXPECT_EQ(static_cast<std::size_t>(release) + 1, requests.size())
+      << "nothing is asked of the server after it";
+}
+
+TEST_F(Operator, TellsHowItIs) {
+  wait_for(writes_status);  // the caches are filled, it leads, and a pass is under way
+  httplib::Client http("127.0.0.1", manager->port());
+  const auto body = [&](const char* path) {
+    const auto answer = http.Get(path);
+    return answer ? std::to_string(answer->status) + " " + answer->body : std::string("no answer");
+  };
+  EXPECT_EQ(body("/healthz"), "200 ok\n");
+  EXPECT_EQ(body("/readyz"), "200 ok\n");
+  const std::string metrics = body("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("empi_operator_leader 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("empi_operator_queue_jobs{place=\"in_hand\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("empi_operator_longest_pass_seconds "));
+}
+
+ManagerOptions impatient() {
+  ManagerOptions options;
+  options.stuck_pass = Seconds(0);
+  return options;
+}
+class ImpatientOperator : public Operator {
+ protected:
+  ImpatientOperator() : Operator(impatient()) {}
+};
+
+// The kubelet starts an operator anew that does not come back from a pass: nobody else would look at that
+// job.
+TEST_F(ImpatientOperator, IsNotHealthyWhileAPassHangs) {
+  wait_for(writes_status);
+  httplib::Client http("127.0.0.1", manager->port());
+  const auto hanging = http.Get("/healthz");
+  ASSERT_TRUE(hanging);
+  EXPECT_EQ(hanging->status, 503);
+  EXPECT_EQ(hanging->body, "the pass over job a/demo is stuck\n");
+}
+
+}  // namespace
+}  // namespace emj::manager

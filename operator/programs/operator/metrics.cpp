@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/operator/metrics.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/exposition.hpp"
+
+namespace emj::manager {
+namespace {
+
+using empi::metrics::Exposition;
+
+Histogram phase_histogram() {
+  return Histogram({.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300});
+}
+
+double seconds_of(std::int64_t millis) { return static_cast<double>(millis) * 1e-3; }
+
+}  // namespace
+
+void Histogram::observe(double value) {
+  const auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
+  ++counts_[static_cast<std::size_t>(bucket)];
+  sum_ += value;
+}
+
+void OperatorMetrics::reconciled(Result result, double seconds) {
+  const std::lock_guard lock(mutex_);
+  ++results_[static_cast<std::size_t>(result)];
+  duration_.observe(seconds);
+}
+
+void OperatorMetrics::reacted(double seconds) {
+  const std::lock_guard lock(mutex_);
+  reaction_.observe(seconds);
+}
+
+void OperatorMetrics::count_resize(const LastResize& resize) {
+  ++resizes_[to_string(resize.result)];
+  if (resize.result != ResizeResult::Committed) return;
+  const auto observe = [&](const char* phase, std::int64_t millis) {
+    phases_.try_emplace(phase, phase_histogram()).first->second.observe(seconds_of(millis));
+  };
+  observe("pods", resize.prepared_millis);
+  observe("join", resize.joined_millis);
+  observe("pause", resize.paused_millis);
+}
+
+void OperatorMetrics::look(const JobKey& key, const JobStatus& status) {
+  const std::lock_guard lock(mutex_);
+  const bool first = !seen_.contains(key);  // what happened before this process was counted by another
+  Seen& seen = seen_[key];
+  seen.state = status.state;
+  seen.desired = status.desired_replicas;
+  seen.ready = status.ready_replicas;
+  seen.joined = status.joined_replicas;
+  // A committed change's pause is final only when it is over.
+  if (status.last_resize && !status.resize && seen.last_resize != status.last_resize->completion_time) {
+    seen.last_resize = status.last_resize->completion_time;
+    if (!first) count_resize(*status.last_resize);
+  }
+  for (const DecisionRecord& decision : status.decisions) {
+    if (seen.last_decision && decision.time <= *seen.last_decision) continue;
+    seen.last_decision = decision.time;
+    if (!first) ++decisions_[{decision.policy, to_string(decision.action), to_string(decision.cause)}];
+  }
+}
+
+void OperatorMetrics::forget(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  seen_.erase(key);
+}
+
+std::string OperatorMetrics::text(const Now& now) const {
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  const std::lock_guard lock(mutex_);
+  Exposition out({});
+  out.metric(metrics::kReconciles);
+  for (std::size_t i = 0; i < results_.size(); ++i)
+    out.sample(number(results_[i]), {{"result", std::array{"ok", "retry", "gone", "broken"}[i]}});
+  out.metric(metrics::kReconcileDuration);
+  out.histogram(duration_.bounds(), duration_.counts(), duration_.sum());
+  out.metric(metrics::kReaction);
+  out.histogram(reaction_.bounds(), reaction_.counts(), reaction_.sum());
+  out.metric(metrics::kQueue);
+  out.sample(number(now.queue.ready), {{"place", "ready"}});
+  out.sample(number(now.queue.delayed), {{"place", "delayed"}});
+  out.sample(number(now.queue.in_hand), {{"place", "in_hand"}});
+  out.sample(number(now.queue.failing), {{"place", "failing"}});
+  out.metric(metrics::kLongestPass);
+  out.sample(now.longest_pass_seconds);
+  out.metric(metrics::kWatchAge);
+  for (const Watched& watch : now.watches) out.sample(watch.age_seconds, {{"resource", watch.resource}});
+  out.metric(metrics::kWatchFailures);
+  for (const Watched& watch : now.watches) out.sample(number(watch.failures), {{"resource", watch.resource}});
+  out.metric(metrics::kRequests);
+  for (const kube::RequestCount& request : now.requests)
+    out.sample(
+        number(request.count),
+        {{"verb", request.verb}, {"resource", request.resource}, {"status", std::to_string(request.status)}});
+  out.metric(metrics::kJobs);
+  for (const JobState state : {JobState::Pending, JobState::Starting, JobState::Running, JobState::Resizing,
+                               JobState::Suspended, JobState::Succeeded, JobState::Failed})
+    out.sample(number(std::count_if(seen_.begin(), seen_.end(),
+                                    [&](const auto& entry) { return entry.second.state == state; })),
+               {{"state", to_string(state)}});
+  int desired = 0, ready = 0, joined = 0;
+  for (const auto& [key, seen] : seen_) {
+    if (is_terminal(seen.state)) continue;
+    desired += seen.desired;
+    ready += seen.ready;
+    joined += seen.joined;
+  }
+  out.metric(metrics::kWorkers);
+  out.sample(desired, {{"count", "desired"}});
+  out.sample(ready, {{"count", "ready"}});
+  out.sample(joined, {{"count", "joined"}});
+  out.metric(metrics::kResizes);
+  for (const auto& [result, count] : resizes_) out.sample(number(count), {{"result", result}});
+  out.metric(metrics::kResizePhase);
+  for (const auto& [phase, histogram] : phases_)
+    out.histogram(histogram.bounds(), histogram.counts(), histogram.sum(), {{"phase", phase}});
+  out.metric(metrics::kDecisions);
+  for (const auto& [what, count] : decisions_)
+    out.sample(number(count), {{"policy", what[0]}, {"action", what[1]}, {"reason", what[2]}});
+  out.metric(metrics::kLeader);
+  out.sample(now.leading ? 1 : 0);
+  out.metric(metrics::kEventsLost);
+  out.sample(number(now.events_lost));
+  return out.text();
+}
+
+}  // namespace emj::manager

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the operator tells Prometheus about itself. The metrics' one home, as runtime/protocol/metrics.hpp is
+// for those of the pods.
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/controller/cluster.hpp"
+#include "operator/kube/client.hpp"
+#include "operator/kube/work_queue.hpp"
+#include "runtime/protocol/metrics.hpp"
+
+namespace emj::manager {
+
+namespace metrics {
+using empi::metrics::Metric;
+using empi::metrics::Type;
+inline constexpr Metric kReconciles{"empi_operator_reconciles_total", Type::Counter, "",
+                                    "Passes over a job, by result (ok, retry, gone, broken: a defect)."};
+inline constexpr Metric kReconcileDuration{"empi_operator_reconcile_duration_seconds", Type::Histogram,
+                                           "seconds", "How long a pass over a job takes."};
+inline constexpr Metric kReaction{"empi_operator_reaction_seconds", Type::Histogram, "seconds",
+                                  "From reading the bytes of a watch event to the first request to the API "
+                                  "server that a pass sends because of it."};
+inline constexpr Metric kQueue{"empi_operator_queue_jobs", Type::Gauge, "",
+                               "Jobs by place in the work queue: ready, delayed, in_hand, failing."};
+inline constexpr Metric kLongestPass{"empi_operator_longest_pass_seconds", Type::Gauge, "seconds",
+                                     "How long the oldest pass that is under way has taken so far."};
+inline constexpr Metric kWatchAge{"empi_operator_watch_age_seconds", Type::Gauge, "seconds",
+                                  "Since the API server was last heard of on a watch."};
+inline constexpr Metric kWatchFailures{"empi_operator_watch_failures_total", Type::Counter, "",
+                                       "Watches and lists that failed and were tried again."};
+inline constexpr Metric kRequests{
+    "empi_operator_api_requests_total", Type::Counter, "",
+    "Requests to the API server by verb, resource and HTTP status (0: no answer)."};
+inline constexpr Metric kJobs{"empi_operator_jobs", Type::Gauge, "", "Jobs by state."};
+inline constexpr Metric kWorkers{"empi_operator_workers", Type::Gauge, "",
+                                 "Workers of all jobs: desired, ready, joined."};
+inline constexpr Metric kResizes{"empi_operator_resizes_total", Type::Counter, "",
+                                 "Changes of size that have ended, by result."};
+inline constexpr Metric kResizePhase{
+    "empi_operator_resize_phase_seconds", Type::Histogram, "seconds",
+    "Committed changes by phase: pods (created until ready), join (sent until "
+    "committed), pause (as the application saw it)."};
+inline constexpr Metric kDecisions{"empi_operator_decisions_total", Type::Counter, "",
+                                   "Decisions of the autoscaler by policy, action and reason (one word "
+                                   "of DecisionCause)."};
+inline constexpr Metric kLeader{"empi_operator_leader", Type::Gauge, "", "1 while this process leads."};
+inline constexpr Metric kEventsLost{
+    "empi_operator_events_lost_total", Type::Counter, "",
+    "Kubernetes Events that could not be written or were over an object's budget."};
+}  // namespace metrics
+
+// Counts of a fixed set of bounds; the last bucket has none.
+class Histogram {
+ public:
+  explicit Histogram(std::vector<double> bounds) : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+  void observe(double value);
+  const std::vector<double>& bounds() const { return bounds_; }
+  const std::vector<std::uint64_t>& counts() const { return counts_; }
+  double sum() const { return sum_; }
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_;
+  double sum_ = 0;
+};
+
+// Safe from any thread.
+class OperatorMetrics {
+ public:
+  enum class Result { Ok, Retry, Gone, Broken };
+  void reconciled(Result result, double seconds);
+  void reacted(double seconds);
+  // The job's status after a pass: counts what is new in it since the pass before.
+  void look(const JobKey& key, const JobStatus& status);
+  void forget(const JobKey& key);
+
+  struct Watched {
+    std::string resource;
+    double age_seconds = 0;
+    std::uint64_t failures = 0;
+  };
+  struct Now {
+    kube::WorkQueue::Stats queue;
+    std::vector<Watched> watches;
+    std::vector<kube::RequestCount> requests;
+    bool leading = false;
+    double longest_pass_seconds = 0;
+    std::uint64_t events_lost = 0;
+  };
+  std::string text(const Now& now) const;  // Prometheus text format
+
+ private:
+  struct Seen {
+    JobState state = JobState::Pending;
+    int desired = 0, ready = 0, joined = 0;
+    std::optional<Time> last_resize, last_decision;
+  };
+  void count_resize(const LastResize& resize);
+
+  mutable std::mutex mutex_;
+  std::map<JobKey, Seen> seen_;
+  std::array<std::uint64_t, 4> results_{};
+  Histogram duration_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
+  Histogram reaction_{{.001, .0025, .005, .01, .015, .02, .03, .04, .05, .075, .1, .25, .5, 1, 2.5, 5, 10}};
+  std::map<std::string, std::uint64_t> resizes_;
+  std::map<std::string, Histogram> phases_;
+  std::map<std::array<std::string, 3>, std::uint64_t> decisions_;  // by policy, action, reason
+};
+
+}  // namespace emj::manager

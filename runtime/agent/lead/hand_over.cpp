@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lead passes from a pod that leaves to another.
+#include <type_traits>
+
+#include "runtime/agent/lead/history_hooks.hpp"
+#include "runtime/agent/lead/lead.hpp"
+#include "runtime/base/log.hpp"
+
+namespace empi::agent {
+
+void Lead::hand_over_to(const std::string& uid) {
+  if (!handing_over_) handing_over_ = driver_.status();
+  successor_ = uid;
+  LeadState state = state_;
+  if (put_back(OldFault::B9)) {
+    state.exit_codes.clear();
+    state.first_failure = {};
+  }
+  send(uid, HandOver{record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1)});
+}
+
+void Lead::take_over(const HandOver& m, Moment now) {
+  fence_ = m.record.fence;
+  membership_ = m.record.membership;
+  next_space_ = m.record.next_space;
+  leaver_grace_ = m.record.leaver_grace;
+  probe_ = m.record.probe;
+  for (const Namespace& space : m.record.spaces) spaces_.add(space);
+  state_ = m.state;
+  for (const auto& [proc, code] : state_.exit_codes) spaces_.rank_exited(proc);
+  for (const ProcId& proc : state_.lost_ranks) spaces_.rank_exited(proc);
+  for (const ProcId& proc : ranks_of(membership_.members))
+    state_.hello.insert(proc);  // all took part in the change
+  rendezvous_.take_over(m.rendezvous);
+  samples_.take_over(m.samples, now.window);
+  if (state_.queue_keeper) driver_.queue_is_at(state_.queue_address, now.clock);
+}
+
+// The lead before us tells, too, and may be gone before all have heard.
+void Lead::begin_to_lead(Moment now) {
+  for (const Member& member : membership_.members) {
+    if (member.uid == self_.uid) continue;
+    last_heard_[member.uid] = now.running;
+    send(member.uid, NewLead{self_.uid, membership_});
+  }
+  drop_lost_members();
+  succeed_when_all_done();
+}
+
+// The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is
+// passed on.
+void Lead::on_message(const HandedOver&, const std::string& from, Moment now) {
+  if (!handing_over_ || from != successor_) return;
+  for (const Member& member : membership_.members) {
+    not_told_.insert(member.uid);
+    send(member.uid, NewLead{from, membership_});
+  }
+  log::info("handed the lead over to pod {}", from);
+  leaves_at_ = now.clock + kFormerLeadStays;
+}
+
+void Lead::on_message(const LeadKnown&, const std::string& from, Moment) {
+  if (handing_over_ && not_told_.erase(from) && not_told_.empty()) leave_as_former_lead();
+}
+
+void Lead::leave_as_former_lead() {
+  if (!verdict_)
+    verdict_ = {JobResult::Stopped, "released by change " + handing_over_->request.id, 0, {}, {}};
+}
+
+// False when the message was meant for the lead that we are no more. Requests are sent again to the new one
+// by those who wait for an answer.
+bool Lead::still_ours(const Message& message, const std::string& from) {
+  if (!handing_over_) return true;
+  return std::visit(
+      [&]<class M>(const M&) {
+        const bool news = std::is_same_v<M, Beat> || std::is_same_v<M, RankExited> ||
+                          std::is_same_v<M, RankReported> || std::is_same_v<M, RankAborted>;
+        const bool request = std::is_same_v<M, Collective> || std::is_same_v<M, Publish> ||
+                             std::is_same_v<M, Lookup> || std::is_same_v<M, Unpublish>;
+        if (news) send(membership_.lead().uid, PassedOn{from, encode(message)});
+        return !news && !request;
+      },
+      message);
+}
+
+}  // namespace empi::agent

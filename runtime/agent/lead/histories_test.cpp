@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated histories of jobs: whatever is lost, repeated, late, stopped or killed, a job ends or goes on,
+// and says why. Old faults, put back one at a time, are found by the same histories.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "runtime/agent/lead/history_hooks.hpp"
+#include "runtime/agent/lead/testing/history.hpp"
+#include "runtime/base/log.hpp"
+
+namespace empi::agent::histories {
+namespace {
+
+constexpr std::uint64_t kCorpus = 1000;
+
+TEST(Histories, WhateverHappensAJobEndsOrGoesOnAndSaysWhy) {
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= kCorpus && !HasFailure(); ++seed)
+    for (const std::string& what : run_history(seed, coverage))
+      ADD_FAILURE() << "seed " << seed << ": " << what;
+  EXPECT_GT(coverage.changes, 2 * kCorpus);
+  EXPECT_GT(coverage.failed_jobs, kCorpus / 20);
+  EXPECT_LT(coverage.failed_jobs, kCorpus * 3 / 4);
+}
+
+// EMPI_HISTORY=SEED: that one alone, with the log of its leads.
+TEST(Histories, One) {
+  const char* seed = std::getenv("EMPI_HISTORY");
+  if (!seed) GTEST_SKIP() << "EMPI_HISTORY names none";
+  log::to_stderr("history", "%v", "debug");
+  Coverage coverage;
+  for (const std::string& what : run_history(std::strtoull(seed, nullptr, 10), coverage))
+    ADD_FAILURE() << what;
+}
+
+class PutBack : public ::testing::TestWithParam<std::pair<const char*, OldFault>> {
+ protected:
+  void TearDown() override { g_history_hooks.fault = OldFault::None; }
+};
+
+TEST_P(PutBack, IsFound) {
+  g_history_hooks.fault = GetParam().second;
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= 3 * kCorpus; ++seed)
+    if (const auto found = run_history(seed, coverage); !found.empty()) {
+      std::printf("found by seed %llu: %s\n", static_cast<unsigned long long>(seed), found.front().c_str());
+      return;
+    }
+  FAIL() << "no history of " << 3 * kCorpus << " finds it";
+}
+
+INSTANTIATE_TEST_SUITE_P(OldFaults, PutBack,
+                         ::testing::Values(std::pair("B1", OldFault::B1), std::pair("B2", OldFault::B2),
+                                           std::pair("B5", OldFault::B5), std::pair("B6", OldFault::B6),
+                                           std::pair("B7", OldFault::B7), std::pair("B8", OldFault::B8),
+                                           std::pair("B9", OldFault::B9), std::pair("B11", OldFault::B11),
+                                           std::pair("B24", OldFault::B24)),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+}  // namespace
+}  // namespace empi::agent::histories

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/agent/lead/lead.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <utility>
+
+#include "runtime/agent/lead/history_hooks.hpp"
+#include "runtime/base/log.hpp"
+
+namespace empi::agent {
+
+void Lead::send(const std::string& uid, Message message) {
+  actions_.push_back(SendMessage{uid, std::move(message)});
+}
+
+void Lead::deliver(const RendezvousReplies& replies) {
+  for (const RendezvousReply& reply : replies)
+    send(reply.to.uid,
+         Reply{.id = reply.to.id, .status = reply.status, .blob = reply.blob, .found = reply.found});
+}
+
+bool Lead::on(const Message& message, const std::string& from, Moment now) {
+  return std::visit(
+      [&](const auto& m) {
+        if constexpr (requires { on_message(m, from, now); }) {
+          if (!verdict_ && still_ours(message, from)) on_message(m, from, now);
+          return true;
+        } else {
+          return false;
+        }
+      },
+      message);
+}
+
+void Lead::heard(const std::string& uid, Moment now) {
+  if (auto at = last_heard_.find(uid); at != last_heard_.end()) at->second = now.running;
+}
+
+void Lead::on_message(const Collective& m, const std::string& from, Moment) {
+  deliver(rendezvous_.contribute(m.kind, m.procs, {from, m.id}, m.blob));
+}
+
+void Lead::on_message(const Publish& m, const std::string& from, Moment) {
+  deliver(rendezvous_.publish(m.data, {from, m.id}));
+}
+
+void Lead::on_message(const Lookup& m, const std::string& from, Moment now) {
+  const auto until =
+      m.timeout_s > 0 ? now.clock + std::chrono::seconds(m.timeout_s) : ChangeDriver::TimePoint::max();
+  deliver(rendezvous_.lookup(m.keys, m.wait, until, {from, m.id}));
+}
+
+void Lead::on_message(const Unpublish& m, const std::string& from, Moment) {
+  deliver(rendezvous_.unpublish(m.keys, m.owner, {from, m.id}));
+}
+
+void Lead::on_message(const Beat& m, const std::string& from, Moment now) {
+  // A leaver's last beat may come after the change that it left by.
+  if (m.leave && membership_.find(from)) state_.leave_requests.insert(from);
+  if (!membership_.find(from) && !driver_.is_union_member(from)) return;
+  if (m.connected) {
+    connected_[from] = std::max(0, *m.connected);
+    fail_if_ranks_are_missing();
+  }
+  if (m.sample) samples_.add(from, *m.sample, now.window);
+  learn(m, from, now);
+}
+
+// What of a pod's state we have not heard yet.
+void Lead::learn(const Beat& m, const std::string& from, Moment now) {
+  if (put_back(OldFault::B9)) return;
+  for (const ProcId& proc : m.hello) {
+    if (state_.hello.contains(proc)) continue;
+    RankReport hello;
+    hello.proc = proc;
+    hello.tasks = state_.tasks;
+    on_message(RankReported{hello}, from, now);
+  }
+  if (m.queue && (m.queue->proc != state_.queue_keeper || m.queue->address != state_.queue_address))
+    on_message(RankReported{*m.queue}, from, now);
+  for (const RankExited& exit : m.ended)
+    if (!verdict_ && told_ended_.insert(exit.proc).second) on_message(exit, from, now);
+}
+
+void Lead::tick(Moment now) {
+  if (verdict_) return;
+  if (leaves_at_ && now.clock >= *leaves_at_) return leave_as_former_lead();
+  const auto due = std::ranges::partition(suspicions_, [&](const Suspicion& s) { return s.due > now.clock; });
+  const std::vector<Suspicion> ripe(due.begin(), due.end());
+  suspicions_.erase(due.begin(), due.end());
+  for (const Suspicion& s : ripe) {
+    if (verdict_) return;
+    if (s.abort)
+      rank_aborted(*s.abort, s.what, now);
+    else
+      fail_job(s.what, s.exit_code, {});
+  }
+  if (verdict_) return;
+  driver_.tick(now.clock);
+  deliver(rendezvous_.expire(now.clock));
+  perform_steps(now);
+}
+
+void Lead::second(Moment now) {
+  if (verdict_) return;
+  for (const Member& member : membership_.members)
+    if (member.uid != self_.uid) send(member.uid, Beat{});
+  if (driver_.active())
+    for (const Member& member : driver_.plan().add) send(member.uid, Beat{});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(self_.partition).count();
+  for (const auto& [uid, heard] : std::map(last_heard_))
+    if (now.running - heard > self_.partition)
+      pod_lost(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
+}
+
+void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) {
+  if (verdict_) return;
+  actions_.push_back(DropPod{uid});
+  lost_pods_.insert(uid);
+  last_heard_.erase(uid);
+  const bool in_change = driver_.is_union_member(uid);
+  const Member* member = membership_.find(uid);
+  const std::string what = "pod " + name_of_pod(uid) + " is lost: " + why;
+  if (in_change) driver_.pod_lost(uid, what, now.clock);
+  spaces_.pod_gone(uid);
+  deliver(rendezvous_.recheck());
+  if (member && !survives_loss_of_pod(uid)) {
+    if (!in_change || state_.tasks) fail_job(what, 1, {});
+  } else if (member && !in_change) {
+    drop_member(uid, what, {});
+  }
+  perform_steps(now);
+  succeed_when_all_done();
+}
+
+void Lead::dismiss(const std::string& uid, const JobOutcome& outcome) {
+  send(uid, End{outcome});
+  last_heard_.erase(uid);
+  connected_.erase(uid);
+  samples_.forget(uid);
+  actions_.push_back(PartFromPod{uid});
+}
+
+// The job cannot go on.
+void Lead::fail_job(const std::string& reason, int exit_code, std::vector<std::string> tail) {
+  conclude({JobResult::Failed, reason, exit_code ? exit_code : 1, std::move(tail)});
+}
+
+void Lead::conclude(JobOutcome outcome) {
+  if (verdict_) return;
+  outcome.last_change = last_change();
+  tell_all(outcome);
+  verdict_ = std::move(outcome);
+}
+
+void Lead::stop(JobOutcome outcome) {
+  outcome.last_change = last_change();
+  tell_all(outcome);
+}
+
+// Everybody who hears the lead's verdict: of a change that is not over, newcomers and leavers as well.
+void Lead::tell_all(const JobOutcome& outcome) {
+  std::set<std::string> told;
+  for (const Member& member : membership_.members) told.insert(member.uid);
+  if (driver_.active() || driver_.state() == ChangeState::Failed)
+    for (const auto* members : {&driver_.plan().add, &driver_.plan().old.members})
+      for (const Member& member : *members) told.insert(member.uid);
+  told.erase(self_.uid);
+  for (const std::string& uid : told) send(uid, End{outcome});
+}
+
+JobRecord Lead::record() const {
+  JobRecord record{fence_, membership_, self_.uid, next_space_, leaver_grace_, probe_, {}};
+  for (const auto& [name, space] : spaces_.all()) record.spaces.push_back(space);
+  return record;
+}
+
+void Lead::describe(MembershipView& view) const {
+  view.fence = fence_;
+  view.membership = membership_;
+  if (driver_.active() || driver_.state() == ChangeState::Failed) {
+    view.state = driver_.state();
+    view.change = driver_.plan().id;
+  }
+  view.ranks = members_ranks();
+  view.ending = state_.ending;
+  view.survives_loss = state_.tasks && state_.queue_keeper.has_value();
+  view.parked_helpers = 0;
+  for (const auto& [proc, count] : state_.parked)
+    if (const auto owner = spaces_.owner(proc); owner && membership_.find(owner->uid))
+      view.parked_helpers += count;
+  view.leave_requests.clear();
+  for (const std::string& uid : state_.leave_requests)
+    if (membership_.find(uid)) view.leave_requests.push_back(uid);
+}
+
+std::vector<ChangeStatus> Lead::known_changes() const {
+  std::vector<ChangeStatus> changes(state_.history.begin(), state_.history.end());
+  if (driver_.active()) changes.push_back(driver_.status());
+  return changes;
+}
+
+std::optional<ChangeRecord> Lead::last_change() const {
+  if (driver_.active() || driver_.state() == ChangeState::Failed) return record_of(driver_.status());
+  if (state_.history.empty()) return std::nullopt;
+  return record_of(state_.history.back());
+}
+
+// As the members have last said.
+int Lead::members_ranks() const {
+  int ranks = 0;
+  for (const Member& member : membership_.members)
+    if (const auto told = connected_.find(member.uid); told != connected_.end()) ranks += told->second;
+  return ranks;
+}
+
+std::string Lead::name_of_pod(const std::string& uid) const {
+  const ChangePlan& plan = driver_.plan();
+  for (const std::vector<Member>* members : {&membership_.members, &plan.old.members, &plan.add})
+    if (const auto at = std::ranges::find(*members, uid, &Member::uid); at != members->end()) return at->name;
+  return uid;
+}
+
+std::string Lead::name_of_rank(const ProcId& proc) const {
+  const auto owner = spaces_.owner(proc);
+  const std::string pod = owner ? owner->host : "?";
+  if (const Member* member = owner ? membership_.find(owner->uid) : nullptr)
+    return "rank " +
+           std::to_string(membership_.world_rank(member->uid) +
+                          static_cast<int>(proc.rank - member->first_rank)) +
+           " (pod " + pod + ")";
+  return "joining rank " + name_of(proc) + " (pod " + pod + ")";
+}
+
+}  // namespace empi::agent

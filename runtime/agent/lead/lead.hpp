@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lead of a job, as a value: what agents, ranks and controllers say goes in, what is to be said and done
+// comes out. It knows no thread, socket or clock.
+//
+// It starts the job, answers the collectives of all pods (rendezvous.hpp), drives changes
+// (change_driver.hpp), keeps what is known of ranks and pods, and ends the job. The first member of the
+// committed membership leads; a lead that leaves stays it until its change is over, and then hands over all
+// that it knows (HandOver).
+//
+//   Lead lead(identity);
+//   lead.start(request, now);          // or lead.take_over(message, now)
+//   lead.on(message, from, now);       // whatever comes, also of the own pod
+//   for (const LeadAction& a : lead.take_actions()) ...
+//   if (lead.verdict()) ...            // the job is over for this pod
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/agent/api_answer.hpp"
+#include "runtime/agent/lead/change_driver.hpp"
+#include "runtime/agent/lead/rendezvous.hpp"
+#include "runtime/agent/lead/sample_ring.hpp"
+#include "runtime/agent/wire/running_clock.hpp"
+#include "runtime/protocol/agent_messages.hpp"
+
+namespace empi::agent {
+
+// A rank that ends without a word, or because a peer is gone, often follows another one whose report, the
+// cause, is under way.
+inline constexpr std::chrono::milliseconds kPatienceForCause{300};
+// What comes late to a lead that has handed over is passed on; no longer than this.
+inline constexpr std::chrono::seconds kFormerLeadStays{5};
+
+// Of the agent that leads.
+struct LeadIdentity {
+  std::string uid, job;
+  bool malleable = true;
+  RunningTime partition{std::chrono::seconds(10)};  // a pod that is silent for longer is lost
+};
+
+struct Moment {
+  ChangeDriver::TimePoint clock;
+  RunningTime running{0};
+  std::int64_t window = 0;  // index of the measuring window that has ended last
+};
+
+struct SendMessage {
+  std::string uid;  // ourselves too
+  Message message;
+};
+struct AdmitPod {
+  std::string uid, address;
+};
+struct PartFromPod {  // tell it what is queued; from then on it is a stranger
+  std::string uid;
+};
+struct DropPod {  // nothing reaches it
+  std::string uid;
+};
+using LeadAction = std::variant<SendMessage, AdmitPod, PartFromPod, DropPod>;
+
+// Why this pod cannot start the job so.
+std::optional<ApiAnswer> refusal_of(const StartRequest& request, const std::string& own_uid);
+// Why this is no change, whoever is asked.
+std::optional<ApiAnswer> refusal_of(const ChangeRequest& request);
+
+// Whether a controller with `asked` may command; from then on `held` is its fence.
+ApiAnswer check_fence(Fence asked, Fence& held);
+
+class Lead {
+ public:
+  explicit Lead(LeadIdentity identity) : self_(std::move(identity)), rendezvous_(spaces_) {}
+  Lead(const Lead&) = delete;
+  Lead& operator=(const Lead&) = delete;
+
+  // --- Controllers.
+  void start(const StartRequest& request, Moment now);  // one that refusal_of() lets pass
+  ApiAnswer begin_change(const ChangeRequest& request, Moment now);
+  ApiAnswer cancel_change(const std::string& id, Fence fence, Moment now);
+  ApiAnswer check_controller(Fence fence) { return check_fence(fence, fence_); }
+  void raise_fence(Fence fence) { fence_ = std::max(fence_, fence); }
+  // Whoever hears of the end is told. The own pod ends by itself.
+  void stop(JobOutcome outcome);
+
+  // --- Agents and ranks.
+  // Whether the message was for a lead.
+  bool on(const Message& message, const std::string& from, Moment now);
+  void heard(const std::string& uid, Moment now);
+  void pod_lost(const std::string& uid, const std::string& why, Moment now);
+  void take_over(const HandOver& message, Moment now);
+  void begin_to_lead(Moment now);  // everybody is being told
+  void tick(Moment now);           // several times a second
+  void second(Moment now);         // once a second
+
+  std::vector<LeadAction> take_actions() { return std::exchange(actions_, {}); }
+  const std::optional<JobOutcome>& verdict() const { return verdict_; }
+
+  // --- What it knows.
+  Fence fence() const { return fence_; }
+  const Membership& membership() const { return membership_; }
+  // A pod that does not listen yet is no loss.
+  bool is_newcomer(const std::string& uid) const { return driver_.active() && driver_.plan().joins(uid); }
+  void describe(MembershipView& view) const;
+  std::vector<ChangeStatus> known_changes() const;
+  std::vector<WindowSample> samples(std::int64_t since) const { return samples_.since(since); }
+  std::optional<ChangeRecord> last_change() const;
+
+ private:
+  void send(const std::string& uid, Message message);
+  void deliver(const RendezvousReplies& replies);
+  void dismiss(const std::string& uid, const JobOutcome& outcome);
+  void fail_job(const std::string& reason, int exit_code, std::vector<std::string> tail);
+  void conclude(JobOutcome outcome);
+  void tell_all(const JobOutcome& outcome);
+  int members_ranks() const;
+  std::string name_of_pod(const std::string& uid) const;
+  std::string name_of_rank(const ProcId& proc) const;
+  JobRecord record() const;
+
+  void on_message(const Collective& m, const std::string& from, Moment now);
+  void on_message(const Publish& m, const std::string& from, Moment now);
+  void on_message(const Lookup& m, const std::string& from, Moment now);
+  void on_message(const Unpublish& m, const std::string& from, Moment now);
+  void on_message(const Beat& m, const std::string& from, Moment now);
+  void learn(const Beat& m, const std::string& from, Moment now);
+  void on_message(const RankExited& m, const std::string& from, Moment now);
+  void on_message(const RankReported& m, const std::string& from, Moment now);
+  void on_message(const RankAborted& m, const std::string& from, Moment now);
+  void on_message(const StepDone& m, const std::string& from, Moment now);
+  void on_message(const HandedOver& m, const std::string& from, Moment now);
+  void on_message(const LeadKnown& m, const std::string& from, Moment now);
+
+  // --- ranks.cpp
+  void rank_gone(const RankExited& exit, Moment now);
+  void rank_aborted(const RankAborted& m, const std::string& what, Moment now);
+  void member_failed(const std::string& what, const RankExited& exit, Moment now);
+  void fail_if_ranks_are_missing();
+  void succeed_when_all_done();
+
+  // --- requests.cpp, changes.cpp
+  void perform_steps(Moment now);
+  void issue(const DriverStep& step);
+  void start_step_done(const StepDone& m, const std::string& from);
+  void change_over(Moment now);
+
+  // --- losses.cpp: master-worker programs, which survive the loss of members
+  void on_queue_report(const RankReport& report, Moment now);
+  bool survives(const RankExited& exit) const;
+  bool survives_loss_of_pod(const std::string& uid) const;
+  void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
+                 const std::vector<std::string>& tail);
+  void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);
+  void drop_lost_members();
+
+  // --- hand_over.cpp
+  void hand_over_to(const std::string& uid);
+  bool still_ours(const Message& message, const std::string& from);
+  void leave_as_former_lead();
+
+  const LeadIdentity self_;
+  std::vector<LeadAction> actions_;
+  std::optional<JobOutcome> verdict_;
+
+  Fence fence_;
+  Membership membership_;
+  NamespaceTable spaces_;
+  std::int64_t next_space_ = 1;  // number of the next namespace of the job
+  std::chrono::seconds leaver_grace_ = kLeaverGrace;
+  ProbeMode probe_ = ProbeMode::All;
+
+  LeadState state_;
+  Rendezvous rendezvous_;
+  ChangeDriver driver_;
+  SampleRing samples_;
+  std::set<std::string> starting_;  // agents that have not finished the present step of the start
+  std::uint64_t start_step_ = 0;
+  std::map<std::string, RunningTime> last_heard_;
+  std::map<std::string, int> connected_;  // ranks that PMIx has seen connect and that run, by pod
+  std::set<std::string> lost_pods_;       // that were members, or were to be
+  std::set<ProcId> told_ended_;           // ranks whose end we have dealt with
+  std::string reported_change_;           // the last one that is in the history
+
+  // A verdict that waits for a better reason.
+  struct Suspicion {
+    ChangeDriver::TimePoint due;
+    std::optional<RankAborted> abort;  // nothing: a rank's end
+    std::string what;
+    int exit_code = 0;
+  };
+  std::vector<Suspicion> suspicions_;
+
+  // Once we are the lead no more.
+  std::optional<ChangeStatus> handing_over_;  // the change that we leave by
+  std::string successor_;
+  std::set<std::string> not_told_;  // members that do not know the new lead yet
+  std::optional<ChangeDriver::TimePoint> leaves_at_;
+};
+
+}  // namespace empi::agent

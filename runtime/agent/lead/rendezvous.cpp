@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/agent/lead/rendezvous.hpp"
+
+#include <algorithm>
+
+namespace empi::agent {
+namespace {
+
+// More changes than can have messages under way.
+constexpr std::size_t kTombstones = 64;
+
+void add_tombstone(std::deque<std::string>& stones, const std::string& name) {
+  if (name.empty() || std::ranges::find(stones, name) != stones.end()) return;
+  stones.push_back(name);
+  if (stones.size() > kTombstones) stones.pop_front();
+}
+
+}  // namespace
+
+bool Rendezvous::key_has_tombstone(const std::string& key) const {
+  return std::ranges::any_of(dead_ports_,
+                             [&](const std::string& port) { return key.find(port) != key.npos; });
+}
+
+bool Rendezvous::any_has_tombstone(const std::vector<std::string>& keys) const {
+  return std::ranges::any_of(keys, [&](const std::string& key) { return key_has_tombstone(key); });
+}
+
+bool Rendezvous::any_has_tombstone(const std::vector<ProcId>& procs) const {
+  return std::ranges::any_of(procs, [&](const ProcId& proc) {
+    return std::ranges::find(dead_spaces_, proc.nspace) != dead_spaces_.end();
+  });
+}
+
+RendezvousReplies Rendezvous::contribute(const std::string& kind, std::vector<ProcId> procs,
+                                         const RequestOrigin& from, std::string blob) {
+  if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
+  std::ranges::sort(procs);
+  const CollectiveKey key{kind, procs};
+  Collective& collective = collectives_[key];
+  collective.procs = std::move(procs);
+  auto& mine = collective.got[from.uid];
+  // The same request a second time, after a change of lead.
+  const bool repeated =
+      std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
+  if (!repeated) mine.push_back({from, std::move(blob)});
+  RendezvousReplies replies;
+  complete_if_ready(key, replies);
+  return replies;
+}
+
+void Rendezvous::complete_if_ready(const CollectiveKey& key, RendezvousReplies& replies) {
+  auto at = collectives_.find(key);
+  if (at == collectives_.end()) return;
+  Collective& collective = at->second;
+  const auto have = [&](const std::string& uid) {
+    auto got = collective.got.find(uid);
+    return got != collective.got.end() && !got->second.empty();
+  };
+  if (!std::ranges::all_of(spaces_.hosts_of(collective.procs), have)) return;
+  std::string all;
+  std::vector<RequestOrigin> waiting;
+  for (auto& [uid, queue] : collective.got) {
+    if (queue.empty()) continue;
+    all += queue.front().blob;
+    waiting.push_back(queue.front().from);
+    queue.pop_front();
+  }
+  if (std::ranges::all_of(collective.got, [](const auto& entry) { return entry.second.empty(); }))
+    collectives_.erase(at);
+  for (const RequestOrigin& to : waiting) replies.push_back({to, kPmixSuccess, all, {}});
+}
+
+RendezvousReplies Rendezvous::publish(const std::vector<Published>& data, const RequestOrigin& from) {
+  for (const Published& datum : data)
+    if (key_has_tombstone(datum.key)) return {{from, kPmixError, {}, {}}};
+  for (const Published& datum : data) store_[datum.key] = datum;
+  RendezvousReplies replies = {{from, kPmixSuccess, {}, {}}};
+  std::erase_if(lookups_, [&](const Lookup& lookup) { return answer_lookup(lookup, true, replies); });
+  return replies;
+}
+
+bool Rendezvous::answer_lookup(const Lookup& lookup, bool wait, RendezvousReplies& replies) {
+  const auto there = [&](const std::string& key) { return store_.contains(key); };
+  if (wait && !std::ranges::all_of(lookup.keys, there)) return false;
+  RendezvousReply reply{lookup.from, kPmixSuccess, {}, {}};
+  for (const std::string& key : lookup.keys) {
+    auto at = store_.find(key);
+    if (at == store_.end()) continue;
+    reply.found.push_back(at->second);
+    if (at->second.first_read) store_.erase(at);
+  }
+  if (reply.found.empty()) reply.status = kPmixNotFound;
+  replies.push_back(std::move(reply));
+  return true;
+}
+
+RendezvousReplies Rendezvous::lookup(const std::vector<std::string>& keys, bool wait, TimePoint until,
+                                     const RequestOrigin& from) {
+  if (any_has_tombstone(keys)) return {{from, kPmixNotFound, {}, {}}};
+  RendezvousReplies replies;
+  Lookup lookup{keys, until, from};
+  if (!answer_lookup(lookup, wait, replies)) lookups_.push_back(std::move(lookup));
+  return replies;
+}
+
+RendezvousReplies Rendezvous::unpublish(const std::vector<std::string>& keys, const ProcId& owner,
+                                        const RequestOrigin& from) {
+  std::erase_if(store_, [&](const auto& entry) {
+    const bool named = keys.empty() || std::ranges::find(keys, entry.first) != keys.end();
+    return named && entry.second.publisher == owner;
+  });
+  return {{from, kPmixSuccess, {}, {}}};
+}
+
+RendezvousReplies Rendezvous::recheck() {
+  std::vector<CollectiveKey> keys;
+  for (const auto& [key, collective] : collectives_) keys.push_back(key);
+  RendezvousReplies replies;
+  for (const CollectiveKey& key : keys) complete_if_ready(key, replies);
+  return replies;
+}
+
+RendezvousReplies Rendezvous::expire(TimePoint now) {
+  RendezvousReplies replies;
+  std::erase_if(lookups_, [&](const Lookup& lookup) {
+    if (lookup.until > now) return false;
+    replies.push_back({lookup.from, kPmixTimeout, {}, {}});
+    return true;
+  });
+  return replies;
+}
+
+RendezvousReplies Rendezvous::end_change(const std::string& port, const std::string& nspace) {
+  add_tombstone(dead_ports_, port);
+  add_tombstone(dead_spaces_, nspace);
+  RendezvousReplies replies;
+  std::erase_if(lookups_, [&](const Lookup& lookup) {
+    if (!any_has_tombstone(lookup.keys)) return false;
+    replies.push_back({lookup.from, kPmixNotFound, {}, {}});
+    return true;
+  });
+  std::erase_if(store_, [&](const auto& entry) { return key_has_tombstone(entry.first); });
+  std::erase_if(collectives_, [&](const auto& entry) {
+    if (!any_has_tombstone(entry.second.procs)) return false;
+    for (const auto& [uid, queue] : entry.second.got)
+      for (const Contribution& c : queue) replies.push_back({c.from, kPmixError, {}, {}});
+    return true;
+  });
+  return replies;
+}
+
+RendezvousState Rendezvous::hand_over() const {
+  RendezvousState state{{}, dead_ports_, dead_spaces_};
+  for (const auto& [key, datum] : store_) state.data.push_back(datum);
+  return state;
+}
+
+void Rendezvous::take_over(const RendezvousState& state) {
+  for (const Published& datum : state.data) store_[datum.key] = datum;
+  for (const std::string& port : state.dead_ports) add_tombstone(dead_ports_, port);
+  for (const std::string& space : state.dead_spaces) add_tombstone(dead_spaces_, space);
+}
+
+}  // namespace empi::agent

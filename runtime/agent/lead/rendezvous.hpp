@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lead does for the PMIx servers of all pods: collectives (fence, connect, disconnect) and the
+// publish/lookup store. Pure: requests in, replies out; the sockets are elsewhere.
+//
+// Nothing ever waits here for a participant that is gone: when a rank exits, `recheck` completes what its
+// absence completes, and `end_change` fails whatever belongs to a change that was given up, now and later
+// (its tombstone).
+#pragma once
+#include <chrono>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/protocol/namespaces.hpp"
+#include "runtime/protocol/pmix_words.hpp"
+
+namespace empi::agent {
+
+// A request waits in the agent `uid` under number `id`.
+struct RequestOrigin {
+  std::string uid;
+  std::uint64_t id = 0;
+};
+
+struct RendezvousReply {
+  RequestOrigin to;
+  int status = kPmixSuccess;
+  std::string blob;              // fence: all agents' contributions, one after the other
+  std::vector<Published> found;  // lookup
+};
+using RendezvousReplies = std::vector<RendezvousReply>;
+
+class Rendezvous {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  explicit Rendezvous(const NamespaceTable& spaces) : spaces_(spaces) {}
+
+  // `kind`: "fence", "connect" or "disconnect"; every participating agent contributes once.
+  RendezvousReplies contribute(const std::string& kind, std::vector<ProcId> procs, const RequestOrigin& from,
+                               std::string blob);
+  RendezvousReplies publish(const std::vector<Published>& data, const RequestOrigin& from);
+  // wait: reply only when all keys are there (or at `until`).
+  RendezvousReplies lookup(const std::vector<std::string>& keys, bool wait, TimePoint until,
+                           const RequestOrigin& from);
+  RendezvousReplies unpublish(const std::vector<std::string>& keys, const ProcId& owner,
+                              const RequestOrigin& from);
+
+  RendezvousReplies recheck();              // a rank or pod has gone, a namespace was removed
+  RendezvousReplies expire(TimePoint now);  // lookups whose time is over
+
+  // The change is over, well or not: keys that contain `port` and collectives that include `nspace` (a
+  // rolled back change's joiners; empty after a commit) fail at once from now on.
+  RendezvousReplies end_change(const std::string& port, const std::string& nspace);
+
+  // Published data and tombstones for the next lead. Pending requests are not handed over: agents send them
+  // again to the new lead.
+  RendezvousState hand_over() const;
+  void take_over(const RendezvousState& state);
+
+  std::size_t pending() const { return collectives_.size() + lookups_.size(); }
+
+ private:
+  struct Contribution {
+    RequestOrigin from;
+    std::string blob;
+  };
+  struct Collective {
+    std::vector<ProcId> procs;
+    std::map<std::string, std::deque<Contribution>> got;  // by pod uid
+  };
+  struct Lookup {
+    std::vector<std::string> keys;
+    TimePoint until;
+    RequestOrigin from;
+  };
+  using CollectiveKey = std::pair<std::string, std::vector<ProcId>>;
+
+  void complete_if_ready(const CollectiveKey& key, RendezvousReplies& replies);
+  bool answer_lookup(const Lookup& lookup, bool wait, RendezvousReplies& replies);
+  bool key_has_tombstone(const std::string& key) const;
+  bool any_has_tombstone(const std::vector<std::string>& keys) const;
+  bool any_has_tombstone(const std::vector<ProcId>& procs) const;
+
+  const NamespaceTable& spaces_;
+  std::map<CollectiveKey, Collective> collectives_;
+  std::map<std::string, Published> store_;
+  std::vector<Lookup> lookups_;
+  std::deque<std::string> dead_ports_;   // bounded
+  std::deque<std::string> dead_spaces_;  // bounded
+};
+
+}  // namespace empi::agent

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives and the publish/lookup store of the lead.
+#include "runtime/agent/lead/rendezvous.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace empi::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RendezvousTest : public ::testing::Test {
+ protected:
+  NamespaceTable spaces;
+  Rendezvous rendezvous{spaces};
+  std::vector<ProcId> world = {{"n", kAllRanks}};
+  const Rendezvous::TimePoint never = Rendezvous::TimePoint::max();
+
+  void SetUp() override {
+    std::vector<Member> members = {{"a", "pa", "a:1", 2, "", 0}, {"b", "pb", "b:1", 1, "", 0}};
+    spaces.add(lay_out("n", members));
+    std::vector<Member> newcomers = {{"c", "pc", "c:1", 1, "", 0}};
+    spaces.add(lay_out("m", newcomers));
+  }
+  static Published datum(const std::string& key, bool once = false) {
+    return {key, {"n", 0}, "v:" + key, once};
+  }
+};
+
+TEST_F(RendezvousTest, ACollectiveEndsWhenEveryPodHasContributed) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  const RendezvousReplies done = rendezvous.contribute("fence", world, {"b", 7}, "B");
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_EQ(done[0].to.uid, "a");
+  EXPECT_EQ(done[0].to.id, 1u);
+  EXPECT_EQ(done[1].to.id, 7u);
+  for (const RendezvousReply& r : done) EXPECT_EQ(r.blob, "AB");
+  EXPECT_EQ(rendezvous.pending(), 0u);
+}
+
+TEST_F(RendezvousTest, TheOrderOfTheParticipantsDoesNotMatter) {
+  EXPECT_TRUE(rendezvous.contribute("connect", {{"n", 0}, {"m", 0}}, {"a", 1}, "").empty());
+  EXPECT_EQ(rendezvous.contribute("connect", {{"m", 0}, {"n", 0}}, {"c", 1}, "").size(), 2u);
+}
+
+TEST_F(RendezvousTest, KindsAreKeptApartAndOnlyPodsWithListedRanksTakePart) {
+  EXPECT_TRUE(rendezvous.contribute("connect", world, {"a", 1}, "").empty());
+  EXPECT_TRUE(rendezvous.contribute("disconnect", world, {"b", 1}, "").empty());
+  EXPECT_EQ(rendezvous.contribute("fence", {{"n", 2}}, {"b", 2}, "").size(), 1u);
+}
+
+TEST_F(RendezvousTest, ARankThatHasExitedIsNotWaitedFor) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  spaces.rank_exited({"n", 2});
+  EXPECT_EQ(rendezvous.recheck().size(), 1u);
+}
+
+TEST_F(RendezvousTest, APodStaysParticipantWhileOneOfItsRanksLives) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"b", 1}, "").empty());
+  spaces.rank_exited({"n", 0});
+  EXPECT_TRUE(rendezvous.recheck().empty());
+  spaces.rank_exited({"n", 1});
+  EXPECT_EQ(rendezvous.recheck().size(), 1u);
+}
+
+TEST_F(RendezvousTest, ARepeatedContributionCountsOnce) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  EXPECT_EQ(rendezvous.contribute("fence", world, {"b", 1}, "B").size(), 2u);
+  EXPECT_EQ(rendezvous.pending(), 0u);
+}
+
+TEST_F(RendezvousTest, LookupWaitsForAllKeys) {
+  EXPECT_TRUE(rendezvous.lookup({"x", "y"}, true, never, {"b", 1}).empty());
+  EXPECT_EQ(rendezvous.publish({datum("x")}, {"a", 1}).size(), 1u) << "only the publisher is answered";
+  const RendezvousReplies r = rendezvous.publish({datum("y")}, {"a", 2});
+  ASSERT_EQ(r.size(), 2u);
+  EXPECT_EQ(r[1].found.size(), 2u);
+  EXPECT_EQ(r[1].found[0].value, "v:x");
+}
+
+TEST_F(RendezvousTest, LookupWithoutWaitAnswersAtOnce) {
+  EXPECT_EQ(rendezvous.lookup({"x"}, false, never, {"a", 1})[0].status, kPmixNotFound);
+  rendezvous.publish({datum("x")}, {"a", 2});
+  EXPECT_EQ(rendezvous.lookup({"x", "z"}, false, never, {"a", 3})[0].found.size(), 1u);
+}
+
+TEST_F(RendezvousTest, FirstReadIsReadOnce) {
+  rendezvous.publish({datum("x", true)}, {"a", 1});
+  EXPECT_EQ(rendezvous.lookup({"x"}, true, never, {"b", 1}).size(), 1u);
+  EXPECT_TRUE(rendezvous.lookup({"x"}, true, never, {"b", 2}).empty());
+}
+
+TEST_F(RendezvousTest, LookupsExpire) {
+  const auto now = Rendezvous::TimePoint{} + 10s;
+  rendezvous.lookup({"x"}, true, now + 1s, {"a", 1});
+  EXPECT_TRUE(rendezvous.expire(now).empty());
+  EXPECT_EQ(rendezvous.expire(now + 1s)[0].status, kPmixTimeout);
+}
+
+TEST_F(RendezvousTest, OnlyTheOwnerUnpublishes) {
+  rendezvous.publish({datum("x")}, {"a", 1});
+  rendezvous.unpublish({"x"}, {"n", 1}, {"a", 2});
+  EXPECT_EQ(rendezvous.lookup({"x"}, false, never, {"a", 3})[0].status, kPmixSuccess);
+  rendezvous.unpublish({"x"}, {"n", 0}, {"a", 4});
+  EXPECT_EQ(rendezvous.lookup({"x"}, false, never, {"a", 5})[0].status, kPmixNotFound);
+}
+
+TEST_F(RendezvousTest, AChangeThatHasEndedFailsWhatWaitsAndWhatComesLate) {
+  rendezvous.lookup({"port.7.:accept"}, true, never, {"a", 1});
+  rendezvous.lookup({"other"}, true, never, {"a", 2});
+  rendezvous.publish({datum("port.7.:connect")}, {"c", 1});
+  rendezvous.contribute("connect", {{"n", 0}, {"m", 0}}, {"a", 3}, "");
+  const RendezvousReplies failed = rendezvous.end_change("port.7.", "m");
+  ASSERT_EQ(failed.size(), 2u);
+  for (const RendezvousReply& r : failed) EXPECT_NE(r.status, kPmixSuccess);
+  EXPECT_NE(rendezvous.lookup({"port.7.:x"}, true, never, {"a", 4}).at(0).status, kPmixSuccess);
+  EXPECT_NE(rendezvous.publish({datum("port.7.:x")}, {"a", 5}).at(0).status, kPmixSuccess);
+  EXPECT_NE(rendezvous.contribute("connect", {{"m", kAllRanks}}, {"c", 6}, "").at(0).status, kPmixSuccess);
+  EXPECT_EQ(rendezvous.publish({datum("port.77.")}, {"a", 6}).at(0).status, kPmixSuccess)
+      << "another change's port";
+  EXPECT_EQ(rendezvous.pending(), 1u) << "what is not of the change goes on waiting";
+}
+
+TEST_F(RendezvousTest, TheNextLeadKnowsDataAndTombstones) {
+  rendezvous.publish({datum("x")}, {"a", 1});
+  rendezvous.end_change("port.7.", "dead");
+  Rendezvous next(spaces);
+  next.take_over(rendezvous.hand_over());
+  EXPECT_EQ(next.lookup({"x"}, false, never, {"a", 2})[0].found.at(0).value, "v:x");
+  EXPECT_NE(next.lookup({"port.7.:accept"}, true, never, {"a", 3}).at(0).status, kPmixSuccess);
+  EXPECT_NE(next.contribute("fence", {{"dead", 0}}, {"a", 4}, "").at(0).status, kPmixSuccess);
+}
+
+}  // namespace
+}  // namespace empi::agent

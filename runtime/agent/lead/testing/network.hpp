@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network between simulated agents: loses requests and answers, repeats, delays, cuts.
+#pragma once
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+
+#include "runtime/agent/lead/testing/events.hpp"
+#include "runtime/protocol/agent_messages.hpp"
+
+namespace empi::agent::histories {
+
+// How often each kind of message was met with each fate.
+enum class Fate { Arrived, Lost, AnswerLost, Late };
+inline constexpr int kFates = 4;
+using MessageCount = std::array<std::array<std::uint64_t, kFates>, std::variant_size_v<Message>>;
+
+class Network {
+ public:
+  explicit Network(Dice& dice) : dice_(dice) {}
+  bool faulty = false;  // 4 of 100 requests meet one of the fates
+
+  Fate fate() {
+    if (!faulty) return Fate::Arrived;
+    const int n = dice_.below(100);
+    return n < 2 ? Fate::AnswerLost : n < 3 ? Fate::Lost : n < 4 ? Fate::Late : Fate::Arrived;
+  }
+  void cut(const std::string& a, const std::string& b, Time until) { cut_[{a, b}] = cut_[{b, a}] = until; }
+  // Its host answers, and nobody listens there.
+  void refuse(const std::string& uid, Time until) { refuses_[uid] = until; }
+  bool refuses(const std::string& uid, Time now) const {
+    const auto at = refuses_.find(uid);
+    return at != refuses_.end() && now < at->second;
+  }
+  bool is_cut(const std::string& a, const std::string& b, Time now) const {
+    const auto at = cut_.find({a, b});
+    return at != cut_.end() && now < at->second;
+  }
+
+ private:
+  Dice& dice_;
+  std::map<std::pair<std::string, std::string>, Time> cut_;
+  std::map<std::string, Time> refuses_;
+};
+
+}  // namespace empi::agent::histories

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/base/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace empi::json_text {
+namespace {
+
+using nlohmann::json;
+
+// Takes what the library's parsers find, one piece after the other, and puts the value together.
+class Builder {
+ public:
+  explicit Builder(int deepest) : deepest_(static_cast<std::size_t>(deepest)) {}
+  json take() { return std::move(root_); }
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(json::number_integer_t value) { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t& value) { return put(std::move(value)); }
+  bool start_object(std::size_t) { return open(json::object()); }
+  bool start_array(std::size_t) { return open(json::array()); }
+  bool key(std::string& name) {
+    member_ = &open_.back()->get_ref<json::object_t&>()[std::move(name)];
+    return true;
+  }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  template <class Error>  // of the library's, each thrown as what it is
+  bool parse_error(std::size_t, const std::string&, const Error& error) {
+    throw error;
+  }
+
+ private:
+  json& place(json&& value) {
+    if (open_.empty()) return root_ = std::move(value);
+    if (!open_.back()->is_array()) return *member_ = std::move(value);
+    auto& elements = open_.back()->get_ref<json::array_t&>();
+    elements.push_back(std::move(value));
+    return elements.back();
+  }
+  bool put(json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(json value) {
+    if (open_.size() == deepest_)
+      throw json::parse_error::create(101, 0, "nested more than " + std::to_string(deepest_) + " deep",
+                                      nullptr);
+    open_.push_back(&place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::size_t deepest_;
+  json root_;
+  std::vector<json*> open_;  // arrays and objects that have begun, and not ended
+  json* member_ = nullptr;   // of the innermost object: the one whose name came last
+};
+
+json build(std::string_view bytes, json::input_format_t format, int deepest) {
+  Builder builder(deepest);
+  json::sax_parse(bytes.begin(), bytes.end(), &builder, format);
+  return builder.take();
+}
+
+}  // namespace
+
+json parse(std::string_view text, int deepest) { return build(text, json::input_format_t::json, deepest); }
+json try_parse(std::string_view text, int deepest) {
+  try {
+    return parse(text, deepest);
+  } catch (const json::exception&) {
+    return json::value_t::discarded;
+  }
+}
+
+std::string text(const json& value, int indent) { return value.dump(indent); }
+std::string safe_text(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::vector<std::uint8_t> cbor(const json& value) { return json::to_cbor(value); }
+json from_cbor(std::string_view bytes) { return build(bytes, json::input_format_t::cbor, kDeepestMessage); }
+
+}  // namespace empi::json_text

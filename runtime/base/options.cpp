@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/base/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <type_traits>
+
+namespace empi::options {
+namespace {
+
+CLI::Validator finite_number(double low, double high) {
+  const std::string range = CLI::detail::to_string(low) + " to " + CLI::detail::to_string(high);
+  return {[=](std::string& text) {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return std::string();
+            return "Value " + text + " is no number from " + range;
+          },
+          "number from " + range};
+}
+
+void add_check(CLI::Option& option, const Check& check) {
+  switch (check.kind) {
+    case Check::Kind::None:
+      break;
+    case Check::Kind::Integer:
+      option.check(CLI::Range(check.least, check.most));
+      break;
+    case Check::Kind::Number:
+      option.check(CLI::Range(check.low, check.high));
+      break;
+    case Check::Kind::FiniteNumber:
+      option.check(finite_number(check.low, check.high));
+      break;
+    case Check::Kind::Positive:
+      option.check(CLI::PositiveNumber);
+      break;
+    case Check::Kind::NotNegative:
+      option.check(CLI::NonNegativeNumber);
+      break;
+    case Check::Kind::OneOf: {
+      std::vector<std::string> words;
+      for (const char* word : check.words)
+        if (word) words.emplace_back(word);
+      option.check(CLI::IsMember(words));
+      break;
+    }
+    case Check::Kind::ExistingFolder:
+      option.check(CLI::ExistingDirectory);
+      break;
+  }
+}
+
+CLI::Option* add_target(CLI::App& app, const Option& option) {
+  const std::string name(option.name), help(option.help);
+  return std::visit(
+      [&](auto* target) {
+        if constexpr (std::is_same_v<decltype(target), bool*>)
+          return app.add_flag(name, *target, help);
+        else
+          return app.add_option(name, *target, help);
+      },
+      option.target);
+}
+
+void add(CLI::App& app, const Option& description) {
+  CLI::Option& option = *add_target(app, description);
+  const Rules& rules = description.rules;
+  if (!rules.variable.empty()) option.envname(std::string(rules.variable));
+  if (rules.required) option.required();
+  if (rules.rewrite)
+    option.transform(CLI::Validator(
+        [rewrite = rules.rewrite](std::string& text) {
+          text = rewrite(text);
+          return std::string();
+        },
+        std::string(rules.rewrite_name)));
+  add_check(option, rules.check);
+  if (rules.repeated) option.expected(1)->take_all()->allow_extra_args(false);
+  if (rules.count > 0) option.expected(rules.count);
+  if (rules.hidden) option.group("");
+  if (rules.shows_default) option.capture_default_str();
+}
+
+void add(CLI::App& app, const Program& program) {
+  app.footer(std::string(program.footer));
+  if (program.reads_file) app.set_config("--config", "", "read options from a TOML or INI file");
+  for (const Option& option : program.options) add(app, option);
+  for (const Command& command : program.commands) {
+    CLI::App& to = *app.add_subcommand(std::string(command.name), std::string(command.what));
+    to.footer(std::string(command.footer));
+    for (const Option& option : command.options) add(to, option);
+  }
+  if (!program.commands.empty()) app.require_subcommand(1);
+}
+
+// CLI11 takes no notice of an environment variable whose value an option's check refuses: the default would
+// be used without a word. This says so instead.
+void refuse_bad_variables(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& variable = option->get_envname();
+    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    if (value && *value != '\0' && option->empty())
+      throw CLI::ValidationError(variable, "'" + std::string(value) + "' is refused: expected " +
+                                               option->get_type_name() + ", the " +
+                                               option->get_description());
+  }
+}
+
+}  // namespace
+
+std::optional<int> read(const Program& program, int argc, char** argv,
+                        const std::function<void()>& complete) {
+  CLI::App app{std::string(program.what), std::string(program.name)};
+  add(app, program);
+  try {
+    app.parse(argc, argv);
+    refuse_bad_variables(app);
+    if (program.command) *program.command = app.get_subcommands().front()->get_name();
+    try {
+      if (complete) complete();
+    } catch (const Refused& refused) {
+      throw CLI::ValidationError(refused.where, refused.what());
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+void read_or_exit(const Program& program, int argc, char** argv, const std::function<void()>& complete) {
+  if (const auto code = read(program, argc, argv, complete)) std::exit(*code == 0 ? 0 : 2);
+}
+
+}  // namespace empi::options

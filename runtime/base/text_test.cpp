@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace empi {
+namespace {
+
+TEST(Text, FormatsAsPrintfDoes) {
+  EXPECT_EQ(format("%d of %s: %.2f %%", 3, "four", 75.0), "3 of four: 75.00 %");
+  EXPECT_EQ(format("%s", std::string(1000, 'x').c_str()), std::string(399, 'x'));
+}
+
+TEST(Text, TellsTimesInTheUnitThatFits) {
+  EXPECT_EQ(time_text(0.00085), "850 us");
+  EXPECT_EQ(time_text(0.0123), "12.3 ms");
+  EXPECT_EQ(time_text(4.56), "4.56 s");
+  EXPECT_EQ(time_text(1), "1 s");
+  EXPECT_EQ(time_text(0), "0 us");
+}
+
+TEST(Text, LowersLettersOnly) { EXPECT_EQ(lower("MinReplicas \xc3\x84-9"), "minreplicas \xc3\x84-9"); }
+
+}  // namespace
+}  // namespace empi

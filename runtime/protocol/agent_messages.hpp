@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that agents say to one another. Each kind of message is described here and nowhere else: its JSON and
+// CBOR (agent_messages.cpp) and its part of docs/protocol.md follow from it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/protocol/change_plan.hpp"
+#include "runtime/protocol/lead_state.hpp"
+#include "runtime/protocol/pmix_words.hpp"
+#include "runtime/protocol/rank_messages.hpp"
+#include "runtime/protocol/sample.hpp"
+
+namespace empi {
+
+// --- Requests of PMIx servers: `id` is the sender's, for the Reply.
+
+struct Collective {
+  static constexpr std::string_view kOp = "collective",
+                                    kDoc = "To the lead: this pod's part of a fence, connect or disconnect.";
+  std::uint64_t id = 0;
+  std::string kind;
+  std::vector<ProcId> procs;  // of all pods; rank kAllRanks: the whole namespace
+  std::string blob;
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("kind", m.kind);
+    field("procs", m.procs);
+    field("blob", binary(m.blob));
+  }
+};
+
+struct Publish {
+  static constexpr std::string_view kOp = "publish", kDoc = "To the lead: data for everybody.";
+  std::uint64_t id = 0;
+  std::vector<Published> data;
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("data", m.data);
+  }
+};
+
+struct Lookup {
+  static constexpr std::string_view kOp = "lookup", kDoc = "To the lead: published data, by key.";
+  std::uint64_t id = 0;
+  std::vector<std::string> keys;
+  bool wait = false;  // until all are there
+  int timeout_s = 0;  // 0: for ever
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("keys", m.keys);
+    field("wait", m.wait);
+    field("timeoutSeconds", m.timeout_s);
+  }
+};
+
+struct Unpublish {
+  static constexpr std::string_view kOp = "unpublish",
+                                    kDoc = "To the lead: take `owner`'s data back; no keys: all.";
+  std::uint64_t id = 0;
+  std::vector<std::string> keys;
+  ProcId owner;
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("keys", m.keys);
+    field("owner", m.owner);
+  }
+};
+
+struct Modex {
+  static constexpr std::string_view kOp = "modex", kDoc = "To the pod of `proc`: its connection data.";
+  std::uint64_t id = 0;
+  ProcId proc;
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("proc", m.proc);
+  }
+};
+
+struct ModexOfPod {
+  static constexpr std::string_view kOp = "modex_of_pod",
+                                    kDoc = "To a pod: the connection data of its ranks of a namespace.";
+  std::uint64_t id = 0;
+  std::string space;
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("space", m.space);
+  }
+};
+
+struct Reply {
+  static constexpr std::string_view kOp = "reply", kDoc = "The answer to request `id`; `status` is PMIx's.";
+  struct Blob {
+    std::uint32_t rank = 0;
+    std::string bytes;
+    static void describe(auto& m, auto&& field) {
+      field("rank", m.rank);
+      field("bytes", binary(m.bytes));
+    }
+  };
+  std::uint64_t id = 0;
+  int status = kPmixSuccess;
+  std::string blob = {};              // Collective: all pods' parts, one after the other; Modex
+  std::vector<Published> found = {};  // Lookup
+  std::vector<Blob> blobs = {};       // ModexOfPod
+  static void describe(auto& m, auto&& field) {
+    field("id", m.id);
+    field("status", m.status);
+    field("blob", binary(m.blob));
+    field("found", m.found);
+    field("blobs", m.blobs);
+  }
+};
+
+struct RankEvent {
+  static constexpr std::string_view kOp = "event", kDoc = "To every member: an event that a rank has raised.";
+  int code = 0;
+  ProcId source;
+  std::uint64_t infos = 0;  // packed PMIx infos
+  std::string packed;
+  static void describe(auto& m, auto&& field) {
+    field("code", m.code);
+    field("source", m.source);
+    field("infos", m.infos);
+    field("packed", binary(m.packed));
+  }
+};
+
+// --- News of a pod, for the lead.
+
+struct RankExited {
+  static constexpr std::string_view kOp = "rank_exit", kDoc = "A rank of this pod has ended.";
+  ProcId proc;
+  int code = 0;                   // when signal is 0
+  int signal = 0;                 // that killed it
+  bool may_exit = false;          // its MPI was finalised, or it has none
+  bool connected = false;         // PMIx has seen it
+  std::vector<std::string> tail;  // its last words
+  static void describe(auto& m, auto&& field) {
+    field("proc", m.proc);
+    field("code", m.code);
+    field("signal", m.signal);
+    field("mayExit", m.may_exit);
+    field("connected", m.connected);
+    field("tail", m.tail);
+  }
+};
+
+struct Beat {
+  static constexpr std::string_view
+      kOp = "beat",
+      kDoc = "Each second, of members to the lead and of the lead to everybody: I am there.";
+  bool leave = false;                       // the pod was asked to terminate
+  std::optional<int> connected = {};        // ranks that run and that PMIx has seen
+  std::optional<WindowSample> sample = {};  // a measuring window that has just ended
+  // All there is to know of the pod's ranks: what was said to a lead that is gone by now was said in vain.
+  std::vector<ProcId> hello = {};        // those that are past MPI_Init and malleable
+  std::vector<RankExited> ended = {};    // without their last words
+  std::optional<RankReport> queue = {};  // of the rank that keeps the queue
+  static void describe(auto& m, auto&& field) {
+    field("leave", m.leave);
+    field("connected", m.connected);
+    field("sample", m.sample);
+    field("hello", m.hello);
+    field("ended", m.ended);
+    field("queue", m.queue);
+  }
+};
+
+struct RankReported {
+  static constexpr std::string_view kOp = "report", kDoc = "A rank of this pod reports.";
+  RankReport report;
+  static void describe(auto& m, auto&& field) { field("report", m.report); }
+};
+
+struct RankAborted {
+  static constexpr std::string_view kOp = "abort", kDoc = "A rank of this pod has called MPI_Abort.";
+  ProcId proc;
+  int status = 0;
+  std::string message;
+  std::vector<std::string> tail;
+  static void describe(auto& m, auto&& field) {
+    field("proc", m.proc);
+    field("status", m.status);
+    field("message", m.message);
+    field("tail", m.tail);
+  }
+};
+
+// --- Steps of the start and of changes.
+
+// The job as a lead knows it, for pods that join it and for the next lead.
+struct JobRecord {
+  Fence fence;
+  Membership membership;
+  std::string lead;             // uid
+  std::int64_t next_space = 1;  // number of the next namespace
+  std::chrono::seconds leaver_grace = kLeaverGrace;
+  ProbeMode probe = ProbeMode::All;
+  std::vector<Namespace> spaces;
+
+  bool operator==(const JobRecord&) const = default;
+  static void describe(auto& m, auto&& field) {
+    field("fence", m.fence);
+    field("membership", m.membership);
+    field("lead", m.lead);
+    field("nextSpace", m.next_space);
+    field("leaverGraceSeconds", m.leaver_grace);
+    field("probe", m.probe);
+    field("spaces", m.spaces);
+  }
+};
+
+struct Step {
+  static constexpr std::string_view kOp = "step", kDoc = "Of the lead: do this, and say when it is done.";
+  StepKind kind = StepKind::Prepare;
+  std::uint64_t number = 0;
+  std::string change = {};               // "": of the start
+  std::optional<JobRecord> record = {};  // Prepare
+  std::optional<ChangePlan> plan = {};   // Prepare of a change
+  std::string space = {};                // Launch: start your ranks of it
+  std::uint64_t iteration = 0;           // Arm, Confirm
+  bool joiners_precede = false;          // Arm: whoever joined by the last change has made a probe more (R2')
+  std::string address = {};              // Attach: of the queue
+  std::vector<ProcId> dead = {};         // Interrupt, GiveUp: joiners that are gone or will be
+  std::vector<ProcId> leavers = {};      // Terminate, Kill
+  std::string reason = {};               // Terminate, Kill
+  std::optional<Membership> membership = {};        // Commit
+  std::vector<std::string> spaces = {}, pods = {};  // Forget
+  static void describe(auto& m, auto&& field) {
+    field("kind", m.kind);
+    field("number", m.number);
+    field("change", m.change);
+    field("record", m.record);
+    field("plan", m.plan);
+    field("space", m.space);
+    field("iteration", m.iteration);
+    field("joinersPrecede", m.joiners_precede);
+    field("address", m.address);
+    field("dead", m.dead);
+    field("leavers", m.leavers);
+    field("reason", m.reason);
+    field("membership", m.membership);
+    field("spaces", m.spaces);
+    field("pods", m.pods);
+  }
+};
+
+struct StepDone {
+  static constexpr std::string_view kOp = "step_done", kDoc = "To the lead: the step is done, or cannot be.";
+  std::string change;
+  std::uint64_t number = 0;
+  StepAnswer answer;
+  static void describe(auto& m, auto&& field) {
+    field("change", m.change);
+    field("number", m.number);
+    field("answer", m.answer);
+  }
+};
+
+// --- The lead itself.
+
+struct HandOver {
+  static constexpr std::string_view kOp = "hand_over",
+                                    kDoc = "Of a lead that leaves, to the next one: all that it knows.";
+  JobRecord record;
+  LeadState state;
+  RendezvousState rendezvous;
+  std::vector<WindowSample> samples;
+  static void describe(auto& m, auto&& field) {
+    field("record", m.record);
+    field("state", m.state);
+    field("rendezvous", m.rendezvous);
+    field("samples", m.samples);
+  }
+};
+
+struct HandedOver {
+  static constexpr std::string_view kOp = "handed_over", kDoc = "Its answer: I have it.";
+  static void describe(auto&, auto&&) {}
+};
+
+struct NewLead {
+  static constexpr std::string_view kOp = "lead",
+                                    kDoc = "Of the lead that leaves, to every member: who leads from now on.";
+  std::string uid;
+  Membership membership;
+  static void describe(auto& m, auto&& field) {
+    field("uid", m.uid);
+    field("membership", m.membership);
+  }
+};
+
+struct LeadKnown {
+  static constexpr std::string_view kOp = "lead_known", kDoc = "The answer: I know.";
+  static void describe(auto&, auto&&) {}
+};
+
+struct PassedOn {
+  static constexpr std::string_view
+      kOp = "passed_on",
+      kDoc = "Of the lead that leaves, to the next one: news that came to the wrong one.";
+  std::string from;
+  std::string message;  // encoded
+  static void describe(auto& m, auto&& field) {
+    field("from", m.from);
+    field("message", binary(m.message));
+  }
+};
+
+struct Dropped {
+  static constexpr std::string_view
+      kOp = "dropped",
+      kDoc = "Of the lead of a master-worker program: these ranks are lost, the job goes on.";
+  std::string uid;  // the pod, when all of it is lost
+  std::vector<ProcId> procs;
+  Membership membership;
+  static void describe(auto& m, auto&& field) {
+    field("uid", m.uid);
+    field("procs", m.procs);
+    field("membership", m.membership);
+  }
+};
+
+struct End {
+  static constexpr std::string_view kOp = "end", kDoc = "Of the lead: the job is over for you, thus.";
+  JobOutcome outcome;
+  static void describe(auto& m, auto&& field) { field("outcome", m.outcome); }
+};
+
+using Message = std::variant<Beat, Collective, Publish, Lookup, Unpublish, Modex, ModexOfPod, Reply,
+                             RankEvent, RankExited, RankReported, RankAborted, Step, StepDone, HandOver,
+                             HandedOver, NewLead, LeadKnown, PassedOn, Dropped, End>;
+
+std::string_view op_of(const Message& message);
+std::string encode(const Message& message);  // CBOR
+// Throws std::exception, in words, when the bytes are no message.
+Message decode_message(std::string_view bytes);
+
+}  // namespace empi

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of message that agents exchange: nothing of it is lost on the way, and damaged ones are refused.
+#include "runtime/protocol/agent_messages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "runtime/base/json_text.hpp"
+#include "runtime/protocol/describe.hpp"
+#include "runtime/protocol/testing/damage.hpp"
+
+namespace empi {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<ProcId> kRanks = {{"job.1", 0}, {"job.1", 1}, {"job.2", 7}};
+const Namespace kSpace = {"job.1", {{"u0", "pod-0", "10.0.0.1:7400", 0, 2}}};
+const Membership kMembers = {Epoch{2}, {{"u0", "pod-0", "10.0.0.1:7400", 2, "job.1", 0}}};
+const std::string kBytes = std::string("\0\xff\x80", 3);
+
+LeadState lead_state() {
+  LeadState state;
+  ChangeStatus past;
+  past.request.id = "change-1";
+  past.outcome = ChangeOutcome::Committed;
+  state.history = {past};
+  state.hello = {{"job.1", 0}, {"job.2", 0}};
+  state.exit_codes = {{{"job.1", 1}, 7}, {{"job.1", 2}, 0}};
+  state.first_failure = {JobResult::Failed, "rank 1 exited with code 7", 7, {"last words"}};
+  state.last_tail = {"a line"};
+  state.parked = {{{"job.2", 0}, 2}};
+  state.leave_requests = {"a"};
+  state.ending = state.tasks = true;
+  state.queue_keeper = ProcId{"job.1", 0};
+  state.queue_address = "10.0.0.1:4000";
+  state.lost_ranks = {{"job.2", 1}};
+  state.without_init = {{"job.3", 0}};
+  state.lost = {{"b", "pod b is lost"}};
+  return state;
+}
+
+RankReport rank_report() {
+  return {RankReport::Kind::Agreed, {"job.1", 3}, "c1", false, "no", 1, 2, 3, 4, 5, 6, 7, true,
+          "10.0.0.2:4000/key"};
+}
+
+// One of each, in which nothing has its default value.
+std::vector<Message> examples() {
+  const Published datum = {"key", {"job.1", 0}, kBytes, true};
+  const JobRecord record = {{3}, kMembers, "u0", 4, std::chrono::seconds(5), ProbeMode::Root, {kSpace}};
+  const ChangePlan plan = {"c1", {3}, "port", kMembers, kMembers.members, {"u1"}, kSpace, true};
+  WindowSample sample;
+  sample.index = 1'763'800'000;
+  sample.ranks = 4;
+  ProbeMark mark;
+  mark.rank = {"job.1", 3};
+  mark.probes = 7;
+  return {Beat{true, 3, sample, kRanks, {{kRanks[0], 3, 9, true, true, {"a line"}}}, rank_report()},
+          Collective{1, "fence", kRanks, kBytes},
+          Publish{1, {datum}},
+          Lookup{1, {"key"}, true, 3},
+          Unpublish{1, {"key"}, kRanks[0]},
+          Modex{1, kRanks[2]},
+          ModexOfPod{1, "job.1"},
+          Reply{1, kPmixNotFound, kBytes, {datum}, {{3, kBytes}}},
+          RankEvent{-402, kRanks[0], 2, kBytes},
+          RankExited{kRanks[0], 3, 9, true, true, {"a line"}},
+          RankReported{rank_report()},
+          RankAborted{kRanks[0], 75, "no more", {"a line"}},
+          Step{StepKind::Arm,
+               3,
+               "c1",
+               record,
+               plan,
+               "job.2",
+               17,
+               true,
+               "10.0.0.1:4000/key",
+               kRanks,
+               kRanks,
+               "late",
+               kMembers,
+               {"job.1"},
+               {"u1"}},
+          StepDone{"c1", 3, {false, 12, "it cannot", {mark}}},
+          HandOver{record, lead_state(), {{datum}, {"port"}, {"job.9"}}, {sample}},
+          HandedOver{},
+          NewLead{"u0", kMembers},
+          LeadKnown{},
+          PassedOn{"u1", encode(Message(Beat{true}))},
+          Dropped{"u1", kRanks, kMembers},
+          End{{JobResult::Failed, "rank 1 was killed by signal 9", 137, {"a line"}}}};
+}
+
+json as_json(const Message& message) {
+  return std::visit([](const auto& m) { return wire::written(m); }, message);
+}
+
+TEST(AgentMessages, EveryKindArrivesWhole) {
+  std::set<std::size_t> kinds;
+  for (const Message& sent : examples()) {
+    SCOPED_TRACE(op_of(sent));
+    kinds.insert(sent.index());
+    const Message received = decode_message(encode(sent));
+    EXPECT_EQ(received.index(), sent.index());
+    EXPECT_EQ(as_json(received), as_json(sent));
+    std::visit(
+        [&]<class M>(const M&) {
+          const json nothing = wire::written(M{}), all = as_json(sent);
+          for (const auto& [name, value] : all.items())
+            EXPECT_NE(value, nothing.at(name)) << name << " is not tried here";
+        },
+        sent);
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Message>);
+}
+
+TEST(AgentMessages, RanksTravelAsRuns) {
+  const json written = as_json(Dropped{"", kRanks, {}});
+  EXPECT_EQ(written.at("procs"), json::parse(R"([["job.1", 0, 2], ["job.2", 7, 1]])"));
+  std::vector<ProcId> many;
+  for (std::uint32_t rank = 0; rank < 6400; ++rank) many.push_back({"job.1", rank});
+  EXPECT_LT(encode(Dropped{"", many, {}}).size(), 200u);
+  EXPECT_EQ(std::get<Dropped>(decode_message(encode(Dropped{"", many, {}}))).procs, many);
+}
+
+TEST(AgentMessages, ARunOfFourThousandMillionRanksIsRefused) {
+  json message = as_json(Dropped{});
+  message["op"] = "dropped";
+  message["procs"] = json::parse(R"([["job.1", 0, 4294967295]])");
+  const auto bytes = json_text::cbor(message);
+  EXPECT_THROW(decode_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
+               std::invalid_argument);
+}
+
+TEST(AgentMessages, WhatIsMissingIsNoMessage) {
+  for (const Message& sent : examples()) {
+    json message = as_json(sent);
+    message["op"] = op_of(sent);
+    const json whole = message;
+    for (const auto& [name, value] : whole.items()) {
+      message = whole;
+      message.erase(name);
+      const auto bytes = json_text::cbor(message);
+      EXPECT_THROW(decode_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
+                   std::exception)
+          << op_of(sent) << " without " << name;
+    }
+  }
+}
+
+std::string table() {
+  std::string text = "\n| op | what it says | fields |\n|---|---|---|\n";
+  for (const Message& message : examples()) {
+    std::string fields;
+    std::visit(
+        [&]<class M>(const M& m) {
+          M::describe(m, [&](const char* name, const auto&) {
+            fields += (fields.empty() ? "`" : ", `") + std::string(name) + "`";
+          });
+          text += "| `" + std::string(M::kOp) + "` | " + std::string(M::kDoc) + " | " + fields + " |\n";
+        },
+        message);
+  }
+  return text + "\n";
+}
+
+TEST(AgentMessages, ThePageOfTheProtocolNamesThemAll) {
+  std::stringstream page;
+  page << std::ifstream(EMPI_PROTOCOL_PAGE).rdbuf();
+  const std::string text = page.str(), begin = "<!-- agent messages -->\n", end = "<!-- end -->";
+  const auto from = text.find(begin), to = text.find(end);
+  ASSERT_LT(from, to) << EMPI_PROTOCOL_PAGE;
+  const auto start = from + begin.size();
+  if (std::getenv("EMPI_WRITE_PAGES"))
+    std::ofstream(EMPI_PROTOCOL_PAGE) << text.substr(0, start) << table() << text.substr(to);
+  else
+    EXPECT_EQ(text.substr(start, to - start), table()) << "EMPI_WRITE_PAGES=1 writes it anew";
+}
+
+TEST(AgentMessages, DamagedOnesAreTakenOrRefused) {
+  std::vector<std::string> sent;
+  for (const Message& message : examples()) sent.push_back(encode(message));
+  testing::decode_damaged(sent, [](const std::string& bytes) { encode(decode_message(bytes)); });
+}
+
+}  // namespace
+}  // namespace empi

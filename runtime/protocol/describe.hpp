@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON from and to structs that say once what they consist of, by a member
+//
+//   static void describe(auto& m, auto&& field) { field("id", m.id); field("blob", binary(m.blob)); }
+//
+// Every field travels, and every field must be there. Ranks travel as runs [namespace, first, how many].
+// Include only in .cpp files.
+#pragma once
+#include <chrono>
+#include <concepts>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/protocol/binary.hpp"
+#include "runtime/protocol/ids.hpp"
+#include "runtime/protocol/json.hpp"
+
+namespace empi::wire {
+
+template <class T>
+concept Described = requires(T& t) { std::remove_const_t<T>::describe(t, [](const char*, auto&&) {}); };
+// Enumerations have to_string(), and enum_from() beside it.
+template <class T>
+concept Named = std::is_enum_v<T> && requires(T t, std::string_view text) {
+  to_string(t);
+  enum_from(text, t);
+};
+
+// A message names fewer ranks than this, whatever its bytes say.
+inline constexpr std::uint32_t kMostRanks = 1u << 20;
+
+nlohmann::json written_runs(const std::vector<ProcId>& procs);
+std::vector<ProcId> read_runs(const nlohmann::json& runs);  // throws std::invalid_argument
+
+template <class T>
+nlohmann::json written(const T& value);
+template <class T>
+void read(const nlohmann::json& from, T& value);
+
+template <class Text>
+nlohmann::json written(const Binary<Text>& blob) {
+  return nlohmann::json::binary(std::vector<std::uint8_t>(blob.bytes.begin(), blob.bytes.end()));
+}
+inline void read(const nlohmann::json& from, Binary<std::string>& blob) {
+  const auto& bytes = from.get_binary();
+  blob.bytes.assign(bytes.begin(), bytes.end());
+}
+
+template <class T>
+nlohmann::json written(const std::vector<T>& list) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const T& value : list) array.push_back(written(value));
+  return array;
+}
+inline nlohmann::json written(const std::vector<ProcId>& procs) { return written_runs(procs); }
+inline nlohmann::json written(const std::set<ProcId>& procs) {
+  return written_runs({procs.begin(), procs.end()});
+}
+template <class T>
+nlohmann::json written(const std::deque<T>& list) {
+  return written(std::vector<T>(list.begin(), list.end()));
+}
+template <class T>
+nlohmann::json written(const std::optional<T>& value) {
+  return value ? written(*value) : nlohmann::json();
+}
+template <class T>
+nlohmann::json written(const std::map<ProcId, T>& by_rank) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const auto& [proc, value] : by_rank)
+    array.push_back(nlohmann::json::array({written(proc), written(value)}));
+  return array;
+}
+template <class Tag>
+nlohmann::json written(const Number<Tag>& number) {
+  return number.value;
+}
+template <class T>
+nlohmann::json written(const T& value) {
+  if constexpr (std::same_as<T, ProcId>) {
+    return nlohmann::json::array({value.nspace, value.rank});
+  } else if constexpr (std::same_as<T, std::chrono::seconds>) {
+    return value.count();
+  } else if constexpr (Named<T>) {
+    return to_string(value);
+  } else if constexpr (Described<const T>) {
+    nlohmann::json object = nlohmann::json::object();
+    T::describe(value, [&](const char* name, const auto& field) { object[name] = written(field); });
+    return object;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+void read(const nlohmann::json& from, std::vector<T>& list) {
+  list.clear();
+  for (const nlohmann::json& entry : from) read(entry, list.emplace_back());
+}
+inline void read(const nlohmann::json& from, std::vector<ProcId>& procs) { procs = read_runs(from); }
+inline void read(const nlohmann::json& from, std::set<ProcId>& procs) {
+  const std::vector<ProcId> all = read_runs(from);
+  procs = {all.begin(), all.end()};
+}
+template <class T>
+void read(const nlohmann::json& from, std::deque<T>& list) {
+  std::vector<T> values;
+  read(from, values);
+  list.assign(values.begin(), values.end());
+}
+template <class T>
+void read(const nlohmann::json& from, std::optional<T>& value) {
+  if (from.is_null()) return value.reset();
+  if (!value) value.emplace();
+  read(from, *value);
+}
+template <class T>
+void read(const nlohmann::json& from, std::map<ProcId, T>& by_rank) {
+  by_rank.clear();
+  for (const nlohmann::json& entry : from) {
+    ProcId proc;
+    read(entry.at(0), proc);
+    read(entry.at(1), by_rank[proc]);
+  }
+}
+template <class Tag>
+void read(const nlohmann::json& from, Number<Tag>& number) {
+  from.get_to(number.value);
+}
+template <class T>
+void read(const nlohmann::json& from, T& value) {
+  if constexpr (std::same_as<T, ProcId>) {
+    value = {from.at(0).template get<std::string>(), from.at(1).template get<std::uint32_t>()};
+  } else if constexpr (std::same_as<T, std::chrono::seconds>) {
+    value = std::chrono::seconds(from.template get<std::int64_t>());
+  } else if constexpr (Named<T>) {
+    const auto text = from.template get<std::string>();
+    if (!enum_from(text, value)) throw std::invalid_argument("'" + text + "' is no word of the protocol");
+  } else if constexpr (Described<T>) {
+    T::describe(value, [&](const char* name, auto&& field) { read(from.at(name), field); });
+  } else {
+    from.get_to(value);
+  }
+}
+
+}  // namespace empi::wire

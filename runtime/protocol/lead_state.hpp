@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lead has learned of the job and nobody else knows. It is handed over as a whole when the lead
+// leaves: one that describe() does not name does not compile.
+#pragma once
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/protocol/ids.hpp"
+#include "runtime/protocol/start.hpp"
+
+namespace empi {
+
+struct LeadState {
+  static constexpr std::size_t kHistory = 31;  // and the change in hand: what a controller is told is bounded
+
+  std::deque<ChangeStatus> history;      // newest last
+  std::set<ProcId> hello;                // malleable ranks that are past MPI_Init
+  std::map<ProcId, int> exit_codes;      // ranks of the job that have ended
+  JobOutcome first_failure;              // of a rank that finalised well and then returned an error code
+  std::vector<std::string> last_tail;    // of the rank that ended last during a change
+  std::map<ProcId, int> parked;          // helper threads that never came back, by rank
+  std::set<std::string> leave_requests;  // pods that were asked to terminate
+  bool ending = false;                   // a rank has finalised
+  bool tasks = false;                    // a master-worker program
+  std::optional<ProcId> queue_keeper;
+  std::string queue_address;
+  std::set<ProcId> lost_ranks;
+  std::set<ProcId> without_init;            // members' ranks that have ended well and never connected
+  std::map<std::string, std::string> lost;  // members to be dropped when no change is in hand: uid -> why
+
+  void remember(ChangeStatus past);
+
+  static void describe(auto& state, auto&& field) {
+    auto& [history, hello, exit_codes, first_failure, last_tail, parked, leave_requests, ending, tasks,
+           queue_keeper, queue_address, lost_ranks, without_init, lost] = state;
+    field("history", history);
+    field("hello", hello);
+    field("exitCodes", exit_codes);
+    field("firstFailure", first_failure);
+    field("lastTail", last_tail);
+    field("parked", parked);
+    field("leaveRequests", leave_requests);
+    field("ending", ending);
+    field("tasks", tasks);
+    field("queueKeeper", queue_keeper);
+    field("queueAddress", queue_address);
+    field("lostRanks", lost_ranks);
+    field("withoutInit", without_init);
+    field("lost", lost);
+  }
+};
+
+}  // namespace empi

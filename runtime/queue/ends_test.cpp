@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a master and a worker end, with the other side played by the test. Promise: nobody is left waiting for
+// a master that has ended, and no master ends while somebody is still to come for results. (What would wait
+// for ever without it is not tried: the test looks at sockets, with a bound.)
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/queue/packing.hpp"
+#include "runtime/queue/participant.hpp"
+
+namespace empi::tasks {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPatienceMs = 30'000;
+
+// Whether it came to be so.
+template <class Condition>
+bool wait_until(const Condition& is_so) {
+  for (int ms = 0; ms < kPatienceMs; ++ms) {
+    if (is_so()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+bool readable(int fd, int milliseconds) {
+  pollfd ready{fd, POLLIN, 0};
+  return poll(&ready, 1, milliseconds) > 0;
+}
+
+// The next message of the other side; throws std::runtime_error when none comes.
+Message receive(Connection& connection) {
+  for (;;) {
+    if (auto message = connection.next()) return std::move(*message);
+    if (!readable(connection.fd(), kPatienceMs)) throw std::runtime_error("no message came");
+    if (!connection.read_some()) {
+      if (auto message = connection.next()) return std::move(*message);
+      throw std::runtime_error("the other side has closed the connection");
+    }
+  }
+}
+
+Message receive(Connection& connection, Kind kind) {
+  for (;;)
+    if (Message message = receive(connection); message.head.kind == kind) return message;
+}
+
+Connection accept_from(Listener& listener) {
+  if (!readable(listener.fd(), kPatienceMs)) throw std::runtime_error("nobody connects");
+  return std::move(*listener.accept());
+}
+
+void say_hello(Connection& connection, const Address& to, const WorkerId& self, Newcomer how,
+               std::uint64_t phase) {
+  Packer hello;
+  hello.put(to.key);
+  hello.put(self);
+  hello.list(std::vector<Range>{});
+  connection.send({.kind = Kind::Hello, .phase = phase, .first = static_cast<std::int64_t>(how)},
+                  hello.take());
+  connection.flush();
+}
+
+const Phase kPhase{1, 4, 1};
+const Task kSeven = [](std::int64_t, std::byte* result) { *result = std::byte{7}; };
+Bytes no_values() { return {}; }
+
+TEST(Ends, NobodyWaitsForAMasterThatHasEnded) {
+  Participant master("a", "127.0.0.1");
+  Address address;
+  master.on_master([&](const std::string& text) { address = Address::parse(text); });
+  master.be_master();
+  Connection silent = Connection::to(address, 30);  // has not said who it is
+  master.finish();
+  // The process lives on: it finalises MPI, say.
+  ASSERT_TRUE(readable(silent.fd(), kPatienceMs)) << "the connection stays open";
+  EXPECT_FALSE(silent.read_some());
+  EXPECT_THROW(Connection::to(address, 30), std::runtime_error) << "somebody seems to listen";
+}
+
+// The test is the master; `successor`, its worker, gets the queue.
+struct TakenOver {
+  explicit TakenOver(WorldMaker maker = {}) : participant("successor", "127.0.0.1") {
+    participant.on_master([this](const std::string& text) { address = Address::parse(text); });
+    const Address here{"127.0.0.1", listener.port(), "key"};
+    thread = std::thread([this, here, maker = std::move(maker)] {
+      participant.be_worker(here.text(), false);
+      participant.use_world(maker);
+      left = participant.phase(kPhase.tasks, kPhase.width, kSeven, no_values).left;
+      ended = true;
+      participant.finish();
+      finished = true;
+    });
+    old_master = accept_from(listener);
+    receive(*old_master, Kind::Hello);
+    old_master->send({.kind = Kind::Welcome});
+    old_master->flush();
+    receive(*old_master, Kind::Enter);
+  }
+  ~TakenOver() {
+    old_master.reset();
+    if (thread.joinable()) thread.join();
+  }
+  void offer(std::set<WorkerId> workers) {
+    const TaskQueue queue(kPhase.tasks);
+    const HandoverState state{kPhase, queue, Bytes(4), std::move(workers), "master"};
+    old_master->send({.kind = Kind::TakeOver, .phase = kPhase.number}, state.pack());
+    old_master->flush();
+  }
+
+  Listener listener{"127.0.0.1"};
+  std::optional<Connection> old_master;
+  Participant participant;
+  Address address;  // of the successor, when it is ready
+  std::atomic<bool> left{false}, ended{false}, finished{false};
+  std::thread thread;
+};
+
+// The queue was handed over in the last tasks of the last phase; a worker has been told, but has not got
+// there.
+TEST(Ends, TheNextMasterStaysForWorkersThatAreOnTheirWay) {
+  TakenOver successor;
+  successor.offer({"successor", "late"});
+  const Address address = Address::parse(receive(*successor.old_master, Kind::Ready).text());
+  wait_until([&] { return successor.ended.load(); });
+  ASSERT_TRUE(successor.ended);
+  EXPECT_FALSE(readable(successor.old_master->fd(), 100))
+      << "the successor has closed its predecessor's connection";
+  EXPECT_FALSE(successor.finished);
+  Connection late = Connection::to(address, 30);
+  say_hello(late, address, "late", Newcomer::Moved, kPhase.number);
+  EXPECT_EQ(receive(late, Kind::Results).payload, Bytes(4, std::byte{7}));
+  receive(late, Kind::Closed);
+}
+
+// A world that was begun and failed keeps a worker that wants to leave; the queue is offered to it.
+TEST(Ends, AWorkerThatMayNotLeaveYetTakesTheQueue) {
+  std::mutex mutex;
+  std::vector<std::string> begun;
+  const auto count = [&] {
+    const std::lock_guard lock(mutex);
+    return begun.size();
+  };
+  TakenOver successor({.build =
+                           [&](const std::string& name, const std::vector<WorkerId>&) {
+                             const std::lock_guard lock(mutex);
+                             begun.push_back(name);
+                           },
+                       .adopt = [](const std::string&) {}});
+  Packer world;
+  world.put(std::string("master.1"));
+  world.list(std::vector<WorkerId>{"master", "successor"});
+  successor.old_master->send({.kind = Kind::World, .phase = kPhase.number}, world.take());
+  successor.old_master->flush();
+  wait_until([&] { return count() >= 1; });
+  successor.participant.leave({"successor"});
+  successor.offer({"successor"});
+  receive(*successor.old_master, Kind::Ready);
+  // There is nobody whom it could give the queue to: it ends the phase, in a world of its own.
+  wait_until([&] { return count() >= 2; });
+  ASSERT_EQ(count(), 2u);
+  successor.participant.world_built(begun.back(), "");
+  wait_until([&] { return successor.ended.load(); });
+  EXPECT_TRUE(successor.ended);
+  EXPECT_FALSE(successor.left);
+}
+
+// A joiner breaks down while the world with it is built, so that the one before still holds. Promise: who
+// comes in the next phase takes part in it.
+TEST(Ends, AWorldThatIsNotNeededAnyMoreIsForgotten) {
+  Participant master("a", "127.0.0.1");
+  Address address;
+  std::mutex mutex;
+  std::vector<std::string> begun;
+  std::atomic<int> gate{0}, in_phase{0};  // phases whose task may end; whose task has begun
+  const auto worlds = [&] {
+    const std::lock_guard lock(mutex);
+    return begun.size();
+  };
+  master.on_master([&](const std::string& text) { address = Address::parse(text); });
+  master.be_master();
+  master.use_world({.build =
+                        [&](const std::string& name, const std::vector<WorkerId>&) {
+                          const std::lock_guard lock(mutex);
+                          begun.push_back(name);
+                        },
+                    .adopt = [](const std::string&) {}});
+  std::jthread main([&] {
+    for (int phase = 1; phase <= 3; ++phase)
+      master.phase(
+          1, 1,
+          [&](std::int64_t, std::byte*) {
+            in_phase = phase;
+            wait_until([&] { return gate >= phase; });
+          },
+          no_values);
+    master.finish();
+  });
+  const auto join_and_break_down = [&](const WorkerId& id, Kind after) {
+    Connection joiner = Connection::to(address, 30);
+    say_hello(joiner, address, id, Newcomer::Joiner, 0);
+    receive(joiner, after);
+  };
+  EXPECT_NO_THROW(join_and_break_down("b", Kind::World));
+  // Without b: a alone.
+  EXPECT_TRUE(wait_until([&] { return worlds() == 2; }));
+  master.world_built(begun.back(), "");
+  gate = 1;
+  EXPECT_NO_THROW(join_and_break_down("c", Kind::World));
+  gate = 2;
+  EXPECT_TRUE(wait_until([&] { return in_phase == 3; }));
+  EXPECT_NO_THROW(join_and_break_down("d", Kind::Values));
+  gate = 3;
+}
+
+// --- who has not shown the key
+
+bool is_closed(Connection& connection) {
+  while (readable(connection.fd(), kPatienceMs))
+    if (!connection.read_some()) return true;
+  return false;
+}
+
+TEST(Strangers, OneThatAnnouncesMuchIsSentAwayBeforeItSendsIt) {
+  Master master("master", "127.0.0.1");
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<std::uint16_t>(master.address().port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  Head head{.kind = Kind::Hello};
+  head.length = std::uint64_t{1} << 40;
+  ASSERT_EQ(send(fd.get(), &head, sizeof head, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof head));
+  ASSERT_EQ(fcntl(fd.get(), F_SETFL, O_NONBLOCK), 0);
+  Connection connection(std::move(fd));
+  EXPECT_TRUE(is_closed(connection));
+}
+
+TEST(Strangers, OneThatSaysNothingIsSentAway) {
+  Master master("master", "127.0.0.1");
+  master.patience_with_strangers(0.2);
+  Connection silent = Connection::to(master.address(), 30);
+  EXPECT_TRUE(is_closed(silent));
+  Connection worker = Connection::to(master.address(), 30);
+  say_hello(worker, master.address(), "w", Newcomer::Joiner, 0);
+  EXPECT_EQ(receive(worker).head.kind, Kind::Welcome);
+  EXPECT_FALSE(readable(worker.fd(), 500)) << "one that is known may be silent for as long as it likes";
+}
+
+TEST(Strangers, AWrongKeyOpensNothing) {
+  Master master("master", "127.0.0.1");
+  for (const std::string& key : {std::string(), master.address().key + "x", master.address().key.substr(1)}) {
+    Connection connection = Connection::to(master.address(), 30);
+    say_hello(connection, {"127.0.0.1", 0, key}, "w", Newcomer::Joiner, 0);
+    EXPECT_TRUE(is_closed(connection)) << key;
+    EXPECT_FALSE(connection.next());
+  }
+}
+
+TEST(Strangers, ManyOfThemLetAWorkerIn) {
+  Master master("master", "127.0.0.1");
+  std::vector<Connection> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(Connection::to(master.address(), 30));
+  Connection worker = Connection::to(master.address(), 30);
+  say_hello(worker, master.address(), "w", Newcomer::Joiner, 0);
+  EXPECT_EQ(receive(worker).head.kind, Kind::Welcome);
+}
+
+TEST(Strangers, OneThatSendsMuchHasItsTurnAndNoMore) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  UniqueFd writer(ends[0]);
+  Connection reader{UniqueFd(ends[1])};
+  const int size = 1 << 20;
+  setsockopt(writer.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  const std::vector<char> much(64 * 1024);
+  while (send(writer.get(), much.data(), much.size(), MSG_NOSIGNAL) > 0) {
+  }
+  int before = 0, after = 0;
+  ASSERT_EQ(ioctl(ends[1], FIONREAD, &before), 0);
+  ASSERT_GT(static_cast<std::size_t>(before), Connection::kTurn);
+  EXPECT_TRUE(reader.read_some());
+  ASSERT_EQ(ioctl(ends[1], FIONREAD, &after), 0);
+  EXPECT_GE(after, before - static_cast<int>(Connection::kTurn));
+  EXPECT_LT(after, before);
+}
+
+TEST(Strangers, NoDescriptorIsSaidSo) {
+  Listener listener("127.0.0.1");
+  EXPECT_FALSE(listener.accept());
+  EXPECT_FALSE(listener.exhausted()) << "there is just nobody";
+  Connection client = Connection::to({"127.0.0.1", listener.port(), ""}, 30);
+  ASSERT_TRUE(readable(listener.fd(), kPatienceMs));
+  const int free = dup(listener.fd());  // the lowest number that is to be had
+  close(free);
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{static_cast<rlim_t>(free), limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const bool accepted = listener.accept().has_value();
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_FALSE(accepted);
+  EXPECT_TRUE(listener.exhausted());
+  EXPECT_TRUE(listener.accept());
+  EXPECT_FALSE(listener.exhausted());
+}
+
+}  // namespace
+}  // namespace empi::tasks

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// The master's server thread: workers come, ask, bring results and go.
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+
+#include "runtime/base/constant_time.hpp"
+#include "runtime/queue/master.hpp"
+#include "runtime/queue/packing.hpp"
+
+namespace empi::tasks {
+namespace {
+
+constexpr std::ptrdiff_t kMostStrangers = 256;
+constexpr std::int64_t kHelloTakes = 1'000'000'000;  // ns; one that is older may be sent away to make room
+constexpr std::int64_t kRest = 100'000'000;          // ns, of the listener
+
+}  // namespace
+
+void Master::serve() {
+  hear_early();
+  while (poll_once()) {
+  }
+}
+
+void Master::hear_early() {
+  const std::lock_guard lock(mutex_);
+  if (early_.empty()) return;
+  const auto predecessor = peers_.begin();
+  bool open = true;
+  for (Message& message : early_) open = open && receive(predecessor->second, std::move(message));
+  early_.clear();
+  if (open) return;
+  gone(predecessor->second);
+  peers_.erase(predecessor);
+}
+
+// False: it is over.
+bool Master::poll_once() {
+  const bool rests = now_ns() < resting_until_ns_;
+  std::vector<pollfd> ready{{wakeup_.fd(), POLLIN, 0}, {rests ? -1 : listener_.fd(), POLLIN, 0}};
+  for (const auto& [fd, peer] : peers_) ready.push_back({fd, peer.connection.events(), 0});
+  if (poll(ready.data(), ready.size(), poll_milliseconds()) < 0) {
+    if (errno == EINTR) return true;
+    for (pollfd& r : ready) r.revents = 0;
+  }
+  const std::lock_guard lock(mutex_);
+  wakeup_.clear();
+  const auto drop = [&](Peers::iterator at) {
+    gone(at->second);
+    peers_.erase(at);
+  };
+  for (std::size_t i = 2; i < ready.size(); ++i)
+    if (auto at = peers_.find(ready[i].fd); (ready[i].revents & ~POLLOUT) != 0 && at != peers_.end())
+      if (!handle(at->second)) drop(at);
+  drop_strangers(static_cast<std::int64_t>(patience_ * 1e9));
+  if (ready[1].revents != 0) accept_new();
+  pump();
+  for (auto at = peers_.begin(); at != peers_.end();) {
+    const auto now = at++;
+    if (lost_.contains(now->second.id) || !now->second.connection.write_some()) drop(now);
+  }
+  pump();  // what those had
+  if (closing_ && nobody_needs_us()) stop_ = true;
+  if (stop_) hang_up();
+  changed_.notify_all();
+  return !stop_;
+}
+
+// Workers that are still on their way from the master before come for the results here.
+bool Master::nobody_needs_us() const {
+  return !has_predecessor_ && std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; });
+}
+
+// Whoever connects now, or waits for a welcome, would wait until this process ends: nobody answers any more.
+void Master::hang_up() {
+  peers_.clear();
+  listener_.close();
+}
+
+// Strangers and a listener that rests are looked after from time to time; all else wakes us by itself.
+int Master::poll_milliseconds() const {
+  const bool waits = now_ns() < resting_until_ns_ ||
+                     std::ranges::any_of(peers_, [](const auto& p) { return p.second.stranger(); });
+  return waits ? static_cast<int>(kRest / 1'000'000) : -1;
+}
+
+void Master::drop_strangers(std::int64_t older_than_ns) {
+  const std::int64_t now = now_ns();
+  std::erase_if(
+      peers_, [&](const auto& p) { return p.second.stranger() && now - p.second.since_ns > older_than_ns; });
+}
+
+void Master::accept_new() {
+  const auto strangers = [&] {
+    return std::ranges::count_if(peers_, [](const auto& p) { return p.second.stranger(); });
+  };
+  for (std::ptrdiff_t unknown = strangers();; ++unknown) {
+    if (unknown >= kMostStrangers) {
+      drop_strangers(kHelloTakes);
+      unknown = strangers();
+    }
+    auto connection = unknown < kMostStrangers ? listener_.accept() : std::nullopt;
+    if (!connection) {
+      if (unknown >= kMostStrangers || listener_.exhausted()) resting_until_ns_ = now_ns() + kRest;
+      return;
+    }
+    const int fd = connection->fd();
+    Peer peer(std::move(*connection));
+    peer.since_ns = now_ns();
+    peers_.emplace(fd, std::move(peer));
+  }
+}
+
+void Master::patience_with_strangers(double seconds) {
+  const std::lock_guard lock(mutex_);
+  patience_ = seconds;
+}
+
+// False: the peer is gone, or must go.
+bool Master::handle(Peer& peer) {
+  const bool open = peer.connection.read_some();
+  try {
+    while (auto message = peer.connection.next())
+      if (!receive(peer, std::move(*message))) return false;
+  } catch (const std::exception& error) {  // also one that there is no memory for
+    return refuse(peer, error.what());
+  }
+  return open;
+}
+
+bool Master::receive(Peer& peer, Message message) {
+  const Head& head = message.head;
+  if (!peer.welcome && !peer.predecessor) return head.kind == Kind::Hello && greet(peer, message);
+  switch (head.kind) {
+    case Kind::Enter:
+      peer.phase = {head.phase, head.first, head.count};
+      return true;
+    case Kind::Done:
+      if (active_ && head.phase == phase_.number)
+        record(peer.id, message.tasks(), head.times, message.payload);
+      return true;
+    case Kind::Bye:
+      peer.leaving = changed_size_ = true;
+      if (handing_ == Handing::Moving) return true;  // it has gone over, with what it has
+      if (peer.id == successor_) withdraw_offer();
+      queue_.give_back(peer.id);
+      peer.connection.send({.kind = Kind::Goodbye});
+      return true;
+    case Kind::Ready:
+      on_ready(peer, message);
+      return true;
+    case Kind::Built: {
+      Unpacker in(message.payload);
+      const std::string name = in.text();
+      on_built(peer.id, name, in.text());
+      return true;
+    }
+    case Kind::Forward: {
+      Unpacker in(message.payload);
+      const WorkerId worker = in.text();
+      if (active_ && head.phase == phase_.number) record(worker, message.tasks(), head.times, in.rest());
+      return true;
+    }
+    case Kind::HandedOver:
+      return false;
+    default:
+      throw std::runtime_error("worker " + peer.id + " sent a message that only a master sends");
+  }
+}
+
+bool Master::greet(Peer& peer, const Message& message) {
+  Unpacker in(message.payload);
+  if (!constant_time_equal(address_.key, in.text())) return false;
+  peer.connection.trust();
+  peer.id = in.text();
+  if (lost_.contains(peer.id)) return false;
+  if (handing_ >= Handing::Moving) {
+    peer.welcome = true;
+    move(peer);
+    return true;
+  }
+  const auto newcomer = static_cast<Newcomer>(message.head.first);
+  peer.welcome = true;
+  peer.informed = newcomer != Newcomer::Joiner;
+  if (newcomer == Newcomer::Member) first_known_.insert(peer.id);
+  changed_size_ = changed_size_ || newcomer != Newcomer::Member;
+  peer.connection.send({.kind = Kind::Welcome});
+  if (newcomer != Newcomer::Moved) return true;
+  peer.given = in.list<std::vector<Range>>();
+  expected_.erase(peer.id);
+  for (const auto& [phase, results] : unheard_)
+    if (phase.number >= message.head.phase) send_results(peer, phase, results);
+  return true;
+}
+
+void Master::disagree(Peer& peer) {
+  error_ = "worker " + peer.id + " is in a phase of " + peer.phase.text() + ", the master in one of " +
+           phase_.text() + ": every rank must call it with the same arguments";
+  peer.leaving = true;
+  peer.connection.send({.kind = Kind::Refused}, bytes_of(error_));
+}
+
+bool Master::refuse(Peer& peer, const std::string& why) {
+  peer.connection.send({.kind = Kind::Refused}, bytes_of(why));
+  peer.connection.write_some();
+  return false;
+}
+
+// Its connection is closed: what it had is given to others.
+void Master::gone(Peer& peer) {
+  if (peer.predecessor) return predecessor_gone();
+  if (!peer.welcome) return;
+  changed_size_ = true;
+  if (peer.id == successor_ && hands_over()) {
+    if (handing_ == Handing::Told) {
+      handing_ = Handing::Done;
+    } else if (handing_ == Handing::Offered) {
+      withdraw_offer();
+    } else {
+      error_ = "worker " + peer.id + " was lost while it took the queue over";
+    }
+  }
+  if (handing_ != Handing::Moving) queue_.give_back(peer.id);
+  peer.welcome = false;
+}
+
+void Master::pump() {
+  workers_ = 1 + static_cast<int>(expected_.size());
+  for (const auto& [fd, peer] : peers_)
+    if (peer.welcome && !peer.leaving) ++workers_;
+  if (active_ && !announced_ && !hands_over()) {
+    for (auto& [fd, peer] : peers_)
+      if (peer.welcome && !peer.leaving) top_up(peer);
+    const bool world = world_is_ready();
+    if (queue_.finished() && all_known() && world) announce();
+  }
+  // Not while a world is built: that is at the phase's end.
+  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known() && proposed_.empty()) offer();
+  if (hands_over()) send_forwards();
+  if (handing_ == Handing::Moving) finish_hand_over();
+  if (!closing_) return;
+  for (auto& [fd, peer] : peers_)
+    if (peer.welcome && !std::exchange(peer.leaving, true)) peer.connection.send({.kind = Kind::Closed});
+}
+
+// Values to a joiner, chunks to everybody who is in the phase.
+void Master::top_up(Peer& peer) {
+  if (!peer.informed) {
+    if (!proposed_.empty()) return;  // in the next phase: there is nothing to do in this one any more
+    peer.connection.send({.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
+    peer.informed = true;
+  }
+  if (peer.phase.number != phase_.number) return;
+  if (peer.phase != phase_) return disagree(peer);
+  while (const auto chunk = queue_.take(peer.id, workers_)) {
+    if (has_predecessor_) peer.given.push_back(*chunk);
+    peer.connection.send(
+        {.kind = Kind::Work, .phase = phase_.number, .first = chunk->first, .count = chunk->count});
+  }
+}
+
+bool Master::all_known() const {
+  std::size_t known = first_known_.size();
+  for (const WorkerId& id : lost_)
+    if (!first_known_.contains(id)) ++known;
+  return known >= others_;
+}
+
+void Master::announce() {
+  others_ = 0;
+  announced_ = true;
+  announced_workers_ = static_cast<int>(present().size() + expected_.size());
+  announced_changed_ = changed_size_;
+  const SharedBytes results = results_;
+  if (has_predecessor_) unheard_.emplace_back(phase_, results);
+  waited_ = finished_ns_ != 0 && !proposed_.empty() ? static_cast<double>(now_ns() - finished_ns_) * 1e-9 : 0;
+  adopt_world();
+  for (auto& [fd, peer] : peers_)
+    if (peer.welcome && peer.informed && !peer.leaving) send_results(peer, phase_, results);
+}
+
+void Master::send_results(Peer& peer, const Phase& phase, const SharedBytes& results) {
+  peer.connection.send({.kind = Kind::Results,
+                        .phase = phase.number,
+                        .first = announced_changed_ ? 1 : 0,
+                        .count = announced_workers_,
+                        .times = {.seconds = waited_}},
+                       results);
+}
+
+}  // namespace empi::tasks

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/rank/rank.hpp"
+
+#include <fcntl.h>
+#include <mpi-ext.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "elastic_mpi.h"
+#include "runtime/profile/write/counters.hpp"
+#include "runtime/protocol/names.hpp"
+#include "runtime/rank/derived.hpp"
+#include "runtime/rank/interposition.hpp"
+#include "runtime/rank/mpi_messages.hpp"
+#include "runtime/rank/requests.hpp"
+#include "runtime/rank/window.hpp"
+#include "runtime/rank/world.hpp"
+#include "runtime/rank/world_calls.hpp"
+
+__attribute__((visibility("default"))) int MPIX_ERR_ADAPT_ROLLED_BACK =
+    MPI_ERR_OTHER;  // C linkage by its header
+
+namespace empi::adapt {
+
+using profile::counting;
+using profile::monotonic_ns;
+
+namespace {
+
+constexpr std::uint64_t kLongestWaitNs = 30000000000;       // at the agreed iteration
+constexpr std::uint64_t kLongestDismissalNs = 10000000000;  // a joiner that is not wanted any more
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+ProcId own_id() {
+  const char* nspace = variable("PMIX_NAMESPACE");
+  const char* rank = variable("PMIX_RANK");
+  return {nspace ? nspace : "", rank ? static_cast<std::uint32_t>(std::strtoul(rank, nullptr, 10)) : 0};
+}
+
+// Null when there is none, or it is of another build (said on stderr: the rank runs unobserved).
+Page* map_page(const char* file) {
+  const int fd = open(file, O_RDWR | O_CLOEXEC);
+  struct stat status{};
+  void* memory = MAP_FAILED;
+  if (fd >= 0 && fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= sizeof(Page))
+    memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (memory == MAP_FAILED) {
+    std::fprintf(stderr,
+                 "elastic-mpi: cannot map this rank's page %s (%s; %lld bytes, expected %zu): "
+                 "it is not measured and does not adapt\n",
+                 file, fd < 0 ? std::strerror(error) : "wrong size or no memory",
+                 static_cast<long long>(status.st_size), sizeof(Page));
+    return nullptr;
+  }
+  return static_cast<Page*>(memory);
+}
+
+// Open MPI writes to the sockets of ranks that may have died since; that is an error to it, no reason to die
+// (quirk broken-pipes).
+void ignore_broken_pipes() {
+  struct sigaction now{};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
+
+void describe_world(Page& page) {
+  int rank = 0, size = 0;
+  PMPI_Comm_rank(current_world(), &rank);
+  PMPI_Comm_size(current_world(), &size);
+  page.world_rank = static_cast<std::uint32_t>(rank);
+  page.world_size = static_cast<std::uint32_t>(size);
+}
+
+// One turn of a wait in which MPI must progress (others may be in collectives that pass through here).
+void wait_a_little(int turn) {
+  int flag = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  if (turn < 20) {
+    sched_yield();
+  } else {
+    const timespec length{0, turn < 200 ? 50000 : 500000};
+    nanosleep(&length, nullptr);
+  }
+}
+
+double milliseconds(std::uint64_t from_ns, std::uint64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-6;
+}
+
+// What MPI_Probe_adapt tells about a change; the caller frees it.
+MPI_Info describe(const RankOrder& order) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Info_create(&info) != MPI_SUCCESS) return MPI_INFO_NULL;
+  PMPI_Info_set(info, "change", order.change.c_str());
+  PMPI_Info_set(info, "staying", std::to_string(order.staying_count).c_str());
+  PMPI_Info_set(info, "leaving", std::to_string(order.leaving_count).c_str());
+  PMPI_Info_set(info, "joining", std::to_string(order.joining_count).c_str());
+  return info;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+template <class T>
+void give(T* out, T value) {
+  if (out) *out = value;
+}
+
+}  // namespace
+
+Rank& rank() {
+  static Rank& instance = *new Rank;
+  return instance;
+}
+
+bool is_window_communicator(MPI_Comm comm) { return rank().is_window_communicator(comm); }
+
+bool Rank::is_window_communicator(MPI_Comm comm) {
+  const std::shared_ptr<Attempt> current = attempt();
+  return current && current->is_window_communicator(comm);
+}
+
+std::shared_ptr<Attempt> Rank::attempt() {
+  const std::lock_guard lock(mutex_);
+  return attempt_;
+}
+
+void Rank::start_profile() {
+  if (const char* factor = variable(names::kSlowdown)) {
+    const double k = std::strtod(factor, nullptr);
+    if (k >= 1)
+      counting().set_slowdown(k);
+    else
+      std::fprintf(stderr, "elastic-mpi: %s=%s ignored, expected a factor of at least 1\n", names::kSlowdown,
+                   factor);
+  }
+  const char* file = variable(names::kPage);
+  page_ = file ? map_page(file) : nullptr;
+  if (!page_) return counting().start(counting().page());
+  const ProcId self = own_id();
+  page_->pid = getpid();
+  page_->rank = self.rank;
+  std::strncpy(page_->nspace, self.nspace.c_str(), sizeof page_->nspace - 1);
+  describe_world(*page_);
+  counting().start(*page_);
+  page_->bytes = sizeof(Page);
+  // A joiner is no part of the job before its first commit.
+  const char* status = variable(names::kStatus);
+  joining_ = status && std::strcmp(status, "joining") == 0;
+  page_->rank_state.phase.store(joining_ ? RankPhase::Starting : RankPhase::Running);
+  std::atomic_ref(page_->magic).store(kPageMagic, std::memory_order_release);
+}
+
+void Rank::become_malleable() {
+  const char* socket = variable(names::kSocket);
+  const char* mode = variable(names::kMode);
+  if (!page_ || !socket || (mode && std::strcmp(mode, "malleable") != 0)) {
+    joining_ = false;
+    return;
+  }
+  if (const std::string fault = interposition_fault(); !fault.empty()) {
+    if (joining_) throw std::runtime_error(fault);
+    if (page_->world_rank == 0)
+      std::fprintf(stderr, "elastic-mpi: this program cannot adapt and runs with the ranks it has: %s\n",
+                   fault.c_str());
+    return;
+  }
+  world_requests().watch();
+  link_.connect(socket, own_id());
+  if (const int result = PMPI_Comm_dup(MPI_COMM_WORLD, &spare_); result != MPI_SUCCESS)
+    throw std::runtime_error("cannot duplicate MPI_COMM_WORLD");
+  PMPI_Comm_set_errhandler(spare_, MPI_ERRORS_RETURN);
+  PMPI_Add_error_class(&MPIX_ERR_ADAPT_ROLLED_BACK);
+  PMPI_Add_error_string(MPIX_ERR_ADAPT_ROLLED_BACK,
+                        "the change of the job was rolled back, the old world holds");
+  ignore_broken_pipes();
+  keep_libevent_apart();
+  malleable_ = true;
+  begin_probing(false);
+  control_.start("empi control", [this] { run_control(); });
+  RankReport hello;
+  hello.kind = RankReport::Kind::Hello;
+  hello.tasks = tasks_;
+  link_.send(hello);
+}
+
+int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
+  give(adapt_flag, static_cast<int>(MPI_ADAPT_FALSE));
+  give(proc_status, static_cast<int>(MPI_ADAPT_STATUS_STAYING));
+  if (info) *info = MPI_INFO_NULL;
+  if (!profile::thread_state.measured) return MPI_ERR_OTHER;  // the page has one writer
+  counting().pass();
+  const std::uint64_t now = counting().clock().at_ns(counting().clock().now());
+  if (malleable_) watch_cost();
+  const bool undisturbed = !malleable_ || !page_->control.changing.load(std::memory_order_relaxed);
+  if (const auto duration = iterations_.probe(now, undisturbed))
+    counting().add_iteration(static_cast<double>(*duration) * 1e-9);
+  if (left_) [[unlikely]]
+    end_leaver();
+  if (!malleable_ || joining_) return MPI_SUCCESS;
+  if (window_agreed_) [[unlikely]]
+    withdraw();
+  const std::uint64_t count = page_->rank_state.probes.load(std::memory_order_relaxed) + 1;
+  if (!probes_marked_) [[unlikely]]
+    mark_probe(count);
+  page_->rank_state.probes.store(count);
+  const std::uint64_t word = page_->control.armed.load();
+  const std::uint64_t agreed = arm_iteration(word);
+  if (arm_state(word) == ArmState::Idle || (agreed != count && agreed != kNextProbe)) [[likely]]
+    return MPI_SUCCESS;
+  if (!at_agreed_iteration(agreed)) return MPI_SUCCESS;
+  const std::shared_ptr<Attempt> current = attempt();
+  if (!current) return MPI_SUCCESS;
+  window_agreed_ = true;
+  give(adapt_flag, static_cast<int>(MPI_ADAPT_TRUE));
+  if (current->order.leaving) give(proc_status, static_cast<int>(MPI_ADAPT_STATUS_LEAVING));
+  if (info) *info = describe(current->order);
+  return MPI_SUCCESS;
+}
+
+int Rank::probes_are_aligned() {
+  if (malleable_ && !joining_) page_->rank_state.aligned.store(true);
+  return MPI_SUCCESS;
+}
+
+// Since a start or a commit nobody has probed yet.
+void Rank::begin_probing(bool joined) {
+  Page::Rank& state = page_->rank_state;
+  state.probes.store(0);
+  state.joined.store(joined);
+  state.aligned.store(false);
+  state.communicated.store(false);
+  state.first.store(0);
+  state.grown_at.store(0);
+  state.grown.store(0);
+  state.calls_at_first.store(0);
+  state.calls_at_second.store(0);
+  calls_then_ = counting().calls();
+  probes_marked_ = false;
+  world_calls.begin(static_cast<int>(page_->world_size));
+}
+
+// Where probe `number` stands: of use until there have been more collective calls than before the first one.
+void Rank::mark_probe(std::uint64_t number) {
+  Page::Rank& state = page_->rank_state;
+  const std::uint64_t collectives = world_calls.collectives();
+  const std::uint64_t calls = counting().calls() - calls_then_;
+  if (number == 2) state.calls_at_second.store(calls);
+  if (number == 1) {
+    state.calls_at_first.store(calls);
+    state.first.store(collectives);
+    state.communicated.store(world_calls.communicated());
+  } else if (collectives > state.first.load(std::memory_order_relaxed)) {
+    state.grown.store(collectives);
+    state.grown_at.store(number);
+    probes_marked_ = true;
+    world_calls.end();
+  }
+}
+
+// The program was told to adapt and has not begun (a master without tasks left, say): so nobody is to.
+void Rank::withdraw() {
+  window_agreed_ = false;
+  page_->control.armed.store(arm_word(kNextProbe, ArmState::Idle));
+  const std::shared_ptr<Attempt> current = attempt();
+  if (!current) return;
+  current->cancel("the program did not begin to adapt", false);
+  iterations_.change_dropped();
+  RankReport report;
+  report.kind = RankReport::Kind::Agreed;
+  report.change = current->order.change;
+  report.ok = false;
+  report.error =
+      "MPI_Probe_adapt said that the program was to adapt, and it did not call MPI_Comm_adapt_begin";
+  link_.send(report);
+}
+
+// A leaver that has not left its loop (decision R5'): what comes after the loop is for those who stay.
+void Rank::end_leaver() {
+  finalize();
+  std::exit(0);
+}
+
+// The cost of a change: from the order to build until some iterations after the commit.
+void Rank::watch_cost() {
+  const std::uint64_t begun = changes_begun_.load(std::memory_order_relaxed);
+  if (begun != costed_) [[unlikely]] {
+    costed_ = begun;
+    return iterations_.change_begins(begun);
+  }
+  if (iterations_.change() == 0) [[likely]]
+    return;
+  // Given up before its window: what it took is the roll back's cost, and iterations are as before.
+  if (changes_given_up_.load(std::memory_order_relaxed) == costed_) return iterations_.change_dropped();
+  if (const auto lost = iterations_.lost_ms()) {
+    RankReport report;
+    report.kind = RankReport::Kind::Adapted;
+    report.change = costed_change_;
+    report.lost_ms = *lost;
+    link_.send(report);
+  }
+}
+
+// At the proposed iteration: waits until the proposal holds (true) or is withdrawn (false).
+bool Rank::at_agreed_iteration(std::uint64_t count) {
+  const std::uint64_t start = monotonic_ns();
+  bool agreed = false;
+  counting().begin_adapt();
+  page_->rank_state.phase.store(RankPhase::WaitingAtIteration);
+  for (int turn = 0;; ++turn) {
+    const std::uint64_t word = page_->control.armed.load();
+    agreed = word == arm_word(count, ArmState::Confirmed);
+    if (agreed || word != arm_word(count, ArmState::Armed)) break;
+    if (monotonic_ns() - start > kLongestWaitNs) {
+      std::fprintf(
+          stderr,
+          "elastic-mpi: waited %llu s at iteration %llu for the agent to confirm or withdraw a change\n",
+          static_cast<unsigned long long>(kLongestWaitNs / 1000000000),
+          static_cast<unsigned long long>(count));
+      PMPI_Abort(current_world(), 1);
+    }
+    wait_a_little(turn);
+  }
+  page_->rank_state.phase.store(RankPhase::Running);
+  const std::uint64_t waited = monotonic_ns() - start;
+  counting().add_adapt(waited);
+  wait_ms_ = agreed ? static_cast<double>(waited) * 1e-6 : 0;
+  return agreed;
+}
+
+int Rank::begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int* joining) {
+  if (in_window_ || !malleable_ || left_ || !profile::thread_state.measured) return MPI_ERR_OTHER;
+  if (joining_ ? !await_window_as_joiner() : !window_agreed_) {
+    if (joining_) await_dismissal();
+    return MPI_ERR_OTHER;  // MPI_Probe_adapt has not said so
+  }
+  window_agreed_ = false;
+  const std::shared_ptr<Attempt> current = attempt();
+  if (!current || !current->enter_window()) return MPI_ERR_OTHER;
+  window_opened_ns_ = monotonic_ns();
+  counting().begin_adapt();
+  in_window_ = true;
+  aborted_ = false;
+  moved_ms_ = 0;
+  moved_bytes_ = 0;
+  iterations_.window_opens();
+  page_->rank_state.phase.store(RankPhase::InWindow);
+  ++profile::thread_state.depth;  // calls in the window are no part of the profile: they are adaptation
+  give(inter, current->inter());
+  give(next, current->next());
+  give(staying, current->order.staying_count);
+  give(leaving, current->order.leaving_count);
+  give(joining, current->order.joining_count);
+  return MPI_SUCCESS;
+}
+
+// Whether the change that brought this rank came to its window; false when it was given up.
+bool Rank::await_window_as_joiner() {
+  bool reported = false;
+  std::uint64_t counted = monotonic_ns();
+  for (int turn = 0;; ++turn) {
+    const std::shared_ptr<Attempt> current = attempt();
+    if (current && !reported) {
+      RankReport report;
+      report.kind = RankReport::Kind::AtBegin;
+      report.change = current->order.change;
+      link_.send(report);
+      reported = true;
+    }
+    const std::uint64_t now = monotonic_ns();
+    counting().add_adapt(now - counted);
+    counted = now;
+    if (current) {
+      const Attempt::State state = current->state();
+      if (state == Attempt::State::Over) return false;
+      if (state == Attempt::State::Built && arm_state(page_->control.armed.load()) == ArmState::Confirmed)
+        return true;
+    }
+    wait_a_little(turn);
+  }
+}
+
+int Rank::union_comm(MPI_Comm* comm) {
+  if (!in_window_) return MPI_ERR_OTHER;
+  give(comm, attempt()->union_comm());
+  return MPI_SUCCESS;
+}
+
+int Rank::abort_change() {
+  if (!in_window_) return MPI_ERR_OTHER;
+  aborted_ = true;
+  attempt()->cancel("this rank gave the change up (MPIX_Comm_adapt_abort)", true);
+  return MPI_SUCCESS;
+}
+
+int Rank::report_redistribution(double milliseconds, long long bytes) {
+  if (!in_window_) return MPI_ERR_OTHER;
+  moved_ms_ += milliseconds;
+  moved_bytes_ += bytes;
+  return MPI_SUCCESS;
+}
+
+// Objects that join leavers with stayers, and requests on the old world, as a sentence; empty when there are
+// none.
+std::string Rank::objects_in_the_way() {
+  const std::shared_ptr<Attempt> current = attempt();
+  std::vector<std::string> objects;
+  if (current->order.leaving_count > 0) objects = derived().across(current->union_comm(), current->leaving());
+  const std::vector<std::string> requests = world_requests().live();
+  if (objects.empty() && requests.empty()) return "";
+  std::string text;
+  if (!objects.empty()) text = "live objects contain a rank that leaves: " + joined(objects);
+  if (!requests.empty())
+    text += (text.empty() ? "" : "; and ") + ("requests are on the old world: " + joined(requests));
+  return text + ". Free or complete them before MPI_Comm_adapt_commit and make them again after it";
+}
+
+int Rank::commit() {
+  if (!in_window_ || !profile::thread_state.measured) return MPI_ERR_OTHER;
+  const std::shared_ptr<Attempt> current = attempt();
+  const std::string in_the_way = objects_in_the_way();
+  if (!in_the_way.empty())
+    std::fprintf(stderr, "elastic-mpi: change %s: %s\n", current->order.change.c_str(), in_the_way.c_str());
+  const bool yes = current->vote(in_the_way.empty() && !aborted_, in_the_way);
+  if (current->agree(yes)) return committed();
+  const std::string error = current->error();
+  return rolled_back(error.empty() ? "another rank gave the change up or was lost" : error);
+}
+
+// Ends the window for this rank: what comes now is the application's again.
+void Rank::leave_window() {
+  // The agreed iteration is used up. The agent withdraws it too, but perhaps not before our next probe.
+  std::uint64_t word = page_->control.armed.load();
+  if (arm_state(word) == ArmState::Confirmed)
+    page_->control.armed.compare_exchange_strong(word, arm_word(0, ArmState::Idle));
+  in_window_ = false;
+  counting().add_adapt(monotonic_ns() - window_opened_ns_);
+  --profile::thread_state.depth;
+  counting().forgive_cpu();
+}
+
+int Rank::committed() {
+  const std::shared_ptr<Attempt> current = attempt();
+  RankReport report;
+  report.change = costed_change_ = current->order.change;
+  report.wait_ms = wait_ms_;
+  report.redistribute_ms = moved_ms_;
+  report.bytes = moved_bytes_;
+  const MPI_Comm old_spare = spare_;
+  MPI_Comm old_world = MPI_COMM_NULL;
+  if (current->order.leaving) {
+    // Alone from here on. What it shared stays open: messages for others may still pass through.
+    MPI_Comm alone = MPI_COMM_NULL;
+    PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+    current->abandon();
+    replace_world(alone);
+    left_ = true;
+  } else {
+    const Attempt::Outcome outcome = current->take();
+    old_world = replace_world(outcome.world);
+    const std::lock_guard lock(mutex_);
+    spare_ = outcome.spare;
+  }
+  const bool joined = joining_;
+  joining_ = false;
+  leave_window();
+  describe_world(*page_);
+  begin_probing(joined);
+  page_->rank_state.phase.store(left_ ? RankPhase::Lingering : RankPhase::Running);
+  if (joined)
+    costed_ = changes_begun_.load(std::memory_order_relaxed);  // had no iterations yet to lose time in
+  else
+    iterations_.committed();
+  report.kind = RankReport::Kind::Agreed;
+  report.pause_ms = milliseconds(window_opened_ns_, monotonic_ns());
+  link_.send(report);
+  if (!left_) {
+    MPI_Comm spare = old_spare;
+    if (spare != MPI_COMM_NULL) PMPI_Comm_free(&spare);
+    if (old_world != MPI_COMM_NULL) PMPI_Comm_free(&old_world);
+  }
+  report.kind = RankReport::Kind::Past;
+  link_.send(report);
+  if (left_) {
+    report.kind = RankReport::Kind::Adapted;
+    report.lost_ms = iterations_.lost_until(monotonic_ns());
+    link_.send(report);
+  }
+  return MPI_SUCCESS;
+}
+
+int Rank::rolled_back(const std::string& error) {
+  const std::shared_ptr<Attempt> current = attempt();
+  current->drop();
+  leave_window();
+  iterations_.change_dropped();
+  RankReport report;
+  report.kind = RankReport::Kind::Agreed;
+  report.change = current->order.change;
+  report.ok = false;
+  report.error = error;
+  report.wait_ms = wait_ms_;
+  report.pause_ms = milliseconds(window_opened_ns_, monotonic_ns());
+  report.redistribute_ms = moved_ms_;
+  report.bytes = moved_bytes_;
+  link_.send(report);
+  if (joining_) await_dismissal();
+  page_->rank_state.phase.store(RankPhase::Running);
+  return MPIX_ERR_ADAPT_ROLLED_BACK;
+}
+
+// A joiner whose change was given up: its agent will end it.
+void Rank::await_dismissal() {
+  const std::uint64_t start = monotonic_ns();
+  for (int turn = 0; monotonic_ns() - start < kLongestDismissalNs; ++turn) wait_a_little(turn);
+  _exit(0);
+}
+
+}  // namespace empi::adapt

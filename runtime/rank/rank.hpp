@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// This process as a rank of a job: its page, its agent, the change it takes part in.
+//
+// Three kinds of threads meet here. The application's thread calls probe, begin, commit and finalize; it
+// never waits for one of the others. The control thread sleeps in recv and obeys the agent. A helper thread
+// builds the next world (attempt.hpp); one that does not come back after a cancel is left alone ("parked").
+#pragma once
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "runtime/protocol/page.hpp"
+#include "runtime/rank/agent_link.hpp"
+#include "runtime/rank/attempt.hpp"
+#include "runtime/rank/iterations.hpp"
+#include "runtime/rank/queue_api.h"
+#include "runtime/rank/tasks_world.hpp"
+#include "runtime/rank/threads.hpp"
+
+namespace empi::adapt {
+
+class Rank {
+ public:
+  // At the end of MPI_Init: maps the page, if there is one, and starts to count. Local.
+  void start_profile();
+  // At the end of MPI_Init_adapt, under an agent that can change the job: makes this rank malleable.
+  // Collective over MPI's own world.
+  void become_malleable();
+
+  bool malleable() const { return malleable_; }
+  bool joining() const { return joining_; }
+  bool finalized() const { return finalized_.load(std::memory_order_acquire); }
+
+  // The calls of elastic_mpi.h; see there.
+  int probe(int* adapt_flag, int* proc_status, MPI_Info* info);
+  int probes_are_aligned();
+  int begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int* joining);
+  int union_comm(MPI_Comm* comm);
+  int abort_change();
+  int report_redistribution(double milliseconds, long long bytes);
+  int commit();
+  int progress(double work_units, double progress);
+  int task_queue(long long phase, long long total, long long done, long long queued);
+  int spent_on_changes(long long nanoseconds);
+  int begin_task();
+  int end_task();
+  // The calls of queue_api.h; see there.
+  int declare_tasks(MPIX_Tasks_order on_order, void* self);
+  int queue_at(const char* address);
+  int attached(const char* error);
+  int build_tasks_world(const std::string& name, const std::string& ids);
+  int adopt_tasks_world(const std::string& name);
+  int tasks_left();
+  int tasks_changed();
+  int finalize();
+  int finalize_rigid();  // of a program that cannot adapt
+
+  bool is_window_communicator(MPI_Comm comm);
+
+ private:
+  // --- rank.cpp: application's thread
+  bool at_agreed_iteration(std::uint64_t count);
+  bool await_window_as_joiner();
+  void leave_window();
+  void begin_probing(bool joined);
+  void mark_probe(std::uint64_t number);
+  void withdraw();
+  [[noreturn]] void end_leaver();
+  int committed();
+  int rolled_back(const std::string& error);
+  std::string objects_in_the_way();
+  void watch_cost();
+  [[noreturn]] void await_dismissal();
+
+  // --- rank_finalize.cpp
+  void synchronize();
+  void linger();
+  void settle(const Threads& threads);
+
+  // --- rank_control.cpp: control thread
+  void run_control();
+  void obey(const RankOrder& order);
+  void prepare(const RankOrder& order);
+  void build(const RankOrder& order);
+  std::string reason_not_to_build() const;  // with mutex_ held; empty: none
+  void cancel(const RankOrder& order);
+  void check_parked();
+
+  // --- rank_tasks.cpp: control thread
+  void order_tasks(const RankOrder& order);
+  std::shared_ptr<TasksWorld> give_up_tasks_world();  // any thread
+  void tell_tasks(int what, const std::string& text);
+  int patience_ms() const;
+
+  std::shared_ptr<Attempt> attempt();
+
+  bool malleable_ = false, joining_ = false;
+  bool left_ = false;             // a leaver after its commit
+  std::uint64_t calls_then_ = 0;  // of MPI, when the probes began to count
+  bool probes_marked_ = false;    // the page says all that can be said of where the probes stand
+  bool window_agreed_ = false;    // MPI_Probe_adapt has said so, begin is to come
+  bool in_window_ = false;
+  std::atomic<bool> ending_{false}, finalized_{false}, released_{false};
+  Threads control_, helpers_;
+  Page* page_ = nullptr;  // null: no agent
+  AgentLink link_;
+  Iterations iterations_;
+  std::uint64_t costed_ = 0;   // number of the change whose cost was last begun to be measured
+  std::string costed_change_;  // its id, once committed
+
+  std::mutex mutex_;                  // guards the next four
+  std::shared_ptr<Attempt> attempt_;  // the last one ordered
+  MPI_Comm spare_ = MPI_COMM_NULL;    // duplicate of the current world that only helper threads use
+  bool spare_in_doubt_ = false;       // a parked helper thread may be using it
+  int parked_ = 0;
+  std::atomic<std::uint64_t> changes_begun_{0};     // orders to build, so far
+  std::atomic<std::uint64_t> changes_given_up_{0};  // the last of these that ended before its window
+
+  // Control thread only: a cancelled attempt that has not come back yet.
+  std::shared_ptr<Attempt> overdue_;
+  std::uint64_t overdue_since_ns_ = 0;
+
+  // The window in hand.
+  std::uint64_t window_opened_ns_ = 0;
+  double wait_ms_ = 0, moved_ms_ = 0;
+  std::int64_t moved_bytes_ = 0;
+  bool aborted_ = false;
+
+  // A master-worker program.
+  bool tasks_ = false, tasks_changed_ = false;
+  std::atomic<int> ranks_lost_{0};  // that the agent told of,
+  int lost_before_world_ = 0;       // of these before the world there is was built: they are not in it
+  std::mutex tasks_mutex_;          // guards the next three; held while the program hears of an order
+  MPIX_Tasks_order on_order_ = nullptr;
+  void* on_order_self_ = nullptr;
+  std::string tasks_change_;                 // the change it was asked to take part in
+  std::mutex tasks_world_mutex_;             // guards the next two; nothing is called with it held
+  std::shared_ptr<TasksWorld> tasks_world_;  // being built, or built and not adopted
+  int lost_before_build_ = 0;                // of ranks_lost_
+};
+
+// Lives for ever: other threads use it while the process exits.
+Rank& rank();
+
+}  // namespace empi::adapt

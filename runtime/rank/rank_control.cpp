@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread: obeys the agent, starts helper threads, watches over those that do not come back.
+#include <unistd.h>
+
+#include <cstdio>
+#include <system_error>
+
+#include "runtime/profile/write/tick_clock.hpp"
+#include "runtime/rank/rank.hpp"
+
+namespace empi::adapt {
+
+namespace {
+
+constexpr int kPatienceMs = 10000;  // for a helper thread after its communicators were revoked
+constexpr int kMostParked = 3;      // then this process refuses to build
+
+RankReport ended(const std::string& change, const std::string& error) {
+  RankReport report;
+  report.kind = RankReport::Kind::Built;
+  report.change = change;
+  report.ok = false;
+  report.error = error;
+  return report;
+}
+
+}  // namespace
+
+void Rank::run_control() {
+  for (;;) {
+    RankOrder order;
+    switch (link_.receive(overdue_ ? patience_ms() : -1, order)) {
+      case AgentLink::Received::Order:
+        obey(order);
+        break;
+      case AgentLink::Received::Nothing:
+        break;
+      case AgentLink::Received::Closed:
+        if (finalized()) return;
+        std::fprintf(stderr, "elastic-mpi: the agent of this pod is gone, so this rank cannot go on\n");
+        _exit(1);
+    }
+    check_parked();
+  }
+}
+
+void Rank::obey(const RankOrder& order) {
+  switch (order.kind) {
+    case RankOrder::Kind::Prepare:
+      return prepare(order);
+    case RankOrder::Kind::Build:
+      return build(order);
+    case RankOrder::Kind::Cancel:
+      return cancel(order);
+    case RankOrder::Kind::Release:
+      released_.store(true, std::memory_order_release);
+      return;
+    case RankOrder::Kind::Lost:
+      ranks_lost_.fetch_add(static_cast<int>(order.procs.size()), std::memory_order_release);
+      return order_tasks(order);
+    case RankOrder::Kind::Attach:
+    case RankOrder::Kind::Leave:
+      return order_tasks(order);
+  }
+}
+
+std::string Rank::reason_not_to_build() const {
+  if (ending_.load(std::memory_order_acquire)) return "this rank is in MPI_Finalize";
+  if (parked_ >= kMostParked)
+    return std::to_string(parked_) + " helper threads never came back from earlier changes";
+  if (spare_in_doubt_) return "a helper thread never came back from duplicating the world";
+  if (attempt_ && attempt_->state() != Attempt::State::Over)
+    return "change " + attempt_->order.change + " is still in hand";
+  return "";
+}
+
+// Building begins with a collective call of all old ranks that cannot be interrupted: one that could not take
+// part would leave the others in it for ever. So each says first whether it can, with its thread in hand.
+void Rank::prepare(const RankOrder& order) {
+  RankReport report;
+  report.kind = RankReport::Kind::Ready;
+  report.change = order.change;
+  std::shared_ptr<Attempt> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    report.error = reason_not_to_build();
+    report.parked = parked_;
+    if (report.error.empty()) fresh = attempt_ = std::make_shared<Attempt>(order, spare_);
+  }
+  if (fresh) try {
+      helpers_.start("empi build", [this, fresh] {
+        if (!fresh->wait_for_word()) return;
+        const std::uint64_t number = changes_begun_.load(std::memory_order_relaxed);
+        fresh->build();
+        if (fresh->parked()) return;  // the agent has been told long ago
+        RankReport built = fresh->report();
+        built.kind = RankReport::Kind::Built;
+        if (!built.ok) changes_given_up_.store(number, std::memory_order_relaxed);
+        {
+          const std::lock_guard lock(mutex_);
+          built.parked = parked_;
+        }
+        link_.send(built);
+      });
+    } catch (const std::system_error& error) {
+      fresh->drop();
+      report.error = std::string("cannot start a thread: ") + error.what();
+    }
+  report.ok = report.error.empty();
+  link_.send(report);
+}
+
+void Rank::build(const RankOrder& order) {
+  const std::shared_ptr<Attempt> current = attempt();
+  if (!current || current->order.change != order.change || current->state() != Attempt::State::Waiting)
+    return link_.send(ended(order.change, "this rank was not asked whether it can build"));
+  changes_begun_.fetch_add(1, std::memory_order_relaxed);
+  current->go(ending_.load(std::memory_order_acquire) ? "this rank is in MPI_Finalize" : "");
+}
+
+void Rank::cancel(const RankOrder& order) {
+  const std::shared_ptr<Attempt> current = attempt();
+  if (!current || current->order.change != order.change) return;
+  // Confirmed already: every rank will come to the window, so it is there that the change must fail.
+  const bool confirmed = page_ && arm_state(page_->control.armed.load()) == ArmState::Confirmed;
+  const bool begun = current->state() != Attempt::State::Waiting;
+  if (current->cancel("cancelled", confirmed)) {
+    if (begun)
+      changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return link_.send(ended(order.change, "cancelled"));
+  }
+  if (current->state() == Attempt::State::Building) {
+    overdue_ = current;
+    overdue_since_ns_ = profile::monotonic_ns();
+  }
+}
+
+int Rank::patience_ms() const {
+  const auto waited = static_cast<int>((profile::monotonic_ns() - overdue_since_ns_) / 1000000);
+  return waited >= kPatienceMs ? 0 : kPatienceMs - waited;
+}
+
+void Rank::check_parked() {
+  if (!overdue_) return;
+  if (overdue_->state() != Attempt::State::Building) {
+    overdue_.reset();
+    return;
+  }
+  if (patience_ms() > 0) return;
+  RankReport report = ended(overdue_->order.change, "a helper thread did not come back and was parked");
+  {
+    const std::lock_guard lock(mutex_);
+    report.parked = ++parked_;
+    spare_in_doubt_ = !overdue_->park();
+    attempt_.reset();
+  }
+  changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  overdue_.reset();
+  link_.send(report);
+}
+
+}  // namespace empi::adapt

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A world of MPI for the ranks of a master-worker program, at the end of a phase (decision R8).
+//
+// They come from several worlds, of which ranks have left or died, so that nothing derived from those can be
+// trusted. Hence it is made of single ranks: neighbours accept and connect, then pairs, then groups of four:
+// log2 of the ranks rounds. One attempt; it runs on a helper thread.
+#pragma once
+#include <mpi.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace empi::adapt {
+
+class TasksWorld {
+ public:
+  // `name`: the same on all ranks, never used before. This process becomes `rank` of `size`.
+  TasksWorld(std::string name, int rank, int size) : name_(std::move(name)), rank_(rank), size_(size) {}
+  TasksWorld(const TasksWorld&) = delete;
+  TasksWorld& operator=(const TasksWorld&) = delete;
+
+  // To its end, good or bad. Collective over the ranks. Waits for the end of `before` first (quirk
+  // two-makers).
+  bool build(TasksWorld* before);
+  // From any thread: gives up; what there is is revoked, so that `build` returns everywhere. What was revoked
+  // is never freed (see Attempt::drop).
+  void give_up();
+  // After a good end on all ranks; the caller owns it. Local.
+  MPI_Comm take();
+
+  const std::string& name() const { return name_; }
+  // What all keys that it publishes have in common.
+  std::string port() const { return "empi.tasks." + name_ + "."; }
+  std::string error() const;
+
+ private:
+  bool build_all();
+  bool wait_for_end();
+  bool unite_with_other_half(int half);
+  bool done(const char* what, int result);
+  bool keep(MPI_Comm made);
+
+  const std::string name_;
+  const int rank_, size_;
+  mutable std::mutex mutex_;
+  std::condition_variable over_;
+  bool given_up_ = false, ended_ = false;
+  std::string error_;
+  std::vector<MPI_Comm> made_;  // the last one is the largest group so far
+};
+
+}  // namespace empi::adapt

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// elastic::Loop: a malleable MPI program in ten lines more than a rigid one.
+//
+//   elastic::Loop loop(argc, argv);                         // MPI_Init_adapt; MPI_Finalize at the end
+//   std::vector<double> u;
+//   int step = 0;
+//   loop.replicate(step);                                   // the same on every rank
+//   const elastic::Block& mine = loop.block(u, rows, columns);  // u: this rank's rows
+//   loop.on_rebuild([&](MPI_Comm world) { ... });           // what depends on the world: neighbours, dups
+//   loop.run([&](MPI_Comm world) {
+//     iterate(world, u, mine);
+//     return ++step < steps;                                // the same answer on every rank
+//   });
+//   if (!loop.left()) write_result(u);
+//
+// Everything registered moves to its new owners whenever the job grows, shrinks or does both, between two
+// iterations. A change that fails is rolled back: the old world and the old data stay, and the loop goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "elastic_error.hpp"
+#include "elastic_mpi.h"
+
+namespace elastic {
+
+/// This rank's rows [first(), first() + count()) of a row-block array. Changes with the world.
+class Block {
+ public:
+  std::int64_t first() const { return first_; }
+  std::int64_t count() const { return count_; }
+  std::int64_t rows() const { return rows_; }        ///< of all ranks together
+  std::int64_t columns() const { return columns_; }  ///< values per row
+
+ private:
+  friend class Loop;
+  friend class BlockItem;
+  std::int64_t first_ = 0, count_ = 0, rows_ = 0, columns_ = 0;
+};
+
+namespace detail {
+
+/// The user's vector, seen as bytes: `fresh` is a second vector that becomes the user's when a change
+/// commits.
+class Array {
+ public:
+  virtual ~Array() = default;
+  virtual std::size_t element_bytes() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual const std::byte* bytes() const = 0;
+  virtual std::byte* make_fresh(std::size_t size) = 0;
+  virtual void accept() noexcept = 0;         // fresh becomes the user's
+  virtual void drop() noexcept = 0;           // fresh is not needed
+  virtual void abandon_fresh() noexcept = 0;  // fresh must live on: MPI may still write to it
+  virtual void resize(std::size_t size) = 0;
+};
+
+template <class T>
+class VectorArray final : public Array {
+ public:
+  explicit VectorArray(std::vector<T>& user) : user_(user) {}
+  std::size_t element_bytes() const override { return sizeof(T); }
+  std::size_t size() const override { return user_.size(); }
+  const std::byte* bytes() const override { return reinterpret_cast<const std::byte*>(user_.data()); }
+  std::byte* make_fresh(std::size_t size) override {
+    fresh_ = std::make_unique<std::vector<T>>(size);
+    return reinterpret_cast<std::byte*>(fresh_->data());
+  }
+  void accept() noexcept override {
+    if (fresh_) user_.swap(*fresh_);
+    fresh_.reset();
+  }
+  void drop() noexcept override { fresh_.reset(); }
+  void abandon_fresh() noexcept override { static_cast<void>(fresh_.release()); }
+  void resize(std::size_t size) override { user_.resize(size); }
+
+ private:
+  std::vector<T>& user_;
+  std::unique_ptr<std::vector<T>> fresh_;
+};
+
+/// A replicated value as bytes.
+class Value {
+ public:
+  virtual ~Value() = default;
+  virtual std::string kind() const = 0;         // for comparing registrations
+  virtual std::size_t fixed_bytes() const = 0;  // 0: any length
+  virtual std::span<const std::byte> bytes() const = 0;
+  virtual void stage(std::span<const std::byte> bytes) = 0;  // into fresh storage
+  virtual void accept() noexcept = 0;
+};
+
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+class PlainValue final : public Value {
+ public:
+  static_assert(!std::is_pointer_v<T>,
+                "a pointer means nothing on another rank; replicate what it points to");
+  explicit PlainValue(T& user) : user_(user) {}
+  std::string kind() const override { return "value of " + std::to_string(sizeof(T)) + " bytes"; }
+  std::size_t fixed_bytes() const override { return sizeof(T); }
+  std::span<const std::byte> bytes() const override { return std::as_bytes(std::span(&user_, 1)); }
+  void stage(std::span<const std::byte> bytes) override { staged_.assign(bytes.begin(), bytes.end()); }
+  void accept() noexcept override {
+    if (!staged_.empty()) std::memcpy(static_cast<void*>(&user_), staged_.data(), sizeof(T));
+    staged_.clear();
+  }
+
+ private:
+  T& user_;
+  std::vector<std::byte> staged_;
+};
+
+/// std::vector or std::string of trivially copyable elements.
+template <class Container>
+class ListValue final : public Value {
+ public:
+  using T = typename Container::value_type;
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
+                "only lists of trivially copyable elements can be replicated");
+  explicit ListValue(Container& user) : user_(user) {}
+  std::string kind() const override { return "list of values of " + std::to_string(sizeof(T)) + " bytes"; }
+  std::size_t fixed_bytes() const override { return 0; }
+  std::span<const std::byte> bytes() const override {
+    return std::as_bytes(std::span(user_.data(), user_.size()));
+  }
+  void stage(std::span<const std::byte> bytes) override {
+    staged_ = Container(bytes.size() / sizeof(T), T{});
+    if (!bytes.empty()) std::memcpy(static_cast<void*>(staged_.data()), bytes.data(), bytes.size());
+    full_ = true;
+  }
+  void accept() noexcept override {
+    if (full_) user_.swap(staged_);
+    full_ = false;
+  }
+
+ private:
+  Container& user_;
+  Container staged_;
+  bool full_ = false;
+};
+
+}  // namespace detail
+
+/// Runs an iteration again and again and adapts between two iterations. One per program; not copyable.
+///
+/// Collective rules. All ranks register the same things in the same order, before run(). The iteration and
+/// the hooks are called on all ranks of the world they are given, together. The iteration returns the same
+/// answer on all of them. Code between construction and run() runs on joining ranks too: let it not
+/// communicate unless joining() is false. Objects made from the old world (duplicates, windows, files, solver
+/// objects) are freed in on_release and made again in on_rebuild.
+class Loop {
+ public:
+  /// MPI_Init_adapt. On an agent the process may be one that joins a running job. Collective.
+  Loop(int& argc, char**& argv);
+  /// MPI_Finalize; collective over the current world (a rank that left finalises alone). While an exception
+  /// passes it calls MPI_Abort instead: the other ranks would wait for this one for ever.
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Registers values that are the same on every rank; joiners receive those of rank 0. Trivially copyable
+  /// objects, and std::vector and std::string of such. They must outlive run(). Local.
+  template <class... T>
+  void replicate(T&... values) {
+    (add_value(make_value(values)), ...);
+  }
+
+  /// Registers a row-block array: `data` holds this rank's rows, each of `columns` values. On ranks that
+  /// start with the job an empty `data` is sized for an equal share of the rows and filled with zeros. data
+  /// must outlive run(); the result lives as long as the Loop. Local. Throws Error if the sizes do not fit.
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>)
+  const Block& block(std::vector<T>& data, std::int64_t rows, std::int64_t columns = 1) {
+    return add_block(std::make_unique<detail::VectorArray<T>>(data), rows, columns);
+  }
+
+  /// Registers a distributed sequence: the concatenation of `data` over the ranks keeps its order, its parts
+  /// change. weight(element): its load, any unit, >= 0 (null: 1 each). may_cut(element): whether a part may
+  /// begin there (null: anywhere). data must outlive run(). Local.
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>)
+  void sequence(std::vector<T>& data, std::function<double(const std::type_identity_t<T>&)> weight = nullptr,
+                std::function<bool(const std::type_identity_t<T>&)> may_cut = nullptr) {
+    WeightsOf weights;
+    MarksOf marks;
+    if (weight)
+      weights = [&data, weight](std::vector<double>& out) {
+        for (const T& element : data) out.push_back(weight(element));
+      };
+    if (may_cut)
+      marks = [&data, may_cut](std::vector<std::uint8_t>& out) {
+        for (const T& element : data) out.push_back(may_cut(element) ? 1 : 0);
+      };
+    add_sequence(std::make_unique<detail::VectorArray<T>>(data), std::move(weights), std::move(marks));
+  }
+
+  /// Registers data that moves itself. move: collective over `everybody` (stayers, leavers, joiners; old
+  /// ranks keep their numbers, joiners follow); capacity 0 = this rank leaves; puts the new data aside,
+  /// leaves the old data untouched, returns the bytes this rank sent, throws if it cannot. accept: local,
+  /// makes the new data current, must not throw; not called when the change is rolled back.
+  using Move = std::function<std::int64_t(MPI_Comm everybody, double capacity)>;
+  void data(Move move, std::function<void()> accept);
+
+  /// Called with the old world still there, before data moves: free what was made from it. Not called on
+  /// joiners. Must not throw. Several are called in reverse order of registration.
+  void on_release(std::function<void()> hook);
+  /// Called with the current world before the first iteration and after every change, also one that was
+  /// rolled back (the old world then) and on joiners after their data arrived. Collective over `world`.
+  void on_rebuild(std::function<void(MPI_Comm world)> hook);
+
+  /// This rank's share of blocks and sequences relative to the others (default 1), for unequal nodes; used at
+  /// the next change. Local. Throws Error unless finite and > 0.
+  void capacity(double share);
+  /// Asks for changes after every n-th iteration only (default 1; the same on every rank). Local.
+  void probe_every(int iterations);
+  /// Reports work done since the last report (any unit) and progress in 0..1 (negative: unknown). Local.
+  void report(double work_units, double progress = -1);
+
+  /// Calls iteration(world) until it returns false or this rank has left the job. Collective. Throws what the
+  /// iteration or a rebuild hook throws. A program may have several, one after the other: on a rank that
+  /// joins in a later one the earlier ones return at once. What is registered, is so before the first.
+  void run(const std::function<bool(MPI_Comm world)>& iteration);
+
+  /// This process was started to join a running job and is not in the run() of the others yet. Local.
+  bool joining() const;
+  /// This process has left the job: its registered data is empty and MPI_COMM_WORLD is not to be used. Local.
+  bool left() const;
+  /// Changes committed and rolled back so far in this process, and why the last one was rolled back. Local.
+  int changes() const;
+  int rollbacks() const;
+  const std::string& last_rollback() const;
+
+ private:
+  using WeightsOf = std::function<void(std::vector<double>&)>;
+  using MarksOf = std::function<void(std::vector<std::uint8_t>&)>;
+
+  template <class T>
+  static std::unique_ptr<detail::Value> make_value(T& value) {
+    if constexpr (std::is_trivially_copyable_v<T>)
+      return std::make_unique<detail::PlainValue<T>>(value);
+    else
+      return std::make_unique<detail::ListValue<T>>(value);
+  }
+  void add_value(std::unique_ptr<detail::Value> value);
+  const Block& add_block(std::unique_ptr<detail::Array> data, std::int64_t rows, std::int64_t columns);
+  void add_sequence(std::unique_ptr<detail::Array> data, WeightsOf weights, MarksOf marks);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace elastic

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "elastic_mpi.hpp"
+#include "runtime/sdk/items.hpp"
+
+// clang-format off: needs mpi.h before it
+#include <mpi-ext.h>
+// clang-format on
+
+namespace elastic {
+namespace {
+
+// The class itself may be returned as the code; Open MPI's MPI_Error_class does not know it then.
+bool is_roll_back(int code) {
+  int error_class = code;
+  MPI_Error_class(code, &error_class);
+  return code == MPIX_ERR_ADAPT_ROLLED_BACK || error_class == MPIX_ERR_ADAPT_ROLLED_BACK;
+}
+
+// Another rank has the cause and says it.
+class GivenUpElsewhere : public Error {
+ public:
+  using Error::Error;
+};
+
+bool is_elsewhere(const std::exception& e) {
+  if (dynamic_cast<const GivenUpElsewhere*>(&e)) return true;
+  const auto* error = dynamic_cast<const Error*>(&e);
+  if (!error || error->code() == MPI_SUCCESS) return false;
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(error->code(), &error_class);
+  return error_class == MPIX_ERR_REVOKED || error_class == MPIX_ERR_PROC_FAILED;
+}
+
+// Does local work on all ranks. Throws on every rank if it throws on any. Collective.
+template <class Work>
+void agree(MPI_Comm everybody, Work work) {
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  const int good = mine ? 0 : 1;
+  int all_good = 0;
+  const int code = MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, everybody);
+  if (mine) std::rethrow_exception(mine);
+  check_mpi(code, "asking whether all ranks can go on");
+  if (!all_good) throw GivenUpElsewhere("another rank could not go on");
+}
+
+}  // namespace
+
+struct Loop::State {
+  void run(const std::function<bool(MPI_Comm)>& iteration);
+  bool window();
+  void move_all(MPI_Comm everybody);
+  void release();
+  void rebuild();
+  void settle(bool committed, const std::string& why);
+  bool adapt_now();
+  std::string registered() const;
+
+  ReplicatedValues values;
+  std::vector<std::unique_ptr<Item>> items;
+  std::vector<std::function<void()>> release_hooks;
+  std::vector<std::function<void(MPI_Comm)>> rebuild_hooks;
+  double capacity = 1;
+  int probe_every = 1;
+  int unprobed = 0;  // iterations since the last probe; restarts with every change, so joiners agree
+  bool joining = false, leaving = false, left = false;
+  int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
+  int entered = 0;  // of these: on this rank
+  int changes = 0, rollbacks = 0;
+  std::string last_rollback;
+  bool built = false;  // the rebuild hooks ran and the release hooks did not since
+  int passing_exceptions = 0;
+  std::string exception;  // what ended run()
+};
+
+Loop::Loop(int& argc, char**& argv) : state_(std::make_unique<State>()) {
+  int status = MPI_ADAPT_STATUS_NEW;
+  check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
+  state_->joining = status == MPI_ADAPT_STATUS_JOINING;
+  state_->passing_exceptions = std::uncaught_exceptions();
+  replicate(state_->phase);
+}
+
+Loop::~Loop() {
+  if (std::uncaught_exceptions() > state_->passing_exceptions) {
+    // Said here: a handler around the Loop would come too late.
+    std::fprintf(stderr, "elastic::Loop: ending the job, an exception leaves the program's main part%s%s\n",
+                 state_->exception.empty() ? "" : ": ", state_->exception.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+}
+
+void Loop::add_value(std::unique_ptr<detail::Value> value) { state_->values.add(std::move(value)); }
+
+const Block& Loop::add_block(std::unique_ptr<detail::Array> data, std::int64_t rows, std::int64_t columns) {
+  auto item = std::make_unique<BlockItem>(std::move(data), rows, columns);
+  const Block& block = item->block();
+  if (!state_->joining) {
+    int rank = 0, size = 0;
+    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank");
+    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the number of ranks");
+    item->start(size, rank);
+  }
+  state_->items.push_back(std::move(item));
+  return block;
+}
+
+void Loop::add_sequence(std::unique_ptr<detail::Array> data, WeightsOf weights, MarksOf marks) {
+  state_->items.push_back(
+      std::make_unique<SequenceItem>(std::move(data), std::move(weights), std::move(marks)));
+}
+
+void Loop::data(Move move, std::function<void()> accept) {
+  state_->items.push_back(std::make_unique<CustomItem>(std::move(move), std::move(accept)));
+}
+
+void Loop::on_release(std::function<void()> hook) { state_->release_hooks.push_back(std::move(hook)); }
+
+void Loop::on_rebuild(std::function<void(MPI_Comm)> hook) {
+  state_->rebuild_hooks.push_back(std::move(hook));
+}
+
+void Loop::capacity(double share) {
+  if (!std::isfinite(share) || share <= 0)
+    throw Error("elastic::Loop::capacity(" + std::to_string(share) + "): expected a finite number above 0");
+  state_->capacity = share;
+}
+
+void Loop::probe_every(int iterations) {
+  if (iterations < 1)
+    throw Error("elastic::Loop::probe_every(" + std::to_string(iterations) + "): expected at least 1");
+  state_->probe_every = iterations;
+}
+
+void Loop::report(double work_units, double progress) { MPIX_Progress_adapt(work_units, progress); }
+
+bool Loop::joining() const { return state_->joining || state_->entered < state_->phase; }
+bool Loop::left() const { return state_->left; }
+int Loop::changes() const { return state_->changes; }
+int Loop::rollbacks() const { return state_->rollbacks; }
+const std::string& Loop::last_rollback() const { return state_->last_rollback; }
+
+void Loop::run(const std::function<bool(MPI_Comm)>& iteration) {
+  try {
+    state_->run(iteration);
+  } catch (const std::exception& e) {
+    state_->exception = e.what();
+    throw;
+  }
+}
+
+void Loop::State::run(const std::function<bool(MPI_Comm)>& iteration) {
+  if (left) return;
+  ++entered;
+  if (joining) {
+    if (!window()) throw Error("joining the job: the change was rolled back: " + last_rollback);
+    MPIX_Probe_adapt_aligned();  // the others, too, iterate before they probe
+  } else if (entered > phase) {
+    phase = entered;
+    rebuild();
+  }
+  if (entered < phase) return;  // this rank has joined in a later one
+  while (!left && iteration(MPI_COMM_WORLD))
+    if (adapt_now()) window();
+}
+
+bool Loop::State::adapt_now() {
+  if (++unprobed < probe_every) return false;
+  unprobed = 0;
+  int flag = MPI_ADAPT_FALSE, status = MPI_ADAPT_STATUS_STAYING;
+  check_mpi(MPI_Probe_adapt(&flag, &status, nullptr), "MPI_Probe_adapt");
+  leaving = status == MPI_ADAPT_STATUS_LEAVING;
+  return flag == MPI_ADAPT_TRUE;
+}
+
+// Returns whether the change was committed.
+bool Loop::State::window() {
+  MPI_Comm inter = MPI_COMM_NULL, next = MPI_COMM_NULL, everybody = MPI_COMM_NULL;
+  int staying = 0, left_out = 0, joined = 0;
+  const int begun = MPI_Comm_adapt_begin(&inter, &next, &staying, &left_out, &joined);
+  std::string why;
+  bool cause_is_here = false;
+  if (begun == MPI_SUCCESS) {
+    try {
+      check_mpi(MPIX_Comm_adapt_union(&everybody), "MPIX_Comm_adapt_union");
+      move_all(everybody);
+    } catch (const std::exception& e) {
+      why = e.what();
+      cause_is_here = !is_elsewhere(e);
+    } catch (...) {
+      why = "an exception that is not a std::exception";
+      cause_is_here = true;
+    }
+    // Said first: a joiner does not outlive the roll back for long.
+    if (cause_is_here) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
+    if (!why.empty()) MPIX_Comm_adapt_abort();
+  }
+  const int outcome = begun == MPI_SUCCESS ? MPI_Comm_adapt_commit() : begun;
+  // Any other error than a roll back leaves no world to go on with.
+  if (outcome != MPI_SUCCESS && !is_roll_back(outcome))
+    check_mpi(outcome, begun == MPI_SUCCESS ? "MPI_Comm_adapt_commit" : "MPI_Comm_adapt_begin");
+  settle(outcome == MPI_SUCCESS, why);
+  return outcome == MPI_SUCCESS;
+}
+
+// What may fail on one rank alone is done before data is under way, and the outcome shared: revoking a
+// communicator while large messages are in flight is left to the loss of a process.
+void Loop::State::move_all(MPI_Comm everybody) {
+  const double start = MPI_Wtime();
+  const double share = leaving ? 0.0 : capacity;
+  agree(everybody, [&] {
+    release();
+    for (const auto& item : items) item->measure();
+  });
+  std::int64_t bytes = values.move(everybody, registered(), joining);
+  for (const auto& item : items) item->prepare(everybody, share);
+  agree(everybody, [&] {
+    for (const auto& item : items) item->make_room();
+  });
+  for (const auto& item : items)
+    if (!item->transfer_may_throw()) bytes += item->transfer(everybody, share);
+  for (const auto& item : items) {
+    if (!item->transfer_may_throw()) continue;
+    agree(everybody, [] {});  // nobody is still busy with what came before
+    bytes += item->transfer(everybody, share);
+  }
+  MPIX_Comm_adapt_moved((MPI_Wtime() - start) * 1e3, bytes);
+}
+
+void Loop::State::settle(bool committed, const std::string& why) {
+  unprobed = 0;
+  if (!committed) {
+    ++rollbacks;
+    last_rollback = why.empty() ? "another rank could not go on, or a joining rank was lost" : why;
+    for (const auto& item : items) item->drop();
+    leaving = false;
+    if (joining) return;
+    release();  // where it was not reached; rebuilding is collective, so all do the same
+    rebuild();
+    return;
+  }
+  ++changes;
+  if (joining) values.accept();
+  for (const auto& item : items) item->accept();
+  joining = false;
+  left = leaving;
+  if (!left) rebuild();
+}
+
+void Loop::State::release() {
+  if (!built) return;
+  built = false;
+  for (auto hook = release_hooks.rbegin(); hook != release_hooks.rend(); ++hook) (*hook)();
+}
+
+void Loop::State::rebuild() {
+  for (const auto& hook : rebuild_hooks) hook(MPI_COMM_WORLD);
+  built = true;
+}
+
+std::string Loop::State::registered() const {
+  std::string list = values.describe();
+  for (const auto& item : items) list += (list.empty() ? "" : "; ") + item->describe();
+  return list;
+}
+
+}  // namespace elastic

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// A malleable program that checks all it owns in every iteration: what is replicated, what is in blocks, what
+// is a sequence, what moves itself, and that objects of the old world are gone. Ends when the file `stop` is
+// there. Any finding ends the process with an exception, and so the job with an error.
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <elastic_mpi.hpp>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kRows = 1003, kColumns = 5, kCells = 20011;
+
+void expect(bool right, const char* what) {
+  if (!right) throw std::runtime_error(std::string("loop_program: ") + what);
+}
+
+// Cells come in families of four that must stay together; later ones are heavier.
+struct Cell {
+  std::int64_t number;
+  std::int32_t visits;
+};
+double weight(const Cell& c) { return 1 + static_cast<double>(c.number) / kCells; }
+bool starts_family(const Cell& c) { return c.number % 4 == 0; }
+
+struct Sizes {
+  int rank = 0, size = 0;
+  explicit Sizes(MPI_Comm comm) {
+    elastic::check_mpi(MPI_Comm_rank(comm, &rank), "asking for the rank");
+    elastic::check_mpi(MPI_Comm_size(comm, &size), "asking for the size");
+  }
+};
+
+template <class T>
+T sum_of(MPI_Comm comm, T value, MPI_Datatype type) {
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, MPI_SUM, comm), "summing");
+  return value;
+}
+
+// The part [first, first + count) of this rank is where the parts of lower ranks end, and all together are
+// total.
+void expect_partition(MPI_Comm world, std::int64_t first, std::int64_t count, std::int64_t total,
+                      const char* what) {
+  std::int64_t end = 0;
+  elastic::check_mpi(MPI_Scan(&count, &end, 1, MPI_INT64_T, MPI_SUM, world), "scanning");
+  expect(count == 0 || first == end - count, what);
+  expect(sum_of(world, count, MPI_INT64_T) == total, what);
+}
+
+class Program {
+ public:
+  Program(elastic::Loop& loop, std::string folder) : loop_(loop), folder_(std::move(folder)) {
+    if (!loop.joining()) start();
+    loop.replicate(step_, name_, table_);
+    block_ = &loop.block(u_, kRows, kColumns);
+    loop.sequence(cells_, weight, starts_family);
+    loop.data([this](MPI_Comm everybody, double capacity) { return move_tally(everybody, capacity); },
+              [this] { tally_ = next_tally_; });
+    if (loop.joining() && file("mismatch")) loop.replicate(unexpected_);
+    loop.on_release([this] {
+      expect(duplicate_ != MPI_COMM_NULL, "released twice");
+      MPI_Comm_free(&duplicate_);
+    });
+    loop.on_rebuild([this](MPI_Comm world) {
+      expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
+      MPI_Comm_dup(world, &duplicate_);
+      if (step_ == 0) fill_block();
+    });
+  }
+
+  void run() {
+    loop_.run([this](MPI_Comm world) { return iterate(world); });
+    if (loop_.left()) {
+      expect(u_.empty() && cells_.empty(), "a leaver still holds data");
+      std::printf("left after %" PRId64 " steps\n", step_);
+      return;
+    }
+    const Sizes here(MPI_COMM_WORLD);
+    MPI_Comm_free(&duplicate_);
+    if (here.rank == 0) std::printf("finished ranks %d rollbacks %d\n", here.size, loop_.rollbacks());
+  }
+
+ private:
+  bool file(const std::string& name) const { return std::filesystem::exists(folder_ + "/" + name); }
+
+  void start() {
+    const Sizes here(MPI_COMM_WORLD);
+    name_ = "replicated";
+    table_ = {1.5, 2.5, 4.5};
+    tally_ = 1000;
+    initial_ranks_ = here.size;
+    for (std::int64_t i = here.rank * kCells / here.size; i < (here.rank + 1) * kCells / here.size; ++i)
+      cells_.push_back({i, 0});
+  }
+
+  void fill_block() {
+    for (std::size_t i = 0; i < u_.size(); ++i) u_[i] = expected(i);
+  }
+
+  double expected(std::size_t local) const {
+    return static_cast<double>(block_->first() * kColumns + static_cast<std::int64_t>(local)) * 1024 +
+           static_cast<double>(step_);
+  }
+
+  // The tallies of leavers go to the first rank that stays.
+  std::int64_t move_tally(MPI_Comm everybody, double capacity) {
+    const Sizes here(everybody);
+    const bool chosen =
+        file("throw-last") ? here.rank == here.size - 1 : file("throw-first") && here.rank == 0;
+    if (chosen) throw std::runtime_error("no room for the tally");
+    int heir = capacity > 0 ? here.rank : here.size;
+    elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &heir, 1, MPI_INT, MPI_MIN, everybody),
+                       "choosing the heir");
+    const auto inherited = sum_of(everybody, capacity > 0 ? std::int64_t{0} : tally_, MPI_INT64_T);
+    next_tally_ = capacity > 0 ? tally_ + (here.rank == heir ? inherited : 0) : 0;
+    return capacity > 0 ? 0 : static_cast<std::int64_t>(sizeof(tally_));
+  }
+
+  bool iterate(MPI_Comm world) {
+    const Sizes here(world);
+    expect(sum_of(world, step_, MPI_INT64_T) == step_ * here.size, "ranks are at different steps");
+    expect(name_ == "replicated" && table_ == std::vector<double>{1.5, 2.5, 4.5}, "replicated values differ");
+    expect(unexpected_ == 7, "a value that was not part of the job was overwritten");
+    expect(sum_of(duplicate_, 1, MPI_INT) == here.size, "the duplicate is of another world");
+
+    expect(block_->count() * kColumns == static_cast<std::int64_t>(u_.size()), "the block has a wrong size");
+    expect_partition(world, block_->first(), block_->count(), kRows,
+                     "rows were lost, duplicated or reordered");
+    for (std::size_t i = 0; i < u_.size(); ++i) expect(u_[i] == expected(i), "a value of the block is wrong");
+
+    const auto mine = static_cast<std::int64_t>(cells_.size());
+    expect_partition(world, mine > 0 ? cells_[0].number : 0, mine, kCells,
+                     "cells were lost, duplicated or reordered");
+    for (std::int64_t i = 0; i < mine; ++i) {
+      const Cell& c = cells_[static_cast<std::size_t>(i)];
+      expect(c.number == cells_[0].number + i && c.visits == step_, "a cell is out of order or old");
+    }
+    const bool first_cut = initial_ranks_ == 0 || loop_.changes() > 0;
+    expect(mine == 0 || !first_cut || starts_family(cells_[0]), "a family was cut");
+    check_tally(world);
+
+    if (++step_ == 1) std::ofstream(folder_ + "/iterating") << "\n";
+    for (double& value : u_) value += 1;
+    for (Cell& c : cells_) ++c.visits;
+    usleep(1000);
+    int stop = here.rank == 0 && file("stop");
+    MPI_Bcast(&stop, 1, MPI_INT, 0, world);
+    return stop == 0;
+  }
+
+  // Only ranks that started with the job brought 1000 each.
+  void check_tally(MPI_Comm world) {
+    const std::int64_t total = sum_of(world, tally_, MPI_INT64_T);
+    if (total_tally_ == 0) total_tally_ = total;
+    expect(total > 0 && total == total_tally_, "tallies were lost or duplicated");
+  }
+
+  elastic::Loop& loop_;
+  std::string folder_;
+  std::int64_t step_ = 0;
+  std::string name_;
+  std::vector<double> table_, u_;
+  std::vector<Cell> cells_;
+  const elastic::Block* block_ = nullptr;
+  std::int64_t tally_ = 0, next_tally_ = 0, total_tally_ = 0;
+  int unexpected_ = 7, initial_ranks_ = 0;
+  MPI_Comm duplicate_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr,
+                 "usage: %s FOLDER; files in it (stop, throw-first, throw-last, mismatch) steer the run\n",
+                 argv[0]);
+    return 2;
+  }
+  const std::string folder = argv[1];
+  try {
+    elastic::Loop loop(argc, argv);
+    Program program(loop, folder);
+    program.run();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

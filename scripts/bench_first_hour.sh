@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./dev bench first-hour: what a newcomer waits for, on a Debian that has nothing but its minimal packages, with the
+# README's commands. It fails where ./dev uses a program that is neither there nor brought. Sourced by root.sh, on the
+# host. Figures go to stdout, notes to stderr.
+
+first_hour_usage() {
+  cat <<'USAGE'
+Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] [--keep-ccache]
+  On a minimal Debian 12 and then 13, each with an empty cache (root is needed):
+    first-hour.root            s until there is a Debian root
+    first-hour.build_cpu       s of processor time to build what the demo needs
+    first-hour.first_picture   s from the start until a picture is on disk while the job of the demo runs
+    first-hour.total           s from the start until the demo has ended
+  Of two Debians the longer times are printed. Packages come from the cache of this machine where it has them: they are
+  fetched before the clock starts.
+  --until build        as far as a built empi, which must answer --help
+  --keep-ccache        with the compiler cache of this machine
+USAGE
+}
+
+bench_first_hour() { # ARGUMENTS
+  local debians=(12 13) until=end keep_ccache=false debian
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --debian)
+        [[ ${2:-} == 12 || ${2:-} == 13 ]] || die "bench first-hour: --debian wants 12 or 13, not '${2:-}'"
+        debians=("$2")
+        shift
+        ;;
+      --until)
+        [[ ${2:-} =~ ^(root|build|picture|end)$ ]] || die "bench first-hour: --until wants root, build, picture or end, not '${2:-}'"
+        until=$2
+        shift
+        ;;
+      --keep-ccache) keep_ccache=true ;;
+      -h | --help) first_hour_usage; return ;;
+      *) die "bench first-hour: there is no option '$1': ./dev bench first-hour --help" ;;
+    esac
+    shift
+  done
+  [[ $(id -u) == 0 ]] || die 'bench first-hour: a machine of its own needs root: run it with sudo'
+  check_this_machine
+  : >"$cache/root.log"
+  find_mmdebstrap || failed_root "$cache/none"
+
+  packages_folder=${EMPI_PACKAGES:-$cache/packages}
+  mkdir -p "$packages_folder" "$cache/first-hour"
+  work=$(mktemp -d "$cache/first-hour/XXXXXX")
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  declare -gA longest=()
+  for debian in "${debians[@]}"; do newcomer "$debian" "$until" "$keep_ccache"; done
+  for figure in root build_cpu first_picture total; do
+    if [[ -n ${longest[$figure]:-} ]]; then echo "bench first-hour.$figure ${longest[$figure]} s"; fi
+  done
+}
+
+# A Debian of that number as its makers call minimal, without what mmdebstrap alone adds to 12.
+minimal_debian() { # 12|13
+  local suite=bookworm folder
+  if [[ $1 == 13 ]]; then suite=trixie; fi
+  folder=$cache/minimal-$suite
+  exec 9>"$cache/first-hour/lock"
+  flock 9
+  if [[ ! -e $folder/.complete ]]; then
+    rm -rf --one-file-system "$folder"
+    # shellcheck disable=SC2016
+    run_mmdebstrap --mode=root --format=directory --variant=minbase --include=usr-is-merged \
+      --customize-hook='chroot "$1" apt-get -y autoremove --purge usrmerge perl >&2' \
+      "$suite" "$folder" || failed_root "$folder"
+    touch "$folder/.complete"
+  fi
+  exec 9>&-
+  cp -a "$folder" "$work/$1"
+}
+
+# Sets $machine: the command that runs what is appended to it in the checkout on that machine.
+use_machine() { # DEBIAN
+  machine=(bash "$project/scripts/testing/minimal_machine.sh" "$work/$1" --bind "$packages_folder" /var/tmp/packages)
+  if $keep_ccache; then
+    mkdir -p "$cache/ccache"
+    machine+=(--bind "$cache/ccache" /root/.cache/elastic-mpi/ccache)
+  fi
+  machine+=(EMPI_PACKAGES=/var/tmp/packages -- env --chdir=/root/elastic-mpi)
+}
+
+figure() { # NAME VALUE
+  note "Debian $debian: $1 $2 s"
+  if [[ -z ${longest[$1]:-} || $2 -gt ${longest[$1]} ]]; then longest[$1]=$2; fi
+}
+
+note() { printf 'note: %s\n' "$*" >&2; }
+
+newcomer() { # DEBIAN UNTIL KEEP_CCACHE
+  local debian=$1 until=$2 keep_ccache=$3 folder=$work/$1 started status=0 TIMEFORMAT='%U %S' job
+  note "making a minimal Debian $debian"
+  minimal_debian "$debian"
+  mkdir -p "$folder/root/elastic-mpi"
+  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder/root/elastic-mpi"
+  use_machine "$debian"
+  if [[ $until == picture || $until == end ]] && ! compgen -G "$packages_folder/*.deb" >/dev/null; then
+    note 'fetching packages'
+    "${machine[@]}" ./dev shell true >&2 || fail_hour 'there is no root'
+    rm -rf --one-file-system "$folder"/root/.cache/elastic-mpi/root-*
+  fi
+
+  # Killed while it makes the root, ./dev begins anew at the next call. The clock starts at that one.
+  "${machine[@]}" bash scripts/testing/interrupted_root.sh /root/started >&2 || fail_hour 'there is no root'
+  started=$(cat "$folder/root/started")
+  figure root $((EPOCHSECONDS - started))
+  if [[ $until == root ]]; then return; fi
+
+  if [[ $until == build ]]; then
+    { time "${machine[@]}" ./dev run empi --help >&3 2>&3; } 3>&2 2>"$work/time" || fail_hour 'empi --help does not run'
+  else
+    { time "${machine[@]}" ./dev build --for demo >&3 2>&3; } 3>&2 2>"$work/time" || fail_hour 'the demo cannot be built'
+  fi
+  figure build_cpu "$(awk 'END { printf "%.0f", $1 + $2 }' "$work/time")"
+  if [[ $until == build ]]; then return; fi
+
+  "${machine[@]}" ./dev demo --out /root/pictures >&2 &
+  job=$!
+  wait_for 1800 "$job" 'there is a picture' has_picture "$folder/root/pictures"
+  figure first_picture $((EPOCHSECONDS - started))
+  if [[ $until == picture ]]; then
+    kill -KILL "$job"
+    wait "$job" 2>/dev/null || true
+    return
+  fi
+  wait "$job" || status=$?
+  [[ $status == 0 ]] || fail_hour "the demo ended with status $status"
+  figure total $((EPOCHSECONDS - started))
+}
+
+has_picture() { [[ -n $(find "$1" -name '*.png' -size +0 -print -quit 2>/dev/null) ]]; }
+
+# wait_for SECONDS JOB WHAT COMMAND...: until COMMAND succeeds; JOB must still run then.
+wait_for() {
+  local deadline=$((SECONDS + $1)) job=$2 what=$3
+  shift 3
+  until "$@"; do
+    kill -0 "$job" 2>/dev/null || fail_hour "the command ended before $what"
+    if [[ $SECONDS -ge $deadline ]]; then
+      kill -KILL "$job"
+      fail_hour "gave up waiting until $what"
+    fi
+    sleep 0.2
+  done
+}
+
+fail_hour() {
+  say "bench first-hour: Debian $debian: $*"
+  tail -n 5 "$work/$debian/root/.cache/elastic-mpi/root.log" 2>/dev/null >&2 || true
+  exit 1
+}

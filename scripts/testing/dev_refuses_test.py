@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./dev says in one line, with status 2, what is wrong with a machine or a request, before anything runs; and what runs
+inside finds this machine's folders and leaves its results there. Enters the root a second time from within.
+
+Usage: dev_refuses_test.py PROJECT [CASE...]
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROJECT = pathlib.Path(sys.argv[1])
+DEV = PROJECT / "dev"
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="empi-dev."))
+PATIENCE = 300  # s; the machine may be busy
+# The outer half of ./dev again, with the root that we are in.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("EMPI_INSIDE_ROOT", "TMPDIR")}
+ENVIRONMENT |= {"EMPI_CACHE": "/cache", "HOME": str(WORK)}
+PRIVATE = ["unshare", "--mount", "--"]  # mounts of a case are its own
+
+
+def run(*words, before=(), cwd=None, **environment):
+    return subprocess.run([*before, DEV, *words], env=ENVIRONMENT | environment, cwd=cwd or WORK, text=True, timeout=PATIENCE,
+                          capture_output=True, stdin=subprocess.DEVNULL)
+
+
+def refused(result, *said):
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("dev:   ")]
+    assert result.returncode == 2 and not result.stdout and len(lines) == 1, result
+    assert all(word in lines[0] for word in said), (said, lines[0])
+
+
+def runs(result, output=""):
+    assert (result.returncode, result.stdout) == (0, output), result
+
+
+def command():
+    refused(run("nonsense"), "nonsense", "./dev help")
+
+
+def an_open_mpi_that_is_not_known():
+    for words in ("--openmpi", "4.1.6"), ("--openmpi=5.0",), ("--openmpi",):
+        refused(run("test", *words), "5.0.11")
+
+
+def a_program_is_missing():
+    for program, package in {"unshare": "util-linux", "flock": "util-linux", "mount": "mount", "cmp": "diffutils"}.items():
+        programs = WORK / f"without-{program}"
+        programs.mkdir()
+        for file in pathlib.Path("/usr/bin").iterdir():
+            if file.name != program:
+                (programs / file.name).symlink_to(file)
+        # /usr/sbin, which ./dev adds, has none of them.
+        refused(run("shell", "true", PATH=str(programs)), program, f"install the package {package}")
+
+
+def nobody_can_make_a_root():
+    """Neither mmdebstrap nor apt nor an engine."""
+    programs = WORK / "without-apt"
+    programs.mkdir()
+    for file in pathlib.Path("/usr/bin").iterdir():
+        if file.name not in ("mmdebstrap", "apt-get", "podman", "docker"):
+            (programs / file.name).symlink_to(file)
+    result = run("shell", "true", PATH=str(programs), EMPI_CACHE=str(WORK / "cache-without-apt"))
+    assert result.returncode == 2 and "install one of them" in result.stderr.splitlines()[-1], result
+
+
+def no_network():
+    cache = WORK / "cache-without-network"
+    result = run("shell", "true", before=["unshare", "--net", "--"], EMPI_CACHE=str(cache))
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 2 and "check the network" in last and str(cache / "root.log") in last, result
+    assert not list(cache.glob("root-*")), "half a root is left"
+
+
+def mounting_is_forbidden():
+    refused(run("shell", "true", before=["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]),
+            "docker run --privileged", "--cap-add SYS_ADMIN")
+
+
+def as_a_stranger():
+    """An ordinary user with neither newuidmap nor ids of its own."""
+    stranger = ["setpriv", "--reuid", "1234", "--regid", "1234", "--clear-groups", "--"]
+    refused(run("shell", "true", before=stranger, cwd="/"), "newuidmap", "package uidmap")
+    programs = WORK / "uidmap"
+    programs.mkdir()
+    for name in ("newuidmap", "newgidmap"):
+        (programs / name).symlink_to("/usr/bin/true")
+    os.chmod(WORK, 0o755)
+    refused(run("shell", "true", before=stranger, cwd="/", PATH=f"{programs}:/usr/bin"), "1234", "/etc/subuid", "usermod")
+
+
+def no_home():
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("HOME", "EMPI_CACHE", "XDG_CACHE_HOME")}
+    refused(subprocess.run([DEV, "shell", "true"], env=environment, capture_output=True, text=True, timeout=PATIENCE),
+            "HOME", "EMPI_CACHE")
+
+
+def the_cache_cannot_be_written():
+    refused(run("shell", "true", EMPI_CACHE="/proc/cache"), "/proc/cache", "EMPI_CACHE")
+
+
+def the_cache_is_full():
+    mount = f"mount -t tmpfs -o size=20m full {WORK}/full; exec \"$@\""
+    (WORK / "full").mkdir(exist_ok=True)
+    refused(run("shell", "true", before=[*PRIVATE, "sh", "-c", mount, "-"], EMPI_CACHE=f"{WORK}/full/cache"),
+            "MB", f"{WORK}/full/cache", "EMPI_CACHE")
+
+
+def the_build_cannot_be_written():
+    """A checkout that is read-only, and one on a full disk; neither is built."""
+    folder = WORK / "readonly-build"
+    folder.mkdir()
+    for options, said in (("size=1m,ro", "cannot write"), ("size=1m", "no space is left")):
+        mount = f"mount -t tmpfs -o {options} build {folder}; ln -s . {folder}/none 2>/dev/null; exec \"$@\""
+        copy = WORK / ("checkout-" + said.replace(" ", "-"))
+        copy.mkdir()
+        for name in ("dev", "scripts", ".ci", "CMakePresets.json"):
+            (shutil.copytree if (PROJECT / name).is_dir() else shutil.copy2)(PROJECT / name, copy / name)
+        (copy / "build").symlink_to(folder)
+        result = subprocess.run([*PRIVATE, "sh", "-c", mount, "-", copy / "dev", "run", "empi", "--help"], cwd=WORK, text=True,
+                                env=ENVIRONMENT, capture_output=True, timeout=PATIENCE)
+        refused(result, said, "build/release")
+
+
+def the_preset_is_unknown():
+    refused(run("build", "fast"), "fast", "./dev help")
+
+
+def outputs():
+    """What a command says it has written is there afterwards; where it cannot be, nothing runs."""
+    empty = {"mount": "exec \"$@\""}
+    for folder in ("/etc/out", "/usr/local/out", "/var/lib/out", "/run/out", "/dev/shm/out"):
+        refused(run("run", "true", "--out", folder), folder, "--out")
+        refused(run("run", "true", f"--out={folder}"), folder, "--out")
+    (WORK / "readonly").mkdir()
+    for options, said in (("size=2m,ro", "cannot write"), ("size=500k", "no space is left")):
+        empty["mount"] = f"mount -t tmpfs -o {options} place {WORK}/readonly; exec \"$@\""
+        refused(run("demo", "--out", "readonly/results", before=[*PRIVATE, "sh", "-c", empty["mount"], "-"]), said)
+    (WORK / "link").symlink_to("/usr/local")
+    refused(run("demo", "--out", "link/results"), "--out")
+    (WORK / "file").touch()
+    refused(run("demo", "--out", "file/results"), "not a folder")
+    data = WORK / "data"
+    data.mkdir()
+    refused(run("demo", "--out", "data/results", EMPI_DATA=str(data)), "read-only")
+    for folder in (PROJECT / "out", WORK, pathlib.Path("/tmp"), pathlib.Path("/var/tmp")):
+        target = folder / f"empi-written.{os.getpid()}"
+        runs(run("shell", f"mkdir -p {folder} && echo written >{target}"))
+        assert target.read_text() == "written\n", target
+        target.unlink()
+
+
+def inputs():
+    """What a user names is found; what is not visible inside is refused."""
+    # /run is a folder of this machine's own.
+    hidden = pathlib.Path("/run") / f"empi-hidden.{os.getpid()}"
+    hidden.write_text("job")
+    refused(run("run", "empi", "run", str(hidden)), str(hidden), "not visible")
+    refused(run("run", "true", "--data", "/var/lib/data"), "/var/lib/data", "not visible")
+    refused(run("run", "true", EMPI_STATE_DIR=str(hidden)), str(hidden), "not visible")
+    hidden.unlink()
+    (WORK / "text").write_text("words")
+    runs(run("shell", f"cat text {WORK}/text ~/text"), "words" * 3)
+    runs(run("shell", "echo ~ $TMPDIR", TMPDIR="/var/tmp"), f"{WORK} /var/tmp\n")
+
+
+def folders_among_the_system():
+    """A working folder, a home and a TMPDIR in a system folder are bound one by one."""
+    script = """set -e
+        mount -t tmpfs some /usr/src && mkdir -p /usr/src/work /usr/src/home /usr/src/tmp
+        cd /usr/src/work && HOME=/usr/src/home TMPDIR=/usr/src/tmp "$@"
+        cat /usr/src/work/here /usr/src/home/there /usr/src/tmp/elsewhere"""
+    runs(run("shell", "echo 1 >here; echo 2 >~/there; echo 3 >$TMPDIR/elsewhere", before=[*PRIVATE, "sh", "-c", script, "-"]),
+         "1\n2\n3\n")
+    refused(run("shell", "true", cwd="/usr/bin"), "/usr/bin", "working folder")
+
+
+def shared_memory_is_private():
+    mark = f"/dev/shm/empi-mark.{os.getpid()}"
+    runs(run("shell", f"echo >{mark}"))
+    assert not os.path.exists(mark), mark
+
+
+def closed_input():
+    result = subprocess.run(["sh", "-c", f"'{DEV}' shell 'echo words' <&-"], env=ENVIRONMENT, cwd=WORK, text=True,
+                            capture_output=True, timeout=PATIENCE)
+    runs(result, "words\n")
+
+
+CASES = [command, an_open_mpi_that_is_not_known, a_program_is_missing, nobody_can_make_a_root, no_network, mounting_is_forbidden, as_a_stranger, no_home,
+         the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs, inputs,
+         folders_among_the_system, shared_memory_is_private, closed_input]
+
+if __name__ == "__main__":
+    if "EMPI_INSIDE_ROOT" not in os.environ:
+        print("skipped: not inside a root of ./dev, and making one takes a while")
+        sys.exit(77)
+    try:
+        wanted = sys.argv[2:]
+        for case in CASES:
+            if not wanted or case.__name__ in wanted:
+                print(case.__name__, flush=True)
+                case()
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
