@@ -9,6 +9,7 @@
 //   word(name, reference)           an enumeration that the schema leaves open, for status: what another
 //   version
 //                                   has written reads as Unknown, which is written as nothing
+//   always(name, reference)         a text that is written when it is empty, too
 //   object(name, function)          a nested object that always exists
 //   object(name, optional, ...)     a nested object that may be absent; described by describe(v, T&)
 //   list(name, vector)              a list of objects, each described by describe(v, T&)
@@ -180,10 +181,7 @@ void describe(V& v, JobSpec& spec) {
     v.field("queueName", spec.scheduling.queue_name);
     v.field("priorityClassName", spec.scheduling.priority_class_name);
   });
-  v.object("network", [&](V& v) {
-    v.field("clusterDomain", spec.network.cluster_domain);
-    v.field("policy", spec.network.policy);
-  });
+  v.object("network", [&](V& v) { v.field("policy", spec.network.policy); });
   v.object("local", spec.local);
 }
 
@@ -193,8 +191,8 @@ template <class V>
 void describe(V& v, Condition& condition) {
   v.field("type", condition.type);
   v.choice("status", condition.status, {"True", "False", "Unknown"});
-  v.field("reason", condition.reason);
-  v.field("message", condition.message);
+  v.always("reason", condition.reason);
+  v.always("message", condition.message);
   v.field("lastTransitionTime", condition.last_transition_time);
   v.field("observedGeneration", condition.observed_generation);
 }
@@ -334,7 +332,10 @@ void describe(V& v, JobStatus& status) {
   v.field("epoch", status.epoch);
   v.field("nextIndex", status.next_index);
   v.field("nextChange", status.next_change);
+  v.field("reason", status.reason);
   v.field("leadUID", status.lead_uid);
+  v.field("leadPod", status.lead_pod);
+  v.field("runtimeImage", status.runtime_image);
   v.field("activeWorkers", status.active_workers);
   v.object("start", status.start);
   v.object("resize", [&](V& v) {

@@ -197,7 +197,6 @@ struct SchedulingSpec {
 enum class NetworkPolicyMode { JobOnly, None };
 
 struct NetworkSpec {
-  std::string cluster_domain = "cluster.local";
   NetworkPolicyMode policy = NetworkPolicyMode::JobOnly;
 
   bool operator==(const NetworkSpec&) const = default;

@@ -207,7 +207,8 @@ TEST(Json, ServerMetadataIsNoError) {
 }
 
 TEST(Update, RefusesImmutableFields) {
-  const ElasticMPIJob before = parsed(manifest(""));
+  ElasticMPIJob before = parsed(manifest(""));
+  before.status.state = JobState::Running;
   ElasticMPIJob after = before;
   after.spec.slots_per_worker = 2;
   after.spec.runtime.mode = RuntimeMode::Rigid;
@@ -217,11 +218,25 @@ TEST(Update, RefusesImmutableFields) {
   for (const Violation& violation : validate_update(before, after)) fields.push_back(violation.field);
   EXPECT_EQ(fields,
             (std::vector<std::string>{"spec.slotsPerWorker", "spec.runtime", "spec.worker.template"}));
-  ElasticMPIJob suspended = before;
-  suspended.spec.suspend = true;
-  ElasticMPIJob changed = suspended;
-  changed.spec.worker.pod.args = {"other"};
-  EXPECT_TRUE(validate_update(suspended, changed).empty());
+}
+
+// That somebody has written `suspend` says nothing: pods of the old template run until the operator has seen
+// it.
+TEST(Update, OfTheTemplateWaitsUntilTheJobIsSuspended) {
+  ElasticMPIJob before = parsed(manifest(""));
+  const auto refused = [&] {
+    ElasticMPIJob after = before;
+    after.spec.worker.pod.args = {"other"};
+    return !validate_update(before, after).empty();
+  };
+  before.spec.suspend = true;
+  for (const JobState state : {JobState::Pending, JobState::Starting, JobState::Running, JobState::Resizing,
+                               JobState::Succeeded, JobState::Failed}) {
+    before.status.state = state;
+    EXPECT_TRUE(refused()) << to_string(state);
+  }
+  before.status.state = JobState::Suspended;
+  EXPECT_FALSE(refused());
 }
 
 TEST(Cluster, RefusesWhatIsForLocalRunsOnly) {

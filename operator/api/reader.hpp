@@ -69,6 +69,8 @@ class Reader {
     if (const auto index = pick(at(name), *found, names)) value = names[*index];
   }
 
+  void always(const char* name, std::string& value) { field(name, value); }
+
   template <class E>
   void word(const char* name, E& value) {
     std::string text;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -111,7 +112,7 @@ TEST(Schema, HasTheSubresourcesAndColumns) {
   for (const auto& column : v["additionalPrinterColumns"])
     columns.push_back(column["name"].as<std::string>());
   EXPECT_EQ(columns, (std::vector<std::string>{"State", "Desired", "Joined", "Min", "Max", "Efficiency",
-                                               "Resizing", "Finish", "Age"}));
+                                               "Resizing", "Reason", "Lead", "Finish", "Age"}));
   const auto fields = schema_fields();
   for (const auto& column : v["additionalPrinterColumns"]) {
     const std::string path = column["jsonPath"].as<std::string>().substr(1);
@@ -125,6 +126,46 @@ TEST(Schema, ConditionsAreAMapByType) {
   const YAML::Node conditions = at(version()["schema"]["openAPIV3Schema"], "status.conditions");
   EXPECT_EQ(conditions["x-kubernetes-list-type"].as<std::string>(), "map");
   EXPECT_EQ(conditions["x-kubernetes-list-map-keys"][0].as<std::string>(), "type");
+}
+
+// metav1.Condition: what tools that know conditions rely on.
+TEST(Schema, ConditionsAreThoseOfKubernetes) {
+  const YAML::Node items = at(version()["schema"]["openAPIV3Schema"], "status.conditions")["items"];
+  auto required = items["required"].as<std::vector<std::string>>();
+  std::ranges::sort(required);
+  EXPECT_EQ(required,
+            (std::vector<std::string>{"lastTransitionTime", "message", "reason", "status", "type"}));
+  const auto longest = [&](const char* field) {
+    return items["properties"][field]["maxLength"].as<std::int64_t>(0);
+  };
+  EXPECT_EQ(longest("type"), 316);
+  EXPECT_EQ(longest("reason"), 1024);
+  EXPECT_EQ(longest("message"), 32768);
+  // Whatever a condition says, it is written with all of them.
+  JobStatus status;
+  status.conditions.push_back({"Running", "False", "", "", Time{}, 0});
+  const json written = status_to_json(status)["conditions"][0];
+  for (const std::string& field : required) EXPECT_TRUE(written.contains(field)) << field;
+}
+
+// `kubectl explain` is the manual of a field.
+TEST(Schema, EveryFieldOfTheSpecIsDescribed) {
+  for (const auto& [path, info] : schema_fields()) {
+    if (!path.starts_with("spec.")) continue;
+    EXPECT_TRUE(at(version()["schema"]["openAPIV3Schema"], path)["description"]) << path;
+  }
+}
+
+// The rules of updates, as the API server gets them; [admission] tries them there.
+TEST(Schema, TheTemplateWaitsForTheObservedSuspension) {
+  const YAML::Node root = version()["schema"]["openAPIV3Schema"];
+  const auto rules = [](const YAML::Node& schema) {
+    std::string all;
+    for (const auto& rule : schema["x-kubernetes-validations"]) all += rule["rule"].as<std::string>() + "\n";
+    return all;
+  };
+  EXPECT_EQ(rules(at(root, "spec")).find("oldSelf.suspend"), std::string::npos);
+  EXPECT_NE(rules(root).find("oldSelf.status.state == 'Suspended'"), std::string::npos);
 }
 
 }  // namespace

@@ -225,8 +225,11 @@ struct JobStatus {
   std::int64_t epoch = 0;   // membership version
   int next_index = 0;       // worker indices are never used twice
   std::int64_t next_change = 1;
+  std::string reason;  // why the job is not as it was asked to be, in a word; of its conditions
   std::string lead_uid;
-  IndexSet active_workers;  // the committed members
+  std::string lead_pod;       // its name: where rank 0 is, and its output
+  std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
+  IndexSet active_workers;    // the committed members
   std::optional<StartStatus> start;
   std::optional<ResizeStatus> resize;
   std::optional<BlockedTarget> blocked;  // JSON: status.resize.blocked

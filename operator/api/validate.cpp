@@ -138,8 +138,11 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
   frozen(before.spec.managed_by != after.spec.managed_by, "spec.managedBy", recreate);
   frozen(before.spec.slots_per_worker != after.spec.slots_per_worker, "spec.slotsPerWorker", recreate);
   frozen(before.spec.runtime != after.spec.runtime, "spec.runtime", recreate);
-  frozen(before.spec.worker.pod != after.spec.worker.pod && !before.spec.suspend, "spec.worker.template",
-         "set spec.suspend to true first: the job then starts again from the beginning");
+  frozen(before.spec.worker.pod != after.spec.worker.pod && before.status.state != JobState::Suspended,
+         "spec.worker.template",
+         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts again "
+         "from "
+         "the beginning");
   frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
          "spec.worker.replicas", "the job has ended");
   return out;

@@ -34,6 +34,7 @@ class Writer {
   void choice(const char* name, const std::string& value, std::initializer_list<const char*>) {
     field(name, value);
   }
+  void always(const char* name, const std::string& value) { object_[name] = value; }
   template <class E>
   void word(const char* name, const E& value) {
     field(name, std::string(fields::name_of(value)));
@@ -110,6 +111,7 @@ class Lister {
   void choice(const char* name, const std::string&, std::initializer_list<const char*> choices) {
     add(name, "string").choices.assign(choices.begin(), choices.end());
   }
+  void always(const char* name, const std::string&) { add(name, "string"); }
   template <class E>
   void word(const char* name, const E&) {
     add(name, "string");

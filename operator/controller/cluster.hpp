@@ -67,6 +67,8 @@ class Cluster {
 
   virtual std::vector<PodView> list_pods(const JobKey& key) = 0;  // all that the job owns
   virtual Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) = 0;
+  // What the pods of a running job need beside them: looked for now and then, made again where it is gone.
+  virtual Outcome keep_children(const ElasticMPIJob& job) = 0;
   // The job's agents do not take its newest token: they may have an older one only.
   virtual Outcome renew_token(const ElasticMPIJob& job) = 0;
   virtual Outcome delete_pod(const JobKey& key, const DeletePod& pod) = 0;    // only if its uid is pod.uid

@@ -16,6 +16,9 @@ bool moving(const JobStatus& status) {
 constexpr Millis kBetweenSamples{500};
 constexpr int kConflictsInARow = 5;    // fewer are the ordinary course of things: somebody else wrote first
 constexpr Seconds kBetweenWords{600};  // of a problem that stays
+// A pass makes and deletes no more, the rest is the next one's: a job of thousands would keep the others
+// waiting.
+constexpr int kPodsPerPass = 100;
 
 }  // namespace
 
@@ -46,6 +49,7 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   Observed observed;
   observed.job = record.job;
   observed.fence = fence_for(record.job.status, memory);
+  observed.runtime_image = options_.build.runtime_image;
   observed.cancel_requested = record.cancel_requested;
   observed.resume_autoscaling = record.resume_autoscaling;
   observed.pods = cluster_.list_pods(key);
@@ -224,8 +228,19 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   ElasticMPIJob job = record->job;
   job.status = decision.status;
   memory.running.reset();
-  if (job.status.epoch > 0 && !result.terminal) memory.running = job;
+  if (job.status.epoch > 0 && !result.terminal) {
+    memory.running = job;
+    const bool ours = job.status.fence == observed.fence;  // decide() leaves another operator's job as it is
+    if (ours) report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
+  }
+  int pods = 0;
   for (const Action& action : decision.actions) {
+    const bool writes_pod =
+        std::holds_alternative<CreatePod>(action) || std::holds_alternative<DeletePod>(action);
+    if (writes_pod && ++pods > kPodsPerPass) {
+      result.requeue_after = options_.fast;
+      break;
+    }
     if (!act(key, job, action, memory, result)) break;
   }
   if (!result.failed) memory.times = 0;

@@ -326,5 +326,98 @@ TEST_F(ControllerTest, AnEndedJobIsDeletedWhenItsTimeIsOver) {
   EXPECT_TRUE(pass().gone);
 }
 
+// A user may ask for ten thousand workers: made in one go they would hold a thread for minutes and look like
+// a pass that hangs, for which the kubelet ends the operator.
+TEST_F(ControllerTest, AJobOfManyPodsTakesTurnsWithTheOthers) {
+  cluster.record->job.spec.worker.max_replicas = 1000;
+  cluster.record->job.spec.worker.replicas = 250;
+  std::size_t before = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    const ReconcileResult result = pass();
+    EXPECT_LE(cluster.pods.size() - before, 100u);
+    EXPECT_FALSE(result.failed);
+    EXPECT_LE(result.requeue_after, Millis(50)) << "it goes on at once, behind those that wait";
+    before = cluster.pods.size();
+  }
+  EXPECT_EQ(before, 250u);
+  cluster.record->cancel_requested = true;
+  EXPECT_FALSE(pass().at_rest());
+  EXPECT_EQ(cluster.pods.size(), 150u);
+  for (int turn = 0; turn < 3; ++turn) pass();
+  EXPECT_TRUE(cluster.pods.empty());
+}
+
+std::string runtime_image_of(const nlohmann::json& pod) { return pod["spec"]["initContainers"][0]["image"]; }
+
+// The image is an option of the operator: when it is upgraded, a world that runs must not get newcomers with
+// another agent and library.
+class Upgrade : public ControllerTest {
+ protected:
+  void upgrade_and_ask_for(int workers) {
+    ControllerOptions options;
+    options.build.runtime_image = "runtime:new";
+    newer.emplace(cluster, runtime, [this] { return time; }, [](const std::string&) {}, options);
+    cluster.record->job.spec.worker.replicas = workers;
+    ++cluster.record->job.metadata.generation;
+    look();
+  }
+  void look() {
+    time += Seconds(1);
+    newer->reconcile(key);
+  }
+  std::optional<Controller> newer;
+};
+
+TEST_F(Upgrade, ARunningJobKeepsItsRuntimeImage) {
+  start();
+  const std::string before = runtime_image_of(cluster.made.front());
+  upgrade_and_ask_for(3);
+  ASSERT_EQ(cluster.made.size(), 3u);
+  EXPECT_EQ(runtime_image_of(cluster.made.back()), before);
+  EXPECT_EQ(cluster.record->job.status.runtime_image, before);
+}
+
+// Started by an operator that did not write it down.
+TEST_F(Upgrade, AnOlderJobKeepsTheImageThatItsPodsHave) {
+  start();
+  cluster.record->job.status.runtime_image.clear();
+  for (PodView& pod : cluster.pods) pod.runtime_image = "runtime:old";
+  upgrade_and_ask_for(3);
+  ASSERT_EQ(cluster.made.size(), 3u);
+  EXPECT_EQ(runtime_image_of(cluster.made.back()), "runtime:old");
+}
+
+TEST_F(Upgrade, AnotherRunOfTheProgramTakesTheNewImage) {
+  start();
+  cluster.record->job.spec.suspend = true;
+  upgrade_and_ask_for(2);
+  ASSERT_EQ(cluster.record->job.status.state, JobState::Suspended);
+  cluster.record->job.spec.suspend = false;
+  runtime.view = {};
+  look();
+  look();
+  ASSERT_EQ(cluster.made.size(), 4u);
+  EXPECT_EQ(runtime_image_of(cluster.made.back()), "runtime:new");
+}
+
+TEST_F(ControllerTest, TheOtherObjectsOfARunningJobAreLookedAfter) {
+  pass();
+  EXPECT_EQ(cluster.children_kept, 0) << "they are made with the first pod";
+  make_pods_ready();
+  pass();
+  pass();
+  ASSERT_EQ(cluster.record->job.status.state, JobState::Running);
+  pass();
+  EXPECT_GT(cluster.children_kept, 0);
+  const int kept = cluster.children_kept;
+  cluster.record->job.status.fence = 9;  // another operator's
+  pass();
+  cluster.record->job.status.fence = 1;
+  cluster.record->cancel_requested = true;
+  pass();
+  pass();
+  EXPECT_EQ(cluster.children_kept, kept);
+}
+
 }  // namespace
 }  // namespace emj

@@ -101,6 +101,18 @@ std::string resizing_text(Pass& pass) {
   return text + "; " + because("the lead does not take it", pass.seen.command_problem);
 }
 
+// Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure by
+// its reason. "" while all is well.
+std::string gravest(const JobStatus& status) {
+  for (const char* type : {"Failed", kInternalError, "PodCreationBlocked", "Degraded", "ResizeBlocked",
+                           "ResizePending", "AutoscalingPaused", "SizeAdjusted"}) {
+    const Condition* condition = find_condition(status, type);
+    if (!condition || condition->status != "True") continue;
+    return condition->type == "Failed" ? condition->reason : condition->type;
+  }
+  return "";
+}
+
 void set_degraded(Pass& pass) {
   const JobState state = pass.status.state;
   const RuntimeView& runtime = pass.seen.runtime;
@@ -153,11 +165,13 @@ void update_conditions(Pass& pass) {
     pass.set_condition(kConditionReadable, true, "Readable", "");
   const std::string& defect = pass.seen.internal_error;
   set_if_known(pass, kInternalError, !defect.empty(), defect.empty() ? "Clear" : kInternalError, defect);
+  pass.status.reason = gravest(status);
 }
 
 JobStatus with_internal_error(const ElasticMPIJob& job, const std::string& what, Time now) {
   JobStatus status = job.status;
   set_condition(status, {kInternalError, "True", kInternalError, what, {}, job.metadata.generation}, now);
+  status.reason = gravest(status);
   return status;
 }
 

@@ -26,6 +26,16 @@ void adopt_membership(Pass& pass) {
   status.epoch = runtime.epoch;
 }
 
+// A run that an operator without this field has begun has the image of its pods.
+void adopt_runtime_image(Pass& pass) {
+  JobStatus& status = pass.status;
+  const IndexSet workers = status.start ? status.start->workers : status.active_workers;
+  for (const int index : workers) {
+    if (!status.runtime_image.empty()) return;
+    if (const PodView* pod = pass.pod(index)) status.runtime_image = pod->runtime_image;
+  }
+}
+
 bool past_deadline(Pass& pass) {
   const auto& limit = pass.spec.run_policy.active_deadline;
   const JobStatus& status = pass.status;
@@ -66,6 +76,7 @@ void step(Pass& pass) {
   JobStatus& status = pass.status;
   if (ended_from_outside(pass)) return;
   if (status.state == JobState::Suspended) status.state = JobState::Pending;
+  adopt_runtime_image(pass);
   adopt_membership(pass);
   if (ended_by_program(pass)) return;
   if (status.state == JobState::Pending || status.state == JobState::Starting) {
@@ -99,6 +110,7 @@ Decision decide(const Observed& observed, Time now) {
   step(pass);
   if (runtime.reachable && !pass.status.active_workers.empty() && !runtime.lead_uid.empty())
     pass.status.lead_uid = runtime.lead_uid;
+  if (const PodView* lead = pass.pod(pass.status.lead_uid)) pass.status.lead_pod = lead->name;
   update_performance(pass);
   update_tasks(pass);
   update_conditions(pass);

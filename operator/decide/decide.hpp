@@ -37,6 +37,7 @@ struct PodView {
   std::optional<int> exit_code;    // of the worker container, once it has ended
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
+  std::string runtime_image = {};                      // that has brought agent and libraries into it
 
   bool operator==(const PodView&) const = default;
 };
@@ -86,6 +87,7 @@ struct Observed {
   RuntimeView runtime;
   std::vector<Sample> samples;  // oldest first
   std::int64_t fence = 1;       // the fence this controller holds
+  std::string runtime_image;    // that it brings into the pods of a new run
   bool cancel_requested = false;
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)

@@ -29,6 +29,8 @@ void forget_run(JobStatus& status) {
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();
+  status.lead_pod.clear();
+  status.runtime_image.clear();
   status.performance.reset();
   status.policy_state.changes.clear();
   status.policy_state.phase_since.reset();

@@ -27,6 +27,7 @@ void set_condition(JobStatus& status, Condition condition, Time now) {
   constexpr std::size_t longest_message = 2000;
   condition.message.resize(std::min(condition.message.size(), longest_message));
   condition.last_transition_time = now;
+  if (condition.reason.empty()) condition.reason = condition.type;  // Kubernetes wants one
   const auto found = std::ranges::find(status.conditions, condition.type, &Condition::type);
   if (found == status.conditions.end()) {
     status.conditions.push_back(std::move(condition));

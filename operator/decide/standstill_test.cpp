@@ -139,5 +139,51 @@ TEST(Grow, IsNotGivenUpWhileTheLeadIsSilent) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// One word for a list of jobs; `kubectl describe` has the sentences.
+TEST(Reason, IsTheGravestOfWhatHolds) {
+  World world = started(2);
+  EXPECT_EQ(world.status().reason, "");
+  world.lead.silent = true;
+  world.ask_for(3);
+  world.reconcile();
+  EXPECT_EQ(world.status().reason, "ResizePending");
+  world.now += Seconds(60);
+  world.reconcile();
+  EXPECT_EQ(world.status().reason, "Degraded");
+  world.lead.silent = false;
+  world.reconcile();
+  EXPECT_EQ(world.status().reason, "");
+  world.cancel_requested = true;
+  world.reconcile();
+  EXPECT_EQ(world.status().reason, "Cancelled");
+  world.reconcile();
+  EXPECT_EQ(world.status().reason, "Cancelled");
+}
+
+TEST(LeadPod, IsNamedForItsLogs) {
+  World world = started(2);
+  EXPECT_EQ(world.status().lead_pod, "demo-w-0");
+  world.cancel_requested = true;
+  world.reconcile();
+  EXPECT_EQ(world.status().lead_pod, "demo-w-0") << "of a job that has ended, too";
+}
+
+// `kubectl apply` of a smaller maxReplicas, with no size in the manifest: the size that the autoscaler wrote
+// is clamped, and that is nobody's foreign write.
+TEST(Limits, ThatBecomeNarrowerUnderAutoShrinkTheJob) {
+  World world = started(4, "  autoscaling: {mode: Auto, policy: {name: threshold}}\n");
+  world.job.spec.worker.max_replicas = 2;
+  ++world.job.metadata.generation;
+  world.reconcile();
+  ASSERT_TRUE(world.status().resize);
+  EXPECT_EQ(world.status().resize->to, 2);
+  EXPECT_EQ(find_condition(world.status(), "SizeAdjusted")->status, "True");
+  world.finish_change();
+  world.reconcile();
+  EXPECT_EQ(world.size(), 2);
+  const Condition* paused = find_condition(world.status(), "AutoscalingPaused");
+  EXPECT_FALSE(paused && paused->status == "True");
+}
+
 }  // namespace
 }  // namespace emj

@@ -2,7 +2,7 @@
 #pragma once
 
 // Events (kubectl describe) about objects. Repetitions become one Event with a count, each object has a
-// budget, and writing happens on a thread of its own: recording never blocks and never fails. An Event that
+// budget, and writing happens on threads of its own: recording never blocks and never fails. An Event that
 // cannot be written is logged, nothing else.
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -79,7 +80,7 @@ class EventRecorder {
   ~EventRecorder() { stop(Millis(0)); }
 
   void record(EventNote note);  // from any thread
-  // Writes what is waiting, for at most `time`, and ends the thread. The rest is lost and logged.
+  // Writes what is waiting, for at most `time`, and ends the threads. The rest is lost and logged.
   void stop(Millis time);
 
   std::uint64_t lost() const;  // not written: failed, over budget, or the queue was full
@@ -87,6 +88,9 @@ class EventRecorder {
  private:
   void run();
   bool write(const EventWrite& write);
+  // With mutex_ held.
+  bool may_write() const { return !stopping_ || clock_.now() < give_up_; }
+  std::optional<EventWrite> take();  // the first that may be written now
 
   Client& client_;
   Clock& clock_;
@@ -95,10 +99,12 @@ class EventRecorder {
   std::condition_variable condition_;
   EventAggregator aggregator_;
   std::deque<EventWrite> queue_;
+  std::set<std::string> in_hand_;  // names of the Events that are being written
+  std::uint64_t news_ = 0;         // counts what may be of interest to a thread that waits
   std::uint64_t failed_ = 0;
   bool stopping_ = false;
   Instant give_up_{};
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace emj::kube

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "operator/kube/testing/manual_clock.hpp"
 #include "operator/kube/testing/stub_server.hpp"
 
@@ -154,6 +156,43 @@ TEST(Recorder, FailuresAreLoggedAndNothingElse) {
   ASSERT_EQ(log.size(), 1u);
   EXPECT_NE(log[0].find("namespace is terminating"), std::string::npos);
   EXPECT_EQ(recorder.lost(), 1u);
+}
+
+// At an API server that takes its time, one request after the other would lose Events from some a second on.
+TEST(Recorder, AnAnswerThatTakesLongHoldsUpNoOtherEvent) {
+  StubServer* known = nullptr;
+  StubServer server([&](const Request&, Exchange& exchange) {
+    if (known->wait_requests(3)) exchange.reply(201, "{}");
+  });
+  known = &server;
+  Client client(server.config());
+  EventRecorder recorder(client, "c", "i", nullptr);
+  for (int i = 0; i < 3; ++i) recorder.record(note("size " + std::to_string(i)));
+  EXPECT_TRUE(server.wait_requests(3));
+  recorder.stop(Seconds(5));
+  EXPECT_EQ(recorder.lost(), 0u);
+}
+
+// A count is a change of an Event that must be there first.
+TEST(Recorder, ACountWaitsForItsEvent) {
+  std::promise<void> gate;
+  StubServer server([open = gate.get_future().share()](const Request& request, Exchange& exchange) {
+    if (request.method == "POST") open.wait_for(Seconds(20));
+    exchange.reply(201, "{}");
+  });
+  ManualClock clock;
+  Client client(server.config(), {}, clock);
+  EventRecorder recorder(client, "c", "i", nullptr, clock);
+  recorder.record(note("grew"));
+  ASSERT_TRUE(server.wait_requests(1));
+  clock.advance(Seconds(60));
+  recorder.record(note("grew"));
+  recorder.record(note("shrank"));
+  ASSERT_TRUE(server.wait_requests(2));
+  EXPECT_EQ(server.requests()[1].method, "POST") << "the other Event passes by";
+  gate.set_value();
+  ASSERT_TRUE(server.wait_requests(3));
+  EXPECT_EQ(server.requests()[2].method, "PATCH");
 }
 
 }  // namespace

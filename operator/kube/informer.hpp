@@ -44,6 +44,7 @@ class Informer : private WatchSink {
   Instant settled_by(const std::string& owner) { return expectations_.settled_by(owner); }
 
   std::chrono::steady_clock::duration age() const { return watcher_.age(); }
+  std::chrono::steady_clock::duration idle() const { return watcher_.idle(); }
   WatcherStats stats() const { return watcher_.stats(); }
 
  private:

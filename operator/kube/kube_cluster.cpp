@@ -17,6 +17,7 @@ using Kind = kube::ApiError::Kind;
 // A change of size does not look at the job's other objects again, unless it was long ago: a user may have
 // deleted one since.
 constexpr Seconds kChildrenTrusted{600};
+constexpr Seconds kChildrenAgain{60};  // when that did not work
 // Kubelets take so long to bring a Secret's new content to its pods, at most.
 constexpr Seconds kTokenOnItsWay{120};
 constexpr std::size_t kLongestMessage = 2000;
@@ -57,14 +58,16 @@ bool asked(const ElasticMPIJob& job, const char* annotation) {
 }  // namespace
 
 KubeCluster::KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
-                         kube::EventRecorder& events, RootKey& root_key, BuildOptions build, Log log)
+                         kube::EventRecorder& events, RootKey& root_key, BuildOptions build, Log log,
+                         kube::Clock& clock)
     : client_(client),
       jobs_(jobs),
       pods_(pods),
       events_(events),
       root_key_(root_key),
       build_(std::move(build)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      clock_(clock) {}
 
 bool KubeCluster::settled(const JobKey& key) {
   const kube::ObjectPtr job = jobs_.get(object_key(key));
@@ -78,8 +81,7 @@ Millis KubeCluster::settled_in(const JobKey& key) {
   if (!job) return Millis(0);
   const std::string uid = kube::uid_of(*job);
   const auto at = std::max(jobs_.settled_by(uid), pods_.settled_by(uid));
-  return std::chrono::ceil<Millis>(
-      std::max(at - kube::Instant::clock::now(), kube::Instant::duration::zero()));
+  return std::chrono::ceil<Millis>(std::max(at - clock_.now(), kube::Instant::duration::zero()));
 }
 
 std::optional<JobRecord> KubeCluster::read_job(const JobKey& key) {
@@ -232,7 +234,7 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
   const std::string made_from = job.metadata.uid + "/" + root_key_.version() + "/" +
                                 to_string(job.spec.network.policy) + "/" +
                                 std::to_string(std::hash<std::string>{}(job.spec.worker.pod.document));
-  const kube::Instant now = kube::Instant::clock::now();
+  const kube::Instant now = clock_.now();
   bool tried_before = false, made_before = false;
   {
     const std::lock_guard lock(mutex_);
@@ -250,6 +252,14 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
     if (!tried && tried.error().status == 400) return Outcome::refused(tried.error().message);
     if (!tried && tried.error().kind != Kind::AlreadyExists) return outcome_of(tried.error());
   }
+  const Outcome outcome = make_children(job, made_before);
+  if (!outcome.ok()) return outcome;
+  const std::lock_guard lock(mutex_);
+  ensured_[key] = {made_from, now};
+  return Outcome::done();
+}
+
+Outcome KubeCluster::make_children(const ElasticMPIJob& job, bool made_before) {
   for (const auto& [resource, object] :
        {std::pair{&resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid))},
         std::pair{&resources::services, build_service(job)},
@@ -261,13 +271,26 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
               "making " + resource->kind + ": " + outcome.message};
   }
   const std::lock_guard lock(mutex_);
-  ensured_[key] = {made_from, now};
+  look_at_children_[key_of(job)] = clock_.now() + kChildrenTrusted;
   return Outcome::done();
+}
+
+Outcome KubeCluster::keep_children(const ElasticMPIJob& job) {
+  const kube::Instant now = clock_.now();
+  {
+    const std::lock_guard lock(mutex_);
+    // What an operator finds when it starts is looked at one after the other, not all at once.
+    const Seconds first(std::hash<std::string>{}(job.metadata.uid) % (kChildrenTrusted.count() - 1) + 1);
+    const auto known = look_at_children_.try_emplace(key_of(job), now + first).first;
+    if (now < known->second) return Outcome::done();
+    known->second = now + kChildrenAgain;
+  }
+  return make_children(job, true);
 }
 
 Outcome KubeCluster::renew_token(const ElasticMPIJob& job) {
   const std::string made_from = job.metadata.uid + "/" + root_key_.version();
-  const kube::Instant now = kube::Instant::clock::now();
+  const kube::Instant now = clock_.now();
   {
     const std::lock_guard lock(mutex_);
     const auto known = renewed_.find(key_of(job));
@@ -294,6 +317,8 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
   if (!answer && answer.error().kind == Kind::AlreadyExists) {
     const kube::ObjectKey name{key.namespace_name, pod.at("metadata").at("name")};
     answer = client_.get(resources::pods, name);
+    if (answer && is_of_predecessor(answer.value(), job))
+      return Outcome::retry("pod " + name.name + " is of a deleted job of this name: it has yet to end");
     if (answer && kube::controller_uid_of(answer.value()) != uid)
       return Outcome::retry("pod " + name.name +
                             " exists already and is not of this job: delete it, or name the " +
@@ -343,6 +368,7 @@ void KubeCluster::record_event(const JobKey& key, const RecordEvent& event) {
 void KubeCluster::forget(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   ensured_.erase(key);
+  look_at_children_.erase(key);
   renewed_.erase(key);
   written_.erase(key);
 }

@@ -32,7 +32,7 @@ class KubeCluster : public Cluster {
  public:
   using Log = std::function<void(const std::string& line)>;
   KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods, kube::EventRecorder& events,
-              RootKey& root_key, BuildOptions build, Log log);
+              RootKey& root_key, BuildOptions build, Log log, kube::Clock& clock = kube::real_clock());
 
   // Whether the caches show all that was written for the job; if not, when to look again at the latest.
   bool settled(const JobKey& key);
@@ -45,6 +45,7 @@ class KubeCluster : public Cluster {
   Outcome clear_resume(const JobKey& key) override;
   std::vector<PodView> list_pods(const JobKey& key) override;
   Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) override;
+  Outcome keep_children(const ElasticMPIJob& job) override;
   Outcome renew_token(const ElasticMPIJob& job) override;
   Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;
   Outcome delete_job(const JobKey& key, const std::string& uid) override;
@@ -55,6 +56,8 @@ class KubeCluster : public Cluster {
   // What the job needs before its first pod: service, token, network policy. May be done again at any time.
   // `pod` is tried first.
   Outcome ensure_children(const ElasticMPIJob& job, const nlohmann::json& pod);
+  // `made_before`: they are looked for first.
+  Outcome make_children(const ElasticMPIJob& job, bool made_before);
   // One of these, created, or brought up to date by server-side apply. `made`: by us, as a rule.
   Outcome ensure(const ElasticMPIJob& job, const kube::Resource& resource, const nlohmann::json& object,
                  bool made);
@@ -67,12 +70,14 @@ class KubeCluster : public Cluster {
   RootKey& root_key_;
   const BuildOptions build_;
   const Log log_;
+  kube::Clock& clock_;
   std::mutex mutex_;
   struct Ensured {
     std::string made_from;  // what of the job they depend on
     kube::Instant at;
   };
   std::map<JobKey, Ensured> ensured_, renewed_;
+  std::map<JobKey, kube::Instant> look_at_children_;  // when next
   // What a status write has made of a resource version, for a second write of the same pass.
   std::map<JobKey, std::pair<std::string, std::string>> written_;
 };

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "operator/api/parse.hpp"
+#include "operator/kube/testing/manual_clock.hpp"
 #include "operator/kube/testing/object_server.hpp"
 #include "operator/objects/pods.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 using kube::testing::ObjectServer;
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const json manifest = json::parse(R"({
   "apiVersion": "elasticmpi.io/v1alpha1", "kind": "ElasticMPIJob",
@@ -51,8 +53,9 @@ class KubeClusterTest : public ::testing::Test {
           pods(client, kube::resources::pods, {}, [](const kube::Change&) {}),
           events(client, "c", "h", [](const std::string&) {}),
           root_key(test.folder + "/key"),
-          cluster(client, jobs, pods, events, root_key, {},
-                  [&test](const std::string& line) { test.log.push_back(line); }) {
+          cluster(
+              client, jobs, pods, events, root_key, {},
+              [&test](const std::string& line) { test.log.push_back(line); }, test.clock) {
       jobs.start();
       pods.start();
       EXPECT_TRUE(jobs.wait_synced(Millis(20000)) && pods.wait_synced(Millis(20000)));
@@ -73,7 +76,14 @@ class KubeClusterTest : public ::testing::Test {
     return op.cluster.create_pod(job, build_pod(job, 0));
   }
 
+  static json running() {
+    json job = manifest;
+    job["status"] = {{"state", "Running"}, {"epoch", 1}};
+    return job;
+  }
+
   std::string folder;
+  kube::testing::ManualClock clock;
   std::vector<std::string> log;
   ObjectServer server;
 };
@@ -126,6 +136,22 @@ TEST_F(KubeClusterTest, ThePredecessorsChildrenAreWaitedForWithoutAFuss) {
   EXPECT_TRUE(create_pod(op).ok());
 }
 
+// They may take the whole of their grace: nothing that a user should delete or rename anything for.
+TEST_F(KubeClusterTest, ThePredecessorsPodsAreWaitedForInWords) {
+  const json owner = {{"apiVersion", kApiVersion},
+                      {"kind", kJobKind},
+                      {"name", "db"},
+                      {"uid", "before"},
+                      {"controller", true}};
+  const std::string pod = "/api/v1/namespaces/a/pods/db-w-0";
+  server.put(pod, {{"metadata", {{"name", "db-w-0"}, {"namespace", "a"}, {"ownerReferences", {owner}}}}});
+  Operator op(*this);
+  const Outcome waits = create_pod(op);
+  EXPECT_EQ(waits.kind, Outcome::Kind::Retry);
+  EXPECT_THAT(waits.message, HasSubstr("pod db-w-0 is of a deleted job of this name"));
+  EXPECT_THAT(waits.message, Not(HasSubstr("delete it")));
+}
+
 TEST_F(KubeClusterTest, AnOperatorThatStartsAnewKnowsItsOwnChildren) {
   {
     EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
@@ -142,9 +168,7 @@ TEST_F(KubeClusterTest, TheChildrenOfAJobThatHasRunAreLookedForFirst) {
   {
     EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
   }
-  json running = manifest;
-  running["status"] = {{"state", "Running"}, {"epoch", 1}};
-  put(running);
+  put(running());
   server.erase("/api/v1/namespaces/a/pods/db-w-0");
   server.erase(service_path);
   Operator op(*this);
@@ -152,6 +176,49 @@ TEST_F(KubeClusterTest, TheChildrenOfAJobThatHasRunAreLookedForFirst) {
   EXPECT_EQ(op.client.writes(), 8u)
       << "the pod tried and made, each child looked for, then applied or created";
   EXPECT_EQ(kube::controller_uid_of(server.object(service_path)), "uid-job");
+}
+
+// They are not watched: the operator has no right to read Secrets, and a job may never grow again.
+TEST_F(KubeClusterTest, AChildThatSomebodyHasDeletedIsMadeAgain) {
+  Operator op(*this);
+  ASSERT_TRUE(create_pod(op).ok());
+  put(running());
+  ASSERT_TRUE(server.wait_until([&] { return job_of(op).status.epoch == 1; }));
+  for (const std::string& path : {secret_path, service_path, policy_path}) server.erase(path);
+  const auto writes = op.client.writes();
+  clock.advance(Seconds(599));
+  EXPECT_TRUE(op.cluster.keep_children(job_of(op)).ok());
+  EXPECT_EQ(op.client.writes(), writes) << "it was all there a moment ago";
+  clock.advance(Seconds(1));
+  EXPECT_TRUE(op.cluster.keep_children(job_of(op)).ok());
+  for (const std::string& path : {secret_path, service_path, policy_path})
+    EXPECT_EQ(kube::controller_uid_of(server.object(path)), "uid-job") << path;
+  EXPECT_TRUE(op.cluster.keep_children(job_of(op)).ok());
+  EXPECT_EQ(op.client.writes(), writes + 6) << "looked for and created, once in ten minutes";
+}
+
+// A thousand jobs that an operator finds when it starts are not looked at in one go.
+TEST_F(KubeClusterTest, AnOperatorThatStartsAnewTakesItsTimeToLookForThem) {
+  put(running());
+  Operator op(*this);
+  EXPECT_TRUE(op.cluster.keep_children(job_of(op)).ok());
+  EXPECT_EQ(op.client.writes(), 0u);
+  clock.advance(Seconds(600));
+  EXPECT_TRUE(op.cluster.keep_children(job_of(op)).ok());
+  EXPECT_EQ(kube::controller_uid_of(server.object(policy_path)), "uid-job");
+}
+
+TEST_F(KubeClusterTest, ANewRootKeyReachesJobsThatNeverGrow) {
+  Operator op(*this);
+  ASSERT_TRUE(create_pod(op).ok());
+  write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
+  Operator later(*this);
+  put(running());
+  ASSERT_TRUE(server.wait_until([&] { return job_of(later).status.epoch == 1; }));
+  EXPECT_TRUE(later.cluster.keep_children(job_of(later)).ok());
+  clock.advance(Seconds(600));
+  EXPECT_TRUE(later.cluster.keep_children(job_of(later)).ok());
+  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], later.root_key.token_file("uid-job"));
 }
 
 TEST_F(KubeClusterTest, AJobsTokenIsWrittenAnewWhenItIsStale) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/agents/convert.hpp"
+#include "operator/objects/pods.hpp"
 
 namespace emj::manager {
 namespace {
@@ -88,6 +89,8 @@ PodView to_pod_view(const json& pod, const std::string& job) {
   view.terminating = !text(metadata, "deletionTimestamp").empty();
   view.ready = text(named(conditions, "type", "Ready"), "status") == "True";
   view.disruption_target = text(named(conditions, "type", "DisruptionTarget"), "status") == "True";
+  view.runtime_image =
+      text(named(member(member(pod, "spec"), "initContainers"), "name", kSidecarName), "image");
   view.message = view.phase == PodPhase::Pending ? why_waiting(status) : reason_and_message(status);
 
   const json& worker = named(member(status, "containerStatuses"), "name", "worker");
@@ -123,7 +126,13 @@ void reduce_pod(json& pod) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"})
     for (const json& container : member(status, list))
       if (json brief = not_running(container); !brief.is_null()) state[list].push_back(std::move(brief));
-  pod = {{"metadata", std::move(kept)}, {"status", std::move(state)}};
+  json containers = json::array();
+  if (const json& sidecar = named(member(member(pod, "spec"), "initContainers"), "name", kSidecarName);
+      sidecar.is_object())
+    containers.push_back(only(sidecar, {"name", "image"}));
+  pod = {{"metadata", std::move(kept)},
+         {"spec", {{"initContainers", std::move(containers)}}},
+         {"status", std::move(state)}};
 }
 
 void reduce_job(json& job) {

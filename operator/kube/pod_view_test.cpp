@@ -17,7 +17,8 @@ json running_pod() {
   return json::parse(R"({
     "metadata": {"name": "demo-w-3", "uid": "u3", "namespace": "default",
                  "managedFields": [{"manager": "kubelet"}], "ownerReferences": [{"uid": "job", "controller": true}]},
-    "spec": {"nodeName": "n1", "containers": [{"name": "worker", "image": "i"}]},
+    "spec": {"nodeName": "n1", "containers": [{"name": "worker", "image": "i"}],
+             "initContainers": [{"name": "mine", "image": "m"}, {"name": "elastic-mpi-sidecar", "image": "runtime:1"}]},
     "status": {"phase": "Running", "podIP": "10.89.1.7",
                "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}],
                "containerStatuses": [{"name": "worker", "state": {"running": {}}}]}})");
@@ -37,6 +38,7 @@ TEST(ToPodView, ARunningWorker) {
   EXPECT_EQ(view.index, 3);
   EXPECT_EQ(view.phase, PodPhase::Running);
   EXPECT_EQ(view.ip, "10.89.1.7");
+  EXPECT_EQ(view.runtime_image, "runtime:1");
   EXPECT_TRUE(view.ready);
   EXPECT_FALSE(view.terminating || view.disruption_target || view.exit_code);
 }
@@ -84,7 +86,7 @@ TEST(ToPodView, TakesNothingForGranted) {
 
 auto all_of(const PodView& view) {
   return std::tuple(view.name, view.uid, view.index, view.phase, view.ip, view.ready, view.terminating,
-                    view.disruption_target, view.exit_code, view.message);
+                    view.disruption_target, view.exit_code, view.message, view.runtime_image);
 }
 
 TEST(ReducePod, KeepsWhatIsRead) {
@@ -121,7 +123,7 @@ TEST(ReducePod, KeepsWhatCachesGoBy) {
   EXPECT_EQ(kube::controller_uid_of(pod), "job");
   EXPECT_TRUE(kube::is_being_deleted(pod));
   EXPECT_EQ(pod["metadata"]["labels"], (json{{kLabelJob, "demo"}}));
-  EXPECT_FALSE(pod.contains("spec"));
+  EXPECT_FALSE(pod["spec"].contains("containers"));
 }
 
 }  // namespace

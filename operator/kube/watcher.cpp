@@ -59,6 +59,11 @@ std::chrono::steady_clock::duration Watcher::age() const {
   return clock_.now() - heard_;
 }
 
+std::chrono::steady_clock::duration Watcher::idle() const {
+  std::lock_guard lock(mutex_);
+  return clock_.now() - std::max(heard_, tried_);
+}
+
 WatcherStats Watcher::stats() const {
   std::lock_guard lock(mutex_);
   return stats_;
@@ -105,6 +110,7 @@ void Watcher::fail(const ApiError& error) {
   {
     std::lock_guard lock(mutex_);
     ++stats_.failures;
+    tried_ = clock_.now();
     news = stats_.last_problem != error.message;
     stats_.last_problem = error.message;
   }

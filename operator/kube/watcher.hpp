@@ -63,6 +63,9 @@ class Watcher {
   // Since the server last said anything: a list, an opened watch, an event or a bookmark. A quiet collection
   // without bookmarks reaches longest_watch; far more than that is a stuck watch.
   std::chrono::steady_clock::duration age() const;
+  // Since it has last done anything, be it an attempt that failed: a server that is away is no reason to
+  // start anew.
+  std::chrono::steady_clock::duration idle() const;
   WatcherStats stats() const;
 
  private:
@@ -92,6 +95,7 @@ class Watcher {
   std::condition_variable condition_;
   WatcherStats stats_;
   Instant heard_;
+  Instant tried_{};  // and failed
   std::shared_ptr<Watch> current_;
   bool stopping_ = false;
   bool running_ = false;

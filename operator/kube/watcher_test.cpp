@@ -312,6 +312,19 @@ TEST_F(Watching, LivenessShowsTheAgeOfTheLastWord) {
   EXPECT_EQ(informer->age(), Seconds(0));
   clock.advance(Seconds(200));
   EXPECT_EQ(informer->age(), Seconds(200));
+  EXPECT_EQ(informer->idle(), Seconds(200));
+}
+
+// The kubelet would start all replicas anew in an outage of the API server, which helps nobody.
+TEST_F(Watching, AServerThatIsAwayMakesNoStuckWatch) {
+  script.lists = {status(500), status(500)};
+  start();
+  clock.next_wait();
+  clock.advance(Seconds(1000));
+  EXPECT_GT(clock.next_wait(), Millis(0)) << "it has tried again and waits";
+  EXPECT_EQ(informer->stats().failures, 2u);
+  EXPECT_EQ(informer->age(), Seconds(1000)) << "for the metrics: nothing was heard";
+  EXPECT_EQ(informer->idle(), Seconds(0)) << "for the liveness: it works";
 }
 
 TEST_F(Watching, ItemsAreReducedBeforeTheyAreKept) {

@@ -45,6 +45,7 @@ class LocalCluster : public Cluster {
   Outcome write_scale(const ElasticMPIJob& read, int replicas) override;
   // A job of this process is read as it was written, and its token is that of its pods.
   Outcome tell_unreadable(const JobRecord&) override { return Outcome::done(); }
+  Outcome keep_children(const ElasticMPIJob&) override { return Outcome::done(); }
   Outcome renew_token(const ElasticMPIJob&) override { return Outcome::done(); }
   Outcome clear_resume(const JobKey& key) override;
   std::vector<PodView> list_pods(const JobKey& key) override;

@@ -19,8 +19,9 @@ constexpr const char* kTokenFolder = "/var/run/secrets/elasticmpi.io";
 constexpr int kWindowMillis = 1000;  // agents' measuring windows; the operator joins them to longer ones
 constexpr int kUnreachableSeconds = 30;
 constexpr int kGraceMarginSeconds = 30;
-constexpr int kUnprivilegedId = 65532;
 constexpr const char* kNodeLocalDns = "169.254.20.10/32";  // NodeLocal DNSCache: an address of each node
+constexpr int kDnsPort = 53,
+              kOpenShiftsDnsPort = 5353;  // of DNS pods: a policy sees theirs, not the service's
 
 json selector_labels(const ElasticMPIJob& job) {
   return {{kLabelJob, job.metadata.name}, {kLabelRole, "worker"}};
@@ -166,6 +167,10 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
                                  {"failureThreshold", 3}};
 }
 
+const std::string& runtime_image(const ElasticMPIJob& job, const BuildOptions& options) {
+  return job.status.runtime_image.empty() ? options.runtime_image : job.status.runtime_image;
+}
+
 // A native sidecar: starts before the worker, ends after it, and does not keep the pod alive. It also brings
 // the runtime to the worker's image: a pod waits for the hook of one container before it starts the next,
 // which costs less than a container of its own for the copying.
@@ -173,8 +178,8 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
                    const json& worker_limits) {
   const std::string programs = std::string(kImageFolder) + "/bin/";
   json sidecar = {
-      {"name", "elastic-mpi-sidecar"},
-      {"image", options.runtime_image},
+      {"name", kSidecarName},
+      {"image", runtime_image(job, options)},
       {"restartPolicy", "Always"},
       {"command", json::array({programs + "elastic-mpi-sidecar"})},
       {"lifecycle",
@@ -230,11 +235,10 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
     spec["priorityClassName"] = job.spec.scheduling.priority_class_name;
   fill(spec,
        {{"terminationGracePeriodSeconds", job.spec.resize.prepare_timeout.count() + kGraceMarginSeconds}});
-  fill(spec["securityContext"], {{"runAsNonRoot", true},
-                                 {"runAsUser", kUnprivilegedId},
-                                 {"runAsGroup", kUnprivilegedId},
-                                 {"fsGroup", kUnprivilegedId},
-                                 {"seccompProfile", {{"type", "RuntimeDefault"}}}});
+  json security = {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+  if (options.worker_user > 0)
+    for (const char* name : {"runAsUser", "runAsGroup", "fsGroup"}) security[name] = options.worker_user;
+  fill(spec["securityContext"], security);
   add_tolerations(spec["tolerations"]);
 }
 
@@ -293,7 +297,10 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
       {"namespaceSelector", in_namespace(options.operator_namespace)},
       {"podSelector", {{"matchLabels", {{"app.kubernetes.io/name", "elastic-mpi-operator"}}}}}};
   const json from_prometheus = {{"namespaceSelector", in_namespace(options.prometheus_namespace)}};
-  const json to_dns = {{"namespaceSelector", in_namespace("kube-system")}};
+  const json to_dns = {{"namespaceSelector", in_namespace(options.dns_namespace)}};
+  json dns_ports = json::array();
+  for (const int port : {kDnsPort, kOpenShiftsDnsPort})
+    for (const char* protocol : {"UDP", "TCP"}) dns_ports.push_back({{"protocol", protocol}, {"port", port}});
   const json to_node_dns = {{"ipBlock", {{"cidr", kNodeLocalDns}}}};
   return {
       {"apiVersion", "networking.k8s.io/v1"},
@@ -306,9 +313,7 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
                                  {{"from", json::array({from_operator})}, {"ports", tcp(kAgentPort)}},
                                  {{"from", json::array({from_prometheus})}, {"ports", tcp(kMetricsPort)}}})},
         {"egress", json::array({{{"to", json::array({same_job})}},
-                                {{"to", json::array({to_dns, to_node_dns})},
-                                 {"ports", json::array({{{"protocol", "UDP"}, {"port", 53}},
-                                                        {{"protocol", "TCP"}, {"port", 53}}})}}})}}}};
+                                {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
 }
 
 }  // namespace emj

@@ -12,7 +12,8 @@
 
 namespace emj {
 
-inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;      // agents of one job, and the operator
+inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;  // agents of one job, and the operator
+inline constexpr const char* kSidecarName = "elastic-mpi-sidecar";
 inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus
 
 // What the operator's installation, not the job, decides.
@@ -20,6 +21,10 @@ struct BuildOptions {
   std::string runtime_image = "elastic-mpi-runtime:latest";  // brings agent, libraries and sidecar
   std::string operator_namespace = "elastic-mpi-system";
   std::string prometheus_namespace = "monitoring";
+  std::string dns_namespace = "kube-system";
+  // User and group of the workers where the template names none. 0: left to the platform, which may allow a
+  // namespace a range of its own only (OpenShift).
+  int worker_user = 65532;
 };
 
 std::string service_name(const std::string& job);       // headless service: <job>-workers

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "operator/api/parse.hpp"
 #include "runtime/protocol/names.hpp"
@@ -229,6 +230,28 @@ TEST(Pod, KeepsWhatTheTemplateSays) {
   EXPECT_EQ(spec["tolerations"][1]["tolerationSeconds"], 5);
 }
 
+// OpenShift gives each namespace a range of users and refuses pods that name another one.
+TEST(Pod, LeavesTheUserToThePlatformWhereAsked) {
+  BuildOptions options;
+  EXPECT_EQ(build_pod(job_from(""), 0, options)["spec"]["securityContext"]["runAsUser"], 65532);
+  options.worker_user = 0;
+  const json security = build_pod(job_from(""), 0, options)["spec"]["securityContext"];
+  for (const char* field : {"runAsUser", "runAsGroup", "fsGroup"})
+    EXPECT_FALSE(security.contains(field)) << field;
+  EXPECT_EQ(security["runAsNonRoot"], true);
+  options.worker_user = 1001;
+  EXPECT_EQ(build_pod(job_from(""), 0, options)["spec"]["securityContext"]["fsGroup"], 1001);
+}
+
+TEST(Pod, OfARunThatHasBegunKeepsItsRuntimeImage) {
+  ElasticMPIJob job = job_from("");
+  BuildOptions options;
+  options.runtime_image = "runtime:new";
+  EXPECT_EQ(build_pod(job, 0, options)["spec"]["initContainers"][0]["image"], "runtime:new");
+  job.status.runtime_image = "runtime:old";
+  EXPECT_EQ(build_pod(job, 0, options)["spec"]["initContainers"][0]["image"], "runtime:old");
+}
+
 TEST(Pod, NeverRestartsInPlaceAndHasTimeToLeave) {
   const json spec = build_pod(job_from("", "", "  resize: {prepareTimeoutSeconds: 100}"), 0)["spec"];
   EXPECT_EQ(spec["restartPolicy"], "Never");
@@ -282,6 +305,16 @@ TEST(NetworkPolicy, AdmitsExactlyTheFourPaths) {
   ASSERT_EQ(dns.size(), 2u);
   EXPECT_TRUE(dns[0].contains("namespaceSelector"));
   EXPECT_EQ(dns[1]["ipBlock"]["cidr"], "169.254.20.10/32") << "NodeLocal DNSCache is no pod";
+}
+
+TEST(NetworkPolicy, AdmitsDnsWhereItIs) {
+  BuildOptions options;
+  options.dns_namespace = "openshift-dns";
+  const json dns = build_network_policy(job_from(""), options)["spec"]["egress"][1];
+  EXPECT_EQ(dns["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "openshift-dns");
+  std::set<int> ports;
+  for (const json& port : dns["ports"]) ports.insert(port["port"].get<int>());
+  EXPECT_EQ(ports, (std::set<int>{53, 5353})) << "a policy sees the port of the pod, not of the service";
 }
 
 TEST(NetworkPolicy, CanBeLeftOut) {

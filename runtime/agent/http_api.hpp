@@ -9,8 +9,8 @@
 #include <string>
 
 #include "runtime/agent/api_answer.hpp"
-#include "runtime/agent/http_server.hpp"
 #include "runtime/agent/wire/batch.hpp"
+#include "runtime/base/http_server.hpp"
 #include "runtime/protocol/ids.hpp"
 
 namespace empi::agent {

@@ -55,6 +55,18 @@ scale_refused() { ! k scale emj live --replicas="$1" >/dev/null 2>&1; }
 expect 'through /scale, too' scale_refused 9
 expect 'zero is suspend'"'"'s job' scale_refused 0
 expect 'the job did not notice' running live 2
+takes() { k patch emj "$1" --type=merge -p "$2" >/dev/null; } # NAME PATCH
+expect 'narrower limits are taken with the size as it is' takes live '{"spec":{"worker":{"maxReplicas":1}}}'
+runs live 1
+expect 'it says so' condition live SizeAdjusted 'asked for 2 workers, running with 1'
+# One that our operator leaves alone, so that nobody sees the suspension.
+job unseen 0 '.spec.managedBy = "example.com/other"'
+k patch emj unseen --subresource=status --type=merge -p '{"status":{"state":"Running"}}' >/dev/null
+k patch emj unseen --type=merge -p '{"spec":{"suspend":true}}' >/dev/null
+expect 'the template waits until the job is suspended' refuses 'wait until status.state is Suspended' unseen \
+  '{"spec":{"worker":{"template":{"metadata":{"labels":{"new":"label"}}}}}}'
+k patch emj unseen --subresource=status --type=merge -p '{"status":{"state":"Suspended"}}' >/dev/null
+expect 'then it may change' takes unseen '{"spec":{"worker":{"template":{"metadata":{"labels":{"new":"label"}}}}}}'
 k annotate emj live elasticmpi.io/cancel=true >/dev/null
 ends live Failed 20
 expect 'it was cancelled' condition live Failed 'Cancelled'

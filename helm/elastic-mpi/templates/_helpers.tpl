@@ -14,7 +14,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- define "elastic-mpi.image" -}}
 {{- $tag := .root.Values.image.tag | default .root.Chart.AppVersion -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}:{{ $tag }}
+{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}{{ with .digest }}@{{ . }}{{ else }}:{{ $tag }}{{ end }}
 {{- end }}
 
 {{- define "elastic-mpi.rootKeySecret" -}}

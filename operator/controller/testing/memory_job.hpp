@@ -34,6 +34,10 @@ struct MemoryCluster : Cluster {
     calls.push_back("renew token");
     return Outcome::done();
   }
+  Outcome keep_children(const ElasticMPIJob&) override {
+    ++children_kept;
+    return Outcome::done();
+  }
   Outcome write_scale(const ElasticMPIJob&, int replicas) override {
     calls.push_back("scale " + std::to_string(replicas));
     if (!scale_outcome.ok()) return scale_outcome;
@@ -59,7 +63,9 @@ struct MemoryCluster : Cluster {
     view.uid = "uid-" + std::to_string(view.index);
     view.ip = "10.0.0." + std::to_string(view.index + 1);
     view.phase = PodPhase::Running;
+    view.runtime_image = pod.at("spec").at("initContainers")[0].at("image");
     calls.push_back("create " + view.name);
+    made.push_back(pod);
     pods.push_back(view);
     return Outcome::done();
   }
@@ -78,6 +84,8 @@ struct MemoryCluster : Cluster {
   std::optional<JobRecord> record;
   std::vector<PodView> pods;
   std::vector<std::string> calls, events;
+  std::vector<nlohmann::json> made;  // pods, as they were to be
+  int children_kept = 0;
   std::string refusal, quota;
   Outcome scale_outcome;
   std::string defect_in_reading, defect_in_writing;

@@ -206,6 +206,9 @@ PodView* World::by_uid(const std::string& uid) {
 }
 
 void World::check_decision(const Observed& observed, const Decision& decision) {
+  for (const Condition& condition : decision.status.conditions)
+    require(!condition.reason.empty(),
+            "condition " + condition.type + " has no reason, the API server wants one");
   if (!is_terminal(observed.job.status.state)) return;
   require(decision.status.state == observed.job.status.state, "a terminal state was left");
   for (const Action& action : decision.actions)

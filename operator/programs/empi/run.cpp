@@ -146,9 +146,11 @@ JobRun::JobRun(const RunOptions& options, const local::JobNamespaces& namespaces
   runtime_ =
       std::make_unique<HttpRuntime>([this](const ElasticMPIJob&) { return std::vector{cluster_->token()}; },
                                     HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600});
+  ControllerOptions controller_options;
+  controller_options.build.runtime_image.clear();  // pods take what is installed here
   controller_ = std::make_unique<Controller>(
       *cluster_, *runtime_, now, [this](const std::string& line) { cluster_->note(false, "Decision", line); },
-      ControllerOptions{});
+      controller_options);
   watch_signals();
   watch_supervisor(namespaces.lifeline);
 }

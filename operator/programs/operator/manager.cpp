@@ -11,6 +11,7 @@
 
 #include "operator/kube/pod_view.hpp"
 #include "runtime/base/exposition.hpp"
+#include "runtime/base/http_server.hpp"
 #include "runtime/protocol/metrics.hpp"
 
 namespace emj::manager {
@@ -51,8 +52,29 @@ std::string host_name() {
 
 }  // namespace
 
+namespace {
+
+// Any pod may reach the port: no peer is to hold it for long, and the newest get their answer, for one of
+// them is the kubelet.
+empi::HttpLimits limits_of_port() {
+  empi::HttpLimits limits;
+  limits.head = 8192;
+  limits.body = 0;
+  limits.connections = 64;
+  limits.request = Millis(5000);
+  return limits;
+}
+
+bool only_questions(const httplib::Request& request, httplib::Response& response, bool&) {
+  if (request.method == "GET" || request.method == "HEAD") return true;
+  response.status = 405;
+  return false;
+}
+
+}  // namespace
+
 struct Manager::Http {
-  httplib::Server server;
+  empi::HttpServer server{limits_of_port(), only_questions};
   std::thread thread;
 };
 
@@ -140,14 +162,14 @@ void Manager::serve() {
       response.set_content(problem.empty() ? "ok\n" : problem + "\n", "text/plain");
     };
   };
-  httplib::Server& server = http_->server;
+  empi::HttpServer& server = http_->server;
   server.Get("/healthz", probe([this] { return healthy(); }));
   server.Get("/readyz", probe([this] { return ready(); }));
   server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
     response.set_content(metrics_text(), empi::metrics::kExpositionType);
   });
-  port_ = options_.port == 0 ? server.bind_to_any_port("0.0.0.0")
-                             : (server.bind_to_port("0.0.0.0", options_.port) ? options_.port : -1);
+  port_ = server.open("::", options_.port);  // of both families
+  if (port_ < 0) port_ = server.open("0.0.0.0", options_.port);
   if (port_ < 0)
     throw std::runtime_error("cannot listen on port " + std::to_string(options_.port) +
                              ": another process has it; choose one by --port");
@@ -156,7 +178,7 @@ void Manager::serve() {
 
 std::string Manager::healthy() const {
   for (const auto& [name, informer] : {std::pair{"jobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
-    if (informer->age() > kStuckWatch) return std::string("the watch of ") + name + " is stuck";
+    if (informer->idle() > kStuckWatch) return std::string("the watch of ") + name + " is stuck";
   // Its job would never be looked at again.
   if (const auto oldest = oldest_pass();
       oldest && seconds_since(oldest->second) > static_cast<double>(options_.stuck_pass.count()))

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,10 +15,12 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/kube/testing/stub_server.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace emj::manager {
 namespace {
 
+using empi::UniqueFd;
 using kube::testing::Exchange;
 using kube::testing::Request;
 using kube::testing::StubServer;
@@ -147,6 +151,42 @@ TEST_F(Operator, TellsHowItIs) {
   EXPECT_THAT(metrics, HasSubstr("empi_operator_leader 1\n"));
   EXPECT_THAT(metrics, HasSubstr("empi_operator_queue_jobs{place=\"in_hand\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("empi_operator_longest_pass_seconds "));
+}
+
+// Any pod may reach the port where no CNI keeps it away. If it could keep the kubelet's probes out, it could
+// have the operator killed, and that is everybody's.
+TEST_F(Operator, AnswersProbesThoughOthersHoldConnections) {
+  std::vector<UniqueFd> held;
+  for (int i = 0; i < 40; ++i) {
+    UniqueFd peer(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{.sin_family = AF_INET,
+                        .sin_port = htons(static_cast<std::uint16_t>(manager->port())),
+                        .sin_addr = {htonl(INADDR_LOOPBACK)},
+                        .sin_zero = {}};
+    ASSERT_EQ(connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(send(peer.get(), "GET /met", 8, MSG_NOSIGNAL), 8);
+    held.push_back(std::move(peer));
+  }
+  httplib::Client http("127.0.0.1", manager->port());
+  http.set_read_timeout(2, 0);
+  EXPECT_TRUE(http.Get("/healthz"))
+      << "within the second that a kubelet waits, on a machine that is not busy";
+  // What is no question to it is not read.
+  const auto large = http.Post("/metrics", std::string(1 << 20, 'x'), "text/plain");
+  EXPECT_TRUE(!large || large->status == 405);
+}
+
+TEST_F(Operator, AnswersOverIPv6WhereThereIsOne) {
+  const UniqueFd socket6(socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  if (!socket6 || bind(socket6.get(), reinterpret_cast<sockaddr*>(&loopback), sizeof loopback) != 0)
+    GTEST_SKIP() << "no IPv6 here";
+  wait_for(writes_status);
+  const auto answer = httplib::Client("::1", manager->port()).Get("/healthz");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
 }
 
 ManagerOptions impatient() {

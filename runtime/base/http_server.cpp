@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/agent/http_server.hpp"
+#include "runtime/base/http_server.hpp"
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 #include <system_error>
 #include <thread>
 
-namespace empi::agent {
+namespace empi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -212,7 +212,7 @@ HttpServer::HttpServer(const HttpLimits& limits, Check check)
   set_tcp_nodelay(true);
   set_payload_max_length(limits_.body);
   set_socket_options([](int fd) {
-    const int yes = 1;  // not SO_REUSEPORT, httplib's default: two agents on one port must not go unnoticed
+    const int yes = 1;  // not SO_REUSEPORT, httplib's default: two programs on one port must not go unnoticed
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
@@ -269,4 +269,4 @@ bool HttpServer::process_and_close_socket(socket_t fd) {
   return good;
 }
 
-}  // namespace empi::agent
+}  // namespace empi

@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace empi::agent {
+namespace empi {
 
 struct HttpLimits {
   std::size_t head = std::size_t{64} << 10;  // bytes of a request before its body
@@ -45,4 +45,4 @@ class HttpServer final : public httplib::Server {
   const std::unique_ptr<Connections> connections_;
 };
 
-}  // namespace empi::agent
+}  // namespace empi

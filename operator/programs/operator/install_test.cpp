@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What helm/install.yaml lets the operator, its users and everybody else do. That it is what the chart
+// renders is tried on the cluster ([rendered]).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+using Words = std::vector<std::string>;
+
+YAML::Node find(const std::string& kind, const std::string& name) {
+  for (const YAML::Node& object : YAML::LoadAllFromFile(EMJ_HELM "/install.yaml"))
+    if (object["kind"] && object["kind"].as<std::string>() == kind &&
+        object["metadata"]["name"].as<std::string>() == name)
+      return object;
+  ADD_FAILURE() << "no " << kind << " " << name;
+  return YAML::Load("{}");
+}
+
+Words words(const YAML::Node& list) { return list ? list.as<Words>() : Words{}; }
+
+// resource -> verbs, of one role.
+std::map<std::string, Words> rights(const std::string& kind, const std::string& name) {
+  std::map<std::string, Words> verbs;
+  for (const auto& rule : find(kind, name)["rules"])
+    for (const std::string& resource : words(rule["resources"]))
+      for (const std::string& verb : words(rule["verbs"])) verbs[resource].push_back(verb);
+  return verbs;
+}
+
+const std::string operator_name = "elastic-mpi-operator";
+
+TEST(Install, TheOperatorMayDoExactlyThis) {
+  const std::map<std::string, Words> expected = {
+      {"elasticmpijobs", {"get", "list", "watch", "patch", "delete"}},
+      {"elasticmpijobs/status", {"update"}},
+      {"elasticmpijobs/scale", {"patch"}},
+      {"elasticmpijobs/finalizers", {"update"}},
+      {"pods", {"get", "list", "watch", "create", "delete"}},
+      {"services", {"create", "patch"}},
+      {"secrets", {"create", "patch"}},
+      {"networkpolicies", {"create", "patch"}},
+      {"events", {"create", "patch"}}};
+  EXPECT_EQ(rights("ClusterRole", operator_name), expected);
+}
+
+// Leases of its namespace are other controllers' as well: who takes theirs stops them.
+TEST(Install, OfLeasesItMayTouchItsOwnOnly) {
+  for (const auto& rule : find("Role", operator_name + "-leader")["rules"]) {
+    const Words verbs = words(rule["verbs"]);
+    if (verbs == Words{"create"}) continue;  // whose name cannot be told from a rule
+    EXPECT_THAT(words(rule["resourceNames"]), ElementsAre(operator_name));
+    EXPECT_THAT(verbs, UnorderedElementsAre("get", "update"));
+  }
+}
+
+// Whoever has `admin`, `edit` or `view` of a namespace has it for jobs, too; the status is the operator's
+// alone.
+TEST(Install, UsersOfANamespaceHaveTheirRightsByItsRoles) {
+  const auto aggregated_to = [](const std::string& role) {
+    std::set<std::string> roles;
+    for (const auto& label : find("ClusterRole", role)["metadata"]["labels"]) {
+      const auto name = label.first.as<std::string>();
+      const std::string prefix = "rbac.authorization.k8s.io/aggregate-to-";
+      if (name.starts_with(prefix) && label.second.as<std::string>() == "true")
+        roles.insert(name.substr(prefix.size()));
+    }
+    return roles;
+  };
+  EXPECT_EQ(aggregated_to("elastic-mpi-edit"), (std::set<std::string>{"admin", "edit"}));
+  EXPECT_EQ(aggregated_to("elastic-mpi-view"), (std::set<std::string>{"admin", "edit", "view"}));
+  auto edit = rights("ClusterRole", "elastic-mpi-edit"), view = rights("ClusterRole", "elastic-mpi-view");
+  EXPECT_THAT(edit["elasticmpijobs"],
+              UnorderedElementsAre("create", "delete", "deletecollection", "patch", "update"));
+  EXPECT_THAT(edit["elasticmpijobs/scale"], UnorderedElementsAre("patch", "update"));
+  EXPECT_THAT(view["elasticmpijobs"], UnorderedElementsAre("get", "list", "watch"));
+  EXPECT_THAT(view["elasticmpijobs/status"], ElementsAre("get"));
+  EXPECT_THAT(view["elasticmpijobs/scale"], ElementsAre("get"));
+  EXPECT_FALSE(edit.contains("elasticmpijobs/status"));
+}
+
+// Metrics name the jobs of all namespaces.
+TEST(Install, OnlyPrometheusReachesTheMetrics) {
+  const YAML::Node ingress = find("NetworkPolicy", operator_name)["spec"]["ingress"];
+  ASSERT_EQ(ingress.size(), 1u);
+  ASSERT_TRUE(ingress[0]["from"]);
+  ASSERT_EQ(ingress[0]["from"].size(), 1u);
+  EXPECT_EQ(ingress[0]["from"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
+                .as<std::string>(),
+            "monitoring");
+}
+
+TEST(Install, TheOperatorsPodIsRestricted) {
+  const YAML::Node pod = find("Deployment", operator_name)["spec"]["template"]["spec"];
+  EXPECT_TRUE(pod["securityContext"]["runAsNonRoot"].as<bool>());
+  EXPECT_EQ(pod["securityContext"]["seccompProfile"]["type"].as<std::string>(), "RuntimeDefault");
+  const YAML::Node container = pod["containers"][0];
+  EXPECT_FALSE(container["securityContext"]["allowPrivilegeEscalation"].as<bool>());
+  EXPECT_TRUE(container["securityContext"]["readOnlyRootFilesystem"].as<bool>());
+  EXPECT_THAT(words(container["args"]), Contains("--dns-namespace=kube-system"));
+  EXPECT_THAT(words(container["args"]), Contains("--worker-user=65532"));
+}
+
+}  // namespace
