@@ -78,8 +78,8 @@ YAML::Node at(YAML::Node schema, const std::string& path) {
 void compare_defaults(const json& value, const std::string& path) {
   if (path == "spec.worker.template") return;
   if (value.is_object()) {
-    for (const auto& [key, inner] : value.items())
-      compare_defaults(inner, path.empty() ? key : path + "." + key);
+    const std::string before = path.empty() ? "" : path + ".";
+    for (const auto& [key, inner] : value.items()) compare_defaults(inner, before + key);
     return;
   }
   if (path == "spec.worker.minReplicas" || path == "spec.worker.maxReplicas") return;  // required

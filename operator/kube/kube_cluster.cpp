@@ -172,6 +172,7 @@ Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
             to_string(std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()))}};
   json changed = *object;
   changed["status"]["conditions"] = std::move(conditions);
+  changed["status"]["reason"] = "Unreadable";
   const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), changed,
                                      {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());

@@ -280,6 +280,7 @@ TEST_F(KubeClusterTest, AJobThatCannotBeReadIsThereAndIsToldSo) {
   EXPECT_EQ(conditions[1]["status"], "False");
   EXPECT_THAT(conditions[1]["message"].get<std::string>(), HasSubstr("Telepathic"));
   EXPECT_EQ(server.object(jobs_path)["status"]["state"], "Running");
+  EXPECT_EQ(server.object(jobs_path)["status"]["reason"], "Unreadable");
   ASSERT_TRUE(server.wait_until([&] { return op.cluster.settled({"a", "db"}); }));
   const auto writes = op.client.writes();
   EXPECT_TRUE(op.cluster.tell_unreadable(*op.cluster.read_job({"a", "db"})).ok());
