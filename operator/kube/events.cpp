@@ -131,7 +131,7 @@ EventRecorder::EventRecorder(Client& client, std::string controller, std::string
   for (int i = 0; i < kWriters; ++i) threads_.emplace_back([this] { run(); });
 }
 
-void EventRecorder::record(EventNote note) {
+void EventRecorder::record(const EventNote& note) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;

@@ -79,7 +79,7 @@ class EventRecorder {
                 Clock& clock = real_clock(), EventAggregator::Limits limits = {});
   ~EventRecorder() { stop(Millis(0)); }
 
-  void record(EventNote note);  // from any thread
+  void record(const EventNote& note);  // from any thread
   // Writes what is waiting, for at most `time`, and ends the threads. The rest is lost and logged.
   void stop(Millis time);
 

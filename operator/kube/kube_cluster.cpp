@@ -253,7 +253,7 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
     if (!tried && tried.error().status == 400) return Outcome::refused(tried.error().message);
     if (!tried && tried.error().kind != Kind::AlreadyExists) return outcome_of(tried.error());
   }
-  const Outcome outcome = make_children(job, made_before);
+  Outcome outcome = make_children(job, made_before);
   if (!outcome.ok()) return outcome;
   const std::lock_guard lock(mutex_);
   ensured_[key] = {made_from, now};
@@ -312,7 +312,7 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
   const std::string& uid = job.metadata.uid;
   if (const kube::ObjectPtr now = jobs_.get(object_key(key)); !now || kube::uid_of(*now) != uid)
     return changed_since();
-  const Outcome ready = ensure_children(job, pod);
+  Outcome ready = ensure_children(job, pod);
   if (!ready.ok()) return ready;
   auto answer = client_.create(resources::pods, key.namespace_name, pod);
   if (!answer && answer.error().kind == Kind::AlreadyExists) {

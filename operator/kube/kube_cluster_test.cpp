@@ -33,6 +33,9 @@ const std::string service_path = "/api/v1/namespaces/a/services/db-workers";
 const std::string policy_path = "/apis/networking.k8s.io/v1/namespaces/a/networkpolicies/db-workers";
 
 class KubeClusterTest : public ::testing::Test {
+ public:
+  ~KubeClusterTest() override { std::filesystem::remove_all(folder); }
+
  protected:
   KubeClusterTest() {
     char name[] = "/tmp/empi-cluster.XXXXXX";
@@ -40,8 +43,6 @@ class KubeClusterTest : public ::testing::Test {
     write_keys(std::string(32, 'k') + "\n");
     put(manifest);
   }
-  ~KubeClusterTest() override { std::filesystem::remove_all(folder); }
-
   void write_keys(const std::string& text) { std::ofstream(folder + "/key") << text; }
   void put(const json& job) { server.put(jobs_path, job); }
 
