@@ -67,14 +67,14 @@ class Script {
   std::size_t next_list = 0, next_watch = 0;
 };
 
-Script::Answer listed(int version, std::vector<json> items) {
+Script::Answer listed(int version, const std::vector<json>& items) {
   return [=](Exchange& exchange) { exchange.reply(200, list_of(version, items)); };
 }
-Script::Answer status(int code, std::string body = "{}", std::string headers = {}) {
+Script::Answer status(int code, const std::string& body = "{}", const std::string& headers = {}) {
   return [=](Exchange& exchange) { exchange.reply(code, body, headers); };
 }
 // The stream, then its proper end.
-Script::Answer stream(std::string text) {
+Script::Answer stream(const std::string& text) {
   return [=](Exchange& exchange) {
     exchange.begin_chunks();
     if (!text.empty()) exchange.chunk(text);
@@ -82,7 +82,7 @@ Script::Answer stream(std::string text) {
   };
 }
 // The stream, then nothing more until somebody hangs up.
-Script::Answer open_stream(std::string text) {
+Script::Answer open_stream(const std::string& text) {
   return [=](Exchange& exchange) {
     exchange.begin_chunks();
     for (const char c : text) exchange.chunk(std::string(1, c));  // cut at every byte

@@ -14,7 +14,6 @@ namespace emj {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
 
 ElasticMPIJob job_from(const std::string& container, const std::string& pod = "",
                        const std::string& spec = "") {
