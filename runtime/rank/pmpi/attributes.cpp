@@ -3,6 +3,7 @@
 #include "runtime/rank/attributes.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -70,11 +71,25 @@ int set(MPI_Comm comm, int keyval, void* value) {
   return result;
 }
 
+// What the first world was made with leaves room to grow, and the job may have come to need more.
+int* universe_size(int* at_first) {
+  static std::atomic<int> size{0};  // MPI gives out its address
+  static_assert(sizeof size == sizeof(int));
+  int now = 0;
+  PMPI_Comm_size(current_world(), &now);
+  size.store(std::max(*at_first, now));
+  return reinterpret_cast<int*>(&size);
+}
+
 // Predefined attributes are known to the world of MPI_Init only.
 int get(MPI_Comm comm, int keyval, void* value, int* flag) {
   comm = actual(comm);
-  return PMPI_Comm_get_attr(is_predefined(keyval) && is_world(comm) ? MPI_COMM_WORLD : comm, keyval, value,
-                            flag);
+  const bool of_first_world = is_predefined(keyval) && is_world(comm);
+  const int result =
+      PMPI_Comm_get_attr(of_first_world ? MPI_COMM_WORLD : comm, keyval, value, flag);
+  if (result == MPI_SUCCESS && of_first_world && keyval == MPI_UNIVERSE_SIZE && *flag)
+    *static_cast<int**>(value) = universe_size(*static_cast<int**>(value));
+  return result;
 }
 
 int remove(MPI_Comm comm, int keyval) {
