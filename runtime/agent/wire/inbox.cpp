@@ -32,8 +32,10 @@ void Inbox::forget_an_unknown() {
 }
 
 void Inbox::dismiss(const std::string& uid) {
-  retire(uid);
-  unknown_ -= senders_.erase(uid);
+  if (const auto at = senders_.find(uid); at != senders_.end()) {
+    if (!at->second.admitted) --unknown_;
+    senders_.erase(at);
+  }
   dismissed_.insert(uid);
 }
 
