@@ -36,7 +36,7 @@ using profile::monotonic_ns;
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 30000000000;       // at the agreed iteration
+constexpr std::uint64_t kLongestWaitNs = 30000000000;  // at the agreed iteration
 
 const char* variable(const char* name) {
   const char* value = std::getenv(name);

@@ -42,7 +42,10 @@ int Rank::begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int
   window_agreed_ = false;
   const std::shared_ptr<Attempt> current = attempt();
   if (!current || !current->enter_window()) return MPI_ERR_OTHER;
-  window_opened_ns_ = monotonic_ns();
+  const std::uint64_t entered = monotonic_ns();
+  current->await_first_rank();
+  window_opened_ns_ = joining_ ? monotonic_ns() : entered;
+  if (joining_) counting().add_adapt(window_opened_ns_ - entered);
   counting().begin_adapt();
   in_window_ = true;
   aborted_ = false;

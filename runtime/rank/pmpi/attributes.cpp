@@ -85,8 +85,7 @@ int* universe_size(int* at_first) {
 int get(MPI_Comm comm, int keyval, void* value, int* flag) {
   comm = actual(comm);
   const bool of_first_world = is_predefined(keyval) && is_world(comm);
-  const int result =
-      PMPI_Comm_get_attr(of_first_world ? MPI_COMM_WORLD : comm, keyval, value, flag);
+  const int result = PMPI_Comm_get_attr(of_first_world ? MPI_COMM_WORLD : comm, keyval, value, flag);
   if (result == MPI_SUCCESS && of_first_world && keyval == MPI_UNIVERSE_SIZE && *flag)
     *static_cast<int**>(value) = universe_size(*static_cast<int**>(value));
   return result;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Algorithms 7.3 and 7.4 of the thesis (seed 000, section 7.3): a surrogate is built and refined in phases, each
-// a master-worker routine whose workers write what they compute to a file, and joiners read the grid from one.
-// Its job has spec.runtime.probe: Root. The "forward simulation" is a polynomial and the error counts phases, so
-// that what is in the files is known exactly. A file is of one process (MPI_COMM_SELF): one of the world would
-// hold leavers and stayers. Not as printed: a leaver returns from Worker instead of waiting for itself to send
-// it a message.
+// Algorithms 7.3 and 7.4 of the thesis (seed 000, section 7.3): a surrogate is built and refined in phases,
+// each a master-worker routine whose workers write what they compute to a file, and joiners read the grid
+// from one. Its job has spec.runtime.probe: Root. The "forward simulation" is a polynomial and the error
+// counts phases, so that what is in the files is known exactly. A file is of one process (MPI_COMM_SELF): one
+// of the world would hold leavers and stayers. Not as printed: a leaver returns from Worker instead of
+// waiting for itself to send it a message.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "common.h"
 
-enum { kAdded = 40, kNobody = -1 };  // grid points that a refinement adds: each is a job
+enum { kAdded = 40, kNobody = -1 };         // grid points that a refinement adds: each is a job
 enum { Work = 1, Adapt, Terminate, Done };  // the instruction is the tag of the message
 
 static struct options options;
