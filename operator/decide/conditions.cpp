@@ -25,8 +25,8 @@ void count_workers(Pass& pass) {
   status.joined_replicas = status.active_workers.size();
 }
 
-// What runs, by the lead's word. While ranks come up or go, each look would find another number, and each would
-// cost a write: then only the full number counts.
+// What runs, by the lead's word. While ranks come up or go, each look would find another number, and each
+// would cost a write: then only the full number counts.
 void count_ranks(Pass& pass) {
   JobStatus& status = pass.status;
   const RuntimeView& runtime = pass.seen.runtime;
@@ -48,7 +48,7 @@ void set_if_known(Pass& pass, const char* type, bool value, const std::string& r
 }
 
 constexpr const char* kInternalError = "InternalError";
-constexpr Seconds kSilence{15};   // one look without an answer is no news, and not worth a write
+constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
 
 // With the reason where one is known.
 std::string because(const std::string& what, const std::string& problem) {

@@ -48,7 +48,8 @@ TEST(StandsStill, AndSaysWhy) {
   EXPECT_EQ(pending(world), "");
 }
 
-// Decision: a size is what PMIx has seen, not what was asked for. A write for each rank that comes up is too much.
+// Decision: a size is what PMIx has seen, not what was asked for. A write for each rank that comes up is too
+// much.
 TEST(Ranks, AreWhatTheLeadHasSeenOnceTheyHaveSettled) {
   World world = started(2);
   const auto look = [&](std::optional<int> ranks, const auto& change) {

@@ -132,7 +132,8 @@ void Agent::order_all(const RankOrder& order) {
     const std::string problem = link_->send(proc, order);
     if (problem.empty() || !unheard.empty()) continue;
     link_->receive_pending();  // that it has finalised, perhaps
-    if (const LocalRank& rank = ranks_[proc]; rank.hello && !rank.finalized) unheard = not_told(proc, order.kind, problem);
+    if (const LocalRank& rank = ranks_[proc]; rank.hello && !rank.finalized)
+      unheard = not_told(proc, order.kind, problem);
   }
   if (!unheard.empty()) throw std::runtime_error(unheard);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between an agent and a rank whose end the test plays: nothing is cut, and an order that cannot be sent says why.
+// Between an agent and a rank whose end the test plays: nothing is cut, and an order that cannot be sent says
+// why.
 #include "runtime/agent/rank_link.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether all of a set of ranks have got somewhere, asked again after each report. Where ranks get is never
-// taken back, so that those that were found are not looked for again: all the asking together is linear in the
-// ranks.
+// taken back, so that those that were found are not looked for again: all the asking together is linear in
+// the ranks.
 #pragma once
 #include <optional>
 #include <set>

@@ -238,7 +238,8 @@ void ChangeDriver::advance(TimePoint now) {
     case State::Building:
       if (progress_.old_built.all(old_ranks_, in(built_)) &&
           progress_.joiners_built.all(joiner_ranks_, in(built_)) &&
-          progress_.joiners_begin.all(joiner_ranks_, in(at_begin_)) && try_move(Event::WorldBuilt, State::Ready)) {
+          progress_.joiners_begin.all(joiner_ranks_, in(at_begin_)) &&
+          try_move(Event::WorldBuilt, State::Ready)) {
         status_.times.build_ms = milliseconds_since(entered_, now);
         entered_ = now;
         issue(Kind::ReadProbes, old_uids(), now);

@@ -39,8 +39,8 @@ void ChangeDriver::advance_tasks(TimePoint now) {
       attach_ordered_ = true;
       return issue(Kind::Attach, new_uids(), now);
     }
-    if (!all(progress_.joiners_attached, joiner_ranks_, built_) || !try_move(Event::WorldBuilt, State::Ready) ||
-        !try_move(Event::Confirmed, State::Window))
+    if (!all(progress_.joiners_attached, joiner_ranks_, built_) ||
+        !try_move(Event::WorldBuilt, State::Ready) || !try_move(Event::Confirmed, State::Window))
       return;
     status_.times.build_ms = milliseconds_since(entered_, now);
     entered_ = now;
@@ -50,7 +50,8 @@ void ChangeDriver::advance_tasks(TimePoint now) {
     depart_ordered_ = true;
     return issue(Kind::Depart, {plan_.remove.begin(), plan_.remove.end()}, now);
   }
-  if (all(progress_.leavers_left, leaver_ranks_, left_) && try_move(Event::Agreed, State::Committed)) enter_committed(now);
+  if (all(progress_.leavers_left, leaver_ranks_, left_) && try_move(Event::Agreed, State::Committed))
+    enter_committed(now);
 }
 
 // A leaver that dies has left. Any other member, and a joiner once it is one, is lost, and the job goes on.

@@ -48,7 +48,8 @@ class Rendezvous {
   RendezvousReplies unpublish(const std::vector<std::string>& keys, const ProcId& owner,
                               const RequestOrigin& from);
 
-  // The namespaces know already: a rank has exited that had not before; pods have gone, namespaces have changed.
+  // The namespaces know already: a rank has exited that had not before; pods have gone, namespaces have
+  // changed.
   RendezvousReplies rank_gone(const ProcId& proc);
   RendezvousReplies recheck();
   RendezvousReplies expire(TimePoint now);  // lookups whose time is over

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// No step of the lead's own code is more than linear in pods and ranks. Counted are allocations, of which each
-// copy of a rank's id is one: its namespace has too long a name to be kept in place.
+// No step of the lead's own code is more than linear in pods and ranks. Counted are allocations, of which
+// each copy of a rank's id is one: its namespace has too long a name to be kept in place.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -49,8 +49,8 @@ double allocations_of(Work work) {
   return static_cast<double>(allocations - before);
 }
 
-// Four times as many pods cost a step at most a little more than four times as much; something quadratic would
-// cost it sixteen times as much.
+// Four times as many pods cost a step at most a little more than four times as much; something quadratic
+// would cost it sixteen times as much.
 void expect_linear(const std::function<double(int pods)>& cost) {
   const double few = cost(10), many = cost(40);
   ASSERT_GT(few, 0);

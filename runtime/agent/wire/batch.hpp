@@ -35,6 +35,7 @@ std::string encode(const Receipt& receipt);
 Receipt decode_receipt(std::string_view text);  // age 0 where it says none
 
 void to_json(nlohmann::json& j, const Batch& batch);
-void from_json(const nlohmann::json& j, Batch& batch);  // throws nlohmann::json::exception, std::invalid_argument
+void from_json(const nlohmann::json& j,
+               Batch& batch);  // throws nlohmann::json::exception, std::invalid_argument
 
 }  // namespace empi::agent

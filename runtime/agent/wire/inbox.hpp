@@ -3,9 +3,9 @@
 // and from those of strangers. Not thread-safe: a batch must be accepted and passed on in one piece, or two
 // that come on two connections change places.
 //
-// A sender may be heard before anybody has told us of it, so that any is listened to. But who makes up senders
-// or sessions gets no more memory for them than this: of senders that were not admitted, and of one sender's
-// sessions, the latest are remembered.
+// A sender may be heard before anybody has told us of it, so that any is listened to. But who makes up
+// senders or sessions gets no more memory for them than this: of senders that were not admitted, and of one
+// sender's sessions, the latest are remembered.
 #pragma once
 #include <cstdint>
 #include <map>
