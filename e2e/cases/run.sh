@@ -55,6 +55,7 @@ finish_one() {
       verdict=FAILED
       failed=1
       tail -n 30 "$logs/$name.log" | sed 's/^/  | /'
+      sed '/^e2e: --- /,$d' "$logs/$name.log" | tail -n 12 | sed "s/^/  $name: /"
       [[ $status != 124 && $status != 137 ]] || echo "  | it was ended after $seconds s"
       ;;
   esac

@@ -28,10 +28,10 @@ fail() { say "$*"; exit 1; }
 
 kubernetes_version() { sed -n 's/^\tk8s.io\/kubernetes v//p' "$cluster_source/go/go.mod"; }
 
-# wait_until SECONDS WHAT COMMAND...: returns when COMMAND succeeds; fails with WHAT after SECONDS. The seconds
-# bound a hang, they are never what is waited for.
+# wait_until SECONDS WHAT COMMAND...: returns when COMMAND succeeds; fails with WHAT after EMPI_PATIENCE (4) times SECONDS.
+# The seconds bound a hang, they are never what is waited for: those of a quiet machine, and few machines are quiet.
 wait_until() {
-  local deadline=$((SECONDS + $1)) what=$2
+  local deadline=$((SECONDS + $1 * ${EMPI_PATIENCE:-4})) what=$2
   shift 2
   until "$@" >/dev/null 2>&1; do
     if [[ $SECONDS -ge $deadline ]]; then

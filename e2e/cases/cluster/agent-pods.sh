@@ -70,7 +70,7 @@ spec:
 YAML
 }
 
-ready() { k wait --for=condition=Ready "pod/$1" --timeout=120s >/dev/null; }
+ready() { k wait --for=condition=Ready "pod/$1" --timeout=480s >/dev/null; }
 
 # ask POD METHOD PATH [BODY]: what its agent answers; fails on a refusal, showing it. Spoken from inside the pod,
 # with what its image has, because agents listen at the pod's address only and that works on every cluster.
@@ -91,7 +91,7 @@ member() { # POD SLOTS
     '{uid: .metadata.uid, name: .metadata.name, address: (.status.podIP + ":7400"), slots: $slots}'
 }
 uid() { k get pod "$1" -o jsonpath='{.metadata.uid}'; }
-ended() { k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=120s >/dev/null; }
+ended() { k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=480s >/dev/null; }
 fingerprint() { k logs "$1" -c worker | sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'; }
 
 # Two short jobs: the answer does not depend on pods and ranks.
@@ -110,8 +110,8 @@ done
 same_answer() { [[ -n $(fingerprint one-w-0) && $(fingerprint one-w-0) == "$(fingerprint two-w-0)" ]]; }
 expect 'one rank in one pod and four in two give the same answer to the last bit' same_answer
 
-# A long one that changes its size.
-for i in 0 1 2; do worker long $i 2 empi-jacobi --n 256 --iterations 1000000000 --tolerance 0; done
+# A long one that changes its size; its ranks sleep most of the time, so that the cluster stays quick.
+for i in 0 1 2; do worker long $i 2 empi-jacobi --n 64 --iterations 1000000000 --tolerance 0 --pace 20; done
 for i in 0 1 2; do ready long-w-$i; done
 nodes() { k get pods -l job=long -o jsonpath='{.items[*].spec.nodeName}' | tr ' ' '\n' | sort -u | wc -l; }
 say "its pods are on $(nodes) nodes"
@@ -121,8 +121,11 @@ moved_on() { [[ $(iterations "$1") -gt $2 ]]; }
 iterates() { wait_until 60 "$1 iterates" moved_on "$1" "$(iterations "$1")"; }
 expect 'the sidecar counts iterations' iterates long-w-1
 
-committed() { # POD CHANGE
-  ask "$1" GET /v1/change | jq -e --arg id "$2" '.changes[] | select(.request.id == $id) | .outcome == "committed"'
+change() { ask "$1" GET /v1/change | jq -e --arg id "$2" '.changes[] | select(.request.id == $id)'; } # POD CHANGE
+over() { change "$@" | jq -e '.outcome != ""'; }
+commits() { # POD CHANGE
+  wait_until 90 "the change $2 is over" over "$@" || return 1
+  change "$@" | jq -e '.outcome == "committed"' >/dev/null || { change "$@" | jq -c . >&2; return 1; }
 }
 members_are() { # POD POD...
   local pod=$1
@@ -132,14 +135,14 @@ members_are() { # POD POD...
 times() { # POD CHANGE
   say "$2: $(ask "$1" GET /v1/change | jq -c --arg id "$2" '.changes[] | select(.request.id == $id) | .times')"
 }
-ask long-w-0 PUT /v1/change "{\"id\": \"grow\", \"fence\": 1, \"epoch\": 1, \"add\": [$(member long-w-2 2)], \"deadlineMillis\": 60000}" >/dev/null
-expect 'a third pod joins' wait_until 90 'the change is committed' committed long-w-0 grow
+ask long-w-0 PUT /v1/change "{\"id\": \"grow\", \"fence\": 1, \"epoch\": 1, \"add\": [$(member long-w-2 2)], \"deadlineMillis\": 240000}" >/dev/null
+expect 'a third pod joins' commits long-w-0 grow
 times long-w-0 grow
 expect 'all three are members' members_are long-w-0 long-w-0 long-w-1 long-w-2
 
 epoch=$(ask long-w-0 GET /v1/membership | jq .membership.epoch)
-ask long-w-0 PUT /v1/change "{\"id\": \"shrink\", \"fence\": 1, \"epoch\": $epoch, \"remove\": [\"$(uid long-w-0)\"], \"deadlineMillis\": 60000}" >/dev/null
-expect 'the lead leaves' wait_until 90 'the others are the members' members_are long-w-1 long-w-1 long-w-2
+ask long-w-0 PUT /v1/change "{\"id\": \"shrink\", \"fence\": 1, \"epoch\": $epoch, \"remove\": [\"$(uid long-w-0)\"], \"deadlineMillis\": 240000}" >/dev/null
+expect 'the lead leaves' wait_until 60 'the others are the members' members_are long-w-1 long-w-1 long-w-2
 expect 'its pod ends well' ended long-w-0
 expect 'the others iterate on' iterates long-w-1
 

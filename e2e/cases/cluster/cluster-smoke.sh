@@ -44,7 +44,7 @@ pod web node-1 'echo it runs; echo hello >/tmp/index.html; exec /bin/httpd -f -p
 pod client node-2 'exec /bin/sleep 86400'
 pod neighbour node-1 'exec /bin/sleep 86400'
 k expose pod web --port 80 --target-port 8080 >/dev/null
-k wait --for=condition=Ready pod --all --timeout=120s >/dev/null
+k wait --for=condition=Ready pod --all --timeout=480s >/dev/null
 
 logs_say() { [[ $(k logs web) == "$1" ]]; }
 says() { [[ $(k exec "$1" -- "${@:3}" 2>/dev/null) == *"$2"* ]]; }
@@ -62,7 +62,7 @@ expect 'and Ready when the wire is back' wait_until 90 'node-2 is ready' node_is
 expect 'its pod has lived on and is reached' wait_until 60 'exec works' says client here /bin/sh -c 'echo here'
 
 pod victim node-3 'exec /bin/sleep 86400'
-k wait --for=condition=Ready pod/victim --timeout=60s >/dev/null
+k wait --for=condition=Ready pod/victim --timeout=240s >/dev/null
 cluster_ctl power-off node-3
 expect 'a node without power becomes NotReady' wait_until 90 'node-3 is unknown' node_is node-3 Unknown
 cluster_ctl power-on node-3

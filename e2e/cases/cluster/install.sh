@@ -19,7 +19,7 @@ start=$EPOCHREALTIME
 need_operator
 mark_log
 say "ready $(elapsed "$start") s after helm began"
-expect 'the CRD is established' kubectl wait --for=condition=Established crd/elasticmpijobs.elasticmpi.io --timeout=1s
+expect 'the CRD is established' kubectl wait --for=condition=Established crd/elasticmpijobs.elasticmpi.io --timeout=60s
 within 15 'one of the two leads' leader
 server_version=$(api /version | jq -r .gitVersion)
 server_takes() { # VALUES...: what helm renders, as the API server sees it

@@ -24,7 +24,7 @@ reservoir() { # NAME SLOWDOWN JQ
          env: [{name: "EMPI_SLOWDOWN", value: $slowdown},
                {name: "OMPI_MCA_mpi_yield_when_idle", value: "1"}],  # all nodes share the cores of this machine
          resources: {requests: {cpu: "50m", memory: "96Mi"}}}]}}},
-       resize: {stepSize: "Factor2", prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
+       resize: {stepSize: "Factor2", prepareTimeoutSeconds: 240, joinTimeoutSeconds: 240}}} | '"$3" | k apply -f - >/dev/null
 }
 # The last line of the production curves, without what may differ: "day 40 water 1.2e3 ...", one name and value a line.
 produced() {

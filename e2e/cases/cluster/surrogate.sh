@@ -22,7 +22,7 @@ surrogate() { # NAME SLOWDOWN JQ
          env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        autoscaling: {windowSeconds: 1, policy: {name: "tasks"}},
-       resize: {prepareTimeoutSeconds: 60, joinTimeoutSeconds: 60}}} | '"$3" | k apply -f - >/dev/null
+       resize: {prepareTimeoutSeconds: 240, joinTimeoutSeconds: 240}}} | '"$3" | k apply -f - >/dev/null
 }
 bits() { worker_logs "$1" | sed -n 's/.*"fingerprint": *"\([0-9a-f]*\)".*/\1/p' | sort -u; }
 

@@ -16,7 +16,7 @@ manifest() {
            name: "worker", image: $image, command: ["empi-jacobi"],
            args: ["--n", "64", "--iterations", $iterations, "--tolerance", "0", "--pace", "20"],
            resources: {requests: {cpu: "50m", memory: "32Mi"}}}]}}},
-       resize: {joinTimeoutSeconds: 60, prepareTimeoutSeconds: 30}}} | '"${3:-.}"
+       resize: {joinTimeoutSeconds: 240, prepareTimeoutSeconds: 120}}} | '"${3:-.}"
 }
 
 # --- what is asked -----------------------------------------------------------------------------------------
@@ -59,11 +59,11 @@ fingerprint() {
 
 # --- promises ----------------------------------------------------------------------------------------------
 
-# within SECONDS WHAT COMMAND...: COMMAND succeeds within SECONDS, tried again and again.
+# within SECONDS WHAT COMMAND...: COMMAND succeeds, tried again and again (wait_until: SECONDS are of a quiet machine).
 within() {
   local bound=$1 what=$2 start=$EPOCHREALTIME
   shift 2
-  wait_until "$bound" "$what" "$@" || fail "not so within $bound s: $what"
+  wait_until "$bound" "$what" "$@" || fail "not so in time: $what"
   say "so it is, after $(elapsed "$start") s: $what"
 }
 elapsed() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
