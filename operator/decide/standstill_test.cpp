@@ -67,7 +67,7 @@ TEST(Ranks, AreWhatTheLeadHasSeenOnceTheyHaveSettled) {
   EXPECT_EQ(look(all, same), all);
   world.now += Seconds(20);
   EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { lead.lead_silent = true; }), all) << "another's word";
-  EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { ++lead.epoch; }), all) << "of other members";
+  EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { --lead.epoch; }), all) << "of other members";
   EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { lead.ending = true; }), all) << "they are going";
   EXPECT_EQ(look(all - 1, same), all - 1);
   EXPECT_EQ(look(all, [](RuntimeView& lead) { lead.program = ProgramState::Succeeded; }), std::nullopt);

@@ -38,10 +38,10 @@ Namespace lay_out(const std::string& name, std::vector<Member>& members) {
 }
 
 void NamespaceTable::add(Namespace ns) {
+  if (spaces_.contains(ns.name)) return;
+  exits_[ns.name].of_node.resize(ns.nodes.size());
   const std::string name = ns.name;
-  const auto [at, added] = spaces_.try_emplace(name, std::move(ns));
-  if (!added) return;
-  exits_[name].of_node.resize(at->second.nodes.size());
+  spaces_.emplace(name, std::move(ns));
   ++version_;
 }
 

@@ -142,7 +142,8 @@ RendezvousReplies Rendezvous::rank_gone(const ProcId& proc) {
         std::ranges::equal_range(procs, proc).size() + std::ranges::equal_range(procs, whole).size();
     const auto host = collective.living.find(owner->uid);
     if (named == 0 || host == collective.living.end()) continue;
-    if (collective.version == spaces_.version() && (host->second -= named) == 0) {
+    host->second -= std::min(named, host->second);  // else it is about to be counted anew
+    if (host->second == 0) {
       collective.missing.erase(owner->uid);
       collective.living.erase(host);
     }
