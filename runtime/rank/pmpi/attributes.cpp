@@ -110,7 +110,7 @@ void delete_in_reverse(MPI_Comm comm, const std::vector<int>& keyvals) {
   for (auto keyval = keyvals.rbegin(); keyval != keyvals.rend(); ++keyval) {
     void* value = nullptr;
     int found = 0;  // an earlier one's callback may have deleted it
-    PMPI_Comm_get_attr(comm, *keyval, &value, &found);
+    PMPI_Comm_get_attr(comm, *keyval, static_cast<void*>(&value), &found);
     if (found) PMPI_Comm_delete_attr(comm, *keyval);
   }
 }
@@ -122,12 +122,13 @@ void move_attributes(MPI_Comm from, MPI_Comm to) {
   for (const int keyval : keyvals) {
     void* value = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(from, keyval, &value, &found);
+    PMPI_Comm_get_attr(from, keyval, static_cast<void*>(&value), &found);
     if (!found) continue;
     const Keyval functions = attributes().functions(keyval);
     void* copy = nullptr;
     int wanted = 0;
-    if (functions.copy) functions.copy(from, keyval, functions.extra_state, value, &copy, &wanted);
+    if (functions.copy)
+      functions.copy(from, keyval, functions.extra_state, value, static_cast<void*>(&copy), &wanted);
     if (wanted && PMPI_Comm_set_attr(to, keyval, copy) == MPI_SUCCESS) attributes().set(false, keyval);
   }
   delete_in_reverse(from, keyvals);
