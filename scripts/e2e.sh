@@ -39,6 +39,7 @@ Cases use the running cluster; where there is none they start one and end it. Wi
 existing cluster instead, and those that need to cut wires are skipped.
 Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
+             EMPI_PATIENCE  how many times longer than on a quiet machine a case waits before it gives up (default: 4)
 USAGE
 }
 
