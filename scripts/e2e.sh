@@ -402,7 +402,9 @@ on_own_cluster() { # CASES...
   fi
   build_programs_of "$@"
   load_images_of "$@"
-  in_cluster env EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}" bash "$cases/run.sh" cluster "$@" || failed=1
+  local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
+  for name in EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then
     trap - EXIT
     with_lock down
