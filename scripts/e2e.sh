@@ -39,6 +39,7 @@ Cases use the running cluster; where there is none they start one and end it. Wi
 existing cluster instead, and those that need to cut wires are skipped.
 Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
+             EMPI_PATIENCE  how many times longer than on a quiet machine a case waits before it gives up (default: 4)
 USAGE
 }
 
@@ -401,7 +402,9 @@ on_own_cluster() { # CASES...
   fi
   build_programs_of "$@"
   load_images_of "$@"
-  in_cluster env EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}" bash "$cases/run.sh" cluster "$@" || failed=1
+  local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
+  for name in EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then
     trap - EXIT
     with_lock down

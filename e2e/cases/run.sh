@@ -23,6 +23,7 @@ fi
 # Three wait beside each other; where there is no core for each, two.
 at_once=${EMPI_CASES_AT_ONCE:-$(($(nproc) > 2 ? 3 : 2))}
 [[ $at_once =~ ^[1-9][0-9]?$ ]] || { echo "EMPI_CASES_AT_ONCE: '$at_once' is no number from 1 to 99" >&2; exit 2; }
+[[ ${EMPI_PATIENCE:-4} =~ ^[1-9][0-9]?$ ]] || { echo "EMPI_PATIENCE: '$EMPI_PATIENCE' is no number from 1 to 99" >&2; exit 2; }
 logs=$(realpath ../../..)/out/e2e
 mkdir -p "$logs"
 seconds=${EMPI_CASE_TIMEOUT:-900}

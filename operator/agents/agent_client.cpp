@@ -105,6 +105,22 @@ AgentResult<Accepted> AgentClient::health() {
 }
 
 AgentResult<empi::Report> AgentClient::report(std::int64_t since, std::int64_t fence) {
+  auto seen = read_report(since, fence);
+  if (!seen || !fences_) return seen;
+  const empi::MembershipView& view = seen.value().view;
+  const auto& members = view.membership.members;
+  const bool leads = !members.empty() && members.front().uid == view.uid;
+  if (!leads || view.fence.value >= fence) return seen;
+  const auto taken =
+      accepted("taking the job", address(), connection_->ask("PUT", empi::paths::kFence, {{"fence", fence}}));
+  if (taken) return read_report(since, fence);  // an older controller may have commanded in between
+  if (taken.error().kind != AgentError::Kind::NotFound) return taken.error();
+  fences_ = false;
+  return seen;
+}
+
+// Agents of before there was kFence learn the fence by this.
+AgentResult<empi::Report> AgentClient::read_report(std::int64_t since, std::int64_t fence) {
   if (!reports_) return report_in_parts(since);
   const std::string path = std::string(empi::paths::kReport) + "?since=" + std::to_string(since) +
                            "&fence=" + std::to_string(fence);

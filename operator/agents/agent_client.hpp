@@ -54,8 +54,8 @@ class AgentClient {
   AgentResult<Accepted> health();
   AgentResult<empi::MembershipView> membership();
   AgentResult<std::vector<empi::ChangeStatus>> changes();
-  // The three that follow in one request; in three of an agent from before there was a report.
-  // The agent refuses from then on who has a fence below `fence`.
+  // All three of one moment; of three moments from an agent of before there was a report. A job that runs is
+  // taken: what is told is of a lead that refuses who has a fence below `fence`.
   AgentResult<empi::Report> report(std::int64_t since, std::int64_t fence);
   // Windows with an index above `since`, oldest first.
   AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
@@ -69,10 +69,11 @@ class AgentClient {
 
  private:
   struct Connection;
+  AgentResult<empi::Report> read_report(std::int64_t since, std::int64_t fence);
   AgentResult<empi::Report> report_in_parts(std::int64_t since);
 
   std::unique_ptr<Connection> connection_;
-  bool reports_ = true;  // until the agent has answered that it knows no such thing
+  bool reports_ = true, fences_ = true;  // until the agent has answered that it knows no such thing
 };
 
 }  // namespace emj

@@ -86,6 +86,7 @@ TEST(AgentClient, AsksForSamplesSinceTheLastOne) {
 empi::Report some_report() {
   empi::Report report;
   report.view.uid = "a";
+  report.view.fence.value = 7;
   report.view.membership.epoch.value = 4;
   report.view.membership.members = {{"a", "w-0", "10.0.0.1:1", 1, "n", 0}};
   report.changes.resize(1);
@@ -106,6 +107,52 @@ TEST(AgentClient, ReadsAllOfALeadInOneRequest) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(json(report.value()), json(some_report()));
   EXPECT_EQ(asked, std::vector<std::string>{std::string(empi::paths::kReport) + "?since=40&fence=7"});
+}
+
+// What an older controller asks for is refused from then on, so that what is read stays true.
+TEST(AgentClient, TakesTheJobBeforeItTrustsWhatItReads) {
+  AgentServer agent;
+  empi::Report told = some_report();
+  std::vector<std::string> asked;
+  agent.server.Get(empi::paths::kReport, [&](const httplib::Request&, httplib::Response& response) {
+    asked.push_back("look");
+    response.set_content(json(told).dump(), "application/json");
+  });
+  agent.server.Put(empi::paths::kFence, [&](const httplib::Request& request, httplib::Response& response) {
+    asked.push_back("take");
+    told.view.fence.value = json::parse(request.body).at("fence");
+    told.view.change = "of the older controller, in the last moment";
+    response.set_content("{}", "application/json");
+  });
+  AgentClient client(agent.address(), "right");
+  const auto report = client.report(40, 8);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report.value().view.change, "of the older controller, in the last moment");
+  EXPECT_EQ(asked, (std::vector<std::string>{"look", "take", "look"}));
+  asked.clear();
+  EXPECT_TRUE(client.report(40, 8));
+  EXPECT_EQ(asked, std::vector<std::string>{"look"}) << "once";
+  told.view.uid = "b";  // a member that does not lead
+  EXPECT_TRUE(client.report(40, 9));
+  told.view.membership.members.clear();  // not started
+  EXPECT_TRUE(client.report(40, 9));
+  EXPECT_EQ(asked, (std::vector<std::string>{"look", "look", "look"}));
+}
+
+TEST(AgentClient, AnOlderAgentLearnsTheFenceByBeingAsked) {
+  AgentServer agent;
+  int takes = 0;
+  agent.server.Get(empi::paths::kReport, [&](const httplib::Request&, httplib::Response& response) {
+    response.set_content(json(some_report()).dump(), "application/json");
+  });
+  agent.server.Put(empi::paths::kFence, [&](const httplib::Request&, httplib::Response& response) {
+    ++takes;
+    response.status = 404;
+  });
+  AgentClient client(agent.address(), "right");
+  EXPECT_TRUE(client.report(40, 8));
+  EXPECT_TRUE(client.report(40, 8));
+  EXPECT_EQ(takes, 1);
 }
 
 // The runtime in a user's image may be older than the operator.

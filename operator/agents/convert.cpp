@@ -13,6 +13,8 @@ namespace emj {
 namespace {
 
 constexpr double kMost = 1e15;  // of any figure of a window, and milliseconds of a change
+constexpr std::int64_t kHighestFence = std::int64_t{1} << 53;  // the controller counts on from it
+constexpr int kMostRanks = 1 << 20;
 constexpr std::size_t kLongestId = 253, kLongestReason = 2000, kLongestMessage = 16000;
 
 std::string cut(const std::string& text, std::size_t longest) { return text.substr(0, longest); }
@@ -236,7 +238,8 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   RuntimeView result;
   result.reachable = true;
   result.epoch = view.membership.epoch.value;
-  result.fence = view.fence.value;
+  result.fence = std::clamp<std::int64_t>(view.fence.value, 0, kHighestFence);
+  result.ranks = std::clamp(view.ranks, 0, kMostRanks);
   if (!view.membership.members.empty()) result.lead_uid = view.membership.lead().uid;
   for (const empi::Member& member : view.membership.members) result.members.push_back(member.uid);
   result.change = view_of(view);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <limits>
 
 #include "runtime/agent/lead/change_driver.hpp"
 #include "runtime/protocol/json.hpp"
@@ -129,6 +130,7 @@ empi::MembershipView running() {
   empi::MembershipView view;
   view.uid = "a";
   view.fence.value = 3;
+  view.ranks = 4;
   view.membership.epoch.value = 7;
   view.membership.members = {{"a", "w-0", "10.0.0.1:1", 2, "ns", 0}, {"b", "w-1", "10.0.0.2:1", 2, "ns", 2}};
   return view;
@@ -148,10 +150,23 @@ TEST(ToRuntimeView, SaysWhoLeadsAndWhoIsMember) {
   EXPECT_TRUE(view.reachable);
   EXPECT_EQ(view.epoch, 7);
   EXPECT_EQ(view.fence, 3);
+  EXPECT_EQ(view.ranks, 4);
   EXPECT_EQ(view.lead_uid, "a");
   EXPECT_EQ(view.members, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(view.program, ProgramState::Running);
   EXPECT_FALSE(view.change);
+}
+
+// An agent is the tenant's: the controller counts on from its fence, and shows its ranks.
+TEST(ToRuntimeView, FiguresThatCannotBeAreCut) {
+  empi::MembershipView odd = running();
+  odd.fence.value = std::numeric_limits<std::int64_t>::max();
+  odd.ranks = std::numeric_limits<int>::max();
+  EXPECT_EQ(to_runtime_view(odd, {}).fence, std::int64_t{1} << 53);
+  EXPECT_EQ(to_runtime_view(odd, {}).ranks, 1 << 20);
+  odd.fence.value = odd.ranks = -1;
+  EXPECT_EQ(to_runtime_view(odd, {}).fence, 0);
+  EXPECT_EQ(to_runtime_view(odd, {}).ranks, 0);
 }
 
 TEST(ToRuntimeView, AnAgentWithoutAMembershipHasNotStarted) {

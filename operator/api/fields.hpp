@@ -328,6 +328,7 @@ void describe(V& v, JobStatus& status) {
   v.field("desiredReplicas", status.desired_replicas);
   v.field("readyReplicas", status.ready_replicas);
   v.field("joinedReplicas", status.joined_replicas);
+  v.field("ranks", status.ranks);
   v.field("fence", status.fence);
   v.field("epoch", status.epoch);
   v.field("nextIndex", status.next_index);

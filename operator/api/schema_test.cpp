@@ -112,7 +112,7 @@ TEST(Schema, HasTheSubresourcesAndColumns) {
   for (const auto& column : v["additionalPrinterColumns"])
     columns.push_back(column["name"].as<std::string>());
   EXPECT_EQ(columns, (std::vector<std::string>{"State", "Desired", "Joined", "Min", "Max", "Efficiency",
-                                               "Resizing", "Reason", "Lead", "Finish", "Age"}));
+                                               "Resizing", "Reason", "Lead", "Ranks", "Finish", "Age"}));
   const auto fields = schema_fields();
   for (const auto& column : v["additionalPrinterColumns"]) {
     const std::string path = column["jsonPath"].as<std::string>().substr(1);

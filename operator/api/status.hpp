@@ -220,10 +220,11 @@ struct JobStatus {
   std::string selector;      // label selector of the workers, for /scale
   int desired_replicas = 0;  // spec.worker.replicas within limits and allowedReplicas
   int ready_replicas = 0;
-  int joined_replicas = 0;  // members of the committed epoch
-  std::int64_t fence = 0;   // raised when a new leader takes the job
-  std::int64_t epoch = 0;   // membership version
-  int next_index = 0;       // worker indices are never used twice
+  int joined_replicas = 0;   // members of the committed epoch
+  std::optional<int> ranks;  // of these, that PMIx has seen and that run; absent while nobody knows
+  std::int64_t fence = 0;    // raised when a new leader takes the job
+  std::int64_t epoch = 0;    // membership version
+  int next_index = 0;        // worker indices are never used twice
   std::int64_t next_change = 1;
   std::string reason;  // why the job is not as it was asked to be, in a word; of its conditions
   std::string lead_uid;

@@ -8,6 +8,8 @@
 namespace emj {
 namespace {
 
+constexpr Seconds kLongWait{10};  // from then on a change says what it waits for, and a size what is missing
+
 void count_workers(Pass& pass) {
   JobStatus& status = pass.status;
   IndexSet meant = pass.members();
@@ -23,14 +25,30 @@ void count_workers(Pass& pass) {
   status.joined_replicas = status.active_workers.size();
 }
 
+// What runs, by the lead's word. While ranks come up or go, each look would find another number, and each
+// would cost a write: then only the full number counts.
+void count_ranks(Pass& pass) {
+  JobStatus& status = pass.status;
+  const RuntimeView& runtime = pass.seen.runtime;
+  if (status.active_workers.empty() || is_terminal(status.state)) return status.ranks.reset();
+  if (!runtime.reachable || runtime.lead_silent || runtime.epoch != status.epoch || !runtime.ranks) return;
+  if (*runtime.ranks != status.active_workers.size() * pass.spec.slots_per_worker) {
+    if (runtime.ending || status.start || status.resize) return;
+    Time settled = status.start_time.value_or(pass.now);
+    if (status.last_resize) settled = std::max(settled, status.last_resize->completion_time);
+    settled += kLongWait;
+    if (pass.now < settled) return pass.wake_at(settled);
+  }
+  status.ranks = runtime.ranks;
+}
+
 void set_if_known(Pass& pass, const char* type, bool value, const std::string& reason,
                   const std::string& message) {
   if (value || find_condition(pass.status, type)) pass.set_condition(type, value, reason, message);
 }
 
 constexpr const char* kInternalError = "InternalError";
-constexpr Seconds kSilence{15};   // one look without an answer is no news, and not worth a write
-constexpr Seconds kLongWait{10};  // from then on a change says what it waits for
+constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
 
 // With the reason where one is known.
 std::string because(const std::string& what, const std::string& problem) {
@@ -135,6 +153,7 @@ std::string start_problem(const Pass& pass) {
 
 void update_conditions(Pass& pass) {
   count_workers(pass);
+  count_ranks(pass);
   const JobStatus& status = pass.status;
   const JobState state = status.state;
   const bool running = state == JobState::Running || state == JobState::Resizing;

@@ -73,6 +73,7 @@ struct RuntimeView {
   std::optional<ChangeView> change;   // in flight
   std::optional<EndedChange> ended;   // the latest one that ended
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
+  std::optional<int> ranks;           // of the members, that have connected to PMIx and run; absent: not told
   ProgramState program = ProgramState::NotStarted;
   bool ending = false;         // a rank has finalised: no more changes
   bool survives_loss = false;  // the lead drops members that are lost, and the job goes on

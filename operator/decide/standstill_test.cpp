@@ -48,6 +48,44 @@ TEST(StandsStill, AndSaysWhy) {
   EXPECT_EQ(pending(world), "");
 }
 
+// Decision: a size is what PMIx has seen, not what was asked for. A write for each rank that comes up is too
+// much.
+TEST(Ranks, AreWhatTheLeadHasSeenOnceTheyHaveSettled) {
+  World world = started(2);
+  const auto look = [&](std::optional<int> ranks, const auto& change) {
+    Observed seen = world.observe();
+    seen.runtime.ranks = ranks;
+    change(seen.runtime);
+    const Decision decision = decide(seen, world.now);
+    world.job.status = decision.status;
+    return decision.status.ranks;
+  };
+  const auto same = [](RuntimeView&) {};
+  const int all = 2 * world.job.spec.slots_per_worker;
+  EXPECT_EQ(look(std::nullopt, same), std::nullopt) << "the lead does not say";
+  EXPECT_EQ(look(all - 1, same), std::nullopt) << "they are coming up";
+  EXPECT_EQ(look(all, same), all);
+  world.now += Seconds(20);
+  EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { lead.lead_silent = true; }), all) << "another's word";
+  EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { --lead.epoch; }), all) << "of other members";
+  EXPECT_EQ(look(all - 1, [](RuntimeView& lead) { lead.ending = true; }), all) << "they are going";
+  EXPECT_EQ(look(all - 1, same), all - 1);
+  EXPECT_EQ(look(all, [](RuntimeView& lead) { lead.program = ProgramState::Succeeded; }), std::nullopt);
+}
+
+TEST(Ranks, ThatNeverComeUpAreSaidAfterAWhile) {
+  World world = started(2);
+  Observed seen = world.observe();
+  seen.runtime.ranks = 1;
+  const Decision early = decide(seen, world.now);
+  EXPECT_EQ(early.status.ranks, std::nullopt);
+  world.job.status = early.status;
+  world.now += Seconds(10);
+  seen = world.observe();
+  seen.runtime.ranks = 1;
+  EXPECT_EQ(decide(seen, world.now).status.ranks, 1);
+}
+
 // On a node under load one look in some hundred goes unanswered: two writes of the status each time would be
 // a load of their own.
 TEST(Degraded, OnlyOnceTheLeadHasBeenSilentForAWhile) {

@@ -173,7 +173,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer cancel_change(const std::string& id, Fence fence) override;
   ApiAnswer membership() override;
   ApiAnswer samples(std::int64_t since) override;
-  ApiAnswer report(std::int64_t since, Fence fence) override;
+  ApiAnswer report(std::int64_t since) override;
+  ApiAnswer put_fence(const json& request) override;
   ApiAnswer stop(const json& request) override;
   ApiAnswer batch(const Batch& batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);

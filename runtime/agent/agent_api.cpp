@@ -140,12 +140,16 @@ ApiAnswer Agent::samples(std::int64_t since) {
   });
 }
 
-ApiAnswer Agent::report(std::int64_t since, Fence fence) {
-  return ask([this, since, fence]() -> ApiAnswer {
-    if (lead_)
-      lead_->raise_fence(fence);
-    else
-      fence_ = std::max(fence_, fence);
+ApiAnswer Agent::put_fence(const json& request) {
+  const Fence fence{request.at("fence").get<std::int64_t>()};
+  return ask([this, fence]() -> ApiAnswer {
+    if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
+    return {200, json_text::safe_text({{"fence", fence.value}})};
+  });
+}
+
+ApiAnswer Agent::report(std::int64_t since) {
+  return ask([this, since]() -> ApiAnswer {
     return {200, json_text::safe_text(Report{view(), known_changes(), known_samples(since)})};
   });
 }

@@ -159,6 +159,10 @@ void Agent::add_peer(const std::string& uid, const std::string& address) {
 // Requests to that pod alone will not be answered.
 void Agent::drop_peer(const std::string& uid) {
   peers_->drop(uid);
+  {
+    std::lock_guard lock(inbox_mutex_);
+    inbox_.retire(uid);
+  }
   requests_.fail(uid, kPmixError);
 }
 

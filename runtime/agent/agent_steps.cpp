@@ -15,6 +15,10 @@ namespace {
 // MPI_UNIVERSE_SIZE of malleable jobs: room to grow.
 constexpr std::uint32_t kUniverse = 1024;
 
+std::string not_told(const ProcId& proc, RankOrder::Kind kind, const std::string& problem) {
+  return "rank " + name_of(proc) + " was not told to " + std::string(to_string(kind)) + ": " + problem;
+}
+
 }  // namespace
 
 void Agent::on_message(const Step& m, const std::string& from) {
@@ -120,8 +124,18 @@ void Agent::do_launch(const Step& m) {
   launch_ranks(*ns, plan_.has_value());
 }
 
+// Throws std::runtime_error when a rank that is to listen cannot be told: whoever waits for what it was told
+// to do must know.
 void Agent::order_all(const RankOrder& order) {
-  for (const ProcId& proc : local_ranks()) link_->send(proc, order);
+  std::string unheard;
+  for (const ProcId& proc : local_ranks()) {
+    const std::string problem = link_->send(proc, order);
+    if (problem.empty() || !unheard.empty()) continue;
+    link_->receive_pending();  // that it has finalised, perhaps
+    if (const LocalRank& rank = ranks_[proc]; rank.hello && !rank.finalized)
+      unheard = not_told(proc, order.kind, problem);
+  }
+  if (!unheard.empty()) throw std::runtime_error(unheard);
 }
 
 RankOrder Agent::order_of_change(RankOrder::Kind kind) const {
@@ -143,8 +157,8 @@ void Agent::do_fetch(const Step& m, const std::string& from) {
   const RankOrder order = order_of_change(RankOrder::Kind::Prepare);
   for (const ProcId& proc : local_ranks()) {
     fetching_->silent.insert(proc);
-    if (!link_->send(proc, order))
-      fetching_->error = "rank " + name_of(proc) + " is not connected to its agent";
+    if (const std::string problem = link_->send(proc, order); !problem.empty())
+      fetching_->error = not_told(proc, order.kind, problem);
   }
   fetch_modex([this, number = m.number](const std::string& error) {
     if (!fetching_ || fetching_->number != number) return;

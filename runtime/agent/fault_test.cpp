@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <stdexcept>
 
@@ -374,8 +375,17 @@ TEST_F(Faults, RefusalsChangeNothing) {
   EXPECT_NE(stale_epoch.body.find("epoch 9 is stale"), std::string::npos) << stale_epoch.body;
   const HttpAnswer stale_fence = put(change_json(one, 4, 1));
   EXPECT_EQ(stale_fence.status, 409) << "fence 5 was seen already";
-  // Another controller has taken the job and only looked so far.
-  EXPECT_EQ(pods.call("GET", members[0], std::string(paths::kReport) + "?since=-1&fence=6").status, 200);
+  // Who only looks changes nothing.
+  EXPECT_EQ(pods.call("GET", members[0], std::string(paths::kReport) + "?since=-1&fence=9").status, 200);
+  EXPECT_EQ(pods.membership().fence, Fence{5});
+  // Another controller has taken the job, and asked for nothing so far.
+  const auto take = [&](std::int64_t fence) {
+    return pods.call("PUT", members[0], paths::kFence, json{{"fence", fence}}.dump()).status;
+  };
+  EXPECT_EQ(take(4), 409);
+  EXPECT_EQ(take(std::numeric_limits<std::int64_t>::max()), 400) << "no controller could exceed it";
+  EXPECT_EQ(take(6), 200);
+  EXPECT_EQ(take(6), 200) << "again";
   EXPECT_EQ(put(change_json(one, 5, 1)).status, 409);
   pods.fence = Fence{6};
   const HttpAnswer not_lead = put(change_json(one, 6, 1), 1);

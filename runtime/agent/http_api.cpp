@@ -93,9 +93,9 @@ struct HttpApi::Impl {
     };
     server.Get(paths::kSample,
                route_to([this, number](Request r) { return handlers.samples(number(r, "since")); }));
-    server.Get(paths::kReport, route_to([this, number](Request r) {
-                 return handlers.report(number(r, "since"), Fence{number(r, "fence")});
-               }));
+    server.Get(paths::kReport,
+               route_to([this, number](Request r) { return handlers.report(number(r, "since")); }));
+    server.Put(paths::kFence, route_to([this](Request r) { return handlers.put_fence(parse_body(r)); }));
     server.Post(paths::kStop, route_to([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage,
                 route_to([this](Request r) { return handlers.batch(parse_body(r).get<Batch>()); }));

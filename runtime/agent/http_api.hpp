@@ -32,8 +32,9 @@ class ApiHandlers {
   virtual ApiAnswer cancel_change(const std::string& id, Fence fence) = 0;
   virtual ApiAnswer membership() = 0;
   virtual ApiAnswer samples(std::int64_t since) = 0;
-  // Of a controller that holds `fence`: from now on those with a lower one are refused. -1: of none.
-  virtual ApiAnswer report(std::int64_t since, Fence fence) = 0;
+  virtual ApiAnswer report(std::int64_t since) = 0;
+  // A controller has taken the job: from now on those with a lower fence are refused.
+  virtual ApiAnswer put_fence(const nlohmann::json& request) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
   // From another agent. Must not wait.
   virtual ApiAnswer batch(const Batch& batch) = 0;

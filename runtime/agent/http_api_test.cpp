@@ -38,7 +38,8 @@ struct Handlers final : ApiHandlers {
   ApiAnswer cancel_change(const std::string&, Fence) override { return {}; }
   ApiAnswer membership() override { return {200, "{}"}; }
   ApiAnswer samples(std::int64_t) override { return {}; }
-  ApiAnswer report(std::int64_t, Fence) override { return {}; }
+  ApiAnswer report(std::int64_t) override { return {}; }
+  ApiAnswer put_fence(const json&) override { return {}; }
   ApiAnswer stop(const json&) override { return {}; }
   ApiAnswer batch(const Batch&) override { return {200, "{}"}; }
 };

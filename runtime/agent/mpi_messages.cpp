@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 7> kTopics = {
 
 constexpr std::string_view kNbc = "NBC_Progress: an error ";  // nbc.c
 
+// Of each component that is chosen and was not written with failures in mind (io/ompio, with the first file).
+constexpr std::string_view kFaultTolerance = "help-mpi-ft.txt", kUntested = "module:untested:";
+
 bool is_topic(std::string_view text) { return std::ranges::find(kTopics, text) != kTopics.end(); }
 
 // BTL_ERROR of btl_base_error.h begins with "[HOST][[JOB,0],RANK][FILE:LINE:FUNCTION] ".
@@ -36,10 +39,12 @@ bool is_printed_by_mpi(std::string_view line) { return line.starts_with(kNbc) ||
 
 }  // namespace
 
-bool is_about_connections(std::string_view help_file, std::string_view topic) {
+bool is_the_runtimes(std::string_view help_file, std::string_view topic) {
   // Where the file is not installed, Open MPI says so and gives the two the other way round, with the file's
   // folder.
-  return (help_file == kTcp && is_topic(topic)) || (topic.ends_with(kTcp) && is_topic(help_file));
+  if (topic.ends_with(".txt")) std::swap(help_file, topic);
+  return (help_file.ends_with(kTcp) && is_topic(topic)) ||
+         (help_file.ends_with(kFaultTolerance) && topic.starts_with(kUntested));
 }
 
 std::vector<std::string> PrintedByMpi::take(std::vector<std::string>& lines) {

@@ -9,9 +9,10 @@
 namespace empi::agent {
 
 // Open MPI's help messages have names, file and topic, by which they come through PMIx.
-// Whether this one is about connections between ranks, of which the runtime takes care: what comes while
-// ranks join, leave or die. Such messages are kept, and shown when their rank fails (Output).
-bool is_about_connections(std::string_view help_file, std::string_view topic);
+// Whether this one is about what the runtime takes care of: connections between ranks, while they join, leave
+// or die; and fault tolerance, which the runtime has asked for. Such messages are kept, and shown when their
+// rank fails (Output).
+bool is_the_runtimes(std::string_view help_file, std::string_view topic);
 
 // Two parts of Open MPI print to stderr past every setting: non-blocking collectives what ends them, again
 // and again where they are begun anew (quirk cid-retries), and btl/tcp what goes wrong with a connection.

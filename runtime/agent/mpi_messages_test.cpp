@@ -34,12 +34,18 @@ TEST(MpiMessages, WhatConnectionsPrintIsTold) {
 }
 
 TEST(MpiMessages, ConnectionsBetweenRanksAreTheRuntimesBusiness) {
-  EXPECT_TRUE(is_about_connections("help-mpi-btl-tcp.txt", "dropped inbound connection"));
-  EXPECT_TRUE(is_about_connections("peer hung up", "/opt/openmpi/share/openmpi/help-mpi-btl-tcp.txt"))
+  EXPECT_TRUE(is_the_runtimes("help-mpi-btl-tcp.txt", "dropped inbound connection"));
+  EXPECT_TRUE(is_the_runtimes("peer hung up", "/opt/openmpi/share/openmpi/help-mpi-btl-tcp.txt"))
       << "as it comes where the file is not installed";
-  EXPECT_FALSE(is_about_connections("help-mpi-btl-tcp.txt", "invalid if_inexclude")) << "the user's";
-  EXPECT_FALSE(is_about_connections("help-mpi-errors.txt", "mpi_errors_are_fatal")) << "the user's";
-  EXPECT_FALSE(is_about_connections("", ""));
+  EXPECT_FALSE(is_the_runtimes("help-mpi-btl-tcp.txt", "invalid if_inexclude")) << "the user's";
+  EXPECT_FALSE(is_the_runtimes("help-mpi-errors.txt", "mpi_errors_are_fatal")) << "the user's";
+  EXPECT_FALSE(is_the_runtimes("", ""));
+}
+
+TEST(MpiMessages, FaultToleranceIsTheRuntimesChoice) {
+  EXPECT_TRUE(is_the_runtimes("help-mpi-ft.txt", "module:untested:failundef")) << "a program opens a file";
+  EXPECT_TRUE(is_the_runtimes("module:untested:shouldwork", "/usr/share/openmpi/help-mpi-ft.txt"));
+  EXPECT_FALSE(is_the_runtimes("help-mpi-ft.txt", "anything else"));
 }
 
 TEST(OutputTest, MessagesOfMpiAreForwardedWhenTheRankFails) {

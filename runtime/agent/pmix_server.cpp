@@ -80,8 +80,8 @@ void on_log(const pmix_proc_t* client, const pmix_info_t data[], size_t n, const
       text[error ? 2 : 1] += data[i].value.data.string;
   }
   const bool ours = PMIX_CHECK_NSPACE(client->nspace, g_nspace.c_str());
-  const bool kept = ours || is_about_connections(text_of(directives, directive_count, PMIX_LOG_KEY),
-                                                 text_of(directives, directive_count, PMIX_LOG_VAL));
+  const bool kept = ours || is_the_runtimes(text_of(directives, directive_count, PMIX_LOG_KEY),
+                                            text_of(directives, directive_count, PMIX_LOG_VAL));
   const int target = kept ? kMpiMessages : text[2].empty() ? 1 : 2;
   g_upcalls->client_said(to_proc_id(*client), target, text[2] + text[1], op_reply(callback, cbdata));
 }

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "runtime/agent/reactor.hpp"
+#include "runtime/base/datagram.hpp"
 #include "runtime/base/log.hpp"
 
 namespace empi::agent {
 
-RankLink::RankLink(Reactor& reactor, std::string path, std::function<void(const RankReport&)> on_report)
+RankLink::RankLink(Reactor& reactor, std::string path, OnReport on_report)
     : reactor_(reactor),
       path_(std::move(path)),
       on_report_(std::move(on_report)),
@@ -46,15 +47,14 @@ void RankLink::accept_one() {
 }
 
 void RankLink::receive(int fd) {
-  std::vector<char> buffer(64 * 1024);
+  std::string text;
   for (;;) {
-    const ssize_t n = recv(fd, buffer.data(), buffer.size(), 0);
+    const ssize_t n = receive_datagram(fd, text);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) return drop(fd);
-    const auto report = decode_report({buffer.data(), static_cast<std::size_t>(n)});
+    const auto report = decode_report(text);
     if (!report) {
-      log::warn("a rank sent something that is no report: {}",
-                std::string(buffer.data(), std::min<ssize_t>(n, 200)));
+      log::warn("a rank sent something that is no report: {}", text.substr(0, 200));
       continue;
     }
     if (auto at = connections_.find(fd); at != connections_.end()) {
@@ -82,11 +82,13 @@ void RankLink::receive_pending() {
   for (int fd : fds) receive(fd);
 }
 
-bool RankLink::send(const ProcId& proc, const RankOrder& order) {
+std::string RankLink::send(const ProcId& proc, const RankOrder& order) {
   auto at = by_proc_.find(proc);
-  if (at == by_proc_.end()) return false;
+  if (at == by_proc_.end()) return "it is not connected to its agent";
   const std::string text = encode(order);
-  return ::send(at->second, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+  const int error = send_datagram(at->second, text, MSG_DONTWAIT);
+  if (error == 0) return "";
+  return std::generic_category().message(error) + " (" + std::to_string(text.size()) + " bytes)";
 }
 
 }  // namespace empi::agent

@@ -15,14 +15,15 @@ class Reactor;
 
 class RankLink {
  public:
+  using OnReport = std::function<void(const RankReport&)>;
   // Listens on `path` (SOCK_SEQPACKET). Throws std::system_error.
-  RankLink(Reactor& reactor, std::string path, std::function<void(const RankReport&)> on_report);
+  RankLink(Reactor& reactor, std::string path, OnReport on_report);
   ~RankLink();
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
-  // False when the rank is not connected.
-  bool send(const ProcId& proc, const RankOrder& order);
+  // Why the order is not on its way to the rank, in words; empty when it is.
+  [[nodiscard]] std::string send(const ProcId& proc, const RankOrder& order);
   bool connected(const ProcId& proc) const { return by_proc_.contains(proc); }
   // Takes in what has arrived: before a rank's exit is judged, its last report must have been read.
   void receive_pending();
@@ -38,7 +39,7 @@ class RankLink {
 
   Reactor& reactor_;
   const std::string path_;
-  const std::function<void(const RankReport&)> on_report_;
+  const OnReport on_report_;
   UniqueFd listener_;
   std::map<int, Connection> connections_;  // by descriptor
   std::map<ProcId, int> by_proc_;

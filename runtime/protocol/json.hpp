@@ -23,8 +23,8 @@ inline constexpr char kChange[] = "/v1/change";          // PUT ChangeRequest to
 inline constexpr char kMembership[] = "/v1/membership";  // GET -> MembershipView, from every agent
 inline constexpr char kSample[] =
     "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
-inline constexpr char kReport[] = "/v1/report";  // GET ?since=INDEX&fence=N -> Report: the three above, of
-                                                 // one moment; without fence for whoever only looks
+inline constexpr char kReport[] = "/v1/report";  // GET ?since=INDEX -> Report: the three above, of one moment
+inline constexpr char kFence[] = "/v1/fence";    // PUT {"fence": n}: this controller has the job from now on
 inline constexpr char kStop[] = "/v1/stop";      // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent

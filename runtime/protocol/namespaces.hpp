@@ -45,7 +45,7 @@ struct Namespace {
   }
 
   std::uint32_t size() const;
-  const NamespaceNode* node_of(std::uint32_t rank) const;
+  const NamespaceNode* node_of(std::uint32_t rank) const;  // nodes are in the order of their ranks
   const NamespaceNode* node_of_pod(const std::string& uid) const;
 };
 
@@ -59,19 +59,30 @@ class NamespaceTable {
   const Namespace* find(const std::string& name) const;
   const std::map<std::string, Namespace>& all() const { return spaces_; }
 
-  void rank_exited(const ProcId& proc) { exited_.insert(proc); }
+  // False when that is known, or there is no such rank.
+  bool rank_exited(const ProcId& proc);
   void pod_gone(const std::string& uid);
+  // Grows with everything but a single rank's end.
+  std::uint64_t version() const { return version_; }
 
   // The pod that hosts the rank, nothing when none does.
   std::optional<NamespaceNode> owner(const ProcId& proc) const;
-  // Pods that host any of `procs` (rank kAllRanks: the whole namespace) that has not exited.
-  std::set<std::string> hosts_of(const std::vector<ProcId>& procs) const;
+  // Pods that host any of `procs` (rank kAllRanks: the whole namespace) that has not exited, and how many of
+  // them each does.
+  std::map<std::string, std::size_t> living_of(const std::vector<ProcId>& procs) const;
   // Namespaces that have no living rank any more.
   std::vector<std::string> empty_spaces() const;
 
  private:
+  struct Exits {
+    std::set<std::uint32_t> ranks;
+    std::vector<std::uint32_t> of_node;  // how many
+  };
+  bool exited(const Namespace& ns, std::uint32_t rank);
+
   std::map<std::string, Namespace> spaces_;
-  std::set<ProcId> exited_;
+  std::map<std::string, Exits> exits_;  // by namespace
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace empi

@@ -9,9 +9,17 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
+
+#include "runtime/base/datagram.hpp"
 
 namespace empi::adapt {
+
+namespace {
+
+// Far below what a socket takes: objects in the way of a commit are listed by name, and there may be many.
+constexpr std::size_t kLongestError = 8 * 1024;
+
+}  // namespace
 
 void AgentLink::connect(const std::string& path, ProcId self) {
   sockaddr_un address{};
@@ -30,22 +38,21 @@ void AgentLink::connect(const std::string& path, ProcId self) {
 void AgentLink::send(RankReport report) {
   if (!socket_) return;
   report.proc = self_;
-  const std::string text = encode(report);
-  while (::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  if (report.error.size() > kLongestError) report.error.resize(kLongestError);
+  send_datagram(socket_.get(), encode(report));
 }
 
 AgentLink::Received AgentLink::receive(int timeout_ms, RankOrder& order) {
-  std::vector<char> buffer(64 * 1024);
+  std::string text;
   for (;;) {
     pollfd readable{socket_.get(), POLLIN, 0};
     const int ready = poll(&readable, 1, timeout_ms);
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) return Received::Nothing;
-    const ssize_t length = recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    const ssize_t length = receive_datagram(socket_.get(), text);
     if (length < 0 && errno == EINTR) continue;
     if (length <= 0) return Received::Closed;
-    if (auto decoded = decode_order({buffer.data(), static_cast<std::size_t>(length)})) {
+    if (auto decoded = decode_order(text)) {
       order = std::move(*decoded);
       return Received::Order;
     }

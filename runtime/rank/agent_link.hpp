@@ -19,7 +19,8 @@ class AgentLink {
   void connect(const std::string& path, ProcId self);
   bool connected() const { return static_cast<bool>(socket_); }
 
-  // From any thread. Fills in who we are. A lost agent is noticed by `receive`.
+  // From any thread. Fills in who we are, and cuts an error that is longer than a message may be. A lost
+  // agent is noticed by `receive`.
   void send(RankReport report);
 
   enum class Received { Order, Nothing, Closed };

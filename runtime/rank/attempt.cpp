@@ -206,6 +206,11 @@ bool Attempt::enter_window() {
   return true;
 }
 
+void Attempt::await_first_rank() {
+  int here = 1;
+  tell_joiners(here);
+}
+
 bool Attempt::vote(bool ok, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   int revoked = 0;  // by another rank: the agreement cannot hold any more

@@ -53,6 +53,10 @@ class Attempt {
   bool parked() const;
 
   bool enter_window();
+  // In the window, before anything else: a joiner waits for old world rank 0. The change is confirmed, but
+  // the iteration that it belongs to may be some way off, and what rank 0 writes to a file before it is to be
+  // read in the window. Returns as well when the window's communicators are revoked.
+  void await_first_rank();
   // This rank's vote, final: `ok` unless the attempt was cancelled. A no revokes the window's communicators.
   bool vote(bool ok, const std::string& reason);
   // Whether all ranks of the union voted yes. Collective over the union, after `vote`. The joiners' votes go

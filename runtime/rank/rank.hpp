@@ -64,16 +64,18 @@ class Rank {
  private:
   // --- rank.cpp: application's thread
   bool at_agreed_iteration(std::uint64_t count);
-  bool await_window_as_joiner();
-  void leave_window();
   void begin_probing(bool joined);
   void mark_probe(std::uint64_t number);
   void withdraw();
   [[noreturn]] void end_leaver();
+  void watch_cost();
+
+  // --- rank_window.cpp: application's thread
+  bool await_window_as_joiner();
+  void leave_window();
   int committed();
   int rolled_back(const std::string& error);
   std::string objects_in_the_way();
-  void watch_cost();
   [[noreturn]] void await_dismissal();
 
   // --- rank_finalize.cpp

@@ -6,6 +6,7 @@
 
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/world.hpp"
 
 namespace empi::adapt {
@@ -129,11 +130,7 @@ int Rank::adopt_tasks_world(const std::string& name) {
   // The old world is never freed: ranks of it have gone.
   replace_world(built->take());
   lost_before_world_ = lost;
-  int rank = 0, size = 0;
-  PMPI_Comm_rank(current_world(), &rank);
-  PMPI_Comm_size(current_world(), &size);
-  page_->world_rank = static_cast<std::uint32_t>(rank);
-  page_->world_size = static_cast<std::uint32_t>(size);
+  describe_world(*page_);
   tasks_changed_ = false;  // it is whole
   return MPI_SUCCESS;
 }

@@ -67,6 +67,10 @@ TEST(View, SaysSizeEfficiencyEmulationAndDecision) {
   EXPECT_EQ(lines[0],
             "demo  Running  4 workers x 2 = 8 ranks (emulated)  efficiency 83 % (balance 90 %, communication "
             "93 %)  1:02");
+  job.status.ranks = 8;
+  EXPECT_EQ(view_lines(job, {true, 8, 0.834, 0.9, 0.927, 0}, 62, "50 %"), lines) << "as they should be";
+  job.status.ranks = 7;
+  EXPECT_THAT(view_lines(job, {}, 62, "").front(), HasSubstr("4 workers x 2 = 8 ranks, of which 7 run"));
   EXPECT_EQ(lines[1], "  emulated: ranks 8x slower by sleeping");
   EXPECT_EQ(lines[2],
             "  last decision 01:00:00  Scale  MTCT 0.05 is below 0.10 (predicted 0.21 s, measured 0.2 s)");

@@ -116,6 +116,8 @@ std::string job_line(const ElasticMPIJob& job, const LiveFigures& figures, doubl
   std::string text = job.metadata.name + "  " + to_string(status.state);
   text += format("  %d worker%s x %d = %d ranks", workers, workers == 1 ? "" : "s", job.spec.slots_per_worker,
                  workers * job.spec.slots_per_worker);
+  if (status.ranks && *status.ranks != workers * job.spec.slots_per_worker)
+    text += format(", of which %d run", *status.ranks);
   if (!emulation_text(job.spec).empty()) text += " (emulated)";
   if (figures.known) {
     text += format("  efficiency %.0f %% (balance %.0f %%, communication %.0f %%)", 100 * figures.efficiency,

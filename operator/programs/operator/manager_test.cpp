@@ -38,10 +38,18 @@ bool writes_status(const Request& request) {
 }
 bool releases_lease(const Request& request) {
   return request.method == "PUT" && request.path.find("/leases/") != std::string::npos &&
-         json::parse(request.body)["spec"].value("holderIdentity", "") == "";
+         json::parse(request.body)["spec"].value("holderIdentity", std::string()).empty();
 }
 
 class Operator : public ::testing::Test {
+ public:
+  ~Operator() override {
+    open();
+    manager->stop();
+    if (ended.valid()) ended.wait();
+    std::filesystem::remove_all(folder_);
+  }
+
  protected:
   explicit Operator(ManagerOptions options = {}) {
     std::string folder = ::testing::TempDir() + "operator.XXXXXX";
@@ -62,13 +70,6 @@ class Operator : public ::testing::Test {
     manager = std::make_unique<Manager>(options, [](const std::string&) {});
     ended = std::async(std::launch::async, [this] { return manager->run(); });
   }
-  ~Operator() override {
-    open();
-    manager->stop();
-    if (ended.valid()) ended.wait();
-    std::filesystem::remove_all(folder_);
-  }
-
   void answer(const Request& request, Exchange& exchange) {
     if (request.query.contains("watch")) {
       exchange.begin_chunks();

@@ -19,8 +19,11 @@ using Event = ChangeEvent;
 // helper thread never comes back reports too (it parks the helper), so this is a last resort.
 constexpr auto kRollbackPatience = std::chrono::seconds(30);
 
-bool subset(const std::set<ProcId>& of, const std::set<ProcId>& a, const std::set<ProcId>& b) {
-  return std::ranges::all_of(of, [&](const ProcId& p) { return a.contains(p) || b.contains(p); });
+auto in(const std::set<ProcId>& ranks) {
+  return [&](const ProcId& p) { return ranks.contains(p); };
+}
+auto in_one_of(const std::set<ProcId>& a, const std::set<ProcId>& b) {
+  return [&](const ProcId& p) { return a.contains(p) || b.contains(p); };
 }
 
 }  // namespace
@@ -70,7 +73,7 @@ std::set<std::string> ChangeDriver::next_uids() const {
 }
 
 bool ChangeDriver::is_union_member(const std::string& uid) const {
-  return active() && union_uids().contains(uid);
+  return active() && (plan_.old.find(uid) || plan_.joins(uid));
 }
 
 void ChangeDriver::begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
@@ -97,11 +100,13 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   for (auto* set : {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_,
                     &past_, &finalising_, &gone_, &left_})
     set->clear();
+  progress_ = {};
   lost_.clear();
   interrupted_.reset();
   joiner_lost_.clear();
   overdue_.clear();
   attach_ordered_ = depart_ordered_ = false;
+  not_departing_.clear();
   std::ranges::copy(ranks_of(membership.members), std::inserter(old_ranks_, old_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
   for (const Member& m : membership.members)
@@ -144,8 +149,12 @@ void ChangeDriver::answered(std::uint64_t number, const std::string& uid, const 
   highest_ = std::max(highest_, answer.probes);
   for (const ProbeMark& mark : answer.marks) add_mark(marks_, mark);
   if (!answer.ok && step_->kind == Kind::Arm) refused_ = true;
-  const bool may_refuse =
-      step_->kind == Kind::Prepare || step_->kind == Kind::Launch || step_->kind == Kind::Fetch;
+  // A rank that never hears of a departure never departs, and it cannot be called back.
+  if (!answer.ok && step_->kind == Kind::Depart)
+    status_.reason = not_departing_ = "pod " + uid + ": " + answer.error;
+  const bool may_refuse = step_->kind == Kind::Prepare || step_->kind == Kind::Launch ||
+                          step_->kind == Kind::Fetch || step_->kind == Kind::Build ||
+                          step_->kind == Kind::Attach;
   if (!answer.ok && may_refuse)
     return give_up(plan_.joins(uid) ? Event::JoinerLost : Event::Cancel, "pod " + uid + ": " + answer.error,
                    now);
@@ -219,29 +228,35 @@ void ChangeDriver::advance(TimePoint now) {
   if (plan_.tasks && (state_ == State::Building || state_ == State::Window)) return advance_tasks(now);
   switch (state_) {
     case State::Preparing:
-      if (subset(joiner_ranks_, hello_, {}) && subset(old_ranks_, hello_, gone_) &&
+      if (progress_.joiners_up.all(joiner_ranks_, in(hello_)) &&
+          progress_.old_up.all(old_ranks_, in_one_of(hello_, gone_)) &&
           try_move(Event::JoinersUp, State::Building)) {
         enter_building(now);
         if (plan_.tasks) advance_tasks(now);
       }
       break;
     case State::Building:
-      if (subset(old_ranks_, built_, {}) && subset(joiner_ranks_, built_, {}) &&
-          subset(joiner_ranks_, at_begin_, {}) && try_move(Event::WorldBuilt, State::Ready)) {
+      if (progress_.old_built.all(old_ranks_, in(built_)) &&
+          progress_.joiners_built.all(joiner_ranks_, in(built_)) &&
+          progress_.joiners_begin.all(joiner_ranks_, in(at_begin_)) &&
+          try_move(Event::WorldBuilt, State::Ready)) {
         status_.times.build_ms = milliseconds_since(entered_, now);
         entered_ = now;
         issue(Kind::ReadProbes, old_uids(), now);
       }
       break;
     case State::Draining: {
-      if (!plan_.tasks && (!subset(old_ranks_, past_, gone_) || !subset(joiner_ranks_, past_, gone_))) break;
+      const auto is_past = in_one_of(past_, gone_);
+      if (!plan_.tasks && (!progress_.old_past.all(old_ranks_, is_past) ||
+                           !progress_.joiners_past.all(joiner_ranks_, is_past)))
+        break;
       if (!released_ && !forgotten_) status_.reason.clear();  // that it was late
       if (!released_ && !leaver_ranks_.empty()) {
         released_ = true;
         released_at_ = now;
         return issue(Kind::Release, {plan_.remove.begin(), plan_.remove.end()}, now);
       }
-      if (!subset(leaver_ranks_, gone_, {})) break;
+      if (!progress_.leavers_gone.all(leaver_ranks_, in(gone_))) break;
       if (!forgotten_) {
         forgotten_ = true;
         return issue(Kind::Forget, next_uids(), now);
@@ -253,7 +268,8 @@ void ChangeDriver::advance(TimePoint now) {
       break;
     }
     case State::RollingBack: {
-      const bool dropped = !build_ordered_ || subset(old_ranks_, dropped_, gone_);
+      const bool dropped =
+          !build_ordered_ || progress_.old_dropped.all(old_ranks_, in_one_of(dropped_, gone_));
       if (!dropped && !forgotten_ && now < rollback_until_) break;
       if (!forgotten_) {
         forgotten_ = true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/agent/lead/awaited.hpp"
 #include "runtime/protocol/change.hpp"
 #include "runtime/protocol/change_plan.hpp"
 #include "runtime/protocol/membership.hpp"
@@ -127,11 +128,18 @@ class ChangeDriver {
     bool killed = false;
   };
   std::vector<Overdue> overdue_;
+  // What all of some ranks must have come to, as far as it was found out.
+  struct Progress {
+    Awaited old_up, joiners_up, old_built, joiners_built, joiners_begin, old_past, joiners_past, leavers_gone,
+        old_dropped, joiners_attached, leavers_left;
+  };
+  Progress progress_;
   // Of a master-worker program.
   std::set<ProcId> left_;
   std::map<std::string, std::string> lost_;
   std::string queue_address_;
   bool attach_ordered_ = false, depart_ordered_ = false;
+  std::string not_departing_;  // which leaver could not be told to, and why
   bool build_ordered_ = false, released_ = false, forgotten_ = false;
   std::uint64_t highest_ = 0, margin_ = 1;
   bool refused_ = false;

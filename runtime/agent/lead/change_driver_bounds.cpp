@@ -44,6 +44,7 @@ std::string ChangeDriver::missing() const {
       return ": joining rank " + rank + " is not in MPI_Comm_adapt_begin";
   }
   if (state_ == State::Window && plan_.tasks) {
+    if (!not_departing_.empty()) return ": " + not_departing_;
     if (const auto rank = first_without(leaver_ranks_, left_); !rank.empty())
       return ": rank " + rank + " has not left: its task is not done";
   }

@@ -22,15 +22,16 @@ void ChangeDriver::queue_is_at(const std::string& address, TimePoint now) {
 std::string ChangeDriver::pod_of(const ProcId& proc) const {
   for (const auto* members : {&plan_.old.members, &plan_.add})
     for (const Member& member : *members) {
-      const auto ranks = ranks_of(member);
-      if (std::ranges::find(ranks, proc) != ranks.end()) return member.uid;
+      const bool listed = proc.nspace == member.nspace && proc.rank >= member.first_rank;
+      if (listed && proc.rank - member.first_rank < static_cast<std::uint32_t>(member.slots))
+        return member.uid;
     }
   return "";
 }
 
 void ChangeDriver::advance_tasks(TimePoint now) {
-  const auto all = [&](const std::set<ProcId>& ranks, const std::set<ProcId>& are) {
-    return std::ranges::all_of(ranks, [&](const ProcId& p) { return are.contains(p) || gone_.contains(p); });
+  const auto all = [&](Awaited& awaited, const std::set<ProcId>& ranks, const std::set<ProcId>& are) {
+    return awaited.all(ranks, [&](const ProcId& p) { return are.contains(p) || gone_.contains(p); });
   };
   if (state_ == State::Building) {
     if (queue_address_.empty() || step_) return;
@@ -38,8 +39,8 @@ void ChangeDriver::advance_tasks(TimePoint now) {
       attach_ordered_ = true;
       return issue(Kind::Attach, new_uids(), now);
     }
-    if (!all(joiner_ranks_, built_) || !try_move(Event::WorldBuilt, State::Ready) ||
-        !try_move(Event::Confirmed, State::Window))
+    if (!all(progress_.joiners_attached, joiner_ranks_, built_) ||
+        !try_move(Event::WorldBuilt, State::Ready) || !try_move(Event::Confirmed, State::Window))
       return;
     status_.times.build_ms = milliseconds_since(entered_, now);
     entered_ = now;
@@ -49,7 +50,8 @@ void ChangeDriver::advance_tasks(TimePoint now) {
     depart_ordered_ = true;
     return issue(Kind::Depart, {plan_.remove.begin(), plan_.remove.end()}, now);
   }
-  if (all(leaver_ranks_, left_) && try_move(Event::Agreed, State::Committed)) enter_committed(now);
+  if (all(progress_.leavers_left, leaver_ranks_, left_) && try_move(Event::Agreed, State::Committed))
+    enter_committed(now);
 }
 
 // A leaver that dies has left. Any other member, and a joiner once it is one, is lost, and the job goes on.

@@ -221,6 +221,31 @@ TEST_F(TasksDriver, AProgramThatEndsWhileOneIsToLeave) {
   expect_committed();
 }
 
+TEST_F(TasksDriver, AJoinerThatCannotBeToldToAttachIsNotWaitedFor) {
+  begin(newcomers, {});
+  joiners_start();
+  answer(next_step(Kind::Attach),
+         {.ok = false, .error = "rank job.2/0 was not told to attach: Message too long"});
+  EXPECT_EQ(driver.state(), ChangeState::RollingBack);
+  EXPECT_EQ(driver.status().reason, "pod d: rank job.2/0 was not told to attach: Message too long");
+}
+
+// It cannot be called back, and whoever looks must see what it waits for.
+TEST_F(TasksDriver, ALeaverThatCannotBeToldToDepartIsNamed) {
+  begin({}, {"b"});
+  pass(Kind::Prepare);
+  const std::string error = "rank job.1/1 was not told to leave: Message too long";
+  answer(next_step(Kind::Depart), {.ok = false, .error = error});
+  EXPECT_EQ(driver.state(), ChangeState::Window);
+  EXPECT_EQ(driver.status().reason, "pod b: " + error);
+  driver.tick(now + std::chrono::hours(1));
+  EXPECT_NE(driver.status().reason.find(error), std::string::npos) << driver.status().reason;
+  leave_and_go("b");
+  expect_committed();
+  begin({}, {"c"});
+  EXPECT_EQ(driver.status().reason, "");
+}
+
 TEST_F(TasksDriver, AProgramThatEndsWhileOthersWouldJoinRollsBack) {
   begin(newcomers, {});
   joiners_start();

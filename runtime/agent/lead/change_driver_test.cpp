@@ -115,6 +115,20 @@ TEST_F(Driver, AJoinerLostBeforeTheWindowRollsBackInEveryPhase) {
   expect_rolled_back();
 }
 
+// The others would be in a collective call for ever.
+TEST_F(Driver, ARankThatCannotBeToldToBuildRollsBack) {
+  begin(newcomers);
+  answer(next_step(Kind::Prepare));
+  answer(next_step(Kind::Launch));
+  report_all(Report::Hello, joiners());
+  answer(next_step(Kind::Fetch));
+  const DriverStep build = next_step(Kind::Build);
+  driver.answered(build.number, "b",
+                  {.ok = false, .error = "rank job.1/2 was not told to build: Broken pipe"}, now);
+  EXPECT_EQ(driver.status().reason, "pod b: rank job.1/2 was not told to build: Broken pipe");
+  expect_rolled_back();
+}
+
 TEST_F(Driver, GiveUpNamesAllJoinersAsDead) {
   begin(newcomers);
   to_building();

@@ -71,6 +71,8 @@ std::optional<ApiAnswer> refusal_of(const StartRequest& request, const std::stri
 // Why this is no change, whoever is asked.
 std::optional<ApiAnswer> refusal_of(const ChangeRequest& request);
 
+// Controllers count their fences one by one. Nobody makes one that the next controller cannot exceed.
+inline constexpr std::int64_t kLongestFenceStep = 1'000'000;
 // Whether a controller with `asked` may command; from then on `held` is its fence.
 ApiAnswer check_fence(Fence asked, Fence& held);
 

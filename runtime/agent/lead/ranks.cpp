@@ -48,8 +48,7 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
     what += " exited with code " + std::to_string(exit.code);
   else
     what += " exited without MPI_Finalize";
-  spaces_.rank_exited(exit.proc);
-  deliver(rendezvous_.recheck());
+  if (spaces_.rank_exited(exit.proc)) deliver(rendezvous_.rank_gone(exit.proc));
   const auto owner = spaces_.owner(exit.proc);
   const bool member = owner && membership_.find(owner->uid);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
@@ -113,6 +112,9 @@ void Lead::fail_if_ranks_are_missing() {
 
 void Lead::succeed_when_all_done() {
   if (verdict_ || membership_.members.empty()) return;
+  // Asked at every rank's end.
+  const std::size_t ended = state_.exit_codes.size() + state_.lost_ranks.size();
+  if (ended < static_cast<std::size_t>(membership_.ranks())) return;
   const std::vector<ProcId> ranks = ranks_of(membership_.members);
   const auto has_ended = [&](const ProcId& p) {
     return state_.exit_codes.contains(p) || state_.lost_ranks.contains(p);

@@ -26,38 +26,52 @@ bool Rendezvous::any_has_tombstone(const std::vector<std::string>& keys) const {
   return std::ranges::any_of(keys, [&](const std::string& key) { return key_has_tombstone(key); });
 }
 
-bool Rendezvous::any_has_tombstone(const std::vector<ProcId>& procs) const {
-  return std::ranges::any_of(procs, [&](const ProcId& proc) {
-    return std::ranges::find(dead_spaces_, proc.nspace) != dead_spaces_.end();
-  });
+bool Rendezvous::any_has_tombstone(const std::vector<ProcId>& sorted) const {
+  const std::string* last = nullptr;
+  for (const ProcId& proc : sorted) {
+    if (last && *last == proc.nspace) continue;
+    last = &proc.nspace;
+    if (std::ranges::find(dead_spaces_, proc.nspace) != dead_spaces_.end()) return true;
+  }
+  return false;
 }
 
 RendezvousReplies Rendezvous::contribute(const std::string& kind, std::vector<ProcId> procs,
                                          const RequestOrigin& from, std::string blob) {
-  if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
   std::ranges::sort(procs);
-  const CollectiveKey key{kind, procs};
-  Collective& collective = collectives_[key];
-  collective.procs = std::move(procs);
+  if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
+  const auto [at, opened] = collectives_.try_emplace({kind, std::move(procs)});
+  Collective& collective = at->second;
+  if (opened) see_who_lives(at->first.second, collective);
   auto& mine = collective.got[from.uid];
   // The same request a second time, after a change of lead.
   const bool repeated =
       std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
   if (!repeated) mine.push_back({from, std::move(blob)});
+  collective.missing.erase(from.uid);
   RendezvousReplies replies;
-  complete_if_ready(key, replies);
+  complete_if_ready(at, replies);
   return replies;
 }
 
-void Rendezvous::complete_if_ready(const CollectiveKey& key, RendezvousReplies& replies) {
-  auto at = collectives_.find(key);
-  if (at == collectives_.end()) return;
+void Rendezvous::see_who_lives(const std::vector<ProcId>& procs, Collective& collective) const {
+  collective.version = spaces_.version();
+  collective.living = spaces_.living_of(procs);
+  see_who_is_missing(collective);
+}
+
+void Rendezvous::see_who_is_missing(Collective& collective) {
+  collective.missing.clear();
+  for (const auto& [uid, count] : collective.living) {
+    const auto got = collective.got.find(uid);
+    if (got == collective.got.end() || got->second.empty()) collective.missing.insert(uid);
+  }
+}
+
+void Rendezvous::complete_if_ready(Collectives::iterator at, RendezvousReplies& replies) {
   Collective& collective = at->second;
-  const auto have = [&](const std::string& uid) {
-    auto got = collective.got.find(uid);
-    return got != collective.got.end() && !got->second.empty();
-  };
-  if (!std::ranges::all_of(spaces_.hosts_of(collective.procs), have)) return;
+  if (collective.version != spaces_.version()) see_who_lives(at->first.second, collective);
+  if (!collective.missing.empty()) return;
   std::string all;
   std::vector<RequestOrigin> waiting;
   for (auto& [uid, queue] : collective.got) {
@@ -68,6 +82,8 @@ void Rendezvous::complete_if_ready(const CollectiveKey& key, RendezvousReplies& 
   }
   if (std::ranges::all_of(collective.got, [](const auto& entry) { return entry.second.empty(); }))
     collectives_.erase(at);
+  else
+    see_who_is_missing(collective);
   for (const RequestOrigin& to : waiting) replies.push_back({to, kPmixSuccess, all, {}});
 }
 
@@ -113,11 +129,32 @@ RendezvousReplies Rendezvous::unpublish(const std::vector<std::string>& keys, co
   return {{from, kPmixSuccess, {}, {}}};
 }
 
-RendezvousReplies Rendezvous::recheck() {
-  std::vector<CollectiveKey> keys;
-  for (const auto& [key, collective] : collectives_) keys.push_back(key);
+RendezvousReplies Rendezvous::rank_gone(const ProcId& proc) {
   RendezvousReplies replies;
-  for (const CollectiveKey& key : keys) complete_if_ready(key, replies);
+  const auto owner = spaces_.owner(proc);
+  if (!owner) return replies;
+  const ProcId whole{proc.nspace, kAllRanks};
+  for (auto next = collectives_.begin(); next != collectives_.end();) {
+    const auto at = next++;
+    const auto& [kind, procs] = at->first;
+    Collective& collective = at->second;
+    const std::size_t named =
+        std::ranges::equal_range(procs, proc).size() + std::ranges::equal_range(procs, whole).size();
+    const auto host = collective.living.find(owner->uid);
+    if (named == 0 || host == collective.living.end()) continue;
+    host->second -= std::min(named, host->second);  // else it is about to be counted anew
+    if (host->second == 0) {
+      collective.missing.erase(owner->uid);
+      collective.living.erase(host);
+    }
+    complete_if_ready(at, replies);
+  }
+  return replies;
+}
+
+RendezvousReplies Rendezvous::recheck() {
+  RendezvousReplies replies;
+  for (auto next = collectives_.begin(); next != collectives_.end();) complete_if_ready(next++, replies);
   return replies;
 }
 
@@ -142,7 +179,7 @@ RendezvousReplies Rendezvous::end_change(const std::string& port, const std::str
   });
   std::erase_if(store_, [&](const auto& entry) { return key_has_tombstone(entry.first); });
   std::erase_if(collectives_, [&](const auto& entry) {
-    if (!any_has_tombstone(entry.second.procs)) return false;
+    if (!any_has_tombstone(entry.first.second)) return false;
     for (const auto& [uid, queue] : entry.second.got)
       for (const Contribution& c : queue) replies.push_back({c.from, kPmixError, {}, {}});
     return true;

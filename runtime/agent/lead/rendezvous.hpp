@@ -2,9 +2,10 @@
 // What the lead does for the PMIx servers of all pods: collectives (fence, connect, disconnect) and the
 // publish/lookup store. Pure: requests in, replies out; the sockets are elsewhere.
 //
-// Nothing ever waits here for a participant that is gone: when a rank exits, `recheck` completes what its
+// Nothing ever waits here for a participant that is gone: when a rank exits, `rank_gone` completes what its
 // absence completes, and `end_change` fails whatever belongs to a change that was given up, now and later
-// (its tombstone).
+// (its tombstone). Open MPI asks with all ranks by name, once per pod: no call walks over more than the ranks
+// that it names.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -47,7 +48,10 @@ class Rendezvous {
   RendezvousReplies unpublish(const std::vector<std::string>& keys, const ProcId& owner,
                               const RequestOrigin& from);
 
-  RendezvousReplies recheck();              // a rank or pod has gone, a namespace was removed
+  // The namespaces know already: a rank has exited that had not before; pods have gone, namespaces have
+  // changed.
+  RendezvousReplies rank_gone(const ProcId& proc);
+  RendezvousReplies recheck();
   RendezvousReplies expire(TimePoint now);  // lookups whose time is over
 
   // The change is over, well or not: keys that contain `port` and collectives that include `nspace` (a
@@ -67,24 +71,28 @@ class Rendezvous {
     std::string blob;
   };
   struct Collective {
-    std::vector<ProcId> procs;
     std::map<std::string, std::deque<Contribution>> got;  // by pod uid
+    std::map<std::string, std::size_t> living;            // of the ranks that are named, by their pod's uid
+    std::set<std::string> missing;                        // those of these pods that have not contributed
+    std::uint64_t version = 0;                            // of the namespaces that this was taken from
   };
   struct Lookup {
     std::vector<std::string> keys;
     TimePoint until;
     RequestOrigin from;
   };
-  using CollectiveKey = std::pair<std::string, std::vector<ProcId>>;
+  using Collectives = std::map<std::pair<std::string, std::vector<ProcId>>, Collective>;  // by kind and ranks
 
-  void complete_if_ready(const CollectiveKey& key, RendezvousReplies& replies);
+  void see_who_lives(const std::vector<ProcId>& procs, Collective& collective) const;
+  static void see_who_is_missing(Collective& collective);
+  void complete_if_ready(Collectives::iterator at, RendezvousReplies& replies);
   bool answer_lookup(const Lookup& lookup, bool wait, RendezvousReplies& replies);
   bool key_has_tombstone(const std::string& key) const;
   bool any_has_tombstone(const std::vector<std::string>& keys) const;
-  bool any_has_tombstone(const std::vector<ProcId>& procs) const;
+  bool any_has_tombstone(const std::vector<ProcId>& sorted) const;
 
   const NamespaceTable& spaces_;
-  std::map<CollectiveKey, Collective> collectives_;
+  Collectives collectives_;
   std::map<std::string, Published> store_;
   std::vector<Lookup> lookups_;
   std::deque<std::string> dead_ports_;   // bounded

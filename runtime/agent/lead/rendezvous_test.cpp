@@ -53,16 +53,42 @@ TEST_F(RendezvousTest, KindsAreKeptApartAndOnlyPodsWithListedRanksTakePart) {
 
 TEST_F(RendezvousTest, ARankThatHasExitedIsNotWaitedFor) {
   EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
-  spaces.rank_exited({"n", 2});
+  ASSERT_TRUE(spaces.rank_exited({"n", 2}));
+  EXPECT_EQ(rendezvous.rank_gone({"n", 2}).size(), 1u);
+}
+
+TEST_F(RendezvousTest, ARankThatIsNamedTwiceEndsOnce) {
+  EXPECT_TRUE(rendezvous.contribute("fence", {{"n", kAllRanks}, {"n", 2}}, {"a", 1}, "A").empty());
+  ASSERT_TRUE(spaces.rank_exited({"n", 2}));
+  EXPECT_FALSE(spaces.rank_exited({"n", 2}));
+  EXPECT_FALSE(spaces.rank_exited({"n", 3})) << "there is none";
+  EXPECT_EQ(rendezvous.rank_gone({"n", 2}).size(), 1u);
+}
+
+TEST_F(RendezvousTest, APodThatIsGoneIsNotWaitedFor) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  EXPECT_TRUE(rendezvous.contribute("connect", {{"n", 0}, {"m", 0}}, {"a", 2}, "").empty());
+  spaces.pod_gone("b");
   EXPECT_EQ(rendezvous.recheck().size(), 1u);
+  spaces.pod_gone("c");
+  EXPECT_EQ(rendezvous.contribute("connect", {{"n", 0}, {"m", 0}}, {"a", 2}, "").size(), 1u)
+      << "whoever notices first";
+}
+
+TEST_F(RendezvousTest, ThoseWhoAreAheadWaitForTheOthersTwice) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 2}, "A2").empty());
+  EXPECT_EQ(rendezvous.contribute("fence", world, {"b", 1}, "B").at(0).blob, "AB");
+  EXPECT_EQ(rendezvous.contribute("fence", world, {"b", 2}, "B2").at(0).blob, "A2B2");
+  EXPECT_EQ(rendezvous.pending(), 0u);
 }
 
 TEST_F(RendezvousTest, APodStaysParticipantWhileOneOfItsRanksLives) {
   EXPECT_TRUE(rendezvous.contribute("fence", world, {"b", 1}, "").empty());
   spaces.rank_exited({"n", 0});
-  EXPECT_TRUE(rendezvous.recheck().empty());
+  EXPECT_TRUE(rendezvous.rank_gone({"n", 0}).empty());
   spaces.rank_exited({"n", 1});
-  EXPECT_EQ(rendezvous.recheck().size(), 1u);
+  EXPECT_EQ(rendezvous.rank_gone({"n", 1}).size(), 1u);
 }
 
 TEST_F(RendezvousTest, ARepeatedContributionCountsOnce) {

@@ -53,6 +53,9 @@ ApiAnswer check_fence(Fence asked, Fence& held) {
   if (asked < held)
     return refuse(409, "fence " + std::to_string(asked.value) + " is stale: another controller holds fence " +
                            std::to_string(held.value));
+  if (asked.value - held.value > kLongestFenceStep)
+    return refuse(400, "fence " + std::to_string(asked.value) + " is out of reach: expected at most " +
+                           std::to_string(held.value + kLongestFenceStep));
   held = asked;
   return {};
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "runtime/base/json_text.hpp"
 
@@ -41,6 +43,11 @@ void from_json(const json& j, Batch& batch) {
   j.at("to").get_to(batch.to);
   j.at("session").get_to(batch.session);
   j.at("sequence").get_to(batch.sequence);
+  for (const auto& [field, name] :
+       {std::pair("from", &batch.from), std::pair("to", &batch.to), std::pair("session", &batch.session)})
+    if (name->size() > kLongestBatchName)
+      throw std::invalid_argument(std::string(field) + " has " + std::to_string(name->size()) +
+                                  " bytes: expected at most " + std::to_string(kLongestBatchName));
   batch.messages.clear();
   for (const json& message : j.at("messages")) {
     const auto& bytes = message.get_ref<const json::binary_t&>();

@@ -15,6 +15,8 @@ inline constexpr char kReactorAge[] = "reactorMillis";
 
 // No receiver takes a longer body.
 inline constexpr std::size_t kMostBatchBytes = std::size_t{16} << 20;
+// Nor a longer uid or name of a session, which it remembers.
+inline constexpr std::size_t kLongestBatchName = 253;
 
 struct Batch {
   std::string from, to;               // UIDs of pods
@@ -33,6 +35,7 @@ std::string encode(const Receipt& receipt);
 Receipt decode_receipt(std::string_view text);  // age 0 where it says none
 
 void to_json(nlohmann::json& j, const Batch& batch);
-void from_json(const nlohmann::json& j, Batch& batch);  // throws nlohmann::json::exception
+void from_json(const nlohmann::json& j,
+               Batch& batch);  // throws nlohmann::json::exception, std::invalid_argument
 
 }  // namespace empi::agent

@@ -184,6 +184,39 @@ TEST_F(Channel, OnlyAnotherPodOrOurOwnDismissalMakesAStranger) {
   EXPECT_EQ(in.accept(*out.next()), Arrival::New);
 }
 
+// Any holder of the job's token may say that it is whoever it likes.
+TEST_F(Channel, MadeUpSendersAndSessionsAreForgottenAndKnownOnesAreNot) {
+  in.admit("a");
+  in.admit("leaves");
+  out.put("x");
+  const Batch sent = *out.next();
+  EXPECT_EQ(in.accept(sent), Arrival::New);
+  const auto made_up = [&](const std::string& from, const std::string& session) {
+    return in.accept({from, "b", session, 1, {}});
+  };
+  for (int i = 0; i < 5000; ++i) {
+    EXPECT_EQ(made_up("nobody" + std::to_string(i), "s"), Arrival::New);
+    EXPECT_EQ(made_up("nobody" + std::to_string(i), "s"), Arrival::Repeated) << "for a while";
+    made_up("somebody", std::to_string(i));
+    made_up("leaves", std::to_string(i));
+  }
+  EXPECT_LE(in.remembered(), Inbox::kMostUnknown + 3 * Inbox::kMostSessions);
+  EXPECT_EQ(in.accept(sent), Arrival::Repeated);
+  for (const char* gone : {"leaves", "somebody"}) in.retire(gone);
+  for (int i = 5000; i < 5500; ++i) made_up("nobody" + std::to_string(i), "s");
+  EXPECT_LE(in.remembered(), Inbox::kMostUnknown + Inbox::kMostSessions);
+  EXPECT_EQ(in.accept(sent), Arrival::Repeated);
+  in.dismiss("a");
+  EXPECT_EQ(in.remembered(), Inbox::kMostUnknown);
+}
+
+TEST_F(Channel, ABatchWhoseNamesAreTooLongToBeRememberedIsMalformed) {
+  const std::string longest(kLongestBatchName, 'x');
+  EXPECT_EQ(json(Batch{longest, longest, longest, 1, {}}).get<Batch>().session, longest);
+  EXPECT_THROW(json(Batch{longest + "x", "b", "s", 1, {}}).get<Batch>(), std::invalid_argument);
+  EXPECT_THROW(json(Batch{"a", "b", longest + "x", 1, {}}).get<Batch>(), std::invalid_argument);
+}
+
 TEST_F(Channel, APartedPeerIsOverOnceItHasGotItsFarewell) {
   out.put("farewell");
   out.part();

@@ -3,6 +3,7 @@
 #include "runtime/rank/attributes.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -70,11 +71,24 @@ int set(MPI_Comm comm, int keyval, void* value) {
   return result;
 }
 
+// What the first world was made with leaves room to grow, and the job may have come to need more.
+int* universe_size(int* at_first) {
+  static std::atomic<int> size{0};  // MPI gives out its address
+  static_assert(sizeof size == sizeof(int));
+  int now = 0;
+  PMPI_Comm_size(current_world(), &now);
+  size.store(std::max(*at_first, now));
+  return reinterpret_cast<int*>(&size);
+}
+
 // Predefined attributes are known to the world of MPI_Init only.
 int get(MPI_Comm comm, int keyval, void* value, int* flag) {
   comm = actual(comm);
-  return PMPI_Comm_get_attr(is_predefined(keyval) && is_world(comm) ? MPI_COMM_WORLD : comm, keyval, value,
-                            flag);
+  const bool of_first_world = is_predefined(keyval) && is_world(comm);
+  const int result = PMPI_Comm_get_attr(of_first_world ? MPI_COMM_WORLD : comm, keyval, value, flag);
+  if (result == MPI_SUCCESS && of_first_world && keyval == MPI_UNIVERSE_SIZE && *flag)
+    *static_cast<int**>(value) = universe_size(*static_cast<int**>(value));
+  return result;
 }
 
 int remove(MPI_Comm comm, int keyval) {
@@ -96,7 +110,7 @@ void delete_in_reverse(MPI_Comm comm, const std::vector<int>& keyvals) {
   for (auto keyval = keyvals.rbegin(); keyval != keyvals.rend(); ++keyval) {
     void* value = nullptr;
     int found = 0;  // an earlier one's callback may have deleted it
-    PMPI_Comm_get_attr(comm, *keyval, &value, &found);
+    PMPI_Comm_get_attr(comm, *keyval, static_cast<void*>(&value), &found);
     if (found) PMPI_Comm_delete_attr(comm, *keyval);
   }
 }
@@ -108,12 +122,13 @@ void move_attributes(MPI_Comm from, MPI_Comm to) {
   for (const int keyval : keyvals) {
     void* value = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(from, keyval, &value, &found);
+    PMPI_Comm_get_attr(from, keyval, static_cast<void*>(&value), &found);
     if (!found) continue;
     const Keyval functions = attributes().functions(keyval);
     void* copy = nullptr;
     int wanted = 0;
-    if (functions.copy) functions.copy(from, keyval, functions.extra_state, value, &copy, &wanted);
+    if (functions.copy)
+      functions.copy(from, keyval, functions.extra_state, value, static_cast<void*>(&copy), &wanted);
     if (wanted && PMPI_Comm_set_attr(to, keyval, copy) == MPI_SUCCESS) attributes().set(false, keyval);
   }
   delete_in_reverse(from, keyvals);

@@ -43,7 +43,7 @@ void check_handles(int size) {
   CHECK(dup == MPI_COMM_NULL);
 }
 
-void check_attributes() {
+void check_attributes(int size) {
   int* value = nullptr;
   int found = 0;
   for (const int keyval : {MPI_TAG_UB, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE}) {
@@ -52,6 +52,8 @@ void check_attributes() {
     PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &plain, &plain_found);
     CHECK(found == plain_found && (!found || value == plain));
   }
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &found);
+  CHECK(!found || *value >= size);
   int keyval = MPI_KEYVAL_INVALID, data = 7;
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, delete_counting, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &data);
@@ -104,7 +106,7 @@ int main(int argc, char** argv) {
   CHECK(provided == MPI_THREAD_MULTIPLE);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   check_handles(size);
-  check_attributes();
+  check_attributes(size);
   check_that_the_world_cannot_be_freed();
   check_that_nothing_adapts(size);
   CHECK(MPI_Finalize() == MPI_SUCCESS);

@@ -70,7 +70,8 @@ int MPI_Init_adapt(int* argc, char*** argv, int* proc_status);
 int MPI_Probe_adapt(int* adapt_flag, int* proc_status, MPI_Info* info);
 
 /* Opens the adaptation window. Collective over stayers, leavers and joiners; joiners call it right after
- * MPI_Init_adapt and may wait in it.
+ * MPI_Init_adapt and may wait in it: until rank 0 of the old world has called it, so that they may read what
+ * that rank wrote to a file before.
  * intercomm: (stayers + leavers) | joiners; MPI_COMM_NULL when nobody joins.
  * new_comm_world: the next world; MPI_COMM_NULL on leavers.
  * Both are freed by the commit. Errors on them are returned, not fatal. */

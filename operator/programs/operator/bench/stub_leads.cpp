@@ -95,12 +95,19 @@ class Job {
     return {200, {{"ok", true}}};
   }
 
+  Answer take(empi::Fence fence) {
+    if (fence < fence_) return stale(fence);
+    fence_ = fence;
+    return {200, {{"fence", fence.value}}};
+  }
+
   empi::MembershipView view(const std::string& uid) {
     proceed();
     empi::MembershipView view;
     view.uid = uid;
     view.fence = fence_;
     view.membership = membership_;
+    view.ranks = membership_.ranks();
     if (active()) {
       view.state = changes_.back().state;
       view.change = changes_.back().request.id;
@@ -302,6 +309,10 @@ void route(httplib::Server& server, Leads& leads) {
   server.Post(paths::kStart, handler([&](Request r) { return leads.start(r); }));
   server.Get(paths::kReport, handler([&, number](Request r) {
                return leads.report(r, number(r.get_param_value("since"), -1));
+             }));
+  server.Put(paths::kFence, handler([&](Request r) {
+               const empi::Fence fence{json::parse(r.body).at("fence").get<std::int64_t>()};
+               return leads.ask(r, [&](Job& job, const std::string&) { return job.take(fence); });
              }));
   server.Put(paths::kChange, handler([&](Request r) {
                const auto change = json::parse(r.body).get<empi::ChangeRequest>();
