@@ -21,7 +21,8 @@ Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& fil
 // The same as JSON; unknown fields of metadata are ignored.
 Result<ElasticMPIJob> parse_json(const nlohmann::json& object, const std::string& filename = {});
 // An object as the API server holds it: its schema or its last writer may be of a newer version than this
-// program, so that unknown fields are ignored anywhere.
+// program, so that unknown fields are ignored anywhere; and its limits may have become narrower than its
+// size.
 Result<ElasticMPIJob> parse_stored(const nlohmann::json& object, const std::string& filename = {});
 Result<JobStatus> parse_status(const nlohmann::json& status);
 
@@ -30,7 +31,8 @@ nlohmann::json spec_to_json(const JobSpec& spec);
 nlohmann::json status_to_json(const JobStatus& status);
 
 // Everything the schema alone cannot say, plus the limits it does say; warnings are marked as such.
-std::vector<Violation> validate(const ElasticMPIJob& job);
+enum class Origin { Manifest, Stored };
+std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin = Origin::Manifest);
 // Changes that an update must not make: immutable fields, and the template while the job is not suspended.
 std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after);
 // The Kubernetes operator refuses spec.local.

@@ -239,6 +239,18 @@ TEST(Update, OfTheTemplateWaitsUntilTheJobIsSuspended) {
   EXPECT_FALSE(refused());
 }
 
+// Its limits may become narrower than its size (crds/elasticmpijob.yaml): the API server holds such a job,
+// and a job that cannot be read would keep its size for ever.
+TEST(Stored, ASizeBeyondItsLimitsIsRead) {
+  ElasticMPIJob job = parsed(manifest(""));
+  job.spec.worker.replicas = job.spec.worker.max_replicas + 1;
+  const nlohmann::json object = to_json(job);
+  EXPECT_FALSE(parse_json(object).ok());
+  const Result<ElasticMPIJob> read = parse_stored(object);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().spec.worker.replicas, job.spec.worker.replicas);
+}
+
 TEST(Cluster, RefusesWhatIsForLocalRunsOnly) {
   const ElasticMPIJob job = parsed(manifest("  local: {slowdownFactor: 2}\n"));
   const std::vector<Violation> found = validate_for_cluster(job);

@@ -134,10 +134,11 @@ ElasticMPIJob read_job(Context& context, const json& object, bool refuse_unknown
   return job;
 }
 
-Result<ElasticMPIJob> finish(Context& context, ElasticMPIJob job, const std::string& filename) {
+Result<ElasticMPIJob> finish(Context& context, ElasticMPIJob job, Origin origin,
+                             const std::string& filename) {
   // A field that could not be read holds its default: checking it further would only mislead.
   if (context.violations.empty()) {
-    std::vector<Violation> found = validate(job);
+    std::vector<Violation> found = validate(job, origin);
     for (Violation& violation : found)
       if (context.lines) violation.line = line_of(*context.lines, violation.field);
     if (!refuses(found)) return {std::move(job), std::move(found), filename};
@@ -157,28 +158,28 @@ Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& fil
   context.lines = &loaded.value().lines;
   context.boolean_words = &loaded.value().boolean_words;
   ElasticMPIJob job = read_job(context, loaded.value().object, true);
-  return finish(context, std::move(job), filename);
+  return finish(context, std::move(job), Origin::Manifest, filename);
 }
 
 namespace {
 
-Result<ElasticMPIJob> parse(const json& object, const std::string& filename, bool refuse_unknown) {
+Result<ElasticMPIJob> parse(const json& object, const std::string& filename, Origin origin) {
   if (!object.is_object())
     return {std::vector<Violation>{{"", "is no JSON object", "an ElasticMPIJob", ""}}, filename};
   Context context;
-  context.refuse_unknown = refuse_unknown;
+  context.refuse_unknown = origin == Origin::Manifest;
   ElasticMPIJob job = read_job(context, object, false);
-  return finish(context, std::move(job), filename);
+  return finish(context, std::move(job), origin, filename);
 }
 
 }  // namespace
 
 Result<ElasticMPIJob> parse_json(const json& object, const std::string& filename) {
-  return parse(object, filename, true);
+  return parse(object, filename, Origin::Manifest);
 }
 
 Result<ElasticMPIJob> parse_stored(const json& object, const std::string& filename) {
-  return parse(object, filename, false);
+  return parse(object, filename, Origin::Stored);
 }
 
 Result<JobStatus> parse_status(const json& object) {

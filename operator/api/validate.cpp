@@ -40,7 +40,7 @@ void check_metadata(const Metadata& metadata, Violations& out) {
            "dots and capitals would break the workers' host names");
 }
 
-void check_sizes(const JobSpec& spec, Violations& out) {
+void check_sizes(const JobSpec& spec, Origin origin, Violations& out) {
   const WorkerSpec& worker = spec.worker;
   if (worker.min_replicas > worker.max_replicas) {
     refuse(out, "spec.worker.minReplicas", "is " + text(worker.min_replicas),
@@ -48,11 +48,16 @@ void check_sizes(const JobSpec& spec, Violations& out) {
     return;
   }
   const std::string limits = text(worker.min_replicas) + " to " + text(worker.max_replicas);
-  if (worker.replicas && (*worker.replicas < worker.min_replicas || *worker.replicas > worker.max_replicas))
-    refuse(out, "spec.worker.replicas", "is " + text(*worker.replicas),
-           "minReplicas to maxReplicas, " + limits);
-  const auto& allowed = spec.resize.allowed_replicas;
   const auto fits = [&](int size) { return size >= worker.min_replicas && size <= worker.max_replicas; };
+  if (worker.replicas && !fits(*worker.replicas)) {
+    if (origin == Origin::Manifest)
+      refuse(out, "spec.worker.replicas", "is " + text(*worker.replicas),
+             "minReplicas to maxReplicas, " + limits);
+    else  // the limits were changed since
+      warn(out, "spec.worker.replicas", "is " + text(*worker.replicas) + ", beyond " + limits,
+           "the job will run with " + text(feasible_size(spec, *worker.replicas)) + " workers");
+  }
+  const auto& allowed = spec.resize.allowed_replicas;
   if (!allowed.empty() && std::none_of(allowed.begin(), allowed.end(), fits))
     refuse(out, "spec.resize.allowedReplicas", "has no size that the job may have",
            "at least one within minReplicas to maxReplicas, " + limits);
@@ -119,10 +124,10 @@ void check_not_implemented(const JobSpec& spec, Violations& out) {
 
 }  // namespace
 
-std::vector<Violation> validate(const ElasticMPIJob& job) {
+std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   Violations out;
   check_metadata(job.metadata, out);
-  check_sizes(job.spec, out);
+  check_sizes(job.spec, origin, out);
   check_autoscaling(job.spec, out);
   check_not_implemented(job.spec, out);
   check_template(job.spec.worker.pod, out);
@@ -140,9 +145,7 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
   frozen(before.spec.runtime != after.spec.runtime, "spec.runtime", recreate);
   frozen(before.spec.worker.pod != after.spec.worker.pod && before.status.state != JobState::Suspended,
          "spec.worker.template",
-         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts again "
-         "from "
-         "the beginning");
+         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
   frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
          "spec.worker.replicas", "the job has ended");
   return out;
