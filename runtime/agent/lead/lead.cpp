@@ -77,10 +77,17 @@ void Lead::learn(const Beat& m, const std::string& from, Moment now) {
     hello.tasks = state_.tasks;
     on_message(RankReported{hello}, from, now);
   }
-  if (m.queue && (m.queue->proc != state_.queue_keeper || m.queue->address != state_.queue_address))
-    on_message(RankReported{*m.queue}, from, now);
+  if (m.queue && is_news(*m.queue)) on_message(RankReported{*m.queue}, from, now);
   for (const RankExited& exit : m.ended)
     if (!verdict_ && told_ended_.insert(exit.proc).second) on_message(exit, from, now);
+}
+
+// A pod goes on saying that its rank keeps the queue when that has passed it on: while the one that we know
+// lives, its own word counts.
+bool Lead::is_news(const RankReport& queue) const {
+  if (!state_.queue_keeper) return true;
+  if (queue.proc == *state_.queue_keeper) return queue.address != state_.queue_address;
+  return spaces_.living_of({*state_.queue_keeper}).empty();
 }
 
 void Lead::tick(Moment now) {

@@ -132,6 +132,7 @@ class Lead {
   void on_message(const Unpublish& m, const std::string& from, Moment now);
   void on_message(const Beat& m, const std::string& from, Moment now);
   void learn(const Beat& m, const std::string& from, Moment now);
+  bool is_news(const RankReport& queue) const;
   void on_message(const RankExited& m, const std::string& from, Moment now);
   void on_message(const RankReported& m, const std::string& from, Moment now);
   void on_message(const RankAborted& m, const std::string& from, Moment now);
