@@ -45,7 +45,10 @@ def failed_tests(junit):
     print(f"ci: {suite.get('tests')} tests, {suite.get('failures')} failed, {suite.get('skipped', 0)} skipped")
     for case in suite.iter("testcase"):
         if case.get("status") == "fail":
-            yield case.get("name"), (case.findtext("system-out") or "").splitlines()[-12:]
+            lines = (case.findtext("system-out") or "").splitlines()
+            # GoogleTest says why where it fails, and the logs of many pods may follow.
+            first = next((at for at, line in enumerate(lines) if line.endswith("Failure")), len(lines))
+            yield case.get("name"), lines[first : first + 6] + lines[max(first + 6, len(lines) - 6) :]
 
 
 def failed_cases(log):
