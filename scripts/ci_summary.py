@@ -47,7 +47,7 @@ def failed_tests(junit):
         if case.get("status") == "fail":
             lines = (case.findtext("system-out") or "").splitlines()
             # GoogleTest says why where it fails, and the logs of many pods may follow.
-            first = next((at for at, line in enumerate(lines) if line.endswith("Failure")), len(lines))
+            first = next((at for at, line in enumerate(lines) if line.endswith("Failure")), max(0, len(lines) - 12))
             yield case.get("name"), lines[first : first + 6] + lines[max(first + 6, len(lines) - 6) :]
 
 
