@@ -3,11 +3,16 @@
 # programs of the tests, `sanitized` those that run under a sanitizer (cmake/sanitize.cmake), `benchmarks` what
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
-# Labels: `fast` takes less than a second, `waits` waits more than it computes, `measures` wants a quiet machine (it
-# runs alone, and when the cases on the cluster are over), `long` is what only ./dev test long runs.
+# Labels: `fast` takes less than two seconds, `waits` waits more than it computes, `computes` takes longer and does nothing
+# but compute, on one core (it may run beside the cases on the cluster), `measures` wants a quiet machine (it runs alone, and
+# when the cases on the cluster are over), `long` is what only ./dev test long runs. What takes longer is in testing/slow.txt.
 
 # What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
 option(EMPI_FULL_TESTS "build and run every test in every configuration it has" OFF)
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt)
+file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
+list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
 
 add_custom_target(tests)
 add_custom_target(benchmarks)
@@ -63,16 +68,15 @@ function(empi_needs)
   endforeach()
 endfunction()
 
-# empi_test(NAME SOURCES... [LIBS ...] [WAITS] [SLOW CASES...]): a GoogleTest program; every TEST in its sources becomes
-# a ctest case NAME.SUITE.CASE. WAITS: it starts processes and waits for them. SLOW: these cases (SUITE.CASE) take a
-# second or more. When empi_sanitized_test() follows, the program runs under the sanitizers named there instead.
+# empi_test(NAME SOURCES... [LIBS ...] [WAITS]): a GoogleTest program; every TEST in its sources becomes a ctest case
+# NAME.SUITE.CASE. WAITS: it starts processes and waits for them. When empi_sanitized_test() follows, the program runs
+# under the sanitizers named there instead.
 function(empi_test name)
-  cmake_parse_arguments(arg "WAITS" "" "SOURCES;LIBS;SLOW" ${ARGN})
+  cmake_parse_arguments(arg "WAITS" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   empi_test_programs(${name})
-  set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS}
-                        EMPI_SLOW "${arg_SLOW}")
+  set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS})
   # When all is said about it in this folder.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_register_test [[${name}]])")
 endfunction()
@@ -92,7 +96,6 @@ endfunction()
 function(empi_register_cases test program prefix labels environment)
   get_target_property(sources ${test} EMPI_TEST_SOURCES)
   get_target_property(waits ${test} EMPI_WAITS)
-  get_target_property(slow ${test} EMPI_SLOW)
   foreach(source IN LISTS sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(READ ${source} text)
@@ -108,7 +111,9 @@ function(empi_register_cases test program prefix labels environment)
       if(waits)
         list(APPEND case_labels waits)
         set(processors 2)
-      elseif(NOT id IN_LIST slow)
+      elseif(${prefix}.${id} IN_LIST EMPI_SLOW_TESTS)
+        list(APPEND case_labels computes)
+      else()
         list(APPEND case_labels fast)
       endif()
       add_test(NAME ${prefix}.${id} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})

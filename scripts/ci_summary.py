@@ -21,8 +21,13 @@ def objects(log):
     return seconds
 
 
-def tests(junit):
-    return {case.get("name"): float(case.get("time")) for case in ET.parse(junit).getroot().iter("testcase")}
+def suites(build):
+    """What ctest did beside the cases on the cluster, and after them (scripts/inside.sh)."""
+    return [ET.parse(junit).getroot() for junit in sorted(build.glob("tests*.xml"))]
+
+
+def tests(build):
+    return {case.get("name"): float(case.get("time")) for suite in suites(build) for case in suite.iter("testcase")}
 
 
 def cases(log):
@@ -39,11 +44,12 @@ def show(what, read, path):
         print(f"  {seconds[name]:7.1f} s  {name}")
 
 
-def failed_tests(junit):
+def failed_tests(build):
     """Name and the lines of its output that say why, for each test that failed."""
-    suite = ET.parse(junit).getroot()
-    print(f"ci: {suite.get('tests')} tests, {suite.get('failures')} failed, {suite.get('skipped', 0)} skipped")
-    for case in suite.iter("testcase"):
+    every = suites(build)
+    sums = {what: sum(int(suite.get(what, 0)) for suite in every) for what in ("tests", "failures", "skipped")}
+    print(f"ci: {sums['tests']} tests, {sums['failures']} failed, {sums['skipped']} skipped")
+    for case in (case for suite in every for case in suite.iter("testcase")):
         if case.get("status") == "fail":
             lines = (case.findtext("system-out") or "").splitlines()
             # GoogleTest says why where it fails, and the logs of many pods may follow.
@@ -72,7 +78,7 @@ def show_failed(what, read, path):
 build = pathlib.Path(sys.argv[1])
 log = pathlib.Path(sys.argv[2])
 show("objects", objects, build / ".ninja_log")
-show("tests", tests, build / "tests.xml")
+show("tests", tests, build)
 show("cases", cases, log)
-show_failed("tests", failed_tests, build / "tests.xml")
+show_failed("tests", failed_tests, build)
 show_failed("cases", failed_cases, log)

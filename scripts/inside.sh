@@ -117,7 +117,8 @@ use_build() {
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files
+  local choice=(--label-exclude '^long$') jobs=() argument files status=0 lines=
+  local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
     fast)
       choice=(--label-regex '^fast$' --no-tests=error)
@@ -147,12 +148,24 @@ run_tests() {
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
   # shellcheck disable=SC2086  # one word each
   nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-}
-  # Tests compute and wait for each other; they begin when the cases are over.
-  if [[ -n ${EMPI_BUSY_LOCK:-} ]]; then
-    say 'built; waiting for the cases on the cluster'
-    flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
+  # What takes long starts early in a fresh clone, too.
+  [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
+  if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
+    ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
+    return
   fi
-  ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
+  # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
+  # notice them, and they it: those begin when the cases are over.
+  say 'built; what computes runs beside the cases on the cluster'
+  nice -n 15 ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests-beside.xml" --parallel "$(nproc)" \
+    --label-regex '^computes$' "$@" || { status=$? && lines=$(<"$failures"); }
+  say 'waiting for the cases on the cluster'
+  flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
+  ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" ||
+    status=$?
+  # For --rerun-failed.
+  if [[ -n $lines ]]; then printf '%s\n' "$lines" >>"$failures"; fi
+  return "$status"
 }
 
 main() {

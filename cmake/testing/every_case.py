@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every GoogleTest case of the built test programs is a ctest case, and every such ctest case exists.
 
-ctest's list is read in the sources when CMake configures; a case that this missed would never run.
+ctest's list is read in the sources when CMake configures; a case that this missed would never run. And slow.txt beside this
+names tests that there are.
 Usage: every_case.py BUILD-FOLDER
 """
 import collections
@@ -28,10 +29,21 @@ def cases_of(program):
             suite = line.strip()
 
 
+def gone(known):
+    """A build may have tests without their sanitizers, or with them only."""
+    plain = {name.removeprefix("asan.").removeprefix("tsan.") for name in known}
+    for line in (pathlib.Path(__file__).parent / "slow.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name = line.split(" ", 1)[1].removeprefix("asan.").removeprefix("tsan.")
+            if not any(test == name or test.startswith(name + ".") for test in plain):
+                yield f"slow.txt: there is no test {line}"
+
+
 def main():
     shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=sys.argv[1], capture_output=True, text=True, check=True)
     filters = collections.defaultdict(list)
-    for test in json.loads(shown.stdout)["tests"]:
+    tests = json.loads(shown.stdout)["tests"]
+    for test in tests:
         command = test.get("command", [])
         if len(command) == 3 and command[2].startswith("--gtest_filter="):
             filters[command[0]].append(command[2].removeprefix("--gtest_filter="))
@@ -47,6 +59,7 @@ def main():
                   if not any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)]
         wrong += [f"{name}: the ctest case {pattern} runs nothing" for pattern in patterns
                   if not any(fnmatch.fnmatchcase(case, pattern) for case in cases)]
+    wrong += gone({test["name"] for test in tests})
     print(f"{count} cases of {len(programs)} programs")
     if wrong:
         sys.exit("\n".join(wrong))

@@ -174,7 +174,7 @@ def constant_work():
     maxErrorPercent: 50
   local: {slowdownFactor: 8}
 """
-    work = ["empi-jacobi", "--n", "512", "--iterations", "150", "--tolerance", "0", "--work-factor", "200"]
+    work = ["empi-jacobi", "--n", "512", "--iterations", "70", "--tolerance", "0", "--work-factor", "200"]
     run = Run(manifest("constant", work, replicas=2, least=1, most=2, extra=extra))
     assert run.wait() == 0, run.text()
     assert "emulated: ranks 8x slower" in run.text()
