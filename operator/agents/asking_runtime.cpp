@@ -67,6 +67,7 @@ void AskingRuntime::ask(Question question) {
       if (is_silent(view)) entry.silence = view;
       if (was_silent && entry.silence) return;  // no news: nobody waits for it
       entry.answer = std::move(view);
+      if (entry.waited_for) return moment_.notify_all();
     }
   }
   answered_(question.key);
@@ -74,7 +75,7 @@ void AskingRuntime::ask(Question question) {
 
 bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
   const JobKey key = key_of(job);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Entry& entry = entries_[key];
   if (entry.answer) return true;
   if (!entry.in_hand) {
@@ -83,7 +84,13 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
     lane.questions.push_back({key, job, pods});
     lane.condition.notify_one();
   }
-  return entry.silence.has_value() && !entry.forgotten;
+  if (entry.forgotten) return false;
+  if (entry.silence) return true;
+  if (entry.distrust > 0) return false;
+  entry.waited_for = true;
+  moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
+  entry.waited_for = false;
+  return entry.answer.has_value();
 }
 
 RuntimeView AskingRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>&) {

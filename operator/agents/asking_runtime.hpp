@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A Runtime whose questions to agents are asked by a few threads of its own, never by those that look after
+// A Runtime whose questions to agents are asked by a few threads of its own, not by those that look after
 // jobs: an agent is the tenant's, and one that takes its time must not hold up another tenant's job. A pass
-// over a job that needs an answer ends at once and is made again when the answer is there. A job whose agents
-// did not answer is decided about as silent meanwhile, and waits for nothing.
+// over a job waits a moment for the answer, which is enough as a rule; else it ends, and is made again when
+// the answer is there. A job whose agents did not answer is decided about as silent meanwhile, and waits for
+// nothing.
 //
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
 // others for them.
@@ -26,6 +27,7 @@ namespace emj {
 struct AskingOptions {
   int threads = 6;
   int threads_for_slow = 2;
+  Millis moment{20};      // that a pass waits, unless the job has cost time lately
   Millis slow{500};       // from then on an answer has cost time
   int trusted_after = 3;  // answers in time, one after the other
 };
@@ -63,6 +65,7 @@ class AskingRuntime : public Runtime {
   };
   struct Entry {
     bool in_hand = false;                // a question is waiting or being asked
+    bool waited_for = false;             // by a pass, for a moment
     bool forgotten = false;              // meanwhile
     int distrust = 0;                    // answers in time that it owes
     std::optional<RuntimeView> answer;   // that no pass has had yet
@@ -82,6 +85,7 @@ class AskingRuntime : public Runtime {
   bool stopping_ = false;
   std::map<JobKey, Entry> entries_;
   Lane quick_, slow_;
+  std::condition_variable moment_;
   std::vector<std::thread> threads_;
 };
 

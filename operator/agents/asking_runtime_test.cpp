@@ -124,6 +124,16 @@ class AskingRuntimeTest : public ::testing::Test {
                          [this] { return agents_.now(); }};
 };
 
+// As a rule one pass is enough.
+TEST_F(AskingRuntimeTest, AnAnswerWithinAMomentNeedsNoSecondPass) {
+  bool told = false;
+  AskingRuntime runtime(agents_, [&](const JobKey&) { told = true; },
+                        {.threads = 1, .threads_for_slow = 1, .moment = kLong});
+  EXPECT_TRUE(runtime.prepared(a_job("quick"), {}));
+  EXPECT_TRUE(runtime.observe(a_job("quick"), {}).reachable);
+  EXPECT_FALSE(told);
+}
+
 TEST_F(AskingRuntimeTest, NobodyWaitsForAnAnswer) {
   agents_.hang("slow", true);
   EXPECT_FALSE(prepared("slow"));
