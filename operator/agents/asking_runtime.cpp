@@ -60,7 +60,7 @@ void AskingRuntime::ask(Question question) {
     if (entry.forgotten) {
       runtime_.forget(question.key);
       entries_.erase(question.key);  // another job of this name may wait already
-    } else {
+    } else if (!std::exchange(entry.outdated, false)) {
       entry.distrust = cost_time ? options_.trusted_after : std::max(0, entry.distrust - 1);
       const bool was_silent = entry.silence.has_value();
       entry.silence.reset();
@@ -84,13 +84,23 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
     lane.questions.push_back({key, job, pods});
     lane.condition.notify_one();
   }
-  if (entry.forgotten) return false;
+  if (entry.forgotten || entry.outdated) return false;
   if (entry.silence) return true;
   if (entry.distrust > 0) return false;
   entry.waited_for = true;
   moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
   entry.waited_for = false;
   return entry.answer.has_value();
+}
+
+void AskingRuntime::nothing_runs(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  entry.answer.reset();
+  entry.silence.reset();
+  entry.outdated = entry.in_hand;
 }
 
 RuntimeView AskingRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>&) {

@@ -44,6 +44,7 @@ class AskingRuntime : public Runtime {
   ~AskingRuntime() override;  // waits for the questions that are being asked
 
   bool prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
+  void nothing_runs(const JobKey& key) override;
   RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
   bool answers(const ElasticMPIJob& job, const PodView& pod) override;
   std::vector<Sample> samples(const ElasticMPIJob& job) override;
@@ -66,7 +67,8 @@ class AskingRuntime : public Runtime {
   struct Entry {
     bool in_hand = false;                // a question is waiting or being asked
     bool waited_for = false;             // by a pass, for a moment
-    bool forgotten = false;              // meanwhile
+    bool outdated = false;               // the question in hand is about a program that has ended
+    bool forgotten = false;              // the job itself is gone
     int distrust = 0;                    // answers in time that it owes
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none

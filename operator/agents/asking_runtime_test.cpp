@@ -186,6 +186,21 @@ TEST_F(AskingRuntimeTest, AJobThatAnswersAgainIsTold) {
   EXPECT_EQ(runtime_.samples(a_job("job")).size(), 1u);
 }
 
+// A silent run has ended and the next has begun, when an agent of the first answers after all.
+TEST_F(AskingRuntimeTest, AnAnswerAboutAnEarlierRunIsNotLookedAt) {
+  agents_.silence("job", true);
+  EXPECT_FALSE(pass("job").reachable);
+  agents_.silence("job", false);
+  agents_.hang("job", true);
+  ASSERT_TRUE(prepared("job"));
+  agents_.wait_until_asked("job", 2);
+  runtime_.nothing_runs(key_of("job"));
+  EXPECT_FALSE(prepared("job")) << "and its silence says nothing of the next";
+  agents_.hang("job", false);
+  wait_for("job");
+  EXPECT_EQ(pass("job").epoch, 3) << "the third question";
+}
+
 // A job is deleted while it is being asked: its program is told to end all the same, and what is remembered
 // of it goes when nobody uses it any more.
 TEST_F(AskingRuntimeTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {

@@ -54,7 +54,10 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
       record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   Observed observed;
   observed.pods = cluster_.list_pods(key);
-  if (asked_to_start && !runtime_.prepared(record.job, observed.pods)) return std::nullopt;
+  if (!asked_to_start)
+    runtime_.nothing_runs(key);
+  else if (!runtime_.prepared(record.job, observed.pods))
+    return std::nullopt;
   observed.job = record.job;
   observed.fence = fence_for(record.job.status, memory);
   observed.runtime_image = options_.build.runtime_image;
