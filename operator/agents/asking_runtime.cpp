@@ -39,12 +39,12 @@ void AskingRuntime::work(Lane& lane) {
     Question question = std::move(lane.questions.front());
     lane.questions.pop_front();
     lock.unlock();
-    ask(std::move(question));
+    ask(question);
     lock.lock();
   }
 }
 
-void AskingRuntime::ask(Question question) {
+void AskingRuntime::ask(const Question& question) {
   const auto start = clock_();
   RuntimeView view = runtime_.observe(question.job, question.pods);
   const bool cost_time = clock_() - start >= options_.slow;

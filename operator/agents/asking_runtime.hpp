@@ -76,7 +76,7 @@ class AskingRuntime : public Runtime {
   };
 
   void work(Lane& lane);
-  void ask(Question question);
+  void ask(const Question& question);
   bool in_hand(const ElasticMPIJob& job) const;
 
   Runtime& runtime_;
