@@ -58,7 +58,8 @@ class Tree:
         """Commands that compile one source each, by the object they make."""
         found = {}
         for line in self.ninja("-t", "commands", *targets).splitlines():
-            words = shlex.split(line) if " -c " in line and " -o " in line else []
+            # Those of several steps link, and may have a -c of a shell.
+            words = shlex.split(line) if " -c " in line and " -o " in line and not line.startswith(": &&") else []
             if "-c" in words:
                 found[words[words.index("-o") + 1]] = words
         return found
