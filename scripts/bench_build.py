@@ -42,7 +42,7 @@ class Tree:
                               "-DCCACHE=OFF"], capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
-        targets = self.ninja("-t", "targets", "all")
+        targets = "\n" + self.ninja("-t", "targets", "all")
         self.targets = [t for t in ("all", "tests", "sanitized") if t == "all" or f"\n{t}: phony" in targets]
         generated = [line.split(":")[0] for line in targets.splitlines() if line.endswith("CUSTOM_COMMAND") and ".cpp:" in line]
         if generated:
