@@ -264,9 +264,11 @@ ManagerOptions patient() {
   return options;
 }
 class OperatorOfSilentJobs : public SilentAgents, public Operator {
+ public:
+  ~OperatorOfSilentJobs() override { release.set_value(); }
+
  protected:
   OperatorOfSilentJobs() : Operator(patient(), SilentAgents::jobs(), SilentAgents::pods()) {}
-  ~OperatorOfSilentJobs() override { release.set_value(); }
 };
 
 TEST_F(OperatorOfSilentJobs, MakesThePassesOverOthersMeanwhile) {
