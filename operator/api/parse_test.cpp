@@ -107,6 +107,18 @@ TEST(ParseYaml, EveryTruncationIsRefusedOrAcceptedButNeverFatal) {
   EXPECT_TRUE(parse_yaml(whole, "job.yaml").ok());
 }
 
+// Found by ./dev fuzz manifest: it ended the program.
+TEST(ParseYaml, WhatIsNoUtf8IsRefusedWhereItIs) {
+  for (const char* broken : {"name: a\xee-b", "na\xffme: a"}) {
+    const auto job = parse_yaml(
+        std::string("apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticMPIJob\nmetadata:\n  ") + broken + "\n",
+        "latin1.yaml");
+    ASSERT_FALSE(job.ok());
+    EXPECT_NE(job.message().find("latin1.yaml:4"), std::string::npos) << job.message();
+    EXPECT_NE(job.message().find("not UTF-8"), std::string::npos) << job.message();
+  }
+}
+
 TEST(ParseYaml, DeepNestingIsRefused) {
   EXPECT_THAT(refusal(std::string(300, '[') + std::string(300, ']')), Not(testing::IsEmpty()));
   std::string deep = "a: ";
