@@ -119,6 +119,20 @@ TEST(ParseYaml, WhatIsNoUtf8IsRefusedWhereItIs) {
   }
 }
 
+TEST(ParseYaml, AControlCharacterIsRefusedWhereItIs) {
+  const auto job = parse_yaml("kind: ElasticMPIJob\nmetadata: {name: a\x1a}\n", "control.yaml");
+  ASSERT_FALSE(job.ok());
+  EXPECT_NE(job.message().find("control.yaml:2: a control character"), std::string::npos) << job.message();
+}
+
+// Found by ./dev fuzz manifest: yaml-cpp read it for ever, and took all memory.
+TEST(ParseYaml, AStrayCommaIsRefusedWhereItIs) {
+  const auto job =
+      parse_yaml("        containers:\n          - name: worker\n   ,        image: i\n", "comma.yaml");
+  ASSERT_FALSE(job.ok());
+  EXPECT_NE(job.message().find("comma.yaml:3: not YAML"), std::string::npos) << job.message();
+}
+
 TEST(ParseYaml, DeepNestingIsRefused) {
   EXPECT_THAT(refusal(std::string(300, '[') + std::string(300, ']')), Not(testing::IsEmpty()));
   std::string deep = "a: ";

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/api/yaml.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 
 #include "runtime/base/json_text.hpp"
 
@@ -97,7 +99,6 @@ class Converter {
         continue;
       }
       const std::string key = entry.first.Scalar();
-      if (!check_text(key, path, line)) continue;
       const std::string inner = path.empty() ? key : std::string(path).append(".").append(key);
       if (object.contains(key)) {
         violations.push_back({inner, "given twice", "every field once", "remove one of the two", line});
@@ -109,16 +110,8 @@ class Converter {
     return object;
   }
 
-  bool check_text(const std::string& text, const std::string& path, int line) {
-    if (empi::json_text::is_utf8(text)) return true;
-    violations.push_back(
-        {path, "not UTF-8", "a text file in UTF-8", "save the file with that encoding", line});
-    return false;
-  }
-
   json convert_scalar(const YAML::Node& node, const std::string& path) {
     const std::string& text = node.Scalar();
-    if (!check_text(text, path, node.Mark().line + 1)) return nullptr;
     if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted
     if (text == "~" || text == "null" || text == "Null" || text == "NULL" || text.empty()) return nullptr;
     if (const auto boolean = boolean_word(text)) {
@@ -134,13 +127,60 @@ class Converter {
   }
 };
 
+// The first line that YAML 1.2 does not let a file have (5.1, its characters; in UTF-8). yaml-cpp takes any.
+std::optional<Violation> no_text(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r'; };
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (std::ranges::any_of(line, control))
+      return Violation{"", "a control character", "a text file", "remove it", number};
+    if (!empi::json_text::is_utf8(line))
+      return Violation{"", "not UTF-8", "a text file in UTF-8", "save the file with that encoding", number};
+  }
+  return std::nullopt;
+}
+
+// Where each document begins.
+class Beginnings final : public YAML::EventHandler {
+ public:
+  YAML::Mark last = YAML::Mark::null_mark();
+  bool again = false;  // where the one before it began
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    again = !last.is_null() && mark.pos <= last.pos;
+    last = mark;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+};
+
+// Throws YAML::Exception. Where a document ends and no other can begin, as at a stray comma, yaml-cpp begins
+// an empty one at that place again and again: LoadAll() takes all memory.
+std::vector<YAML::Node> load_all(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Beginnings beginnings;
+  while (parser.HandleNextDocument(beginnings))
+    if (beginnings.again) throw YAML::ParserException(beginnings.last, "neither a value nor the end");
+  return YAML::LoadAll(text);
+}
+
 }  // namespace
 
 Result<YamlDocument> load_yaml(const std::string& text, const std::string& filename) {
   using Refusal = std::vector<Violation>;
+  if (auto violation = no_text(text)) return {Refusal{std::move(*violation)}, filename};
   std::vector<YAML::Node> documents;
   try {
-    documents = YAML::LoadAll(text);
+    documents = load_all(text);
   } catch (const YAML::Exception& error) {
     return {Refusal{{"", "not YAML: " + error.msg, "", "check indentation, colons and quotes here",
                      error.mark.is_null() ? 0 : error.mark.line + 1}},
