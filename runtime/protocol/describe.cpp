@@ -22,7 +22,7 @@ std::vector<ProcId> read_runs(const json& runs) {
   std::vector<ProcId> procs;
   for (const json& run : runs) {
     const auto nspace = run.at(0).get<std::string>();
-    const auto first = run.at(1).get<std::uint32_t>(), count = run.at(2).get<std::uint32_t>();
+    const auto first = integer<std::uint32_t>(run.at(1)), count = integer<std::uint32_t>(run.at(2));
     if (count > kMostRanks - procs.size())
       throw std::invalid_argument("a message names more than " + std::to_string(kMostRanks) + " ranks");
     for (std::uint32_t i = 0; i < count; ++i) procs.push_back({nspace, first + i});

@@ -21,6 +21,7 @@
 
 #include "runtime/protocol/binary.hpp"
 #include "runtime/protocol/ids.hpp"
+#include "runtime/protocol/integers.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi::wire {
@@ -133,14 +134,16 @@ void read(const nlohmann::json& from, std::map<ProcId, T>& by_rank) {
 }
 template <class Tag>
 void read(const nlohmann::json& from, Number<Tag>& number) {
-  from.get_to(number.value);
+  number.value = integer<decltype(number.value)>(from);
 }
 template <class T>
 void read(const nlohmann::json& from, T& value) {
   if constexpr (std::same_as<T, ProcId>) {
-    value = {from.at(0).template get<std::string>(), from.at(1).template get<std::uint32_t>()};
+    value = {from.at(0).template get<std::string>(), integer<std::uint32_t>(from.at(1))};
   } else if constexpr (std::same_as<T, std::chrono::seconds>) {
-    value = std::chrono::seconds(from.template get<std::int64_t>());
+    value = std::chrono::seconds(integer<std::int64_t>(from));
+  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    value = integer<T>(from);
   } else if constexpr (Named<T>) {
     const auto text = from.template get<std::string>();
     if (!enum_from(text, value)) throw std::invalid_argument("'" + text + "' is no word of the protocol");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/json.hpp"
 
+#include "runtime/protocol/integers.hpp"
+
 namespace empi {
 
 using nlohmann::json;
@@ -25,14 +27,14 @@ void from_json(const json& j, Member& m) {
   j.at("uid").get_to(m.uid);
   j.at("name").get_to(m.name);
   j.at("address").get_to(m.address);
-  m.slots = j.value("slots", 1);
+  m.slots = wire::integer_or(j, "slots", 1);
   m.nspace = j.value("nspace", "");
-  m.first_rank = j.value("firstRank", 0u);
+  m.first_rank = wire::integer_or(j, "firstRank", 0u);
 }
 
 void to_json(json& j, const Membership& m) { j = {{"epoch", m.epoch.value}, {"members", m.members}}; }
 void from_json(const json& j, Membership& m) {
-  j.at("epoch").get_to(m.epoch.value);
+  wire::get_integer(j, "epoch", m.epoch.value);
   j.at("members").get_to(m.members);
 }
 
@@ -42,11 +44,11 @@ void to_json(json& j, const ChangeRequest& r) {
 }
 void from_json(const json& j, ChangeRequest& r) {
   j.at("id").get_to(r.id);
-  j.at("fence").get_to(r.fence.value);
-  j.at("epoch").get_to(r.epoch.value);
+  wire::get_integer(j, "fence", r.fence.value);
+  wire::get_integer(j, "epoch", r.epoch.value);
   r.add = j.value("add", std::vector<Member>{});
   r.remove = j.value("remove", std::vector<std::string>{});
-  j.at("deadlineMillis").get_to(r.deadline_ms);
+  wire::get_integer(j, "deadlineMillis", r.deadline_ms);
   r.cause = j.value("cause", "");
 }
 
@@ -88,10 +90,10 @@ void from_json(const json& j, ChangeStatus& s) {
   s.origin = origin_from(j);
   s.reason = j.value("reason", "");
   s.ended_by = change_event_from(j.value("endedBy", ""));
-  s.from_ranks = j.value("fromRanks", 0);
-  s.to_ranks = j.value("toRanks", 0);
+  s.from_ranks = wire::integer_or(j, "fromRanks", 0);
+  s.to_ranks = wire::integer_or(j, "toRanks", 0);
   s.times = j.value("times", ChangeTimes{});
-  s.moved_bytes = j.value("movedBytes", std::int64_t{0});
+  s.moved_bytes = wire::integer_or(j, "movedBytes", std::int64_t{0});
   s.released = j.value("released", std::vector<std::string>{});
 }
 
@@ -110,10 +112,10 @@ void from_json(const json& j, ChangeRecord& r) {
   r.kind = j.value("kind", "");
   r.outcome = change_outcome_from(j.value("outcome", "")).value_or(ChangeOutcome::Failed);
   r.reason = j.value("reason", "");
-  r.from_ranks = j.value("fromRanks", 0);
-  r.to_ranks = j.value("toRanks", 0);
+  r.from_ranks = wire::integer_or(j, "fromRanks", 0);
+  r.to_ranks = wire::integer_or(j, "toRanks", 0);
   r.times = j.value("times", ChangeTimes{});
-  r.moved_bytes = j.value("movedBytes", std::int64_t{0});
+  r.moved_bytes = wire::integer_or(j, "movedBytes", std::int64_t{0});
 }
 
 void to_json(json& j, const TaskSample& t) {
@@ -130,11 +132,11 @@ void to_json(json& j, const TaskSample& t) {
 }
 void from_json(const json& j, TaskSample& t) {
   t.queue.pattern = j.value("pattern", "") == "master-worker" ? Pattern::MasterWorker : Pattern::Spmd;
-  t.queue.phase = j.value("phase", std::uint64_t{0});
-  t.queue.total = j.value("total", std::uint64_t{0});
-  t.queue.done = j.value("done", std::uint64_t{0});
-  t.queue.queued = j.value("queued", std::uint64_t{0});
-  t.ended = j.value("ended", std::uint64_t{0});
+  t.queue.phase = wire::integer_or(j, "phase", std::uint64_t{0});
+  t.queue.total = wire::integer_or(j, "total", std::uint64_t{0});
+  t.queue.done = wire::integer_or(j, "done", std::uint64_t{0});
+  t.queue.queued = wire::integer_or(j, "queued", std::uint64_t{0});
+  t.ended = wire::integer_or(j, "ended", std::uint64_t{0});
   t.task_s = j.value("taskSeconds", 0.0);
   t.task_s2 = j.value("taskSeconds2", 0.0);
   t.longest_s = j.value("longestSeconds", 0.0);
@@ -167,12 +169,12 @@ void to_json(json& j, const WindowSample& s) {
   if (s.master_worker() || s.tasks.ended > 0 || s.tasks.busy_s > 0) j["tasks"] = s.tasks;
 }
 void from_json(const json& j, WindowSample& s) {
-  j.at("index").get_to(s.index);
+  wire::get_integer(j, "index", s.index);
   j.at("widthSeconds").get_to(s.width_s);
-  s.epoch = j.value("epoch", std::int64_t{0});
+  s.epoch = wire::integer_or(j, "epoch", std::int64_t{0});
   s.mixed = j.value("mixed", false);
-  s.ranks = j.value("ranks", 0);
-  s.pods = j.value("pods", 0);
+  s.ranks = wire::integer_or(j, "ranks", 0);
+  s.pods = wire::integer_or(j, "pods", 0);
   s.elapsed_s = j.value("elapsedSeconds", 0.0);
   s.useful_s = j.value("usefulSeconds", 0.0);
   s.max_useful_s = j.value("maxUsefulSeconds", 0.0);
@@ -181,9 +183,9 @@ void from_json(const json& j, WindowSample& s) {
   s.mpi_collective_s = j.value("mpiCollectiveSeconds", 0.0);
   s.adapt_s = j.value("adaptSeconds", 0.0);
   s.emulated_s = j.value("emulatedSeconds", 0.0);
-  s.mpi_calls = j.value("mpiCalls", std::uint64_t{0});
-  s.mpi_bytes = j.value("mpiBytes", std::uint64_t{0});
-  s.iterations = j.value("iterations", std::uint64_t{0});
+  s.mpi_calls = wire::integer_or(j, "mpiCalls", std::uint64_t{0});
+  s.mpi_bytes = wire::integer_or(j, "mpiBytes", std::uint64_t{0});
+  s.iterations = wire::integer_or(j, "iterations", std::uint64_t{0});
   s.iteration_s = j.value("iterationSeconds", 0.0);
   s.iteration_s2 = j.value("iterationSeconds2", 0.0);
   s.work_units = j.value("workUnits", 0.0);
@@ -198,9 +200,9 @@ void to_json(json& j, const StartRequest& s) {
        {"probe", to_string(s.probe)}};
 }
 void from_json(const json& j, StartRequest& s) {
-  j.at("fence").get_to(s.fence.value);
+  wire::get_integer(j, "fence", s.fence.value);
   j.at("members").get_to(s.members);
-  s.leaver_grace = std::chrono::seconds(j.value("leaverGraceSeconds", kLeaverGrace.count()));
+  s.leaver_grace = std::chrono::seconds(wire::integer_or(j, "leaverGraceSeconds", kLeaverGrace.count()));
   const auto probe = probe_mode_from(j.value("probe", "all"));
   if (!probe) throw std::invalid_argument("probe is \"" + j.value("probe", "") + "\": expected all or root");
   s.probe = *probe;
@@ -213,7 +215,7 @@ void to_json(json& j, const JobOutcome& o) {
 void from_json(const json& j, JobOutcome& o) {
   o.result = job_result_from(j.value("result", "")).value_or(JobResult::Failed);
   o.reason = j.value("reason", "");
-  o.exit_code = j.value("exitCode", 0);
+  o.exit_code = wire::integer_or(j, "exitCode", 0);
   o.tail = j.value("tail", std::vector<std::string>{});
   if (auto change = j.find("lastChange"); change != j.end()) o.last_change = change->get<ChangeRecord>();
 }
@@ -234,15 +236,15 @@ void to_json(json& j, const MembershipView& v) {
 }
 void from_json(const json& j, MembershipView& v) {
   v.uid = j.value("uid", "");
-  v.fence.value = j.value("fence", std::int64_t{0});
+  v.fence.value = wire::integer_or(j, "fence", std::int64_t{0});
   j.at("membership").get_to(v.membership);
   v.state = change_state_from(j.value("state", "Stable")).value_or(ChangeState::Failed);
   v.change = j.value("change", "");
   v.outcome = j.value("outcome", JobOutcome{});
-  v.ranks = j.value("ranks", 0);
+  v.ranks = wire::integer_or(j, "ranks", 0);
   v.ending = j.value("ending", false);
   v.survives_loss = j.value("survivesLoss", false);
-  v.parked_helpers = j.value("parkedHelpers", 0);
+  v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
 }

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/protocol/integers.hpp"
+
 namespace empi {
 namespace {
 
@@ -107,15 +109,15 @@ void to_json(json& j, const ProbeMark& m) {
 }
 void from_json(const json& j, ProbeMark& m) {
   m.rank = {j.at("space").get<std::string>(), j.at("rank").get<std::uint32_t>()};
-  j.at("probes").get_to(m.probes);
+  wire::get_integer(j, "probes", m.probes);
   j.at("joined").get_to(m.joined);
   j.at("aligned").get_to(m.aligned);
   j.at("communicated").get_to(m.communicated);
-  j.at("first").get_to(m.first);
-  j.at("grownAt").get_to(m.grown_at);
-  j.at("grown").get_to(m.grown);
-  j.at("callsAtFirst").get_to(m.calls_at_first);
-  j.at("callsAtSecond").get_to(m.calls_at_second);
+  wire::get_integer(j, "first", m.first);
+  wire::get_integer(j, "grownAt", m.grown_at);
+  wire::get_integer(j, "grown", m.grown);
+  wire::get_integer(j, "callsAtFirst", m.calls_at_first);
+  wire::get_integer(j, "callsAtSecond", m.calls_at_second);
 }
 
 void add_mark(std::vector<ProbeMark>& marks, const ProbeMark& mark) {
