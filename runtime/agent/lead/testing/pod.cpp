@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/lead/testing/pod.hpp"
 
+#include <time.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runtime/agent/lead/testing/program.hpp"
 #include "runtime/base/backoff.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace empi::agent::histories {
 namespace {
@@ -13,6 +17,32 @@ using namespace std::chrono_literals;
 
 constexpr Patience kPatience{};
 constexpr Ms kReadTimeout = 5s, kConnectTimeout = 2s, kFarewell = 3s;
+
+// Counts the processor time of a scope in which a pod leads or talks.
+class Measured {
+ public:
+  explicit Measured(Meter* meter) : meter_(meter && !meter->running ? meter : nullptr) {
+    if (!meter_) return;
+    meter_->running = true;
+    began_ = now();
+  }
+  ~Measured() {
+    if (!meter_) return;
+    meter_->busy += now() - began_;
+    meter_->running = false;
+  }
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+ private:
+  static std::chrono::nanoseconds now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  Meter* const meter_;
+  std::chrono::nanoseconds began_{0};
+};
 
 }  // namespace
 
@@ -55,6 +85,11 @@ Ms Pod::since(const Contacts& contacts, const std::string& other) const {
          (stalled_ - at->second.stalled);
 }
 
+// Ours, while it measures us.
+Meter* Pod::meter() const {
+  return world_.meter && world_.meter->on && world_.meter->uid == uid() ? world_.meter : nullptr;
+}
+
 Moment Pod::moment() const { return {world_.events.now(), clock_.now(), 0}; }
 
 void Pod::every_tick() {
@@ -63,6 +98,7 @@ void Pod::every_tick() {
   if (started_ && !over_ && std::exchange(connected_told_, connected) != connected)
     send(lead_uid_, Beat{.connected = connected});
   if (is_lead() && !over_) {
+    const Measured measured(meter());
     lead_->tick(moment());
     follow_lead();
   }
@@ -72,6 +108,7 @@ void Pod::every_tick() {
 void Pod::every_second() {
   if (started_ && !over_) {
     if (is_lead()) {
+      const Measured measured(meter());
       lead_->second(moment());
       follow_lead();
     }
@@ -112,6 +149,7 @@ ApiAnswer Pod::start(const StartRequest& request) {
 
 ApiAnswer Pod::change(const ChangeRequest& request) {
   if (over_ || !is_lead()) return {409, "not the lead"};
+  const Measured measured(meter());
   ApiAnswer answer = lead_->begin_change(request, moment());
   follow_lead();
   return answer;
@@ -140,6 +178,13 @@ void Pod::rank_ended(const RankExited& exit) {
   post([this, exit] {
     ended_.push_back(exit);
     if (!over_) send(lead_uid_, exit);
+  });
+}
+
+void Pod::collective(const std::string& kind, std::vector<ProcId> procs, std::function<void()> done) {
+  post([this, kind, procs = std::move(procs), done = std::move(done)] {
+    if (over_) return;
+    send(lead_uid_, requests_.open(Collective{0, kind, procs, ""}, "", [done](const Reply&) { done(); }));
   });
 }
 
@@ -178,7 +223,12 @@ void Pod::send(const std::string& to, const Message& message) {
   const bool known = peers_.contains(to);
   if (!known && (is_lead() || !membership_.find(to))) return;
   if (!known) add_peer(to);
-  peers_[to]->outbox->put(encode(message));
+  {
+    const Measured measured(meter());
+    std::string bytes = encode(message);
+    if (meter()) ++meter()->said, meter()->encoded += bytes.size();
+    peers_[to]->outbox->put(std::move(bytes));
+  }
   pump(to);
 }
 
@@ -186,6 +236,18 @@ void Pod::pump(const std::string& to) {
   const auto at = peers_.find(to);
   if (at == peers_.end() || at->second->busy) return;
   attempted(to, at->second, Attempt::Delivered);
+}
+
+// What the sender's and the receiver's threads make of a batch.
+Batch Pod::through_bytes(const Batch& batch, const Pod& to) const {
+  if (!meter() && !to.meter()) return batch;
+  std::vector<std::uint8_t> bytes;
+  {
+    const Measured measured(meter());
+    bytes = json_text::cbor(batch);
+  }
+  const Measured measured(to.meter());
+  return json_text::from_cbor({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).get<Batch>();
 }
 
 // After an attempt, or before the first (`peer` is not busy then): the next one.
@@ -225,14 +287,16 @@ void Pod::attempted(const std::string& to, const std::shared_ptr<Peer>& peer, At
     };
     if (world_.network.is_cut(uid(), to, now)) return done(kConnectTimeout, Attempt::NoRoad);
     if (!other || !other->alive_ || world_.network.refuses(to, now)) return done(1ms, Attempt::NoRoad);
-    const Batch sent = peer->outbox->next() ? *peer->outbox->next() : batch;
+    const Batch sent = through_bytes(peer->outbox->next() ? *peer->outbox->next() : batch, *other);
     const std::string token = peer->outbox->token(tokens_);
     Fate fate = world_.network.fate();
     const auto stopped = std::chrono::ceil<Ms>(other->stalled_until_ - now);
     if (stopped > 0ms && fate == Fate::Arrived) fate = stopped > kReadTimeout ? Fate::Late : Fate::Arrived;
-    for (const std::string& message : sent.messages)
-      ++world_.messages[decode_message(message).index()][static_cast<std::size_t>(fate)];
-    const Ms there = std::max(stopped, 0ms) + world_.dice.delay(0, world_.dice.percent(3) ? 300 : 3);
+    if (!world_.meter)
+      for (const std::string& message : sent.messages)
+        ++world_.messages[decode_message(message).index()][static_cast<std::size_t>(fate)];
+    const bool late = !world_.meter && world_.dice.percent(3);
+    const Ms there = std::max(stopped, 0ms) + world_.dice.delay(0, late ? 300 : 3);
     const auto take = [this, to, sent, token] {
       Pod* receiver = world_.find(to);
       return receiver && receiver->alive_ ? receiver->arrive(sent, token) : Attempt::NoRoad;
@@ -263,7 +327,15 @@ Attempt Pod::arrive(const Batch& batch, const std::string& token) {
     case Arrival::New:
       heard_[batch.from] = {world_.events.now(), stalled_};
       post([this, batch] {
-        for (const std::string& message : batch.messages) receive(decode_message(message), batch.from);
+        for (const std::string& bytes : batch.messages) {
+          Message message;
+          {
+            const Measured measured(meter());
+            message = decode_message(bytes);
+          }
+          if (meter()) ++meter()->heard;
+          receive(message, batch.from);
+        }
       });
   }
   return Attempt::Delivered;
@@ -274,6 +346,7 @@ Attempt Pod::arrive(const Batch& batch, const std::string& token) {
 void Pod::receive(const Message& message, const std::string& from) {
   if (over_) return;
   if (lead_) {
+    const Measured measured(meter());
     lead_->heard(from, moment());
     if (lead_->on(message, from, moment())) return follow_lead();
   }

@@ -23,6 +23,17 @@ namespace empi::agent::histories {
 class Pod;
 class Program;
 
+// What one pod has to do with the others as their lead: the Lead itself, the channel, and the coding of all
+// that goes through it. Benchmarks ask for it; then programs do all that real ones do, nobody is late by
+// chance, and the batches of this pod travel as bytes.
+struct Meter {
+  std::string uid;
+  std::chrono::nanoseconds busy{0};     // processor time
+  std::uint64_t heard = 0, said = 0;    // messages, those of the own pod not counted
+  std::uint64_t encoded = 0;            // bytes of messages that were encoded
+  bool on = false, running = false;
+};
+
 // What all pods of a history share.
 struct World {
   explicit World(std::uint64_t seed) : dice(seed), network(dice) {}
@@ -36,6 +47,7 @@ struct World {
   std::function<void(const Pod&)> on_end;  // of a pod, whose outcome is there
   std::vector<std::string> violations;
   std::vector<std::string> story;  // what has befallen whom, to be read where something is violated
+  Meter* meter = nullptr;
 
   void tell(const std::string& what) {
     story.push_back(
@@ -70,6 +82,7 @@ class Pod {
   // --- What its ranks do.
   void report(RankReport report);
   void rank_ended(const RankExited& exit);
+  void collective(const std::string& kind, std::vector<ProcId> procs, std::function<void()> done);  // of PMIx
 
   const Member& member() const { return member_; }
   const std::string& uid() const { return member_.uid; }
@@ -99,6 +112,8 @@ class Pod {
   void receive(const Message& message, const std::string& from);
   void send(const std::string& to, const Message& message);
   void pump(const std::string& to);
+  Meter* meter() const;
+  Batch through_bytes(const Batch& batch, const Pod& to) const;
   void attempted(const std::string& to, const std::shared_ptr<Peer>& peer, Attempt attempt);
   Attempt arrive(const Batch& batch, const std::string& token);
   void add_peer(const std::string& to);

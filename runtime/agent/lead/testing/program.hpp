@@ -49,6 +49,7 @@ class Program {
   // One change, as far as MPI knows it.
   struct Attempt {
     ChangePlan plan;
+    std::vector<ProcId> everybody;  // old ranks and joiners
     std::set<ProcId> ordered, voted, deciding;
     bool built = false, cancelled = false, confirmed = false, decided = false, agreed = true;
     std::set<std::string> interrupted;  // pods
@@ -56,7 +57,8 @@ class Program {
 
   Pod* pod_of(const ProcId& proc);
   void say(const ProcId& proc, RankReport::Kind kind, const std::string& change, bool ok, Ms delay);
-  std::vector<ProcId> everybody(const ChangePlan& plan) const;
+  Attempt& attempt_of(const ChangePlan& plan);
+  void say_built(const Attempt& attempt);
   void try_build(Attempt& attempt);
   void vote(const std::string& change, const ProcId& proc);
   void try_decide(Attempt& attempt);
@@ -66,6 +68,7 @@ class Program {
   World& world_;
   const bool tasks_;
   bool finished_ = false, lingers_ = false;
+  int casualties_ = 0;  // ranks that have ended, or stand still
   std::map<ProcId, Rank> ranks_;
   std::map<std::string, Attempt> attempts_;  // by change
   std::set<std::string> released_;
