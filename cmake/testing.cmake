@@ -22,7 +22,7 @@ add_custom_target(check-benchmarks)
 # time of -O2; what computes much in a test is in the libraries it links, and those are as everywhere.
 function(empi_test_programs)
   foreach(name IN LISTS ARGN)
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE EMPI_IS_TEST TRUE)
     add_dependencies(tests ${name})
     if(NOT EMPI_FULL_TESTS)
       target_compile_options(${name} PRIVATE -O0)

@@ -42,7 +42,7 @@ class Tree:
                               "-DCCACHE=OFF"], capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
-        targets = self.ninja("-t", "targets", "all")
+        targets = "\n" + self.ninja("-t", "targets", "all")
         self.targets = [t for t in ("all", "tests", "sanitized") if t == "all" or f"\n{t}: phony" in targets]
         generated = [line.split(":")[0] for line in targets.splitlines() if line.endswith("CUSTOM_COMMAND") and ".cpp:" in line]
         if generated:
@@ -58,7 +58,8 @@ class Tree:
         """Commands that compile one source each, by the object they make."""
         found = {}
         for line in self.ninja("-t", "commands", *targets).splitlines():
-            words = shlex.split(line) if " -c " in line and " -o " in line else []
+            # Those of several steps link, and may have a -c of a shell.
+            words = shlex.split(line) if " -c " in line and " -o " in line and not line.startswith(": &&") else []
             if "-c" in words:
                 found[words[words.index("-o") + 1]] = words
         return found

@@ -194,6 +194,11 @@ main() {
       fi
       ;;
     lint) exec bash "$project/scripts/lint.sh" "$@" ;;
+    fuzz)
+      # shellcheck source=scripts/fuzz.sh
+      source "$project/scripts/fuzz.sh"
+      run_fuzzers "$@"
+      ;;
     shell)
       use_build
       if [[ $# -gt 0 ]]; then exec bash -c "$*"; else exec bash; fi

@@ -241,7 +241,7 @@ sources_to_tidy() {
 # built but the sources that are generated.
 clang_tidy() {
   local work left
-  [[ -e build/release/compile_commands.json ]] || cmake --preset release >build/lint.log 2>&1 || { cat build/lint.log; return; }
+  [[ -e build/release/compile_commands.json ]] || { mkdir -p build && cmake --preset release >build/lint.log 2>&1; } || { cat build/lint.log; return; }
   work=$(mktemp -d)
   sources_to_tidy >"$work/all" || { echo 'lint: which sources have changed is not known: see above'; return; }
   sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/release/compile_commands.json | sort -u >"$work/known"

@@ -170,7 +170,7 @@ main() {
       run_tests "${@:2}"
       exit
       ;;
-    build | demo | shell | lint | run) ;;
+    build | demo | fuzz | shell | lint | run) ;;
     *)
       die "unknown command '$1': ./dev help lists them" ;;
   esac
@@ -198,6 +198,7 @@ Usage: ./dev COMMAND [ARGS]
   run CMD [ARGS]               run a command with the built programs on PATH (for example: ./dev run empi --help)
   bench NAME|list              print benchmark figures, one line each: bench NAME.FIGURE VALUE UNIT
   lint [--changed|--all]       formatting, shell scripts, layering; clang-tidy on what changed lately, or on all
+  fuzz [--seconds N] [NAME...] decoders fed with what libFuzzer finds; fuzz list names them
   shell                        a shell inside the Debian 13 root
   e2e [CASE...]|list|up|help   whole-system cases on a real Kubernetes that it starts on this machine (root)
   images [NAME...]             container images of what is built, into build/images

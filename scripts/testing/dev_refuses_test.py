@@ -39,6 +39,8 @@ def runs(result, output=""):
 
 def command():
     refused(run("nonsense"), "nonsense", "./dev help")
+    refused(run("fuzz", "none"), "no fuzzer 'none'")
+    refused(run("fuzz", "--seconds", "soon"), "--seconds wants a number")
 
 
 def an_open_mpi_that_is_not_known():
