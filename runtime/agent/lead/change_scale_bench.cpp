@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "runtime/agent/lead/testing/grow.hpp"
+#include "runtime/base/log.hpp"
 
 int main(int argc, char** argv) {
   constexpr int kSlots = 64;
+  empi::log::to_stderr("change-scale", "%v", "warn");
   std::vector<int> sizes;
   for (int i = 1; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
   if (sizes.empty()) sizes = {100, 400};
@@ -19,11 +21,10 @@ int main(int argc, char** argv) {
     const auto growth = empi::agent::histories::grow_from_half(pods, kSlots);
     well = well && growth.committed;
     const double seconds = std::chrono::duration<double>(growth.lead.busy).count();
-    std::fprintf(stderr, "%d pods: %s; %llu messages heard, %llu said, %.1f MB encoded\n", pods,
-                 growth.committed ? "committed" : "NOT COMMITTED",
-                 static_cast<unsigned long long>(growth.lead.heard),
-                 static_cast<unsigned long long>(growth.lead.said),
-                 static_cast<double>(growth.lead.encoded) * 1e-6);
+    std::fprintf(
+        stderr, "%d pods: %s; %llu messages heard, %llu said, %.1f MB encoded\n", pods,
+        growth.committed ? "committed" : "NOT COMMITTED", static_cast<unsigned long long>(growth.lead.heard),
+        static_cast<unsigned long long>(growth.lead.said), static_cast<double>(growth.lead.encoded) * 1e-6);
     std::printf("bench change-scale.%d %.3f s\n", pods, seconds);
   }
   return well ? 0 : 1;

@@ -25,8 +25,8 @@ void change(Lead& lead, std::uint8_t what, Moment now) {
   request.fence = {1};
   request.epoch = lead.membership().epoch;
   if (what & 1)
-    for (int i = 0; i < kNewcomers; ++i) request.join.push_back(pod(kPods + i));
-  if (what & 2) request.leave = {uid(what >> 2)};
+    for (int i = 0; i < kNewcomers; ++i) request.add.push_back(pod(kPods + i));
+  if (what & 2) request.remove = {uid(what >> 2)};
   if (!refusal_of(request)) lead.begin_change(request, now);
 }
 
@@ -43,7 +43,7 @@ std::vector<std::string> fuzz::seeds() {
   ready.proc = {"job.1", 0};
   ready.change = "c1";
   return {
-      started + std::string{1, 1, 2, 9} + std::string{0, 0} + field(encode(RankReported{ready})),
+      started + std::string{1, 1, 2, 9} + std::string{0, 0} + field(encode(RankReported{ready, {ready.proc}})),
       started + std::string{1, 2, 2, 9, 3, 2},
       started + std::string{0, 1} + field(encode(Beat{})) + std::string{0, 1} + field(encode(Collective{}))};
 }

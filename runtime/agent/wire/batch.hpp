@@ -3,12 +3,27 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace empi::agent {
+
+// A message in CBOR. What goes to many is encoded and kept once.
+class MessageBytes {
+ public:
+  MessageBytes(std::string bytes) : bytes_(std::make_shared<const std::string>(std::move(bytes))) {}
+  MessageBytes(const char* bytes) : MessageBytes(std::string(bytes)) {}
+  operator const std::string&() const { return *bytes_; }
+  std::size_t size() const { return bytes_->size(); }
+  bool operator==(const MessageBytes& other) const { return *bytes_ == *other.bytes_; }
+
+ private:
+  std::shared_ptr<const std::string> bytes_;
+};
 
 // How an agent names the age of its reactor, in milliseconds, in a receipt and in its health.
 inline constexpr char kReactorAge[] = "reactorMillis";
@@ -19,10 +34,10 @@ inline constexpr std::size_t kMostBatchBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kLongestBatchName = 253;
 
 struct Batch {
-  std::string from, to;               // UIDs of pods
-  std::string session;                // of the sender's Outbox
-  std::uint64_t sequence;             // in that session, from 1
-  std::vector<std::string> messages;  // each in CBOR, on its own: a malformed one spoils no other
+  std::string from, to;                // UIDs of pods
+  std::string session;                 // of the sender's Outbox
+  std::uint64_t sequence;              // in that session, from 1
+  std::vector<MessageBytes> messages;  // each on its own: a malformed one spoils no other
 
   bool operator==(const Batch&) const = default;
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/agent/lead/testing/program.hpp"
+#include "runtime/agent/pod/fetch.hpp"
 #include "runtime/base/backoff.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -96,7 +97,7 @@ void Pod::every_tick() {
   clock_.advance(world_.events.now());
   const int connected = world_.program->connected(*this);
   if (started_ && !over_ && std::exchange(connected_told_, connected) != connected)
-    send(lead_uid_, Beat{.connected = connected});
+    send_to_lead(Beat{.connected = connected});
   if (is_lead() && !over_) {
     const Measured measured(meter());
     lead_->tick(moment());
@@ -112,7 +113,7 @@ void Pod::every_second() {
       lead_->second(moment());
       follow_lead();
     }
-    send(lead_uid_, whole_state());
+    send_to_lead(whole_state());
   }
   later(1s, [this] { every_second(); });
 }
@@ -122,7 +123,7 @@ void Pod::make_lead() { lead_.emplace(LeadIdentity{uid(), "job", true, kPatience
 void Pod::follow_lead() {
   struct Follow {
     Pod& pod;
-    void operator()(const SendMessage& a) const { pod.send(a.uid, a.message); }
+    void operator()(const SendMessage& a) const { pod.send_all(a.uids, a.message); }
     void operator()(const AdmitPod& a) const { pod.add_peer(a.uid); }
     void operator()(const PartFromPod& a) const { pod.part_from(a.uid, true); }
     void operator()(const DropPod& a) const {
@@ -170,18 +171,36 @@ void Pod::report(RankReport report) {
   post([this, report = std::move(report)] {
     if (report.kind == RankReport::Kind::Hello) hello_.push_back(report.proc);
     if (report.kind == RankReport::Kind::Queue) queue_ = report;
-    if (!over_) send(lead_uid_, RankReported{report});
+    if (over_) return;
+    reports_.add(report, world_.events.now());
+    send_reports();
   });
+}
+
+void Pod::send_reports() {
+  const auto running = static_cast<std::size_t>(
+      std::ranges::count_if(ranks_, [&](const ProcId& proc) { return world_.program->is_alive(proc); }));
+  for (const RankReported& message : reports_.take(running, world_.events.now())) send(lead_uid_, message);
+  if (reports_.empty() || std::exchange(reports_timed_, true)) return;
+  later(GatheredReports::kSoon, [this] {
+    reports_timed_ = false;
+    if (!over_) send_reports();
+  });
+}
+
+void Pod::send_to_lead(const Message& message) {
+  for (const RankReported& report : reports_.take_all()) send(lead_uid_, report);
+  send(lead_uid_, message);
 }
 
 void Pod::rank_ended(const RankExited& exit) {
   post([this, exit] {
     ended_.push_back(exit);
-    if (!over_) send(lead_uid_, exit);
+    if (!over_) send_to_lead(exit);
   });
 }
 
-void Pod::collective(const std::string& kind, std::vector<ProcId> procs, std::function<void()> done) {
+void Pod::collective(const std::string& kind, RankRuns procs, std::function<void()> done) {
   post([this, kind, procs = std::move(procs), done = std::move(done)] {
     if (over_) return;
     send(lead_uid_, requests_.open(Collective{0, kind, procs, ""}, "", [done](const Reply&) { done(); }));
@@ -218,18 +237,25 @@ void Pod::part_from(const std::string& to, bool dismiss) {
   requests_.fail(to, kPmixError);
 }
 
-void Pod::send(const std::string& to, const Message& message) {
-  if (to == uid()) return post([this, message] { receive(message, uid()); });
-  const bool known = peers_.contains(to);
-  if (!known && (is_lead() || !membership_.find(to))) return;
-  if (!known) add_peer(to);
-  {
-    const Measured measured(meter());
-    std::string bytes = encode(message);
-    if (meter()) ++meter()->said, meter()->encoded += bytes.size();
-    peers_[to]->outbox->put(std::move(bytes));
+void Pod::send_all(const std::vector<std::string>& uids, const Message& message) {
+  const Measured measured(meter());
+  std::optional<MessageBytes> bytes;
+  for (const std::string& to : uids) {
+    if (to == uid()) {
+      post([this, message] { receive(message, uid()); });
+      continue;
+    }
+    const bool known = peers_.contains(to);
+    if (!known && (is_lead() || !membership_.find(to))) continue;
+    if (!known) add_peer(to);
+    if (!bytes) {
+      bytes = encode(message);
+      if (meter()) meter()->encoded += bytes->size();
+    }
+    if (meter()) ++meter()->said;
+    peers_[to]->outbox->put(*bytes);
+    pump(to);
   }
-  pump(to);
 }
 
 void Pod::pump(const std::string& to) {
@@ -411,16 +437,18 @@ void Pod::end(const JobOutcome& outcome) {
 // --- steps
 
 void Pod::adopt(const JobRecord& record) {
-  for (const Namespace& space : record.spaces) {
-    if (spaces_.find(space.name)) continue;
-    for (const NamespaceNode& node : space.nodes) add_peer(node.uid);
-    spaces_.add(space);
-  }
-  if (started_ && record.membership.epoch >= membership_.epoch) lead_uid_ = record.lead;
+  for (const Namespace& space : record.spaces) adopt(space);
+  if (started_ && record.epoch >= membership_.epoch) lead_uid_ = record.lead;
   if (started_) return;
+  membership_ = record.membership();
   started_ = true;
   lead_uid_ = record.lead;
-  membership_ = record.membership;
+}
+
+void Pod::adopt(const Namespace& space) {
+  if (spaces_.find(space.name)) return;
+  for (const NamespaceNode& node : space.nodes) add_peer(node.uid);
+  spaces_.add(space);
 }
 
 void Pod::answer(const std::string& to, const Step& step, StepAnswer answer) {
@@ -428,32 +456,37 @@ void Pod::answer(const std::string& to, const Step& step, StepAnswer answer) {
 }
 
 void Pod::fetch(const Step& m, const std::string& from) {
-  struct Open {
-    std::size_t missing;
-    std::string error;
-  };
-  const std::vector<Member> others = plan_->joins(uid()) ? plan_->old.members : plan_->add;
-  if (others.empty()) return answer(from, m, {});
-  auto open = std::make_shared<Open>(others.size());
-  for (const Member& other : others) {
-    const Message request =
-        requests_.open(ModexOfPod{0, other.nspace}, other.uid, [this, open, m, from](const Reply& r) {
-          if (r.status != kPmixSuccess) open->error = "no connection data";
-          if (--open->missing == 0) answer(from, m, {.ok = open->error.empty(), .error = open->error});
-        });
-    send(other.uid, request);
+  const auto ask = [this](const Member& other, const Fetch::Answered& answered) {
+    send(other.uid, requests_.open(ModexOfPod{0, other.nspace}, other.uid, [answered](const Reply& r) {
+      answered(r.status == kPmixSuccess ? "" : "no connection data");
+    }));
     if (!peers_.contains(other.uid) && other.uid != uid())
       post([this, to = other.uid] { requests_.fail(to, kPmixError); });
-  }
+  };
+  Fetch::begin(
+      plan_->joins(uid()) ? plan_->old.members : plan_->add, 0, ask,
+      [this, m, from](const std::string& error) { answer(from, m, {.ok = error.empty(), .error = error}); });
 }
 
 void Pod::on_message(const Step& m, const std::string& from) {
-  Program& program = *world_.program;
+  if (m.kind == StepKind::Fetch) return plan_ ? fetch(m, from) : void();
   StepAnswer done;
+  try {
+    do_step(m, done);
+  } catch (const std::exception& error) {
+    done = {.ok = false, .error = error.what()};
+  }
+  answer(from, m, std::move(done));
+}
+
+void Pod::do_step(const Step& m, StepAnswer& done) {
+  Program& program = *world_.program;
   switch (m.kind) {
     case StepKind::Prepare:
       adopt(m.record.value());
-      if (m.plan) plan_ = m.plan;
+      if (!m.plan) break;
+      plan_.emplace(*m.plan, membership_);
+      if (!plan_->add.empty()) adopt(plan_->joiners);
       break;
     case StepKind::Launch:
       if (const Namespace* space = spaces_.find(m.space))
@@ -462,8 +495,8 @@ void Pod::on_message(const Step& m, const std::string& from) {
           program.launch(*this, plan_.has_value());
         }
       break;
-    case StepKind::Fetch:
-      return plan_ ? fetch(m, from) : void();
+    case StepKind::Fetch:  // answers by itself
+      break;
     case StepKind::Build:
       if (plan_) program.build(*this, *plan_);
       done.probes = program.probes();
@@ -485,7 +518,7 @@ void Pod::on_message(const Step& m, const std::string& from) {
       if (plan_) program.give_up(*this, *plan_);
       break;
     case StepKind::Commit:
-      membership_ = m.membership.value();
+      membership_ = plan_.value().next_members();
       break;
     case StepKind::Release:
       if (plan_) program.release(*this);
@@ -507,7 +540,6 @@ void Pod::on_message(const Step& m, const std::string& from) {
       if (plan_) program.depart(*this, *plan_);
       break;
   }
-  answer(from, m, std::move(done));
 }
 
 }  // namespace empi::agent::histories

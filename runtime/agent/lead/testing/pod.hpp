@@ -13,6 +13,7 @@
 
 #include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/lead/testing/network.hpp"
+#include "runtime/agent/pod/gathered_reports.hpp"
 #include "runtime/agent/wire/inbox.hpp"
 #include "runtime/agent/wire/outbox.hpp"
 #include "runtime/agent/wire/requests.hpp"
@@ -28,9 +29,9 @@ class Program;
 // chance, and the batches of this pod travel as bytes.
 struct Meter {
   std::string uid;
-  std::chrono::nanoseconds busy{0};     // processor time
-  std::uint64_t heard = 0, said = 0;    // messages, those of the own pod not counted
-  std::uint64_t encoded = 0;            // bytes of messages that were encoded
+  std::chrono::nanoseconds busy{0};   // processor time
+  std::uint64_t heard = 0, said = 0;  // messages, those of the own pod not counted
+  std::uint64_t encoded = 0;          // bytes of messages that were encoded
   bool on = false, running = false;
 };
 
@@ -82,7 +83,7 @@ class Pod {
   // --- What its ranks do.
   void report(RankReport report);
   void rank_ended(const RankExited& exit);
-  void collective(const std::string& kind, std::vector<ProcId> procs, std::function<void()> done);  // of PMIx
+  void collective(const std::string& kind, RankRuns procs, std::function<void()> done);  // of PMIx
 
   const Member& member() const { return member_; }
   const std::string& uid() const { return member_.uid; }
@@ -110,7 +111,10 @@ class Pod {
   void follow_lead();
   void make_lead();
   void receive(const Message& message, const std::string& from);
-  void send(const std::string& to, const Message& message);
+  void send(const std::string& to, const Message& message) { send_all({to}, message); }
+  void send_all(const std::vector<std::string>& uids, const Message& message);
+  void send_to_lead(const Message& message);
+  void send_reports();
   void pump(const std::string& to);
   Meter* meter() const;
   Batch through_bytes(const Batch& batch, const Pod& to) const;
@@ -122,6 +126,7 @@ class Pod {
   void pod_lost(const std::string& uid, const std::string& why);
   void end(const JobOutcome& outcome);
   void adopt(const JobRecord& record);
+  void adopt(const Namespace& space);
   void answer(const std::string& to, const Step& step, StepAnswer answer);
 
   void on_message(const ModexOfPod& m, const std::string& from);
@@ -133,6 +138,7 @@ class Pod {
   void on_message(const Dropped& m, const std::string& from);
   void on_message(const End& m, const std::string& from);
   void fetch(const Step& m, const std::string& from);
+  void do_step(const Step& m, StepAnswer& done);
 
   World& world_;
   const Member member_;
@@ -155,6 +161,8 @@ class Pod {
   std::set<ProcId> ranks_;
   std::vector<ProcId> hello_;
   std::vector<RankExited> ended_;
+  GatheredReports reports_;
+  bool reports_timed_ = false;
   std::optional<RankReport> queue_;
   int connected_told_ = -1;
   std::optional<Lead> lead_;

@@ -118,8 +118,8 @@ void Program::vote(const std::string& change, const ProcId& proc) {
   if (attempt.decided || !is_alive(proc) || ranks_[proc].hangs) return;
   if (attempt.voted.contains(proc)) return try_decide(attempt);
   const bool whole = casualties_ == 0 || std::ranges::all_of(attempt.everybody, [&](const ProcId& other) {
-    return attempt.voted.contains(other) || (is_alive(other) && !ranks_[other].hangs);
-  });
+                       return attempt.voted.contains(other) || (is_alive(other) && !ranks_[other].hangs);
+                     });
   const bool interrupted = attempt.interrupted.contains(ranks_[proc].pod);
   if (!whole && !interrupted) return;
   attempt.voted.insert(proc);
@@ -195,6 +195,7 @@ void Program::exit(const ProcId& proc, int code, int signal) {
   Rank& rank = ranks_[proc];
   if (!rank.alive) return;
   rank.alive = false;
+  failed_ = failed_ || code != 0;
   ++casualties_;
   world_.tell("rank " + name_of(proc) + " ends, " + std::to_string(code) + " signal " +
               std::to_string(signal));
