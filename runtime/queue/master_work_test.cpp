@@ -17,17 +17,15 @@ TEST(MasterWork, AWorkersMessageIsNoLookAtAllWorkers) {
   constexpr int kWorkers = 40, kRounds = 50;
   const Phase phase{1, 5000, 0};
   Master master("master", "127.0.0.1");
-  std::promise<void> over;
-  const std::shared_future<void> is_over = over.get_future().share();
-  // The master's own share, until the workers have gone.
-  const auto end = std::async(std::launch::async, [&] {
-    return master.run(phase, {}, [&](std::int64_t, std::byte*) { is_over.wait(); }).left;
+  // The master computes its own share until the workers have gone.
+  struct Run {
+    std::promise<void> over;
+    std::future<bool> end = {};
+    ~Run() { over.set_value(); }
+  } run;
+  run.end = std::async(std::launch::async, [&, over = run.over.get_future().share()] {
+    return master.run(phase, {}, [&](std::int64_t, std::byte*) { over.wait(); }).left;
   });
-  struct Release {
-    std::promise<void>& over;
-    ~Release() { over.set_value(); }
-  };
-  const Release release{over};
   std::vector<Connection> workers;
   std::deque<Range> chunks;  // of the first worker
   for (int i = 0; i < kWorkers; ++i) {
