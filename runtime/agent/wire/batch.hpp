@@ -3,27 +3,14 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace empi::agent {
 
-// A message in CBOR. What goes to many is encoded and kept once.
-class MessageBytes {
- public:
-  MessageBytes(std::string bytes) : bytes_(std::make_shared<const std::string>(std::move(bytes))) {}
-  MessageBytes(const char* bytes) : MessageBytes(std::string(bytes)) {}
-  operator const std::string&() const { return *bytes_; }
-  std::size_t size() const { return bytes_->size(); }
-  bool operator==(const MessageBytes& other) const { return *bytes_ == *other.bytes_; }
-
- private:
-  std::shared_ptr<const std::string> bytes_;
-};
+using MessageBytes = std::string;  // a message in CBOR
 
 // How an agent names the age of its reactor, in milliseconds, in a receipt and in its health.
 inline constexpr char kReactorAge[] = "reactorMillis";
