@@ -38,7 +38,7 @@ struct Accepted {};
 
 struct AgentTimeouts {
   Millis connect{1000};
-  Millis answer{5000};  // the whole of it
+  Millis answer{2000};  // the whole of it
 };
 inline constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 

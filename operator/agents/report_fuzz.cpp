@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Report report = json_text::parse(text, json_text::kDeepestMessage).get<Report>();
     emj::to_samples(report.windows, emj::Seconds(2));
-    emj::to_runtime_view(report.membership, report.changes);
+    emj::to_runtime_view(report.view, report.changes);
   } catch (const nlohmann::json::exception&) {
   } catch (const std::invalid_argument&) {
   }

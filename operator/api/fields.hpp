@@ -104,6 +104,7 @@ void describe(V& v, ResizeSpec& resize) {
   v.field("allowedReplicas", resize.allowed_replicas, kWorkerCount);
   v.field("prepareTimeoutSeconds", resize.prepare_timeout, Range{1, kDayInSeconds});
   v.field("joinTimeoutSeconds", resize.join_timeout, Range{1, kDayInSeconds});
+  v.field("patienceSeconds", resize.patience, Range{0, kDayInSeconds});
   v.field("onTimeout", resize.on_timeout);
   v.choice("onWorkerLoss", resize.on_worker_loss, {"Fail"});
 }
@@ -219,6 +220,15 @@ void describe(V& v, ResizeStatus& resize) {
   v.field("startTime", resize.start_time);
   v.field("deadline", resize.deadline);
   v.field("requestedTime", resize.requested_time);
+  v.field("readyTime", resize.ready_time);
+}
+
+template <class V>
+void describe(V& v, AwaitedWorkers& awaited) {
+  v.field("workers", awaited.workers);
+  v.field("created", awaited.created);
+  v.field("deadline", awaited.deadline);
+  v.field("readyTime", awaited.ready_time);
 }
 
 template <class V>
@@ -337,10 +347,12 @@ void describe(V& v, JobStatus& status) {
   v.field("leadUID", status.lead_uid);
   v.field("leadPod", status.lead_pod);
   v.field("runtimeImage", status.runtime_image);
-  v.field("activeWorkers", status.active_workers);
+  v.field("activeWorkers", status.active_workers);  // for the operator before this one
+  v.field("workers", status.active_workers);
   v.object("start", status.start);
   v.object("resize", [&](V& v) {
     v.group("id", status.resize);
+    v.object("awaited", status.awaited);
     v.object("blocked", status.blocked);
   });
   v.object("lastResize", status.last_resize);

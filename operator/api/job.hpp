@@ -102,6 +102,7 @@ struct ResizeSpec {
   std::vector<int> allowed_replicas;  // ascending; empty: every size within the limits
   Seconds prepare_timeout{300};       // from the change being sent until it is committed
   Seconds join_timeout{600};          // from pods being created until they are ready
+  Seconds patience{5};                // newcomers that are ready wait as long for the others
   OnTimeout on_timeout = OnTimeout::Rollback;
   std::string on_worker_loss = "Fail";  // the only value until recovery exists
 

@@ -41,6 +41,7 @@ TEST(ParseYaml, FillsInTheDefaults) {
   EXPECT_EQ(spec.runtime.probe, Probe::All);
   EXPECT_TRUE(spec.resize.step.factor2());
   EXPECT_EQ(spec.resize.join_timeout, Seconds(600));
+  EXPECT_EQ(spec.resize.patience, Seconds(5));
   EXPECT_EQ(spec.autoscaling.mode, AutoscalingMode::Off);
   EXPECT_EQ(spec.autoscaling.policy.name, PolicyName::Threshold);
   EXPECT_EQ(spec.autoscaling.policy.threshold.low_percent, 10);
@@ -106,6 +107,18 @@ TEST(ParseYaml, EveryTruncationIsRefusedOrAcceptedButNeverFatal) {
   EXPECT_TRUE(parse_yaml(whole, "job.yaml").ok());
 }
 
+// Found by ./dev fuzz manifest: it ended the program.
+TEST(ParseYaml, WhatIsNoUtf8IsRefusedWhereItIs) {
+  for (const char* broken : {"name: a\xee-b", "na\xffme: a"}) {
+    const auto job = parse_yaml(
+        std::string("apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticMPIJob\nmetadata:\n  ") + broken + "\n",
+        "latin1.yaml");
+    ASSERT_FALSE(job.ok());
+    EXPECT_NE(job.message().find("latin1.yaml:4"), std::string::npos) << job.message();
+    EXPECT_NE(job.message().find("not UTF-8"), std::string::npos) << job.message();
+  }
+}
+
 TEST(ParseYaml, DeepNestingIsRefused) {
   EXPECT_THAT(refusal(std::string(300, '[') + std::string(300, ']')), Not(testing::IsEmpty()));
   std::string deep = "a: ";
@@ -137,7 +150,9 @@ TEST(Json, AJobSurvivesBeingStored) {
   JobStatus& status = job.status;
   status.state = JobState::Resizing;
   status.active_workers = {0, 1, 4};
-  status.resize = ResizeStatus{"change-3", 3, 4, ResizePhase::Window, 7, {5}, {5}, {}, time, time, time};
+  status.resize =
+      ResizeStatus{"change-3", 3, 4, ResizePhase::Window, 7, {5}, {5}, {}, time, time, time, time};
+  status.awaited = AwaitedWorkers{{6, 7}, {6}, time, time};
   status.blocked = BlockedTarget{8, 2, "no room", 3, time};
   status.last_resize = LastResize{2, 3, ResizeResult::Committed, "", 1, 2, 3, time};
   status.recommendation = Recommendation{4, 91, "why", time};
@@ -150,6 +165,18 @@ TEST(Json, AJobSurvivesBeingStored) {
   const Result<ElasticMPIJob> back = parse_json(to_json(job));
   ASSERT_TRUE(back.ok()) << back.message();
   EXPECT_EQ(back.value(), job);
+}
+
+// The operator before this one has the members under another name; it may come back, too.
+TEST(Json, ReadsTheMembersUnderTheirFormerNameAndWritesBoth) {
+  const IndexSet members{0, 1, 2, 3, 7};
+  for (const char* name : {"workers", "activeWorkers"}) {
+    const Result<JobStatus> read = parse_status({{name, "0-3,7"}});
+    ASSERT_TRUE(read.ok()) << read.message();
+    EXPECT_EQ(read.value().active_workers, members) << name;
+    for (const char* both : {"workers", "activeWorkers"})
+      EXPECT_EQ(status_to_json(read.value())[both], "0-3,7") << both;
+  }
 }
 
 // The status of a job that runs is read by operators of several versions.

@@ -62,9 +62,21 @@ struct ResizeStatus {
   IndexSet remove;
   Time start_time{};
   Time deadline{};
-  std::optional<Time> requested_time;  // the first SendChange
+  std::optional<Time> requested_time;   // the first SendChange
+  std::optional<Time> ready_time = {};  // some newcomers are missing; the others could join since then
 
   bool operator==(const ResizeStatus&) const = default;
+};
+
+// Newcomers that a grow went on without, because they were not ready in time. They are still wanted, and join
+// by a change of their own when they come.
+struct AwaitedWorkers {
+  IndexSet workers;
+  IndexSet created;                // of these, seen at least once
+  Time deadline{};                 // of their pods, by joinTimeoutSeconds
+  std::optional<Time> ready_time;  // some are missing; the others could join since then
+
+  bool operator==(const AwaitedWorkers&) const = default;
 };
 
 // A size that could not be reached; not tried again before retry_after.
@@ -230,10 +242,11 @@ struct JobStatus {
   std::string lead_uid;
   std::string lead_pod;       // its name: where rank 0 is, and its output
   std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
-  IndexSet active_workers;    // the committed members
+  IndexSet active_workers;    // the committed members; JSON: workers, and activeWorkers for one version
   std::optional<StartStatus> start;
   std::optional<ResizeStatus> resize;
-  std::optional<BlockedTarget> blocked;  // JSON: status.resize.blocked
+  std::optional<AwaitedWorkers> awaited;  // JSON: status.resize.awaited
+  std::optional<BlockedTarget> blocked;   // JSON: status.resize.blocked
   std::optional<LastResize> last_resize;
   std::optional<Recommendation> recommendation;
   std::optional<Performance> performance;

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "runtime/base/json_text.hpp"
+
 namespace emj {
 namespace {
 
@@ -95,6 +97,7 @@ class Converter {
         continue;
       }
       const std::string key = entry.first.Scalar();
+      if (!check_text(key, path, line)) continue;
       const std::string inner = path.empty() ? key : std::string(path).append(".").append(key);
       if (object.contains(key)) {
         violations.push_back({inner, "given twice", "every field once", "remove one of the two", line});
@@ -106,8 +109,16 @@ class Converter {
     return object;
   }
 
+  bool check_text(const std::string& text, const std::string& path, int line) {
+    if (empi::json_text::is_utf8(text)) return true;
+    violations.push_back(
+        {path, "not UTF-8", "a text file in UTF-8", "save the file with that encoding", line});
+    return false;
+  }
+
   json convert_scalar(const YAML::Node& node, const std::string& path) {
     const std::string& text = node.Scalar();
+    if (!check_text(text, path, node.Mark().line + 1)) return nullptr;
     if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted
     if (text == "~" || text == "null" || text == "Null" || text == "NULL" || text.empty()) return nullptr;
     if (const auto boolean = boolean_word(text)) {

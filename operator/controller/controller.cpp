@@ -30,8 +30,9 @@ Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log,
       options_(std::move(options)) {}
 
 // While pods come up their agents are asked directly: a kubelet tells only at its next turn, a second later,
-// that a container runs and that its probe has succeeded. All are waited for, so one that does not answer is
-// enough.
+// that a container runs and that its probe has succeeded. One that does not answer is enough: at a start all
+// are waited for, and the others of a grow can wait for their kubelet. But those that have no place yet keep
+// nobody waiting in a grow.
 void Controller::ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods) {
   const auto& start = job.status.start;
   const auto& resize = job.status.resize;
@@ -40,19 +41,28 @@ void Controller::ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& p
   const IndexSet& awaited = creating ? resize->add : start->workers;
   for (PodView& pod : pods) {
     if (!awaited.contains(pod.index) || pod.ready) continue;
-    if (pod.ip.empty() || pod.terminating || pod.exit_code || !runtime_.answers(job, pod)) return;
+    const bool asked = !pod.ip.empty() && !pod.terminating && !pod.exit_code;
+    if (!asked && creating) continue;
+    if (!asked || !runtime_.answers(job, pod)) return;
     pod.ready = true;
   }
 }
 
-Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now) {
+std::optional<Observed> Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory,
+                                            Time now) {
+  const bool asked_to_start =
+      record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   Observed observed;
+  observed.pods = cluster_.list_pods(key);
+  if (!asked_to_start)
+    runtime_.nothing_runs(key);
+  else if (!runtime_.prepared(record.job, observed.pods))
+    return std::nullopt;
   observed.job = record.job;
   observed.fence = fence_for(record.job.status, memory);
   observed.runtime_image = options_.build.runtime_image;
   observed.cancel_requested = record.cancel_requested;
   observed.resume_autoscaling = record.resume_autoscaling;
-  observed.pods = cluster_.list_pods(key);
   ask_newcomers(record.job, observed.pods);
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
@@ -60,8 +70,6 @@ Observed Controller::observe(const JobRecord& record, const JobKey& key, Memory&
   observed.command_problem = memory.command_problem;
   observed.internal_error = memory.internal_error;
   observed.scale_problem = std::exchange(memory.scale_problem, "");
-  const bool asked_to_start =
-      record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
   const bool silent = !observed.runtime.reachable || observed.runtime.lead_silent;
@@ -154,7 +162,7 @@ void Controller::overtake(const JobKey& key, const JobStatus& status, Memory& me
 ReconcileResult Controller::reconcile(const JobKey& key) {
   try {
     ReconcileResult result = pass_over(key);
-    if (!result.gone) memory_of(key).internal_error.clear();
+    if (!result.gone && !result.asking) memory_of(key).internal_error.clear();
     return result;
   } catch (const std::exception& error) {
     return broken_off(key, error.what());
@@ -204,7 +212,14 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   }
   const Time now = clock_();
   overtake(key, record->job.status, memory, now);
-  const Observed observed = observe(*record, key, memory, now);
+  const std::optional<Observed> seen = observe(*record, key, memory, now);
+  if (!seen) {
+    result.asking = true;
+    result.status = record->job.status;
+    result.requeue_after = options_.steady;
+    return result;
+  }
+  const Observed& observed = *seen;
   const Decision decision = decide(observed, now);
   result.status = decision.status;
   result.terminal = is_terminal(decision.status.state);

@@ -40,6 +40,7 @@ struct ReconcileResult {
   bool failed = false;        // something could not be done: not only look again, but more patiently
   bool broken = false;        // a defect of this program: as `failed`, and told in condition InternalError
   bool timed = false;         // requeue_after is when something falls due
+  bool asking = false;        // nothing was decided: the runtime tells when it has its answer
   std::vector<PodView> pods;  // as observed
   JobStatus status;           // as written, or as last read when writing failed
 
@@ -98,7 +99,7 @@ class Controller {
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
   void overtake(const JobKey& key, const JobStatus& status, Memory& memory, Time now);
   void ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods);
-  Observed observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
+  std::optional<Observed> observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
   bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
            ReconcileResult& result);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);

@@ -95,6 +95,40 @@ TEST_F(ControllerTest, BelievesNewcomersThatTheyAreUp) {
   EXPECT_EQ(runtime.changes.size(), 1u);
 }
 
+// While the agents are being asked nothing is decided, and nothing is waited for.
+TEST_F(ControllerTest, APassWithoutAnAnswerIsMadeAgain) {
+  start();
+  cluster.record->job.spec.worker.replicas = 3;
+  ++cluster.record->job.metadata.generation;
+  runtime.has_answer = false;
+  const auto calls = cluster.calls;
+  const ReconcileResult waits = pass();
+  EXPECT_TRUE(waits.asking);
+  EXPECT_FALSE(waits.failed);
+  EXPECT_FALSE(waits.at_rest());
+  EXPECT_EQ(cluster.calls, calls);
+  runtime.has_answer = true;
+  EXPECT_FALSE(pass().asking);
+  EXPECT_EQ(cluster.pods.size(), 3u);
+}
+
+// A grow takes what comes: a newcomer that no node has room for yet is no reason not to ask the others.
+TEST_F(ControllerTest, AsksNewcomersBesideOneThatHasNoPlaceYet) {
+  start();
+  cluster.record->job.spec.worker.replicas = 4;
+  ++cluster.record->job.metadata.generation;
+  pass();
+  ASSERT_EQ(cluster.pods.size(), 4u);
+  cluster.pods[2].ip.clear();
+  runtime.up.insert("uid-3");
+  pass();
+  time += Seconds(5);
+  pass();
+  ASSERT_EQ(runtime.changes.size(), 1u);
+  ASSERT_EQ(runtime.changes[0].add.size(), 1u);
+  EXPECT_EQ(runtime.changes[0].add[0].name, "demo-w-3");
+}
+
 TEST_F(ControllerTest, LooksOftenWhileItMovesAndSeldomWhenItRuns) {
   EXPECT_LE(pass().requeue_after, Millis(50));
   make_pods_ready();

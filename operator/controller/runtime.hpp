@@ -16,6 +16,11 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
+  // Whether observe() has its answer. If not it is being found out: the pass over the job ends, and is made
+  // again when it is there (operator/agents/asking_runtime.hpp). A runtime that asks in observe() always has.
+  virtual bool prepared(const ElasticMPIJob&, const std::vector<PodView>&) { return true; }
+  // No program runs: an answer about the one before must not be taken for one about the next.
+  virtual void nothing_runs(const JobKey&) {}
   // Asks the lead, and when it does not answer some other members, for all that they know: one request each.
   virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
   // Whether the agent of this pod, which is not a member yet, answers as that pod's. Asked once, with little

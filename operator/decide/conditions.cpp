@@ -15,6 +15,7 @@ void count_workers(Pass& pass) {
   IndexSet meant = pass.members();
   if (status.start) meant = set_union(meant, status.start->workers);
   if (status.resize) meant = set_union(meant, status.resize->add);
+  if (status.awaited) meant = set_union(meant, status.awaited->workers);
   status.replicas = 0;
   status.ready_replicas = 0;
   for (const PodView& pod : pass.seen.pods) {
@@ -77,7 +78,10 @@ std::optional<Standstill> standstill(const Pass& pass) {
   if (runtime.change)
     return Standstill{"OtherChange",
                       wish + "the lead has " + runtime.change->id + " of an earlier controller in hand"};
-  return std::nullopt;
+  if (!status.awaited) return std::nullopt;
+  const std::string missing = missing_worker(pass, status.awaited->workers);
+  return Standstill{"WorkersMissing",
+                    wish + (missing.empty() ? "the rest is there and joins next" : "missing: " + missing)};
 }
 
 std::string start_text(Pass& pass, std::string text) {
@@ -172,7 +176,8 @@ void update_conditions(Pass& pass) {
     set_if_known(pass, "Resizing", false, "Steady", "");
   set_if_known(pass, "ResizeBlocked", status.blocked.has_value(),
                status.blocked ? "LastAttemptFailed" : "Clear", status.blocked ? status.blocked->reason : "");
-  const bool creating = status.start || (status.resize && status.resize->phase == ResizePhase::CreatingPods);
+  const bool creating =
+      status.start || status.awaited || (status.resize && status.resize->phase == ResizePhase::CreatingPods);
   const bool refused = creating && !pass.seen.creation_problem.empty();
   set_if_known(pass, "PodCreationBlocked", refused, refused ? "CreationFailed" : "Clear",
                refused ? pass.seen.creation_problem : "");

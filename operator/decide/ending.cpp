@@ -26,6 +26,7 @@ void stop_program(Pass& pass, const std::string& reason) {
 void forget_run(JobStatus& status) {
   status.start.reset();
   status.resize.reset();
+  status.awaited.reset();
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();
@@ -46,6 +47,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.completion_time = pass.now;
   status.start.reset();
   status.resize.reset();
+  status.awaited.reset();
   status.blocked.reset();
   status.active_workers = {};
   status.tasks.reset();

@@ -37,6 +37,7 @@ class Chaos {
     world_.job.spec.suspend = false;
     world_.lead.reachable = true;
     world_.lead.silent = false;
+    world_.room = world_.quota = SIZE_MAX;
     for (PodView& pod : world_.pods) pod.disruption_target = false;
     world_.now += Seconds(4000);  // whatever is blocked may be tried again
     world_.settle(120);
@@ -55,8 +56,9 @@ class Chaos {
                                                      ", allowedReplicas: [3, 5, 7]"};
     const int min = number(1, 3);
     const int max = number(min + 2, 8);
-    return make_job("  resize: {joinTimeoutSeconds: 20, prepareTimeoutSeconds: 20" + allowed[number(0, 2)] +
-                        "}\n" + (losses_ ? "  runPolicy: {backoffLimit: 3}\n" : ""),
+    return make_job("  resize: {joinTimeoutSeconds: 20, prepareTimeoutSeconds: 20, patienceSeconds: " +
+                        std::to_string(number(0, 24)) + allowed[number(0, 2)] + "}\n" +
+                        (losses_ ? "  runPolicy: {backoffLimit: 3}\n" : ""),
                     min, max);
   }
 
@@ -69,8 +71,11 @@ class Chaos {
     if (chance(0.02)) world_.now += Seconds(number(20, 60));
     if (chance(0.6)) {
       PodView* pod = some_pod();
-      if (pod && pod->phase == PodPhase::Pending && !pod->terminating) world_.make_ready(pod->index);
+      if (pod && pod->phase == PodPhase::Pending && !pod->terminating && world_.has_room())
+        world_.make_ready(pod->index);
     }
+    if (chance(0.03)) world_.room = number(1, 9);
+    if (chance(0.01)) world_.quota = number(3, 12);
     if (chance(0.5)) remove_gone();
     if (chance(0.5)) world_.advance_change();
     if (chance(0.03)) world_.roll_back_change("because", chance(0.5));

@@ -2,7 +2,10 @@
 // A running job and its changes of size.
 //
 //   no resize      target or a drained member asks for a change: plan indices and victims -> CreatingPods
-//   CreatingPods   newcomers come up; all ready: send the change           -> Requested
+//                  the rest of an earlier grow is awaited: it comes        -> CreatingPods, then at once
+//                  Requested
+//   CreatingPods   newcomers come up; all ready, or some for patienceSeconds: send the change -> Requested
+//                  (without the others: they are awaited, resize_rest.cpp)
 //                  newer target: follow it; joinTimeout or a failed pod: give up, block the target
 //   Requested,     the lead works on it. Newer target before Ready: cancel -> Cancelling
 //   Preparing,     committed                                               -> Draining
@@ -16,6 +19,7 @@
 #include "operator/decide/resize.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/backoff.hpp"
 
@@ -63,10 +67,18 @@ void begin(Pass& pass, const Goal& goal) {
   resize.from = pass.status.active_workers.size();
   resize.to = goal.to;
   resize.epoch = pass.status.epoch;
-  resize.add = pass.take_indices(goal.add);
   resize.remove = goal.remove;
   resize.start_time = pass.now;
   resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  if (const auto rest = std::exchange(pass.status.awaited, std::nullopt)) {
+    resize.add = rest->workers;
+    resize.created = rest->created;
+    resize.ready_time = rest->ready_time;
+    keep_at_most(pass, goal.add, resize.add, resize.created);
+    const bool nothing_new = resize.add.size() == goal.add && goal.remove.empty();
+    if (nothing_new) resize.deadline = rest->deadline;
+  }
+  resize.add = set_union(resize.add, pass.take_indices(goal.add - resize.add.size()));
   pass.status.resize = resize;
   pass.status.state = JobState::Resizing;
   pass.event("Resizing", goal_text(resize.from, goal));
@@ -76,7 +88,7 @@ void begin(Pass& pass, const Goal& goal) {
 // or where it began.
 std::string cause_of(const Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
-  if (resize.to == resize.from || resize.to != pass.status.desired_replicas) return "drain";
+  if (resize.to == resize.from || aim(pass) != pass.status.desired_replicas) return "drain";
   const auto& written = pass.status.policy_state.written_replicas;
   return written && written == pass.spec.worker.replicas ? "autoscaling" : "manual";
 }
@@ -88,11 +100,7 @@ void follow(Pass& pass, const Goal& goal) {
     if (!pass.status.active_workers.contains(index)) resize.remove.erase(index);
   if (goal.nothing()) return supersede(pass, "the size asked for is the present one again");
   if (goal.to == resize.to && goal.add == resize.add.size() && goal.remove == resize.remove) return;
-  while (resize.add.size() > goal.add) {
-    const int newest = resize.add.ascending().back();
-    resize.add.erase(newest);
-    resize.created.erase(newest);
-  }
+  keep_at_most(pass, goal.add, resize.add, resize.created);
   resize.add = set_union(resize.add, pass.take_indices(goal.add - resize.add.size()));
   resize.to = goal.to;
   resize.remove = goal.remove;
@@ -100,23 +108,16 @@ void follow(Pass& pass, const Goal& goal) {
   pass.event("ResizeFollows", "newer size: " + goal_text(resize.from, goal));
 }
 
-// Newcomers that were evicted before they joined are replaced. A failed one: its description.
-std::optional<std::string> replace_evicted_newcomers(Pass& pass) {
+// Of the newcomers of a change that is not sent yet. At the end of joinTimeoutSeconds what is there joins,
+// unless so much patience is asked for that it means all or none.
+int some_may_join(Pass& pass) {
   ResizeStatus& resize = *pass.status.resize;
-  const IndexSet planned = resize.add;
-  for (const int index : planned) {
-    const PodView* pod = pass.pod(index);
-    if (pod ? pod->terminating : resize.created.contains(index)) {
-      resize.add.erase(index);
-      resize.created.erase(index);
-      resize.add.insert(*pass.take_indices(1).begin());
-    } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
-      return describe_pod(*pod);
-    } else if (pod) {
-      resize.created.insert(index);
-    }
-  }
-  return std::nullopt;
+  int leaving = 0;
+  for (const int index : resize.remove)
+    if (pass.status.active_workers.contains(index)) ++leaving;
+  const ResizeSpec& spec = pass.spec.resize;
+  return may_join(pass, resize.add, leaving, resize.ready_time,
+                  spec.patience < spec.join_timeout ? resize.deadline : Time::max());
 }
 
 void create_pods(Pass& pass, int target) {
@@ -124,15 +125,14 @@ void create_pods(Pass& pass, int target) {
     return supersede(pass, "the program is ending");
   follow(pass, goal_for(pass, target, !blocked_now(pass, target)));
   if (!pass.status.resize) return;
-  if (const auto failed = replace_evicted_newcomers(pass))
-    return give_up(pass, "a new worker failed: " + *failed, false);
   ResizeStatus& resize = *pass.status.resize;
-  const auto unready = std::find_if(resize.add.begin(), resize.add.end(), [&](int index) {
-    const PodView* pod = pass.pod(index);
-    return !pod || !pod->ready;
-  });
+  if (const auto failed = replace_evicted(pass, resize.add, resize.created))
+    return give_up(pass, "a new worker failed: " + *failed, false);
+  const bool all_ready = ready_of(pass, resize.add) == resize.add;
+  const int joining = all_ready ? 0 : some_may_join(pass);
   const bool lead_ready = pass.lead_known() && !pass.seen.runtime.change && lost_leavers(pass).empty();
-  if (unready == resize.add.end() && lead_ready) {
+  if ((all_ready || joining > 0) && lead_ready) {
+    if (!all_ready) go_on_without_the_rest(pass, joining);
     resize.phase = ResizePhase::Requested;
     resize.requested_time = pass.now;
     resize.epoch = pass.status.epoch;  // a lost worker may have been dropped since
@@ -146,11 +146,17 @@ void create_pods(Pass& pass, int target) {
   }
   std::string why = lost_leavers(pass).empty() ? "the lead does not answer"
                                                : "the lead has not dropped a worker that is lost";
-  if (unready != resize.add.end()) why = "missing: " + missing_worker(pass, resize.add);
+  if (!all_ready) why = "missing: " + missing_worker(pass, resize.add);
   give_up(pass,
           "new workers were not ready within joinTimeoutSeconds, " +
               std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why,
           true);
+}
+
+void forget_rest(Pass& pass, const std::string& reason) {
+  if (!pass.status.awaited) return;
+  pass.status.awaited.reset();
+  pass.event("ResizeSuperseded", reason);
 }
 
 void maybe_begin(Pass& pass, int target) {
@@ -162,9 +168,11 @@ void maybe_begin(Pass& pass, int target) {
            (pass.status.blocked->target != target || target == pass.status.active_workers.size()))
     pass.status.blocked.reset();
   if (pass.spec.runtime.mode == RuntimeMode::Rigid) return;
-  if (!pass.lead_known() || runtime.change || runtime.ending) return;
+  if (!pass.lead_known() || runtime.change) return;
+  if (runtime.ending) return forget_rest(pass, "the program is ending");
   const Goal goal = goal_for(pass, target, !blocked);
-  if (!goal.nothing()) begin(pass, goal);
+  if (goal.nothing()) return forget_rest(pass, "the size asked for is the present one again");
+  if (!wait_for_rest(pass, goal)) begin(pass, goal);
 }
 
 }  // namespace
@@ -224,13 +232,15 @@ void set_idle(Pass& pass) {
 // The change did not happen and will not: by our own decision before it was sent, or by the lead's.
 void give_up(Pass& pass, const std::string& reason, bool timed_out) {
   const ResizeStatus resize = *pass.status.resize;
+  const int wanted = aim(pass);
   record_end(pass, ResizeResult::RolledBack, reason);
   if (timed_out && pass.spec.resize.on_timeout == OnTimeout::Fail)
     return fail(pass, "ResizeTimeout", reason + "; spec.resize.onTimeout is Fail", true);
-  block(pass, resize.to, reason);
+  block(pass, wanted, reason);
+  pass.status.awaited.reset();
   set_idle(pass);
   pass.warning("ResizeRolledBack", "the job stays at " + workers_text(resize.from) + ", not " +
-                                       std::to_string(resize.to) + ": " + reason);
+                                       std::to_string(wanted) + ": " + reason);
 }
 
 void supersede(Pass& pass, const std::string& reason) {
@@ -252,6 +262,11 @@ void send(Pass& pass) {
 // the next one. Its id is new, because the lead may know the old one.
 void begin_again(Pass& pass, int target) {
   ResizeStatus& resize = *pass.status.resize;
+  if (const auto rest = std::exchange(pass.status.awaited, std::nullopt)) {
+    resize.to += rest->workers.size();
+    resize.add = set_union(resize.add, rest->workers);
+    resize.created = set_union(resize.created, rest->created);
+  }
   resize.id = "change-" + std::to_string(pass.status.next_change++);
   resize.phase = ResizePhase::CreatingPods;
   resize.requested_time.reset();
@@ -268,6 +283,7 @@ void delete_leftovers(Pass& pass) {
   if (status.start) needed = set_union(needed, status.start->workers);
   if (status.resize && status.resize->phase != ResizePhase::Draining)
     needed = set_union(needed, status.resize->add);
+  if (status.awaited) needed = set_union(needed, status.awaited->workers);
   const bool started = !status.active_workers.empty();
   const bool settled = pass.lead_known() && !runtime.change;
   for (const PodView& pod : pass.seen.pods) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the two halves of a change of size share: resize.cpp until it is sent, resize_sent.cpp from then on.
+// What the parts of a change of size share: resize.cpp until it is sent, resize_sent.cpp from then on,
+// resize_rest.cpp for newcomers that are late.
 
+#include <optional>
 #include <string>
 
 #include "operator/decide/pass.hpp"
@@ -26,6 +28,23 @@ void give_up(Pass& pass, const std::string& reason, bool timed_out);
 void supersede(Pass& pass, const std::string& reason);
 void send(Pass& pass);
 void begin_again(Pass& pass, int target);
+
+// --- resize_rest.cpp
+IndexSet ready_of(const Pass& pass, const IndexSet& workers);
+// The size that the change in hand is a step to: with the newcomers that it goes on without.
+int aim(const Pass& pass);
+void keep_at_most(const Pass& pass, int count, IndexSet& workers, IndexSet& created);
+// Newcomers that were evicted before they joined are replaced. A failed one: its description.
+std::optional<std::string> replace_evicted(Pass& pass, IndexSet& workers, IndexSet& created);
+// How many of `newcomers`, of which some are missing, are to join now, while `leaving` members go: none
+// before those that are ready have waited for the others since `ready_time`, or till `latest`; none unless
+// the job is larger then, or has as many members as now without those that are to go.
+int may_join(Pass& pass, const IndexSet& newcomers, int leaving, std::optional<Time>& ready_time,
+             Time latest);
+// Of the change in hand so many newcomers join, the others are awaited.
+void go_on_without_the_rest(Pass& pass, int joining);
+// True: the goal needs the awaited workers and nothing else, and they are waited for.
+bool wait_for_rest(Pass& pass, const Goal& goal);
 
 // --- resize_sent.cpp
 void follow_change(Pass& pass, int target);

@@ -61,10 +61,11 @@ void commit(Pass& pass) {
 }
 
 bool wants_another(const Pass& pass, int target) {
-  const ResizeStatus& resize = *pass.status.resize;
-  if (target == resize.to) return false;
+  if (target == aim(pass)) return false;
   const Goal goal = goal_for(pass, target, !blocked_now(pass, target));
-  return goal.to != resize.to;
+  // One that goes on without some newcomers is a step towards any larger size.
+  if (pass.status.awaited && goal.to >= pass.status.resize->to) return false;
+  return goal.to != aim(pass);
 }
 
 void cancel(Pass& pass, int target) {

@@ -132,6 +132,13 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
            result);
     return;
   }
+  if (acts && pass.status.awaited && result.wanted > current) {
+    pass.autoscaling +=
+        ", not yet: workers are missing already (" + missing_worker(pass, pass.status.awaited->workers) + ")";
+    record(pass, DecisionAction::Wait, current, result.wanted, pass.autoscaling, DecisionCause::Blocked,
+           result);
+    return;
+  }
   record(pass, action_of(result), current, result.wanted, result.line, result.cause, result);
   if (!acts) return;
   auto& recommendation = pass.status.recommendation;
@@ -141,6 +148,13 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
   pass.status.policy_state.written_replicas = result.wanted;
   pass.act(WriteScale{result.wanted});
   pass.event("Scaled", result.line);
+}
+
+// A size at which the rest of a grow is awaited is nobody's decision: what is measured there says nothing of
+// the one that was decided, so nothing is. If the rest does not come, the job lives with the size that it
+// has.
+bool rest_is_late(const Pass& pass) {
+  return pass.status.awaited && pass.now >= pass.status.awaited->deadline;
 }
 
 }  // namespace
@@ -198,8 +212,8 @@ void run_autoscaling(Pass& pass, int target) {
     if (state.written_replicas && state.written_replicas != pass.spec.worker.replicas)
       return pass.act(WriteScale{*state.written_replicas});
   }
-  const bool settled =
-      !pass.status.resize && (target == pass.status.active_workers.size() || pass.status.blocked);
+  const bool settled = !pass.status.resize && (target == pass.status.active_workers.size() ||
+                                               pass.status.blocked || rest_is_late(pass));
   if (!settled || !pass.seen.runtime.reachable || pass.seen.runtime.ending) return;
   const AutoscaleResult result = autoscale(autoscaling, policy_input(pass), state);
   record_achieved(pass);

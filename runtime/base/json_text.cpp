@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/base/json_text.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace empi::json_text {
@@ -84,6 +85,16 @@ json try_parse(std::string_view text, int deepest) {
 std::string text(const json& value, int indent) { return value.dump(indent); }
 std::string safe_text(const json& value, int indent) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+bool is_utf8(std::string_view text) {
+  if (std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) return true;
+  try {
+    json(text).dump();
+    return true;
+  } catch (const json::type_error&) {
+    return false;
+  }
 }
 
 std::vector<std::uint8_t> cbor(const json& value) { return json::to_cbor(value); }

@@ -29,6 +29,8 @@ std::string text(const nlohmann::json& value, int indent = -1);
 // ... and this one puts U+FFFD in its place.
 std::string safe_text(const nlohmann::json& value, int indent = -1);
 
+bool is_utf8(std::string_view text);
+
 std::vector<std::uint8_t> cbor(const nlohmann::json& value);
 nlohmann::json from_cbor(std::string_view bytes);  // a message; throws nlohmann::json::parse_error
 

@@ -20,7 +20,7 @@ expect 'a third worker was made' job_is starting '.status.nextIndex == 3'
 job steady 0
 runs steady 2
 k delete pod steady-w-1 --wait=false >/dev/null
-replaced() { job_is steady '.status.activeWorkers == "0,2" and .status.state == "Running"'; }
+replaced() { job_is steady '.status.workers == "0,2" and .status.state == "Running"'; }
 within 60 'it is replaced by one of a new index' replaced
 within 30 'and goes' pod_gone steady-w-1
 runs steady 2

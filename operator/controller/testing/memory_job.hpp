@@ -93,6 +93,7 @@ struct MemoryCluster : Cluster {
 };
 
 struct MemoryRuntime : Runtime {
+  bool prepared(const ElasticMPIJob&, const std::vector<PodView>&) override { return has_answer; }
   RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
   bool answers(const ElasticMPIJob&, const PodView& pod) override {
     asked.push_back(pod.name);
@@ -121,6 +122,7 @@ struct MemoryRuntime : Runtime {
   void forget(const JobKey&) override {}
 
   RuntimeView view;
+  bool has_answer = true;
   int starts = 0, stops = 0;
   std::vector<SendChange> changes;
   std::set<std::string> up;  // uids of pods whose agents answer

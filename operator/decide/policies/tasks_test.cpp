@@ -233,7 +233,7 @@ TEST(Tasks, TheFinishIsPredictedWhileTheJobRunsOnly) {
 
 TEST(Tasks, AQuotaIsNotRunAgainstAgainAndAgain) {
   testing_world::World world = job_by_tasks();
-  world.quota = 3;
+  world.quota = 2;
   std::int64_t done = 0;
   const auto run_until = [&](const std::function<bool()>& reached) {
     for (int i = 0; i < 120 && !reached(); ++i) {
@@ -248,7 +248,7 @@ TEST(Tasks, AQuotaIsNotRunAgainstAgainAndAgain) {
   EXPECT_EQ(world.status().desired_replicas, 4);
   ASSERT_TRUE(run_until([&] { return world.status().blocked.has_value(); })) << world.last_lines();
   EXPECT_EQ(world.status().blocked->target, 4);
-  EXPECT_THAT(world.status().blocked->reason, HasSubstr("exceeded quota of 3 pods"));
+  EXPECT_THAT(world.status().blocked->reason, HasSubstr("exceeded quota of 2 pods"));
   EXPECT_EQ(world.size(), 2) << "the job goes on as it was";
   while (world.now + Seconds(2) < world.status().blocked->retry_after) {
     add_window(world, 1, done += 10);

@@ -20,6 +20,17 @@ inline World started(int size, const std::string& spec = "", int min = 1, int ma
   return world;
 }
 
+// 1 -> 4 workers where three pods fit, until three run and the rest is awaited.
+inline World three_of_four(const std::string& spec = "") {
+  World world = started(1, spec);
+  world.room = 3;
+  world.ask_for(4);
+  world.settle(12);
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-2");
+  return world;
+}
+
 }  // namespace emj::testing_world
 
 #define EXPECT_PROMISES_KEPT(world) EXPECT_THAT((world).broken, ::testing::IsEmpty())

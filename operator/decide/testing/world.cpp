@@ -95,12 +95,22 @@ void World::make_ready(int index) {
   ASSERT_NE(view, nullptr) << "no pod " << index;
   view->phase = PodPhase::Running;
   view->ready = true;
+  view->message.clear();
   view->ip = "10.0.0." + std::to_string(index + 1);
 }
 
+bool World::has_room() const {
+  return static_cast<std::size_t>(std::ranges::count(pods, PodPhase::Running, &PodView::phase)) < room;
+}
+
 void World::make_all_ready() {
-  for (PodView& view : pods)
-    if (view.phase == PodPhase::Pending && !view.terminating) make_ready(view.index);
+  for (PodView& view : pods) {
+    if (view.phase != PodPhase::Pending || view.terminating) continue;
+    if (has_room())
+      make_ready(view.index);
+    else
+      view.message = "Unschedulable: no node has room";
+  }
 }
 
 void World::end_pod(int index, int exit_code, const std::string& message) {

@@ -53,6 +53,7 @@ class World {
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template, scale_problem, lead_problem;
   std::size_t quota = SIZE_MAX;     // pods that may exist at a time
+  std::size_t room = SIZE_MAX;      // pods that the nodes have room for
   std::vector<Action> actions;      // of the latest reconcile()
   std::vector<RecordEvent> events;  // of all
   std::vector<std::string> broken;  // promises that were not kept
@@ -75,7 +76,8 @@ class World {
 
   PodView* pod(int index);
   void make_ready(int index);
-  void make_all_ready();
+  bool has_room() const;
+  void make_all_ready();  // as far as there is room
   void end_pod(int index, int exit_code, const std::string& message = "");
   void remove_terminating();
   void vanish(int index);

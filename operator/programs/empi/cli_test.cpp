@@ -77,6 +77,15 @@ TEST(View, SaysSizeEfficiencyEmulationAndDecision) {
   EXPECT_EQ(lines[3], "  50 %");
 }
 
+TEST(View, SaysWhyASizeWaits) {
+  ElasticMPIJob job;
+  job.metadata.name = "demo";
+  job.status.conditions = {{"ResizePending", "True", "WorkersMissing", "3 -> 4 workers waits: x", {}, 1}};
+  EXPECT_EQ(view_lines(job, {}, 0, "").at(1), "  3 -> 4 workers waits: x");
+  job.status.conditions[0].status = "False";
+  EXPECT_EQ(view_lines(job, {}, 0, "").size(), 1u);
+}
+
 TEST(View, SaysHowManyWorkersAreWanted) {
   JobStatus status;
   status.joined_replicas = status.desired_replicas = 1;

@@ -118,14 +118,16 @@ Manager::Manager(ManagerOptions options, Log log)
       std::make_unique<KubeCluster>(*client_, *jobs_, *pods_, *events_, root_key_, options_.build, log_);
   runtime_ = std::make_unique<HttpRuntime>(
       [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
-      HttpRuntimeOptions{AgentTimeouts{}, kAgentPort, 60, 64});
+      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64});
+  asking_ = std::make_unique<AskingRuntime>(
+      *runtime_, [this](const JobKey& job) { queue_.add({job.namespace_name, job.name}); });
   ControllerOptions controller;
   controller.fence = 0;
   controller.build = options_.build;
   controller.fast = Millis(100);
   controller.steady = options_.steady;
   controller_ = std::make_unique<Controller>(
-      *cluster_, *runtime_,
+      *cluster_, *asking_,
       [] { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }, log_,
       controller);
 
@@ -293,7 +295,15 @@ void Manager::pass_over(const kube::ObjectKey& key) {
   }
   const kube::Instant start = kube::Instant::clock::now();
   const ReconcileResult pass = controller_->reconcile(job);
-  unanswered.reset();
+  const auto event = std::exchange(unanswered, std::nullopt);
+  if (pass.asking) {
+    if (event) {  // it is still to be answered
+      const std::lock_guard lock(mutex_);
+      kube::Instant& received = received_.try_emplace(key, *event).first->second;
+      received = std::min(received, *event);
+    }
+    return queue_.add_after(key, pass.requeue_after);
+  }
   metrics_.reconciled(pass.gone     ? OperatorMetrics::Result::Gone
                       : pass.broken ? OperatorMetrics::Result::Broken
                       : pass.failed ? OperatorMetrics::Result::Retry

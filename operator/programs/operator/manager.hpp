@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "operator/agents/asking_runtime.hpp"
 #include "operator/agents/http_runtime.hpp"
 #include "operator/controller/controller.hpp"
 #include "operator/kube/kube_cluster.hpp"
@@ -36,6 +37,7 @@ struct ManagerOptions {
   int burst = 400;
   int port = 8080;  // 0: any free one
   Millis steady{5000};
+  AgentTimeouts agents;
   // A pass over a job that takes longer makes /healthz fail. Every request of a pass ends within seconds.
   Seconds stuck_pass{900};
   BuildOptions build;
@@ -81,6 +83,7 @@ class Manager {
   std::unique_ptr<kube::Informer> jobs_, pods_;
   std::unique_ptr<KubeCluster> cluster_;
   std::unique_ptr<HttpRuntime> runtime_;
+  std::unique_ptr<AskingRuntime> asking_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::vector<std::thread> threads_;

@@ -51,7 +51,9 @@ class Operator : public ::testing::Test {
   }
 
  protected:
-  explicit Operator(ManagerOptions options = {}) {
+  explicit Operator(ManagerOptions options = {}, json more_jobs = json::array(), json pods = json::array())
+      : jobs_(std::move(more_jobs)), pods_(std::move(pods)) {
+    jobs_.push_back(job);
     std::string folder = ::testing::TempDir() + "operator.XXXXXX";
     if (!mkdtemp(folder.data())) std::abort();
     folder_ = folder;
@@ -79,8 +81,11 @@ class Operator : public ::testing::Test {
       return lease().is_null() ? exchange.reply(404, "{}") : exchange.reply(200, lease().dump());
     if (request.method == "GET") {
       const bool jobs = request.path.ends_with("/elasticmpijobs");
+      const bool pods = request.path.ends_with("/pods");
       const json list = {{"metadata", {{"resourceVersion", "9"}}},
-                         {"items", jobs ? json{job} : json::array()}};
+                         {"items", jobs   ? jobs_
+                                   : pods ? pods_
+                                          : json::array()}};
       return exchange.reply(200, list.dump());
     }
     if (writes_status(request)) gate.wait_for(Seconds(20));
@@ -112,6 +117,7 @@ class Operator : public ::testing::Test {
     return 0;
   }
 
+  json jobs_, pods_;
   std::promise<void> gate_;
   std::shared_future<void> gate = gate_.get_future().share();  // status writes wait here
   bool opened_ = false;
@@ -209,6 +215,68 @@ TEST_F(ImpatientOperator, IsNotHealthyWhileAPassHangs) {
   ASSERT_TRUE(hanging);
   EXPECT_EQ(hanging->status, 503);
   EXPECT_EQ(hanging->body, "the pass over job a/demo is stuck\n");
+}
+
+// Jobs that run, each with an agent that takes a question and does not answer: as many as there are threads.
+struct SilentAgents {
+  static constexpr int kJobs = 2;
+  json jobs() const {
+    json list = json::array();
+    for (int i = 0; i < kJobs; ++i) {
+      json running = job;
+      running["metadata"]["name"] = "a-silent-" + std::to_string(i);
+      running["metadata"]["uid"] = "uid-silent-" + std::to_string(i);
+      running["status"] = {
+          {"state", "Running"}, {"epoch", 1}, {"fence", 1}, {"nextIndex", 1}, {"workers", "0"}};
+      list.push_back(running);
+    }
+    return list;
+  }
+  json pods() const {
+    json list = json::array();
+    for (const json& running : jobs()) {
+      const std::string name = running["metadata"]["name"];
+      const std::string uid = running["metadata"]["uid"];
+      list.push_back(
+          {{"metadata",
+            {{"name", name + "-w-0"},
+             {"namespace", "a"},
+             {"uid", uid + "-pod"},
+             {"resourceVersion", "5"},
+             {"labels", {{kLabelJob, name}, {kLabelRole, "worker"}, {kLabelIndex, "0"}}},
+             {"ownerReferences", json::array({{{"uid", uid}, {"controller", true}}})}}},
+           {"status", {{"phase", "Running"}, {"podIP", "127.0.0.1:" + std::to_string(agents.port())}}}});
+    }
+    return list;
+  }
+
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  StubServer agents{[this](const Request&, Exchange& exchange) {
+    released.wait();
+    exchange.hang_up();
+  }};
+};
+
+ManagerOptions patient() {
+  ManagerOptions options;
+  options.agents = {Millis(60000), Millis(60000)};
+  return options;
+}
+class OperatorOfSilentJobs : public SilentAgents, public Operator {
+ public:
+  ~OperatorOfSilentJobs() override { release.set_value(); }
+
+ protected:
+  OperatorOfSilentJobs() : Operator(patient(), SilentAgents::jobs(), SilentAgents::pods()) {}
+};
+
+TEST_F(OperatorOfSilentJobs, MakesThePassesOverOthersMeanwhile) {
+  const auto start = std::chrono::steady_clock::now();
+  open();
+  ASSERT_TRUE(agents.wait_requests(kJobs));
+  wait_for(writes_status);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, Seconds(30)) << "they have 60 s to answer";
 }
 
 }  // namespace

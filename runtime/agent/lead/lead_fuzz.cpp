@@ -24,6 +24,7 @@ void change(Lead& lead, std::uint8_t what, Moment now) {
   request.id = "c" + std::to_string(what);
   request.fence = {1};
   request.epoch = lead.membership().epoch;
+  request.deadline_ms = 1000;
   if (what & 1)
     for (int i = 0; i < kNewcomers; ++i) request.add.push_back(pod(kPods + i));
   if (what & 2) request.remove = {uid(what >> 2)};

@@ -9,6 +9,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   for (int i = 1; i < *count; ++i) {
     const std::filesystem::path folder = (*arguments)[i];
     if (folder.string().starts_with('-')) continue;
+    if (std::filesystem::is_regular_file(folder)) break;  // a finding that is tried again
     std::filesystem::create_directories(folder);
     int number = 0;
     for (const std::string& seed : empi::fuzz::seeds())

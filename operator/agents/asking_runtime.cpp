@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/agents/asking_runtime.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace emj {
+namespace {
+
+JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
+
+bool is_silent(const RuntimeView& view) { return !view.reachable || view.lead_silent; }
+
+Outcome busy() { return Outcome::retry("its agents are being asked, and have not answered yet"); }
+
+}  // namespace
+
+AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options, Clock clock)
+    : runtime_(runtime), answered_(std::move(answered)), options_(options), clock_(std::move(clock)) {
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(quick_); });
+  for (int i = 0; i < options_.threads_for_slow; ++i) threads_.emplace_back([this] { work(slow_); });
+}
+
+AskingRuntime::~AskingRuntime() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  quick_.condition.notify_all();
+  slow_.condition.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void AskingRuntime::work(Lane& lane) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    lane.condition.wait(lock, [&] { return stopping_ || !lane.questions.empty(); });
+    if (stopping_) return;
+    Question question = std::move(lane.questions.front());
+    lane.questions.pop_front();
+    lock.unlock();
+    ask(question);
+    lock.lock();
+  }
+}
+
+void AskingRuntime::ask(const Question& question) {
+  const auto start = clock_();
+  RuntimeView view = runtime_.observe(question.job, question.pods);
+  const bool cost_time = clock_() - start >= options_.slow;
+  {
+    std::unique_lock lock(mutex_);
+    Entry& entry = entries_[question.key];
+    while (const auto stop = std::exchange(entry.stop, std::nullopt)) {
+      lock.unlock();
+      runtime_.stop(question.job, *stop);
+      lock.lock();
+    }
+    entry.in_hand = false;
+    if (entry.forgotten) {
+      runtime_.forget(question.key);
+      entries_.erase(question.key);  // another job of this name may wait already
+    } else if (!std::exchange(entry.outdated, false)) {
+      entry.distrust = cost_time ? options_.trusted_after : std::max(0, entry.distrust - 1);
+      const bool was_silent = entry.silence.has_value();
+      entry.silence.reset();
+      if (is_silent(view)) entry.silence = view;
+      if (was_silent && entry.silence) return;  // no news: nobody waits for it
+      entry.answer = std::move(view);
+      if (entry.waited_for) return moment_.notify_all();
+    }
+  }
+  answered_(question.key);
+}
+
+bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
+  const JobKey key = key_of(job);
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[key];
+  if (entry.answer) return true;
+  if (!entry.in_hand) {
+    entry.in_hand = true;
+    Lane& lane = entry.distrust > 0 ? slow_ : quick_;
+    lane.questions.push_back({key, job, pods});
+    lane.condition.notify_one();
+  }
+  if (entry.forgotten || entry.outdated) return false;
+  if (entry.silence) return true;
+  if (entry.distrust > 0) return false;
+  entry.waited_for = true;
+  moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
+  entry.waited_for = false;
+  return entry.answer.has_value();
+}
+
+void AskingRuntime::nothing_runs(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  entry.answer.reset();
+  entry.silence.reset();
+  entry.outdated = entry.in_hand;
+}
+
+RuntimeView AskingRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>&) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[key_of(job)];
+  if (auto answer = std::exchange(entry.answer, std::nullopt)) return *std::move(answer);
+  return entry.silence.value_or(RuntimeView{});
+}
+
+bool AskingRuntime::in_hand(const ElasticMPIJob& job) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(key_of(job));
+  return entry != entries_.end() && entry->second.in_hand;
+}
+
+bool AskingRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
+  return runtime_.answers(job, pod);
+}
+
+std::vector<Sample> AskingRuntime::samples(const ElasticMPIJob& job) {
+  return in_hand(job) ? std::vector<Sample>{} : runtime_.samples(job);
+}
+
+Outcome AskingRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
+  return runtime_.start(job, start);  // by a connection of its own
+}
+
+Outcome AskingRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
+  return in_hand(job) ? busy() : runtime_.change(job, change);
+}
+
+Outcome AskingRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel) {
+  return in_hand(job) ? busy() : runtime_.cancel(job, cancel);
+}
+
+Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = entries_.find(key_of(job));
+    if (entry != entries_.end() && entry->second.in_hand) {
+      entry->second.stop = stop;  // nobody may come back for it: the job may be gone already
+      return busy();
+    }
+  }
+  return runtime_.stop(job, stop);
+}
+
+void AskingRuntime::forget(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (entry != entries_.end() && entry->second.in_hand) {
+    entry->second.forgotten = true;
+    entry->second.answer.reset();
+    entry->second.silence.reset();
+    return;
+  }
+  if (entry != entries_.end()) entries_.erase(entry);
+  runtime_.forget(key);
+}
+
+}  // namespace emj

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A Runtime whose questions to agents are asked by a few threads of its own, not by those that look after
+// jobs: an agent is the tenant's, and one that takes its time must not hold up another tenant's job. A pass
+// over a job waits a moment for the answer, which is enough as a rule; else it ends, and is made again when
+// the answer is there. A job whose agents did not answer is decided about as silent meanwhile, and waits for
+// nothing.
+//
+// Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
+// others for them.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "operator/controller/runtime.hpp"
+
+namespace emj {
+
+struct AskingOptions {
+  int threads = 6;
+  int threads_for_slow = 2;
+  Millis moment{20};      // that a pass waits, unless the job has cost time lately
+  Millis slow{500};       // from then on an answer has cost time
+  int trusted_after = 3;  // answers in time, one after the other
+};
+
+// prepared() and what follows it, until the pass over the job ends, by one thread at a time per job.
+class AskingRuntime : public Runtime {
+ public:
+  // An answer is there that prepared() did not have: the pass over the job is to be made. From any thread.
+  using Answered = std::function<void(const JobKey&)>;
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  // `runtime` is asked by one thread at a time per job, too.
+  AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options = {},
+                Clock clock = std::chrono::steady_clock::now);
+  ~AskingRuntime() override;  // waits for the questions that are being asked
+
+  bool prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
+  void nothing_runs(const JobKey& key) override;
+  RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
+  bool answers(const ElasticMPIJob& job, const PodView& pod) override;
+  std::vector<Sample> samples(const ElasticMPIJob& job) override;
+  Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
+  Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
+  Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
+  Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
+  void forget(const JobKey& key) override;
+
+ private:
+  struct Question {
+    JobKey key;
+    ElasticMPIJob job;
+    std::vector<PodView> pods;
+  };
+  struct Lane {
+    std::deque<Question> questions;
+    std::condition_variable condition;
+  };
+  struct Entry {
+    bool in_hand = false;                // a question is waiting or being asked
+    bool waited_for = false;             // by a pass, for a moment
+    bool outdated = false;               // the question in hand is about a program that has ended
+    bool forgotten = false;              // the job itself is gone
+    int distrust = 0;                    // answers in time that it owes
+    std::optional<RuntimeView> answer;   // that no pass has had yet
+    std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
+    std::optional<StopJob> stop;         // to be sent after the question in hand
+  };
+
+  void work(Lane& lane);
+  void ask(const Question& question);
+  bool in_hand(const ElasticMPIJob& job) const;
+
+  Runtime& runtime_;
+  const Answered answered_;
+  const AskingOptions options_;
+  const Clock clock_;
+  mutable std::mutex mutex_;
+  bool stopping_ = false;
+  std::map<JobKey, Entry> entries_;
+  Lane quick_, slow_;
+  std::condition_variable moment_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace emj
