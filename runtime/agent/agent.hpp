@@ -24,6 +24,7 @@
 #include "runtime/agent/output.hpp"
 #include "runtime/agent/peers.hpp"
 #include "runtime/agent/pmix_server.hpp"
+#include "runtime/agent/pod/gathered_reports.hpp"
 #include "runtime/agent/rank_environment.hpp"
 #include "runtime/agent/rank_link.hpp"
 #include "runtime/agent/rank_pages.hpp"
@@ -90,6 +91,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   RankPlace place_of(const ProcId& proc, bool joining) const;
   std::vector<ProcId> local_ranks() const;
   int connected_ranks() const;
+  std::size_t running_ranks() const;
   Beat whole_state() const;
   void count_parked();
   void drop_namespace(const std::string& name);
@@ -97,7 +99,10 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   // --- agent_messages.cpp: between agents
   void receive(const Message& message, const std::string& from);
   void send(const std::string& uid, const Message& message);  // to ourselves too
-  void send_to_lead(const Message& message) { send(lead_uid_, message); }
+  void send_all(const std::vector<std::string>& uids, const Message& message);
+  void deliver(const std::string& uid, const MessageBytes& message);
+  void send_to_lead(const Message& message);
+  void send_reports();
   // to: "" for the lead, whoever it is
   template <class Request>
   void request(Request message, const std::string& to, Requests::Done done) {
@@ -133,6 +138,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   // --- agent_steps.cpp: what the lead asks of every agent during start and changes
   using Answer = StepAnswer;
   void adopt_record(const JobRecord& record);
+  void adopt_space(const Namespace& ns);
   void do_prepare(const Step& m);
   void do_launch(const Step& m);
   void check_place(const Namespace& ns) const;
@@ -141,13 +147,13 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   void rank_ready(const RankReport& report);
   RankOrder order_of_change(RankOrder::Kind kind) const;
   void do_build(Answer& answer);
-  void fetch_modex(const std::function<void(const std::string& error)>& done);
+  void fetch_modex(std::function<void(const std::string& error)> done);
   void do_read_probes(Answer& answer);
   void do_arm(const Step& m, Answer& answer);
   void do_confirm(const Step& m);
   void do_interrupt(const Step& m);
   void do_give_up(const Step& m);
-  void do_commit(const Step& m);
+  void do_commit();
   void do_release();
   void end_leavers(const Step& m, int signal);
   void do_forget(const Step& m);
@@ -215,6 +221,8 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   RankPages pages_;
   profile::WindowReader window_reader_;
 
+  GatheredReports reports_;  // of our ranks, that the lead is to hear of
+  bool reports_timed_ = false;
   std::optional<RankReport> queue_;  // the last word of a rank of ours that keeps the queue
   double parked_seconds_ = 0;        // processor time of helper threads that never came back
 

@@ -18,7 +18,7 @@ constexpr auto kAnswerTime = std::chrono::seconds(5);
 }  // namespace
 
 void Agent::collective(std::string kind, std::vector<ProcId> procs, std::string blob, BlobReply reply) {
-  reactor_.post([this, kind = std::move(kind), procs = std::move(procs), blob = std::move(blob),
+  reactor_.post([this, kind = std::move(kind), procs = RankRuns(procs), blob = std::move(blob),
                  reply = std::move(reply)] {
     request(Collective{0, kind, procs, blob}, "", [reply](const Reply& r) { reply(r.status, r.blob); });
   });

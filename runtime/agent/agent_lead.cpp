@@ -18,7 +18,7 @@ void Agent::make_lead() {
 void Agent::follow_lead() {
   struct Follow {
     Agent& agent;
-    void operator()(const SendMessage& a) const { agent.send(a.uid, a.message); }
+    void operator()(const SendMessage& a) const { agent.send_all(a.uids, a.message); }
     void operator()(const AdmitPod& a) const { agent.add_peer(a.uid, a.address); }
     void operator()(const PartFromPod& a) const { agent.dismiss_peer(a.uid); }
     void operator()(const DropPod& a) const { agent.drop_peer(a.uid); }

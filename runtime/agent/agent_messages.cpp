@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/agent/agent.hpp"
+#include "runtime/agent/pod/fetch.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -26,14 +27,33 @@ void Agent::receive(const Message& message, const std::string& from) {
   }
 }
 
-void Agent::send(const std::string& uid, const Message& message) {
-  if (uid == options_.pod_uid) return reactor_.post([this, message] { receive(message, options_.pod_uid); });
-  if (peers_->send(uid, encode(message)) || is_lead()) return;
+void Agent::send(const std::string& uid, const Message& message) { send_all({uid}, message); }
+
+void Agent::send_all(const std::vector<std::string>& uids, const Message& message) {
+  std::optional<MessageBytes> bytes;
+  for (const std::string& uid : uids) {
+    if (uid == options_.pod_uid) {
+      reactor_.post([this, message] { receive(message, options_.pod_uid); });
+      continue;
+    }
+    if (!bytes) bytes = encode(message);
+    deliver(uid, *bytes);
+  }
+}
+
+void Agent::deliver(const std::string& uid, const MessageBytes& message) {
+  if (peers_->send(uid, message) || is_lead()) return;
   // A member that we could not reach for a while, and the lead could: it waits for this.
   const Member* member = membership_.find(uid);
   if (!member) return;
   add_peer(uid, member->address);
-  peers_->send(uid, encode(message));
+  peers_->send(uid, message);
+}
+
+// What ranks have reported before comes before it.
+void Agent::send_to_lead(const Message& message) {
+  for (const RankReported& report : reports_.take_all()) send(lead_uid_, report);
+  send(lead_uid_, message);
 }
 
 void Agent::send_request(const Message& message, const std::string& to) {
@@ -76,29 +96,28 @@ void Agent::on_message(const ModexOfPod& m, const std::string& from) {
 // Before the building starts every agent has the modex data of the other side: if a joiner dies in the
 // middle, nobody is left asking for data that cannot be had (Open MPI crashes on that), and accept is
 // quicker.
-void Agent::fetch_modex(const std::function<void(const std::string& error)>& done) {
-  struct Open {
-    std::size_t missing = 0;
-    std::string error;
-  };
-  auto open = std::make_shared<Open>();
-  const std::vector<Member> others = plan_->joins(options_.pod_uid) ? plan_->old.members : plan_->add;
-  open->missing = others.size();
-  if (others.empty()) return done("");
-  for (const Member& other : others)
-    request(ModexOfPod{0, other.nspace}, other.uid, [this, open, other, done](const Reply& r) {
-      if (r.status != kPmixSuccess) open->error = "no connection data from pod " + other.name;
+void Agent::fetch_modex(std::function<void(const std::string& error)> done) {
+  const bool joining = plan_->joins(options_.pod_uid);
+  const std::vector<Member>& ours = joining ? plan_->add : plan_->old.members;
+  const auto self = std::ranges::find(ours, options_.pod_uid, &Member::uid);
+  const auto ask = [this](const Member& other, const Fetch::Answered& answered) {
+    request(ModexOfPod{0, other.nspace}, other.uid, [this, other, answered](const Reply& r) {
       for (const Reply::Blob& blob : r.blobs)
         if (spaces_.find(other.nspace)) modex_[{other.nspace, blob.rank}] = blob.bytes;
-      if (--open->missing == 0) done(open->error);
+      answered(r.status == kPmixSuccess ? "" : "no connection data from pod " + other.name);
     });
+  };
+  Fetch::begin(joining ? plan_->old.members : plan_->add,
+               static_cast<std::size_t>(std::distance(ours.begin(), self)), ask, std::move(done));
 }
 
 // Events of a rank go to all other pods; there the local PMIx server tells its ranks.
 void Agent::on_message(const RankEvent& m, const std::string& from) {
   if (from == options_.pod_uid) {
+    std::vector<std::string> others;
     for (const Member& member : membership_.members)
-      if (member.uid != options_.pod_uid) send(member.uid, m);
+      if (member.uid != options_.pod_uid) others.push_back(member.uid);
+    send_all(others, m);
   } else {
     pmix_->notify(m.code, m.source, m.infos, m.packed);
   }

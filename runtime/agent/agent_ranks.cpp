@@ -73,8 +73,20 @@ void Agent::on_report(const RankReport& report) {
   if (report.kind == RankReport::Kind::Finalized) rank->second.finalized = true;
   if (report.parked > 0) rank->second.parked = true;
   if (report.kind == RankReport::Kind::Queue) queue_ = report;
-  send_to_lead(RankReported{report});
+  // Of what a rank is ready for its agent tells the lead, when all are.
   if (report.kind == RankReport::Kind::Ready) rank_ready(report);
+  if (report.kind == RankReport::Kind::Ready && report.parked == 0) return;
+  reports_.add(report, Clock::now());
+  send_reports();
+}
+
+void Agent::send_reports() {
+  for (const RankReported& message : reports_.take(running_ranks(), Clock::now())) send(lead_uid_, message);
+  if (reports_.empty() || std::exchange(reports_timed_, true)) return;
+  reactor_.after(GatheredReports::kSoon, [this] {
+    reports_timed_ = false;
+    send_reports();
+  });
 }
 
 void Agent::count_parked() {
@@ -100,6 +112,11 @@ Beat Agent::whole_state() const {
     if (rank.end) beat.ended.push_back(*rank.end);
   }
   return beat;
+}
+
+std::size_t Agent::running_ranks() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(ranks_, [](const auto& entry) { return entry.second.running; }));
 }
 
 int Agent::connected_ranks() const {

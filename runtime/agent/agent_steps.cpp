@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "runtime/agent/agent.hpp"
 #include "runtime/base/log.hpp"
@@ -53,7 +52,7 @@ void Agent::on_message(const Step& m, const std::string& from) {
         do_give_up(m);
         break;
       case Kind::Commit:
-        do_commit(m);
+        do_commit();
         break;
       case Kind::Release:
         do_release();
@@ -92,27 +91,30 @@ void Agent::check_place(const Namespace& ns) const {
 
 // Takes over what the lead knows of the job; an agent that is in the job already learns the new namespaces.
 void Agent::adopt_record(const JobRecord& record) {
-  for (const Namespace& ns : record.spaces) {
-    if (spaces_.find(ns.name)) continue;
-    check_place(ns);
-    for (const NamespaceNode& node : ns.nodes) add_peer(node.uid, node.address);
-    pmix_->add_namespace(ns, options_.malleable ? kUniverse : 0);
-    spaces_.add(ns);
-  }
+  for (const Namespace& ns : record.spaces) adopt_space(ns);
   fence_ = std::max(fence_, record.fence);
   probe_ = record.probe;
   // Who leads may be news to us.
-  if (started_ && record.membership.epoch >= membership_.epoch) lead_uid_ = record.lead;
+  if (started_ && record.epoch >= membership_.epoch) lead_uid_ = record.lead;
   if (started_) return;
+  membership_ = record.membership();
   started_ = true;
   lead_uid_ = record.lead;
-  membership_ = record.membership;
+}
+
+void Agent::adopt_space(const Namespace& ns) {
+  if (spaces_.find(ns.name)) return;
+  check_place(ns);
+  for (const NamespaceNode& node : ns.nodes) add_peer(node.uid, node.address);
+  pmix_->add_namespace(ns, options_.malleable ? kUniverse : 0);
+  spaces_.add(ns);
 }
 
 void Agent::do_prepare(const Step& m) {
   adopt_record(m.record.value());
   if (!m.plan) return;
-  plan_ = m.plan;
+  plan_.emplace(*m.plan, membership_);
+  if (!plan_->add.empty()) adopt_space(plan_->joiners);
   fetching_.reset();
   followed_ = ChangeState::Preparing;
   pages_.set_changing(local_ranks(), true);
@@ -230,8 +232,8 @@ void Agent::do_give_up(const Step& m) {
   do_interrupt(m);
 }
 
-void Agent::do_commit(const Step& m) {
-  membership_ = m.membership.value();
+void Agent::do_commit() {
+  membership_ = plan_.value().next_members();
   followed_ = ChangeState::Draining;
   pages_.set(local_ranks(), 0);
   pages_.set_changing(local_ranks(), false);
@@ -278,8 +280,7 @@ void Agent::do_depart() {
   order.change = plan_->id;
   // The next lead's pod is the best place for the queue: one pod less that the job cannot do without.
   order.port = name_of(ranks_of(plan_->next_members().lead()).front());
-  for (const Member& member : plan_->old.members)
-    if (plan_->leaves(member.uid)) std::ranges::copy(ranks_of(member), std::back_inserter(order.procs));
+  order.procs = ranks_of(plan_->leavers());
   order_all(order);
 }
 

@@ -4,11 +4,11 @@
 #include <httplib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -25,7 +25,6 @@ namespace {
 using nlohmann::json;
 using namespace std::chrono_literals;
 
-constexpr auto kIdle = 100ms;       // a connection without traffic is closed after this
 constexpr auto kFirstPause = 20ms;  // between attempts
 constexpr auto kLongestPause = 500ms;
 
@@ -45,7 +44,6 @@ struct Peers::Peer {
     const auto colon = address.rfind(':');
     host = address.substr(0, colon);
     port = colon == address.npos ? 0 : std::atoi(address.c_str() + colon + 1);
-    thread = std::thread([this] { run(); });
   }
   ~Peer() {
     stop();
@@ -57,8 +55,26 @@ struct Peers::Peer {
     stopping = true;
     changed.notify_all();
   }
+  bool ended() {
+    std::lock_guard lock(mutex);
+    return !running;
+  }
 
+  // Something may be to be done. With the mutex held, from the owner's thread.
+  void wake() {
+    if (running) return changed.notify_all();
+    if (outbox.idle() && !gone) return;
+    if (thread.joinable()) thread.join();  // it has let go of the mutex for the last time
+    try {
+      running = true;
+      thread = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {  // again when there is more to be said
+      running = false;
+      log::warn("no thread to speak to pod {}: {}", uid, error.what());
+    }
+  }
   void run();
+  void work(std::unique_lock<std::mutex>& lock);
   Attempt deliver(const Batch& batch, const std::string& token, std::string& what);
 
   Peers& peers;
@@ -69,9 +85,8 @@ struct Peers::Peer {
   std::mutex mutex;                         // guards what follows
   std::condition_variable changed;
   Outbox outbox;
-  bool stopping = false;
+  bool stopping = false, running = false;
   std::function<void()> gone;
-  std::atomic<bool> ended{false};
   std::thread thread;
 };
 
@@ -107,16 +122,23 @@ Attempt Peers::Peer::deliver(const Batch& batch, const std::string& token, std::
   return no_road ? Attempt::NoRoad : Attempt::Broken;
 }
 
+// The thread: until nothing was to be said for a while.
 void Peers::Peer::run() {
-  bool refused = false;
   std::unique_lock lock(mutex);
+  work(lock);
+  if (!stopping && outbox.over() && gone) std::exchange(gone, {})();
+  client.reset();
+  running = false;
+  changed.notify_all();
+}
+
+void Peers::Peer::work(std::unique_lock<std::mutex>& lock) {
+  bool refused = false;
   while (!stopping && !outbox.over()) {
     const Batch* batch = outbox.next();
     if (!batch) {
       const auto wanted = [&] { return stopping || !outbox.idle() || outbox.over(); };
-      if (changed.wait_for(lock, kIdle, wanted)) continue;
-      client.reset();
-      changed.wait(lock, wanted);
+      if (!changed.wait_for(lock, kIdle, wanted)) return;
       continue;
     }
     const std::string token = outbox.token(peers.token_.lines());
@@ -140,10 +162,6 @@ void Peers::Peer::run() {
       changed.wait_for(lock, backoff(kFirstPause, kLongestPause, outbox.failures() - 1),
                        [&] { return stopping; });
   }
-  if (!stopping && gone) gone();
-  client.reset();
-  ended = true;
-  changed.notify_all();
 }
 
 Peers::Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
@@ -167,12 +185,12 @@ void Peers::add(const std::string& uid, const std::string& address) {
   peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
 }
 
-bool Peers::send(const std::string& uid, std::string message) {
+bool Peers::send(const std::string& uid, MessageBytes message) {
   auto at = peers_.find(uid);
   if (at == peers_.end()) return false;
   std::lock_guard lock(at->second->mutex);
   at->second->outbox.put(std::move(message));
-  at->second->changed.notify_all();
+  at->second->wake();
   return true;
 }
 
@@ -190,13 +208,14 @@ void Peers::part(const std::string& uid, std::function<void()> gone) {
     std::lock_guard lock(peer.mapped()->mutex);
     peer.mapped()->gone = std::move(gone);
     peer.mapped()->outbox.part();
-    peer.mapped()->changed.notify_all();
+    peer.mapped()->wake();
+    if (!peer.mapped()->running && peer.mapped()->gone) peer.mapped()->gone();  // no thread is to be had
   }
   retire(std::move(peer.mapped()));
 }
 
 void Peers::retire(std::unique_ptr<Peer> peer) {
-  std::erase_if(retired_, [](const std::unique_ptr<Peer>& old) { return old->ended.load(); });
+  std::erase_if(retired_, [](const std::unique_ptr<Peer>& old) { return old->ended(); });
   retired_.push_back(std::move(peer));
 }
 

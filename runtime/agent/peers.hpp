@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outgoing messages to the other agents of the job: the edge around wire/outbox.hpp, with a thread and a
-// connection per peer.
+// connection per peer that something is to be said to.
 //
-// A batch is POSTed to /v1/agent as CBOR (wire/batch.hpp). A connection is kept alive while there is traffic
-// and closed after a short silence. Failures are reported from the peers' threads; everything else is called
-// from one.
+// A batch is POSTed to /v1/agent as CBOR (wire/batch.hpp). Thread and connection are kept while there is
+// traffic, beats too: members have those to the lead, the lead those to all, and others come and go. Failures
+// are reported from the peers' threads; everything else is called from one.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -30,6 +30,10 @@ struct DeliveryFailure {
 
 class Peers {
  public:
+  // A connection without traffic is closed after this, and its thread ends: more than a beat's second, less
+  // than receivers wait (HttpLimits::idle).
+  static constexpr std::chrono::milliseconds kIdle{1500};
+
   // `on_failure` is called from sender threads.
   Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
         std::function<void(DeliveryFailure)> on_failure);
@@ -40,7 +44,7 @@ class Peers {
   void add(const std::string& uid, const std::string& address);  // host:port; no-op when known
   bool knows(const std::string& uid) const { return peers_.contains(uid); }
   // Queues. False when the peer is unknown: nobody will get it.
-  bool send(const std::string& uid, std::string message);
+  bool send(const std::string& uid, MessageBytes message);
   // Forgets the peer and what is queued for it. Does not wait for its thread.
   void drop(const std::string& uid);
   // Forgets the peer as soon as it has got what is queued, or is silent; then `gone` is called, from its

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,6 +70,13 @@ class RawServer {
       connection_.reset();
     }
   }
+  // Whether the client closes its connection within `time`.
+  bool is_left_within(std::chrono::milliseconds time) {
+    pollfd ready{connection_.get(), POLLIN | POLLRDHUP, 0};
+    char byte;
+    return poll(&ready, 1, static_cast<int>(time.count())) > 0 &&
+           recv(connection_.get(), &byte, 1, MSG_PEEK) == 0;
+  }
   void answer(const std::string& status, const std::string& body = "{}") {
     const std::string text =
         "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -94,7 +102,38 @@ class PeersTest : public ::testing::Test {
     token = std::make_unique<TokenFile>(folder + "/token");
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
+
+  static std::ptrdiff_t threads() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  }
+  static void expect_threads(std::ptrdiff_t count) {
+    const auto until = std::chrono::steady_clock::now() + 20s;  // the last one may still be on its way out
+    while (threads() > count && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(threads(), count);
+  }
 };
+
+// An agent knows all others, and talks to few of them: each has a thread while it is talked to. Beats go on
+// the connection that is there.
+TEST_F(PeersTest, WhoIsNotTalkedToHasNoThreadAndWhoIsKeepsItsConnection) {
+  RawServer server;
+  const auto before = threads();
+  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  for (int i = 0; i < 50; ++i) peers.add("silent-" + std::to_string(i), "127.0.0.1:1");
+  peers.add("them", server.address());
+  EXPECT_EQ(threads(), before);
+  peers.send("them", "beat");
+  server.next();
+  EXPECT_EQ(threads(), before + 1);
+  server.answer("200 OK");
+  EXPECT_FALSE(server.is_left_within(1s)) << "before the next beat";
+  EXPECT_TRUE(server.is_left_within(20s));
+  expect_threads(before);
+  peers.send("them", "again");
+  EXPECT_EQ(server.next().get<Batch>().messages.size(), 1u);
+  server.answer("200 OK");
+  EXPECT_TRUE(peers.flush(20s));
+}
 
 TEST_F(PeersTest, ALostAnswerLosesNoMessage) {
   RawServer server;
@@ -177,9 +216,6 @@ TEST_F(PeersTest, AReceiverWhoseReactorHangsIsSilent) {
 
 // A farewell is delivered, then nothing is left of the peer: neither a thread nor a connection.
 TEST_F(PeersTest, APartedPeerLeavesNoThread) {
-  const auto threads = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-  };
   const auto before = threads();
   Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
   for (int i = 0; i < 5; ++i) {
@@ -194,9 +230,7 @@ TEST_F(PeersTest, APartedPeerLeavesNoThread) {
     server.answer("200 OK");
     ASSERT_EQ(gone.get_future().wait_for(20s), std::future_status::ready);
   }
-  const auto until = std::chrono::steady_clock::now() + 20s;  // the last one may still be on its way out
-  while (threads() > before && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
-  EXPECT_EQ(threads(), before);
+  expect_threads(before);
 }
 
 // A pod that comes again is not sent home by the farewell to its predecessor.

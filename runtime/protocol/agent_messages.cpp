@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/agent_messages.hpp"
 
+#include <map>
 #include <stdexcept>
 #include <vector>
 
@@ -25,6 +26,21 @@ bool read_as(Message& message, const json& from, std::string_view op) {
 }
 
 }  // namespace
+
+Membership JobRecord::membership() const {
+  std::map<std::string_view, Member> placed;
+  for (const Namespace& space : spaces)
+    for (const NamespaceNode& node : space.nodes)
+      placed[node.uid] = {node.uid,   node.host, node.address, static_cast<int>(node.count),
+                          space.name, node.first};
+  Membership all{epoch, {}};
+  for (const std::string& uid : members) {
+    const auto at = placed.find(uid);
+    if (at == placed.end()) throw std::invalid_argument("member " + uid + " is in no namespace of the job");
+    all.members.push_back(at->second);
+  }
+  return all;
+}
 
 std::string_view op_of(const Message& message) {
   return std::visit([](const auto& m) { return std::decay_t<decltype(m)>::kOp; }, message);

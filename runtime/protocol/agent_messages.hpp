@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,6 +14,7 @@
 #include "runtime/protocol/lead_state.hpp"
 #include "runtime/protocol/pmix_words.hpp"
 #include "runtime/protocol/rank_messages.hpp"
+#include "runtime/protocol/rank_runs.hpp"
 #include "runtime/protocol/sample.hpp"
 
 namespace empi {
@@ -24,7 +26,7 @@ struct Collective {
                                     kDoc = "To the lead: this pod's part of a fence, connect or disconnect.";
   std::uint64_t id = 0;
   std::string kind;
-  std::vector<ProcId> procs;  // of all pods; rank kAllRanks: the whole namespace
+  RankRuns procs;  // of all pods; rank kAllRanks: the whole namespace
   std::string blob;
   static void describe(auto& m, auto&& field) {
     field("id", m.id);
@@ -172,9 +174,15 @@ struct Beat {
 };
 
 struct RankReported {
-  static constexpr std::string_view kOp = "report", kDoc = "A rank of this pod reports.";
-  RankReport report;
-  static void describe(auto& m, auto&& field) { field("report", m.report); }
+  static constexpr std::string_view
+      kOp = "report",
+      kDoc = "Ranks of this pod report the same: times are the longest of theirs, bytes their sum.";
+  RankReport report;  // `proc`: one of
+  std::set<ProcId> ranks;
+  static void describe(auto& m, auto&& field) {
+    field("report", m.report);
+    field("ranks", m.ranks);
+  }
 };
 
 struct RankAborted {
@@ -193,24 +201,28 @@ struct RankAborted {
 
 // --- Steps of the start and of changes.
 
-// The job as a lead knows it, for pods that join it and for the next lead.
+// The job as a lead knows it, for pods that join it and for the next lead. Whoever knows its pods already
+// gets no list of them.
 struct JobRecord {
   Fence fence;
-  Membership membership;
+  Epoch epoch;
   std::string lead;             // uid
   std::int64_t next_space = 1;  // number of the next namespace
   std::chrono::seconds leaver_grace = kLeaverGrace;
   ProbeMode probe = ProbeMode::All;
+  std::vector<std::string> members;  // uids, in the order of world ranks; each has a node in
   std::vector<Namespace> spaces;
 
-  bool operator==(const JobRecord&) const = default;
+  // Throws std::invalid_argument when a member is in no namespace.
+  Membership membership() const;
   static void describe(auto& m, auto&& field) {
     field("fence", m.fence);
-    field("membership", m.membership);
+    field("epoch", m.epoch);
     field("lead", m.lead);
     field("nextSpace", m.next_space);
     field("leaverGraceSeconds", m.leaver_grace);
     field("probe", m.probe);
+    field("members", m.members);
     field("spaces", m.spaces);
   }
 };
@@ -219,17 +231,16 @@ struct Step {
   static constexpr std::string_view kOp = "step", kDoc = "Of the lead: do this, and say when it is done.";
   StepKind kind = StepKind::Prepare;
   std::uint64_t number = 0;
-  std::string change = {};               // "": of the start
-  std::optional<JobRecord> record = {};  // Prepare
-  std::optional<ChangePlan> plan = {};   // Prepare of a change
-  std::string space = {};                // Launch: start your ranks of it
-  std::uint64_t iteration = 0;           // Arm, Confirm
-  bool joiners_precede = false;          // Arm: whoever joined by the last change has made a probe more (R2')
-  std::string address = {};              // Attach: of the queue
-  std::vector<ProcId> dead = {};         // Interrupt, GiveUp: joiners that are gone or will be
-  std::vector<ProcId> leavers = {};      // Terminate, Kill
-  std::string reason = {};               // Terminate, Kill
-  std::optional<Membership> membership = {};        // Commit
+  std::string change = {};                 // "": of the start
+  std::optional<JobRecord> record = {};    // Prepare
+  std::optional<PlannedChange> plan = {};  // Prepare of a change
+  std::string space = {};                  // Launch: start your ranks of it
+  std::uint64_t iteration = 0;             // Arm, Confirm
+  bool joiners_precede = false;      // Arm: whoever joined by the last change has made a probe more (R2')
+  std::string address = {};          // Attach: of the queue
+  std::vector<ProcId> dead = {};     // Interrupt, GiveUp: joiners that are gone or will be
+  std::vector<ProcId> leavers = {};  // Terminate, Kill
+  std::string reason = {};           // Terminate, Kill
   std::vector<std::string> spaces = {}, pods = {};  // Forget
   static void describe(auto& m, auto&& field) {
     field("kind", m.kind);
@@ -244,7 +255,6 @@ struct Step {
     field("dead", m.dead);
     field("leavers", m.leavers);
     field("reason", m.reason);
-    field("membership", m.membership);
     field("spaces", m.spaces);
     field("pods", m.pods);
   }

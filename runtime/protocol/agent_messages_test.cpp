@@ -52,8 +52,8 @@ RankReport rank_report() {
 // One of each, in which nothing has its default value.
 std::vector<Message> examples() {
   const Published datum = {"key", {"job.1", 0}, kBytes, true};
-  const JobRecord record = {{3}, kMembers, "u0", 4, std::chrono::seconds(5), ProbeMode::Root, {kSpace}};
-  const ChangePlan plan = {"c1", {3}, "port", kMembers, kMembers.members, {"u1"}, kSpace, true};
+  const JobRecord record = {{3}, {2}, "u0", 4, std::chrono::seconds(5), ProbeMode::Root, {"u0"}, {kSpace}};
+  const PlannedChange plan = {"c1", {3}, "port", kMembers.members, {"u1"}, true};
   WindowSample sample;
   sample.index = 1'763'800'000;
   sample.ranks = 4;
@@ -70,7 +70,7 @@ std::vector<Message> examples() {
           Reply{1, kPmixNotFound, kBytes, {datum}, {{3, kBytes}}},
           RankEvent{-402, kRanks[0], 2, kBytes},
           RankExited{kRanks[0], 3, 9, true, true, {"a line"}},
-          RankReported{rank_report()},
+          RankReported{rank_report(), {kRanks.begin(), kRanks.end()}},
           RankAborted{kRanks[0], 75, "no more", {"a line"}},
           Step{StepKind::Arm,
                3,
@@ -84,7 +84,6 @@ std::vector<Message> examples() {
                kRanks,
                kRanks,
                "late",
-               kMembers,
                {"job.1"},
                {"u1"}},
           StepDone{"c1", 3, {false, 12, "it cannot", {mark}}},
@@ -127,6 +126,30 @@ TEST(AgentMessages, RanksTravelAsRuns) {
   for (std::uint32_t rank = 0; rank < 6400; ++rank) many.push_back({"job.1", rank});
   EXPECT_LT(encode(Dropped{"", many, {}}).size(), 200u);
   EXPECT_EQ(std::get<Dropped>(decode_message(encode(Dropped{"", many, {}}))).procs, many);
+}
+
+// The pods of a job travel once: who is a member is told by name, where it is by its namespace.
+TEST(AgentMessages, ARecordKnowsItsMembers) {
+  JobRecord record;
+  record.epoch = {4};
+  record.members = {"u2", "u0"};
+  record.spaces = {kSpace};
+  EXPECT_THROW(record.membership(), std::invalid_argument);
+  record.spaces.push_back({"job.2", {{"u2", "pod-2", "10.0.0.3:7400", 0, 3}}});
+  EXPECT_EQ(record.membership(), (Membership{Epoch{4},
+                                             {{"u2", "pod-2", "10.0.0.3:7400", 3, "job.2", 0},
+                                              {"u0", "pod-0", "10.0.0.1:7400", 2, "job.1", 0}}}));
+}
+
+// So do those that a change adds; the pods before it are known to whoever hears of it.
+TEST(AgentMessages, APlanIsCompleteWithTheMembershipBefore) {
+  const PlannedChange planned = {"c1", {3},  "port", {{"u2", "pod-2", "10.0.0.3:7400", 3, "job.2", 0}},
+                                 {},   false};
+  const ChangePlan plan(planned, kMembers);
+  EXPECT_EQ(plan.joiners, (Namespace{"job.2", {{"u2", "pod-2", "10.0.0.3:7400", 0, 3}}}));
+  EXPECT_EQ(plan.next_members().ranks(), 5);
+  EXPECT_EQ(plan.next_members().epoch, Epoch{3});
+  EXPECT_THROW(ChangePlan(planned, {Epoch{1}, kMembers.members}), std::invalid_argument);
 }
 
 TEST(AgentMessages, ARunOfFourThousandMillionRanksIsRefused) {

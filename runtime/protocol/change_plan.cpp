@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
+#include <stdexcept>
 
 namespace empi {
 namespace {
@@ -35,6 +37,15 @@ constexpr std::array<std::pair<StepKind, std::string_view>, 16> kStepNames = {{
 
 }  // namespace
 
+ChangePlan::ChangePlan(const PlannedChange& planned, const Membership& before)
+    : PlannedChange(planned), old(before) {
+  if (before.epoch.value + 1 != next.value)
+    throw std::invalid_argument("change " + id + " makes epoch " + std::to_string(next.value) +
+                                ", and this pod knows the job in epoch " +
+                                std::to_string(before.epoch.value));
+  if (!add.empty()) joiners = namespace_of(add.front().nspace, add);
+}
+
 bool ChangePlan::leaves(const std::string& uid) const {
   return std::ranges::find(remove, uid) != remove.end();
 }
@@ -43,13 +54,15 @@ bool ChangePlan::joins(const std::string& uid) const {
   return std::ranges::find(add, uid, &Member::uid) != add.end();
 }
 
-int ChangePlan::leaving_ranks() const {
-  int sum = 0;
-  for (const Member& m : old.members)
-    if (leaves(m.uid)) sum += m.slots;
-  return sum;
+std::vector<Member> ChangePlan::leavers() const {
+  const std::set<std::string_view> uids(remove.begin(), remove.end());
+  std::vector<Member> members;
+  std::ranges::copy_if(old.members, std::back_inserter(members),
+                       [&](const Member& m) { return uids.contains(m.uid); });
+  return members;
 }
 
+int ChangePlan::leaving_ranks() const { return count_ranks(leavers()); }
 int ChangePlan::joining_ranks() const { return count_ranks(add); }
 int ChangePlan::staying_ranks() const { return count_ranks(old.members) - leaving_ranks(); }
 

@@ -13,32 +13,38 @@
 
 namespace empi {
 
-// What every agent of the union has to know about a change.
-struct ChangePlan {
+// A change, for whoever knows the membership before it.
+struct PlannedChange {
   std::string id;
   Epoch next;                       // the epoch that a commit makes
   std::string port;                 // name for accept and connect; "" when nobody joins
-  Membership old;                   // membership before
   std::vector<Member> add;          // with namespace and first rank
   std::vector<std::string> remove;  // pod uids
-  Namespace joiners;                // without nodes when nobody joins
   bool tasks = false;               // of a master-worker program: no world is built, nobody stops
 
-  bool operator==(const ChangePlan&) const = default;
   static void describe(auto& m, auto&& field) {
     field("id", m.id);
     field("next", m.next);
     field("port", m.port);
-    field("old", m.old);
     field("add", m.add);
     field("remove", m.remove);
-    field("joiners", m.joiners);
     field("tasks", m.tasks);
   }
+};
+
+// What every agent of the union has to know about a change.
+struct ChangePlan : PlannedChange {
+  Membership old;     // membership before
+  Namespace joiners;  // without nodes when nobody joins
+
+  ChangePlan() = default;
+  // Throws std::invalid_argument when `before` is not the membership that the change begins with.
+  ChangePlan(const PlannedChange& planned, const Membership& before);
 
   Membership next_members() const { return next_membership(old, add, remove); }
   bool leaves(const std::string& uid) const;
   bool joins(const std::string& uid) const;
+  std::vector<Member> leavers() const;
   int staying_ranks() const, leaving_ranks() const, joining_ranks() const;
 };
 

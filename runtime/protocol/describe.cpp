@@ -18,6 +18,23 @@ json written_runs(const std::vector<ProcId>& procs) {
   return runs;
 }
 
+json written(const RankRuns& procs) {
+  json runs = json::array();
+  for (const RankRun& run : procs.runs()) runs.push_back(json::array({run.nspace, run.first, run.count}));
+  return runs;
+}
+
+void read(const json& from, RankRuns& procs) {
+  std::vector<RankRun> runs;
+  for (const json& run : from) {
+    runs.push_back(
+        {run.at(0).get<std::string>(), run.at(1).get<std::uint32_t>(), run.at(2).get<std::uint32_t>()});
+    if (runs.back().count > kMostRanks || runs.back().end() < runs.back().first)
+      throw std::invalid_argument("a message names more than " + std::to_string(kMostRanks) + " ranks");
+  }
+  procs = RankRuns(std::move(runs));
+}
+
 std::vector<ProcId> read_runs(const json& runs) {
   std::vector<ProcId> procs;
   for (const json& run : runs) {

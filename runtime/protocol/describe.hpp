@@ -23,6 +23,7 @@
 #include "runtime/protocol/ids.hpp"
 #include "runtime/protocol/integers.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/rank_runs.hpp"
 
 namespace empi::wire {
 
@@ -38,6 +39,8 @@ concept Named = std::is_enum_v<T> && requires(T t, std::string_view text) {
 // A message names fewer ranks than this, whatever its bytes say.
 inline constexpr std::uint32_t kMostRanks = 1u << 20;
 
+nlohmann::json written(const RankRuns& procs);
+void read(const nlohmann::json& from, RankRuns& procs);  // throws std::invalid_argument
 nlohmann::json written_runs(const std::vector<ProcId>& procs);
 std::vector<ProcId> read_runs(const nlohmann::json& runs);  // throws std::invalid_argument
 

@@ -23,6 +23,7 @@ struct ProcId {
   std::uint32_t rank = 0;
   auto operator<=>(const ProcId&) const = default;
 };
+inline constexpr std::uint32_t kAllRanks = 4294967294u;  // PMIX_RANK_WILDCARD: of the namespace
 inline std::string name_of(const ProcId& proc) { return proc.nspace + "/" + std::to_string(proc.rank); }
 
 }  // namespace empi

@@ -2,6 +2,8 @@
 #include "runtime/protocol/membership.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace empi {
 
@@ -28,8 +30,9 @@ int Membership::world_rank(const std::string& uid) const {
 Membership next_membership(const Membership& current, const std::vector<Member>& added,
                            const std::vector<std::string>& removed) {
   Membership next{Epoch{current.epoch.value + 1}, {}};
+  const std::set<std::string_view> gone(removed.begin(), removed.end());
   std::ranges::copy_if(current.members, std::back_inserter(next.members),
-                       [&](const Member& m) { return std::ranges::find(removed, m.uid) == removed.end(); });
+                       [&](const Member& m) { return !gone.contains(m.uid); });
   std::ranges::copy(added, std::back_inserter(next.members));
   return next;
 }

@@ -2,6 +2,7 @@
 #include "runtime/protocol/namespaces.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace empi {
 
@@ -24,28 +25,37 @@ const NamespaceNode* Namespace::node_of_pod(const std::string& uid) const {
   return nullptr;
 }
 
-Namespace lay_out(const std::string& name, std::vector<Member>& members) {
+Namespace namespace_of(const std::string& name, const std::vector<Member>& members) {
   Namespace ns{name, {}};
+  for (const Member& member : members)
+    ns.nodes.push_back({member.uid, member.name, member.address, member.first_rank,
+                        static_cast<std::uint32_t>(member.slots)});
+  return ns;
+}
+
+Namespace lay_out(const std::string& name, std::vector<Member>& members) {
   std::uint32_t next = 0;
   for (Member& member : members) {
     member.nspace = name;
     member.first_rank = next;
-    ns.nodes.push_back(
-        {member.uid, member.name, member.address, next, static_cast<std::uint32_t>(member.slots)});
     next += member.slots;
   }
-  return ns;
+  return namespace_of(name, members);
 }
 
 void NamespaceTable::add(Namespace ns) {
   if (spaces_.contains(ns.name)) return;
   exits_[ns.name].of_node.resize(ns.nodes.size());
   const std::string name = ns.name;
+  for (const NamespaceNode& node : ns.nodes) pods_[node.uid] = name;
   spaces_.emplace(name, std::move(ns));
   ++version_;
 }
 
 void NamespaceTable::remove(const std::string& name) {
+  if (const Namespace* ns = find(name))
+    for (const NamespaceNode& node : ns->nodes)
+      if (const auto at = pods_.find(node.uid); at != pods_.end() && at->second == name) pods_.erase(at);
   spaces_.erase(name);
   exits_.erase(name);
   ++version_;
@@ -70,10 +80,11 @@ bool NamespaceTable::rank_exited(const ProcId& proc) {
 }
 
 void NamespaceTable::pod_gone(const std::string& uid) {
-  for (const auto& [name, ns] : spaces_)
-    if (const NamespaceNode* node = ns.node_of_pod(uid))
-      for (std::uint32_t i = 0; i < node->count; ++i) exited(ns, node->first + i);
   ++version_;
+  const auto at = pods_.find(uid);
+  const Namespace* ns = at == pods_.end() ? nullptr : find(at->second);
+  if (const NamespaceNode* node = ns ? ns->node_of_pod(uid) : nullptr)
+    for (std::uint32_t i = 0; i < node->count; ++i) exited(*ns, node->first + i);
 }
 
 std::optional<NamespaceNode> NamespaceTable::owner(const ProcId& proc) const {
@@ -82,21 +93,30 @@ std::optional<NamespaceNode> NamespaceTable::owner(const ProcId& proc) const {
   return node ? std::optional(*node) : std::nullopt;
 }
 
-std::map<std::string, std::size_t> NamespaceTable::living_of(const std::vector<ProcId>& procs) const {
+std::map<std::string, std::size_t> NamespaceTable::living_of(const RankRuns& procs) const {
   std::map<std::string, std::size_t> living;
-  for (const ProcId& proc : procs) {
-    const Namespace* ns = find(proc.nspace);
-    if (!ns) continue;
-    const Exits& exits = exits_.at(ns->name);
-    if (proc.rank == kAllRanks) {
-      for (std::size_t i = 0; i < ns->nodes.size(); ++i)
-        if (const NamespaceNode& node = ns->nodes[i]; node.count > exits.of_node[i])
-          living[node.uid] += node.count - exits.of_node[i];
-    } else if (const NamespaceNode* node = ns->node_of(proc.rank); node && !exits.ranks.contains(proc.rank)) {
-      ++living[node->uid];
-    }
-  }
+  for (const RankRun& run : procs.runs())
+    if (const Namespace* ns = find(run.nspace))
+      count_living(*ns, run.first == kAllRanks ? RankRun{run.nspace, 0, ns->size()} : run, living);
   return living;
+}
+
+void NamespaceTable::count_living(const Namespace& ns, const RankRun& run,
+                                  std::map<std::string, std::size_t>& living) const {
+  const Exits& exits = exits_.at(ns.name);
+  // From the node on that has the first of them.
+  auto node = std::ranges::upper_bound(ns.nodes, run.first, {}, &NamespaceNode::first);
+  if (node != ns.nodes.begin()) --node;
+  for (; node != ns.nodes.end() && node->first < run.end(); ++node) {
+    const std::uint32_t first = std::max(run.first, node->first),
+                        end = std::min(run.end(), node->first + node->count);
+    if (first >= end) continue;
+    const auto gone = end - first == node->count
+                          ? exits.of_node[static_cast<std::size_t>(node - ns.nodes.begin())]
+                          : std::distance(exits.ranks.lower_bound(first), exits.ranks.lower_bound(end));
+    if (const std::size_t left = end - first - static_cast<std::size_t>(gone); left > 0)
+      living[node->uid] += left;
+  }
 }
 
 std::vector<std::string> NamespaceTable::empty_spaces() const {

@@ -12,10 +12,9 @@
 
 #include "runtime/protocol/ids.hpp"
 #include "runtime/protocol/membership.hpp"
+#include "runtime/protocol/rank_runs.hpp"
 
 namespace empi {
-
-inline constexpr std::uint32_t kAllRanks = 4294967294u;  // PMIX_RANK_WILDCARD
 
 struct NamespaceNode {
   std::string uid;   // pod
@@ -49,6 +48,8 @@ struct Namespace {
   const NamespaceNode* node_of_pod(const std::string& uid) const;
 };
 
+// Of members that have been laid out in it.
+Namespace namespace_of(const std::string& name, const std::vector<Member>& members);
 // Lays the pods' ranks out in order, contiguous per pod, and notes name and first rank in the members.
 Namespace lay_out(const std::string& name, std::vector<Member>& members);
 
@@ -69,7 +70,7 @@ class NamespaceTable {
   std::optional<NamespaceNode> owner(const ProcId& proc) const;
   // Pods that host any of `procs` (rank kAllRanks: the whole namespace) that has not exited, and how many of
   // them each does.
-  std::map<std::string, std::size_t> living_of(const std::vector<ProcId>& procs) const;
+  std::map<std::string, std::size_t> living_of(const RankRuns& procs) const;
   // Namespaces that have no living rank any more.
   std::vector<std::string> empty_spaces() const;
 
@@ -79,9 +80,12 @@ class NamespaceTable {
     std::vector<std::uint32_t> of_node;  // how many
   };
   bool exited(const Namespace& ns, std::uint32_t rank);
+  void count_living(const Namespace& ns, const RankRun& run,
+                    std::map<std::string, std::size_t>& living) const;
 
   std::map<std::string, Namespace> spaces_;
-  std::map<std::string, Exits> exits_;  // by namespace
+  std::map<std::string, Exits> exits_;       // by namespace
+  std::map<std::string, std::string> pods_;  // uid -> namespace
   std::uint64_t version_ = 0;
 };
 

@@ -23,13 +23,16 @@
 
 #include "runtime/queue/packing.hpp"
 #include "runtime/queue/participant.hpp"
+#include "runtime/queue/testing/by_hand.hpp"
 
 namespace empi::tasks {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr int kPatienceMs = 30'000;
+using by_hand::kPatienceMs;
+using by_hand::readable;
+using by_hand::receive;
+using by_hand::say_hello;
 
 // Whether it came to be so.
 template <class Condition>
@@ -41,42 +44,9 @@ bool wait_until(const Condition& is_so) {
   return false;
 }
 
-bool readable(int fd, int milliseconds) {
-  pollfd ready{fd, POLLIN, 0};
-  return poll(&ready, 1, milliseconds) > 0;
-}
-
-// The next message of the other side; throws std::runtime_error when none comes.
-Message receive(Connection& connection) {
-  for (;;) {
-    if (auto message = connection.next()) return std::move(*message);
-    if (!readable(connection.fd(), kPatienceMs)) throw std::runtime_error("no message came");
-    if (!connection.read_some()) {
-      if (auto message = connection.next()) return std::move(*message);
-      throw std::runtime_error("the other side has closed the connection");
-    }
-  }
-}
-
-Message receive(Connection& connection, Kind kind) {
-  for (;;)
-    if (Message message = receive(connection); message.head.kind == kind) return message;
-}
-
 Connection accept_from(Listener& listener) {
   if (!readable(listener.fd(), kPatienceMs)) throw std::runtime_error("nobody connects");
   return std::move(*listener.accept());
-}
-
-void say_hello(Connection& connection, const Address& to, const WorkerId& self, Newcomer how,
-               std::uint64_t phase) {
-  Packer hello;
-  hello.put(to.key);
-  hello.put(self);
-  hello.list(std::vector<Range>{});
-  connection.send({.kind = Kind::Hello, .phase = phase, .first = static_cast<std::int64_t>(how)},
-                  hello.take());
-  connection.flush();
 }
 
 const Phase kPhase{1, 4, 1};

@@ -198,6 +198,11 @@ MasterFigures Master::figures() const {
   return now();
 }
 
+std::uint64_t Master::looks() const {
+  const std::lock_guard lock(mutex_);
+  return looks_;
+}
+
 MasterFigures Master::now() const {
   return {queue_.total(), queue_.completed(), queue_.queued(), queue_.times(), workers_};
 }

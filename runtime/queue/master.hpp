@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The master: keeps the queue and answers the workers on a thread of its own, which sleeps in poll; the main
-// thread computes tasks like every worker.
+// The master: keeps the queue and answers the workers on a thread of its own, which sleeps in epoll; the main
+// thread computes tasks like every worker. A worker's message costs a look at that worker: all are looked at
+// only when some come or go, or the main thread has something for them.
 #pragma once
+#include <poll.h>
+
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -77,6 +81,7 @@ class Master {
   // Who connects and does not say who it is within this time is sent away.
   void patience_with_strangers(double seconds);
   MasterFigures figures() const;
+  std::uint64_t looks() const;  // so often the server has looked whether a worker needs something
   double idle_seconds() const { return idle_.seconds(); }
   // On changes of the size: see Participant.
   std::int64_t change_ns() const { return changes_.ns(); }
@@ -94,6 +99,7 @@ class Master {
     bool stranger() const { return !welcome && !predecessor; }
     Phase phase;               // it is in
     std::vector<Range> given;  // chunks it has for sure (after a hand-over)
+    short watched = POLLIN;    // events that wake the server
   };
   using Peers = std::map<int, Peer>;  // by descriptor
 
@@ -104,8 +110,15 @@ class Master {
               std::span<const std::byte> results);
 
   // --- master_server.cpp: the server's thread; with mutex_ held from `handle` on
+  static UniqueFd make_epoll();  // throws std::system_error
   void serve();
   bool poll_once();
+  bool watch(int fd, int events, int operation);
+  void drop(Peers::iterator at);
+  void write_out();
+  void size_changes();
+  void say(Peer& peer, Head head, SharedBytes payload = nullptr);
+  void say(Peer& peer, Head head, Bytes payload);
   void hear_early();
   bool nobody_needs_us() const;
   void hang_up();
@@ -119,6 +132,7 @@ class Master {
   bool refuse(Peer& peer, const std::string& why);
   void gone(Peer& peer);
   void pump();
+  void look_at_everybody();
   void top_up(Peer& peer);
   bool all_known() const;
   bool waits_for_world() const { return finished_ns_ != 0 && !announced_ && !proposed_.empty(); }
@@ -126,7 +140,7 @@ class Master {
   void send_results(Peer& peer, const Phase& phase, const SharedBytes& results);
 
   // --- master_world.cpp
-  std::vector<WorkerId> present() const;
+  const std::vector<WorkerId>& present();
   bool world_is_ready();
   void propose_world(std::vector<WorkerId> ranks);
   void on_built(const WorkerId& worker, const std::string& name, const std::string& error);
@@ -194,7 +208,15 @@ class Master {
   std::vector<std::pair<Phase, SharedBytes>> unheard_;  // results that those may still wait for
 
   double patience_ = 10;  // s, with strangers
+  // Of a round of the server: who has said something, or is told something. Or all.
+  std::set<int> to_look_;
+  bool look_at_all_ = true;
+  std::uint64_t looks_ = 0;
+  std::optional<std::vector<WorkerId>> present_;  // nothing: to be seen anew
   // The server's thread only.
+  const UniqueFd epoll_ = make_epoll();
+  bool listens_ = false;
+  std::set<int> strangers_;
   std::int64_t resting_until_ns_ =
       0;  // no descriptor is to be had, or too many are strangers': none is accepted
   Peers peers_;

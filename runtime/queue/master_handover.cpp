@@ -23,7 +23,7 @@ void Master::offer() {
     HandoverState state{phase_, queue_, *results_, {}, self_};
     for (const auto& [other_fd, other] : peers_)
       if (other.welcome && !other.leaving) state.workers.insert(other.id);
-    peer.connection.send({.kind = Kind::TakeOver, .phase = phase_.number}, state.pack());
+    say(peer, {.kind = Kind::TakeOver, .phase = phase_.number}, state.pack());
     successor_ = peer.id;
     handing_ = Handing::Offered;
     hurry_ = true;
@@ -34,6 +34,7 @@ void Master::offer() {
 // The worker does not answer, it is gone: another one.
 void Master::withdraw_offer() {
   if (handing_ != Handing::Offered) return;
+  look_at_all_ = true;
   handing_ = Handing::Wanted;
   successor_.clear();
   forwards_.clear();
@@ -49,13 +50,13 @@ void Master::on_ready(Peer& peer, const Message& message) {
 }
 
 void Master::move(Peer& peer) {
-  peer.connection.send({.kind = Kind::Moved, .count = queue_.queued()}, bytes_of(successor_address_));
+  say(peer, {.kind = Kind::Moved, .count = queue_.queued()}, bytes_of(successor_address_));
 }
 
 void Master::send_forwards() {
   for (auto& [fd, peer] : peers_) {
     if (!peer.welcome || peer.id != successor_) continue;
-    for (Message& message : forwards_) peer.connection.send(message.head, std::move(message.payload));
+    for (Message& message : forwards_) say(peer, message.head, std::move(message.payload));
     forwards_.clear();
   }
 }
@@ -65,7 +66,7 @@ void Master::finish_hand_over() {
   if (!main_idle_ || !forwards_.empty() || std::ranges::any_of(peers_, is_other)) return;
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.id == successor_) {
-      peer.connection.send({.kind = Kind::HandedOver});
+      say(peer, {.kind = Kind::HandedOver});
       handing_ = Handing::Told;
     }
 }
@@ -74,6 +75,7 @@ void Master::finish_hand_over() {
 // has not is given out again (when the old master died; else there is nothing of the kind but its own).
 void Master::predecessor_gone() {
   has_predecessor_ = false;
+  size_changes();
   expected_.clear();
   unheard_.clear();
   std::map<WorkerId, std::vector<Range>> given{{self_, own_given_}};

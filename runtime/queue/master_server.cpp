@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The master's server thread: workers come, ask, bring results and go.
-#include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <exception>
+#include <system_error>
 
 #include "runtime/base/constant_time.hpp"
 #include "runtime/queue/master.hpp"
@@ -13,16 +15,30 @@
 namespace empi::tasks {
 namespace {
 
-constexpr std::ptrdiff_t kMostStrangers = 256;
+constexpr std::size_t kMostStrangers = 256;
 constexpr std::int64_t kHelloTakes = 1'000'000'000;  // ns; one that is older may be sent away to make room
 constexpr std::int64_t kRest = 100'000'000;          // ns, of the listener
 
 }  // namespace
 
+UniqueFd Master::make_epoll() {
+  UniqueFd fd(epoll_create1(EPOLL_CLOEXEC));
+  if (!fd) throw std::system_error(errno, std::generic_category(), "making the master's epoll");
+  return fd;
+}
+
 void Master::serve() {
+  watch(wakeup_.fd(), EPOLLIN, EPOLL_CTL_ADD);
+  listens_ = watch(listener_.fd(), EPOLLIN, EPOLL_CTL_ADD);
+  for (const auto& [fd, peer] : peers_) watch(fd, peer.watched, EPOLL_CTL_ADD);
   hear_early();
   while (poll_once()) {
   }
+}
+
+bool Master::watch(int fd, int events, int operation) {
+  epoll_event event{.events = static_cast<std::uint32_t>(events), .data = {.fd = fd}};
+  return epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
 void Master::hear_early() {
@@ -32,41 +48,78 @@ void Master::hear_early() {
   bool open = true;
   for (Message& message : early_) open = open && receive(predecessor->second, std::move(message));
   early_.clear();
-  if (open) return;
-  gone(predecessor->second);
-  peers_.erase(predecessor);
+  if (!open) drop(predecessor);
 }
 
 // False: it is over.
 bool Master::poll_once() {
-  const bool rests = now_ns() < resting_until_ns_;
-  std::vector<pollfd> ready{{wakeup_.fd(), POLLIN, 0}, {rests ? -1 : listener_.fd(), POLLIN, 0}};
-  for (const auto& [fd, peer] : peers_) ready.push_back({fd, peer.connection.events(), 0});
-  if (poll(ready.data(), ready.size(), poll_milliseconds()) < 0) {
-    if (errno == EINTR) return true;
-    for (pollfd& r : ready) r.revents = 0;
-  }
+  const bool listen = now_ns() >= resting_until_ns_;
+  const int wanted = listen ? static_cast<int>(EPOLLIN) : 0;
+  if (listen != listens_ && watch(listener_.fd(), wanted, EPOLL_CTL_MOD)) listens_ = listen;
+  std::array<epoll_event, 256> ready;
+  const int n = epoll_wait(epoll_.get(), ready.data(), ready.size(), poll_milliseconds());
+  if (n < 0 && errno == EINTR) return true;
   const std::lock_guard lock(mutex_);
-  wakeup_.clear();
-  const auto drop = [&](Peers::iterator at) {
-    gone(at->second);
-    peers_.erase(at);
-  };
-  for (std::size_t i = 2; i < ready.size(); ++i)
-    if (auto at = peers_.find(ready[i].fd); (ready[i].revents & ~POLLOUT) != 0 && at != peers_.end())
-      if (!handle(at->second)) drop(at);
-  drop_strangers(static_cast<std::int64_t>(patience_ * 1e9));
-  if (ready[1].revents != 0) accept_new();
-  pump();
-  for (auto at = peers_.begin(); at != peers_.end();) {
-    const auto now = at++;
-    if (lost_.contains(now->second.id) || !now->second.connection.write_some()) drop(now);
+  bool somebody_comes = false;
+  for (int i = 0; i < n; ++i) {
+    const epoll_event& event = ready[static_cast<std::size_t>(i)];
+    const int fd = event.data.fd;
+    if (fd == wakeup_.fd()) {
+      wakeup_.clear();
+      look_at_all_ = true;
+    } else if (fd == listener_.fd()) {
+      somebody_comes = true;
+    } else if (const auto at = peers_.find(fd); at != peers_.end()) {
+      to_look_.insert(fd);
+      if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0 && !handle(at->second)) drop(at);
+    }
   }
-  pump();  // what those had
+  drop_strangers(static_cast<std::int64_t>(patience_ * 1e9));
+  if (somebody_comes) accept_new();
+  do {
+    pump();
+    write_out();
+  } while (look_at_all_);  // what those had that were dropped
   if (closing_ && nobody_needs_us()) stop_ = true;
   if (stop_) hang_up();
   changed_.notify_all();
   return !stop_;
+}
+
+void Master::drop(Peers::iterator at) {
+  gone(at->second);
+  strangers_.erase(at->first);
+  to_look_.erase(at->first);
+  peers_.erase(at);
+}
+
+void Master::write_out() {
+  for (const int fd : std::exchange(to_look_, {})) {
+    const auto at = peers_.find(fd);
+    if (at == peers_.end()) continue;
+    Peer& peer = at->second;
+    if (lost_.contains(peer.id) || !peer.connection.write_some()) {
+      drop(at);
+      continue;
+    }
+    const short events = peer.connection.events();
+    if (events != peer.watched && watch(fd, events, EPOLL_CTL_MOD)) peer.watched = events;
+  }
+}
+
+// Somebody has come, is going or has gone, or there are tasks again.
+void Master::size_changes() {
+  look_at_all_ = true;
+  present_.reset();
+}
+
+void Master::say(Peer& peer, Head head, SharedBytes payload) {
+  peer.connection.send(head, std::move(payload));
+  to_look_.insert(peer.connection.fd());
+}
+
+void Master::say(Peer& peer, Head head, Bytes payload) {
+  say(peer, head, std::make_shared<const Bytes>(std::move(payload)));
 }
 
 // Workers that are still on their way from the master before come for the results here.
@@ -77,39 +130,40 @@ bool Master::nobody_needs_us() const {
 // Whoever connects now, or waits for a welcome, would wait until this process ends: nobody answers any more.
 void Master::hang_up() {
   peers_.clear();
+  strangers_.clear();
   listener_.close();
 }
 
 // Strangers and a listener that rests are looked after from time to time; all else wakes us by itself.
 int Master::poll_milliseconds() const {
-  const bool waits = now_ns() < resting_until_ns_ ||
-                     std::ranges::any_of(peers_, [](const auto& p) { return p.second.stranger(); });
+  const bool waits = now_ns() < resting_until_ns_ || !strangers_.empty();
   return waits ? static_cast<int>(kRest / 1'000'000) : -1;
 }
 
 void Master::drop_strangers(std::int64_t older_than_ns) {
   const std::int64_t now = now_ns();
-  std::erase_if(
-      peers_, [&](const auto& p) { return p.second.stranger() && now - p.second.since_ns > older_than_ns; });
+  std::erase_if(strangers_, [&](int fd) {
+    const auto at = peers_.find(fd);
+    if (now - at->second.since_ns <= older_than_ns) return false;
+    peers_.erase(at);
+    return true;
+  });
 }
 
 void Master::accept_new() {
-  const auto strangers = [&] {
-    return std::ranges::count_if(peers_, [](const auto& p) { return p.second.stranger(); });
-  };
-  for (std::ptrdiff_t unknown = strangers();; ++unknown) {
-    if (unknown >= kMostStrangers) {
-      drop_strangers(kHelloTakes);
-      unknown = strangers();
-    }
-    auto connection = unknown < kMostStrangers ? listener_.accept() : std::nullopt;
+  for (;;) {
+    if (strangers_.size() >= kMostStrangers) drop_strangers(kHelloTakes);
+    const bool room = strangers_.size() < kMostStrangers;
+    auto connection = room ? listener_.accept() : std::nullopt;
     if (!connection) {
-      if (unknown >= kMostStrangers || listener_.exhausted()) resting_until_ns_ = now_ns() + kRest;
+      if (!room || listener_.exhausted()) resting_until_ns_ = now_ns() + kRest;
       return;
     }
     const int fd = connection->fd();
     Peer peer(std::move(*connection));
     peer.since_ns = now_ns();
+    if (!watch(fd, peer.watched, EPOLL_CTL_ADD)) continue;  // there is no memory for it
+    strangers_.insert(fd);
     peers_.emplace(fd, std::move(peer));
   }
 }
@@ -144,10 +198,11 @@ bool Master::receive(Peer& peer, Message message) {
       return true;
     case Kind::Bye:
       peer.leaving = changed_size_ = true;
+      size_changes();
       if (handing_ == Handing::Moving) return true;  // it has gone over, with what it has
       if (peer.id == successor_) withdraw_offer();
       queue_.give_back(peer.id);
-      peer.connection.send({.kind = Kind::Goodbye});
+      say(peer, {.kind = Kind::Goodbye});
       return true;
     case Kind::Ready:
       on_ready(peer, message);
@@ -175,6 +230,8 @@ bool Master::greet(Peer& peer, const Message& message) {
   Unpacker in(message.payload);
   if (!constant_time_equal(address_.key, in.text())) return false;
   peer.connection.trust();
+  strangers_.erase(peer.connection.fd());
+  size_changes();
   peer.id = in.text();
   if (lost_.contains(peer.id)) return false;
   if (handing_ >= Handing::Moving) {
@@ -187,7 +244,7 @@ bool Master::greet(Peer& peer, const Message& message) {
   peer.informed = newcomer != Newcomer::Joiner;
   if (newcomer == Newcomer::Member) first_known_.insert(peer.id);
   changed_size_ = changed_size_ || newcomer != Newcomer::Member;
-  peer.connection.send({.kind = Kind::Welcome});
+  say(peer, {.kind = Kind::Welcome});
   if (newcomer != Newcomer::Moved) return true;
   peer.given = in.list<std::vector<Range>>();
   expected_.erase(peer.id);
@@ -200,7 +257,8 @@ void Master::disagree(Peer& peer) {
   error_ = "worker " + peer.id + " is in a phase of " + peer.phase.text() + ", the master in one of " +
            phase_.text() + ": every rank must call it with the same arguments";
   peer.leaving = true;
-  peer.connection.send({.kind = Kind::Refused}, bytes_of(error_));
+  size_changes();
+  say(peer, {.kind = Kind::Refused}, bytes_of(error_));
 }
 
 bool Master::refuse(Peer& peer, const std::string& why) {
@@ -214,6 +272,7 @@ void Master::gone(Peer& peer) {
   if (peer.predecessor) return predecessor_gone();
   if (!peer.welcome) return;
   changed_size_ = true;
+  size_changes();
   if (peer.id == successor_ && hands_over()) {
     if (handing_ == Handing::Told) {
       handing_ = Handing::Done;
@@ -227,13 +286,23 @@ void Master::gone(Peer& peer) {
   peer.welcome = false;
 }
 
-void Master::pump() {
+void Master::look_at_everybody() {
   workers_ = 1 + static_cast<int>(expected_.size());
-  for (const auto& [fd, peer] : peers_)
+  for (auto& [fd, peer] : peers_) {
+    to_look_.insert(fd);
     if (peer.welcome && !peer.leaving) ++workers_;
+    if (closing_ && peer.welcome && !std::exchange(peer.leaving, true)) say(peer, {.kind = Kind::Closed});
+  }
+  if (closing_) present_.reset();
+}
+
+void Master::pump() {
+  if (std::exchange(look_at_all_, false)) look_at_everybody();
+  looks_ += to_look_.size();
   if (active_ && !announced_ && !hands_over()) {
-    for (auto& [fd, peer] : peers_)
-      if (peer.welcome && !peer.leaving) top_up(peer);
+    for (const int fd : to_look_)
+      if (const auto at = peers_.find(fd); at != peers_.end() && at->second.welcome && !at->second.leaving)
+        top_up(at->second);
     const bool world = world_is_ready();
     if (queue_.finished() && all_known() && world) announce();
   }
@@ -241,24 +310,21 @@ void Master::pump() {
   if (handing_ == Handing::Wanted && active_ && !announced_ && all_known() && proposed_.empty()) offer();
   if (hands_over()) send_forwards();
   if (handing_ == Handing::Moving) finish_hand_over();
-  if (!closing_) return;
-  for (auto& [fd, peer] : peers_)
-    if (peer.welcome && !std::exchange(peer.leaving, true)) peer.connection.send({.kind = Kind::Closed});
 }
 
 // Values to a joiner, chunks to everybody who is in the phase.
 void Master::top_up(Peer& peer) {
   if (!peer.informed) {
     if (!proposed_.empty()) return;  // in the next phase: there is nothing to do in this one any more
-    peer.connection.send({.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
+    say(peer, {.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
     peer.informed = true;
+    present_.reset();
   }
   if (peer.phase.number != phase_.number) return;
   if (peer.phase != phase_) return disagree(peer);
   while (const auto chunk = queue_.take(peer.id, workers_)) {
     if (has_predecessor_) peer.given.push_back(*chunk);
-    peer.connection.send(
-        {.kind = Kind::Work, .phase = phase_.number, .first = chunk->first, .count = chunk->count});
+    say(peer, {.kind = Kind::Work, .phase = phase_.number, .first = chunk->first, .count = chunk->count});
   }
 }
 
@@ -283,12 +349,13 @@ void Master::announce() {
 }
 
 void Master::send_results(Peer& peer, const Phase& phase, const SharedBytes& results) {
-  peer.connection.send({.kind = Kind::Results,
-                        .phase = phase.number,
-                        .first = announced_changed_ ? 1 : 0,
-                        .count = announced_workers_,
-                        .times = {.seconds = waited_}},
-                       results);
+  say(peer,
+      {.kind = Kind::Results,
+       .phase = phase.number,
+       .first = announced_changed_ ? 1 : 0,
+       .count = announced_workers_,
+       .times = {.seconds = waited_}},
+      results);
 }
 
 }  // namespace empi::tasks

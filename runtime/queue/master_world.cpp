@@ -32,11 +32,12 @@ void Master::world_built(const std::string& name, const std::string& error) {
 }
 
 // Who gets the results: the master is rank 0, the others are in the order of their ids.
-std::vector<WorkerId> Master::present() const {
+const std::vector<WorkerId>& Master::present() {
+  if (present_) return *present_;
   std::set<WorkerId> others;
   for (const auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving) others.insert(peer.id);
-  std::vector<WorkerId> ranks{self_};
+  std::vector<WorkerId>& ranks = present_.emplace({self_});
   ranks.insert(ranks.end(), others.begin(), others.end());
   return ranks;
 }
@@ -45,9 +46,9 @@ std::vector<WorkerId> Master::present() const {
 bool Master::world_is_ready() {
   if (!maker_.build || !changed_size_) return true;
   if (queue_.queued() > 0 || !all_known() || !expected_.empty()) return false;
-  std::vector<WorkerId> ranks = present();
+  const std::vector<WorkerId>& ranks = present();
   if (ranks == world_ranks_) return true;
-  if (ranks != proposed_) propose_world(std::move(ranks));
+  if (ranks != proposed_) propose_world(ranks);
   return built_.size() == proposed_.size();
 }
 
@@ -61,7 +62,7 @@ void Master::propose_world(std::vector<WorkerId> ranks) {
   const auto payload = std::make_shared<const Bytes>(out.take());
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving)
-      peer.connection.send({.kind = Kind::World, .phase = phase_.number}, payload);
+      say(peer, {.kind = Kind::World, .phase = phase_.number}, payload);
   maker_.build(proposed_name_, proposed_);
 }
 
@@ -71,6 +72,7 @@ void Master::on_built(const WorkerId& worker, const std::string& name, const std
     built_.insert(worker);
     return;
   }
+  look_at_all_ = true;
   proposed_.clear();  // again, perhaps without somebody who is gone
   proposed_name_.clear();
   built_.clear();
@@ -89,7 +91,7 @@ void Master::adopt_world() {
   }
   for (auto& [fd, peer] : peers_)
     if (peer.welcome && peer.informed && !peer.leaving)
-      peer.connection.send({.kind = Kind::Adopt, .phase = phase_.number}, bytes_of(proposed_name_));
+      say(peer, {.kind = Kind::Adopt, .phase = phase_.number}, bytes_of(proposed_name_));
   world_ranks_ = std::exchange(proposed_, {});
   adopt_ = std::exchange(proposed_name_, "");
   built_.clear();

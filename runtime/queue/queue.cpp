@@ -13,6 +13,7 @@ namespace {
 constexpr double kPortion = 4;        // a chunk is so small a part of a worker's share of what is queued
 constexpr double kShortest = 500e-6;  // s: chunks are at least so long, where that many tasks are left
 constexpr double kLongest = 100e-3;   // s: and at most so long, if more than one task
+constexpr double kMessages = 10'000;  // a second: so many chunks of all workers, or they are longer
 
 }  // namespace
 
@@ -38,7 +39,8 @@ std::int64_t TaskQueue::chunk_size(int workers) const {
   const double share = static_cast<double>(queued_) / std::max(1, workers);
   double size = share / kPortion;
   if (mean * size < kShortest) size = std::min(mean > 0 ? kShortest / mean : share, share / 2);
-  if (mean * size > kLongest) size = kLongest / mean;
+  const double longest = std::max(kLongest, workers / kMessages);
+  if (mean * size > longest) size = longest / mean;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(size));
 }
 

@@ -117,6 +117,19 @@ TEST(TaskQueue, ChunksOfLongTasksAreShortAndOfShortTasksAreLong) {
   EXPECT_GE(quick.take("a", 1000)->count, 45) << "tasks of 1 us, few per worker";
 }
 
+// The master has a message for each chunk, of all workers: there is a rate that it can stand.
+TEST(TaskQueue, ChunksOfManyWorkersAreLonger) {
+  TaskQueue queue(40'000'000);
+  for (const int workers : {100, 6400}) {
+    const auto chunk = queue.take("a", workers);
+    queue.done("a", *chunk, one_took(1e-3, chunk->count));
+    const double seconds = 1e-3 * static_cast<double>(queue.take("a", workers)->count);
+    EXPECT_LE(workers / seconds, 10'000) << workers << " workers";
+    EXPECT_LE(seconds, std::max(0.1, workers * 1e-4) + 1e-9);
+    queue.give_back("a");
+  }
+}
+
 // A second chunk would only wait there while others have nothing to do.
 TEST(TaskQueue, TowardsTheEndNobodyHoardsTasks) {
   TaskQueue queue(3);

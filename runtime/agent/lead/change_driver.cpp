@@ -105,13 +105,13 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   interrupted_.reset();
   joiner_lost_.clear();
   overdue_.clear();
+  terminated_.clear();
   attach_ordered_ = depart_ordered_ = false;
   not_departing_.clear();
   std::ranges::copy(ranks_of(membership.members), std::inserter(old_ranks_, old_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
-  for (const Member& m : membership.members)
-    if (plan_.leaves(m.uid))
-      std::ranges::copy(ranks_of(m), std::inserter(leaver_ranks_, leaver_ranks_.end()));
+  std::ranges::copy(ranks_of(plan_.leavers()), std::inserter(leaver_ranks_, leaver_ranks_.end()));
+  remember_pods();
   hello_ = std::move(facts.hello);
   leaver_grace_ = facts.leaver_grace;
   probe_ = facts.probe;

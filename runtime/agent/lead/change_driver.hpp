@@ -93,6 +93,7 @@ class ChangeDriver {
   void rank_finalizes(const RankReport& report, TimePoint now);
   void tasks_rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now);
   std::string pod_of(const ProcId& proc) const;
+  void remember_pods();
   void issue(DriverStep::Kind kind, std::set<std::string> uids, TimePoint now);
   Role role(const ProcId& proc) const;
   std::set<std::string> old_uids() const, new_uids() const, union_uids() const, next_uids() const;
@@ -102,6 +103,11 @@ class ChangeDriver {
   ChangePlan plan_;
   ChangeStatus status_;
   std::set<ProcId> old_ranks_, leaver_ranks_, joiner_ranks_;
+  struct Host {
+    std::string uid;
+    std::uint32_t count = 0;  // of ranks
+  };
+  std::map<ProcId, Host> pods_;  // of the union, by their first ranks
   TimePoint requested_, entered_, deadline_, rollback_until_, released_at_;
   std::chrono::seconds leaver_grace_ = kLeaverGrace;
 
@@ -128,6 +134,7 @@ class ChangeDriver {
     bool killed = false;
   };
   std::vector<Overdue> overdue_;
+  std::set<ProcId> terminated_;  // the ranks of these
   // What all of some ranks must have come to, as far as it was found out.
   struct Progress {
     Awaited old_up, joiners_up, old_built, joiners_built, joiners_begin, old_past, joiners_past, leavers_gone,

@@ -99,7 +99,7 @@ void ChangeDriver::see_off_leavers(TimePoint now) {
     const bool finalises = finalising_.contains(proc);
     const auto grace = finalises ? pods_grace : milliseconds(leaver_grace_);
     if (gone_.contains(proc) || now < released_at_ + grace) continue;
-    if (std::ranges::find(overdue_, proc, &Overdue::rank) != overdue_.end()) continue;
+    if (!terminated_.insert(proc).second) continue;
     overdue_.push_back({proc,
                         "leaving rank " + name_of(proc) +
                             (finalises ? " did not end within " : " did not call MPI_Finalize within ") +

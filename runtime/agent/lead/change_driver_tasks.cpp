@@ -19,14 +19,18 @@ void ChangeDriver::queue_is_at(const std::string& address, TimePoint now) {
   advance(now);
 }
 
-std::string ChangeDriver::pod_of(const ProcId& proc) const {
+void ChangeDriver::remember_pods() {
+  pods_.clear();
   for (const auto* members : {&plan_.old.members, &plan_.add})
-    for (const Member& member : *members) {
-      const bool listed = proc.nspace == member.nspace && proc.rank >= member.first_rank;
-      if (listed && proc.rank - member.first_rank < static_cast<std::uint32_t>(member.slots))
-        return member.uid;
-    }
-  return "";
+    for (const Member& member : *members)
+      pods_[{member.nspace, member.first_rank}] = {member.uid, static_cast<std::uint32_t>(member.slots)};
+}
+
+std::string ChangeDriver::pod_of(const ProcId& proc) const {
+  const auto after = pods_.upper_bound(proc);
+  if (after == pods_.begin()) return "";
+  const auto& [first, host] = *std::prev(after);
+  return first.nspace == proc.nspace && proc.rank - first.rank < host.count ? host.uid : "";
 }
 
 void ChangeDriver::advance_tasks(TimePoint now) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends out what the driver of a change wants done, and follows what it has decided.
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "runtime/agent/lead/lead.hpp"
 #include "runtime/base/log.hpp"
@@ -29,9 +31,7 @@ void Lead::issue(const DriverStep& s) {
          .leavers = s.leavers};
   switch (s.kind) {
     case StepKind::Prepare:
-      m.record = record();
-      m.plan = plan;
-      break;
+      return prepare(std::move(m));
     case StepKind::Launch:
       m.space = plan.joiners.name;
       break;
@@ -47,7 +47,6 @@ void Lead::issue(const DriverStep& s) {
     case StepKind::Commit:
       // Here at once: what comes next may be of a rank that has joined, the end of the program even.
       membership_ = plan.next_members();
-      m.membership = membership_;
       break;
     case StepKind::Forget:
       if (driver_.state() == ChangeState::Draining) {  // committed
@@ -55,9 +54,9 @@ void Lead::issue(const DriverStep& s) {
         for (const std::string& uid : plan.remove) spaces_.pod_gone(uid);
         m.spaces = spaces_.empty_spaces();
         // How a member's ranks have ended is asked for at the job's end.
-        std::erase_if(m.spaces, [&](const std::string& name) {
-          return std::ranges::find(membership_.members, name, &Member::nspace) != membership_.members.end();
-        });
+        std::set<std::string_view> in_use;
+        for (const Member& member : membership_.members) in_use.insert(member.nspace);
+        std::erase_if(m.spaces, [&](const std::string& name) { return in_use.contains(name); });
       } else {
         for (const Member& member : plan.add) m.pods.push_back(member.uid);
         if (!plan.add.empty()) m.spaces.push_back(plan.joiners.name);
@@ -73,7 +72,23 @@ void Lead::issue(const DriverStep& s) {
   }
   log::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(driver_.state()),
              s.uids.size());
-  for (const std::string& uid : s.uids) send(uid, m);
+  send_all({s.uids.begin(), s.uids.end()}, std::move(m));
+}
+
+// Nobody is told what he knows: members who the members are, newcomers who joins with them (of that the plan
+// tells).
+void Lead::prepare(Step m) {
+  const ChangePlan& plan = driver_.plan();
+  std::vector<std::string> old, newcomers;
+  for (const Member& member : plan.old.members) old.push_back(member.uid);
+  for (const Member& member : plan.add) newcomers.push_back(member.uid);
+  m.plan = plan;
+  m.record = record();
+  send_all(std::move(old), m);
+  if (newcomers.empty()) return;
+  m.record = whole_record();
+  std::erase_if(m.record->spaces, [&](const Namespace& space) { return space.name == plan.joiners.name; });
+  send_all(std::move(newcomers), std::move(m));
 }
 
 void Lead::on_message(const StepDone& m, const std::string& from, Moment now) {

@@ -16,12 +16,12 @@ void Lead::hand_over_to(const std::string& uid) {
     state.exit_codes.clear();
     state.first_failure = {};
   }
-  send(uid, HandOver{record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1)});
+  send(uid, HandOver{whole_record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1)});
 }
 
 void Lead::take_over(const HandOver& m, Moment now) {
   fence_ = m.record.fence;
-  membership_ = m.record.membership;
+  membership_ = m.record.membership();
   next_space_ = m.record.next_space;
   leaver_grace_ = m.record.leaver_grace;
   probe_ = m.record.probe;
@@ -38,11 +38,8 @@ void Lead::take_over(const HandOver& m, Moment now) {
 
 // The lead before us tells, too, and may be gone before all have heard.
 void Lead::begin_to_lead(Moment now) {
-  for (const Member& member : membership_.members) {
-    if (member.uid == self_.uid) continue;
-    last_heard_[member.uid] = now.running;
-    send(member.uid, NewLead{self_.uid, membership_});
-  }
+  for (const std::string& uid : others()) last_heard_[uid] = now.running;
+  send_all(others(), NewLead{self_.uid, membership_});
   drop_lost_members();
   succeed_when_all_done();
 }
@@ -51,10 +48,8 @@ void Lead::begin_to_lead(Moment now) {
 // passed on.
 void Lead::on_message(const HandedOver&, const std::string& from, Moment now) {
   if (!handing_over_ || from != successor_) return;
-  for (const Member& member : membership_.members) {
-    not_told_.insert(member.uid);
-    send(member.uid, NewLead{from, membership_});
-  }
+  for (const Member& member : membership_.members) not_told_.insert(member.uid);
+  send_all({not_told_.begin(), not_told_.end()}, NewLead{from, membership_});
   log::info("handed the lead over to pod {}", from);
   leaves_at_ = now.clock + kFormerLeadStays;
 }

@@ -10,8 +10,17 @@
 
 namespace empi::agent {
 
-void Lead::send(const std::string& uid, Message message) {
-  actions_.push_back(SendMessage{uid, std::move(message)});
+void Lead::send(const std::string& uid, Message message) { send_all({uid}, std::move(message)); }
+
+void Lead::send_all(std::vector<std::string> uids, Message message) {
+  if (!uids.empty()) actions_.push_back(SendMessage{std::move(uids), std::move(message)});
+}
+
+std::vector<std::string> Lead::others() const {
+  std::vector<std::string> uids;
+  for (const Member& member : membership_.members)
+    if (member.uid != self_.uid) uids.push_back(member.uid);
+  return uids;
 }
 
 void Lead::deliver(const RendezvousReplies& replies) {
@@ -70,14 +79,12 @@ void Lead::on_message(const Beat& m, const std::string& from, Moment now) {
 // What of a pod's state we have not heard yet.
 void Lead::learn(const Beat& m, const std::string& from, Moment now) {
   if (put_back(OldFault::B9)) return;
-  for (const ProcId& proc : m.hello) {
-    if (state_.hello.contains(proc)) continue;
-    RankReport hello;
-    hello.proc = proc;
-    hello.tasks = state_.tasks;
-    on_message(RankReported{hello}, from, now);
-  }
-  if (m.queue && is_news(*m.queue)) on_message(RankReported{*m.queue}, from, now);
+  RankReported hello;
+  hello.report.tasks = state_.tasks;
+  for (const ProcId& proc : m.hello)
+    if (!state_.hello.contains(proc)) hello.ranks.insert(proc);
+  if (!hello.ranks.empty()) on_message(hello, from, now);
+  if (m.queue && is_news(*m.queue)) on_message(RankReported{*m.queue, {m.queue->proc}}, from, now);
   for (const RankExited& exit : m.ended)
     if (!verdict_ && told_ended_.insert(exit.proc).second) on_message(exit, from, now);
 }
@@ -111,10 +118,10 @@ void Lead::tick(Moment now) {
 
 void Lead::second(Moment now) {
   if (verdict_) return;
-  for (const Member& member : membership_.members)
-    if (member.uid != self_.uid) send(member.uid, Beat{});
+  std::vector<std::string> hear = others();
   if (driver_.active())
-    for (const Member& member : driver_.plan().add) send(member.uid, Beat{});
+    for (const Member& member : driver_.plan().add) hear.push_back(member.uid);
+  send_all(std::move(hear), Beat{});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(self_.partition).count();
   for (const auto& [uid, heard] : std::map(last_heard_))
     if (now.running - heard > self_.partition)
@@ -174,13 +181,18 @@ void Lead::tell_all(const JobOutcome& outcome) {
     for (const auto* members : {&driver_.plan().add, &driver_.plan().old.members})
       for (const Member& member : *members) told.insert(member.uid);
   told.erase(self_.uid);
-  for (const std::string& uid : told) send(uid, End{outcome});
+  send_all({told.begin(), told.end()}, End{outcome});
 }
 
 JobRecord Lead::record() const {
-  JobRecord record{fence_, membership_, self_.uid, next_space_, leaver_grace_, probe_, {}};
-  for (const auto& [name, space] : spaces_.all()) record.spaces.push_back(space);
-  return record;
+  return {fence_, membership_.epoch, self_.uid, next_space_, leaver_grace_, probe_, {}, {}};
+}
+
+JobRecord Lead::whole_record() const {
+  JobRecord whole = record();
+  for (const Member& member : membership_.members) whole.members.push_back(member.uid);
+  for (const auto& [name, space] : spaces_.all()) whole.spaces.push_back(space);
+  return whole;
 }
 
 void Lead::describe(MembershipView& view) const {
@@ -193,13 +205,15 @@ void Lead::describe(MembershipView& view) const {
   view.ranks = members_ranks();
   view.ending = state_.ending;
   view.survives_loss = state_.tasks && state_.queue_keeper.has_value();
+  std::set<std::string_view> members;
+  for (const Member& member : membership_.members) members.insert(member.uid);
   view.parked_helpers = 0;
   for (const auto& [proc, count] : state_.parked)
-    if (const auto owner = spaces_.owner(proc); owner && membership_.find(owner->uid))
+    if (const auto owner = spaces_.owner(proc); owner && members.contains(owner->uid))
       view.parked_helpers += count;
   view.leave_requests.clear();
   for (const std::string& uid : state_.leave_requests)
-    if (membership_.find(uid)) view.leave_requests.push_back(uid);
+    if (members.contains(uid)) view.leave_requests.push_back(uid);
 }
 
 std::vector<ChangeStatus> Lead::known_changes() const {

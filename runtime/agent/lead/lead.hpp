@@ -52,7 +52,7 @@ struct Moment {
 };
 
 struct SendMessage {
-  std::string uid;  // ourselves too
+  std::vector<std::string> uids;  // ourselves too
   Message message;
 };
 struct AdmitPod {
@@ -116,6 +116,8 @@ class Lead {
 
  private:
   void send(const std::string& uid, Message message);
+  void send_all(std::vector<std::string> uids, Message message);
+  std::vector<std::string> others() const;  // members but this one
   void deliver(const RendezvousReplies& replies);
   void dismiss(const std::string& uid, const JobOutcome& outcome);
   void fail_job(const std::string& reason, int exit_code, std::vector<std::string> tail);
@@ -124,7 +126,8 @@ class Lead {
   int members_ranks() const;
   std::string name_of_pod(const std::string& uid) const;
   std::string name_of_rank(const ProcId& proc) const;
-  JobRecord record() const;
+  JobRecord record() const;        // for pods that know the members
+  JobRecord whole_record() const;  // for the others
 
   void on_message(const Collective& m, const std::string& from, Moment now);
   void on_message(const Publish& m, const std::string& from, Moment now);
@@ -135,6 +138,7 @@ class Lead {
   bool is_news(const RankReport& queue) const;
   void on_message(const RankExited& m, const std::string& from, Moment now);
   void on_message(const RankReported& m, const std::string& from, Moment now);
+  void reported(const RankReport& report, const std::string& from, Moment now);
   void on_message(const RankAborted& m, const std::string& from, Moment now);
   void on_message(const StepDone& m, const std::string& from, Moment now);
   void on_message(const HandedOver& m, const std::string& from, Moment now);
@@ -150,6 +154,7 @@ class Lead {
   // --- requests.cpp, changes.cpp
   void perform_steps(Moment now);
   void issue(const DriverStep& step);
+  void prepare(Step m);
   void start_step_done(const StepDone& m, const std::string& from);
   void change_over(Moment now);
 
@@ -160,6 +165,7 @@ class Lead {
   void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                  const std::vector<std::string>& tail);
   void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);
+  void tell_dropped(Dropped dropped);
   void drop_lost_members();
 
   // --- hand_over.cpp

@@ -34,7 +34,13 @@ void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::stri
                      const std::vector<std::string>& tail) {
   if (survives_loss_of_pod(uid)) return drop_member(uid, what, tail);
   log::warn("{}; its tasks are given to others", what);
-  for (const Member& other : membership_.members) send(other.uid, Dropped{"", {proc}, membership_});
+  tell_dropped({"", {proc}, membership_});
+}
+
+void Lead::tell_dropped(Dropped dropped) {
+  std::vector<std::string> uids;
+  for (const Member& member : membership_.members) uids.push_back(member.uid);
+  send_all(std::move(uids), std::move(dropped));
 }
 
 void Lead::drop_member(const std::string& uid, const std::string& what,
@@ -64,8 +70,7 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
   dismiss(uid, {JobResult::Failed, what, 1, tail, {}});
-  for (const Member& other : membership_.members)
-    send(other.uid, Dropped{uid, ranks_of(member), membership_});
+  tell_dropped({uid, ranks_of(member), membership_});
   if (membership_.members.empty()) return fail_job(what + ", and nobody is left", 1, tail);
   if (handing_over_ && uid == successor_) hand_over_to(membership_.lead().uid);
 }

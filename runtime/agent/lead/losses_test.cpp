@@ -23,13 +23,13 @@ TEST(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
     RankReport hello;
     hello.proc = {member.nspace, member.first_rank};
     hello.tasks = true;
-    lead.on(RankReported{hello}, member.uid, now);
+    lead.on(RankReported{hello, {hello.proc}}, member.uid, now);
     hello.kind = RankReport::Kind::Queue;
     hello.address = member.address + "/queue";
     keeps.push_back(hello);
   }
-  lead.on(RankReported{keeps[1]}, "uid-1", now);
-  lead.on(RankReported{keeps[2]}, "uid-2", now);
+  for (const int i : {1, 2})
+    lead.on(RankReported{keeps[i], {keeps[i].proc}}, "uid-" + std::to_string(i), now);
   lead.on(Beat{.queue = keeps[1]}, "uid-1", now);
   lead.pod_lost("uid-1", "the test says so", now);
   EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;

@@ -10,7 +10,16 @@
 namespace empi::agent {
 
 void Lead::on_message(const RankReported& m, const std::string& from, Moment now) {
-  const RankReport& report = m.report;
+  RankReport report = m.report;
+  for (const ProcId& proc : m.ranks) {
+    report.proc = proc;
+    reported(report, from, now);
+    report.bytes = 0;  // it is of all together
+  }
+  perform_steps(now);
+}
+
+void Lead::reported(const RankReport& report, const std::string& from, Moment now) {
   if (report.kind == RankReport::Kind::Hello) {
     state_.hello.insert(report.proc);
     state_.tasks = state_.tasks || report.tasks;
@@ -29,7 +38,6 @@ void Lead::on_message(const RankReported& m, const std::string& from, Moment now
     log::warn("{} has parked {} helper threads", name_of_rank(report.proc), report.parked);
   log::debug("{} reports {} {} {}", name_of(report.proc), to_string(report.kind), report.ok, report.error);
   driver_.reported(report, now.clock);
-  perform_steps(now);
 }
 
 void Lead::on_message(const RankExited& m, const std::string& from, Moment now) {

@@ -26,19 +26,14 @@ bool Rendezvous::any_has_tombstone(const std::vector<std::string>& keys) const {
   return std::ranges::any_of(keys, [&](const std::string& key) { return key_has_tombstone(key); });
 }
 
-bool Rendezvous::any_has_tombstone(const std::vector<ProcId>& sorted) const {
-  const std::string* last = nullptr;
-  for (const ProcId& proc : sorted) {
-    if (last && *last == proc.nspace) continue;
-    last = &proc.nspace;
-    if (std::ranges::find(dead_spaces_, proc.nspace) != dead_spaces_.end()) return true;
-  }
-  return false;
+bool Rendezvous::any_has_tombstone(const RankRuns& procs) const {
+  return std::ranges::any_of(procs.runs(), [&](const RankRun& run) {
+    return std::ranges::find(dead_spaces_, run.nspace) != dead_spaces_.end();
+  });
 }
 
-RendezvousReplies Rendezvous::contribute(const std::string& kind, std::vector<ProcId> procs,
-                                         const RequestOrigin& from, std::string blob) {
-  std::ranges::sort(procs);
+RendezvousReplies Rendezvous::contribute(const std::string& kind, RankRuns procs, const RequestOrigin& from,
+                                         std::string blob) {
   if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
   const auto [at, opened] = collectives_.try_emplace({kind, std::move(procs)});
   Collective& collective = at->second;
@@ -54,7 +49,7 @@ RendezvousReplies Rendezvous::contribute(const std::string& kind, std::vector<Pr
   return replies;
 }
 
-void Rendezvous::see_who_lives(const std::vector<ProcId>& procs, Collective& collective) const {
+void Rendezvous::see_who_lives(const RankRuns& procs, Collective& collective) const {
   collective.version = spaces_.version();
   collective.living = spaces_.living_of(procs);
   see_who_is_missing(collective);
@@ -138,8 +133,7 @@ RendezvousReplies Rendezvous::rank_gone(const ProcId& proc) {
     const auto at = next++;
     const auto& [kind, procs] = at->first;
     Collective& collective = at->second;
-    const std::size_t named =
-        std::ranges::equal_range(procs, proc).size() + std::ranges::equal_range(procs, whole).size();
+    const std::size_t named = std::size_t{procs.contains(proc)} + std::size_t{procs.contains(whole)};
     const auto host = collective.living.find(owner->uid);
     if (named == 0 || host == collective.living.end()) continue;
     host->second -= std::min(named, host->second);  // else it is about to be counted anew

@@ -4,8 +4,8 @@
 //
 // Nothing ever waits here for a participant that is gone: when a rank exits, `rank_gone` completes what its
 // absence completes, and `end_change` fails whatever belongs to a change that was given up, now and later
-// (its tombstone). Open MPI asks with all ranks by name, once per pod: no call walks over more than the ranks
-// that it names.
+// (its tombstone). Open MPI asks with all ranks by name, once per pod: they are kept as runs, and no call
+// walks over more than those and the pods that they are of.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -39,7 +39,7 @@ class Rendezvous {
   explicit Rendezvous(const NamespaceTable& spaces) : spaces_(spaces) {}
 
   // `kind`: "fence", "connect" or "disconnect"; every participating agent contributes once.
-  RendezvousReplies contribute(const std::string& kind, std::vector<ProcId> procs, const RequestOrigin& from,
+  RendezvousReplies contribute(const std::string& kind, RankRuns procs, const RequestOrigin& from,
                                std::string blob);
   RendezvousReplies publish(const std::vector<Published>& data, const RequestOrigin& from);
   // wait: reply only when all keys are there (or at `until`).
@@ -81,15 +81,15 @@ class Rendezvous {
     TimePoint until;
     RequestOrigin from;
   };
-  using Collectives = std::map<std::pair<std::string, std::vector<ProcId>>, Collective>;  // by kind and ranks
+  using Collectives = std::map<std::pair<std::string, RankRuns>, Collective>;  // by kind and ranks
 
-  void see_who_lives(const std::vector<ProcId>& procs, Collective& collective) const;
+  void see_who_lives(const RankRuns& procs, Collective& collective) const;
   static void see_who_is_missing(Collective& collective);
   void complete_if_ready(Collectives::iterator at, RendezvousReplies& replies);
   bool answer_lookup(const Lookup& lookup, bool wait, RendezvousReplies& replies);
   bool key_has_tombstone(const std::string& key) const;
   bool any_has_tombstone(const std::vector<std::string>& keys) const;
-  bool any_has_tombstone(const std::vector<ProcId>& sorted) const;
+  bool any_has_tombstone(const RankRuns& procs) const;
 
   const NamespaceTable& spaces_;
   Collectives collectives_;

@@ -70,8 +70,9 @@ void Lead::start(const StartRequest& request, Moment now) {
     actions_.push_back(AdmitPod{member.uid, member.address});
     if (member.uid != self_.uid) last_heard_[member.uid] = now.running;
     starting_.insert(member.uid);
-    send(member.uid, Step{.kind = StepKind::Prepare, .number = kStartPrepare, .record = record()});
   }
+  send_all({starting_.begin(), starting_.end()},
+           Step{.kind = StepKind::Prepare, .number = kStartPrepare, .record = whole_record()});
   log::info("starting {} ranks in {} pods", membership_.ranks(), membership_.members.size());
 }
 
@@ -81,10 +82,9 @@ void Lead::start_step_done(const StepDone& m, const std::string& from) {
   starting_.erase(from);
   if (!starting_.empty() || start_step_ != kStartPrepare) return;
   start_step_ = kStartLaunch;
-  for (const Member& member : membership_.members) {
-    starting_.insert(member.uid);
-    send(member.uid, Step{.kind = StepKind::Launch, .number = kStartLaunch, .space = member.nspace});
-  }
+  for (const Member& member : membership_.members) starting_.insert(member.uid);
+  send_all({starting_.begin(), starting_.end()},
+           Step{.kind = StepKind::Launch, .number = kStartLaunch, .space = membership_.lead().nspace});
 }
 
 ApiAnswer Lead::begin_change(const ChangeRequest& request, Moment now) {
@@ -103,10 +103,12 @@ ApiAnswer Lead::begin_change(const ChangeRequest& request, Moment now) {
     return refuse(409, "epoch " + std::to_string(request.epoch.value) + " is stale: the job is in epoch " +
                            std::to_string(membership_.epoch.value));
   if (state_.ending) return refuse(409, "the job is ending: a rank has finalised");
+  std::set<std::string_view> members;
+  for (const Member& member : membership_.members) members.insert(member.uid);
   for (const std::string& uid : request.remove)
-    if (!membership_.find(uid)) return refuse(400, "cannot remove " + uid + ": it is no member");
+    if (!members.contains(uid)) return refuse(400, "cannot remove " + uid + ": it is no member");
   for (const Member& m : request.add)
-    if (membership_.find(m.uid)) return refuse(400, "cannot add " + m.uid + ": it is a member already");
+    if (members.contains(m.uid)) return refuse(400, "cannot add " + m.uid + ": it is a member already");
   if (std::set(request.remove.begin(), request.remove.end()).size() != request.remove.size())
     return refuse(400, "a pod is to be removed twice");
   if (request.add.empty() && request.remove.empty())

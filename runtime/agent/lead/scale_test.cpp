@@ -33,11 +33,11 @@ namespace {
 constexpr int kSlots = 16;
 constexpr char kJob[] = "a-job-with-a-long-name";
 
-std::vector<Member> pods(int count, const std::string& name) {
+std::vector<Member> pods(int count, const std::string& name, int slots = kSlots) {
   std::vector<Member> members;
   for (int i = 0; i < count; ++i) {
     const std::string pod = name + "-" + std::to_string(i);
-    members.push_back({"uid-of-" + pod, pod, pod + ":1", kSlots, "", 0});
+    members.push_back({"uid-of-" + pod, pod, pod + ":1", slots, "", 0});
   }
   return members;
 }
@@ -90,6 +90,22 @@ TEST(LeadsWork, AContributionToACollectiveIsLinearInItsRanks) {
     EXPECT_EQ(accept.contribute(accept.members.back()).size(), accept.members.size());
     return cost;
   });
+}
+
+// Ranks are runs, in messages as in what the lead makes of them.
+TEST(LeadsWork, AContributionOfAllRanksCostsWhatThePodsCost) {
+  const auto cost = [](int slots) {
+    std::vector<Member> members = pods(8, "pod", slots);
+    NamespaceTable spaces;
+    spaces.add(lay_out(kJob, members));
+    Rendezvous rendezvous(spaces);
+    const std::string bytes = encode(Collective{1, "connect", ranks_of(members), ""});
+    return allocations_of([&] {
+      const auto asked = std::get<Collective>(decode_message(bytes));
+      EXPECT_TRUE(rendezvous.contribute(asked.kind, asked.procs, {members[0].uid, 1}, "").empty());
+    });
+  };
+  EXPECT_EQ(cost(64), cost(2));
 }
 
 TEST(LeadsWork, ARanksEndDuringACollectiveIsNoWalkOverAllRanks) {

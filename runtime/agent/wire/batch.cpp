@@ -15,7 +15,7 @@ using nlohmann::json;
 void to_json(json& j, const Batch& batch) {
   json messages = json::array();
   for (const std::string& message : batch.messages)
-    messages.push_back(json::binary(std::vector<std::uint8_t>(message.begin(), message.end())));
+    messages.push_back(json::binary({message.begin(), message.end()}));
   j = {{"from", batch.from},
        {"to", batch.to},
        {"session", batch.session},
@@ -51,7 +51,7 @@ void from_json(const json& j, Batch& batch) {
   batch.messages.clear();
   for (const json& message : j.at("messages")) {
     const auto& bytes = message.get_ref<const json::binary_t&>();
-    batch.messages.emplace_back(bytes.begin(), bytes.end());
+    batch.messages.emplace_back(std::string(bytes.begin(), bytes.end()));
   }
 }
 

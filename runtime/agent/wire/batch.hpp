@@ -10,6 +10,8 @@
 
 namespace empi::agent {
 
+using MessageBytes = std::string;  // a message in CBOR
+
 // How an agent names the age of its reactor, in milliseconds, in a receipt and in its health.
 inline constexpr char kReactorAge[] = "reactorMillis";
 
@@ -19,10 +21,10 @@ inline constexpr std::size_t kMostBatchBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kLongestBatchName = 253;
 
 struct Batch {
-  std::string from, to;               // UIDs of pods
-  std::string session;                // of the sender's Outbox
-  std::uint64_t sequence;             // in that session, from 1
-  std::vector<std::string> messages;  // each in CBOR, on its own: a malformed one spoils no other
+  std::string from, to;                // UIDs of pods
+  std::string session;                 // of the sender's Outbox
+  std::uint64_t sequence;              // in that session, from 1
+  std::vector<MessageBytes> messages;  // each on its own: a malformed one spoils no other
 
   bool operator==(const Batch&) const = default;
 };

@@ -22,7 +22,7 @@ std::string bytes_of(const Batch& batch) {
 }  // namespace
 
 std::vector<std::string> fuzz::seeds() {
-  const std::vector<std::string> messages = {encode(Beat{.leave = true}), encode(Reply{.id = 1})};
+  const std::vector<MessageBytes> messages = {encode(Beat{.leave = true}), encode(Reply{.id = 1})};
   return {field(bytes_of({"a", "b", "session", 1, messages})) +
               field(bytes_of({"a", "b", "session", 2, messages})),
           field(bytes_of({"a", "b", "session", 7, messages})) + field(bytes_of({"a", "b", "other", 1, {}}))};

@@ -29,7 +29,7 @@ Attempt attempt_of_status(int http_status) {
 Outbox::Outbox(std::string from, std::string to, std::string session, Patience patience)
     : from_(std::move(from)), to_(std::move(to)), session_(std::move(session)), patience_(patience) {}
 
-void Outbox::put(std::string message) {
+void Outbox::put(MessageBytes message) {
   if (standing_ != Standing::Stranger && !parting_) queue_.push_back(std::move(message));
 }
 

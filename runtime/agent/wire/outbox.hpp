@@ -54,7 +54,7 @@ class Outbox {
  public:
   Outbox(std::string from, std::string to, std::string session, Patience patience);
 
-  void put(std::string message);
+  void put(MessageBytes message);
   // The batch to send now, the same until it is delivered; null when there is none. Valid until attempted().
   const Batch* next();
   // The line of the token file to send it with: the first, or the one that the receiver took. `lines` are
@@ -78,7 +78,7 @@ class Outbox {
  private:
   const std::string from_, to_, session_;
   const Patience patience_;
-  std::deque<std::string> queue_;
+  std::deque<MessageBytes> queue_;
   std::optional<Batch> sent_;  // not acknowledged: a retry repeats it as it is
   std::uint64_t sequence_ = 1;
   std::vector<std::string> lines_;

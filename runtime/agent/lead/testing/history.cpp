@@ -77,6 +77,14 @@ class History {
         return pod.get();
     return nullptr;
   }
+  // The one that leads still, and leaves by the change in hand.
+  Pod* leaving_lead() {
+    for (const auto& [uid, pod] : world_.pods)
+      if (pod->responds() && !pod->over() && pod->is_lead() && pod->lead().membership().lead().uid != uid &&
+          view_of(*pod).state == ChangeState::Draining)
+        return pod.get();
+    return nullptr;
+  }
   static MembershipView view_of(const Pod& pod) {
     MembershipView view;
     pod.lead().describe(view);
@@ -188,6 +196,7 @@ class History {
         return hunt(ChangeState::Draining, 0, [this](Pod& pod) { lose_leaver(pod); });
       case 11:
         program_.linger();
+        if (world_.dice.percent(40)) return hunt_leaving_lead(0);
         return hunt(world_.dice.percent(50) ? ChangeState::Committed : ChangeState::Draining, 0,
                     [this](Pod&) { finish(); });
       default:
@@ -208,6 +217,13 @@ class History {
     if (Pod* pod = lead(); pod && view_of(*pod).state == state) return what(*pod);
     if (tries < 2000 && !quiet_)
       world_.events.after(world_.dice.delay(1, 30), [=, this] { hunt(state, tries + 1, what); });
+  }
+
+  // The program ends while the lead waits for its own pod's ranks to go, to hand over then.
+  void hunt_leaving_lead(int tries) {
+    if (leaving_lead()) return finish();
+    if (tries < 2000 && !quiet_)
+      world_.events.after(world_.dice.delay(1, 30), [this, tries] { hunt_leaving_lead(tries + 1); });
   }
 
   // Longer than the silence that is borne: of the lead too, for which others are not to pay.
@@ -301,6 +317,7 @@ class History {
   void finish() {
     if (program_.finished() || program_.in_window()) return;
     Pod* pod = lead();
+    if (!pod) pod = leaving_lead();
     if (!pod) return;
     std::set<ProcId> failing;
     if (world_.dice.percent(40)) {
@@ -375,7 +392,9 @@ class History {
         continue;
       }
       const JobOutcome& o = pod->outcome();
-      if (o.result != JobResult::Failed || (tasks_ && excused_.contains(uid))) continue;
+      if (o.result != JobResult::Failed) continue;
+      if (o.exit_code == 7) failed = true;
+      if (tasks_ && excused_.contains(uid)) continue;
       if (o.reason.starts_with("lost the lead")) continue;  // judged when it was said
       failed = true;
       if (o.reason.empty()) violate("pod " + uid + " failed without a reason");
@@ -384,8 +403,8 @@ class History {
     }
     coverage_.failed_jobs += failed;
     if (may_fail_ || !program_.finished()) return;
-    if (fails_ != failed)
-      violate(fails_ ? "a rank's exit code 7 is lost" : "a job that ended well has failed");
+    const bool fails = program_.has_failed();
+    if (fails != failed) violate(fails ? "a rank's exit code 7 is lost" : "a job that ended well has failed");
   }
 
   World world_;
@@ -405,7 +424,9 @@ class History {
 std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage) {
   g_coverage = &coverage;
   g_history_hooks.met = met;
-  return History(seed, coverage).run();
+  std::vector<std::string> violations = History(seed, coverage).run();
+  g_history_hooks.met = nullptr;
+  return violations;
 }
 
 }  // namespace empi::agent::histories

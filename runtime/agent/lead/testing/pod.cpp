@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/lead/testing/pod.hpp"
 
+#include <time.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runtime/agent/lead/testing/program.hpp"
+#include "runtime/agent/pod/fetch.hpp"
 #include "runtime/base/backoff.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace empi::agent::histories {
 namespace {
@@ -13,6 +18,32 @@ using namespace std::chrono_literals;
 
 constexpr Patience kPatience{};
 constexpr Ms kReadTimeout = 5s, kConnectTimeout = 2s, kFarewell = 3s;
+
+// Counts the processor time of a scope in which a pod leads or talks.
+class Measured {
+ public:
+  explicit Measured(Meter* meter) : meter_(meter && !meter->running ? meter : nullptr) {
+    if (!meter_) return;
+    meter_->running = true;
+    began_ = now();
+  }
+  ~Measured() {
+    if (!meter_) return;
+    meter_->busy += now() - began_;
+    meter_->running = false;
+  }
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+ private:
+  static std::chrono::nanoseconds now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  Meter* const meter_;
+  std::chrono::nanoseconds began_{0};
+};
 
 }  // namespace
 
@@ -55,14 +86,20 @@ Ms Pod::since(const Contacts& contacts, const std::string& other) const {
          (stalled_ - at->second.stalled);
 }
 
+// Ours, while it measures us.
+Meter* Pod::meter() const {
+  return world_.meter && world_.meter->on && world_.meter->uid == uid() ? world_.meter : nullptr;
+}
+
 Moment Pod::moment() const { return {world_.events.now(), clock_.now(), 0}; }
 
 void Pod::every_tick() {
   clock_.advance(world_.events.now());
   const int connected = world_.program->connected(*this);
   if (started_ && !over_ && std::exchange(connected_told_, connected) != connected)
-    send(lead_uid_, Beat{.connected = connected});
+    send_to_lead(Beat{.connected = connected});
   if (is_lead() && !over_) {
+    const Measured measured(meter());
     lead_->tick(moment());
     follow_lead();
   }
@@ -72,10 +109,11 @@ void Pod::every_tick() {
 void Pod::every_second() {
   if (started_ && !over_) {
     if (is_lead()) {
+      const Measured measured(meter());
       lead_->second(moment());
       follow_lead();
     }
-    send(lead_uid_, whole_state());
+    send_to_lead(whole_state());
   }
   later(1s, [this] { every_second(); });
 }
@@ -85,7 +123,7 @@ void Pod::make_lead() { lead_.emplace(LeadIdentity{uid(), "job", true, kPatience
 void Pod::follow_lead() {
   struct Follow {
     Pod& pod;
-    void operator()(const SendMessage& a) const { pod.send(a.uid, a.message); }
+    void operator()(const SendMessage& a) const { pod.send_all(a.uids, a.message); }
     void operator()(const AdmitPod& a) const { pod.add_peer(a.uid); }
     void operator()(const PartFromPod& a) const { pod.part_from(a.uid, true); }
     void operator()(const DropPod& a) const {
@@ -112,6 +150,7 @@ ApiAnswer Pod::start(const StartRequest& request) {
 
 ApiAnswer Pod::change(const ChangeRequest& request) {
   if (over_ || !is_lead()) return {409, "not the lead"};
+  const Measured measured(meter());
   ApiAnswer answer = lead_->begin_change(request, moment());
   follow_lead();
   return answer;
@@ -132,14 +171,39 @@ void Pod::report(RankReport report) {
   post([this, report = std::move(report)] {
     if (report.kind == RankReport::Kind::Hello) hello_.push_back(report.proc);
     if (report.kind == RankReport::Kind::Queue) queue_ = report;
-    if (!over_) send(lead_uid_, RankReported{report});
+    if (over_) return;
+    reports_.add(report, world_.events.now());
+    send_reports();
   });
+}
+
+void Pod::send_reports() {
+  const auto running = static_cast<std::size_t>(
+      std::ranges::count_if(ranks_, [&](const ProcId& proc) { return world_.program->is_alive(proc); }));
+  for (const RankReported& message : reports_.take(running, world_.events.now())) send(lead_uid_, message);
+  if (reports_.empty() || std::exchange(reports_timed_, true)) return;
+  later(GatheredReports::kSoon, [this] {
+    reports_timed_ = false;
+    if (!over_) send_reports();
+  });
+}
+
+void Pod::send_to_lead(const Message& message) {
+  for (const RankReported& report : reports_.take_all()) send(lead_uid_, report);
+  send(lead_uid_, message);
 }
 
 void Pod::rank_ended(const RankExited& exit) {
   post([this, exit] {
     ended_.push_back(exit);
-    if (!over_) send(lead_uid_, exit);
+    if (!over_) send_to_lead(exit);
+  });
+}
+
+void Pod::collective(const std::string& kind, RankRuns procs, std::function<void()> done) {
+  post([this, kind, procs = std::move(procs), done = std::move(done)] {
+    if (over_) return;
+    send(lead_uid_, requests_.open(Collective{0, kind, procs, ""}, "", [done](const Reply&) { done(); }));
   });
 }
 
@@ -173,19 +237,43 @@ void Pod::part_from(const std::string& to, bool dismiss) {
   requests_.fail(to, kPmixError);
 }
 
-void Pod::send(const std::string& to, const Message& message) {
-  if (to == uid()) return post([this, message] { receive(message, uid()); });
-  const bool known = peers_.contains(to);
-  if (!known && (is_lead() || !membership_.find(to))) return;
-  if (!known) add_peer(to);
-  peers_[to]->outbox->put(encode(message));
-  pump(to);
+void Pod::send_all(const std::vector<std::string>& uids, const Message& message) {
+  const Measured measured(meter());
+  std::optional<MessageBytes> bytes;
+  for (const std::string& to : uids) {
+    if (to == uid()) {
+      post([this, message] { receive(message, uid()); });
+      continue;
+    }
+    const bool known = peers_.contains(to);
+    if (!known && (is_lead() || !membership_.find(to))) continue;
+    if (!known) add_peer(to);
+    if (!bytes) {
+      bytes = encode(message);
+      if (meter()) meter()->encoded += bytes->size();
+    }
+    if (meter()) ++meter()->said;
+    peers_[to]->outbox->put(*bytes);
+    pump(to);
+  }
 }
 
 void Pod::pump(const std::string& to) {
   const auto at = peers_.find(to);
   if (at == peers_.end() || at->second->busy) return;
   attempted(to, at->second, Attempt::Delivered);
+}
+
+// What the sender's and the receiver's threads make of a batch.
+Batch Pod::through_bytes(const Batch& batch, const Pod& to) const {
+  if (!meter() && !to.meter()) return batch;
+  std::vector<std::uint8_t> bytes;
+  {
+    const Measured measured(meter());
+    bytes = json_text::cbor(batch);
+  }
+  const Measured measured(to.meter());
+  return json_text::from_cbor({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).get<Batch>();
 }
 
 // After an attempt, or before the first (`peer` is not busy then): the next one.
@@ -225,14 +313,16 @@ void Pod::attempted(const std::string& to, const std::shared_ptr<Peer>& peer, At
     };
     if (world_.network.is_cut(uid(), to, now)) return done(kConnectTimeout, Attempt::NoRoad);
     if (!other || !other->alive_ || world_.network.refuses(to, now)) return done(1ms, Attempt::NoRoad);
-    const Batch sent = peer->outbox->next() ? *peer->outbox->next() : batch;
+    const Batch sent = through_bytes(peer->outbox->next() ? *peer->outbox->next() : batch, *other);
     const std::string token = peer->outbox->token(tokens_);
     Fate fate = world_.network.fate();
     const auto stopped = std::chrono::ceil<Ms>(other->stalled_until_ - now);
     if (stopped > 0ms && fate == Fate::Arrived) fate = stopped > kReadTimeout ? Fate::Late : Fate::Arrived;
-    for (const std::string& message : sent.messages)
-      ++world_.messages[decode_message(message).index()][static_cast<std::size_t>(fate)];
-    const Ms there = std::max(stopped, 0ms) + world_.dice.delay(0, world_.dice.percent(3) ? 300 : 3);
+    if (!world_.meter)
+      for (const std::string& message : sent.messages)
+        ++world_.messages[decode_message(message).index()][static_cast<std::size_t>(fate)];
+    const bool late = !world_.meter && world_.dice.percent(3);
+    const Ms there = std::max(stopped, 0ms) + world_.dice.delay(0, late ? 300 : 3);
     const auto take = [this, to, sent, token] {
       Pod* receiver = world_.find(to);
       return receiver && receiver->alive_ ? receiver->arrive(sent, token) : Attempt::NoRoad;
@@ -263,7 +353,15 @@ Attempt Pod::arrive(const Batch& batch, const std::string& token) {
     case Arrival::New:
       heard_[batch.from] = {world_.events.now(), stalled_};
       post([this, batch] {
-        for (const std::string& message : batch.messages) receive(decode_message(message), batch.from);
+        for (const std::string& bytes : batch.messages) {
+          Message message;
+          {
+            const Measured measured(meter());
+            message = decode_message(bytes);
+          }
+          if (meter()) ++meter()->heard;
+          receive(message, batch.from);
+        }
       });
   }
   return Attempt::Delivered;
@@ -274,6 +372,7 @@ Attempt Pod::arrive(const Batch& batch, const std::string& token) {
 void Pod::receive(const Message& message, const std::string& from) {
   if (over_) return;
   if (lead_) {
+    const Measured measured(meter());
     lead_->heard(from, moment());
     if (lead_->on(message, from, moment())) return follow_lead();
   }
@@ -338,16 +437,18 @@ void Pod::end(const JobOutcome& outcome) {
 // --- steps
 
 void Pod::adopt(const JobRecord& record) {
-  for (const Namespace& space : record.spaces) {
-    if (spaces_.find(space.name)) continue;
-    for (const NamespaceNode& node : space.nodes) add_peer(node.uid);
-    spaces_.add(space);
-  }
-  if (started_ && record.membership.epoch >= membership_.epoch) lead_uid_ = record.lead;
+  for (const Namespace& space : record.spaces) adopt(space);
+  if (started_ && record.epoch >= membership_.epoch) lead_uid_ = record.lead;
   if (started_) return;
+  membership_ = record.membership();
   started_ = true;
   lead_uid_ = record.lead;
-  membership_ = record.membership;
+}
+
+void Pod::adopt(const Namespace& space) {
+  if (spaces_.find(space.name)) return;
+  for (const NamespaceNode& node : space.nodes) add_peer(node.uid);
+  spaces_.add(space);
 }
 
 void Pod::answer(const std::string& to, const Step& step, StepAnswer answer) {
@@ -355,32 +456,37 @@ void Pod::answer(const std::string& to, const Step& step, StepAnswer answer) {
 }
 
 void Pod::fetch(const Step& m, const std::string& from) {
-  struct Open {
-    std::size_t missing;
-    std::string error;
-  };
-  const std::vector<Member> others = plan_->joins(uid()) ? plan_->old.members : plan_->add;
-  if (others.empty()) return answer(from, m, {});
-  auto open = std::make_shared<Open>(others.size());
-  for (const Member& other : others) {
-    const Message request =
-        requests_.open(ModexOfPod{0, other.nspace}, other.uid, [this, open, m, from](const Reply& r) {
-          if (r.status != kPmixSuccess) open->error = "no connection data";
-          if (--open->missing == 0) answer(from, m, {.ok = open->error.empty(), .error = open->error});
-        });
-    send(other.uid, request);
+  const auto ask = [this](const Member& other, const Fetch::Answered& answered) {
+    send(other.uid, requests_.open(ModexOfPod{0, other.nspace}, other.uid, [answered](const Reply& r) {
+      answered(r.status == kPmixSuccess ? "" : "no connection data");
+    }));
     if (!peers_.contains(other.uid) && other.uid != uid())
       post([this, to = other.uid] { requests_.fail(to, kPmixError); });
-  }
+  };
+  Fetch::begin(
+      plan_->joins(uid()) ? plan_->old.members : plan_->add, 0, ask,
+      [this, m, from](const std::string& error) { answer(from, m, {.ok = error.empty(), .error = error}); });
 }
 
 void Pod::on_message(const Step& m, const std::string& from) {
-  Program& program = *world_.program;
+  if (m.kind == StepKind::Fetch) return plan_ ? fetch(m, from) : void();
   StepAnswer done;
+  try {
+    do_step(m, done);
+  } catch (const std::exception& error) {
+    done = {.ok = false, .error = error.what()};
+  }
+  answer(from, m, std::move(done));
+}
+
+void Pod::do_step(const Step& m, StepAnswer& done) {
+  Program& program = *world_.program;
   switch (m.kind) {
     case StepKind::Prepare:
       adopt(m.record.value());
-      if (m.plan) plan_ = m.plan;
+      if (!m.plan) break;
+      plan_.emplace(*m.plan, membership_);
+      if (!plan_->add.empty()) adopt(plan_->joiners);
       break;
     case StepKind::Launch:
       if (const Namespace* space = spaces_.find(m.space))
@@ -389,8 +495,8 @@ void Pod::on_message(const Step& m, const std::string& from) {
           program.launch(*this, plan_.has_value());
         }
       break;
-    case StepKind::Fetch:
-      return plan_ ? fetch(m, from) : void();
+    case StepKind::Fetch:  // answers by itself
+      break;
     case StepKind::Build:
       if (plan_) program.build(*this, *plan_);
       done.probes = program.probes();
@@ -412,7 +518,7 @@ void Pod::on_message(const Step& m, const std::string& from) {
       if (plan_) program.give_up(*this, *plan_);
       break;
     case StepKind::Commit:
-      membership_ = m.membership.value();
+      membership_ = plan_.value().next_members();
       break;
     case StepKind::Release:
       if (plan_) program.release(*this);
@@ -434,7 +540,6 @@ void Pod::on_message(const Step& m, const std::string& from) {
       if (plan_) program.depart(*this, *plan_);
       break;
   }
-  answer(from, m, std::move(done));
 }
 
 }  // namespace empi::agent::histories

@@ -13,6 +13,7 @@
 
 #include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/lead/testing/network.hpp"
+#include "runtime/agent/pod/gathered_reports.hpp"
 #include "runtime/agent/wire/inbox.hpp"
 #include "runtime/agent/wire/outbox.hpp"
 #include "runtime/agent/wire/requests.hpp"
@@ -22,6 +23,17 @@ namespace empi::agent::histories {
 
 class Pod;
 class Program;
+
+// What one pod has to do with the others as their lead: the Lead itself, the channel, and the coding of all
+// that goes through it. Benchmarks ask for it; then programs do all that real ones do, nobody is late by
+// chance, and the batches of this pod travel as bytes.
+struct Meter {
+  std::string uid;
+  std::chrono::nanoseconds busy{0};   // processor time
+  std::uint64_t heard = 0, said = 0;  // messages, those of the own pod not counted
+  std::uint64_t encoded = 0;          // bytes of messages that were encoded
+  bool on = false, running = false;
+};
 
 // What all pods of a history share.
 struct World {
@@ -36,6 +48,7 @@ struct World {
   std::function<void(const Pod&)> on_end;  // of a pod, whose outcome is there
   std::vector<std::string> violations;
   std::vector<std::string> story;  // what has befallen whom, to be read where something is violated
+  Meter* meter = nullptr;
 
   void tell(const std::string& what) {
     story.push_back(
@@ -70,6 +83,7 @@ class Pod {
   // --- What its ranks do.
   void report(RankReport report);
   void rank_ended(const RankExited& exit);
+  void collective(const std::string& kind, RankRuns procs, std::function<void()> done);  // of PMIx
 
   const Member& member() const { return member_; }
   const std::string& uid() const { return member_.uid; }
@@ -97,8 +111,13 @@ class Pod {
   void follow_lead();
   void make_lead();
   void receive(const Message& message, const std::string& from);
-  void send(const std::string& to, const Message& message);
+  void send(const std::string& to, const Message& message) { send_all({to}, message); }
+  void send_all(const std::vector<std::string>& uids, const Message& message);
+  void send_to_lead(const Message& message);
+  void send_reports();
   void pump(const std::string& to);
+  Meter* meter() const;
+  Batch through_bytes(const Batch& batch, const Pod& to) const;
   void attempted(const std::string& to, const std::shared_ptr<Peer>& peer, Attempt attempt);
   Attempt arrive(const Batch& batch, const std::string& token);
   void add_peer(const std::string& to);
@@ -107,6 +126,7 @@ class Pod {
   void pod_lost(const std::string& uid, const std::string& why);
   void end(const JobOutcome& outcome);
   void adopt(const JobRecord& record);
+  void adopt(const Namespace& space);
   void answer(const std::string& to, const Step& step, StepAnswer answer);
 
   void on_message(const ModexOfPod& m, const std::string& from);
@@ -118,6 +138,7 @@ class Pod {
   void on_message(const Dropped& m, const std::string& from);
   void on_message(const End& m, const std::string& from);
   void fetch(const Step& m, const std::string& from);
+  void do_step(const Step& m, StepAnswer& done);
 
   World& world_;
   const Member member_;
@@ -140,6 +161,8 @@ class Pod {
   std::set<ProcId> ranks_;
   std::vector<ProcId> hello_;
   std::vector<RankExited> ended_;
+  GatheredReports reports_;
+  bool reports_timed_ = false;
   std::optional<RankReport> queue_;
   int connected_told_ = -1;
   std::optional<Lead> lead_;

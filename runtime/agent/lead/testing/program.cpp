@@ -39,17 +39,21 @@ std::uint64_t Program::probes() const {
   return static_cast<std::uint64_t>((world_.events.now().time_since_epoch() - 1h) / 10ms);
 }
 
-std::vector<ProcId> Program::everybody(const ChangePlan& plan) const {
-  std::vector<ProcId> all = ranks_of(plan.old.members);
-  std::ranges::copy(ranks_of(plan.add), std::back_inserter(all));
-  return all;
+Program::Attempt& Program::attempt_of(const ChangePlan& plan) {
+  Attempt& attempt = attempts_[plan.id];
+  if (!attempt.plan.id.empty()) return attempt;
+  attempt.plan = plan;
+  attempt.everybody = ranks_of(plan.old.members);
+  std::ranges::copy(ranks_of(plan.add), std::back_inserter(attempt.everybody));
+  return attempt;
 }
 
 void Program::launch(Pod& pod, bool joining) {
   for (const ProcId& proc : pod.ranks()) {
     if (ranks_.contains(proc)) continue;
     ranks_[proc] = {.pod = pod.uid(), .member = !joining};
-    const Ms delay = world_.dice.delay(5, world_.dice.percent(3) ? 20'000 : 300);
+    const bool late = !world_.meter && world_.dice.percent(3);
+    const Ms delay = world_.dice.delay(5, late ? 20'000 : 300);
     world_.events.after(delay, [this, proc] { ranks_[proc].connected = true; });
     say(proc, Kind::Hello, "", true, delay);
     const bool keeper = tasks_ && !joining && pod.membership().find(pod.uid()) &&
@@ -61,22 +65,33 @@ void Program::launch(Pod& pod, bool joining) {
 
 void Program::build(Pod& pod, const ChangePlan& plan) {
   if (tasks_) world_.violations.push_back("a world is built in a master-worker program");
-  Attempt& attempt = attempts_[plan.id];
-  attempt.plan = plan;
+  Attempt& attempt = attempt_of(plan);
   attempt.ordered.insert(pod.ranks().begin(), pod.ranks().end());
   try_build(attempt);
 }
 
 // Collective over old ranks and joiners.
 void Program::try_build(Attempt& attempt) {
-  if (attempt.built || attempt.cancelled) return;
-  const auto all = everybody(attempt.plan);
-  const bool ready = std::ranges::all_of(all, [&](const ProcId& proc) {
+  if (attempt.built || attempt.cancelled || attempt.ordered.size() < attempt.everybody.size()) return;
+  const bool ready = std::ranges::all_of(attempt.everybody, [&](const ProcId& proc) {
     return attempt.ordered.contains(proc) && is_alive(proc) && !ranks_[proc].hangs && !ranks_[proc].finalized;
   });
   if (!ready) return;
   attempt.built = true;
-  for (const ProcId& proc : all) {
+  if (!world_.meter) return say_built(attempt);
+  // As Open MPI's accept asks: each pod with all ranks of both sides.
+  const auto missing = std::make_shared<std::size_t>(0);
+  for (const std::vector<Member>* members : {&attempt.plan.old.members, &attempt.plan.add})
+    for (const Member& member : *members) {
+      ++*missing;
+      world_.find(member.uid)->collective("connect", attempt.everybody, [this, &attempt, missing] {
+        if (--*missing == 0) say_built(attempt);
+      });
+    }
+}
+
+void Program::say_built(const Attempt& attempt) {
+  for (const ProcId& proc : attempt.everybody) {
     const Ms delay = world_.dice.delay(1, 60);
     say(proc, Kind::Built, attempt.plan.id, true, delay);
     if (!ranks_[proc].member) say(proc, Kind::AtBegin, attempt.plan.id, true, delay + 5ms);
@@ -84,8 +99,7 @@ void Program::try_build(Attempt& attempt) {
 }
 
 void Program::confirm(Pod& pod, const ChangePlan& plan, std::uint64_t iteration) {
-  Attempt& attempt = attempts_[plan.id];
-  attempt.plan = plan;
+  Attempt& attempt = attempt_of(plan);
   attempt.confirmed = true;
   const Ms until = Ms(10 * (iteration > probes() ? iteration - probes() : 0));
   for (const ProcId& proc : pod.ranks())
@@ -103,10 +117,9 @@ void Program::vote(const std::string& change, const ProcId& proc) {
   Attempt& attempt = attempts_[change];
   if (attempt.decided || !is_alive(proc) || ranks_[proc].hangs) return;
   if (attempt.voted.contains(proc)) return try_decide(attempt);
-  const auto all = everybody(attempt.plan);
-  const bool whole = std::ranges::all_of(all, [&](const ProcId& other) {
-    return attempt.voted.contains(other) || (is_alive(other) && !ranks_[other].hangs);
-  });
+  const bool whole = casualties_ == 0 || std::ranges::all_of(attempt.everybody, [&](const ProcId& other) {
+                       return attempt.voted.contains(other) || (is_alive(other) && !ranks_[other].hangs);
+                     });
   const bool interrupted = attempt.interrupted.contains(ranks_[proc].pod);
   if (!whole && !interrupted) return;
   attempt.voted.insert(proc);
@@ -115,8 +128,7 @@ void Program::vote(const std::string& change, const ProcId& proc) {
 }
 
 void Program::interrupt(Pod& pod, const ChangePlan& plan) {
-  Attempt& attempt = attempts_[plan.id];
-  if (attempt.plan.id.empty()) attempt.plan = plan;
+  Attempt& attempt = attempt_of(plan);
   attempt.interrupted.insert(pod.uid());
   for (const ProcId& proc : pod.ranks())
     world_.events.after(world_.dice.delay(1, 20), [this, change = plan.id, proc] { vote(change, proc); });
@@ -126,28 +138,29 @@ void Program::interrupt(Pod& pod, const ChangePlan& plan) {
 // called back.
 void Program::try_decide(Attempt& attempt) {
   if (attempt.decided) return;
-  const auto all = everybody(attempt.plan);
-  for (const ProcId& proc : all) {
+  if (casualties_ == 0 && attempt.voted.size() < attempt.everybody.size()) return;
+  for (const ProcId& proc : attempt.everybody) {
     if (attempt.voted.contains(proc)) continue;
     if (is_alive(proc) && (!ranks_[proc].hangs || attempt.interrupted.empty())) return;
     attempt.agreed = false;
   }
   attempt.decided = true;
-  for (const ProcId& proc : all) {
+  for (const ProcId& proc : attempt.everybody) {
     if (!is_alive(proc) || ranks_[proc].hangs) continue;
     const Ms delay = world_.dice.delay(1, 60);
     say(proc, Kind::Agreed, attempt.plan.id, attempt.agreed, delay);
     if (!attempt.agreed) continue;
     ranks_[proc].member = true;
     ranks_[proc].leaving = attempt.plan.leaves(ranks_[proc].pod);
-    say(proc, Kind::Past, attempt.plan.id, true, delay + world_.dice.delay(1, 400));
+    const Ms past = delay + world_.dice.delay(1, 400);
+    say(proc, Kind::Past, attempt.plan.id, true, past);
+    if (world_.meter) say(proc, Kind::Adapted, attempt.plan.id, true, past + 50ms);
   }
 }
 
 void Program::give_up(Pod& pod, const ChangePlan& plan) {
   if (plan.joins(pod.uid())) return end_ranks(pod, {pod.ranks().begin(), pod.ranks().end()}, 9);
-  Attempt& attempt = attempts_[plan.id];
-  if (attempt.plan.id.empty()) attempt.plan = plan;
+  Attempt& attempt = attempt_of(plan);
   attempt.cancelled = true;
   if (attempt.confirmed && !attempt.decided) interrupt(pod, plan);
   for (const ProcId& proc : pod.ranks()) say(proc, Kind::Built, plan.id, false, world_.dice.delay(1, 60));
@@ -182,6 +195,8 @@ void Program::exit(const ProcId& proc, int code, int signal) {
   Rank& rank = ranks_[proc];
   if (!rank.alive) return;
   rank.alive = false;
+  failed_ = failed_ || code != 0;
+  ++casualties_;
   world_.tell("rank " + name_of(proc) + " ends, " + std::to_string(code) + " signal " +
               std::to_string(signal));
   if (Pod* pod = world_.find(rank.pod); pod && pod->alive())
@@ -197,6 +212,7 @@ void Program::end_ranks(Pod& pod, const std::vector<ProcId>& ranks, int signal) 
 
 void Program::pod_died(Pod& pod) {
   for (const ProcId& proc : pod.ranks()) ranks_[proc].alive = false;
+  casualties_ += static_cast<int>(pod.ranks().size());
   for (auto& [change, attempt] : attempts_)
     if (attempt.confirmed) try_decide(attempt);
 }
@@ -210,6 +226,7 @@ void Program::hang(const ProcId& proc) {
   if (ranks_[proc].member) return;
   world_.tell("rank " + name_of(proc) + " stands still");
   ranks_[proc].hangs = true;
+  ++casualties_;
   for (auto& [change, attempt] : attempts_)
     if (attempt.confirmed) try_decide(attempt);
 }

@@ -37,6 +37,7 @@ class Program {
   void finish(const std::set<ProcId>& failing);
 
   bool finished() const { return finished_; }
+  bool has_failed() const { return failed_; }  // a rank has returned an error, and was not killed before
   bool in_window() const;
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
@@ -49,6 +50,7 @@ class Program {
   // One change, as far as MPI knows it.
   struct Attempt {
     ChangePlan plan;
+    std::vector<ProcId> everybody;  // old ranks and joiners
     std::set<ProcId> ordered, voted, deciding;
     bool built = false, cancelled = false, confirmed = false, decided = false, agreed = true;
     std::set<std::string> interrupted;  // pods
@@ -56,7 +58,8 @@ class Program {
 
   Pod* pod_of(const ProcId& proc);
   void say(const ProcId& proc, RankReport::Kind kind, const std::string& change, bool ok, Ms delay);
-  std::vector<ProcId> everybody(const ChangePlan& plan) const;
+  Attempt& attempt_of(const ChangePlan& plan);
+  void say_built(const Attempt& attempt);
   void try_build(Attempt& attempt);
   void vote(const std::string& change, const ProcId& proc);
   void try_decide(Attempt& attempt);
@@ -65,7 +68,8 @@ class Program {
 
   World& world_;
   const bool tasks_;
-  bool finished_ = false, lingers_ = false;
+  bool finished_ = false, lingers_ = false, failed_ = false;
+  int casualties_ = 0;  // ranks that have ended, or stand still
   std::map<ProcId, Rank> ranks_;
   std::map<std::string, Attempt> attempts_;  // by change
   std::set<std::string> released_;
