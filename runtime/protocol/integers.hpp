@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole numbers from JSON that anybody may have written. nlohmann::json's get() takes any number for one, whatever its
-// size, and what it makes of one that does not fit is undefined. Include only in .cpp files.
+// Whole numbers from JSON that anybody may have written. nlohmann::json's get() takes any number for one,
+// whatever its size, and what it makes of one that does not fit is undefined. Include only in .cpp files.
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace empi::wire {
 
-// All of these throw std::invalid_argument for what is no whole number, or does not fit.
+// All of these throw nlohmann::json::type_error for what is no whole number, or does not fit.
 template <std::integral T>
   requires(!std::same_as<T, bool>)
 T integer(const nlohmann::json& from) {
@@ -21,8 +20,8 @@ T integer(const nlohmann::json& from) {
     const auto value = from.get<std::int64_t>();
     if (std::in_range<T>(value)) return static_cast<T>(value);
   }
-  throw std::invalid_argument("expected a whole number in range, found " +
-                              std::string(from.is_number() ? "another number" : from.type_name()));
+  throw nlohmann::json::type_error::create(302, "type must be a whole number in range, but is another",
+                                           &from);
 }
 // A member that is missing is a nlohmann::json::out_of_range.
 template <class T>

@@ -47,6 +47,22 @@ TEST(Json, ChangeRequestNeedsItsIdentity) {
 }
 
 // What a later version may add is no reason to take a job or a change that has ended for one that goes on.
+// Found by ./dev fuzz report: undefined behaviour, or 1 slot for 4294967297.
+TEST(Json, ANumberThatDoesNotFitIsRefused) {
+  const Member member{"u0", "job-w-0", "10.0.0.2:7400", 2, "job.1", 0};
+  for (const json& slots :
+       {json(7.8e55), json(1.5), json(std::int64_t{1} << 32 | 1), json(UINT64_MAX), json("2")}) {
+    json spoiled = member;
+    spoiled["slots"] = slots;
+    EXPECT_THROW(spoiled.get<Member>(), json::exception) << slots;
+  }
+  json spoiled = member;
+  spoiled["firstRank"] = -1;
+  EXPECT_THROW(spoiled.get<Member>(), json::exception);
+  spoiled["firstRank"] = UINT32_MAX;
+  EXPECT_EQ(spoiled.get<Member>().first_rank, UINT32_MAX);
+}
+
 TEST(Json, AStartThatSaysNoGraceHasTheUsualOne) {
   json j = StartRequest{Fence{2}, {}, std::chrono::seconds(7)};
   EXPECT_EQ(j.get<StartRequest>().leaver_grace, std::chrono::seconds(7));

@@ -44,7 +44,8 @@ std::vector<std::string> fuzz::seeds() {
   ready.proc = {"job.1", 0};
   ready.change = "c1";
   return {
-      started + std::string{1, 1, 2, 9} + std::string{0, 0} + field(encode(RankReported{ready, {ready.proc}})),
+      started + std::string{1, 1, 2, 9} + std::string{0, 0} +
+          field(encode(RankReported{ready, {ready.proc}})),
       started + std::string{1, 2, 2, 9, 3, 2},
       started + std::string{0, 1} + field(encode(Beat{})) + std::string{0, 1} + field(encode(Collective{}))};
 }
