@@ -29,12 +29,10 @@ std::vector<std::string> fuzz::seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::text_of(data, size));
   emj::read_termination(text);
-  try {
-    const Report report = json_text::parse(text, json_text::kDeepestMessage).get<Report>();
-    emj::to_samples(report.windows, emj::Seconds(2));
-    emj::to_runtime_view(report.view, report.changes);
-  } catch (const nlohmann::json::exception&) {
-  } catch (const std::invalid_argument&) {
-  }
+  const auto report =
+      fuzz::decoded([&] { return json_text::parse(text, json_text::kDeepestMessage).get<Report>(); });
+  if (!report) return 0;
+  emj::to_samples(report->windows, emj::Seconds(2));
+  emj::to_runtime_view(report->view, report->changes);
   return 0;
 }

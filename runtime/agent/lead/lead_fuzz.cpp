@@ -62,11 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint8_t what = input.byte() % 5, whose = input.byte();
     switch (what) {
       case 0:
-        try {
-          lead.on(decode_message(input.field()), uid(whose), now);
-        } catch (const nlohmann::json::exception&) {
-        } catch (const std::invalid_argument&) {
-        }
+        if (const auto message = fuzz::decoded([&] { return decode_message(input.field()); }))
+          lead.on(*message, uid(whose), now);
         break;
       case 1:
         change(lead, whose, now);

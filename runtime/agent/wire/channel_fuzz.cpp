@@ -37,15 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!input.empty()) {
     const std::string_view bytes = input.field();
     decode_receipt(bytes);
-    try {
-      const Batch batch = json_text::from_cbor(bytes).get<Batch>();
-      if (inbox.accept(batch) != Arrival::New) continue;
-      for (const std::string& message : batch.messages) {
-        const Message m = decode_message(message);
-        if (const Reply* reply = std::get_if<Reply>(&m)) requests.answered(*reply);
-      }
-    } catch (const nlohmann::json::exception&) {
-    } catch (const std::invalid_argument&) {
+    const auto batch = fuzz::decoded([&] { return json_text::from_cbor(bytes).get<Batch>(); });
+    if (!batch || inbox.accept(*batch) != Arrival::New) continue;
+    for (const std::string& message : batch->messages) {
+      const auto m = fuzz::decoded([&] { return decode_message(message); });
+      if (const Reply* reply = m ? std::get_if<Reply>(&*m) : nullptr) requests.answered(*reply);
     }
   }
   return 0;

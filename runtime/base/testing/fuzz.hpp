@@ -3,6 +3,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +19,19 @@ std::vector<std::string> seeds();
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
+}
+
+// What `decode` makes of its input; nothing where it refuses that, as decoders of messages do. What others
+// throw afterwards is a finding.
+template <class Decode>
+auto decoded(Decode decode) -> std::optional<decltype(decode())> {
+  try {
+    return decode();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
 }
 
 // Takes an input apart, from its front; at its end all is zero and empty.
