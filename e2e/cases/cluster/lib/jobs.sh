@@ -42,9 +42,10 @@ uid_of() { k get "$1" -o jsonpath='{.metadata.uid}'; }
 # The iterations that a pod's sidecar has counted.
 iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
 beyond() { [[ $(iterations "$1") -gt $2 ]]; }
-iterates() { # JOB: its youngest member iterates now
+iterates() { # JOB: its youngest member iterates now; a pod that waits for a node is none yet
   local pod before
-  pod=$(pods "$1" | tail -n 1)
+  pod=$(get_pods "$1" | jq -r '.items | map(select(.metadata.deletionTimestamp == null and any(.status.conditions[]?; .type == "Ready" and .status == "True")))
+    | max_by(.metadata.labels["elasticmpi.io/worker-index"] | tonumber) | .metadata.name')
   before=$(iterations "$pod") && wait_until 20 "$pod iterates" beyond "$pod" "$before"
 }
 # What the programs of JOB have printed, as far as their pods are still there.
