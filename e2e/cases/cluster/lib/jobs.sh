@@ -46,8 +46,9 @@ iterates() { # JOB: its youngest member iterates now; a pod that waits for a nod
   local pod before
   pod=$(get_pods "$1" | jq -r '.items | map(select(.metadata.deletionTimestamp == null and any(.status.conditions[]?; .type == "Ready" and .status == "True")))
     | max_by(.metadata.labels["elasticmpi.io/worker-index"] | tonumber) | .metadata.name')
-  before=$(iterations "$pod") && wait_until 20 "$pod iterates" beyond "$pod" "$before"
+  wait_until 20 "$pod says its iterations" counted "$pod" && wait_until 20 "$pod iterates" beyond "$pod" "$before"
 }
+counted() { before=$(iterations "$1"); } # on a busy machine the first question may take too long
 # What the programs of JOB have printed, as far as their pods are still there.
 worker_logs() {
   get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done
