@@ -42,13 +42,15 @@ uid_of() { k get "$1" -o jsonpath='{.metadata.uid}'; }
 # The iterations that a pod's sidecar has counted.
 iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
 beyond() { [[ $(iterations "$1") -gt $2 ]]; }
-iterates() { # JOB: its youngest member iterates now; a pod that waits for a node is none yet
+# JOB: its youngest member iterates now. A pod that waits for a node is none yet, nor one that is not said to be ready.
+iterates() {
   local pod before
-  pod=$(get_pods "$1" | jq -r '.items | map(select(.metadata.deletionTimestamp == null and any(.status.conditions[]?; .type == "Ready" and .status == "True")))
-    | max_by(.metadata.labels["elasticmpi.io/worker-index"] | tonumber) | .metadata.name')
-  wait_until 20 "$pod says its iterations" counted "$pod" && wait_until 20 "$pod iterates" beyond "$pod" "$before"
+  wait_until 20 "a ready pod of $1 says its iterations" counted "$1" && wait_until 20 "$pod iterates" beyond "$pod" "$before"
 }
-counted() { before=$(iterations "$1"); } # on a busy machine the first question may take too long
+counted() { # on a busy machine the first question may take too long, and readiness is said late
+  pod=$(get_pods "$1" | jq -er '.items | map(select(.metadata.deletionTimestamp == null and any(.status.conditions[]?; .type == "Ready" and .status == "True")))
+    | max_by(.metadata.labels["elasticmpi.io/worker-index"] | tonumber) | .metadata.name') && before=$(iterations "$pod")
+}
 # What the programs of JOB have printed, as far as their pods are still there.
 worker_logs() {
   get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done
