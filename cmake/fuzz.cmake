@@ -3,7 +3,6 @@
 # builds with clang, has everything instrumented; elsewhere `check-fuzzers` compiles their sources: CI does that much.
 option(EMPI_FUZZ "build fuzzers, with everything instrumented for them (clang)" OFF)
 
-add_custom_target(fuzzers)
 add_custom_target(check-fuzzers)
 if(EMPI_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -17,7 +16,6 @@ function(empi_fuzz name)
   if(EMPI_FUZZ)
     add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/runtime/base/testing/fuzz.cpp)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzzers fuzz_${name})
   else()
     add_library(fuzz_${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
     target_compile_options(fuzz_${name} PRIVATE -O0 -g0)

@@ -118,6 +118,7 @@ use_build() {
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
   local choice=(--label-exclude '^long$') jobs=() argument files status=0 lines=
+  local run=(ctest --output-on-failure --timeout 300 --output-junit)
   local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
     fast)
@@ -151,17 +152,17 @@ run_tests() {
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
-    ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
+    "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
     return
   fi
   # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
   # notice them, and they it: those begin when the cases are over.
   say 'built; what computes runs beside the cases on the cluster'
-  nice -n 15 ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests-beside.xml" --parallel "$(nproc)" \
+  nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
     --label-regex '^computes$' "$@" || { status=$? && lines=$(<"$failures"); }
   say 'waiting for the cases on the cluster'
   flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
-  ctest --output-on-failure --timeout 300 --output-junit "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" ||
+  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" ||
     status=$?
   # For --rerun-failed.
   if [[ -n $lines ]]; then printf '%s\n' "$lines" >>"$failures"; fi

@@ -191,7 +191,7 @@ Usage: ./dev COMMAND [ARGS]
   demo spe10 [--full] [--out DIR] [--layers N|all]    an oil reservoir that finds its size
   demo surrogate [--full] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
   test [CTEST ARGS]            build and run every test, e2e beside; or those chosen (for example: ./dev test -R mesh)
-  test fast|long|full          those below a second; those of up to an hour; all in every configuration
+  test fast|long|full          those below two seconds; those of up to an hour; all in every configuration
   test --openmpi VERSION       the runtime's on another Open MPI than Debian's (docs/openmpi.md)
   build [PRESET]               the programs: release (default), debug or full, into build/PRESET
   build --for run|demo ARGS    only what that command needs

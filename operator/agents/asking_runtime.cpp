@@ -7,8 +7,6 @@
 namespace emj {
 namespace {
 
-JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
-
 bool is_silent(const RuntimeView& view) { return !view.reachable || view.lead_silent; }
 
 Outcome busy() { return Outcome::retry("its agents are being asked, and have not answered yet"); }

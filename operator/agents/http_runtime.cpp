@@ -17,8 +17,6 @@ constexpr std::int64_t kWindowsInMotion = 2;
 // An agent that is not there yet refuses at once; one whose network is not there yet must not hold a thread.
 constexpr AgentTimeouts kNewcomersPatience{Millis(200), Millis(500)};
 
-JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
-
 Outcome to_outcome(const AgentResult<Accepted>& result) {
   if (result) return Outcome::done();
   switch (result.error().kind) {

@@ -189,7 +189,7 @@ TEST(HttpRuntimeTest, AProgramsLastWordsSayHowItsLastChangeCameOut) {
   ended.exit_code = 0;
   ended.last_change = empi::ChangeRecord{"change-2", "grow", "", empi::ChangeOutcome::Committed, 2, 4, {}, 0};
   EXPECT_FALSE(runtime.observe(job, {ended, PodView{}, ended}).reachable);
-  const auto changes = runtime.changes({job.metadata.namespace_name, job.metadata.name});
+  const auto changes = runtime.changes(key_of(job));
   ASSERT_EQ(changes.size(), 1u) << "two pods have said the same";
   EXPECT_EQ(changes[0], ended.last_change);
 }

@@ -22,6 +22,7 @@ struct JobKey {
   std::string name;
   auto operator<=>(const JobKey&) const = default;
 };
+inline JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
 
 struct Outcome {
   enum class Kind {

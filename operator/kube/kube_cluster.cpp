@@ -24,8 +24,6 @@ constexpr std::size_t kLongestMessage = 2000;
 
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
 
-JobKey key_of(const ElasticMPIJob& job) { return {job.metadata.namespace_name, job.metadata.name}; }
-
 Outcome changed_since() { return {Outcome::Kind::Conflict, "the job is another one by now, or was changed"}; }
 
 Outcome outcome_of(const kube::ApiError& error) {

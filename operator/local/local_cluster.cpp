@@ -140,7 +140,7 @@ LocalCluster::~LocalCluster() {
   for (const std::string& file : termination_files_) std::filesystem::remove(file, ignored);
 }
 
-JobKey LocalCluster::key() const { return {job_.metadata.namespace_name, job_.metadata.name}; }
+JobKey LocalCluster::key() const { return key_of(job_); }
 
 void LocalCluster::note(bool warning, const std::string& reason, const std::string& message) {
   folder_.append_event(emj::to_string(now()) + (warning ? "  Warning  " : "  Normal   ") + reason + "  " +

@@ -6,6 +6,7 @@
 #include "runtime/agent/agent.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/protocol/integers.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi::agent {
@@ -141,7 +142,7 @@ ApiAnswer Agent::samples(std::int64_t since) {
 }
 
 ApiAnswer Agent::put_fence(const json& request) {
-  const Fence fence{request.at("fence").get<std::int64_t>()};
+  const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
   return ask([this, fence]() -> ApiAnswer {
     if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
     return {200, json_text::safe_text({{"fence", fence.value}})};
@@ -155,7 +156,7 @@ ApiAnswer Agent::report(std::int64_t since) {
 }
 
 ApiAnswer Agent::stop(const json& request) {
-  const Fence fence{request.at("fence").get<std::int64_t>()};
+  const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
   const std::string reason = request.value("reason", "stopped by the controller");
   return ask([this, fence, reason]() -> ApiAnswer {
     if (ApiAnswer a = check_controller(fence); a.status != 200) return a;

@@ -5,6 +5,23 @@ namespace empi::wire {
 
 using nlohmann::json;
 
+namespace {
+
+json written(const std::string& nspace, std::uint32_t first, std::size_t count) {
+  return json::array({nspace, first, count});
+}
+
+// Of at most so many ranks, whose numbers fit.
+RankRun read_run(const json& run, std::size_t most) {
+  RankRun read{run.at(0).get<std::string>(), integer<std::uint32_t>(run.at(1)),
+               integer<std::uint32_t>(run.at(2))};
+  if (read.count > most || read.end() < read.first)
+    throw std::invalid_argument("a message names more than " + std::to_string(kMostRanks) + " ranks");
+  return read;
+}
+
+}  // namespace
+
 json written_runs(const std::vector<ProcId>& procs) {
   json runs = json::array();
   std::size_t length = 0;
@@ -13,36 +30,28 @@ json written_runs(const std::vector<ProcId>& procs) {
       const ProcId& next = procs[at + length];
       if (next.nspace != procs[at].nspace || next.rank != procs[at].rank + length) break;
     }
-    runs.push_back(json::array({procs[at].nspace, procs[at].rank, length}));
+    runs.push_back(written(procs[at].nspace, procs[at].rank, length));
   }
   return runs;
 }
 
 json written(const RankRuns& procs) {
   json runs = json::array();
-  for (const RankRun& run : procs.runs()) runs.push_back(json::array({run.nspace, run.first, run.count}));
+  for (const RankRun& run : procs.runs()) runs.push_back(written(run.nspace, run.first, run.count));
   return runs;
 }
 
 void read(const json& from, RankRuns& procs) {
   std::vector<RankRun> runs;
-  for (const json& run : from) {
-    runs.push_back(
-        {run.at(0).get<std::string>(), run.at(1).get<std::uint32_t>(), run.at(2).get<std::uint32_t>()});
-    if (runs.back().count > kMostRanks || runs.back().end() < runs.back().first)
-      throw std::invalid_argument("a message names more than " + std::to_string(kMostRanks) + " ranks");
-  }
+  for (const json& run : from) runs.push_back(read_run(run, kMostRanks));
   procs = RankRuns(std::move(runs));
 }
 
 std::vector<ProcId> read_runs(const json& runs) {
   std::vector<ProcId> procs;
-  for (const json& run : runs) {
-    const auto nspace = run.at(0).get<std::string>();
-    const auto first = integer<std::uint32_t>(run.at(1)), count = integer<std::uint32_t>(run.at(2));
-    if (count > kMostRanks - procs.size())
-      throw std::invalid_argument("a message names more than " + std::to_string(kMostRanks) + " ranks");
-    for (std::uint32_t i = 0; i < count; ++i) procs.push_back({nspace, first + i});
+  for (const json& entry : runs) {
+    const RankRun run = read_run(entry, kMostRanks - procs.size());
+    for (std::uint32_t i = 0; i < run.count; ++i) procs.push_back({run.nspace, run.first + i});
   }
   return procs;
 }

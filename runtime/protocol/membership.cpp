@@ -7,6 +7,12 @@
 
 namespace empi {
 
+std::vector<std::string> uids_of(const std::vector<Member>& members) {
+  std::vector<std::string> uids;
+  for (const Member& member : members) uids.push_back(member.uid);
+  return uids;
+}
+
 const Member* Membership::find(const std::string& uid) const {
   auto at = std::ranges::find(members, uid, &Member::uid);
   return at == members.end() ? nullptr : &*at;

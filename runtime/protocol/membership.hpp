@@ -20,6 +20,8 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
+std::vector<std::string> uids_of(const std::vector<Member>& members);
+
 // A committed membership. World ranks count through `members` in order, slot by slot.
 struct Membership {
   Epoch epoch;

@@ -108,7 +108,7 @@ void to_json(json& j, const ProbeMark& m) {
        {"callsAtSecond", m.calls_at_second}};
 }
 void from_json(const json& j, ProbeMark& m) {
-  m.rank = {j.at("space").get<std::string>(), j.at("rank").get<std::uint32_t>()};
+  m.rank = {j.at("space").get<std::string>(), wire::integer<std::uint32_t>(j.at("rank"))};
   wire::get_integer(j, "probes", m.probes);
   j.at("joined").get_to(m.joined);
   j.at("aligned").get_to(m.aligned);

@@ -58,7 +58,7 @@ void Lead::issue(const DriverStep& s) {
         for (const Member& member : membership_.members) in_use.insert(member.nspace);
         std::erase_if(m.spaces, [&](const std::string& name) { return in_use.contains(name); });
       } else {
-        for (const Member& member : plan.add) m.pods.push_back(member.uid);
+        m.pods = uids_of(plan.add);
         if (!plan.add.empty()) m.spaces.push_back(plan.joiners.name);
       }
       for (const std::string& uid : m.pods) {
@@ -79,16 +79,13 @@ void Lead::issue(const DriverStep& s) {
 // tells).
 void Lead::prepare(Step m) {
   const ChangePlan& plan = driver_.plan();
-  std::vector<std::string> old, newcomers;
-  for (const Member& member : plan.old.members) old.push_back(member.uid);
-  for (const Member& member : plan.add) newcomers.push_back(member.uid);
   m.plan = plan;
   m.record = record();
-  send_all(std::move(old), m);
-  if (newcomers.empty()) return;
+  send_all(uids_of(plan.old.members), m);
+  if (plan.add.empty()) return;
   m.record = whole_record();
   std::erase_if(m.record->spaces, [&](const Namespace& space) { return space.name == plan.joiners.name; });
-  send_all(std::move(newcomers), std::move(m));
+  send_all(uids_of(plan.add), std::move(m));
 }
 
 void Lead::on_message(const StepDone& m, const std::string& from, Moment now) {

@@ -190,7 +190,7 @@ JobRecord Lead::record() const {
 
 JobRecord Lead::whole_record() const {
   JobRecord whole = record();
-  for (const Member& member : membership_.members) whole.members.push_back(member.uid);
+  whole.members = uids_of(membership_.members);
   for (const auto& [name, space] : spaces_.all()) whole.spaces.push_back(space);
   return whole;
 }

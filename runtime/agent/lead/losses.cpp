@@ -37,11 +37,7 @@ void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::stri
   tell_dropped({"", {proc}, membership_});
 }
 
-void Lead::tell_dropped(Dropped dropped) {
-  std::vector<std::string> uids;
-  for (const Member& member : membership_.members) uids.push_back(member.uid);
-  send_all(std::move(uids), std::move(dropped));
-}
+void Lead::tell_dropped(Dropped dropped) { send_all(uids_of(membership_.members), std::move(dropped)); }
 
 void Lead::drop_member(const std::string& uid, const std::string& what,
                        const std::vector<std::string>& tail) {
