@@ -291,9 +291,13 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                      memory.invalid_template = outcome.message;
                      memory.invalid_generation = job.metadata.generation;
                    }
+                   const bool made = done(outcome);
+                   // A conflict goes away by itself, as a rule.
+                   const bool lasts =
+                       outcome.kind == Outcome::Kind::Conflict && memory.times >= kConflictsInARow;
                    memory.creation_problem =
-                       outcome.kind == Outcome::Kind::Retry ? outcome.message : std::string();
-                   return done(outcome);
+                       outcome.kind == Outcome::Kind::Retry || lasts ? outcome.message : std::string();
+                   return made;
                  },
                  [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
                  [&](const StartJob& start) { return command(runtime_.start(job, start)); },

@@ -50,7 +50,7 @@ bool is_of_predecessor(const json& object, const ElasticMPIJob& job) {
 
 bool asked(const ElasticMPIJob& job, const char* annotation) {
   const auto found = job.metadata.annotations.find(annotation);
-  return found != job.metadata.annotations.end() && !found->second.empty() && found->second != "false";
+  return found != job.metadata.annotations.end() && found->second == "true";
 }
 
 }  // namespace

@@ -156,6 +156,18 @@ TEST_F(KubeClusterTest, ThePredecessorsPodsAreWaitedForInWords) {
   EXPECT_THAT(waits.message, Not(HasSubstr("delete it")));
 }
 
+// Cancelling cannot be taken back: "no" is no wish to cancel.
+TEST_F(KubeClusterTest, AnAnnotationAsksByTheWordTrueOnly) {
+  for (const char* value : {"true", "no", "false", "0", ""}) {
+    SCOPED_TRACE(value);
+    json job = manifest;
+    job["metadata"]["annotations"] = {{kAnnotationCancel, value}};
+    put(job);
+    Operator op(*this);
+    EXPECT_EQ(op.cluster.read_job({"a", "db"})->cancel_requested, std::string(value) == "true");
+  }
+}
+
 TEST_F(KubeClusterTest, AnOperatorThatStartsAnewKnowsItsOwnChildren) {
   {
     EXPECT_TRUE(create_pod(*std::make_unique<Operator>(*this)).ok());
