@@ -142,7 +142,7 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
                           {{"metadata", {{"resourceVersion", version}}}, {"spec", {{"replicas", replicas}}}},
                           {.subresource = "scale", .field_manager = kManagerOfScale});
   if (!answer) return outcome_of(answer.error());
-  jobs_.wrote(kube::uid_of(answer.value()), answer.value());
+  jobs_.wrote_beside(kube::uid_of(answer.value()), answer.value());
   return Outcome::done();
 }
 
@@ -324,7 +324,6 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
                             "job differently");
   }
   if (!answer) return outcome_of(answer.error());
-  reduce_pod(answer.value());
   pods_.wrote(uid, answer.value());
   return Outcome::done();
 }
@@ -340,7 +339,10 @@ Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
   const bool gone =
       !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
   if (!answer && !gone) return outcome_of(answer.error());
-  pods_.deleted(owner, name, pod.uid);
+  if (answer && kube::uid_of(answer.value()) == pod.uid && kube::is_being_deleted(answer.value()))
+    pods_.wrote(owner, answer.value());
+  else
+    pods_.deleted(owner, name, pod.uid);
   return Outcome::done();
 }
 
