@@ -45,7 +45,7 @@ std::vector<std::string> RootKey::keys() {
     try {
       keys_ = read_keys(path_);
     } catch (const std::runtime_error&) {
-      // Being replaced just now, or broken: the keys that we have go on being right.
+      return keys_;  // being replaced just now, or broken: the keys that we have go on being right
     }
   }
   return keys_;
