@@ -54,7 +54,7 @@ says='
     or said("Readable"; "False"; ".") or said("PodCreationBlocked"; "True"; ".") or said("WorkersReady"; "False"; "missing: .");'
 jobs() { api "$jobs_path" | jq -er "$says .items | map(select(.metadata.name != \"healthy\")) | $1"; }
 all_say() { jobs "length == $taken and all(says)"; }
-if ! (within 30 'each says what is wrong or what it waits for' all_say); then
+if ! (within $((count / 5)) 'each says what is wrong or what it waits for' all_say); then
   jobs 'map(select(says | not)) | .[:5][] | {metadata: .metadata.name, spec, status}' >&2
   exit 1
 fi

@@ -9,12 +9,18 @@ need_own_cluster
 begin_case
 expected_log='did not confirm the start|^(byte-by-byte|endless|a-gibibyte|many-values|wrong-json): .* at agent '
 
-operator_process() { processes_of_pod "$(leader)" '^elastic-mpi-operator '; }
-memory() { awk -v name="$2:" '$1 == name { print int($2 / 1024) }' "/proc/$1/status"; } # PID VmRSS|VmHWM, in MiB
-pid=$(operator_process)
-expect "the operator's process is found" test -n "$pid"
-before=$(memory "$pid" VmRSS)
-echo 5 >"/proc/$pid/clear_refs" # its peak begins anew
+# The one that leads may change while this runs.
+operator_processes() {
+  local pod
+  for pod in $(operator_pods); do processes_of_pod "${pod#pod/}" '^elastic-mpi-operator '; done
+}
+memory() { # VmRSS|VmHWM: of the largest, in MiB
+  local pid
+  for pid in $(operator_processes); do cat "/proc/$pid/status"; done | awk -v name="$1:" '$1 == name && $2 > most { most = $2 } END { print int(most / 1024) }'
+}
+before=$(memory VmRSS)
+expect "the operator's memory is known" test "$before" -gt 0
+for pid in $(operator_processes); do echo 5 >"/proc/$pid/clear_refs"; done # peaks begin anew
 
 # A tenant's own init container may replace the agent that ours has brought.
 k create configmap hostile --from-file=agent="$(dirname "$0")/lib/hostile_agent.pl" >/dev/null
@@ -46,8 +52,7 @@ for size in 3 1; do
 done
 iterates beside
 expect 'it was never thought to be silent' job_is beside '.status.restarts == 0 and all(.status.conditions[]; .type != "Degraded")'
-expect 'the operator is the same process' test "$(operator_process)" = "$pid"
-peak=$(memory "$pid" VmHWM)
+peak=$(memory VmHWM)
 say "its memory: $before MiB before, $peak MiB at most since"
 expect 'its memory has grown by less than 128 MiB' test $((peak - before)) -lt 128
 
