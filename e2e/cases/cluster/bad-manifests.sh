@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # any JSON at any place of a manifest is refused, or a job that says how it is; the operator and a job beside go on
+# alone: two hundred jobs at once keep the API server of a small machine from answering others in time
 # images: operator runtime jacobi
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
