@@ -66,13 +66,14 @@ void Lead::leave_as_former_lead() {
 // False when the message was meant for the lead that we are no more. Requests are sent again to the new one
 // by those who wait for an answer.
 bool Lead::still_ours(const Message& message, const std::string& from) {
-  if (!handing_over_) return true;
+  if (!handing_over_ && !answers_no_more_) return true;
   return std::visit(
       [&]<class M>(const M&) {
         const bool news = std::is_same_v<M, Beat> || std::is_same_v<M, RankExited> ||
                           std::is_same_v<M, RankReported> || std::is_same_v<M, RankAborted>;
         const bool request = std::is_same_v<M, Collective> || std::is_same_v<M, Publish> ||
                              std::is_same_v<M, Lookup> || std::is_same_v<M, Unpublish>;
+        if (!handing_over_) return !request;
         if (news) send(membership_.lead().uid, PassedOn{from, encode(message)});
         return !news && !request;
       },

@@ -101,6 +101,7 @@ class Pod {
   void pod_lost(const std::string& uid, const std::string& why);
 
   // --- pod_messages.cpp
+  void follow(const std::string& lead);
   void send(const std::string& uid, const Message& message) { send_all({uid}, message); }  // ourselves too
   void send_all(const std::vector<std::string>& uids, const Message& message);
   bool reaches(const std::string& uid);

@@ -135,15 +135,22 @@ void Pod::on_message(const RankEvent& m, const std::string& from) {
 void Pod::on_message(const NewLead& m, const std::string& from) {
   // Late news of a lead that has handed over since, or dropped a member: it tells us itself.
   if (m.membership.epoch < membership_.epoch) return send(from, LeadKnown{});
-  lead_uid_ = m.uid;
-  told_connected_ = -1;  // it has not heard
   membership_ = m.membership;
-  for (const Message& request : requests_.of_lead()) send_to_lead(request);
+  follow(m.uid);
   send(from, LeadKnown{});
   if (!membership_.find(from)) edges_.part(from);  // it leaves once all have said so
   if (!is_lead()) return;
   lead_->begin_to_lead(edges_.moment());
   follow_lead();
+}
+
+// The lead before tells who leads, and so does the new one. What we wait for is asked again once: the new lead
+// may have answered it when we hear the second of them.
+void Pod::follow(const std::string& lead) {
+  if (lead_uid_ == lead) return;
+  lead_uid_ = lead;
+  told_connected_ = -1;  // it has not heard
+  for (const Message& request : requests_.of_lead()) send_to_lead(request);
 }
 
 void Pod::on_message(const HandOver& m, const std::string& from) {

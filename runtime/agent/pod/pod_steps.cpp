@@ -89,12 +89,9 @@ void Pod::adopt(const JobRecord& record) {
   for (const Namespace& ns : record.spaces) adopt(ns);
   fence_ = std::max(fence_, record.fence);
   probe_ = record.probe;
-  // Who leads may be news to us.
-  if (started_ && record.epoch >= membership_.epoch) lead_uid_ = record.lead;
-  if (started_) return;
-  membership_ = record.membership();
+  if (!started_) membership_ = record.membership();
   started_ = true;
-  lead_uid_ = record.lead;
+  if (record.epoch >= membership_.epoch) follow(record.lead);  // it may be news to us
 }
 
 void Pod::adopt(const Namespace& ns) {

@@ -56,7 +56,7 @@ void Controller::request_change(SimulatedPod& pod, const MembershipView& view) {
   request.fence = course_.fence;
   request.epoch = view.membership.epoch;
   // Some are longer than a silent pod is borne.
-  request.deadline_ms = course_.world.dice.percent(15) ? 20'000 : course_.world.dice.between(3000, 10'000);
+  request.deadline_ms = course_.world.dice.percent(25) ? 20'000 : course_.world.dice.between(3000, 10'000);
   const int kind = course_.world.dice.below(3);
   if (kind != 0 && size > 1)
     for (int i = course_.world.dice.between(1, std::min(2, size - 1)); i > 0; --i) {

@@ -62,7 +62,13 @@ void Course::finish() {
   std::set<ProcId> failing;
   if (world.dice.percent(40)) {
     auto ranks = ranks_of(pod->lead().membership().members);
-    std::erase_if(ranks, [&](const ProcId& proc) { return !program.is_alive(proc); });
+    // What a leaver returns counts only until its change is committed.
+    const auto leaves = [&](const ProcId& proc) {
+      return std::ranges::any_of(
+          pod->plan() ? pod->plan()->remove : std::vector<std::string>{},
+          [&](const std::string& uid) { return world.find(uid)->ranks().contains(proc); });
+    };
+    std::erase_if(ranks, [&](const ProcId& proc) { return !program.is_alive(proc) || leaves(proc); });
     if (ranks.empty()) return;
     failing.insert(ranks[static_cast<std::size_t>(world.dice.below(static_cast<int>(ranks.size())))]);
   }

@@ -67,6 +67,7 @@ class Faults {
   void stall(SimulatedPod& pod, Ms time);
   void rotate_key();
   void change_controller();
+  void lose_in(ChangeState state);
   void hunt(ChangeState state, int tries, const std::function<void(SimulatedPod&)>& what);
   void hunt_leaving_lead(int tries);
   void end_program();

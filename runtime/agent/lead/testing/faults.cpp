@@ -10,9 +10,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr ChangeState kHunted[] = {ChangeState::Preparing,  ChangeState::Building,  ChangeState::Ready,
-                                   ChangeState::Window,     ChangeState::Committed, ChangeState::Draining,
-                                   ChangeState::RollingBack};
+// The window, which is short, is tried more often.
+constexpr ChangeState kHunted[] = {ChangeState::Preparing, ChangeState::Building, ChangeState::Ready,
+                                   ChangeState::Window,    ChangeState::Window,   ChangeState::Window,
+                                   ChangeState::Committed, ChangeState::Draining, ChangeState::RollingBack};
 
 }  // namespace
 
@@ -38,11 +39,7 @@ void Faults::one() {
     case 7:
     case 8:
     case 9:
-      return hunt(kHunted[world.dice.below(std::size(kHunted))], 0, [this](SimulatedPod&) {
-        course_.world.events.after(course_.world.dice.delay(0, 120), [this] {
-          if (SimulatedPod* pod = course_.lead()) lose_joiner(*pod);
-        });
-      });
+      return lose_in(kHunted[world.dice.below(std::size(kHunted))]);
     case 10:
       return hunt(ChangeState::Draining, 0, [this](SimulatedPod& pod) { lose_leaver(pod); });
     case 11:
@@ -87,11 +84,23 @@ void Faults::end_program() {
   hunt(state, 0, [this](SimulatedPod&) { course_.finish(); });
 }
 
+// Somebody of the union is lost while a change is in `state`, or soon after; some states are short.
+void Faults::lose_in(ChangeState state) {
+  const bool is_short = state == ChangeState::Ready || state == ChangeState::Window;
+  const Ms delay = course_.world.dice.delay(0, is_short ? 15 : 120);
+  hunt(state, 0, [this, delay, member = course_.world.dice.percent(20)](SimulatedPod&) {
+    course_.world.events.after(delay, [this, member] {
+      if (member) return lose_member();
+      if (SimulatedPod* pod = course_.lead()) lose_joiner(*pod);
+    });
+  });
+}
+
 // Does `what` as soon as a change is in `state`.
 void Faults::hunt(ChangeState state, int tries, const std::function<void(SimulatedPod&)>& what) {
   if (SimulatedPod* pod = course_.lead(); pod && view_of(*pod).state == state) return what(*pod);
-  if (tries < 2000 && !course_.quiet)
-    course_.world.events.after(course_.world.dice.delay(1, 30), [=, this] { hunt(state, tries + 1, what); });
+  if (tries < 4000 && !course_.quiet)
+    course_.world.events.after(course_.world.dice.delay(1, 15), [=, this] { hunt(state, tries + 1, what); });
 }
 
 // The program ends while the lead waits for its own pod's ranks to go, to hand over then.

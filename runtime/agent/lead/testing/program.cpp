@@ -273,6 +273,8 @@ void Program::hang(const ProcId& proc) {
 
 void Program::finalize(const ProcId& proc, int code) {
   if (!is_alive(proc) || ranks_[proc].hangs || ranks_[proc].finalized) return;
+  if (!ranks_[proc].hello)  // it is in MPI_Init still
+    return world_.events.after(100ms, [this, proc, code] { finalize(proc, code); });
   ranks_[proc].ending = true;
   say(proc, Kind::Finalizing, "", true, 0ms);
   say(proc, Kind::Finalized, "", true, 2ms);
