@@ -50,13 +50,12 @@ class Faults : public testing::Elastic {
     expect_finish(4);
     pods.wait_for_end(late[0].uid);
   }
-
 };
-    r.epoch = Epoch{epoch};
-    r.remove = remove;
-    r.deadline_ms = 60'000;
-    return r;
-  }
+r.epoch = Epoch{epoch};
+r.remove = remove;
+r.deadline_ms = 60'000;
+return r;
+}
 };
 
 TEST_F(Faults, JoinerDiesBeforeInit) { expect_rollback("before_init"); }

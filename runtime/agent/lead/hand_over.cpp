@@ -16,7 +16,8 @@ void Lead::hand_over_to(const std::string& uid) {
     state.exit_codes.clear();
     state.first_failure = {};
   }
-  send(uid, HandOver{whole_record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1)});
+  send(uid, HandOver{whole_record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1),
+                     spaces_.ended()});
 }
 
 void Lead::take_over(const HandOver& m, Moment now) {
@@ -27,8 +28,7 @@ void Lead::take_over(const HandOver& m, Moment now) {
   probe_ = m.record.probe;
   for (const Namespace& space : m.record.spaces) spaces_.add(space);
   state_ = m.state;
-  for (const auto& [proc, code] : state_.exit_codes) spaces_.rank_exited(proc);
-  for (const ProcId& proc : state_.lost_ranks) spaces_.rank_exited(proc);
+  spaces_.take_over_ended(m.ended);
   for (const ProcId& proc : ranks_of(membership_.members))
     state_.hello.insert(proc);  // all took part in the change
   rendezvous_.take_over(m.rendezvous);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/agent/lead/lead.hpp"
@@ -21,7 +23,7 @@ class LeavingLead : public ::testing::Test {
   Lead lead{{"u0", "job"}};
   std::vector<std::pair<std::string, Reply>> replies;  // and to whom
   bool forgets = false;                                // is asked to, and has not answered
-  bool hands_over = false;
+  std::optional<HandOver> handed_over;
   Step forget;
 
   void SetUp() override {
@@ -59,7 +61,7 @@ class LeavingLead : public ::testing::Test {
   }
   void obey(const std::string& uid, const Message& message) {
     if (const auto* reply = std::get_if<Reply>(&message)) replies.push_back({uid, *reply});
-    hands_over = hands_over || std::holds_alternative<HandOver>(message);
+    if (const auto* all = std::get_if<HandOver>(&message)) handed_over = *all;
     const auto* step = std::get_if<Step>(&message);
     if (!step) return;
     if (step->kind == StepKind::Forget) {
@@ -78,6 +80,10 @@ class LeavingLead : public ::testing::Test {
       lead.on(RankExited{proc, 0, 0, true, true, {}}, "u0", now);
     }
   }
+  void do_forget() {
+    for (const std::string uid : {"u1", "u2"}) lead.on(StepDone{forget.change, forget.number, {}}, uid, now);
+    run();
+  }
   RankRuns stayers() const { return ranks_of({members_[1], members_[2]}); }
 
  private:
@@ -93,9 +99,25 @@ TEST_F(LeavingLead, NothingIsAnsweredThatMayArriveAfterTheHandOver) {
   lead.on(Publish{9, {{"key", ProcId{"job.1", 1}, "value"}}}, "u1", now);
   run();
   EXPECT_TRUE(replies.empty()) << replies.size() << " answers";
-  for (const std::string uid : {"u1", "u2"}) lead.on(StepDone{forget.change, forget.number, {}}, uid, now);
-  run();
-  EXPECT_TRUE(hands_over);
+  do_forget();
+  EXPECT_TRUE(handed_over);
+}
+
+// Those of the pods that have left, too: a fence of their namespace was waiting for them.
+TEST_F(LeavingLead, TheNextLeadKnowsWhichRanksHaveEnded) {
+  do_forget();
+  ASSERT_TRUE(handed_over);
+  Lead next({"u1", "job"});
+  next.take_over(*handed_over, now);
+  next.begin_to_lead(now);
+  next.take_actions();
+  for (const std::string uid : {"u1", "u2"})
+    next.on(Collective{1, "fence", {ProcId{"job.1", kAllRanks}}, ""}, uid, now);
+  std::size_t answers = 0;
+  for (const LeadAction& action : next.take_actions())
+    if (const auto* sent = std::get_if<SendMessage>(&action))
+      answers += std::holds_alternative<Reply>(sent->message);
+  EXPECT_EQ(answers, 2u);
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::uint64_t kCorpus = 1000;
 
+class Quiet : public ::testing::Environment {
+  void SetUp() override { log::to_stderr("history", "%v", "off"); }  // a log of all costs half as much again
+};
+const auto* const g_quiet = ::testing::AddGlobalTestEnvironment(new Quiet);
+
 TEST(Histories, WhateverHappensAJobEndsOrGoesOnAndSaysWhy) {
   Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kCorpus && !HasFailure(); ++seed)

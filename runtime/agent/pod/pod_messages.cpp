@@ -144,8 +144,8 @@ void Pod::on_message(const NewLead& m, const std::string& from) {
   follow_lead();
 }
 
-// The lead before tells who leads, and so does the new one. What we wait for is asked again once: the new lead
-// may have answered it when we hear the second of them.
+// The lead before tells who leads, and so does the new one. What we wait for is asked again once: the new
+// lead may have answered it when we hear the second of them.
 void Pod::follow(const std::string& lead) {
   if (lead_uid_ == lead) return;
   lead_uid_ = lead;
