@@ -51,12 +51,6 @@ class Faults : public testing::Elastic {
     pods.wait_for_end(late[0].uid);
   }
 };
-r.epoch = Epoch{epoch};
-r.remove = remove;
-r.deadline_ms = 60'000;
-return r;
-}
-};
 
 TEST_F(Faults, JoinerDiesBeforeInit) { expect_rollback("before_init"); }
 TEST_F(Faults, JoinerDiesAfterInit) { expect_rollback("after_init"); }

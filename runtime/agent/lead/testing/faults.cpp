@@ -86,8 +86,9 @@ void Faults::end_program() {
 
 // Somebody of the union is lost while a change is in `state`, or soon after; some states are short.
 void Faults::lose_in(ChangeState state) {
-  const bool is_short = state == ChangeState::Ready || state == ChangeState::Window;
-  const Ms delay = course_.world.dice.delay(0, is_short ? 15 : 120);
+  const Ms delay = course_.world.dice.delay(0, state == ChangeState::Ready    ? 15
+                                               : state == ChangeState::Window ? 80
+                                                                              : 120);
   hunt(state, 0, [this, delay, member = course_.world.dice.percent(20)](SimulatedPod&) {
     course_.world.events.after(delay, [this, member] {
       if (member) return lose_member();

@@ -106,9 +106,15 @@ void Traffic::chat(const std::vector<SimulatedPod*>& members, const std::vector<
 // Each in its own time: a lead may go in between.
 void Traffic::fence_members(const std::vector<SimulatedPod*>& members, const std::vector<ProcId>& ranks) {
   const RankRuns procs(ranks);
+  // A pod takes part for those of its ranks that live.
+  const auto takes_part = [this, procs](const SimulatedPod& pod) {
+    return pod.alive() && !pod.over() && std::ranges::any_of(pod.ranks(), [&](const ProcId& proc) {
+             return procs.contains(proc) && world_.program->is_alive(proc);
+           });
+  };
   for (SimulatedPod* pod : members)
-    world_.events.after(world_.dice.delay(0, 800), [this, pod, procs] {
-      if (pod->alive() && !pod->over()) collective(*pod, "fence", procs, [](bool) {});
+    world_.events.after(world_.dice.delay(0, 800), [this, pod, procs, takes_part] {
+      if (takes_part(*pod)) collective(*pod, "fence", procs, [](bool) {});
     });
 }
 
