@@ -21,12 +21,13 @@ using MessageCount = std::array<std::array<std::uint64_t, kFates>, std::variant_
 class Network {
  public:
   explicit Network(Dice& dice) : dice_(dice) {}
-  bool faulty = false;  // 4 of 100 requests meet one of the fates; 24 of those with messages of a rare kind
+  bool faulty =
+      false;  // 4 of 100 requests meet one of the fates, and more of those with messages of a rare kind
 
   // `kinds`: of the messages of a request, as indices of Message.
   Fate fate(const std::vector<std::size_t>& kinds) {
     if (!faulty) return Fate::Arrived;
-    const int n = dice_.below(100), each = std::ranges::any_of(kinds, is_rare) ? 6 : 1;
+    const int n = dice_.below(100), each = weight(kinds);
     return n < 2 * each   ? Fate::AnswerLost
            : n < 3 * each ? Fate::Lost
            : n < 4 * each ? Fate::Late
@@ -49,9 +50,16 @@ class Network {
   static bool is_one_of(std::size_t kind) {
     return ((kind == Message(Kinds{}).index()) || ...);
   }
-  static bool is_rare(std::size_t kind) {
-    return is_one_of<HandOver, HandedOver, NewLead, LeadKnown, PassedOn, Dropped, RankAborted, RankEvent,
-                     Modex, Publish, Lookup, Unpublish>(kind);
+  // The rarer a kind is, the more often it meets something.
+  static int weight(const std::vector<std::size_t>& kinds) {
+    int most = 1;
+    for (const std::size_t kind : kinds)
+      if (is_one_of<RankAborted, Dropped>(kind))
+        most = std::max(most, 15);
+      else if (is_one_of<HandOver, HandedOver, NewLead, LeadKnown, PassedOn, RankEvent, Modex, Publish,
+                         Lookup, Unpublish>(kind))
+        most = std::max(most, 6);
+    return most;
   }
 
   Dice& dice_;

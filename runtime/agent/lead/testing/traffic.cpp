@@ -19,6 +19,7 @@ std::string part_of(const std::string& uid) { return "<" + uid + ">"; }
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t n = 0;
+  if (part.empty()) return n;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
   return n;
 }
@@ -49,10 +50,11 @@ void Traffic::ask(SimulatedPod& pod, const std::string& what, Request request,
 }
 
 void Traffic::collective(SimulatedPod& pod, const std::string& kind, const RankRuns& procs, Done done) {
-  ask(pod, kind + " of " + pod.uid(), Collective{0, kind, procs, part_of(pod.uid())},
-      [this, kind, uid = pod.uid(), done = std::move(done)](const Reply& reply) {
+  const std::string part = world_.meter ? "" : part_of(pod.uid());  // Open MPI fences without data
+  ask(pod, kind + " of " + pod.uid(), Collective{0, kind, procs, part},
+      [this, kind, part, uid = pod.uid(), done = std::move(done)](const Reply& reply) {
         const bool well = reply.status == kPmixSuccess;
-        if (const std::size_t parts = count(reply.blob, part_of(uid)); well && parts != 1)
+        if (const std::size_t parts = count(reply.blob, part); well && !part.empty() && parts != 1)
           world_.violate(kind + " of " + uid + " has " + std::to_string(parts) + " parts of its own");
         done(well);
       });
