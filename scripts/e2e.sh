@@ -23,6 +23,7 @@ e2e_usage() {
   cat <<'USAGE'
 Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by default), each on one line:
                                                   case NAME ok|FAILED|skipped SECONDS
+       ./dev e2e full [CASE...]                   the same, and where a case tries some of many things it tries all
        ./dev e2e list                             the cases and what they promise
        ./dev e2e up [--nodes N]                   starts a Kubernetes of N nodes (3) and keeps it
        ./dev e2e status | down                    how it is; ends it and removes everything of it
@@ -305,6 +306,7 @@ run_cases() {
         kubeconfig=$(realpath "$kubeconfig")
         shift
         ;;
+      full) export EMPI_FULL=yes ;;
       --or-skip) skip_status=0 ;;
       -*) die "e2e: there is no option '$1': ./dev e2e help" ;;
       */*) die "e2e: '$1' is no case: ./dev e2e list" ;;
@@ -387,7 +389,7 @@ on_existing_cluster() { # KUBECONFIG CASES...
   build_programs_of "$@"
   mkdir -p "$cache/home/.kube"
   install -m 600 "$given" "$cache${copy#/cache}" # where it is visible inside
-  in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$copy" EMPI_CLUSTER='' \
+  in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$copy" EMPI_CLUSTER='' EMPI_FULL="${EMPI_FULL:-}" \
     bash "$cases/run.sh" cluster "$@" || failed=1
   rm -f "$cache${copy#/cache}"
   return "$failed"
@@ -403,7 +405,7 @@ on_own_cluster() { # CASES...
   build_programs_of "$@"
   load_images_of "$@"
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
-  for name in EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  for name in EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
   in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then
     trap - EXIT

@@ -23,6 +23,8 @@ struct AgentClient::Connection {
 namespace {
 
 constexpr std::size_t kLongestReason = 500;  // of a refusal, in the agent's words
+// What agents tell has sixteen bytes of text and more a value.
+constexpr empi::json_text::Limits kReadable{empi::json_text::kDeepestMessage, kLongestAnswer / 16};
 
 AgentError::Kind kind_of(int status) {
   switch (status) {
@@ -43,7 +45,7 @@ std::optional<AgentError> problem(const std::string& what, const std::string& ad
   const std::string asked = what + " at agent " + address + ": ";
   if (answer.status == 0) return AgentError{AgentError::Kind::Unreachable, asked + answer.problem};
   if (answer.status >= 200 && answer.status < 300) return std::nullopt;
-  const json body = empi::json_text::try_parse(answer.body, empi::json_text::kDeepestMessage);
+  const json body = empi::json_text::try_parse(answer.body, kReadable);
   const std::string reason = body.is_object() && body.contains("error") && body["error"].is_string()
                                  ? body["error"].get<std::string>()
                                  : answer.body;
@@ -56,7 +58,7 @@ AgentResult<T> answer(const std::string& what, const std::string& address, const
                       Read read) {
   if (auto error = problem(what, address, given)) return *error;
   try {
-    return T(read(empi::json_text::parse(given.body, empi::json_text::kDeepestMessage)));
+    return T(read(empi::json_text::parse(given.body, kReadable)));
   } catch (const std::exception& error) {
     return AgentError{AgentError::Kind::Malformed,
                       what + " at agent " + address + ": cannot read the answer: " + error.what()};

@@ -11,11 +11,15 @@
 
 #include <thread>
 
+#include "operator/kube/testing/stub_server.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace emj {
 namespace {
 
+using kube::testing::Exchange;
+using kube::testing::Request;
+using kube::testing::StubServer;
 using nlohmann::json;
 
 class AgentServer {
@@ -234,6 +238,33 @@ TEST(AgentClient, ErrorsAreTyped) {
 }
 
 // Listens and never answers.
+// An agent closes a connection after a refusal, and when it was not used for a while. Who asks by it at that
+// moment would lose the command: during a rotation of the key all of them, for the newest token is refused
+// first.
+TEST(AgentClient, AskedOnAConnectionThatIsBeingClosedItAsksOnANewOne) {
+  StubServer agent([](const Request& request, Exchange& exchange) {
+    if (request.connection == 2) return exchange.reply(200, "{}");
+    if (request.method == "GET") return exchange.reply(401, R"({"error": "wrong token"})");
+    exchange.hang_up();
+  });
+  AgentClient client("127.0.0.1:" + std::to_string(agent.port()), "new");
+  const auto refused = client.membership();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, AgentError::Kind::Unauthorized);
+  client.use_token("old");
+  const auto stopped = client.stop(empi::Fence{1}, "deleted");
+  EXPECT_TRUE(stopped) << stopped.error().message;
+  EXPECT_EQ(agent.requests().size(), 3u);
+}
+
+TEST(AgentClient, ANewConnectionThatIsClosedIsAnAnswer) {
+  StubServer agent([](const Request&, Exchange& exchange) { exchange.hang_up(); });
+  const auto stopped = AgentClient("127.0.0.1:" + std::to_string(agent.port()), "t").stop(empi::Fence{1}, "");
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().kind, AgentError::Kind::Unreachable);
+  EXPECT_EQ(agent.requests().size(), 1u);
+}
+
 TEST(AgentClient, NeverWaitsForEver) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

@@ -14,7 +14,10 @@ Outcome busy() { return Outcome::retry("its agents are being asked, and have not
 }  // namespace
 
 AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options, Clock clock)
-    : runtime_(runtime), answered_(std::move(answered)), options_(options), clock_(std::move(clock)) {
+    : runtime_(runtime),
+      answered_(std::move(answered)),
+      options_(std::move(options)),
+      clock_(std::move(clock)) {
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(quick_); });
   for (int i = 0; i < options_.threads_for_slow; ++i) threads_.emplace_back([this] { work(slow_); });
 }
@@ -45,7 +48,9 @@ void AskingRuntime::work(Lane& lane) {
 void AskingRuntime::ask(const Question& question) {
   const auto start = clock_();
   RuntimeView view = runtime_.observe(question.job, question.pods);
-  const bool cost_time = clock_() - start >= options_.slow;
+  const auto took = std::chrono::duration_cast<Millis>(clock_() - start);
+  if (options_.took) options_.took(took);
+  const bool cost_time = took >= options_.slow;
   {
     std::unique_lock lock(mutex_);
     Entry& entry = entries_[question.key];

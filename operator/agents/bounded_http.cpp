@@ -19,8 +19,9 @@ using Clock = std::chrono::steady_clock;
 // httplib's own stream waits anew for every piece, and takes as many pieces as come.
 class BoundedStream : public httplib::Stream {
  public:
-  BoundedStream(int socket, Clock::time_point deadline, std::size_t bytes, std::string& problem)
-      : socket_(socket), deadline_(deadline), left_(bytes), problem_(problem) {}
+  BoundedStream(int socket, Clock::time_point deadline, std::size_t bytes, std::string& problem,
+                bool& answered)
+      : socket_(socket), deadline_(deadline), left_(bytes), problem_(problem), answered_(answered) {}
 
   bool is_readable() const override { return next_ < end_ || wait(POLLIN); }
   bool is_writable() const override { return wait(POLLOUT); }
@@ -30,6 +31,7 @@ class BoundedStream : public httplib::Stream {
       if (!wait(POLLIN)) return -1;
       const ssize_t got = retried([&] { return recv(socket_, buffer_.data(), buffer_.size(), 0); });
       if (got <= 0) return got;
+      answered_ = true;
       next_ = 0;
       end_ = static_cast<std::size_t>(got);
       if (end_ > left_) {
@@ -79,6 +81,7 @@ class BoundedStream : public httplib::Stream {
   const Clock::time_point deadline_;
   std::size_t left_;
   std::string& problem_;
+  bool& answered_;
   std::array<char, 4096> buffer_;
   std::size_t next_ = 0, end_ = 0;
 };
@@ -105,21 +108,28 @@ class BoundedHttp::Client : public httplib::ClientImpl {
     set_decompress(false);
   }
 
-  void begin() {
+  bool ask(httplib::Request& request, httplib::Response& response, httplib::Error& error) {
     deadline_ = Clock::now() + bounds_.whole;
     problem_.clear();
+    const bool kept = socket_.is_open();
+    answered_ = false;
+    if (send(request, response, error)) return true;
+    // The peer may have closed what was kept while the request was on its way: then it has not read it.
+    if (!kept || answered_ || !problem_.empty()) return false;
+    return send(request, response, error);
   }
   const std::string& problem() const { return problem_; }
 
  private:
   bool process_socket(const Socket& socket, std::function<bool(httplib::Stream&)> talk) override {
-    BoundedStream stream(socket.sock, deadline_, bounds_.bytes, problem_);
+    BoundedStream stream(socket.sock, deadline_, bounds_.bytes, problem_, answered_);
     return talk(stream);
   }
 
   const HttpBounds bounds_;
   Clock::time_point deadline_;
   std::string problem_;
+  bool answered_ = false;  // some of it
 };
 
 BoundedHttp::BoundedHttp(const std::string& address, HttpBounds bounds)
@@ -144,8 +154,7 @@ HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target
   };
   httplib::Response response;
   auto error = httplib::Error::Success;
-  client_->begin();
-  if (client_->send(request, response, error))
+  if (client_->ask(request, response, error))
     answer.status = response.status;
   else
     answer.problem = client_->problem().empty() ? httplib::to_string(error) : client_->problem();

@@ -87,6 +87,17 @@ TEST(HostileAgent, TheLengthThatAnAnswerClaimsIsNotBelieved) {
   }
 }
 
+// An empty list takes three bytes as text and fifty as a value: a few such answers would be all of the
+// memory.
+TEST(HostileAgent, AnAnswerMayHaveManyBytesButNotManyValues) {
+  std::string many = "[[]";
+  while (many.size() < kLongestAnswer - 1000) many += ",[]";
+  const AgentError error =
+      report_of([&](const Request&, Exchange& exchange) { exchange.reply(200, many + "]"); });
+  EXPECT_EQ(error.kind, AgentError::Kind::Malformed);
+  EXPECT_THAT(error.message, HasSubstr("more than"));
+}
+
 TEST(HostileAgent, ARefusalIsQuotedInPart) {
   const AgentError error = report_of([&](const Request&, Exchange& exchange) {
     exchange.reply(409, json{{"error", std::string(1 << 20, 'x')}}.dump());

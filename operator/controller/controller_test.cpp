@@ -128,6 +128,21 @@ TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
   EXPECT_EQ(find_condition(pass().status, "PodCreationBlocked")->status, "False");
 }
 
+// What a deleted job of this name has left behind goes within moments, as a rule.
+TEST_F(ControllerTest, WhatDoesNotGoAwayByItselfIsAConditionAfterAWhile) {
+  cluster.conflict = "Secret demo-token is of a deleted job of this name, it goes soon";
+  pass();
+  EXPECT_FALSE(find_condition(pass().status, "PodCreationBlocked")) << "no fuss at once";
+  for (int i = 0; i < 5; ++i) pass();
+  const ReconcileResult later = pass();
+  const Condition* blocked = find_condition(later.status, "PodCreationBlocked");
+  ASSERT_TRUE(blocked);
+  EXPECT_THAT(blocked->message, HasSubstr("of a deleted job"));
+  cluster.conflict.clear();
+  pass();
+  EXPECT_EQ(find_condition(pass().status, "PodCreationBlocked")->status, "False");
+}
+
 TEST_F(ControllerTest, AJobThatCannotRunHereFailsAndSaysWhy) {
   cluster.record->invalid = "spec.local: is for local runs (empi run) only";
   const ReconcileResult first = pass();

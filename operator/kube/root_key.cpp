@@ -12,7 +12,7 @@ namespace emj::manager {
 namespace {
 
 constexpr std::size_t kShortestKey = 32;  // characters
-constexpr std::chrono::seconds kReadAgain{60};
+constexpr std::chrono::seconds kReadAgain{5};
 
 std::vector<std::string> read_keys(const std::string& path) {
   std::ifstream file(path);
@@ -34,19 +34,18 @@ std::vector<std::string> read_keys(const std::string& path) {
 
 }  // namespace
 
-RootKey::RootKey(std::string path) : path_(std::move(path)), keys_(read_keys(path_)) {
-  read_ = std::chrono::steady_clock::now();
-}
+RootKey::RootKey(std::string path, Clock clock)
+    : path_(std::move(path)), clock_(std::move(clock)), keys_(read_keys(path_)), read_(clock_()) {}
 
 std::vector<std::string> RootKey::keys() {
   const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_();
   if (now - read_ >= kReadAgain) {
     read_ = now;
     try {
       keys_ = read_keys(path_);
     } catch (const std::runtime_error&) {
-      // Being replaced just now, or broken: the keys that we have go on being right.
+      return keys_;  // being replaced just now, or broken: the keys that we have go on being right
     }
   }
   return keys_;

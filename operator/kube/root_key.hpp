@@ -5,6 +5,7 @@
 // HMAC-SHA256(root key, job UID), so that the operator needs to store no token and to read no Secret.
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ class RootKey {
  public:
   // A file with one key per line, the current one first; older ones stay valid for jobs that were started
   // with them. Throws std::runtime_error with the file's name when there is no key of at least 32 characters.
-  explicit RootKey(std::string path);
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  explicit RootKey(std::string path, Clock clock = std::chrono::steady_clock::now);
 
   // For requests to the job's agents, the newest first: which one an agent has depends on when its pod's
   // kubelet has looked last.
@@ -26,12 +28,13 @@ class RootKey {
   std::string version();
 
  private:
-  std::vector<std::string> keys();  // read again once a minute
+  std::vector<std::string> keys();  // read again every few seconds
 
   const std::string path_;
+  const Clock clock_;
   std::mutex mutex_;
   std::vector<std::string> keys_;
-  std::chrono::steady_clock::time_point read_{};
+  std::chrono::steady_clock::time_point read_;
 };
 
 // Lower-case hexadecimal.

@@ -48,6 +48,19 @@ TEST_F(RootKeyFile, OlderKeysStayValid) {
   EXPECT_NE(RootKey(path).version(), version);
 }
 
+TEST_F(RootKeyFile, ANewKeyIsSeenWithinSeconds) {
+  std::chrono::steady_clock::time_point now{};
+  write(key + "\n");
+  RootKey root(path, [&] { return now; });
+  const std::string newer(32, 'n');
+  write(newer + "\n" + key + "\n");
+  now += std::chrono::seconds(5);
+  EXPECT_EQ(root.tokens("a"), (std::vector<std::string>{hmac_sha256(newer, "a"), hmac_sha256(key, "a")}));
+  write("short\n");
+  now += std::chrono::seconds(5);
+  EXPECT_EQ(root.tokens("a").front(), hmac_sha256(newer, "a")) << "what we have goes on being right";
+}
+
 TEST_F(RootKeyFile, SaysWhatIsWrong) {
   const auto problem = [&] {
     try {

@@ -115,7 +115,10 @@ TEST_F(HttpApiTest, WithoutATokenNoByteOfABodyIsRead) {
   for (const char* field : {"Content-Length: 1000000000\r\n", "Transfer-Encoding: chunked\r\n"}) {
     Raw client(api.port());
     client.send(head(std::string("POST ") + paths::kMessage, field, false));
-    EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 401")) << field;
+    const std::string answer = client.read_until("\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 401")) << field;
+    EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << "nobody is to ask by it again";
+    EXPECT_EQ(answer.find("Keep-Alive"), std::string::npos) << answer;
     EXPECT_TRUE(client.is_closed()) << "what follows is no request";
   }
 }

@@ -218,6 +218,11 @@ HttpServer::HttpServer(const HttpLimits& limits, Check check)
   set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
     return before_body(request, response);
   });
+  set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
+    if (!static_cast<const Connection*>(serving)->refused) return;
+    response.headers.erase("Keep-Alive");  // httplib's: it does not know that there is no next request
+    response.set_header("Connection", "close");
+  });
 }
 
 HttpServer::~HttpServer() = default;

@@ -12,7 +12,8 @@ using nlohmann::json;
 // Takes what the library's parsers find, one piece after the other, and puts the value together.
 class Builder {
  public:
-  explicit Builder(int deepest) : deepest_(static_cast<std::size_t>(deepest)) {}
+  explicit Builder(const Limits& limits)
+      : deepest_(static_cast<std::size_t>(limits.deepest)), values_left_(limits.values), limits_(limits) {}
   json take() { return std::move(root_); }
 
   bool null() { return put(nullptr); }
@@ -37,6 +38,9 @@ class Builder {
 
  private:
   json& place(json&& value) {
+    if (values_left_-- == 0)
+      throw json::parse_error::create(101, 0, "more than " + std::to_string(limits_.values) + " values",
+                                      nullptr);
     if (open_.empty()) return root_ = std::move(value);
     if (!open_.back()->is_array()) return *member_ = std::move(value);
     auto& elements = open_.back()->get_ref<json::array_t&>();
@@ -59,28 +63,33 @@ class Builder {
     return true;
   }
 
-  std::size_t deepest_;
+  std::size_t deepest_, values_left_;
+  const Limits& limits_;
   json root_;
   std::vector<json*> open_;  // arrays and objects that have begun, and not ended
   json* member_ = nullptr;   // of the innermost object: the one whose name came last
 };
 
-json build(std::string_view bytes, json::input_format_t format, int deepest) {
-  Builder builder(deepest);
+json build(std::string_view bytes, json::input_format_t format, const Limits& limits) {
+  Builder builder(limits);
   json::sax_parse(bytes.begin(), bytes.end(), &builder, format);
   return builder.take();
 }
 
 }  // namespace
 
-json parse(std::string_view text, int deepest) { return build(text, json::input_format_t::json, deepest); }
-json try_parse(std::string_view text, int deepest) {
+json parse(std::string_view text, const Limits& limits) {
+  return build(text, json::input_format_t::json, limits);
+}
+json parse(std::string_view text, int deepest) { return parse(text, Limits{deepest}); }
+json try_parse(std::string_view text, const Limits& limits) {
   try {
-    return parse(text, deepest);
+    return parse(text, limits);
   } catch (const json::exception&) {
     return json::value_t::discarded;
   }
 }
+json try_parse(std::string_view text, int deepest) { return try_parse(text, Limits{deepest}); }
 
 std::string text(const json& value, int indent) { return value.dump(indent); }
 std::string safe_text(const json& value, int indent) {
@@ -98,6 +107,6 @@ bool is_utf8(std::string_view text) {
 }
 
 std::vector<std::uint8_t> cbor(const json& value) { return json::to_cbor(value); }
-json from_cbor(std::string_view bytes) { return build(bytes, json::input_format_t::cbor, kDeepestMessage); }
+json from_cbor(std::string_view bytes) { return build(bytes, json::input_format_t::cbor, {kDeepestMessage}); }
 
 }  // namespace empi::json_text

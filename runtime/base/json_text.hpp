@@ -5,6 +5,7 @@
 // What is nested deeper than a limit is refused: the library reads CBOR, and copies and writes all, by
 // recursion, so that a few MiB of brackets would overflow the stack.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,9 +19,17 @@ inline constexpr int kDeepestMessage = 64;
 // An API server refuses more than 10,000; a list and a watch put theirs around it.
 inline constexpr int kDeepestDocument = 10'016;
 
+// As a value takes fifty bytes and more, text from strangers has a limit of values, too.
+struct Limits {
+  int deepest = kDeepestDocument;
+  std::size_t values = SIZE_MAX;
+};
+
 // Throws nlohmann::json::parse_error.
+nlohmann::json parse(std::string_view text, const Limits& limits);
 nlohmann::json parse(std::string_view text, int deepest = kDeepestDocument);
-// What is no JSON, or deeper, gives a value that is_discarded().
+// What is no JSON, or beyond the limits, gives a value that is_discarded().
+nlohmann::json try_parse(std::string_view text, const Limits& limits);
 nlohmann::json try_parse(std::string_view text, int deepest = kDeepestDocument);
 
 // With `indent` of 0 and more a member a line. Throws nlohmann::json::type_error for text that is no UTF-8

@@ -60,6 +60,13 @@ TEST(JsonText, DepthIsRefusedAtTheLimitAndNotBefore) {
   EXPECT_EQ(parse("[" + nested(1) + "," + nested(1) + "]", 2).size(), 2u);  // side by side is not deep
 }
 
+TEST(JsonText, ManyValuesAreRefusedAtTheLimitAndNotBefore) {
+  const std::string five = R"([1,{"a":2,"b":[]}])";
+  EXPECT_EQ(parse(five, {3, 5}), parse(five));
+  EXPECT_THROW(parse(five, {3, 4}), json::parse_error);
+  EXPECT_TRUE(try_parse(five, {3, 4}).is_discarded());
+}
+
 TEST(JsonText, WhatAnApiServerLetsPassIsReadCopiedAndWritten) {
   const std::string deep = nested(kDeepestDocument);
   const json value = parse(deep);

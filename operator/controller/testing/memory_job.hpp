@@ -57,6 +57,7 @@ struct MemoryCluster : Cluster {
     if (!defect_in_writing.empty()) throw std::runtime_error(defect_in_writing);
     if (!refusal.empty()) return Outcome::refused(refusal);
     if (!quota.empty()) return Outcome::retry(quota);
+    if (!conflict.empty()) return {Outcome::Kind::Conflict, conflict};
     PodView view;
     view.name = pod.at("metadata").at("name");
     view.index = *worker_index("demo", view.name);
@@ -86,7 +87,7 @@ struct MemoryCluster : Cluster {
   std::vector<std::string> calls, events;
   std::vector<nlohmann::json> made;  // pods, as they were to be
   int children_kept = 0;
-  std::string refusal, quota;
+  std::string refusal, quota, conflict;
   Outcome scale_outcome;
   std::string defect_in_reading, defect_in_writing;
   bool fail_status = false;

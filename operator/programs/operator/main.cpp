@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // elastic-mpi-operator: runs ElasticMPIJobs on a Kubernetes cluster.
 
+#include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -95,7 +96,12 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+// What glibc would keep for the next large answer, each thread for itself, is given back: many threads read
+// them.
+constexpr int kGivenBackAtOnce = 1 << 18;  // bytes
+
 int main(int argc, char** argv) {
+  mallopt(M_MMAP_THRESHOLD, kGivenBackAtOnce);
   ManagerOptions options;
   Times times;
   empi::options::read_or_exit({.what = "Elastic MPI operator: runs ElasticMPIJobs on a Kubernetes cluster.",
