@@ -215,6 +215,8 @@ void Program::release(SimulatedPod& pod, const ProcId& proc) {
 void Program::attach(const ProcId& proc, const std::string& change) {
   say(proc, Kind::Built, change, true, world_.dice.delay(1, 200));
   ranks_[proc].member = true;
+  if (finished_)  // nothing is left to be done
+    world_.events.after(world_.dice.delay(300, 600), [this, proc] { finalize(proc, 0); });
 }
 
 void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
