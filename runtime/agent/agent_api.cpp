@@ -21,67 +21,58 @@ constexpr auto kAnswerTime = std::chrono::seconds(5);
 void Agent::collective(std::string kind, std::vector<ProcId> procs, std::string blob, BlobReply reply) {
   reactor_.post([this, kind = std::move(kind), procs = RankRuns(procs), blob = std::move(blob),
                  reply = std::move(reply)] {
-    request(Collective{0, kind, procs, blob}, "", [reply](const Reply& r) { reply(r.status, r.blob); });
+    pod_.request(Collective{0, kind, procs, blob}, "", [reply](const Reply& r) { reply(r.status, r.blob); });
   });
 }
 
 void Agent::direct_modex(ProcId proc, BlobReply reply) {
-  reactor_.post([this, proc = std::move(proc), reply = std::move(reply)] {
-    if (auto known = modex_.find(proc); known != modex_.end()) return reply(kPmixSuccess, known->second);
-    const auto owner = spaces_.owner(proc);
-    if (!owner) return reply(kPmixNotFound, "");
-    request(Modex{0, proc}, owner->uid, [reply](const Reply& r) { reply(r.status, r.blob); });
-  });
+  reactor_.post(
+      [this, proc = std::move(proc), reply = std::move(reply)] { pod_.connection_data(proc, reply); });
 }
 
 void Agent::publish(std::vector<Published> data, StatusReply reply) {
   reactor_.post([this, data = std::move(data), reply = std::move(reply)] {
-    request(Publish{0, data}, "", [reply](const Reply& r) { reply(r.status); });
+    pod_.request(Publish{0, data}, "", [reply](const Reply& r) { reply(r.status); });
   });
 }
 
 void Agent::lookup(std::vector<std::string> keys, bool wait, int timeout_seconds, LookupReply reply) {
   reactor_.post([this, keys = std::move(keys), wait, timeout_seconds, reply = std::move(reply)] {
-    request(Lookup{0, keys, wait, timeout_seconds}, "",
-            [reply](const Reply& r) { reply(r.status, r.found); });
+    pod_.request(Lookup{0, keys, wait, timeout_seconds}, "",
+                 [reply](const Reply& r) { reply(r.status, r.found); });
   });
 }
 
 void Agent::unpublish(std::vector<std::string> keys, ProcId owner, StatusReply reply) {
   reactor_.post([this, keys = std::move(keys), owner = std::move(owner), reply = std::move(reply)] {
-    request(Unpublish{0, keys, owner}, "", [reply](const Reply& r) { reply(r.status); });
+    pod_.request(Unpublish{0, keys, owner}, "", [reply](const Reply& r) { reply(r.status); });
   });
 }
 
 void Agent::client_connected(ProcId proc) {
-  reactor_.post([this, proc = std::move(proc)] {
-    if (auto rank = ranks_.find(proc); rank != ranks_.end()) rank->second.connected = true;
-  });
+  reactor_.post([this, proc = std::move(proc)] { pod_.rank_connected(proc); });
 }
 
 void Agent::client_finalized(ProcId proc) {
-  reactor_.post([this, proc = std::move(proc)] {
-    if (auto rank = ranks_.find(proc); rank != ranks_.end() && !rank->second.hello)
-      rank->second.finalized = true;
-  });
+  reactor_.post([this, proc = std::move(proc)] { pod_.rank_left_pmix(proc); });
 }
 
 void Agent::client_said(ProcId proc, int target, std::string text, StatusReply reply) {
-  output_.say(proc, target, text);
+  edges_.output().say(proc, target, text);
   reactor_.post(
       [reply = std::move(reply)] { reply(kPmixSuccess); });  // PMIx wants no answer before we return
 }
 
 void Agent::client_aborted(ProcId proc, int status, std::string message) {
   reactor_.post([this, proc = std::move(proc), status, message = std::move(message)] {
-    output_.drain(proc, std::chrono::milliseconds(500));
-    send_to_lead(RankAborted{proc, status, message, output_.tail(proc)});
+    edges_.output().drain(proc, kLastWords);
+    pod_.rank_aborted({proc, status, message, edges_.output().tail(proc)});
   });
 }
 
 void Agent::event(int code, ProcId source, std::size_t infos, std::string packed) {
   reactor_.post([this, code, source = std::move(source), infos, packed = std::move(packed)] {
-    on_message(RankEvent{code, source, infos, packed}, options_.pod_uid);
+    pod_.rank_raised({code, source, infos, packed});
   });
 }
 
@@ -108,69 +99,50 @@ ApiAnswer Agent::ask(std::function<ApiAnswer()> question) {
 ApiAnswer Agent::health() { return health_of(reactor_.age(), partition_time()); }
 
 ApiAnswer Agent::start(const json& request) {
-  return ask([this, r = request.get<StartRequest>()] { return begin_start(r); });
+  return ask([this, r = request.get<StartRequest>()] { return pod_.start(r); });
 }
 
 ApiAnswer Agent::put_change(const json& request) {
-  return ask([this, r = request.get<ChangeRequest>()] { return begin_change(r); });
+  return ask([this, r = request.get<ChangeRequest>()] { return pod_.begin_change(r); });
 }
 
 ApiAnswer Agent::get_changes() {
-  return ask([this]() -> ApiAnswer { return {200, json_text::safe_text({{"changes", known_changes()}})}; });
+  return ask(
+      [this]() -> ApiAnswer { return {200, json_text::safe_text({{"changes", pod_.known_changes()}})}; });
 }
 
 ApiAnswer Agent::cancel_change(const std::string& id, Fence fence) {
-  return ask([this, id, fence]() -> ApiAnswer {
-    if (!is_lead()) {
-      const ApiAnswer a = check_controller(fence);
-      return a.status == 200 ? refuse(404, "change '" + id + "' is not in hand here") : a;
-    }
-    ApiAnswer answer = lead_->cancel_change(id, fence, moment());
-    follow_lead();
-    return answer;
-  });
+  return ask([this, id, fence] { return pod_.cancel_change(id, fence); });
 }
 
 ApiAnswer Agent::membership() {
-  return ask([this]() -> ApiAnswer { return {200, json_text::safe_text(view())}; });
+  return ask([this]() -> ApiAnswer { return {200, json_text::safe_text(pod_.view())}; });
 }
 
 ApiAnswer Agent::samples(std::int64_t since) {
   return ask([this, since]() -> ApiAnswer {
-    return {200, json_text::safe_text({{"windows", known_samples(since)}})};
+    return {200, json_text::safe_text({{"windows", pod_.known_samples(since)}})};
   });
 }
 
 ApiAnswer Agent::put_fence(const json& request) {
   const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
   return ask([this, fence]() -> ApiAnswer {
-    if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
+    if (ApiAnswer a = pod_.check_controller(fence); a.status != 200) return a;
     return {200, json_text::safe_text({{"fence", fence.value}})};
   });
 }
 
 ApiAnswer Agent::report(std::int64_t since) {
   return ask([this, since]() -> ApiAnswer {
-    return {200, json_text::safe_text(Report{view(), known_changes(), known_samples(since)})};
+    return {200, json_text::safe_text(Report{pod_.view(), pod_.known_changes(), pod_.known_samples(since)})};
   });
 }
 
 ApiAnswer Agent::stop(const json& request) {
   const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
   const std::string reason = request.value("reason", "stopped by the controller");
-  return ask([this, fence, reason]() -> ApiAnswer {
-    if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
-    if (started_ && !is_lead())
-      return refuse(409, "pod " + options_.pod_uid + " is not the lead: ask " + lead_uid_);
-    JobOutcome outcome{JobResult::Stopped, reason, 0, {}, {}};
-    if (lead_) {
-      lead_->stop(outcome);
-      outcome.last_change = lead_->last_change();
-      follow_lead();
-    }
-    reactor_.after(Millis(20), [this, outcome] { end(outcome); });  // after this answer
-    return {200, json_text::safe_text({{"ok", true}})};
-  });
+  return ask([this, fence, reason] { return pod_.stop(fence, reason); });
 }
 
 ApiAnswer Agent::batch(const Batch& batch) {
@@ -180,18 +152,19 @@ ApiAnswer Agent::batch(const Batch& batch) {
     } catch (const std::exception& error) {
       log::warn("malformed message from {}: {}", batch.from, error.what());
     }
-  std::lock_guard lock(inbox_mutex_);  // until it is posted: the next batch may come on another connection
-  switch (inbox_.accept(batch)) {
+  const auto take = [&] {
+    reactor_.post([this, from = batch.from, messages = std::move(messages)] {
+      for (const Message& message : messages) pod_.receive(message, from);
+    });
+  };
+  switch (edges_.accept(batch, take)) {
     case Arrival::NotOurs:
       return refuse(409, "this is pod " + options_.pod_uid + ", not " + batch.to);
     case Arrival::Dismissed:
       return refuse(409, "pod " + batch.from + " is no member of the job any more");
     case Arrival::Repeated:
-      break;
     case Arrival::New:
-      reactor_.post([this, from = batch.from, messages = std::move(messages)] {
-        for (const Message& message : messages) receive(message, from);
-      });
+      break;
   }
   return {200, encode(Receipt{reactor_.age()})};
 }

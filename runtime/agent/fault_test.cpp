@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong: joiners that die or never come, members that die, callers that may not.
+// What goes wrong: joiners that die or never come, members that die. Callers that may not: commands_test.cpp.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -20,7 +20,6 @@ namespace empi {
 namespace {
 
 using nlohmann::json;
-using testing::HttpAnswer;
 
 class Faults : public testing::Elastic {
  protected:
@@ -50,21 +49,6 @@ class Faults : public testing::Elastic {
     ASSERT_EQ(pods.wait_for_state(id, state).state, state);
     expect_finish(4);
     pods.wait_for_end(late[0].uid);
-  }
-
-  HttpAnswer cancel(const Member& lead, const std::string& query) {
-    return pods.call("DELETE", lead, paths::kChange + query);
-  }
-
-  json change_json(const std::vector<std::string>& remove, int fence, int epoch,
-                   const std::string& id = "x") {
-    ChangeRequest r;
-    r.id = id;
-    r.fence = Fence{fence};
-    r.epoch = Epoch{epoch};
-    r.remove = remove;
-    r.deadline_ms = 60'000;
-    return r;
   }
 };
 
@@ -261,37 +245,6 @@ TEST_F(Faults, ALeaverIsToldWhyTheJobFailed) {
   }
 }
 
-TEST_F(Faults, CancelledChangeIsRolledBack) {
-  const auto members = begin(2);
-  pods.environment["EMPI_TEST_TRAP"] = "no_init";
-  const std::string id = pods.request_change({.add = pods.launch(1)});
-  EXPECT_EQ(cancel(members[0], "?id=" + id + "&fence=1").status, 200);
-  const ChangeStatus s = pods.wait_for_change(id);
-  EXPECT_EQ(s.outcome, ChangeOutcome::RolledBack);
-  EXPECT_EQ(s.reason, "cancelled by the controller");
-  expect_finish(4);
-}
-
-TEST_F(Faults, AnEarlierControllerCannotCancelAChange) {
-  const auto members = begin(2);
-  pods.environment["EMPI_TEST_TRAP"] = "no_init";
-  pods.fence = Fence{5};
-  const std::string id = pods.request_change({.add = pods.launch(1)});
-  const HttpAnswer stale = cancel(members[0], "?id=" + id + "&fence=4");
-  EXPECT_EQ(stale.status, 409) << stale.body;
-  EXPECT_NE(stale.body.find("fence 4 is stale: another controller holds fence 5"), std::string::npos)
-      << stale.body;
-  EXPECT_EQ(cancel(members[0], "?id=" + id).status, 400) << "whoever commands says by which fence";
-  EXPECT_EQ(cancel(members[0], "?id=" + id + "&fence=five").status, 400);
-  EXPECT_EQ(pods.membership().change, id) << "still in hand";
-  EXPECT_EQ(cancel(members[0], "?id=" + id + "&fence=6").status, 200);
-  EXPECT_EQ(pods.wait_for_change(id).outcome, ChangeOutcome::RolledBack);
-  const HttpAnswer raised =
-      pods.call("PUT", members[0], paths::kChange, change_json({members[1].uid}, 5, 1).dump());
-  EXPECT_EQ(raised.status, 409) << "fence 6 was seen with the cancellation";
-  expect_finish(4);
-}
-
 TEST_F(Faults, KilledRankFailsTheJobWithItsLastLines) {
   const auto members = begin(3);
   pods.wait_until("ranks are there", [&] { return pods.ranks(members[1].uid).size() == 2; });
@@ -350,102 +303,6 @@ TEST_F(Faults, CommandThatCannotBeRun) {
   pods.start(members);
   EXPECT_EQ(pods.wait_for_end(members[0].uid), 127);
   EXPECT_NE(pods.termination_log(members[0].uid).find("cannot run '/no/such/program'"), std::string::npos);
-}
-
-TEST_F(Faults, RefusalsChangeNothing) {
-  const auto members = begin(2);
-  pods.wait_until("the other member knows of the start", [&] { return !pods.ranks(members[1].uid).empty(); });
-  pods.fence = Fence{5};
-  const auto put = [&](const json& r, int pod = 0, std::optional<std::string> token = {}) {
-    return pods.call("PUT", members[pod], paths::kChange, r.dump(), std::move(token));
-  };
-  const std::vector<std::string> one = {members[1].uid};
-  EXPECT_EQ(put(change_json(one, 5, 1), 0, "wrong").status, 401);
-  EXPECT_EQ(put(change_json(one, 5, 1), 0, "").status, 401);
-  EXPECT_EQ(pods.call("POST", members[0], paths::kMessage, "{}", "wrong").status, 401);
-  EXPECT_EQ(pods.call("GET", members[0], paths::kMembership, "", "wrong").status, 401);
-  EXPECT_EQ(pods.call("GET", members[0], paths::kReport, "", "wrong").status, 401);
-  EXPECT_EQ(put(change_json({"nobody"}, 5, 1)).status, 400);
-  EXPECT_EQ(put(change_json({}, 5, 1)).status, 400);
-  EXPECT_EQ(put(change_json({members[0].uid, members[1].uid}, 5, 1)).status, 400);
-  EXPECT_EQ(put(json{{"id", 3}}).status, 400);
-  EXPECT_EQ(pods.call("PUT", members[0], paths::kChange, "no json").status, 400);
-  const HttpAnswer stale_epoch = put(change_json(one, 5, 9));
-  EXPECT_EQ(stale_epoch.status, 409);
-  EXPECT_NE(stale_epoch.body.find("epoch 9 is stale"), std::string::npos) << stale_epoch.body;
-  const HttpAnswer stale_fence = put(change_json(one, 4, 1));
-  EXPECT_EQ(stale_fence.status, 409) << "fence 5 was seen already";
-  // Who only looks changes nothing.
-  EXPECT_EQ(pods.call("GET", members[0], std::string(paths::kReport) + "?since=-1&fence=9").status, 200);
-  EXPECT_EQ(pods.membership().fence, Fence{5});
-  // Another controller has taken the job, and asked for nothing so far.
-  const auto take = [&](std::int64_t fence) {
-    return pods.call("PUT", members[0], paths::kFence, json{{"fence", fence}}.dump()).status;
-  };
-  EXPECT_EQ(take(4), 409);
-  EXPECT_EQ(take(std::numeric_limits<std::int64_t>::max()), 400) << "no controller could exceed it";
-  EXPECT_EQ(take(6), 200);
-  EXPECT_EQ(take(6), 200) << "again";
-  EXPECT_EQ(put(change_json(one, 5, 1)).status, 409);
-  pods.fence = Fence{6};
-  const HttpAnswer not_lead = put(change_json(one, 6, 1), 1);
-  EXPECT_EQ(not_lead.status, 409);
-  EXPECT_NE(not_lead.body.find(members[0].uid), std::string::npos) << "names the lead";
-  EXPECT_EQ(pods.membership().membership.epoch.value, 1);
-  EXPECT_EQ(pods.membership().state, ChangeState::Stable);
-  const auto report =
-      json::parse(pods.call("GET", members[1], std::string(paths::kReport) + "?since=-1").body).get<Report>();
-  EXPECT_EQ(report.view.uid, members[1].uid);
-  EXPECT_EQ(report.view.membership, pods.membership().membership) << "whoever is asked";
-  EXPECT_TRUE(report.changes.empty());
-
-  pods.environment["EMPI_TEST_TRAP"] = "no_init";
-  const std::string id = pods.request_change({.add = pods.launch(1), .deadline = std::chrono::seconds(3)});
-  const HttpAnswer second = put(change_json(one, 6, 1, "second"));
-  EXPECT_EQ(second.status, 409);
-  EXPECT_NE(second.body.find(id), std::string::npos) << "names the change in hand";
-  EXPECT_EQ(pods.wait_for_change(id).outcome, ChangeOutcome::RolledBack);
-  expect_finish(4);
-}
-
-TEST_F(Faults, TerminationAsksForAPlannedLeave) {
-  const auto members = begin(2);
-  pods.wait_until("the pod is in the job", [&] { return !pods.ranks(members[1].uid).empty(); });
-  pods.signal(members[1].uid, SIGTERM);
-  pods.wait_until("the lead knows that the pod wants to leave",
-                  [&] { return pods.membership().leave_requests == std::vector{members[1].uid}; });
-  EXPECT_TRUE(pods.running(members[1].uid));
-  commit({.remove = {members[1].uid}});
-  EXPECT_EQ(pods.membership().leave_requests.size(), 0u);
-  expect_finish(2);
-}
-
-TEST_F(Faults, AStartWithAnImpossibleGraceIsRefused) {
-  pods.command = {"true"};
-  const auto members = pods.launch(1);
-  for (const std::int64_t seconds : {std::int64_t{0}, std::int64_t{1} << 60}) {
-    const StartRequest wrong{pods.fence, members, std::chrono::seconds(seconds)};
-    const HttpAnswer answer = pods.call("POST", members[0], paths::kStart, json(wrong).dump());
-    EXPECT_EQ(answer.status, 400);
-    EXPECT_NE(answer.body.find("expected 1 to 86400"), std::string::npos) << answer.body;
-  }
-  pods.signal(members[0].uid, SIGTERM);
-  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0);
-}
-
-TEST_F(Faults, TerminationBeforeTheStartEndsAtOnce) {
-  pods.command = {"true"};
-  const auto members = pods.launch(1);
-  pods.signal(members[0].uid, SIGTERM);
-  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0);
-}
-
-TEST_F(Faults, StopEndsTheJob) {
-  const auto members = begin(2);
-  EXPECT_EQ(pods.call("POST", members[0], paths::kStop, R"({"fence":0,"reason":"old"})").status, 409);
-  EXPECT_EQ(pods.call("POST", members[0], paths::kStop, R"({"fence":1,"reason":"enough"})").status, 200);
-  for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0);
-  EXPECT_NE(pods.termination_log(members[1].uid).find("enough"), std::string::npos);
 }
 
 }  // namespace

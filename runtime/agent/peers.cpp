@@ -39,8 +39,8 @@ struct Peers::Peer {
   Peer(Peers& owner, const std::string& peer_uid, const std::string& address)
       : peers(owner),
         uid(peer_uid),
-        outbox(owner.own_uid_, uid, owner.session_ + "." + std::to_string(owner.next_peer_++),
-               owner.patience_) {
+        number(owner.next_peer_++),
+        outbox(owner.own_uid_, uid, owner.session_ + "." + std::to_string(number), owner.patience_) {
     const auto colon = address.rfind(':');
     host = address.substr(0, colon);
     port = colon == address.npos ? 0 : std::atoi(address.c_str() + colon + 1);
@@ -79,6 +79,7 @@ struct Peers::Peer {
 
   Peers& peers;
   const std::string uid;
+  const std::uint64_t number;
   std::string host;
   int port = 0;
   std::unique_ptr<httplib::Client> client;  // of the thread
@@ -153,7 +154,7 @@ void Peers::Peer::work(std::unique_lock<std::mutex>& lock) {
     changed.notify_all();
     if (attempt == Attempt::Delivered) continue;
     if (standing != Standing::Troubled && !stopping) {
-      DeliveryFailure failure{uid, standing, outbox.reached(), std::move(what)};
+      DeliveryFailure failure{uid, standing, outbox.reached(), std::move(what), number};
       lock.unlock();
       peers.on_failure_(std::move(failure));
       lock.lock();
@@ -183,6 +184,11 @@ void Peers::add(const std::string& uid, const std::string& address) {
   for (auto& peer : retired_)
     if (peer->uid == uid) peer->stop();  // a farewell that is under way is not for the one that comes now
   peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
+}
+
+bool Peers::is_current(const DeliveryFailure& failure) const {
+  const auto at = peers_.find(failure.uid);
+  return at != peers_.end() && at->second->number == failure.peer;
 }
 
 bool Peers::send(const std::string& uid, MessageBytes message) {

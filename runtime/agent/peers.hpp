@@ -7,6 +7,7 @@
 // are reported from the peers' threads; everything else is called from one.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@ struct DeliveryFailure {
   Standing standing = Standing::Silent;
   bool reached = false;  // some delivery to it has worked
   std::string what;
+  std::uint64_t peer = 0;  // which of those that had the uid, one after the other
 };
 
 class Peers {
@@ -43,6 +45,8 @@ class Peers {
 
   void add(const std::string& uid, const std::string& address);  // host:port; no-op when known
   bool knows(const std::string& uid) const { return peers_.contains(uid); }
+  // Not of one that was dropped since, and perhaps added again.
+  bool is_current(const DeliveryFailure& failure) const;
   // Queues. False when the peer is unknown: nobody will get it.
   bool send(const std::string& uid, MessageBytes message);
   // Forgets the peer and what is queued for it. Does not wait for its thread.

@@ -214,6 +214,25 @@ TEST_F(PeersTest, AReceiverWhoseReactorHangsIsSilent) {
   EXPECT_NE(why.get().find("60 s"), std::string::npos);
 }
 
+// A failure that is heard of late is not that of the peer that has the uid by now.
+TEST_F(PeersTest, AFailureIsOfThePeerThatItWasSaidOf) {
+  RawServer server;
+  std::promise<DeliveryFailure> lost;
+  Peers peers("us", *token, clock, {}, [&](const DeliveryFailure& failure) { lost.set_value(failure); });
+  peers.add("them", server.address());
+  peers.send("them", "beat");
+  server.next();
+  server.answer("409 Conflict");
+  auto said = lost.get_future();
+  ASSERT_EQ(said.wait_for(20s), std::future_status::ready);
+  const DeliveryFailure failure = said.get();
+  EXPECT_TRUE(peers.is_current(failure));
+  peers.drop("them");
+  EXPECT_FALSE(peers.is_current(failure));
+  peers.add("them", server.address());
+  EXPECT_FALSE(peers.is_current(failure));
+}
+
 // A farewell is delivered, then nothing is left of the peer: neither a thread nor a connection.
 TEST_F(PeersTest, APartedPeerLeavesNoThread) {
   const auto before = threads();

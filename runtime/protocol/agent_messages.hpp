@@ -281,11 +281,14 @@ struct HandOver {
   LeadState state;
   RendezvousState rendezvous;
   std::vector<WindowSample> samples;
+  RankRuns ended =
+      {};  // ranks of the namespaces that do not live any more, also those of pods that have left
   static void describe(auto& m, auto&& field) {
     field("record", m.record);
     field("state", m.state);
     field("rendezvous", m.rendezvous);
     field("samples", m.samples);
+    field("ended", m.ended);
   }
 };
 

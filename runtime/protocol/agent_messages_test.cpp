@@ -87,7 +87,7 @@ std::vector<Message> examples() {
                {"job.1"},
                {"u1"}},
           StepDone{"c1", 3, {false, 12, "it cannot", {mark}}},
-          HandOver{record, lead_state(), {{datum}, {"port"}, {"job.9"}}, {sample}},
+          HandOver{record, lead_state(), {{datum}, {"port"}, {"job.9"}}, {sample}, {ProcId{"job.3", 2}}},
           HandedOver{},
           NewLead{"u0", kMembers},
           LeadKnown{},

@@ -87,6 +87,21 @@ void NamespaceTable::pod_gone(const std::string& uid) {
     for (std::uint32_t i = 0; i < node->count; ++i) exited(*ns, node->first + i);
 }
 
+RankRuns NamespaceTable::ended() const {
+  std::vector<ProcId> procs;
+  for (const auto& [name, exits] : exits_)
+    for (const std::uint32_t rank : exits.ranks) procs.push_back({name, rank});
+  return procs;
+}
+
+void NamespaceTable::take_over_ended(const RankRuns& ranks) {
+  ++version_;
+  for (const RankRun& run : ranks.runs())
+    if (const Namespace* ns = find(run.nspace))
+      for (std::uint64_t rank = run.first; rank < std::min<std::uint64_t>(run.end(), ns->size()); ++rank)
+        exited(*ns, static_cast<std::uint32_t>(rank));
+}
+
 std::optional<NamespaceNode> NamespaceTable::owner(const ProcId& proc) const {
   const Namespace* ns = find(proc.nspace);
   const NamespaceNode* node = ns ? ns->node_of(proc.rank) : nullptr;

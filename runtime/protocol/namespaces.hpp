@@ -63,6 +63,9 @@ class NamespaceTable {
   // False when that is known, or there is no such rank.
   bool rank_exited(const ProcId& proc);
   void pod_gone(const std::string& uid);
+  // All that have, and, for the next one who has to know, that these have.
+  RankRuns ended() const;
+  void take_over_ended(const RankRuns& ranks);
   // Grows with everything but a single rank's end.
   std::uint64_t version() const { return version_; }
 

@@ -15,10 +15,6 @@ using Kind = DriverStep::Kind;
 using State = ChangeState;
 using Event = ChangeEvent;
 
-// How long a rolled back change waits for ranks to report that they have dropped the attempt. A rank whose
-// helper thread never comes back reports too (it parks the helper), so this is a last resort.
-constexpr auto kRollbackPatience = std::chrono::seconds(30);
-
 auto in(const std::set<ProcId>& ranks) {
   return [&](const ProcId& p) { return ranks.contains(p); };
 }
@@ -284,23 +280,6 @@ void ChangeDriver::advance(TimePoint now) {
   }
 }
 
-void ChangeDriver::give_up(ChangeEvent event, const std::string& reason, TimePoint now) {
-  if (put_back(OldFault::B2) && next_state(state_, event) == State::Failed)
-    status_.state = state_ = State::Failed;
-  if (!try_move(event, State::RollingBack)) return;
-  status_.reason = reason;
-  status_.ended_by = event;
-  rollback_until_ = now + kRollbackPatience;
-  issue(Kind::GiveUp, union_uids(), now);
-}
-
-void ChangeDriver::fail(ChangeEvent event, const std::string& reason) {
-  if (!try_move(event, State::Failed)) return;
-  status_.outcome = ChangeOutcome::Failed;
-  status_.reason = reason;
-  status_.ended_by = event;
-}
-
 void ChangeDriver::enter_committed(TimePoint now) {
   entered_ = now;
   status_.reason.clear();  // that it was late
@@ -339,27 +318,6 @@ void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
     // A joiner that was lost after its vote is a member that is lost.
     if (!joiner_lost_.empty() && !put_back(OldFault::B5)) return fail(Event::JoinerLost, joiner_lost_);
     enter_committed(now);
-  }
-}
-
-void ChangeDriver::interrupt(Event by, const std::string& reason, std::vector<ProcId> dead) {
-  if (!interrupted_) interrupted_ = Interruption{by, reason};
-  out_.push_back(DriverStep{Kind::Interrupt, ++number_, union_uids(), 0, std::move(dead)});
-}
-
-void ChangeDriver::rank_finalizes(const RankReport& report, TimePoint now) {
-  const std::string rank = "rank " + name_of(report.proc);
-  finalising_.insert(report.proc);
-  if (plan_.tasks && state_ == State::Window) {
-    left_.insert(report.proc);  // the program ends before it was asked to leave
-  } else if (role(report.proc) == Role::Joiner) {
-    const std::string reason = rank + " finalised instead of joining";
-    if (state_ == State::Window) return interrupt(Event::JoinerLost, reason, {});  // it has not voted
-    give_up(Event::JoinerLost, reason, now);
-  } else if (state_ == State::Window) {
-    give_up(Event::Disagreed, rank + " left its loop before the agreed iteration", now);
-  } else {
-    give_up(Event::JobEnding, "the job is ending: " + rank + " finalises", now);
   }
 }
 
@@ -403,62 +361,6 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
       break;
   }
   advance(now);
-}
-
-void ChangeDriver::rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now) {
-  const Role who = role(proc);
-  if (!active() || who == Role::None) return;
-  gone_.insert(proc);
-  if (plan_.tasks) return tasks_rank_exited(proc, clean, what, now);
-  const bool may_go = clean || (who == Role::Leaver && released_);
-  if (committed() && may_go) return advance(now);
-  if (who == Role::Joiner) {
-    if (state_ == State::Window) {
-      if (joiner_lost_.empty()) joiner_lost_ = what;
-      interrupt(Event::JoinerLost, what, {proc});
-    } else {
-      give_up(Event::JoinerLost, what, now);
-    }
-  } else if (!may_go) {
-    fail(Event::MemberLost, what);
-  } else if (state_ != State::RollingBack) {
-    give_up(state_ == State::Window ? Event::Disagreed : Event::JobEnding, what, now);
-  }
-  advance(now);
-}
-
-void ChangeDriver::pod_lost(const std::string& uid, const std::string& what, TimePoint now) {
-  if (!active()) return;
-  for (const Member& member : plan_.add)
-    if (member.uid == uid) {
-      for (const ProcId& proc : ranks_of(member)) rank_exited(proc, false, what, now);
-      if (plan_.tasks && lost_.contains(uid)) return answered_by_nobody(uid, now);
-      // It may not have had a rank yet.
-      return give_up(Event::JoinerLost, what, now);
-    }
-  const Member* member = plan_.old.find(uid);
-  if (!member) return;
-  const std::vector<ProcId> ranks = ranks_of(*member);
-  if (plan_.tasks) {
-    for (const ProcId& proc : ranks)
-      if (!gone_.contains(proc)) rank_exited(proc, false, what, now);
-    lost_.try_emplace(uid, what);
-  } else if (plan_.leaves(uid) && released_ && !put_back(OldFault::B7)) {
-    gone_.insert(ranks.begin(), ranks.end());  // that nothing depends on it any more is what a release means
-  } else {
-    return fail(Event::MemberLost, what);
-  }
-  answered_by_nobody(uid, now);
-}
-
-void ChangeDriver::answered_by_nobody(const std::string& uid, TimePoint now) {
-  unanswered_.erase(uid);
-  if (step_ && unanswered_.empty()) step_complete(now);
-  advance(now);
-}
-
-void ChangeDriver::cancel(const std::string& reason, TimePoint now) {
-  if (active()) give_up(Event::Cancel, reason, now);
 }
 
 }  // namespace empi::agent

@@ -51,6 +51,10 @@ void Lead::issue(const DriverStep& s) {
     case StepKind::Forget:
       if (driver_.state() == ChangeState::Draining) {  // committed
         m.pods = plan.remove;
+        // What was answered before this step has arrived when the step is done. A member that takes the next
+        // lead for its lead asks that for whatever it waits for; those who were answered do not, so none may
+        // be answered in between.
+        answers_no_more_ = plan.leaves(self_.uid);
         for (const std::string& uid : plan.remove) spaces_.pod_gone(uid);
         m.spaces = spaces_.empty_spaces();
         // How a member's ranks have ended is asked for at the job's end.

@@ -16,7 +16,8 @@ void Lead::hand_over_to(const std::string& uid) {
     state.exit_codes.clear();
     state.first_failure = {};
   }
-  send(uid, HandOver{whole_record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1)});
+  send(uid, HandOver{whole_record(), std::move(state), rendezvous_.hand_over(), samples_.since(-1),
+                     spaces_.ended()});
 }
 
 void Lead::take_over(const HandOver& m, Moment now) {
@@ -27,8 +28,7 @@ void Lead::take_over(const HandOver& m, Moment now) {
   probe_ = m.record.probe;
   for (const Namespace& space : m.record.spaces) spaces_.add(space);
   state_ = m.state;
-  for (const auto& [proc, code] : state_.exit_codes) spaces_.rank_exited(proc);
-  for (const ProcId& proc : state_.lost_ranks) spaces_.rank_exited(proc);
+  spaces_.take_over_ended(m.ended);
   for (const ProcId& proc : ranks_of(membership_.members))
     state_.hello.insert(proc);  // all took part in the change
   rendezvous_.take_over(m.rendezvous);
@@ -66,13 +66,14 @@ void Lead::leave_as_former_lead() {
 // False when the message was meant for the lead that we are no more. Requests are sent again to the new one
 // by those who wait for an answer.
 bool Lead::still_ours(const Message& message, const std::string& from) {
-  if (!handing_over_) return true;
+  if (!handing_over_ && !answers_no_more_) return true;
   return std::visit(
       [&]<class M>(const M&) {
         const bool news = std::is_same_v<M, Beat> || std::is_same_v<M, RankExited> ||
                           std::is_same_v<M, RankReported> || std::is_same_v<M, RankAborted>;
         const bool request = std::is_same_v<M, Collective> || std::is_same_v<M, Publish> ||
                              std::is_same_v<M, Lookup> || std::is_same_v<M, Unpublish>;
+        if (!handing_over_) return !request;
         if (news) send(membership_.lead().uid, PassedOn{from, encode(message)});
         return !news && !request;
       },

@@ -3,6 +3,7 @@
 // and says why. Old faults, put back one at a time, are found by the same histories.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -15,11 +16,19 @@ namespace {
 
 constexpr std::uint64_t kCorpus = 1000;
 
+class Quiet : public ::testing::Environment {
+  void SetUp() override { log::to_stderr("history", "%v", "off"); }  // a log of all costs half as much again
+};
+const auto* const g_quiet = ::testing::AddGlobalTestEnvironment(new Quiet);
+
 TEST(Histories, WhateverHappensAJobEndsOrGoesOnAndSaysWhy) {
   Coverage coverage;
   for (std::uint64_t seed = 1; seed <= kCorpus && !HasFailure(); ++seed)
     for (const std::string& what : run_history(seed, coverage))
       ADD_FAILURE() << "seed " << seed << ": " << what;
+  for (const std::string& line : describe(coverage)) std::printf("%s\n", line.c_str());
+  for (const std::string& gap : gaps(coverage)) ADD_FAILURE() << gap;
+  EXPECT_GT(coverage.requests, 10 * kCorpus);
   EXPECT_GT(coverage.changes, 2 * kCorpus);
   EXPECT_GT(coverage.failed_jobs, kCorpus / 20);
   EXPECT_LT(coverage.failed_jobs, kCorpus * 3 / 4);

@@ -24,6 +24,7 @@ std::vector<std::string> Lead::others() const {
 }
 
 void Lead::deliver(const RendezvousReplies& replies) {
+  if (answers_no_more_) return;
   for (const RendezvousReply& reply : replies)
     send(reply.to.uid,
          Reply{.id = reply.to.id, .status = reply.status, .blob = reply.blob, .found = reply.found});

@@ -205,6 +205,8 @@ class Lead {
   };
   std::vector<Suspicion> suspicions_;
 
+  // On our way out of the lead: requests are answered by the next one, which they are sent to again.
+  bool answers_no_more_ = false;
   // Once we are the lead no more.
   std::optional<ChangeStatus> handing_over_;  // the change that we leave by
   std::string successor_;

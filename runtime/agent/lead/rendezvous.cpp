@@ -66,20 +66,23 @@ void Rendezvous::see_who_is_missing(Collective& collective) {
 void Rendezvous::complete_if_ready(Collectives::iterator at, RendezvousReplies& replies) {
   Collective& collective = at->second;
   if (collective.version != spaces_.version()) see_who_lives(at->first.second, collective);
-  if (!collective.missing.empty()) return;
-  std::string all;
-  std::vector<RequestOrigin> waiting;
-  for (auto& [uid, queue] : collective.got) {
-    if (queue.empty()) continue;
-    all += queue.front().blob;
-    waiting.push_back(queue.front().from);
-    queue.pop_front();
-  }
-  if (std::ranges::all_of(collective.got, [](const auto& entry) { return entry.second.empty(); }))
-    collectives_.erase(at);
-  else
+  // Somebody may have come more than once for one who will not come any more.
+  while (collective.missing.empty()) {
+    std::string all;
+    std::vector<RequestOrigin> waiting;
+    for (auto& [uid, queue] : collective.got) {
+      if (queue.empty()) continue;
+      all += queue.front().blob;
+      waiting.push_back(queue.front().from);
+      queue.pop_front();
+    }
+    for (const RequestOrigin& to : waiting) replies.push_back({to, kPmixSuccess, all, {}});
+    if (std::ranges::all_of(collective.got, [](const auto& entry) { return entry.second.empty(); })) {
+      collectives_.erase(at);
+      return;
+    }
     see_who_is_missing(collective);
-  for (const RequestOrigin& to : waiting) replies.push_back({to, kPmixSuccess, all, {}});
+  }
 }
 
 RendezvousReplies Rendezvous::publish(const std::vector<Published>& data, const RequestOrigin& from) {

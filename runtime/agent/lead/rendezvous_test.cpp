@@ -65,6 +65,14 @@ TEST_F(RendezvousTest, ARankThatIsNamedTwiceEndsOnce) {
   EXPECT_EQ(rendezvous.rank_gone({"n", 2}).size(), 1u);
 }
 
+TEST_F(RendezvousTest, APodThatIsGoneIsNotWaitedForByAnyOfTheSame) {
+  for (const std::uint64_t id : {1, 2, 3})
+    EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", id}, "A").empty());
+  spaces.pod_gone("b");
+  EXPECT_EQ(rendezvous.recheck().size(), 3u);
+  EXPECT_EQ(rendezvous.pending(), 0u);
+}
+
 TEST_F(RendezvousTest, APodThatIsGoneIsNotWaitedFor) {
   EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 1}, "A").empty());
   EXPECT_TRUE(rendezvous.contribute("connect", {{"n", 0}, {"m", 0}}, {"a", 2}, "").empty());

@@ -28,18 +28,18 @@ Growth grow_from_half(int pods, int slots) {
   world.meter = &growth.lead;
   Program program(world, false);
   world.program = &program;
-  world.on_end = [](const Pod&) {};
+  world.on_end = [](const SimulatedPod&) {};
   const auto make = [&](int from, int to) {
     std::vector<Member> members;
     for (int number = from; number < to; ++number) {
       members.push_back(member(number, slots));
       world.pods[members.back().uid] =
-          std::make_unique<Pod>(world, members.back(), std::vector<std::string>{"key"});
+          std::make_unique<SimulatedPod>(world, members.back(), std::vector<std::string>{"key"});
     }
     return members;
   };
   const StartRequest start{Fence{1}, make(0, pods / 2)};
-  Pod& lead = *world.find(start.members.front().uid);
+  SimulatedPod& lead = *world.find(start.members.front().uid);
   growth.lead.uid = lead.uid();
   const auto view = [&] {
     MembershipView now;

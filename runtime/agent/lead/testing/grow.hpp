@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated job that grows, without faults: what that asks of its lead.
 #pragma once
-#include "runtime/agent/lead/testing/pod.hpp"
+#include "runtime/agent/lead/testing/world.hpp"
 
 namespace empi::agent::histories {
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network between simulated agents: loses requests and answers, repeats, delays, cuts.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/agent/lead/testing/events.hpp"
 #include "runtime/protocol/agent_messages.hpp"
@@ -19,12 +21,17 @@ using MessageCount = std::array<std::array<std::uint64_t, kFates>, std::variant_
 class Network {
  public:
   explicit Network(Dice& dice) : dice_(dice) {}
-  bool faulty = false;  // 4 of 100 requests meet one of the fates
+  bool faulty =
+      false;  // 4 of 100 requests meet one of the fates, and more of those with messages of a rare kind
 
-  Fate fate() {
+  // `kinds`: of the messages of a request, as indices of Message.
+  Fate fate(const std::vector<std::size_t>& kinds) {
     if (!faulty) return Fate::Arrived;
-    const int n = dice_.below(100);
-    return n < 2 ? Fate::AnswerLost : n < 3 ? Fate::Lost : n < 4 ? Fate::Late : Fate::Arrived;
+    const int n = dice_.below(100), each = weight(kinds);
+    return n < 2 * each   ? Fate::AnswerLost
+           : n < 3 * each ? Fate::Lost
+           : n < 4 * each ? Fate::Late
+                          : Fate::Arrived;
   }
   void cut(const std::string& a, const std::string& b, Time until) { cut_[{a, b}] = cut_[{b, a}] = until; }
   // Its host answers, and nobody listens there.
@@ -39,6 +46,22 @@ class Network {
   }
 
  private:
+  template <class... Kinds>
+  static bool is_one_of(std::size_t kind) {
+    return ((kind == Message(Kinds{}).index()) || ...);
+  }
+  // The rarer a kind is, the more often it meets something.
+  static int weight(const std::vector<std::size_t>& kinds) {
+    int most = 1;
+    for (const std::size_t kind : kinds)
+      if (is_one_of<RankAborted, Dropped>(kind))
+        most = std::max(most, 15);
+      else if (is_one_of<HandOver, HandedOver, NewLead, LeadKnown, PassedOn, RankEvent, Modex, Publish,
+                         Lookup, Unpublish>(kind))
+        most = std::max(most, 6);
+    return most;
+  }
+
   Dice& dice_;
   std::map<std::pair<std::string, std::string>, Time> cut_;
   std::map<std::string, Time> refuses_;

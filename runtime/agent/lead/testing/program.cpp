@@ -8,7 +8,7 @@ namespace empi::agent::histories {
 using namespace std::chrono_literals;
 using Kind = RankReport::Kind;
 
-Pod* Program::pod_of(const ProcId& proc) {
+SimulatedPod* Program::pod_of(const ProcId& proc) {
   const auto at = ranks_.find(proc);
   return at == ranks_.end() ? nullptr : world_.find(at->second.pod);
 }
@@ -16,7 +16,7 @@ Pod* Program::pod_of(const ProcId& proc) {
 // What a rank says reaches its agent, unless one of them is gone by then.
 void Program::say(const ProcId& proc, Kind kind, const std::string& change, bool ok, Ms delay) {
   world_.events.after(delay, [this, proc, kind, change, ok] {
-    Pod* pod = pod_of(proc);
+    SimulatedPod* pod = pod_of(proc);
     if (!pod || !pod->alive() || !is_alive(proc)) return;
     RankReport report;
     report.kind = kind;
@@ -26,13 +26,8 @@ void Program::say(const ProcId& proc, Kind kind, const std::string& change, bool
     report.error = ok ? "" : "it was called off";
     report.tasks = tasks_;
     report.address = kind == Kind::Queue ? "10.0.0.1:4000/key" : "";
-    pod->report(report);
+    pod->act([report](Pod& agent) { agent.rank_reported(report); });
   });
-}
-
-int Program::connected(const Pod& pod) const {
-  return static_cast<int>(std::ranges::count_if(
-      pod.ranks(), [&](const ProcId& proc) { return is_alive(proc) && ranks_.at(proc).connected; }));
 }
 
 std::uint64_t Program::probes() const {
@@ -48,29 +43,76 @@ Program::Attempt& Program::attempt_of(const ChangePlan& plan) {
   return attempt;
 }
 
-void Program::launch(Pod& pod, bool joining) {
+std::vector<ProbeMark> Program::probe_marks(const std::vector<ProcId>& procs) const {
+  std::vector<ProbeMark> marks;
+  if (world_.events.now() < diverges_until_)
+    for (const ProcId& proc : procs) add_mark(marks, {.rank = proc, .probes = 100, .first = proc.rank % 2});
+  return marks;
+}
+
+void Program::launch(SimulatedPod& pod, const ProcId& proc, bool joining) {
+  ranks_[proc] = {.pod = pod.uid(), .member = !joining};
+  const bool late = !world_.meter && world_.dice.percent(3);
+  world_.events.after(world_.dice.delay(5, late ? 20'000 : 300), [this, proc] { connect(proc); });
+  const bool first = pod.ranks().size() == 1;
+  if (tasks_ && !joining && first && pod.membership().lead().uid == pod.uid()) keeper_ = proc;
+}
+
+// MPI_Init: when all ranks of the pod are there, it waits for those of the others.
+void Program::connect(const ProcId& proc) {
+  SimulatedPod* pod = pod_of(proc);
+  if (!pod || !pod->alive() || !is_alive(proc)) return;
+  ranks_[proc].connected = true;
+  pod->act([proc](Pod& agent) { agent.rank_connected(proc); });
+  const bool all = pod->ranks().size() == static_cast<std::size_t>(pod->member().slots) &&
+                   std::ranges::all_of(pod->ranks(), [&](const ProcId& p) { return ranks_[p].connected; });
+  if (all)
+    traffic_.collective(*pod, "fence", RankRuns{{proc.nspace, kAllRanks}}, [this, pod](bool well) {
+      if (well) leave_init(*pod);
+    });
+}
+
+void Program::leave_init(SimulatedPod& pod) {
   for (const ProcId& proc : pod.ranks()) {
-    if (ranks_.contains(proc)) continue;
-    ranks_[proc] = {.pod = pod.uid(), .member = !joining};
-    const bool late = !world_.meter && world_.dice.percent(3);
-    const Ms delay = world_.dice.delay(5, late ? 20'000 : 300);
-    world_.events.after(delay, [this, proc] { ranks_[proc].connected = true; });
-    say(proc, Kind::Hello, "", true, delay);
-    const bool keeper = tasks_ && !joining && pod.membership().find(pod.uid()) &&
-                        pod.membership().lead().uid == pod.uid() && proc == *pod.ranks().begin();
-    if (keeper) keeper_ = proc;
-    if (keeper) say(proc, Kind::Queue, "", true, delay + world_.dice.delay(1, 3000));
+    ranks_[proc].hello = true;
+    say(proc, Kind::Hello, "", true, 1ms);
+    if (proc == keeper_) say(proc, Kind::Queue, "", true, world_.dice.delay(2, 3000));
   }
 }
 
-void Program::build(Pod& pod, const ChangePlan& plan) {
-  if (tasks_) world_.violations.push_back("a world is built in a master-worker program");
-  Attempt& attempt = attempt_of(plan);
-  attempt.ordered.insert(pod.ranks().begin(), pod.ranks().end());
-  try_build(attempt);
+std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrder& order) {
+  Rank& rank = ranks_[proc];
+  if (!rank.alive || !rank.hello || rank.finalized) return "it is not connected";
+  switch (order.kind) {
+    case RankOrder::Kind::Prepare:
+      attempt_of(pod.plan().value());
+      if (!rank.hangs) say(proc, Kind::Ready, order.change, !rank.ending, world_.dice.delay(1, 20));
+      break;
+    case RankOrder::Kind::Build:
+      if (tasks_) world_.violate("a world is built in a master-worker program");
+      attempt_of(pod.plan().value()).ordered.insert(proc);
+      try_build(attempts_[order.change]);
+      break;
+    case RankOrder::Kind::Cancel:
+      cancel(pod, proc, order.change);
+      break;
+    case RankOrder::Kind::Release:
+      release(pod, proc);
+      break;
+    case RankOrder::Kind::Attach:
+      attach(proc, order.change);
+      break;
+    case RankOrder::Kind::Leave:
+      depart(pod, proc, order.change);
+      break;
+    case RankOrder::Kind::Lost:
+      break;
+  }
+  return "";
 }
 
-// Collective over old ranks and joiners.
+// Collective over old ranks and joiners, which meet as Open MPI's accept does: each pod with all ranks of
+// both sides.
 void Program::try_build(Attempt& attempt) {
   if (attempt.built || attempt.cancelled || attempt.ordered.size() < attempt.everybody.size()) return;
   const bool ready = std::ranges::all_of(attempt.everybody, [&](const ProcId& proc) {
@@ -78,27 +120,28 @@ void Program::try_build(Attempt& attempt) {
   });
   if (!ready) return;
   attempt.built = true;
-  if (!world_.meter) return say_built(attempt);
-  // As Open MPI's accept asks: each pod with all ranks of both sides.
-  const auto missing = std::make_shared<std::size_t>(0);
+  std::vector<SimulatedPod*> pods;
   for (const std::vector<Member>* members : {&attempt.plan.old.members, &attempt.plan.add})
-    for (const Member& member : *members) {
-      ++*missing;
-      world_.find(member.uid)->collective("connect", attempt.everybody, [this, &attempt, missing] {
-        if (--*missing == 0) say_built(attempt);
-      });
-    }
+    for (const Member& member : *members) pods.push_back(world_.find(member.uid));
+  const auto done = [this, change = attempt.plan.id](SimulatedPod& pod, bool well) {
+    say_built(change, pod, well);
+  };
+  if (attempt.plan.add.empty())
+    for (SimulatedPod* pod : pods) done(*pod, true);
+  else
+    traffic_.meet(pods, *pods.front(), attempt.plan.port, attempt.everybody, done);
 }
 
-void Program::say_built(const Attempt& attempt) {
-  for (const ProcId& proc : attempt.everybody) {
+void Program::say_built(const std::string& change, SimulatedPod& pod, bool well) {
+  for (const ProcId& proc : pod.ranks()) {
     const Ms delay = world_.dice.delay(1, 60);
-    say(proc, Kind::Built, attempt.plan.id, true, delay);
-    if (!ranks_[proc].member) say(proc, Kind::AtBegin, attempt.plan.id, true, delay + 5ms);
+    if (attempts_[change].cancelled) return;  // that has been said
+    say(proc, Kind::Built, change, well, delay);
+    if (well && !ranks_[proc].member) say(proc, Kind::AtBegin, change, true, delay + 5ms);
   }
 }
 
-void Program::confirm(Pod& pod, const ChangePlan& plan, std::uint64_t iteration) {
+void Program::confirm(SimulatedPod& pod, const ChangePlan& plan, std::uint64_t iteration) {
   Attempt& attempt = attempt_of(plan);
   attempt.confirmed = true;
   const Ms until = Ms(10 * (iteration > probes() ? iteration - probes() : 0));
@@ -127,11 +170,16 @@ void Program::vote(const std::string& change, const ProcId& proc) {
   try_decide(attempt);
 }
 
-void Program::interrupt(Pod& pod, const ChangePlan& plan) {
-  Attempt& attempt = attempt_of(plan);
-  attempt.interrupted.insert(pod.uid());
-  for (const ProcId& proc : pod.ranks())
-    world_.events.after(world_.dice.delay(1, 20), [this, change = plan.id, proc] { vote(change, proc); });
+// Confirmed already: every rank comes to the window, so it is there that the change must fail.
+void Program::cancel(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
+  const auto at = attempts_.find(change);
+  if (at == attempts_.end() || at->second.decided) return;
+  if (at->second.confirmed) {
+    at->second.interrupted.insert(pod.uid());
+    return world_.events.after(world_.dice.delay(1, 20), [this, change, proc] { vote(change, proc); });
+  }
+  at->second.cancelled = true;
+  say(proc, Kind::Built, change, false, world_.dice.delay(1, 60));
 }
 
 // Of all that are alive: the dead have voted no, and one that stands still is waited for until the ranks are
@@ -158,37 +206,26 @@ void Program::try_decide(Attempt& attempt) {
   }
 }
 
-void Program::give_up(Pod& pod, const ChangePlan& plan) {
-  if (plan.joins(pod.uid())) return end_ranks(pod, {pod.ranks().begin(), pod.ranks().end()}, 9);
-  Attempt& attempt = attempt_of(plan);
-  attempt.cancelled = true;
-  if (attempt.confirmed && !attempt.decided) interrupt(pod, plan);
-  for (const ProcId& proc : pod.ranks()) say(proc, Kind::Built, plan.id, false, world_.dice.delay(1, 60));
-}
-
-void Program::release(Pod& pod) {
-  released_.insert(pod.uid());
-  if (std::exchange(lingers_, false)) return;
-  for (const ProcId& proc : pod.ranks())
+void Program::release(SimulatedPod& pod, const ProcId& proc) {
+  if (released_.insert(pod.uid()).second && std::exchange(lingers_, false)) lingering_.insert(pod.uid());
+  if (!lingering_.contains(pod.uid()))
     world_.events.after(world_.dice.delay(1, 3000), [this, proc] { finalize(proc, 0); });
 }
 
-void Program::attach(Pod& pod, const ChangePlan& plan) {
-  for (const ProcId& proc : pod.ranks()) {
-    say(proc, Kind::Built, plan.id, true, world_.dice.delay(1, 200));
-    ranks_[proc].member = true;
-  }
+void Program::attach(const ProcId& proc, const std::string& change) {
+  say(proc, Kind::Built, change, true, world_.dice.delay(1, 200));
+  ranks_[proc].member = true;
+  if (finished_)  // nothing is left to be done
+    world_.events.after(world_.dice.delay(300, 600), [this, proc] { finalize(proc, 0); });
 }
 
-void Program::depart(Pod& pod, const ChangePlan& plan) {
-  if (pod.ranks().contains(keeper_)) {
-    keeper_ = ranks_of(plan.next_members().lead()).front();
+void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
+  if (proc == keeper_) {
+    keeper_ = ranks_of(pod.plan().value().next_members().lead()).front();
     say(keeper_, Kind::Queue, "", true, world_.dice.delay(1, 200));
   }
-  for (const ProcId& proc : pod.ranks()) {
-    ranks_[proc].leaving = true;
-    say(proc, Kind::Agreed, plan.id, true, world_.dice.delay(10, 4000));
-  }
+  ranks_[proc].leaving = true;
+  say(proc, Kind::Agreed, change, true, world_.dice.delay(10, 4000));
 }
 
 void Program::exit(const ProcId& proc, int code, int signal) {
@@ -199,25 +236,30 @@ void Program::exit(const ProcId& proc, int code, int signal) {
   ++casualties_;
   world_.tell("rank " + name_of(proc) + " ends, " + std::to_string(code) + " signal " +
               std::to_string(signal));
-  if (Pod* pod = world_.find(rank.pod); pod && pod->alive())
-    pod->rank_ended({proc, code, signal, rank.finalized, rank.connected, {"a line"}});
+  if (SimulatedPod* pod = world_.find(rank.pod); pod && pod->alive())
+    pod->act([proc, code, signal](Pod& agent) { agent.rank_ended(proc, code, signal, {"a line"}); });
   for (auto& [change, attempt] : attempts_)
     if (attempt.confirmed && !attempt.plan.id.empty()) try_decide(attempt);
 }
 
-void Program::end_ranks(Pod& pod, const std::vector<ProcId>& ranks, int signal) {
-  for (const ProcId& proc : ranks)
-    if (pod.ranks().contains(proc) && is_alive(proc)) exit(proc, 0, signal);
-}
-
-void Program::pod_died(Pod& pod) {
+void Program::pod_died(SimulatedPod& pod) {
   for (const ProcId& proc : pod.ranks()) ranks_[proc].alive = false;
   casualties_ += static_cast<int>(pod.ranks().size());
   for (auto& [change, attempt] : attempts_)
     if (attempt.confirmed) try_decide(attempt);
 }
 
-void Program::kill(const ProcId& proc) { exit(proc, 0, 9); }
+void Program::kill(const ProcId& proc, int signal) {
+  if (is_alive(proc)) exit(proc, 0, signal);
+}
+
+void Program::abort(const ProcId& proc) {
+  SimulatedPod* pod = pod_of(proc);
+  if (!pod || !pod->alive() || !is_connected(proc)) return;
+  world_.tell("rank " + name_of(proc) + " calls MPI_Abort");
+  pod->act([proc](Pod& agent) { agent.rank_aborted({proc, 3, "on purpose", {"a line"}}); });
+  world_.events.after(5ms, [this, proc] { kill(proc, 6); });
+}
 
 // One that has voted, or is a member, would hang the program, whatever an agent does.
 void Program::hang(const ProcId& proc) {
@@ -233,6 +275,9 @@ void Program::hang(const ProcId& proc) {
 
 void Program::finalize(const ProcId& proc, int code) {
   if (!is_alive(proc) || ranks_[proc].hangs || ranks_[proc].finalized) return;
+  if (!ranks_[proc].hello)  // it is in MPI_Init still
+    return world_.events.after(100ms, [this, proc, code] { finalize(proc, code); });
+  ranks_[proc].ending = true;
   say(proc, Kind::Finalizing, "", true, 0ms);
   say(proc, Kind::Finalized, "", true, 2ms);
   world_.events.after(world_.dice.delay(3, 4), [this, proc] { ranks_[proc].finalized = true; });

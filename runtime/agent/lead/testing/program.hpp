@@ -3,36 +3,36 @@
 // as the rank library does, seen from their agents.
 #pragma once
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
-#include "runtime/agent/lead/testing/pod.hpp"
+#include "runtime/agent/lead/testing/simulated_pod.hpp"
+#include "runtime/agent/lead/testing/traffic.hpp"
 
 namespace empi::agent::histories {
 
 class Program {
  public:
-  Program(World& world, bool tasks) : world_(world), tasks_(tasks) {}
+  Program(World& world, bool tasks) : world_(world), tasks_(tasks), traffic_(world) {}
 
   // --- What agents ask.
-  void launch(Pod& pod, bool joining);
-  void build(Pod& pod, const ChangePlan& plan);
-  bool arm(std::uint64_t iteration) const { return iteration > probes(); }
-  void confirm(Pod& pod, const ChangePlan& plan, std::uint64_t iteration);
-  void interrupt(Pod& pod, const ChangePlan& plan);
-  void give_up(Pod& pod, const ChangePlan& plan);
-  void release(Pod& pod);
-  void end_ranks(Pod& pod, const std::vector<ProcId>& ranks, int signal);
-  void attach(Pod& pod, const ChangePlan& plan);
-  void depart(Pod& pod, const ChangePlan& plan);
+  void launch(SimulatedPod& pod, const ProcId& proc, bool joining);
+  // Why it does not reach the rank; else nothing.
+  std::string order(SimulatedPod& pod, const ProcId& proc, const RankOrder& order);
+  void confirm(SimulatedPod& pod, const ChangePlan& plan, std::uint64_t iteration);
+  void kill(const ProcId& proc, int signal);
   std::uint64_t probes() const;  // of every rank: they iterate in step
-  int connected(const Pod& pod) const;
+  std::vector<ProbeMark> probe_marks(const std::vector<ProcId>& procs) const;
+  Traffic& traffic() { return traffic_; }
 
   // --- What befalls ranks.
-  void kill(const ProcId& proc);      // by a signal from outside
-  void pod_died(Pod& pod);            // or its agent has ended its ranks
+  void abort(const ProcId& proc);     // it calls MPI_Abort
+  void pod_died(SimulatedPod& pod);   // or its agent has ended its ranks
   void hang(const ProcId& proc);      // neither votes nor ends, until it is killed
   void linger() { lingers_ = true; }  // leavers do not end by themselves, once
+  // For a while ranks do not probe at the same places.
+  void diverge(Ms time) { diverges_until_ = world_.events.now() + time; }
   // All ranks come to the program's end; those of `failing` return code 7.
   void finish(const std::set<ProcId>& failing);
 
@@ -41,11 +41,14 @@ class Program {
   bool in_window() const;
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
+  bool is_connected(const ProcId& proc) const { return is_alive(proc) && ranks_.at(proc).connected; }
+  bool is_settled(const ProcId& proc) const { return is_alive(proc) && ranks_.at(proc).hello; }
 
  private:
   struct Rank {
     std::string pod;
-    bool alive = true, connected = false, hangs = false, finalized = false, member = false, leaving = false;
+    bool alive = true, connected = false, hello = false, hangs = false, ending = false, finalized = false,
+         member = false, leaving = false;
   };
   // One change, as far as MPI knows it.
   struct Attempt {
@@ -56,13 +59,19 @@ class Program {
     std::set<std::string> interrupted;  // pods
   };
 
-  Pod* pod_of(const ProcId& proc);
+  SimulatedPod* pod_of(const ProcId& proc);
   void say(const ProcId& proc, RankReport::Kind kind, const std::string& change, bool ok, Ms delay);
+  void connect(const ProcId& proc);
+  void leave_init(SimulatedPod& pod);
   Attempt& attempt_of(const ChangePlan& plan);
-  void say_built(const Attempt& attempt);
   void try_build(Attempt& attempt);
+  void say_built(const std::string& change, SimulatedPod& pod, bool well);
+  void cancel(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void vote(const std::string& change, const ProcId& proc);
   void try_decide(Attempt& attempt);
+  void release(SimulatedPod& pod, const ProcId& proc);
+  void attach(const ProcId& proc, const std::string& change);
+  void depart(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void exit(const ProcId& proc, int code, int signal);
   void finalize(const ProcId& proc, int code);
 
@@ -71,9 +80,11 @@ class Program {
   bool finished_ = false, lingers_ = false, failed_ = false;
   int casualties_ = 0;  // ranks that have ended, or stand still
   std::map<ProcId, Rank> ranks_;
-  std::map<std::string, Attempt> attempts_;  // by change
-  std::set<std::string> released_;
+  std::map<std::string, Attempt> attempts_;     // by change
+  std::set<std::string> released_, lingering_;  // pods
+  Time diverges_until_{};
   ProcId keeper_;  // of the queue
+  Traffic traffic_;
 };
 
 }  // namespace empi::agent::histories

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "runtime/agent/lead/testing/course.hpp"
+
+namespace empi::agent::histories {
+
+using namespace std::chrono_literals;
+
+void Controller::begin() {
+  World& world = course_.world;
+  StartRequest request;
+  request.fence = course_.fence;
+  request.leaver_grace = std::chrono::seconds(world.dice.between(2, 5));
+  for (int i = world.dice.between(2, 4); i > 0; --i) request.members.push_back(course_.make_pod().member());
+  SimulatedPod& first = *world.find(request.members.front().uid);
+  if (first.start(request).status != 200) world.violate("the start is refused");
+  look();
+}
+
+void Controller::look() {
+  World& world = course_.world;
+  world.events.after(world.dice.delay(100, 700), [this] { look(); });
+  SimulatedPod* pod = course_.lead();
+  if (!pod) return;
+  const MembershipView view = view_of(*pod);
+  if (!course_.quiet && !course_.program.finished() && world.dice.percent(25)) chat(view);
+  if (view.state != ChangeState::Stable) {
+    if (!course_.quiet && world.dice.percent(2)) pod->cancel(view.change, course_.fence);
+    return;
+  }
+  for (const auto& [uid, other] : world.pods)  // it deletes what has no place any more
+    if (!view.membership.find(uid) && other->alive() && !other->over() && other.get() != pod)
+      course_.pod_dies(*other);
+  if (course_.quiet || course_.program.finished() || view.membership.members.empty()) return;
+  if (world.dice.percent(30)) return;
+  request_change(*pod, view);
+}
+
+void Controller::chat(const MembershipView& view) {
+  std::vector<SimulatedPod*> members;
+  std::vector<ProcId> ranks;
+  for (const ProcId& proc : ranks_of(view.membership.members))
+    if (course_.program.is_settled(proc)) ranks.push_back(proc);
+  for (const Member& member : view.membership.members)
+    if (SimulatedPod* pod = course_.world.find(member.uid);
+        pod && std::ranges::any_of(ranks, [&](const ProcId& proc) { return pod->ranks().contains(proc); }))
+      members.push_back(pod);
+  course_.program.traffic().chat(members, ranks);
+}
+
+void Controller::request_change(SimulatedPod& pod, const MembershipView& view) {
+  const int size = static_cast<int>(view.membership.members.size());
+  ChangeRequest request;
+  request.id = "c" + std::to_string(next_change_++);
+  request.fence = course_.fence;
+  request.epoch = view.membership.epoch;
+  // Some are longer than a silent pod is borne.
+  request.deadline_ms = course_.world.dice.percent(25) ? 20'000 : course_.world.dice.between(3000, 10'000);
+  const int kind = course_.world.dice.below(3);
+  if (kind != 0 && size > 1)
+    for (int i = course_.world.dice.between(1, std::min(2, size - 1)); i > 0; --i) {
+      const std::string& uid =
+          view.membership.members[static_cast<std::size_t>(course_.world.dice.below(size))].uid;
+      if (std::ranges::find(request.remove, uid) == request.remove.end()) request.remove.push_back(uid);
+    }
+  if (kind != 1 && size < 6)
+    for (int i = course_.world.dice.between(1, 2); i > 0; --i)
+      request.add.push_back(course_.make_pod().member());
+  if (request.add.empty() && request.remove.empty()) return;
+  const int status = pod.change(request).status;
+  if (status == 200) {
+    std::string what = "change " + request.id;
+    for (const Member& m : request.add) what += " +" + m.uid;
+    for (const std::string& uid : request.remove) what += " -" + uid;
+    course_.world.tell(what);
+    ++course_.coverage.changes;
+    if (course_.world.dice.percent(20) && pod.change(request).status != 200 && !pod.over())
+      course_.world.violate("a change that is asked for again is refused");
+    return;
+  }
+  for (const Member& member : request.add) course_.world.find(member.uid)->die();
+}
+
+}  // namespace empi::agent::histories

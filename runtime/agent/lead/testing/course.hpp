@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The course of one simulated history: its world, its program, and what its parts (controller, faults,
+// judge) have to know of one another.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/agent/lead/testing/coverage.hpp"
+#include "runtime/agent/lead/testing/program.hpp"
+
+namespace empi::agent::histories {
+
+struct Course {
+  Course(std::uint64_t seed, Coverage& met);
+
+  SimulatedPod& make_pod();
+  // The one that leads, as a controller finds it.
+  SimulatedPod* lead();
+  // The one that leads still, and leaves by the change in hand.
+  SimulatedPod* leaving_lead();
+  SimulatedPod* any_pod();
+  void pod_dies(SimulatedPod& pod);
+  void finish();  // the program comes to its end
+
+  World world;
+  const bool tasks;
+  Program program;
+  Coverage& coverage;
+  Fence fence{1};
+  std::vector<std::string> tokens = {"key-0"};
+  int next_pod = 0;
+  bool quiet = false;                    // no more faults and changes
+  bool may_fail = false, fails = false;  // a fault ends the job; a rank returns 7
+  std::set<std::string> excused;         // pods that may be called lost
+};
+
+MembershipView view_of(const SimulatedPod& pod);
+
+// Asks for changes, cancels some, deletes what has no place any more; and what the program's ranks say to one
+// another meanwhile.
+class Controller {
+ public:
+  explicit Controller(Course& course) : course_(course) {}
+  void begin();
+
+ private:
+  void look();
+  void request_change(SimulatedPod& pod, const MembershipView& view);
+  void chat(const MembershipView& view);
+
+  Course& course_;
+  int next_change_ = 1;
+};
+
+class Faults {
+ public:
+  explicit Faults(Course& course) : course_(course) {}
+  void one();  // whichever
+
+ private:
+  void cut();
+  void refuse();
+  void long_stall();
+  void stall(SimulatedPod& pod, Ms time);
+  void rotate_key();
+  void change_controller();
+  void lose_in(ChangeState state);
+  void hunt(ChangeState state, int tries, const std::function<void(SimulatedPod&)>& what);
+  void hunt_leaving_lead(int tries);
+  void end_program();
+  void lose_joiner(SimulatedPod& lead);
+  void lose_leaver(SimulatedPod& lead);
+  void lose_member();
+
+  Course& course_;
+  int next_key_ = 1;
+};
+
+// What must hold.
+class Judge {
+ public:
+  explicit Judge(Course& course) : course_(course) {}
+  void watch();                                // from now on
+  void expect_guilt(const SimulatedPod& pod);  // of those that its outcome names
+  void expect_rest();                          // nothing has happened for a while
+  void expect_end();
+
+ private:
+  Course& course_;
+};
+
+}  // namespace empi::agent::histories

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "runtime/agent/lead/testing/course.hpp"
+
+namespace empi::agent::histories {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string text(const Membership& m) {
+  std::string out = "epoch " + std::to_string(m.epoch.value) + ":";
+  for (const Member& member : m.members) out += " " + member.uid;
+  return out;
+}
+
+}  // namespace
+
+void Judge::watch() {
+  std::map<std::int64_t, std::string> leads;
+  for (const auto& [uid, pod] : course_.world.pods) {
+    if (!pod->alive() || pod->over() || !pod->is_lead()) continue;
+    const Membership& members = pod->lead().membership();
+    if (members.lead().uid != uid) continue;  // it is about to leave
+    const auto [at, first] = leads.try_emplace(members.epoch.value, uid);
+    if (!first)
+      course_.world.violate("two leads of epoch " + std::to_string(members.epoch.value) + ": " + at->second +
+                            ", " + uid);
+  }
+  course_.world.events.after(500ms, [this] { watch(); });
+}
+
+// Nothing has happened for a while.
+void Judge::expect_rest() {
+  SimulatedPod* pod = course_.lead();
+  if (!pod || course_.program.finished()) return;
+  const MembershipView view = view_of(*pod);
+  if (view.state != ChangeState::Stable) {
+    std::string reason;
+    for (const ChangeStatus& change : pod->lead().known_changes()) reason = change.reason;
+    return course_.world.violate("change " + view.change + " hangs in " + std::string(to_string(view.state)) +
+                                 ": " + reason);
+  }
+  for (const Member& member : view.membership.members) {
+    SimulatedPod* other = course_.world.find(member.uid);
+    if (other && other->alive() && !other->over() && other->membership() != view.membership)
+      course_.world.violate("members know different lists: " + text(view.membership) + "; " + other->uid() +
+                            " " + text(other->membership()));
+  }
+  for (const ChangeStatus& change : pod->lead().known_changes())
+    if (change.outcome != ChangeOutcome::Committed && change.reason.empty())
+      course_.world.violate("change " + change.request.id + " ended without a reason");
+  for (const std::string& what : course_.program.traffic().unanswered())
+    course_.world.violate("a request hangs: " + what);
+}
+
+// Nobody is declared lost who was heard of a moment ago. A lead that has ended is not there for those who
+// have not been told.
+void Judge::expect_guilt(const SimulatedPod& pod) {
+  const std::string& reason = pod.outcome().reason;
+  for (const auto& [uid, other] : course_.world.pods) {
+    const bool lead = reason.find("lost the lead (pod " + uid + ")") != reason.npos;
+    if (!lead && reason.find("pod " + other->member().name + " is lost") == reason.npos) continue;
+    if (!other->alive() || other->over()) continue;
+    // One that the lead has sent home, and that has not heard so.
+    if (lead && other->is_lead() && !other->lead().membership().find(pod.uid())) continue;
+    if (lead || pod.is_lead()) {
+      const bool unheard = reason.find("not heard of") != reason.npos;
+      const bool given_up = course_.world.unreachable.contains(uid);
+      if (!given_up && (unheard ? pod.silence_of(uid) : pod.distance_to(uid)) < 9500ms)
+        course_.world.violate(
+            std::string("healthy pod ").append(uid).append(" is declared lost: ").append(reason));
+      course_.excused.insert(uid);
+      course_.may_fail = true;
+    }
+  }
+}
+
+void Judge::expect_end() {
+  bool failed = false;
+  for (const auto& [uid, pod] : course_.world.pods) {
+    if (pod->alive() && !pod->over()) {
+      if (pod->started())
+        course_.world.violate("pod " + uid + " has not ended" +
+                              (pod->is_lead() ? ", and leads: " + text(pod->lead().membership()) : ""));
+      continue;
+    }
+    const JobOutcome& o = pod->outcome();
+    if (o.result != JobResult::Failed) continue;
+    if (o.exit_code == 7) failed = true;
+    if (course_.tasks && course_.excused.contains(uid)) continue;
+    if (o.reason.starts_with("lost the lead")) continue;  // judged when it was said
+    failed = true;
+    if (o.reason.empty()) course_.world.violate("pod " + uid + " failed without a reason");
+    if (!course_.may_fail && !(course_.fails && o.exit_code == 7))
+      course_.world.violate("pod " + uid + " failed for no reason of ours: " + o.reason);
+  }
+  course_.coverage.failed_jobs += failed;
+  if (course_.may_fail || !course_.program.finished()) return;
+  const bool fails = course_.program.has_failed();
+  if (fails != failed)
+    course_.world.violate(fails ? "a rank's exit code 7 is lost" : "a job that ended well has failed");
+}
+
+}  // namespace empi::agent::histories

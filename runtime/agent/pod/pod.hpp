@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pod of a job, as a value behind a few verbs: what other pods, the ranks here, PMIx and controllers say
+// goes in, what is to be done about it comes out through PodEdges (edges.hpp). It knows no thread, socket,
+// process or clock, so that simulated histories run this very class.
+//
+// Any pod can be the lead; then it has a Lead (lead/lead.hpp), which decides, and it does what that wants.
+// Not thread-safe.
+//
+//   Pod pod(identity, edges);
+//   pod.receive(message, from);   // of another pod, in the order of its sending
+//   pod.rank_reported(report);    // and what else befalls its ranks
+//   pod.tick(); pod.second();     // several times a second; once
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/agent/api_answer.hpp"
+#include "runtime/agent/lead/lead.hpp"
+#include "runtime/agent/pod/edges.hpp"
+#include "runtime/agent/pod/gathered_reports.hpp"
+#include "runtime/agent/pod/local_ranks.hpp"
+#include "runtime/agent/wire/outbox.hpp"
+#include "runtime/agent/wire/requests.hpp"
+
+namespace empi::agent {
+
+struct PodIdentity {
+  std::string uid, name, job;
+  int slots = 1;  // ranks that it was made for
+  bool malleable = true;
+  RunningTime partition{std::chrono::seconds(10)};  // a pod that is silent for longer is lost
+};
+
+class Pod {
+ public:
+  Pod(PodIdentity identity, PodEdges& edges) : self_(std::move(identity)), edges_(edges) {}
+  Pod(const Pod&) = delete;
+  Pod& operator=(const Pod&) = delete;
+
+  // --- Controllers (runtime/agent/http_api.hpp has the words).
+  ApiAnswer start(const StartRequest& request);
+  ApiAnswer begin_change(const ChangeRequest& request);
+  ApiAnswer cancel_change(const std::string& id, Fence fence);
+  ApiAnswer check_controller(Fence fence);  // status 200: go on
+  ApiAnswer stop(Fence fence, const std::string& reason);
+  MembershipView view() const;
+  std::vector<ChangeStatus> known_changes() const;
+  std::vector<WindowSample> known_samples(std::int64_t since) const;
+
+  // --- Time, and other pods.
+  void tick();
+  void second();
+  void sampled(const WindowSample& sample);
+  void terminate();  // the pod was asked to go
+  // Whatever comes; what it cannot act on it tells the log.
+  void receive(const Message& message, const std::string& from);
+  // Nothing can be delivered to a pod, and never could (not `reached`).
+  void unreachable(const std::string& uid, Standing standing, bool reached, const std::string& why);
+  void end(const JobOutcome& outcome);  // of this pod, in any way
+
+  // --- Ranks of this pod.
+  void rank_connected(const ProcId& proc);  // to PMIx
+  void rank_left_pmix(const ProcId& proc);
+  void rank_reported(const RankReport& report);
+  // It has ended, and `tail` are its last words.
+  void rank_ended(const ProcId& proc, int code, int signal, std::vector<std::string> tail);
+  void rank_aborted(const RankAborted& abort) { send_to_lead(abort); }
+  void rank_raised(const RankEvent& event) { on_message(event, self_.uid); }
+  void parked(double seconds) { parked_seconds_ = std::max(parked_seconds_, seconds); }
+
+  // --- Requests of PMIx. to: "" for the lead, whoever it is.
+  template <class Request>
+  void request(Request message, const std::string& to, Requests::Done done) {
+    send_request(requests_.open(std::move(message), to, std::move(done)), to);
+  }
+  void connection_data(const ProcId& proc, PodEdges::Blob reply);  // of any rank of the job
+
+  // --- What it knows.
+  const std::string& uid() const { return self_.uid; }
+  bool started() const { return started_; }
+  bool over() const { return over_; }
+  const JobOutcome& outcome() const { return outcome_; }
+  bool is_lead() const { return lead_ && lead_uid_ == self_.uid; }
+  const Lead& lead() const { return *lead_; }
+  const Membership& membership() const { return membership_; }
+  const std::optional<ChangePlan>& plan() const { return plan_; }
+  const LocalRanks& ranks() const { return ranks_; }
+
+ private:
+  // --- pod.cpp
+  void make_lead();
+  void follow_lead();  // does what it wants
+  void adopt(const JobRecord& record);
+  void adopt(const Namespace& space);
+  void send_reports();
+  void pod_lost(const std::string& uid, const std::string& why);
+
+  // --- pod_messages.cpp
+  void follow(const std::string& lead);
+  void send(const std::string& uid, const Message& message) { send_all({uid}, message); }  // ourselves too
+  void send_all(const std::vector<std::string>& uids, const Message& message);
+  bool reaches(const std::string& uid);
+  void send_to_lead(const Message& message);
+  void send_request(const Message& message, const std::string& to);
+  void drop(const std::string& uid);
+  void dismiss(const std::string& uid);
+  void on_message(const Modex& m, const std::string& from);
+  void on_message(const ModexOfPod& m, const std::string& from);
+  void on_message(const Reply& m, const std::string& from);
+  void on_message(const RankEvent& m, const std::string& from);
+  void on_message(const Step& m, const std::string& from);
+  void on_message(const NewLead& m, const std::string& from);
+  void on_message(const HandOver& m, const std::string& from);
+  void on_message(const PassedOn& m, const std::string& from);
+  void on_message(const Dropped& m, const std::string& from);
+  void on_message(const End& m, const std::string& from);
+
+  // --- pod_steps.cpp: what the lead asks of every pod during start and changes
+  void check_place(const Namespace& space) const;
+  void do_step(const Step& m, StepAnswer& answer);
+  void do_prepare(const Step& m);
+  void do_launch(const Step& m);
+  void do_fetch(const Step& m, const std::string& from);  // answers by itself, later
+  void answer_fetch();
+  void rank_ready(const RankReport& report);
+  void fetch_connection_data(std::function<void(const std::string& error)> done);
+  void do_read_probes(StepAnswer& answer);
+  void do_build(StepAnswer& answer);
+  void do_interrupt(const Step& m);
+  void do_give_up(const Step& m);
+  void do_commit();
+  void do_release();
+  void end_leavers(const Step& m, int signal);
+  void do_forget(const Step& m);
+  void do_attach(const Step& m);  // of master-worker programs
+  void do_depart();
+  RankOrder order_of_change(RankOrder::Kind kind) const;
+  void order_all(const RankOrder& order);
+
+  const PodIdentity self_;
+  PodEdges& edges_;
+
+  // The job as this pod knows it.
+  Fence fence_;  // while we have no Lead
+  Membership membership_;
+  std::string lead_uid_;
+  NamespaceTable spaces_;
+  ProbeMode probe_ = ProbeMode::All;
+  JobOutcome outcome_;
+  bool started_ = false, over_ = false;
+  bool leaving_ = false;  // asked to terminate
+  int terminations_ = 0;  // times
+
+  LocalRanks ranks_;
+  GatheredReports reports_;  // of our ranks, that the lead is to hear of
+  bool reports_timed_ = false;
+  int told_connected_ = 0;     // ranks, as the lead has last heard of us
+  double parked_seconds_ = 0;  // processor time of helper threads that never came back
+
+  std::optional<ChangePlan> plan_;  // the change in hand, as a pod follows it
+  ChangeState followed_ = ChangeState::Stable;
+  // The step Fetch in hand: answered when the connection data is here and every rank has said that it can
+  // build, or with the first error.
+  struct Fetching {
+    std::string from, change;
+    std::uint64_t number = 0;
+    std::set<ProcId> silent;  // ranks
+    bool connected = false;   // the data is here
+    std::string error = {};
+  };
+  std::optional<Fetching> fetching_;
+  std::map<ProcId, std::string> connection_data_;  // of the other side of a change
+
+  std::optional<Lead> lead_;
+  Requests requests_;
+};
+
+}  // namespace empi::agent

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod says, by what it has heard.
+#include "runtime/agent/pod/pod.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+#include <utility>
+
+namespace empi::agent {
+namespace {
+
+// Remembers what the pod does. Ranks obey.
+class Edges : public PodEdges {
+ public:
+  std::vector<std::pair<std::string, Message>> sent;  // to whom, what
+  std::vector<std::pair<ProcId, RankOrder::Kind>> ordered;
+  std::set<std::string> known;
+  std::set<ProcId> deaf;
+  std::deque<std::function<void()>> posted;
+  std::optional<JobOutcome> outcome;
+
+  void run() {
+    while (!posted.empty()) {
+      const auto what = std::move(posted.front());
+      posted.pop_front();
+      what();
+    }
+  }
+  template <class Kind>
+  std::vector<Kind> sent_to(const std::string& uid) const {
+    std::vector<Kind> all;
+    for (const auto& [to, message] : sent)
+      if (const auto* one = std::get_if<Kind>(&message); one && to == uid) all.push_back(*one);
+    return all;
+  }
+
+  Moment moment() override { return {}; }
+  void post(std::function<void()> what) override { posted.push_back(std::move(what)); }
+  void after(std::chrono::milliseconds, std::function<void()> what) override { post(std::move(what)); }
+  bool knows(const std::string& uid) override { return known.contains(uid); }
+  void admit(const std::string& uid, const std::string&) override { known.insert(uid); }
+  void send(const std::vector<std::string>& uids, const Message& message) override {
+    for (const std::string& uid : uids) sent.emplace_back(uid, message);
+  }
+  void part(const std::string& uid) override { known.erase(uid); }
+  void dismiss(const std::string& uid) override { known.erase(uid); }
+  void drop(const std::string& uid) override { known.erase(uid); }
+  void launch(const ProcId&, bool) override {}
+  void kill(const ProcId&, int) override {}
+  void kill_all() override {}
+  std::string order(const ProcId& proc, const RankOrder& order) override {
+    if (deaf.contains(proc)) return "it is deaf";
+    ordered.emplace_back(proc, order.kind);
+    return "";
+  }
+  void hear_ranks() override {}
+  std::uint64_t highest_probe(const std::vector<ProcId>&, ProbeMode) override { return 0; }
+  std::vector<ProbeMark> probe_marks(const std::vector<ProcId>&, ProbeMode) override { return {}; }
+  bool arm(const std::vector<ProcId>&, const Step&, ProbeMode) override { return true; }
+  void confirm(const std::vector<ProcId>&, std::uint64_t) override {}
+  void disarm(const std::vector<ProcId>&) override {}
+  void set_changing(const std::vector<ProcId>&, bool) override {}
+  void add_namespace(const Namespace&) override {}
+  void remove_namespace(const std::string&) override {}
+  void notify(const RankEvent&) override {}
+  void notify_dead(const ProcId&) override {}
+  void connection_data(const ProcId&, Blob) override {}
+  void ended(const JobOutcome& how) override { outcome = how; }
+};
+
+// Pod u1 of a job of three pods with two ranks each, whose lead is u0; its ranks are past MPI_Init.
+class APod : public ::testing::Test {
+ protected:
+  Membership members{Epoch{1},
+                     {{"u0", "pod-0", "pod-0:1", 2, "", 0},
+                      {"u1", "pod-1", "pod-1:1", 2, "", 0},
+                      {"u2", "pod-2", "pod-2:1", 2, "", 0}}};
+  Edges edges;
+  Pod pod{{.uid = "u1", .name = "pod-1", .job = "job", .slots = 2}, edges};
+
+  void SetUp() override {
+    const Namespace space = lay_out("job.1", members.members);
+    JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {"u0", "u1", "u2"}, {space}};
+    pod.receive(Step{.kind = StepKind::Prepare, .number = 1, .record = record}, "u0");
+    pod.receive(Step{.kind = StepKind::Launch, .number = 2, .space = "job.1"}, "u0");
+    for (const ProcId& proc : ranks()) {
+      pod.rank_connected(proc);
+      report(RankReport::Kind::Hello, proc);
+    }
+    ASSERT_EQ(edges.sent_to<StepDone>("u0").size(), 2u);
+    edges.sent.clear();
+  }
+  std::vector<ProcId> ranks() const { return ranks_of(members.members[1]); }
+  void report(RankReport::Kind kind, const ProcId& proc, const std::string& change = "") {
+    RankReport report;
+    report.kind = kind;
+    report.proc = proc;
+    report.change = change;
+    pod.rank_reported(report);
+  }
+};
+
+// The old lead and the new one both tell who leads. A request that comes twice under one number may come when
+// the new lead has answered it: it would count as somebody's part of the next collective.
+TEST_F(APod, AsksANewLeadOnceForWhatItWaitsFor) {
+  pod.request(Collective{0, "fence", {ProcId{"job.1", kAllRanks}}, ""}, "", [](const Reply&) {});
+  ASSERT_EQ(edges.sent_to<Collective>("u0").size(), 1u);
+  const Membership next = next_membership(members, {}, {"u0"});
+  pod.receive(NewLead{"u2", next}, "u2");
+  pod.receive(NewLead{"u2", next}, "u0");
+  EXPECT_EQ(edges.sent_to<Collective>("u2").size(), 1u);
+  EXPECT_EQ(edges.sent_to<LeadKnown>("u0").size(), 1u);
+  EXPECT_EQ(edges.sent_to<LeadKnown>("u2").size(), 1u);
+}
+
+TEST_F(APod, RepeatsItsWholeStateWithEachBeat) {
+  pod.rank_ended(ranks()[0], 3, 0, {"last words"});
+  ASSERT_EQ(edges.sent_to<RankExited>("u0").size(), 1u);
+  EXPECT_EQ(edges.sent_to<RankExited>("u0")[0].tail.size(), 1u);
+  edges.sent.clear();
+  for (int i = 0; i < 2; ++i) pod.second();
+  const std::vector<Beat> beats = edges.sent_to<Beat>("u0");
+  ASSERT_EQ(beats.size(), 2u);
+  for (const Beat& beat : beats) {
+    EXPECT_EQ(beat.hello, ranks());
+    EXPECT_EQ(beat.connected, 1);
+    ASSERT_EQ(beat.ended.size(), 1u);
+    EXPECT_EQ(beat.ended[0].code, 3);
+    EXPECT_TRUE(beat.ended[0].tail.empty());
+    EXPECT_FALSE(beat.ended[0].may_exit);
+  }
+}
+
+// Fetch is answered when every rank has said that it can build, or at once when one cannot be asked.
+TEST_F(APod, SaysWhichRankCannotBeAsked) {
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
+  for (const bool deaf : {false, true}) {
+    if (deaf) edges.deaf = {ranks()[1]};
+    pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan},
+                "u0");
+    edges.sent.clear();
+    pod.receive(Step{.kind = StepKind::Fetch, .number = 4, .change = "c"}, "u0");
+    if (!deaf) {
+      report(RankReport::Kind::Ready, ranks()[0], "c");
+      EXPECT_TRUE(edges.sent_to<StepDone>("u0").empty());
+      report(RankReport::Kind::Ready, ranks()[1], "c");
+    }
+    const std::vector<StepDone> done = edges.sent_to<StepDone>("u0");
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_EQ(done[0].answer.ok, !deaf);
+    EXPECT_EQ(done[0].answer.error, deaf ? "rank job.1/3 was not told to prepare: it is deaf" : "");
+  }
+}
+
+TEST_F(APod, EndsWithItsLeadAndNotWithAnotherPod) {
+  pod.unreachable("u2", Standing::Silent, true, "no answer");
+  EXPECT_FALSE(edges.outcome);
+  EXPECT_FALSE(edges.known.contains("u2"));
+  pod.unreachable("u0", Standing::Silent, true, "no answer");
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_EQ(edges.outcome->reason, "lost the lead (pod u0): its agent cannot be reached (no answer)");
+}
+
+}  // namespace
+}  // namespace empi::agent
