@@ -23,7 +23,7 @@ struct TraceJob {
 struct Trace {
   std::string name;            // of the file
   int processors = 0;          // of the machine: MaxProcs, else MaxNodes of the header; 0: not said
-  std::vector<TraceJob> jobs;  // ascending by submit
+  std::vector<TraceJob> jobs = {};  // ascending by submit
   int without_size = 0;        // left out: neither field 5 nor 8 says how many processors
   int cancelled = 0;           // left out: cancelled before they ran (status 5, no run time)
 };
