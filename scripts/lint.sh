@@ -123,8 +123,8 @@ single_homes() {
 # What is cited exists: decisions and sources in docs/decisions.md, guides that sources name, files that guides link to.
 citations() {
   local known file line word
-  known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKP][0-9]+'?")
-  lines -o "\b[Dd]ecisions? [RKP][0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+  known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKPQ][0-9]+'?")
+  lines -o "\b([Dd]ecisions? [RKP]|[Rr]ules? Q)[0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
     word=${word%\'s} # "decision R12's window"
     grep -qxF "${word##* }" <<<"$known" || echo "$file:$line: cites $word, which docs/decisions.md does not have"
   done

@@ -59,15 +59,17 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string summary_table(const Workload& workload, const std::vector<Result>& results) {
-  std::string text = format("%-10s %-10s %7s %10s %10s %12s %12s %9s %11s %8s %6s\n", "schedule", "jobs of", "jobs",
-                            "wait s", "longest s", "turnaround s", "p95 s", "slowdown", "processor h", "changes", "late");
+  std::string text =
+      format("%-10s %-10s %7s %10s %10s %12s %12s %9s %11s %8s %6s\n", "schedule", "jobs of", "jobs",
+             "wait s", "longest s", "turnaround s", "p95 s", "slowdown", "processor h", "changes", "late");
   for (const Result& result : results) {
     for (const auto& [which, name] : kClasses) {
       const Summary s = summarise(workload, result.run, which);
-      if (s.jobs == 0 || (which != JobClass::All && s.jobs == static_cast<int>(workload.jobs.size()))) continue;
-      text += format("%-10s %-10s %7d %10.0f %10.0f %12.0f %12.0f %9.1f %11.0f %8.2f %5.1f%%\n", result.name.c_str(), name,
-                     s.jobs, s.mean_wait, s.longest_wait, s.mean_turnaround, s.p95_turnaround, s.bounded_slowdown,
-                     s.processor_hours, s.changes_per_job,
+      if (s.jobs == 0 || (which != JobClass::All && s.jobs == static_cast<int>(workload.jobs.size())))
+        continue;
+      text += format("%-10s %-10s %7d %10.0f %10.0f %12.0f %12.0f %9.1f %11.0f %8.2f %5.1f%%\n",
+                     result.name.c_str(), name, s.jobs, s.mean_wait, s.longest_wait, s.mean_turnaround,
+                     s.p95_turnaround, s.bounded_slowdown, s.processor_hours, s.changes_per_job,
                      100 * late_share(workload, result.run, results.front().run, which));
     }
   }
@@ -75,11 +77,13 @@ std::string summary_table(const Workload& workload, const std::vector<Result>& r
 }
 
 std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results) {
-  std::string text = "{\n  \"trace\": " + quoted(trace.name) +
-                     format(",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": %d, \"withoutSize\": %d, "
-                            "\"cancelled\": %d},\n  \"schedules\": {",
-                            workload.processors, static_cast<int>(workload.jobs.size()), workload.too_large,
-                            trace.without_size, trace.cancelled);
+  std::string text =
+      "{\n  \"trace\": " + quoted(trace.name.substr(trace.name.rfind('/') + 1)) +
+      format(
+          ",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": %d, \"withoutSize\": %d, "
+          "\"cancelled\": %d},\n  \"schedules\": {",
+          workload.processors, static_cast<int>(workload.jobs.size()), workload.too_large, trace.without_size,
+          trace.cancelled);
   const char* between_schedules = "\n";
   for (const Result& result : results) {
     text += between_schedules + std::string("    ") + quoted(result.name) + ": {";
@@ -104,10 +108,10 @@ std::string jobs_csv(const Workload& workload, const ScheduleRun& run) {
     const Job& job = workload.jobs[i];
     const JobRun& it = run.jobs[i];
     const double turnaround = seconds_between(job.submit, it.end);
-    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d\n", job.number, job.malleable ? "malleable" : "rigid",
-                   since_origin(job.submit), since_origin(it.start), since_origin(it.end), job.reference,
-                   seconds_between(job.submit, it.start), turnaround, turnaround / job.run_seconds,
-                   it.processor_seconds, it.changes);
+    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d\n", job.number,
+                   job.malleable ? "malleable" : "rigid", since_origin(job.submit), since_origin(it.start),
+                   since_origin(it.end), job.reference, seconds_between(job.submit, it.start), turnaround,
+                   turnaround / job.run_seconds, it.processor_seconds, it.changes);
   }
   return text;
 }
@@ -126,9 +130,10 @@ std::string schedule_swf(const Workload& workload, const ScheduleRun& run) {
     const Job& job = workload.jobs[i];
     const JobRun& it = run.jobs[i];
     const double seconds = std::max(.001, seconds_between(it.start, it.end));
-    text += format("%d %.0f %.0f %.0f %ld -1 -1 %d %.0f -1 1 %d -1 -1 -1 -1 -1 -1\n", job.number, since_origin(job.submit),
-                   seconds_between(job.submit, it.start), std::max(1.0, seconds),
-                   std::max(1L, std::lround(it.processor_seconds / seconds)), job.reference, job.estimate, job.user);
+    text += format("%d %.0f %.0f %.0f %ld -1 -1 %d %.0f -1 1 %d -1 -1 -1 -1 -1 -1\n", job.number,
+                   since_origin(job.submit), seconds_between(job.submit, it.start), std::max(1.0, seconds),
+                   std::max(1L, std::lround(it.processor_seconds / seconds)), job.reference, job.estimate,
+                   job.user);
   }
   return text;
 }

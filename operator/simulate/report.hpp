@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation leaves behind: a table for people, files for programs. The same workload and options give the same
-// bytes.
+// What a simulation leaves behind: a table for people, files for programs. The same workload and options give
+// the same bytes.
 #pragma once
 
 #include <cstdio>
@@ -23,8 +23,8 @@ std::string summary_table(const Workload& workload, const std::vector<Result>& r
 // The same as JSON, with what was left out of the trace.
 std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results);
 
-// "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes"; seconds since
-// the trace begins.
+// "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes";
+// seconds since the trace begins.
 std::string jobs_csv(const Workload& workload, const ScheduleRun& run);
 // "time,running,waiting,held,promised", a line where one of them has changed.
 std::string timeline_csv(const ScheduleRun& run);

@@ -37,7 +37,8 @@ Workload made(const Trace& trace, double malleable, std::uint64_t seed = 1) {
   return make_workload(trace, trace.processors, {.malleable_percent = malleable, .seed = seed});
 }
 
-// EASY once more, in seconds and by counting what is free in each second that matters: written apart from the others.
+// EASY once more, in seconds and by counting what is free in each second that matters: written apart from the
+// others.
 std::vector<double> plain_easy(const Trace& trace) {
   struct State {
     double start = -1, end = 0, claimed = 0;
@@ -48,7 +49,8 @@ std::vector<double> plain_easy(const Trace& trace) {
     // Of those that run now, who is there at t by what was claimed; -1: who is there in truth.
     int free = trace.processors;
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      if (states[i].start >= 0 && states[i].end > now && (t < 0 || std::max(states[i].claimed, now + .001) > t))
+      if (states[i].start >= 0 && states[i].end > now &&
+          (t < 0 || std::max(states[i].claimed, now + .001) > t))
         free -= jobs[i].processors;
     return free;
   };
@@ -109,8 +111,8 @@ TEST(Schedule, OfRigidJobsIsTextbookEasyJobByJob) {
   }
 }
 
-// I4: rule Q2. A donor that is in the middle of a change lets go when that is over, and a change under way delays an
-// end by its pause.
+// I4: rule Q2. A donor that is in the middle of a change lets go when that is over, and a change under way
+// delays an end by its pause.
 TEST(Schedule, StartsNobodyLaterThanPromisedWhenRunTimesAreExact) {
   int told = 0;
   for (const double malleable : {30.0, 70.0, 100.0}) {
@@ -129,7 +131,8 @@ TEST(Schedule, StartsNobodyLaterThanPromisedWhenRunTimesAreExact) {
   EXPECT_GT(told, 100);
 }
 
-// Rule Q34: without promises that bind what is freed, a donor gets back what it has given and gives it again for ever.
+// Rule Q34: without promises that bind what is freed, a donor gets back what it has given and gives it again
+// for ever.
 TEST(Schedule, ComesToRestWhenChangesCostNothing) {
   const Workload workload = made(random_trace(3, 1500, 3), 70);
   ElasticOptions options;
@@ -161,10 +164,11 @@ TEST(Schedule, OfASeedIsTheSameFiles) {
     const Workload workload = made(trace, 50, seed);
     ElasticOptions options;
     options.timeline = true;
-    const std::vector<Result> results = {{"easy", run_easy(workload)}, {"elastic", run_elastic(workload, options)}};
+    const std::vector<Result> results = {{"easy", run_easy(workload)},
+                                         {"elastic", run_elastic(workload, options)}};
     const ScheduleRun& run = results.back().run;
-    return jobs_csv(workload, run) + timeline_csv(run) + schedule_swf(workload, run) + summary_json(trace, workload, results) +
-           summary_table(workload, results);
+    return jobs_csv(workload, run) + timeline_csv(run) + schedule_swf(workload, run) +
+           summary_json(trace, workload, results) + summary_table(workload, results);
   };
   EXPECT_EQ(files(1), files(1));
   EXPECT_NE(files(1), files(2));
@@ -188,7 +192,8 @@ TEST(Workload, LeavesOutWhatIsLargerThanTheMachine) {
 // Of 40 requested processors: 95 % at 9, 50 % at 157.
 TEST(Workload, HasSizesByParallelEfficiency) {
   Trace trace{.name = "one", .processors = 200};
-  trace.jobs = {{.number = 1, .run_seconds = 100, .processors = 40}, {.number = 2, .submit = 1, .processors = 1}};
+  trace.jobs = {{.number = 1, .run_seconds = 100, .processors = 40},
+                {.number = 2, .submit = 1, .processors = 1}};
   const Workload workload = made(trace, 100);
   const Job& job = workload.jobs[0];
   EXPECT_EQ(job.floor, 9);

@@ -21,11 +21,11 @@ struct TraceJob {
 };
 
 struct Trace {
-  std::string name;            // of the file
-  int processors = 0;          // of the machine: MaxProcs, else MaxNodes of the header; 0: not said
+  std::string name;                 // of the file
+  int processors = 0;               // of the machine: MaxProcs, else MaxNodes of the header; 0: not said
   std::vector<TraceJob> jobs = {};  // ascending by submit
-  int without_size = 0;        // left out: neither field 5 nor 8 says how many processors
-  int cancelled = 0;           // left out: cancelled before they ran (status 5, no run time)
+  int without_size = 0;             // left out: neither field 5 nor 8 says how many processors
+  int cancelled = 0;                // left out: cancelled before they ran (status 5, no run time)
 };
 
 // What is wrong with a trace, for the person who has to mend it: "FILE:LINE: field 4 (run time): ..."

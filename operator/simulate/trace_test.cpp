@@ -43,14 +43,18 @@ TEST(Trace, IsReadWithTheSizeOfItsMachine) {
 }
 
 TEST(Trace, IsRefusedByLineAndField) {
-  EXPECT_EQ(refusal(std::string(kJob) + "1 2 3\n"), "t.swf:2: expected 18 fields, found 3; is the file cut off?");
+  EXPECT_EQ(refusal(std::string(kJob) + "1 2 3\n"),
+            "t.swf:2: expected 18 fields, found 3; is the file cut off?");
   EXPECT_EQ(refusal("1 x -1 100 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
             "t.swf:1: field 2 (submit time): expected a number, found 'x'");
   EXPECT_EQ(refusal("1 10 -1 nan 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
             "t.swf:1: field 4 (run time): expected at most 1e10, found 'nan'");
-  EXPECT_THAT(refusal("1 10 -1 1e300 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"), HasSubstr("field 4 (run time)"));
-  EXPECT_THAT(refusal("1 -5 -1 1 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"), HasSubstr("field 2 (submit time): expected 0"));
-  EXPECT_THAT(refusal("1 5 -1 1 1e9 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"), HasSubstr("field 5 (allocated processors)"));
+  EXPECT_THAT(refusal("1 10 -1 1e300 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
+              HasSubstr("field 4 (run time)"));
+  EXPECT_THAT(refusal("1 -5 -1 1 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
+              HasSubstr("field 2 (submit time): expected 0"));
+  EXPECT_THAT(refusal("1 5 -1 1 1e9 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
+              HasSubstr("field 5 (allocated processors)"));
   EXPECT_THAT(refusal(std::string(kJob, sizeof kJob - 2) + " 7\n"), HasSubstr("found more"));
   EXPECT_THAT(refusal("; MaxProcs: 4\n"), HasSubstr("there is no job in it"));
 }
@@ -86,7 +90,8 @@ TEST_F(Files, MayBeCompressedAndAreNeverReadInPart) {
   const std::string data = compressed(kJob);
   EXPECT_EQ(trouble(write("a.swf.xz", data)), "none");
   EXPECT_EQ(trouble(write("a.swf", data)), "none") << "by its content";
-  EXPECT_THAT(trouble(write("half.swf.xz", data.substr(0, data.size() - 20))), HasSubstr("is cut off or damaged"));
+  EXPECT_THAT(trouble(write("half.swf.xz", data.substr(0, data.size() - 20))),
+              HasSubstr("is cut off or damaged"));
   EXPECT_THAT(trouble(write("empty.swf.xz", "")), HasSubstr("is cut off or damaged"));
   EXPECT_THAT(trouble(write("a.swf.gz", "\x1f\x8b\x08")), HasSubstr("gunzip it"));
   EXPECT_THAT(trouble((folder_ / "none").string()), HasSubstr("cannot be opened: No such file"));

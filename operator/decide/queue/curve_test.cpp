@@ -53,7 +53,8 @@ TEST(Curve, EndsWhereWorkersAreUsedBadly) {
 TEST(Curve, KeepsFewSizesOfMany) {
   const std::vector<int> few = thinned(sizes(1, 1000), {500, 333});
   EXPECT_LE(few.size(), 80u);
-  for (const int size : {1, 32, 333, 500, 1000}) EXPECT_TRUE(std::binary_search(few.begin(), few.end(), size)) << size;
+  for (const int size : {1, 32, 333, 500, 1000})
+    EXPECT_TRUE(std::binary_search(few.begin(), few.end(), size)) << size;
   EXPECT_EQ(thinned(sizes(3, 60), {}).size(), 58u);
 }
 
@@ -100,13 +101,15 @@ TEST(Level, OfManyWorkersIsThatOfHandingThemOutOneByOne) {
       if (best < 0) break;
       ++one_by_one[best];
     }
-    EXPECT_NEAR(worth_of(claims, level(claims, Resources{1000, 0} * spare)), worth_of(claims, one_by_one), 1e-9);
+    EXPECT_NEAR(worth_of(claims, level(claims, Resources{1000, 0} * spare)), worth_of(claims, one_by_one),
+                1e-9);
   }
 }
 
 TEST(Level, TakesNoMoreThanThereIsOfAnything) {
   const auto curve = amdahl_curve(sizes(1, 10), 10, .8, Objective::Fair);
-  const std::vector<Claim> claims = {{curve.get(), 1, {1000, 10'000}, 0, 9}, {curve.get(), 1, {1000, 1000}, 0, 9}};
+  const std::vector<Claim> claims = {{curve.get(), 1, {1000, 10'000}, 0, 9},
+                                     {curve.get(), 1, {1000, 1000}, 0, 9}};
   const std::vector<int> places = level(claims, {1'000'000, 9000});
   EXPECT_EQ(places[0], 0) << "it does not fit with its first step";
   EXPECT_EQ(places[1], 9);

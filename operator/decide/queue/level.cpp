@@ -2,6 +2,7 @@
 #include "operator/decide/queue/level.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -30,36 +31,66 @@ int reached(const Claim& claim, int low, int high, double value) {
   return low;
 }
 
-// Bisection. `low` are places that fit together, `high` such that do not; each round looks between them only.
-void find_level(std::span<const Claim> claims, Resources& spare, std::vector<int>& low) {
-  std::vector<int> high(claims.size()), middle(claims.size());
+// The values between which the level is: that of the last step of any claim, and that of the first.
+struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
-  Resources all;
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    const Claim& claim = claims[i];
-    high[i] = claim.to;
-    if (claim.from >= claim.to) continue;
-    all += between(claim, claim.from, claim.to);
-    most = std::max(most, claim.curve->marginal(claim.from) * claim.factor);
-    least = std::min(least, claim.curve->marginal(claim.to - 1) * claim.factor);
+  Resources all;  // what all claims take together
+
+  explicit Range(std::span<const Claim> claims) {
+    for (const Claim& claim : claims) {
+      if (claim.from >= claim.to) continue;
+      all += between(claim, claim.from, claim.to);
+      most = std::max(most, claim.curve->marginal(claim.from) * claim.factor);
+      least = std::min(least, claim.curve->marginal(claim.to - 1) * claim.factor);
+    }
   }
-  if (fits(all, spare)) {
+  // Marginals are spread over orders of magnitude.
+  double middle() const { return least > 0 ? std::sqrt(least * most) : most / 2; }
+};
+
+// About where the level is: that of a few claims which get as much of the spare as they are of all.
+double guess_level(std::span<const Claim> claims, const Resources& spare, Range range) {
+  constexpr std::size_t kOneOf = 32;
+  const double share = static_cast<double>(spare.milli_cpu) / kOneOf;
+  for (int round = 0; round < 16; ++round) {
+    const double value = range.middle();
+    double used = 0;
+    for (std::size_t i = 0; i < claims.size(); i += kOneOf) {
+      const Claim& claim = claims[i];
+      if (claim.from < claim.to)
+        used += static_cast<double>(
+            between(claim, claim.from, reached(claim, claim.from, claim.to, value)).milli_cpu);
+    }
+    (used <= share ? range.most : range.least) = value;
+  }
+  return range.most;
+}
+
+// Bisection. `low` are places that fit together, `high` such that do not; each round looks between them only,
+// the first two right above and below the guess.
+void find_level(std::span<const Claim> claims, Resources& spare, std::vector<int>& low) {
+  std::vector<int> high(claims.size()), middle(claims.size());
+  for (std::size_t i = 0; i < claims.size(); ++i) high[i] = std::max(claims[i].from, claims[i].to);
+  Range range(claims);
+  if (fits(range.all, spare)) {
     low = high;
-    spare -= all;
+    spare -= range.all;
     return;
   }
+  const double guess = guess_level(claims, spare, range);
   std::vector<int> open(claims.size());  // claims that are not decided
   std::iota(open.begin(), open.end(), 0);
   for (int round = 0; round < 60 && !open.empty(); ++round) {
-    const double value = (least + most) / 2;
+    double value = round == 0 ? guess * 1.05 : round == 1 ? guess / 1.05 : range.middle();
+    if (value <= range.least || value >= range.most) value = range.middle();
     Resources used;
     for (const int i : open) {
       middle[i] = reached(claims[i], low[i], high[i], value);
       used += between(claims[i], low[i], middle[i]);
     }
     const bool enough = fits(used, spare);
-    (enough ? most : least) = value;
+    (enough ? range.most : range.least) = value;
     if (enough) spare -= used;
     std::int64_t undecided = 0;
     for (const int i : open) {

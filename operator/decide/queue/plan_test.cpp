@@ -147,8 +147,10 @@ TEST(Waiting, OthersPassTheFirstOnlyWhenTheyCannotDelayIt) {
       ASSERT_NE(grant_of(plan, 3), nullptr);
       EXPECT_EQ(grant_of(plan, 3)->kind, Grant::Kind::Backfill);
     }
-    EXPECT_THAT(explain_waiting(state, plan, 1, at(3)),
-                HasSubstr("0 jobs before it; needs 8 workers of 1 CPU: 2 free, 0 can be had from others; in about 100 s"));
+    EXPECT_THAT(
+        explain_waiting(state, plan, 1, at(3)),
+        HasSubstr(
+            "0 jobs before it; needs 8 workers of 1 CPU: 2 free, 0 can be had from others; in about 100 s"));
   }
 }
 

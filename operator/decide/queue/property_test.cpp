@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random histories of a queue: whatever jobs, pods, nodes and a crashing operator do, what the design promises holds
-// (I1 to I11; I4 and I12 are tested on schedules, in operator/simulate).
+// Random histories of a queue: whatever jobs, pods, nodes and a crashing operator do, what the design
+// promises holds (I1 to I11; I4 and I12 are tested on schedules, in operator/simulate).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,8 +67,10 @@ class History {
     demand.priority = chance(.2) ? number(1, 2) : 0;
     demand.work = number(1, 10);
     demand.trusted = number(least, most);
-    if (chance(.3)) demand.work_left.reset();
-    else demand.work_left = number(1, 5000);
+    if (chance(.3))
+      demand.work_left.reset();
+    else
+      demand.work_left = number(1, 5000);
     if (state_.pools.size() > 1 && chance(.3)) demand.pools = {number(0, 1)};
     state_.jobs.push_back(std::move(demand));
   }
@@ -127,7 +129,8 @@ class History {
     const QueueState copy = state_;
     const Plan again = schedule(copy, now_);
     ASSERT_EQ(plan.grants.size(), again.grants.size());
-    for (std::size_t i = 0; i < plan.grants.size(); ++i) EXPECT_EQ(plan.grants[i].allocation, again.grants[i].allocation);
+    for (std::size_t i = 0; i < plan.grants.size(); ++i)
+      EXPECT_EQ(plan.grants[i].allocation, again.grants[i].allocation);
 
     std::vector<Resources> before(state_.pools.size()), after(state_.pools.size());
     for (const Demand& demand : state_.jobs)
@@ -143,7 +146,8 @@ class History {
         after[grant.allocation.pool] += demand.of(grant.allocation.workers - demand.held);
     }
     for (std::size_t p = 0; p < after.size(); ++p) {
-      // I1 and I7: pods that have not gone count. What is over already, since nodes have gone, does not get worse.
+      // I1 and I7: pods that have not gone count. What is over already, since nodes have gone, does not get
+      // worse.
       const Resources& capacity = state_.pools[p].capacity;
       EXPECT_LE(after[p].milli_cpu, std::max(before[p].milli_cpu, capacity.milli_cpu)) << "over-committed";
       EXPECT_LE(after[p].memory_mib, std::max(before[p].memory_mib, capacity.memory_mib)) << "over-committed";

@@ -26,9 +26,9 @@ struct FairShare {
 };
 
 struct Order {
-  // Who has waited longer is first in its priority, and nobody passes it; 0: no bound. That is dear where the queue is
-  // long: a day makes the mean turnaround of KTH-SP2 with 20 % malleable jobs 20,444 s instead of 13,323 s, and EASY
-  // alone already holds to what it promises the first.
+  // Who has waited longer is first in its priority, and nobody passes it; 0: no bound. That is dear where the
+  // queue is long: a day makes the mean turnaround of KTH-SP2 with 20 % malleable jobs 20,444 s instead of
+  // 13,323 s, and EASY alone already holds to what it promises the first.
   Seconds max_wait{0};
   FairShare fair_share;
 };

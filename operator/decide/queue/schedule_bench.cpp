@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ./dev bench schedule: 5,000 running jobs, 5,000 waiting, 100 promises on 100,000 workers; everything recomputed.
+// ./dev bench schedule: 5,000 running jobs, 5,000 waiting, 100 promises on 100,000 workers; everything
+// recomputed.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -26,9 +26,10 @@ constexpr std::array<Named<queue::Objective>, 4> kObjectives = {{{"fair", queue:
                                                                  {"throughput", queue::Objective::Throughput},
                                                                  {"turnaround", queue::Objective::Turnaround},
                                                                  {"makespan", queue::Objective::Makespan}}};
-constexpr std::array<Named<queue::Backfill>, 3> kBackfills = {{{"easy", queue::Backfill::Easy},
-                                                               {"conservative", queue::Backfill::Conservative},
-                                                               {"none", queue::Backfill::None}}};
+constexpr std::array<Named<queue::Backfill>, 3> kBackfills = {
+    {{"easy", queue::Backfill::Easy},
+     {"conservative", queue::Backfill::Conservative},
+     {"none", queue::Backfill::None}}};
 
 // The command line takes no other names.
 template <class Table>
@@ -83,10 +84,10 @@ simulate::Result elastic(const simulate::Workload& workload, const SimulateOptio
 }
 
 void say_what_is_left_out(const simulate::Trace& trace, const simulate::Workload& workload) {
-  if (trace.without_size > 0) std::printf("%d jobs without a number of processors are left out\n", trace.without_size);
-  if (trace.cancelled > 0) std::printf("%d jobs that were cancelled before they ran are left out\n", trace.cancelled);
-  if (workload.too_large > 0)
-    std::printf("%d jobs that are larger than the machine are left out\n", workload.too_large);
+  if (trace.without_size > 0)
+    std::printf("left out: %d without a number of processors\n", trace.without_size);
+  if (trace.cancelled > 0) std::printf("left out: %d that were cancelled before they ran\n", trace.cancelled);
+  if (workload.too_large > 0) std::printf("left out: %d larger than the machine\n", workload.too_large);
 }
 
 }  // namespace
@@ -100,7 +101,8 @@ int simulate(const SimulateOptions& options) {
   const int processors = options.workers > 0 ? options.workers : trace.value().processors;
   if (processors == 0) {
     std::fprintf(stderr,
-                 "empi simulate: %s: its header has neither MaxProcs nor MaxNodes, so the size of the machine is not known: "
+                 "empi simulate: %s: its header has neither MaxProcs nor MaxNodes, so the size of the "
+                 "machine is not known: "
                  "give --workers N\n",
                  options.trace.c_str());
     return 2;

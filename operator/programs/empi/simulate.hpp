@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// empi simulate: a trace of a real machine under the scheduler, beside EASY and beside jobs that choose their size at the
-// start only.
+// empi simulate: a trace of a real machine under the scheduler, beside EASY and beside jobs that choose their
+// size at the start only.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SimulateOptions {
   int workers = 0;     // processors of the machine; 0: what the trace says
   double malleable = 100;
   std::uint64_t seed = 1;
-  double floor = 0;     // per cent of the request
+  double floor = 0;  // per cent of the request
   double delay = 5, pause = 5;
   double load = 1;
   int jobs = 0;
