@@ -75,8 +75,9 @@ class Reader {
   }
 
   void refuse_field(int field, std::string_view found, const char* expected) {
-    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected,
-                        std::string(found.substr(0, 40)).c_str()));
+    std::string word(found.substr(0, 40));
+    std::replace_if(word.begin(), word.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected, word.c_str()));
   }
 
   // "; MaxProcs: 100"
@@ -112,9 +113,9 @@ class Reader {
   void add(const std::array<double, kFields>& values) {
     if (values[kSubmit] < 0) return refuse_field(kSubmit, std::to_string(values[kSubmit]), "0 or more");
     TraceJob job;
-    job.number = static_cast<int>(std::min(values[kNumber], 2e9));
+    job.number = static_cast<int>(std::clamp(values[kNumber], -1.0, 2e9));
     job.submit = values[kSubmit];
-    job.user = static_cast<int>(std::min(values[kUser], 2e9));
+    job.user = static_cast<int>(std::clamp(values[kUser], -1.0, 2e9));
     const double processors = values[kAllocated] > 0 ? values[kAllocated] : values[kRequested];
     if (processors > 1e6) return refuse_field(kAllocated, std::to_string(processors), "at most 1000000");
     if (processors < 1) {
