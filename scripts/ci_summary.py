@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What there is to know of a run of .ci/run: what took longest (ten objects, ten tests, ten cases on the cluster), and at
-the very end, where a log that is cut still has it, each test and case that failed, with its last words.
+the very end, where a log that is cut still has it, each test and case that failed, with its last words. What failed beside
+the rest and ended well when it was tried once more, alone, is unsteady: that is said, too, with what it said at first.
 
 Usage: ci_summary.py BUILD-FOLDER CASES-LOG
 """
@@ -21,13 +22,14 @@ def objects(log):
     return seconds
 
 
-def suites(build):
-    """What ctest did beside the cases on the cluster, and after them (scripts/inside.sh)."""
-    return [ET.parse(junit).getroot() for junit in sorted(build.glob("tests*.xml"))]
+def runs(build):
+    """The tests of each run of ctest: beside the cases on the cluster, after them, and once more (scripts/inside.sh)."""
+    files = (build / name for name in ("tests-beside.xml", "tests.xml", "tests-again.xml"))
+    return [list(ET.parse(junit).getroot().iter("testcase")) for junit in files if junit.exists()]
 
 
 def tests(build):
-    return {case.get("name"): float(case.get("time")) for suite in suites(build) for case in suite.iter("testcase")}
+    return {case.get("name"): float(case.get("time")) for run in runs(build) for case in run}
 
 
 def cases(log):
@@ -44,35 +46,40 @@ def show(what, read, path):
         print(f"  {seconds[name]:7.1f} s  {name}")
 
 
+def why_it_failed(case):
+    lines = (case.findtext("system-out") or "").splitlines()
+    # GoogleTest says why where it fails, and the logs of many pods may follow.
+    first = next((at for at, line in enumerate(lines) if line.endswith("Failure")), max(0, len(lines) - 12))
+    return lines[first : first + 6] + lines[max(first + 6, len(lines) - 6) :]
+
+
 def failed_tests(build):
-    """Name and the lines of its output that say why, for each test that failed."""
-    every = suites(build)
-    sums = {what: sum(int(suite.get(what, 0)) for suite in every) for what in ("tests", "failures", "skipped")}
-    print(f"ci: {sums['tests']} tests, {sums['failures']} failed, {sums['skipped']} skipped")
-    for case in (case for suite in every for case in suite.iter("testcase")):
-        if case.get("status") == "fail":
-            lines = (case.findtext("system-out") or "").splitlines()
-            # GoogleTest says why where it fails, and the logs of many pods may follow.
-            first = next((at for at, line in enumerate(lines) if line.endswith("Failure")), max(0, len(lines) - 12))
-            yield case.get("name"), lines[first : first + 6] + lines[max(first + 6, len(lines) - 6) :]
+    """Name, whether it ended well at last, and the lines of its output that say why, for each test that failed."""
+    last = {case.get("name"): case.get("status") for run in runs(build) for case in run}
+    failed = {case.get("name"): why_it_failed(case) for run in runs(build) for case in run if case.get("status") == "fail"}
+    skipped = sum(status not in ("run", "fail") for status in last.values())
+    print(f"ci: {len(last)} tests, {sum(status == 'fail' for status in last.values())} failed, {skipped} skipped")
+    for name, why in failed.items():
+        yield name, last[name] != "fail", why
 
 
 def failed_cases(log):
-    """Name and what was not so, for each case that failed; run.sh writes it above the case's line."""
+    """The same of cases; run.sh writes what was not so above the line of each."""
     lines = log.read_text().splitlines()
-    print(f"ci: {sum(line.startswith('case ') for line in lines)} cases")
-    for at, line in enumerate(lines):
-        if found := re.match(r"case (\S+) FAILED", line):
-            reasons = [line for line in lines[:at] if line.startswith(f"  {found[1]}: ")]
-            yield found[1], reasons or lines[max(0, at - 12) : at]
+    verdicts = [(at, *line.split()[1:3]) for at, line in enumerate(lines) if line.startswith("case ")]
+    last = {name: verdict for _, name, verdict in verdicts}
+    print(f"ci: {len(last)} cases, {sum(verdict == 'FAILED' for verdict in last.values())} failed")
+    for name, at in {name: at for at, name, verdict in verdicts if verdict == "FAILED"}.items():
+        reasons = [line for line in lines[:at] if line.startswith(f"  {name}: ")]
+        yield name, last[name] != "FAILED", reasons or lines[max(0, at - 12) : at]
 
 
 def show_failed(what, read, path):
     if not path.exists():
         print(f"ci: whether {what} failed is not known: there is no {path}")
         return
-    for name, why in read(path):
-        print(f"ci: failed: {name}", *(f"  | {line[:240]}" for line in why), sep="\n")
+    for name, well_at_last, why in read(path):
+        print(f"ci: {'unsteady' if well_at_last else 'failed'}: {name}", *(f"  | {line[:240]}" for line in why), sep="\n")
 
 
 build = pathlib.Path(sys.argv[1])

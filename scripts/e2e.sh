@@ -403,7 +403,7 @@ on_own_cluster() { # CASES...
   build_programs_of "$@"
   load_images_of "$@"
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
-  for name in EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  for name in EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
   in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   if $ours; then
     trap - EXIT

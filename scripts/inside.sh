@@ -155,6 +155,7 @@ run_tests() {
     "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
     return
   fi
+  rm -f tests-again.xml
   # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
   # notice them, and they it: those begin when the cases are over.
   say 'built; what computes runs beside the cases on the cluster'
@@ -162,10 +163,16 @@ run_tests() {
     --label-regex '^computes$' "$@" || { status=$? && lines=$(<"$failures"); }
   say 'waiting for the cases on the cluster'
   flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
-  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" ||
-    status=$?
-  # For --rerun-failed.
-  if [[ -n $lines ]]; then printf '%s\n' "$lines" >>"$failures"; fi
+  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
+  if [[ -n $lines ]]; then
+    printf '%s\n' "$lines" >"$failures"
+    # Few: once more, alone (e2e/cases/run.sh does the same).
+    if [[ $(wc -l <"$failures") -le ${EMPI_ONCE_MORE:-0} ]]; then
+      say "failed, and tried once more: $(cut -d: -f2 <"$failures" | paste -sd ' ')"
+      status=0
+      "${run[@]}" "$PWD/tests-again.xml" --rerun-failed || status=$?
+    fi
+  fi
   return "$status"
 }
 

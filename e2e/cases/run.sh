@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs cases against the cluster of $KUBECONFIG, one line each: case NAME ok|FAILED|skipped SECONDS
+# Runs cases against the cluster of $KUBECONFIG, one line each: case NAME ok|FAILED|skipped|unsteady SECONDS
 # Cases in namespaces of their own run EMPI_CASES_AT_ONCE (3) at a time. Afterwards, one after the other, run those that
-# stop, replace or cut what the others need: they say `# alone: WHY` below their third line.
+# stop, replace or cut what the others need: they say `# alone: WHY` below their third line. At the end, if no more than
+# EMPI_ONCE_MORE (0) have failed, they are tried once more, alone: `unsteady` is one that ends well then.
 # Usage: run.sh FOLDER [CASE...] | list      (through ./dev e2e)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/$1"
@@ -26,9 +27,10 @@ at_once=${EMPI_CASES_AT_ONCE:-$(($(nproc) > 2 ? 3 : 2))}
 [[ ${EMPI_PATIENCE:-4} =~ ^[1-9][0-9]?$ ]] || { echo "EMPI_PATIENCE: '$EMPI_PATIENCE' is no number from 1 to 99" >&2; exit 2; }
 logs=$(realpath ../../..)/out/e2e
 mkdir -p "$logs"
+[[ ${EMPI_ONCE_MORE:-0} =~ ^[0-9]$ ]] || { echo "EMPI_ONCE_MORE: '$EMPI_ONCE_MORE' is no number from 0 to 9" >&2; exit 2; }
 seconds=${EMPI_CASE_TIMEOUT:-900}
-failed=0
-declare -A count=([ok]=0 [FAILED]=0 [skipped]=0) case_of=() began=()
+declare -A count=([ok]=0 [skipped]=0 [unsteady]=0) case_of=() began=()
+failed=()
 trap 'end_running; exit 130' INT TERM
 
 # shellcheck disable=SC2317  # the trap calls it
@@ -45,23 +47,23 @@ begin() { # NAME: in the background
 }
 
 # Waits until one of those that run has ended, and says how.
-finish_one() {
+finish_one() { # [WELL]: what a case is that has ended well
   local pid=0 status=0 name verdict
   wait -n -p pid "${!case_of[@]}" || status=$?
   name=${case_of[$pid]}
   case $status in
-    0) verdict=ok ;;
+    0) verdict=${1:-ok} ;;
     77) verdict=skipped ;;
     *)
       verdict=FAILED
-      failed=1
+      failed+=("$name")
       tail -n 30 "$logs/$name.log" | sed 's/^/  | /'
       sed '/^e2e: --- /,$d' "$logs/$name.log" | tail -n 12 | sed "s/^/  $name: /"
       [[ $status != 124 && $status != 137 ]] || echo "  | it was ended after $seconds s"
       ;;
   esac
   echo "case $name $verdict $((SECONDS - began[$pid]))"
-  count[$verdict]=$((count[$verdict] + 1))
+  [[ $verdict == FAILED ]] || count[$verdict]=$((count[$verdict] + 1))
   unset "case_of[$pid]" "began[$pid]"
 }
 
@@ -81,5 +83,14 @@ for name in "${alone[@]}"; do
   begin "$name"
   finish_one
 done
-echo "cases: ${count[ok]} ok, ${count[FAILED]} failed, ${count[skipped]} skipped, $SECONDS s"
-exit $failed
+again=("${failed[@]}")
+if [[ ${#again[@]} -le ${EMPI_ONCE_MORE:-0} ]]; then
+  failed=()
+  for name in "${again[@]}"; do
+    mv "$logs/$name.log" "$logs/$name.first.log"
+    begin "$name"
+    finish_one unsteady
+  done
+fi
+echo "cases: ${count[ok]} ok, ${#failed[@]} failed, ${count[skipped]} skipped, ${count[unsteady]} unsteady, $SECONDS s"
+[[ ${#failed[@]} == 0 ]]

@@ -45,7 +45,9 @@ void AskingRuntime::work(Lane& lane) {
 void AskingRuntime::ask(const Question& question) {
   const auto start = clock_();
   RuntimeView view = runtime_.observe(question.job, question.pods);
-  const bool cost_time = clock_() - start >= options_.slow;
+  const auto took = std::chrono::duration_cast<Millis>(clock_() - start);
+  if (options_.took) options_.took(took);
+  const bool cost_time = took >= options_.slow;
   {
     std::unique_lock lock(mutex_);
     Entry& entry = entries_[question.key];

@@ -27,9 +27,10 @@ namespace emj {
 struct AskingOptions {
   int threads = 6;
   int threads_for_slow = 2;
-  Millis moment{20};      // that a pass waits, unless the job has cost time lately
-  Millis slow{500};       // from then on an answer has cost time
-  int trusted_after = 3;  // answers in time, one after the other
+  Millis moment{20};                   // that a pass waits, unless the job has cost time lately
+  Millis slow{500};                    // from then on an answer has cost time
+  int trusted_after = 3;               // answers in time, one after the other
+  std::function<void(Millis)> took{};  // how long an answer, or giving up, has taken; from any thread
 };
 
 // prepared() and what follows it, until the pass over the job ends, by one thread at a time per job.

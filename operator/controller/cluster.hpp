@@ -68,6 +68,9 @@ class Cluster {
 
   virtual std::vector<PodView> list_pods(const JobKey& key) = 0;  // all that the job owns
   virtual Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) = 0;
+  // Several, as fast as the cluster likes: the outcome of the first that was not made, done() when all were.
+  // Of those behind it some may have been made. Here: one after the other until one is not made.
+  virtual Outcome create_pods(const ElasticMPIJob& job, const std::vector<nlohmann::json>& pods);
   // What the pods of a running job need beside them: looked for now and then, made again where it is gone.
   virtual Outcome keep_children(const ElasticMPIJob& job) = 0;
   // The job's agents do not take its newest token: they may have an older one only.

@@ -249,17 +249,50 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     if (ours) report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
   }
   int pods = 0;
-  for (const Action& action : decision.actions) {
-    const bool writes_pod =
-        std::holds_alternative<CreatePod>(action) || std::holds_alternative<DeletePod>(action);
-    if (writes_pod && ++pods > kPodsPerPass) {
+  for (auto action = decision.actions.begin(); action != decision.actions.end();) {
+    const bool creates = std::holds_alternative<CreatePod>(*action);
+    if ((creates || std::holds_alternative<DeletePod>(*action)) && pods >= kPodsPerPass) {
       result.requeue_after = options_.fast;
       break;
     }
-    if (!act(key, job, action, memory, result)) break;
+    if (!creates) {
+      pods += std::holds_alternative<DeletePod>(*action);
+      if (!act(key, job, *action++, memory, result)) break;
+      continue;
+    }
+    std::vector<int> workers;
+    for (; action != decision.actions.end() && pods < kPodsPerPass; ++action, ++pods) {
+      const auto* create = std::get_if<CreatePod>(&*action);
+      if (!create) break;
+      workers.push_back(create->index);
+    }
+    if (!make_pods(key, job, workers, memory, result)) break;
   }
   if (!result.failed) memory.times = 0;
   return result;
+}
+
+bool Controller::make_pods(const JobKey& key, const ElasticMPIJob& job, const std::vector<int>& workers,
+                           Memory& memory, ReconcileResult& result) {
+  std::vector<nlohmann::json> pods;
+  for (const int worker : workers) pods.push_back(build_pod(job, worker, options_.build));
+  const Outcome outcome = cluster_.create_pods(job, pods);
+  if (outcome.kind == Outcome::Kind::Refused) {
+    memory.invalid_template = outcome.message;
+    memory.invalid_generation = job.metadata.generation;
+  }
+  memory.creation_problem = outcome.kind == Outcome::Kind::Retry ? outcome.message : std::string();
+  std::string what = to_string(Action(CreatePod{workers.front()}));
+  if (workers.size() > 1) what += " and " + std::to_string(workers.size() - 1) + " more";
+  return done(key, what, outcome, memory, result);
+}
+
+bool Controller::done(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory,
+                      ReconcileResult& result) {
+  if (outcome.ok()) return true;
+  result.failed = true;
+  result.requeue_after = std::min(result.requeue_after, 4 * options_.fast);
+  return report(key, what, outcome, memory);
 }
 
 namespace {
@@ -274,27 +307,14 @@ Overloaded(F...) -> Overloaded<F...>;
 bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
                      ReconcileResult& result) {
   const auto done = [&](const Outcome& outcome) {
-    if (outcome.ok()) return true;
-    result.failed = true;
-    result.requeue_after = std::min(result.requeue_after, 4 * options_.fast);
-    return report(key, to_string(action), outcome, memory);
+    return this->done(key, to_string(action), outcome, memory, result);
   };
   const auto command = [&](const Outcome& outcome) {
     memory.command_problem = outcome.message;
     return done(outcome);
   };
   return std::visit(
-      Overloaded{[&](const CreatePod& create) {
-                   const Outcome outcome =
-                       cluster_.create_pod(job, build_pod(job, create.index, options_.build));
-                   if (outcome.kind == Outcome::Kind::Refused) {
-                     memory.invalid_template = outcome.message;
-                     memory.invalid_generation = job.metadata.generation;
-                   }
-                   memory.creation_problem =
-                       outcome.kind == Outcome::Kind::Retry ? outcome.message : std::string();
-                   return done(outcome);
-                 },
+      Overloaded{[&](const CreatePod& create) { return make_pods(key, job, {create.index}, memory, result); },
                  [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
                  [&](const StartJob& start) { return command(runtime_.start(job, start)); },
                  [&](const StopJob& stop) {

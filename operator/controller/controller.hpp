@@ -100,6 +100,11 @@ class Controller {
   void overtake(const JobKey& key, const JobStatus& status, Memory& memory, Time now);
   void ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods);
   std::optional<Observed> observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
+  bool make_pods(const JobKey& key, const ElasticMPIJob& job, const std::vector<int>& workers, Memory& memory,
+                 ReconcileResult& result);
+  // What is not done fails the pass, and is reported.
+  bool done(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory,
+            ReconcileResult& result);
   bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
            ReconcileResult& result);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);

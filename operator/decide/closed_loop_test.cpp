@@ -223,6 +223,32 @@ TEST(ClosedLoop, StatusIsNotWrittenForEveryWindow) {
   EXPECT_LE(writes, 2 * 600 / 30);
 }
 
+// K6': each write is one of the API server's, of etcd and of every watch; a thousand jobs wander by a
+// percent.
+TEST(ClosedLoop, AnEfficiencyThatWandersIsNotWritten) {
+  Program program(
+      "  autoscaling: {mode: \"Off\"}\n", [](int, double seconds) { return seconds < 2400 ? .1 : .4; }, .2,
+      4);
+  program.run(Seconds(60));
+  int writes = 0;
+  JobStatus before = program.world().status();
+  const auto run = [&](int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      program.run(Seconds(1));
+      writes += !(program.world().status() == before);
+      before = program.world().status();
+    }
+  };
+  run(2300);
+  EXPECT_GE(writes, 1);
+  EXPECT_LE(writes, 3) << "each quarter of an hour";
+  EXPECT_NEAR(*before.performance->efficiency_percent, 91, 4);
+  writes = 0;
+  run(140);
+  EXPECT_EQ(writes, 1) << "what has really changed is there within a minute or so";
+  EXPECT_NEAR(*before.performance->efficiency_percent, 71, 5);
+}
+
 TEST(ClosedLoop, ABlockedSizeIsNotDecidedAgainAtOnce) {
   Program program(eager, [](int, double) { return .02; }, 0, 2);
   World& world = program.world();

@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t kDecisionsKept = 10;
 constexpr Seconds kStatusInterval{30};
 constexpr Seconds kWaitInterval{120};
+constexpr int kMovedPoints = 5;
+constexpr Seconds kMoved{60},
+    kWandered{900};  // an efficiency that has moved so far, or less, is written again
 
 DecisionAction action_of(const AutoscaleResult& result) {
   switch (result.verdict) {
@@ -229,7 +232,8 @@ bool is_stale(const Pass& pass, const Sample& newest) {
 
 }  // namespace
 
-// Rounded, and at most each 30 s: one write of status per measuring window would load the API server.
+// K6': a thousand jobs whose efficiency wanders by a few points would load the API server; the metrics have
+// it exactly.
 void update_performance(Pass& pass) {
   auto& performance = pass.status.performance;
   if (pass.status.active_workers.empty() || pass.seen.samples.empty()) return;
@@ -239,10 +243,11 @@ void update_performance(Pass& pass) {
     return;
   }
   const int efficiency = newest_efficiency(pass);
-  if (performance && performance->efficiency_percent &&
-      (*performance->efficiency_percent == efficiency ||
-       newest.end - *performance->window_end < kStatusInterval))
-    return;
+  if (performance && performance->efficiency_percent) {
+    const int moved = std::abs(*performance->efficiency_percent - efficiency);
+    if (moved == 0 || newest.end - *performance->window_end < (moved >= kMovedPoints ? kMoved : kWandered))
+      return;
+  }
   performance = Performance{efficiency, newest.end};
 }
 

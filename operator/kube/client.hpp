@@ -40,6 +40,12 @@ struct RequestCount {
   std::uint64_t count = 0;
 };
 
+// Of one request that went out, also of one that got no answer.
+struct RequestTime {
+  std::string verb, resource;                                 // as in RequestCount
+  std::chrono::steady_clock::duration limited{}, answered{};  // waiting for the rate limit, for the server
+};
+
 struct ClientOptions {
   std::string user_agent = "elastic-mpi-operator";
   std::string field_manager = "elastic-mpi-operator";
@@ -52,6 +58,7 @@ struct ClientOptions {
   std::size_t idle_connections = 8;
   // The one place where every write passes: counts, crash tests.
   std::function<void(const WriteInfo&)> before_write;
+  std::function<void(const RequestTime&)> took;  // on the caller's thread
   Log log;
 };
 

@@ -115,7 +115,9 @@ ApiResult<std::string> Client::perform(Call& call) {
   const std::string asked = call.asked + " at " + config().server;
   bool renewed = false, repeated = false;
   for (int retry = 0;;) {
+    const Instant begin = shared.clock.now();
     if (!call.urgent && !shared.limiter.wait()) return stopped_error(asked);
+    const Instant limited = shared.clock.now();
     const auto snapshot = shared.credentials.current();
     HttpRequest request{call.method, call.target, call.body, call.content_type, shared.headers(snapshot)};
     request.connect_timeout = shared.options.connect_timeout;
@@ -139,6 +141,8 @@ ApiResult<std::string> Client::perform(Call& call) {
     HttpOutcome outcome = connection->send(request);
     shared.give_back(std::move(connection));
     shared.count(call.verb, call.resource, outcome.complete ? outcome.status : 0);
+    if (shared.options.took)
+      shared.options.took({call.verb, call.resource, limited - begin, shared.clock.now() - limited});
 
     if (!outcome.complete) {
       if (!call.write && !call.urgent && outcome.connected && !outcome.interrupted && !repeated) {

@@ -10,8 +10,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kRememberedUids = 4096;
-
 // Versions that are no numbers cannot be compared; then any news of the object has to do.
 bool reached(const std::string& seen, const std::string& wanted) {
   const auto seen_number = version_number(seen), wanted_number = version_number(wanted);
@@ -57,9 +55,10 @@ void Expectations::cached(const std::string& uid, const ObjectPtr& object) {
   if (all_deletes) resolve(uid, nullptr);
 }
 
-void Expectations::resolve(const std::string& uid, const json* object) {
+bool Expectations::resolve(const std::string& uid, const json* object) {
   const auto waiting = owners_.find(uid);
-  if (waiting == owners_.end()) return;
+  if (waiting == owners_.end()) return false;
+  bool any = false;
   for (auto owner = waiting->second.begin(); owner != waiting->second.end();) {
     const auto list = pending_.find(*owner);
     const auto pending = list->second.find(uid);
@@ -70,25 +69,21 @@ void Expectations::resolve(const std::string& uid, const json* object) {
       ++owner;
       continue;
     }
+    any = true;
     list->second.erase(pending);
     if (list->second.empty()) pending_.erase(list);
     owner = waiting->second.erase(owner);
   }
   if (waiting->second.empty()) owners_.erase(waiting);
+  return any;
 }
 
-void Expectations::seen(const Change& change) {
+bool Expectations::seen(const Change& change) {
   const ObjectPtr& object = change.after ? change.after : change.before;
   const std::string uid = uid_of(*object);
   std::lock_guard lock(mutex_);
-  if (!change.after && gone_.insert(uid).second) {
-    gone_order_.push_back(uid);
-    if (gone_order_.size() > kRememberedUids) {
-      gone_.erase(gone_order_.front());
-      gone_order_.pop_front();
-    }
-  }
-  resolve(uid, change.after.get());
+  if (!change.after) gone_.add(uid);
+  return resolve(uid, change.after.get());
 }
 
 void Expectations::expire(const std::string& owner) {

@@ -4,7 +4,6 @@
 // What we have written and the cache has not yet shown us. Counting pods in a cache that lags behind one's
 // own writes creates or deletes too many: wait until the owner is settled. Any thread may call anything.
 
-#include <deque>
 #include <map>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -30,8 +29,8 @@ class Expectations {
   // To be called after either, with what the cache then holds under that name (or null): the events may have
   // come before the answer to our own request. In this order nothing falls between.
   void cached(const std::string& uid, const ObjectPtr& object);
-  // Every change that the cache has taken in.
-  void seen(const Change& change);
+  // Every change that the cache has taken in. True: it was waited for.
+  bool seen(const Change& change);
 
   // True when the cache shows all that was written for this owner. An expectation that is not met within the
   // timeout is given up: an event may have been lost in a way that nobody thought of. What was given up since
@@ -48,8 +47,8 @@ class Expectations {
   };
   void expect(const std::string& owner, const std::string& uid, const ObjectKey& key,
               const std::string& version);
-  // With mutex_ held. `object` null: it is gone.
-  void resolve(const std::string& uid, const nlohmann::json* object);
+  // With mutex_ held. `object` null: it is gone. True: some owner has waited for this.
+  bool resolve(const std::string& uid, const nlohmann::json* object);
   void expire(const std::string& owner);  // with mutex_ held
 
   Clock& clock_;
@@ -58,9 +57,7 @@ class Expectations {
   std::map<std::string, std::map<std::string, Pending>> pending_;  // owner -> uid
   std::map<std::string, std::set<std::string>> owners_;            // uid -> owners that wait for it
   std::map<std::string, std::vector<ObjectKey>> given_up_;         // by owner, until settled() tells
-  // Uids that went lately: the events of a short life may come before the answer to our own request.
-  std::deque<std::string> gone_order_;
-  std::set<std::string> gone_;
+  RecentUids gone_;  // the events of a short life may come before the answer to our own request
 };
 
 }  // namespace emj::kube

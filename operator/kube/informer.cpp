@@ -26,7 +26,16 @@ bool Informer::wait_synced(Millis timeout) {
   return condition_.wait_for(lock, timeout, [this] { return synced_; });
 }
 
-void Informer::wrote(const std::string& owner, const json& answer) {
+void Informer::wrote(const std::string& owner, json answer) {
+  const std::string uid = uid_of(answer);
+  const ObjectKey key = key_of(answer);
+  expectations_.wrote(owner, answer);
+  if (reduce_) reduce_(answer);
+  tell(store_.learn(std::move(answer)), {});
+  expectations_.cached(uid, store_.get(key));
+}
+
+void Informer::wrote_beside(const std::string& owner, const json& answer) {
   expectations_.wrote(owner, answer);
   expectations_.cached(uid_of(answer), store_.get(key_of(answer)));
 }
@@ -55,7 +64,7 @@ void Informer::read_live(const ObjectKey& key) {
   if (answer) {
     json object = answer.value();
     if (reduce_) reduce_(object);
-    changes = store_.apply(WatchEvent::Type::Modified, std::move(object));
+    changes = store_.learn(std::move(object));
   } else if (answer.error().kind == ApiError::Kind::NotFound && known) {
     changes = store_.apply(WatchEvent::Type::Deleted, *known);
   }
@@ -67,13 +76,13 @@ void Informer::read_live(const ObjectKey& key) {
 void Informer::tell(std::vector<Change> changes, Instant received) {
   for (Change& change : changes) {
     change.received = received;
-    expectations_.seen(change);
-    if (on_change_) on_change_(change);
+    const bool awaited = expectations_.seen(change);
+    if (on_change_ && (awaited || is_news(change))) on_change_(change);
   }
 }
 
-void Informer::replaced(std::vector<json> objects) {
-  tell(store_.replace(std::move(objects)), clock_.now());
+void Informer::replaced(std::vector<json> objects, const std::string& version) {
+  tell(store_.replace(std::move(objects), version), clock_.now());
   {
     std::lock_guard lock(mutex_);
     synced_ = true;

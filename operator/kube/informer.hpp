@@ -2,7 +2,8 @@
 #pragma once
 
 // A cache of one collection that is kept up to date, with callbacks: the ordinary way to read the cluster.
-// Reads are from memory and may lag: after own writes ask settled() before counting, and read live
+// Reads are from memory and may lag, but not behind what the server has answered our own writes with; where
+// it has not said what there is now (a deletion, a conflict) ask settled() before counting. Read live
 // (Client::get) before anything destructive.
 
 #include <functional>
@@ -17,8 +18,9 @@ namespace emj::kube {
 
 class Informer : private WatchSink {
  public:
-  // `on_change` is called on the watch's thread, after the store has changed and without locks: keep it
-  // short, as a rule it puts a key into a WorkQueue.
+  // `on_change` is called on the watch's thread, or on that of an own write, after the store has changed and
+  // without locks: keep it short, as a rule it puts a key into a WorkQueue. Nobody is told of an update that
+  // changes nothing of the reduced object, unless settled() was waiting for it.
   Informer(Client& client, Resource resource, WatcherOptions options,
            std::function<void(const Change&)> on_change, Clock& clock = real_clock());
   ~Informer() override { stop(); }
@@ -36,7 +38,10 @@ class Informer : private WatchSink {
   std::size_t size() const { return store_.size(); }
 
   // Own writes (see Expectations): `owner` is whatever the caller counts by, its uid as a rule.
-  void wrote(const std::string& owner, const nlohmann::json& answer);
+  void wrote(const std::string& owner,
+             nlohmann::json answer);  // the object, whole: it is in the store at once
+  // An answer that is another object about this one (a Scale): it has its name, uid and version.
+  void wrote_beside(const std::string& owner, const nlohmann::json& answer);
   void deleted(const std::string& owner, const ObjectKey& key, const std::string& uid);
   void outdated(const std::string& owner, const nlohmann::json& object);
   // What has not shown in time is read live: a lost event costs a request then, never a standstill.
@@ -48,7 +53,7 @@ class Informer : private WatchSink {
   WatcherStats stats() const { return watcher_.stats(); }
 
  private:
-  void replaced(std::vector<nlohmann::json> objects) override;
+  void replaced(std::vector<nlohmann::json> objects, const std::string& version) override;
   void changed(WatchEvent event, Instant received) override;
   void tell(std::vector<Change> changes, Instant received);
   void read_live(const ObjectKey& key);

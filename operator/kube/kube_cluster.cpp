@@ -2,7 +2,9 @@
 #include "operator/kube/kube_cluster.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "operator/api/parse.hpp"
 #include "operator/kube/pod_view.hpp"
@@ -21,6 +23,7 @@ constexpr Seconds kChildrenAgain{60};  // when that did not work
 // Kubelets take so long to bring a Secret's new content to its pods, at most.
 constexpr Seconds kTokenOnItsWay{120};
 constexpr std::size_t kLongestMessage = 2000;
+constexpr std::size_t kPodsAtOnce = 8;
 
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
 
@@ -142,7 +145,7 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
                           {{"metadata", {{"resourceVersion", version}}}, {"spec", {{"replicas", replicas}}}},
                           {.subresource = "scale", .field_manager = kManagerOfScale});
   if (!answer) return outcome_of(answer.error());
-  jobs_.wrote(kube::uid_of(answer.value()), answer.value());
+  jobs_.wrote_beside(kube::uid_of(answer.value()), answer.value());
   return Outcome::done();
 }
 
@@ -324,9 +327,34 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
                             "job differently");
   }
   if (!answer) return outcome_of(answer.error());
-  reduce_pod(answer.value());
   pods_.wrote(uid, answer.value());
   return Outcome::done();
+}
+
+Outcome KubeCluster::create_pods(const ElasticMPIJob& job, const std::vector<json>& pods) {
+  std::vector<Outcome> outcomes(pods.size());
+  if (pods.empty() || !(outcomes[0] = create_pod(job, pods[0])).ok() || pods.size() == 1)
+    return pods.empty() ? Outcome::done() : outcomes[0];
+  std::atomic<std::size_t> next{1};
+  std::atomic<bool> failed{false};
+  std::vector<std::exception_ptr> defects(pods.size());
+  const auto create = [&] {
+    for (std::size_t i; !failed && (i = next++) < pods.size();) try {
+        if (!(outcomes[i] = create_pod(job, pods[i])).ok()) failed = true;
+      } catch (...) {
+        defects[i] = std::current_exception();  // for the pass, which knows what to do about it
+        failed = true;
+      }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t n = 1; n < std::min(kPodsAtOnce, pods.size() - 1); ++n) threads.emplace_back(create);
+    create();
+  }
+  for (const std::exception_ptr& defect : defects)
+    if (defect) std::rethrow_exception(defect);
+  const auto first = std::ranges::find_if(outcomes, [](const Outcome& outcome) { return !outcome.ok(); });
+  return first == outcomes.end() ? Outcome::done() : *first;
 }
 
 Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
@@ -340,7 +368,10 @@ Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
   const bool gone =
       !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
   if (!answer && !gone) return outcome_of(answer.error());
-  pods_.deleted(owner, name, pod.uid);
+  if (answer && kube::uid_of(answer.value()) == pod.uid && kube::is_being_deleted(answer.value()))
+    pods_.wrote(owner, answer.value());
+  else
+    pods_.deleted(owner, name, pod.uid);
   return Outcome::done();
 }
 

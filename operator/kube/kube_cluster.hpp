@@ -45,6 +45,9 @@ class KubeCluster : public Cluster {
   Outcome clear_resume(const JobKey& key) override;
   std::vector<PodView> list_pods(const JobKey& key) override;
   Outcome create_pod(const ElasticMPIJob& job, const nlohmann::json& pod) override;
+  // The first alone, for the job's other objects and to see whether pods are taken; then up to eight at a
+  // time.
+  Outcome create_pods(const ElasticMPIJob& job, const std::vector<nlohmann::json>& pods) override;
   Outcome keep_children(const ElasticMPIJob& job) override;
   Outcome renew_token(const ElasticMPIJob& job) override;
   Outcome delete_pod(const JobKey& key, const DeletePod& pod) override;

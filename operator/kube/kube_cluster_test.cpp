@@ -101,6 +101,30 @@ TEST_F(KubeClusterTest, AJobsChildrenAreMadeBeforeItsFirstPodAndAreItsOwn) {
   EXPECT_TRUE(server.object("/api/v1/namespaces/a/pods/db-w-0").is_object());
 }
 
+TEST_F(KubeClusterTest, ManyPodsAreMadeAtATime) {
+  Operator op(*this);
+  server.let_creates_meet("pods", 4);
+  const ElasticMPIJob job = job_of(op);
+  std::vector<json> pods;
+  for (int i = 0; i < 6; ++i) pods.push_back(build_pod(job, i));
+  EXPECT_TRUE(op.cluster.create_pods(job, pods).ok());
+  EXPECT_GE(server.creates_at_once(), 4);
+  EXPECT_EQ(op.cluster.list_pods({"a", "db"}).size(), 6u) << "known at once: the next pass makes no others";
+}
+
+TEST_F(KubeClusterTest, TheFirstPodThatIsNotMadeIsTold) {
+  Operator op(*this);
+  json foreign = {{"metadata", {{"name", "db-w-3"}, {"namespace", "a"}, {"uid", "theirs"}}}};
+  server.put("/api/v1/namespaces/a/pods/db-w-3", foreign);
+  const ElasticMPIJob job = job_of(op);
+  std::vector<json> pods;
+  for (int i = 0; i < 6; ++i) pods.push_back(build_pod(job, i));
+  const Outcome outcome = op.cluster.create_pods(job, pods);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::Retry);
+  EXPECT_THAT(outcome.message, HasSubstr("db-w-3 exists already and is not of this job"));
+  EXPECT_TRUE(op.cluster.create_pods(job, {}).ok());
+}
+
 // A user who may make jobs may not thereby write, take over or delete what others have made.
 TEST_F(KubeClusterTest, ForeignObjectsOfAChildsNameAreNeverTouched) {
   for (const std::string& path : {secret_path, service_path, policy_path}) {

@@ -55,18 +55,67 @@ TEST(StoreTest, BookmarksAreNotObjects) {
 // Pitfall 4: what a relist does not show is gone, and the one who knew it is told.
 TEST(StoreTest, ARelistSynthesisesDeletes) {
   Store store;
-  store.replace({object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)});
-  EXPECT_EQ(text(store.replace({object("b", "2", 5), object("c", "3", 1), object("d", "4", 6)})),
+  store.replace({object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)}, "1");
+  EXPECT_EQ(text(store.replace({object("b", "2", 5), object("c", "3", 1), object("d", "4", 6)}, "6")),
             "-a:1! =b:2! +d:4! ");
-  EXPECT_EQ(text(store.replace({})), "-b:2! -c:3! -d:4! ");
+  EXPECT_EQ(text(store.replace({}, "7")), "-b:2! -c:3! -d:4! ");
+}
+
+// What the server has answered our own writes with is there before any watch tells it.
+TEST(StoreTest, AnAnswerIsThereAtOnceAndIsToldOnce) {
+  Store store;
+  store.replace({object("a", "1", 3)}, "5");
+  EXPECT_EQ(text(store.learn(object("a", "1", 7))), "=a:1 ");
+  EXPECT_EQ(text(store.learn(object("b", "2", 8))), "+b:2 ");
+  EXPECT_EQ(text(store.apply(Type::Modified, object("a", "1", 6))), "") << "older than the answer";
+  EXPECT_EQ(text(store.apply(Type::Modified, object("a", "1", 7))), "");
+  EXPECT_EQ(text(store.apply(Type::Added, object("b", "2", 8))), "");
+}
+
+TEST(StoreTest, WhatIsGoneDoesNotComeBackByALateAnswer) {
+  Store store;
+  store.apply(Type::Added, object("p", "1", 7));
+  store.apply(Type::Deleted, object("p", "1", 9));
+  EXPECT_EQ(text(store.learn(object("p", "1", 7))), "");
+  EXPECT_EQ(store.size(), 0u);
+  EXPECT_EQ(text(store.learn(object("p", "2", 10))), "+p:2 ") << "another one of this name";
+}
+
+// A list that was made before our write does not show it, and the watch that follows will.
+TEST(StoreTest, AnOlderListDoesNotTakeAwayWhatWasLearned) {
+  Store store;
+  store.replace({object("a", "1", 3)}, "5");
+  store.learn(object("a", "1", 7));
+  store.learn(object("b", "2", 8));
+  EXPECT_EQ(text(store.replace({object("a", "1", 3)}, "6")), "");
+  EXPECT_EQ(resource_version_of(*store.get({"a", "a"})), "7");
+  EXPECT_EQ(text(store.replace({object("a", "1", 7)}, "9")), "-b:2! ");
+  store.learn(object("c", "3", 12));
+  store.apply(Type::Added, object("c", "3", 12));
+  EXPECT_EQ(text(store.replace({}, "2")), "-a:1! -c:3! ") << "a server that was set back is believed";
+}
+
+TEST(StoreTest, AnotherVersionOfTheSameIsNoNews) {
+  Store store;
+  store.apply(Type::Added, object("p", "1", 1));
+  const auto same = store.apply(Type::Modified, object("p", "1", 2));
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_FALSE(is_news(same[0]));
+  json changed = object("p", "1", 3);
+  changed["status"] = {{"phase", "Running"}};
+  EXPECT_TRUE(is_news(store.apply(Type::Modified, changed)[0]));
+  changed["metadata"]["resourceVersion"] = "4";
+  changed["metadata"]["deletionTimestamp"] = "now";
+  EXPECT_TRUE(is_news(store.apply(Type::Modified, changed)[0]));
+  EXPECT_TRUE(is_news(store.apply(Type::Deleted, changed)[0]));
 }
 
 // Pitfall 12 of the cluster report: the same name is not the same pod.
 TEST(StoreTest, ANamesakeIsAnotherObject) {
   Store store;
-  store.replace({object("p", "old", 1, "job")});
+  store.replace({object("p", "old", 1, "job")}, "1");
   EXPECT_EQ(text(store.apply(Type::Modified, object("p", "new", 7, "job"))), "-p:old +p:new ");
-  EXPECT_EQ(text(store.replace({object("p", "newer", 9, "job")})), "-p:new! +p:newer! ");
+  EXPECT_EQ(text(store.replace({object("p", "newer", 9, "job")}, "9")), "-p:new! +p:newer! ");
   EXPECT_EQ(store.owned_by("job").size(), 1u);
 }
 
@@ -74,7 +123,8 @@ TEST(StoreTest, ANamesakeIsAnotherObject) {
 TEST(StoreTest, TheIndexFollowsTheOwner) {
   Store store;
   store.replace(
-      {object("b", "2", 1, "x"), object("a", "1", 1, "x"), object("c", "3", 1, "y"), object("d", "4", 1)});
+      {object("b", "2", 1, "x"), object("a", "1", 1, "x"), object("c", "3", 1, "y"), object("d", "4", 1)},
+      "1");
   ASSERT_EQ(store.owned_by("x").size(), 2u);
   EXPECT_EQ(key_of(*store.owned_by("x")[0]).name, "a");
   store.apply(Type::Modified, object("a", "1", 2, "y"));
@@ -82,7 +132,7 @@ TEST(StoreTest, TheIndexFollowsTheOwner) {
   EXPECT_EQ(store.owned_by("x").size(), 0u);
   EXPECT_EQ(store.owned_by("y").size(), 2u);
   store.apply(Type::Deleted, object("c", "3", 3));
-  store.replace({});
+  store.replace({}, "9");
   EXPECT_EQ(store.owned_by("y").size(), 0u);
 }
 
@@ -96,7 +146,7 @@ TEST(StoreTest, OlderNewsOfAnObjectAreDropped) {
   EXPECT_EQ(store.apply(Type::Added, object("p", "2", 12)).size(), 2u) << "another object of this name";
   EXPECT_TRUE(store.apply(Type::Deleted, object("p", "1", 10)).empty()) << "the one before it";
   EXPECT_EQ(uid_of(*store.get({"a", "p"})), "2");
-  EXPECT_EQ(store.replace({object("p", "2", 3)}).size(), 1u)
+  EXPECT_EQ(store.replace({object("p", "2", 3)}, "3").size(), 1u)
       << "a list tells the state, whatever its version";
 }
 

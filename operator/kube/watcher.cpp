@@ -155,7 +155,7 @@ bool Watcher::list() {
   list_version_.clear();
   listed_ = clock_.now();
   heard();
-  sink_.replaced(std::move(listed.value().items));
+  sink_.replaced(std::move(listed.value().items), version_);
   return true;
 }
 

@@ -24,7 +24,7 @@ namespace emj::kube {
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  virtual void replaced(std::vector<nlohmann::json> objects) = 0;
+  virtual void replaced(std::vector<nlohmann::json> objects, const std::string& version) = 0;
   virtual void changed(WatchEvent event, Instant received) = 0;
 };
 

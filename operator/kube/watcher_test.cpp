@@ -24,7 +24,8 @@ json object(const std::string& name, int version) {
            {{"name", name},
             {"namespace", "a"},
             {"uid", "uid-" + name},
-            {"resourceVersion", std::to_string(version)}}}};
+            {"resourceVersion", std::to_string(version)}}},
+          {"status", {{"since", version}}}};
 }
 std::string line(const char* type, const json& value) {
   return json{{"type", type}, {"object", value}}.dump() + "\n";
@@ -393,25 +394,37 @@ TEST_F(Watching, StopIsPromptInEveryState) {
   EXPECT_FALSE(informer->synced());
 }
 
-TEST_F(Watching, OwnWritesAreAwaited) {
-  json created = object("p", 11);
+TEST_F(Watching, AnOwnWritesAnswerIsThereAtOnce) {
+  const json created = object("p", 11);
   script.lists = {listed(10, {})};
+  script.watches = {open_stream(line("ADDED", created) + line("ADDED", object("q", 12)))};
+  start();
+  EXPECT_TRUE(informer->wait_synced(Seconds(20)));
+  informer->wrote("job", created);
+  EXPECT_NE(informer->get({"a", "p"}), nullptr);
+  EXPECT_TRUE(informer->settled("job"));
+  EXPECT_EQ(changes_until("+p +q "), "+p +q ") << "told once, whoever came first";
+}
+
+TEST_F(Watching, WhatAnAnswerDoesNotShowIsAwaited) {
+  script.lists = {listed(10, {object("p", 9)})};
   std::promise<void> gate;
   const auto opened = gate.get_future().share();
+  json later = object("p", 11);
+  later["status"] = object("p", 9)["status"];  // another version of the same
   script.watches = {[=](Exchange& exchange) {
     exchange.begin_chunks();
     opened.wait_for(Seconds(20));
-    exchange.chunk(line("ADDED", created));
+    exchange.chunk(line("MODIFIED", later));
     exchange.wait_end();
   }};
   start();
   EXPECT_TRUE(informer->wait_synced(Seconds(20)));
-  informer->wrote("job", created);
+  informer->wrote_beside("job", later);
   EXPECT_FALSE(informer->settled("job"));
+  EXPECT_EQ(resource_version_of(*informer->get({"a", "p"})), "9");
   gate.set_value();
-  EXPECT_EQ(changes_until("+p "), "+p ");
-  EXPECT_TRUE(informer->settled("job"));
-  informer->wrote("job", created);
+  EXPECT_EQ(changes_until("+p! =p "), "+p! =p ") << "no news, but somebody waits for it";
   EXPECT_TRUE(informer->settled("job"));
 }
 

@@ -54,7 +54,7 @@ TEST_F(Queue, DelaysAreKeptAndTheEarliestCounts) {
   std::vector<ObjectKey> taken;
   std::thread worker([&] {
     while (const auto key = queue.take()) {
-      taken.push_back(*key);
+      taken.push_back(key->key);
       queue.done(*key);
       if (taken.size() == 2) return;
     }
@@ -76,6 +76,87 @@ TEST_F(Queue, AnEarlierAddWakesASleepingTaker) {
   queue.add(b);
   worker.join();
   EXPECT_EQ(taken, b);
+}
+
+TEST_F(Queue, NewsGoBeforeLooks) {
+  queue.add(a, WorkQueue::Lane::Look);
+  queue.add_after(b, Millis(0));
+  queue.add(c);
+  EXPECT_EQ(queue.stats().ready, 3u);
+  clock.advance(Millis(30));
+  const auto first = queue.take();
+  EXPECT_EQ(first, c);
+  EXPECT_EQ(first->lane, WorkQueue::Lane::News);
+  EXPECT_EQ(first->waited, Millis(30));
+  EXPECT_EQ(queue.take(), a);
+  EXPECT_EQ(queue.take(), b);
+}
+
+TEST_F(Queue, ALookThatIsNewsByNowGoesWithTheNews) {
+  queue.add(a, WorkQueue::Lane::Look);
+  queue.add(b, WorkQueue::Lane::Look);
+  queue.add(b);
+  queue.add(b, WorkQueue::Lane::Look);  // and stays there
+  EXPECT_EQ(queue.take(), b);
+  EXPECT_EQ(queue.take(), a);
+  queue.add(a, WorkQueue::Lane::Look);  // in hand
+  queue.add(b, WorkQueue::Lane::Look);
+  queue.add(b);
+  queue.done(a);
+  queue.done(b);
+  EXPECT_EQ(queue.take(), b);
+  EXPECT_EQ(queue.take(), a);
+  EXPECT_EQ(queue.stats().ready, 0u);
+}
+
+TEST_F(Queue, LooksAreNotForgottenOverNews) {
+  queue.add(a, WorkQueue::Lane::Look);
+  queue.add(b, WorkQueue::Lane::Look);
+  int news = 0;
+  for (int looks = 0; looks < 2; ++looks) {
+    for (;; ++news) {
+      queue.add({"news", std::to_string(news)});
+      const auto taken = queue.take();
+      queue.done(taken->key);
+      if (taken->lane == WorkQueue::Lane::Look) break;
+      ASSERT_LE(news, 4 * WorkQueue::kNewsInARow);
+    }
+    EXPECT_EQ(queue.stats().in_hand, 0u);
+  }
+  EXPECT_EQ(news, 2 * WorkQueue::kNewsInARow);
+}
+
+// With sixty threads that have nothing to do, a key that is due woke all of them.
+TEST(QueueThreads, AKeyWakesOneThreadNotAll) {
+  testing::ManualClock clock;
+  WorkQueue queue(clock);
+  constexpr int workers = 16;
+  std::atomic<int> taken{0};
+  std::vector<std::thread> threads;
+  for (int w = 0; w < workers; ++w)
+    threads.emplace_back([&] {
+      while (const auto key = queue.take()) {
+        ++taken;
+        queue.done(key->key);
+      }
+    });
+  const auto all_taken = [&](int count) {
+    const auto end = std::chrono::steady_clock::now() + Seconds(20);
+    while (taken < count && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return taken == count;
+  };
+  queue.add_after(a, Seconds(1));
+  EXPECT_EQ(clock.next_wait(Seconds(1)), Seconds(1));
+  const auto before = queue.stats().wake_ups;
+  for (int i = 1; i <= 20; ++i) {
+    queue.add(b);
+    EXPECT_TRUE(all_taken(i));
+  }
+  EXPECT_LE(queue.stats().wake_ups - before, 20u * 2u);
+  clock.advance(Seconds(1));
+  EXPECT_TRUE(all_taken(21)) << "another thread keeps the time, if the one that did has taken a key";
+  queue.shut_down();
+  for (auto& thread : threads) thread.join();
 }
 
 TEST_F(Queue, BackoffFromFiveMillisecondsToAThousandSeconds) {
@@ -146,7 +227,7 @@ TEST(QueueThreads, NoKeyIsLostOrHeldTwice) {
   for (int w = 0; w < workers; ++w)
     threads.emplace_back([&] {
       while (const auto key = queue.take()) {
-        const int k = std::stoi(key->name);
+        const int k = std::stoi(key->key.name);
         if (++holders[k] != 1) twice = true;
         done[k] = wanted[k].load();  // what was wanted before this pass began is served by it
         std::this_thread::yield();

@@ -116,7 +116,14 @@ void ObjectServer::watch(const std::string& collection, Exchange& exchange) {
 void ObjectServer::create(const Request& request, Exchange& exchange) {
   json object = json::parse(request.body);
   const std::string path = request.path + "/" + object["metadata"].value("name", "");
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (meeting_of_ > 0 && request.path.ends_with(meeting_) && !request.query.contains("dryRun") &&
+      before_meeting_++ > 0) {
+    most_met_ = std::max(most_met_, ++met_);
+    changed_.notify_all();
+    changed_.wait_for(lock, 20s, [this] { return most_met_ >= meeting_of_; });
+    --met_;
+  }
   if (request.query.contains("dryRun")) {
     std::string query;
     for (const auto& [name, value] : request.query) query += name + "=" + value + "&";
@@ -129,6 +136,17 @@ void ObjectServer::create(const Request& request, Exchange& exchange) {
     object = objects_[path];
   }
   exchange.reply(201, object.dump());
+}
+
+void ObjectServer::let_creates_meet(const std::string& plural, int many) {
+  const std::lock_guard lock(mutex_);
+  meeting_ = "/" + plural;
+  meeting_of_ = many;
+}
+
+int ObjectServer::creates_at_once() const {
+  const std::lock_guard lock(mutex_);
+  return most_met_;
 }
 
 void ObjectServer::change(const Request& request, Exchange& exchange) {

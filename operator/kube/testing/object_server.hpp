@@ -29,6 +29,10 @@ class ObjectServer {
   // From now on creating with dryRun answers so.
   void refuse_dry_runs(int status, const std::string& message);
   std::vector<std::string> dry_runs() const;  // queries of POSTs with dryRun
+  // Creates of `plural` are answered when so many wait, or after 20 s; but the first, at once. How many have
+  // waited at a time, at most.
+  void let_creates_meet(const std::string& plural, int many);
+  int creates_at_once() const;
   // Looks again at each change and now and then, at most 20 s.
   bool wait_until(const std::function<bool()>& so) const;
 
@@ -48,6 +52,8 @@ class ObjectServer {
   std::map<std::string, json> objects_;
   std::vector<Change> changes_;
   std::vector<std::string> dry_runs_;
+  std::string meeting_;  // the plural
+  int meeting_of_ = 0, met_ = 0, most_met_ = 0, before_meeting_ = 0;
   int refusal_ = 0;
   std::string refusal_message_;
   int version_ = 100;

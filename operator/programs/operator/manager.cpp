@@ -97,6 +97,10 @@ Manager::Manager(ManagerOptions options, Log log)
       _exit(70);
     }
   };
+  client_options.took = [this](const kube::RequestTime& time) {
+    metrics_.waited(OperatorMetrics::Wait::Limiter, time.limited);
+    metrics_.waited(OperatorMetrics::Wait::Api, time.answered);
+  };
   client_ = std::make_unique<kube::Client>(config, client_options);
   kube::ClientOptions lease_options;
   lease_options.log = log_;
@@ -119,8 +123,10 @@ Manager::Manager(ManagerOptions options, Log log)
   runtime_ = std::make_unique<HttpRuntime>(
       [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
       HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64});
+  AskingOptions asking;
+  asking.took = [this](Millis time) { metrics_.waited(OperatorMetrics::Wait::Agent, time); };
   asking_ = std::make_unique<AskingRuntime>(
-      *runtime_, [this](const JobKey& job) { queue_.add({job.namespace_name, job.name}); });
+      *runtime_, [this](const JobKey& job) { answered({job.namespace_name, job.name}); }, asking);
   ControllerOptions controller;
   controller.fence = 0;
   controller.build = options_.build;
@@ -217,11 +223,20 @@ std::string Manager::metrics_text() const {
 }
 
 void Manager::changed(const kube::ObjectKey& job, kube::Instant received) {
-  if (leading_) {  // to the standby's events nobody reacts
+  // To the standby's events nobody reacts: what it finds when it leads is looked at.
+  if (!leading_) return queue_.add(job, kube::WorkQueue::Lane::Look);
+  if (received != kube::Instant{}) {  // not by our own writes
     const std::lock_guard lock(mutex_);
     received_.try_emplace(job, received);
   }
   queue_.add(job);
+}
+
+// Its agents have answered: that is news if the pass is to answer to an event, else a look goes on.
+void Manager::answered(const kube::ObjectKey& job) {
+  using Lane = kube::WorkQueue::Lane;
+  const std::lock_guard lock(mutex_);
+  queue_.add(job, received_.contains(job) ? Lane::News : Lane::Look);
 }
 
 int Manager::run() {
@@ -267,30 +282,39 @@ void Manager::work() {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
   }
-  while (const auto key = queue_.take()) {
+  while (const auto taken = queue_.take()) {
+    const kube::ObjectKey& key = taken->key;
+    const bool news = taken->lane == kube::WorkQueue::Lane::News;
+    metrics_.waited(news ? OperatorMetrics::Wait::News : OperatorMetrics::Wait::Look, taken->waited);
     {
       const std::lock_guard lock(mutex_);
-      passes_[*key] = kube::Instant::clock::now();
+      passes_[key] = kube::Instant::clock::now();
     }
     try {
-      pass_over(*key);
+      pass_over(key);
     } catch (const std::exception& error) {
-      log_("a defect of the operator at job " + to_string(*key) + ": " + error.what());
-      queue_.add_after_failure(*key);
+      log_("a defect of the operator at job " + to_string(key) + ": " + error.what());
+      queue_.add_after_failure(key);
     }
     {
       const std::lock_guard lock(mutex_);
-      passes_.erase(*key);
+      passes_.erase(key);
     }
-    queue_.done(*key);
+    queue_.done(key);
   }
 }
 
 void Manager::pass_over(const kube::ObjectKey& key) {
   const JobKey job{key.namespace_name, key.name};
-  if (!cluster_->settled(job)) return queue_.add_after(key, cluster_->settled_in(job) + Millis(1));
+  if (!cluster_->settled(job)) {
+    const std::lock_guard lock(mutex_);
+    unsettled_.try_emplace(key, kube::Instant::clock::now());
+    return queue_.add_after(key, cluster_->settled_in(job) + Millis(1));
+  }
   {
     const std::lock_guard lock(mutex_);
+    if (const auto since = unsettled_.extract(key))
+      metrics_.waited(OperatorMetrics::Wait::Barrier, kube::Instant::clock::now() - since.mapped());
     if (const auto entry = received_.extract(key)) unanswered = entry.mapped();
   }
   const kube::Instant start = kube::Instant::clock::now();

@@ -65,6 +65,7 @@ class Manager {
   std::string ready() const;
   std::string metrics_text() const;
   void changed(const kube::ObjectKey& job, kube::Instant received);
+  void answered(const kube::ObjectKey& job);
   void lead();
   void work();
   void pass_over(const kube::ObjectKey& key);
@@ -92,8 +93,9 @@ class Manager {
   mutable std::mutex mutex_;
   std::condition_variable condition_;
   std::optional<int> ended_;
-  std::map<kube::ObjectKey, kube::Instant> received_;  // the event that a queued job waits for an answer to
-  std::map<kube::ObjectKey, kube::Instant> passes_;    // under way, since when
+  std::map<kube::ObjectKey, kube::Instant> received_;   // the event that a queued job waits for an answer to
+  std::map<kube::ObjectKey, kube::Instant> unsettled_;  // jobs that wait for the caches, since when
+  std::map<kube::ObjectKey, kube::Instant> passes_;     // under way, since when
 
   int port_ = 0;
   std::unique_ptr<Http> http_;

@@ -35,6 +35,11 @@ void OperatorMetrics::reacted(double seconds) {
   reaction_.observe(seconds);
 }
 
+void OperatorMetrics::waited(Wait at, std::chrono::steady_clock::duration time) {
+  const std::lock_guard lock(mutex_);
+  waits_[static_cast<std::size_t>(at)].observe(std::chrono::duration<double>(time).count());
+}
+
 void OperatorMetrics::count_resize(const LastResize& resize) {
   ++resizes_[to_string(resize.result)];
   if (resize.result != ResizeResult::Committed) return;
@@ -82,6 +87,10 @@ std::string OperatorMetrics::text(const Now& now) const {
   out.histogram(duration_.bounds(), duration_.counts(), duration_.sum());
   out.metric(metrics::kReaction);
   out.histogram(reaction_.bounds(), reaction_.counts(), reaction_.sum());
+  out.metric(metrics::kWait);
+  constexpr std::array kAt{"news", "look", "barrier", "limiter", "api", "agent"};
+  for (std::size_t at = 0; at < kAt.size(); ++at)
+    out.histogram(waits_[at].bounds(), waits_[at].counts(), waits_[at].sum(), {{"at", kAt[at]}});
   out.metric(metrics::kQueue);
   out.sample(number(now.queue.ready), {{"place", "ready"}});
   out.sample(number(now.queue.delayed), {{"place", "delayed"}});

@@ -5,6 +5,7 @@
 // for those of the pods.
 
 #include <array>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,6 +29,11 @@ inline constexpr Metric kReconcileDuration{"empi_operator_reconcile_duration_sec
 inline constexpr Metric kReaction{"empi_operator_reaction_seconds", Type::Histogram, "seconds",
                                   "From reading the bytes of a watch event to the first request to the API "
                                   "server that a pass sends because of it."};
+inline constexpr Metric kWait{
+    "empi_operator_wait_seconds", Type::Histogram, "seconds",
+    "Where time goes between an event and what is done about it: news and look (a job "
+    "in its lane of the work queue), barrier (until the caches show what was deleted), "
+    "limiter (requests per second), api (the API server), agent (a job's agents)."};
 inline constexpr Metric kQueue{"empi_operator_queue_jobs", Type::Gauge, "",
                                "Jobs by place in the work queue: ready, delayed, in_hand, failing."};
 inline constexpr Metric kLongestPass{"empi_operator_longest_pass_seconds", Type::Gauge, "seconds",
@@ -78,6 +84,8 @@ class OperatorMetrics {
   enum class Result { Ok, Retry, Gone, Broken };
   void reconciled(Result result, double seconds);
   void reacted(double seconds);
+  enum class Wait { News, Look, Barrier, Limiter, Api, Agent };
+  void waited(Wait at, std::chrono::steady_clock::duration time);
   // The job's status after a pass: counts what is new in it since the pass before.
   void look(const JobKey& key, const JobStatus& status);
   void forget(const JobKey& key);
@@ -98,6 +106,9 @@ class OperatorMetrics {
   std::string text(const Now& now) const;  // Prometheus text format
 
  private:
+  static Histogram wait_histogram() {
+    return Histogram({.0001, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10});
+  }
   struct Seen {
     JobState state = JobState::Pending;
     int desired = 0, ready = 0, joined = 0;
@@ -109,6 +120,7 @@ class OperatorMetrics {
   std::map<JobKey, Seen> seen_;
   std::array<std::uint64_t, 4> results_{};
   Histogram duration_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
+  std::vector<Histogram> waits_ = std::vector<Histogram>(6, wait_histogram());  // by Wait
   Histogram reaction_{{.001, .0025, .005, .01, .015, .02, .03, .04, .05, .075, .1, .25, .5, 1, 2.5, 5, 10}};
   std::map<std::string, std::uint64_t> resizes_;
   std::map<std::string, Histogram> phases_;

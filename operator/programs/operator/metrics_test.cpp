@@ -69,6 +69,8 @@ TEST(OperatorMetrics, CountsDecisionsByPolicyActionAndReason) {
 TEST(OperatorMetrics, ShowsRequestsAndPasses) {
   OperatorMetrics metrics;
   metrics.reconciled(OperatorMetrics::Result::Ok, .02);
+  metrics.waited(OperatorMetrics::Wait::Look, Millis(20));
+  metrics.waited(OperatorMetrics::Wait::Agent, Seconds(2));
   OperatorMetrics::Now now;
   now.requests = {{"create", "pods", 201, 7}};
   now.leading = true;
@@ -78,6 +80,9 @@ TEST(OperatorMetrics, ShowsRequestsAndPasses) {
       HasSubstr("empi_operator_api_requests_total{verb=\"create\",resource=\"pods\",status=\"201\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("empi_operator_reconcile_duration_seconds_bucket{le=\"0.025\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("empi_operator_leader 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_wait_seconds_bucket{at=\"look\",le=\"0.025\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_wait_seconds_sum{at=\"agent\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("empi_operator_wait_seconds_count{at=\"news\"} 0\n"));
 }
 
 // Every metric there is, before Prometheus' own judge: names, units, types, help texts.

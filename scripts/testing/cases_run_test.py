@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What e2e/cases/run.sh says of cases that fail, and scripts/ci_summary.py of what run.sh said.
+
+Usage: cases_run_test.py SOURCE-FOLDER
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+source = pathlib.Path(sys.argv[1])
+CASES = {
+    "good": "true",
+    "busy": "[[ -e second ]] || { touch second; echo 'e2e: gave up waiting'; exit 1; }",
+    "broken": "echo 'e2e: never so'; exit 1",
+}
+
+
+def run(names, once_more):
+    """Status, output and what the summary says of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        cases = pathlib.Path(folder) / "e2e" / "cases"
+        (cases / "some").mkdir(parents=True)
+        (cases / "run.sh").symlink_to(source / "e2e/cases/run.sh")
+        for name in names:
+            (cases / "some" / f"{name}.sh").write_text(CASES[name] + "\n")
+        environment = {**os.environ, "EMPI_ONCE_MORE": once_more}
+        ended = subprocess.run(["bash", cases / "run.sh", "some"], env=environment, text=True, timeout=60,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        log = pathlib.Path(folder) / "log"
+        log.write_text(ended.stdout)
+        summary = subprocess.run([sys.executable, source / "scripts/ci_summary.py", folder, log], text=True, capture_output=True,
+                                 timeout=60, check=True)
+        return ended.returncode, ended.stdout, summary.stdout
+
+
+def expect(what, true, *seen):
+    if not true:
+        sys.exit("\n".join([f"not so: {what}", *map(str, seen)]))
+
+
+status, said, summary = run(["good", "busy"], "3")
+expect("a case that ends well alone does not fail the run", status == 0, said)
+expect("it is said", "case busy unsteady" in said and "1 ok, 0 failed, 0 skipped, 1 unsteady" in said, said)
+expect("and what it said at first", "ci: unsteady: busy\n  |   busy: e2e: gave up waiting" in summary, summary)
+
+status, said, summary = run(["good", "broken", "busy"], "3")
+expect("a case that fails twice fails the run", status == 1 and said.count("case broken FAILED") == 2, said)
+expect("its reason is said", "ci: failed: broken\n  |   broken: e2e: never so" in summary, summary)
+expect("cases are counted once", "ci: 3 cases, 1 failed" in summary, summary)
+
+status, said, _ = run(["good", "broken", "busy"], "1")
+expect("many that fail are not tried again", status == 1 and said.count("case busy ") == 1, said)
+status, said, _ = run(["busy"], "")
+expect("nor is any, unless told so", status == 1 and said.count("case busy ") == 1, said)
+status, said, _ = run(["good"], "many")
+expect("a number is refused that is none", status == 2 and "no number from 0 to 9" in said, said)
