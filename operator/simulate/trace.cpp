@@ -77,7 +77,8 @@ class Reader {
   void refuse_field(int field, std::string_view found, const char* expected) {
     std::string word(found.substr(0, 40));
     std::replace_if(word.begin(), word.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected, word.c_str()));
+    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected,
+                        word.c_str()));
   }
 
   // "; MaxProcs: 100"
