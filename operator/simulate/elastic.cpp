@@ -6,6 +6,7 @@
 #include <cmath>
 #include <queue>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "operator/decide/queue/plan.hpp"
@@ -176,12 +177,10 @@ class Elastic {
       report(ids_[i], state_.jobs[i]);
     }
     update_busy();
-    bool again = true;
-    for (int n = 0; again; ++n) {
-      if (n > kPassesAtOnce || (n > 0 && now_ == stuck_at_ && ++stuck_ > kPassesAtOnce))
+    for (bool again = true; again;) {
+      if (std::exchange(instant_, now_) != now_) passes_now_ = 0;
+      if (++passes_now_ > kPassesAtOnce)
         throw std::logic_error("simulation: the scheduler does not come to rest");
-      if (now_ != stuck_at_) stuck_ = 0;
-      stuck_at_ = now_;
       const Plan plan = schedule(state_, now_);
       ++result_.passes;
       if (options_.passed) options_.passed(now_, state_, plan);
@@ -267,8 +266,8 @@ class Elastic {
   std::optional<Time> wake_;
   Time busy_seen_{};
   bool started_ = false;
-  Time stuck_at_{};
-  int stuck_ = 0;
+  Time instant_{};
+  int passes_now_ = 0;  // at this instant
   ScheduleRun result_;
 };
 

@@ -60,13 +60,14 @@ TEST(Trace, IsRefusedByLineAndField) {
 }
 
 class Files : public testing::Test {
- protected:
+ public:
   Files() {
     std::string name = (std::filesystem::temp_directory_path() / "empi-trace-XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
   ~Files() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   std::string write(const char* name, const std::string& text) {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();

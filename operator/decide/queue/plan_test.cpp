@@ -245,12 +245,13 @@ TEST(Growth, WaitsForRestAndSaysWhen) {
 }
 
 TEST(Growth, LeavesPromisedWorkersAlone) {
-  QueueState state = machine(8);
-  Demand promised = job("B", 4, 4, 1);
-  promised.allocation = {.promised = 4, .pool = 0, .time = at(1)};
-  state.jobs = {running(job("A", 2, 8), 5), promised};
+  QueueState state = machine(10);
+  state.rules.growth.time_value_percent = 1000;
+  Demand promised = job("C", 4, 4, 2);
+  promised.allocation = {.promised = 4, .pool = 0, .time = at(2)};
+  state.jobs = {running(job("A", 2, 8), 5), running(job("B", 2, 8, 1), 2), promised};
   const Plan plan = schedule(state, at(1000));
-  ASSERT_EQ(plan.grants.size(), 1u);
+  ASSERT_EQ(plan.grants.size(), 1u) << "3 are free, and B could use them";
   EXPECT_EQ(plan.grants[0].kind, Grant::Kind::Yield);
 }
 
