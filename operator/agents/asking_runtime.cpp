@@ -14,7 +14,10 @@ Outcome busy() { return Outcome::retry("its agents are being asked, and have not
 }  // namespace
 
 AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options, Clock clock)
-    : runtime_(runtime), answered_(std::move(answered)), options_(options), clock_(std::move(clock)) {
+    : runtime_(runtime),
+      answered_(std::move(answered)),
+      options_(std::move(options)),
+      clock_(std::move(clock)) {
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(quick_); });
   for (int i = 0; i < options_.threads_for_slow; ++i) threads_.emplace_back([this] { work(slow_); });
 }

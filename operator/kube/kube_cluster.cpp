@@ -332,15 +332,17 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
 }
 
 Outcome KubeCluster::create_pods(const ElasticMPIJob& job, const std::vector<json>& pods) {
+  if (pods.empty()) return Outcome::done();
   std::vector<Outcome> outcomes(pods.size());
-  if (pods.empty() || !(outcomes[0] = create_pod(job, pods[0])).ok() || pods.size() == 1)
-    return pods.empty() ? Outcome::done() : outcomes[0];
+  outcomes[0] = create_pod(job, pods[0]);
+  if (!outcomes[0].ok() || pods.size() == 1) return outcomes[0];
   std::atomic<std::size_t> next{1};
   std::atomic<bool> failed{false};
   std::vector<std::exception_ptr> defects(pods.size());
   const auto create = [&] {
     for (std::size_t i; !failed && (i = next++) < pods.size();) try {
-        if (!(outcomes[i] = create_pod(job, pods[i])).ok()) failed = true;
+        outcomes[i] = create_pod(job, pods[i]);
+        if (!outcomes[i].ok()) failed = true;
       } catch (...) {
         defects[i] = std::current_exception();  // for the pass, which knows what to do about it
         failed = true;

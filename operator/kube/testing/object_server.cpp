@@ -126,7 +126,7 @@ void ObjectServer::create(const Request& request, Exchange& exchange) {
   }
   if (request.query.contains("dryRun")) {
     std::string query;
-    for (const auto& [name, value] : request.query) query += name + "=" + value + "&";
+    for (const auto& [name, value] : request.query) query.append(name).append("=").append(value).append("&");
     dry_runs_.push_back(query);
     if (refusal_ > 0) return exchange.reply(refusal_, failure(refusal_, "BadRequest", refusal_message_));
   }
