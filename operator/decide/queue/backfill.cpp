@@ -66,7 +66,9 @@ class Admitting {
     const Resources need = job.of(job.floor);
     for (const int pool : pools_of(state_, job)) {
       Barrier& barrier = barriers_[pool];
-      if (barrier.closed || !fits(need, room_.of(pool, job.priority))) continue;
+      // While more is held than there is, what can be taken from others may be more than the pool.
+      if (barrier.closed || !fits(need, state_.pools[pool].capacity)) continue;
+      if (!fits(need, room_.of(pool, job.priority))) continue;
       if (barrier.up && !passes(job, need, barrier)) continue;
       room_.take(pool, need);
       result_.admitted.push_back({i, pool, barrier.up});

@@ -101,6 +101,16 @@ TEST(Promises, AreWithdrawnWhenTheirPoolIsTooSmall) {
   EXPECT_EQ(plan.grants[0].kind, Grant::Kind::Withdraw);
 }
 
+// Found by a random history: it was withdrawn and made again, for ever.
+TEST(Promises, AreNotMadeInAPoolThatHasBecomeTooSmall) {
+  QueueState state = machine(3);
+  state.pools.push_back({"other", {4000, 0}});
+  Demand full = running(job("B", 4, 4), 4);
+  full.allocation.pool = 1;
+  state.jobs = {running(job("A", 1, 8), 8), full, job("C", 4, 4, 1)};
+  for (const Grant& grant : schedule(state, at(1)).grants) EXPECT_NE(grant.kind, Grant::Kind::Promise);
+}
+
 TEST(Donors, KeepTheirReferenceSizeAgainstLowerPriorities) {
   QueueState state = machine(8);
   Demand important = running(job("A", 2, 8), 8);
