@@ -75,6 +75,8 @@ layering() {
     BEGIN {
       mpi = "^(mpi|pmix[a-z_]*|elastic_mpi|elastic_master_worker)\\.hp*$"
       rule("operator/api/", "^(operator/api|runtime/base)/", "operator/api stands on runtime/base only")
+      rule("operator/decide/queue/", "^(operator/(api|decide/queue)|runtime/base)/", "the scheduler of queues is pure, and apart from what is decided for one job")
+      rule("operator/simulate/", "^(operator/(api|decide|simulate)|runtime/base)/", "simulating stands on what decides")
       rule("operator/decide/", "^(operator/(api|decide)|runtime/(base|protocol))/", "deciding is pure: operator/api and runtime/protocol")
       rule("operator/objects/", "^(operator/(api|objects)|runtime/(base|protocol))/", "building objects is pure: operator/api and runtime/protocol")
       rule("operator/controller/", "^(operator/(api|decide|objects|controller)|runtime/(base|protocol))/", "the controller knows neither agents nor clusters, only its interfaces to them")
@@ -121,8 +123,8 @@ single_homes() {
 # What is cited exists: decisions and sources in docs/decisions.md, guides that sources name, files that guides link to.
 citations() {
   local known file line word
-  known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKP][0-9]+'?")
-  lines -o "\b[Dd]ecisions? [RKP][0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+  known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKPQ][0-9]+'?")
+  lines -o "\b([Dd]ecisions? [RKP]|[Rr]ules? Q)[0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
     word=${word%\'s} # "decision R12's window"
     grep -qxF "${word##* }" <<<"$known" || echo "$file:$line: cites $word, which docs/decisions.md does not have"
   done

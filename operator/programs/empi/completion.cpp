@@ -10,7 +10,7 @@ constexpr char kBash[] = R"SHELL(_empi() {
   local state=${EMPI_STATE_DIR:-${XDG_STATE_HOME:+$XDG_STATE_HOME/elastic-mpi}}
   state=${state:-$HOME/.local/state/elastic-mpi}
   if [[ $COMP_CWORD -eq 1 ]]; then
-    COMPREPLY=($(compgen -W "run scale top history cancel resume completion" -- "$word"))
+    COMPREPLY=($(compgen -W "run scale top history cancel resume simulate completion" -- "$word"))
     return
   fi
   case $command in
@@ -19,6 +19,11 @@ constexpr char kBash[] = R"SHELL(_empi() {
       else COMPREPLY=($(compgen -f -- "$word")); fi ;;
     scale | top | history | cancel | resume)
       COMPREPLY=($(compgen -W "$(ls "$state" 2>/dev/null)" -- "$word")) ;;
+    simulate)
+      if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "--malleable --seed --out --workers --jobs --floor --load --delay --pause --objective \
+          --backfill --max-wait --help" -- "$word"))
+      else COMPREPLY=($(compgen -f -- "$word")); fi ;;
     completion) COMPREPLY=($(compgen -W "bash zsh" -- "$word")) ;;
   esac
 }

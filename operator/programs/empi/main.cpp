@@ -11,6 +11,7 @@
 #include "operator/programs/empi/commands.hpp"
 #include "operator/programs/empi/completion.hpp"
 #include "operator/programs/empi/run.hpp"
+#include "operator/programs/empi/simulate.hpp"
 #include "runtime/base/options.hpp"
 
 namespace {
@@ -37,12 +38,63 @@ Results in the output folder: summary.json, profile.csv, <pod>.log, and what the
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
 $XDG_STATE_HOME/elastic-mpi, else ~/.local/state/elastic-mpi.)";
 
+constexpr char kSimulateFooter[] = R"(Examples:
+  empi simulate KTH-SP2-1996-2.1-cln.swf.xz
+  empi simulate trace.swf --malleable 50 --seed 3 --out kth
+
+The trace is in the Standard Workload Format, plain or compressed by xz. Jobs of several processors are given curves
+(80 % parallel efficiency at the size they asked for); those that are malleable are drawn by --seed. The table compares
+with textbook EASY and with jobs that choose their size when they start (moldable). Files in the output folder:
+summary.json, jobs.csv, timeline.csv, decisions.log, schedule.swf.
+Exit code: 0; 1 files could not be written; 2 bad trace or arguments.)";
+
 struct Arguments {
   cli::RunOptions run;
+  cli::SimulateOptions simulate;
   std::string command, job, shell;
   int replicas = 0;
   bool once = false, events = false;
 };
+
+empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
+  using namespace empi::options;
+  return {
+      {"trace", &s.trace, "file in the Standard Workload Format, plain or .xz", {.required = true}},
+      {"--malleable", &s.malleable, "per cent of the jobs (default: 100)", {.check = number_between(0, 100)}},
+      {"--seed", &s.seed, "which of them are malleable (default: 1)"},
+      {"-o,--out", &s.output, "output folder (default: only the table)"},
+      {"--workers",
+       &s.workers,
+       "processors of the machine (default: as the trace says)",
+       {.check = in_range(1, 1000000)}},
+      {"--jobs", &s.jobs, "only the first so many jobs", {.check = in_range(1, 100000000)}},
+      {"--floor",
+       &s.floor,
+       "no job gets less than this per cent of its request",
+       {.check = number_between(0, 100)}},
+      {"--load",
+       &s.load,
+       "jobs arrive as many times as fast (default: 1)",
+       {.check = number_between(.01, 100)}},
+      {"--delay",
+       &s.delay,
+       "seconds until workers are released or join (default: 5)",
+       {.check = number_between(0, 86400)}},
+      {"--pause", &s.pause, "seconds lost by a change (default: 5)", {.check = number_between(0, 86400)}},
+      {"--objective",
+       &s.objective,
+       "of growth: fair, throughput, turnaround or makespan (default: fair)",
+       {.check = one_of("fair", "throughput", "turnaround", "makespan")}},
+      {"--backfill",
+       &s.backfill,
+       "easy, conservative or none (default: easy)",
+       {.check = one_of("easy", "conservative", "none")}},
+      {"--max-wait",
+       &s.max_wait,
+       "seconds after which nobody passes a job (default: no bound)",
+       {.check = number_between(0, 1e9)}},
+  };
+}
 
 std::vector<empi::options::Command> commands(Arguments& a) {
   using namespace empi::options;
@@ -78,6 +130,8 @@ std::vector<empi::options::Command> commands(Arguments& a) {
        "let the autoscaler go on after a size was set by hand",
        "Example:\n  empi resume jacobi",
        {job}},
+      {"simulate", "try the scheduler of queues on the log of a machine", kSimulateFooter,
+       simulate_options(a.simulate)},
       {"completion",
        "print shell completion",
        "Example:\n  source <(empi completion bash)",
@@ -91,6 +145,7 @@ int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
   if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});
   if (a.command == "top") return cli::top(a.job, a.once);
+  if (a.command == "simulate") return cli::simulate(a.simulate);
   if (a.command == "history") return cli::history(a.job, a.events);
   std::fputs(cli::completion_script(a.shell).c_str(), stdout);  // completion: one subcommand is required
   return 0;

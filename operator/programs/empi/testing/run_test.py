@@ -363,7 +363,7 @@ def terminal():
 
 
 def help_and_completion():
-    for command in ("run", "scale", "top", "history", "cancel", "resume", "completion"):
+    for command in ("run", "scale", "top", "history", "cancel", "resume", "simulate", "completion"):
         text = empi(command, "--help").stdout
         assert "Example" in text and f"empi {command}" in text, text
     script = empi("completion", "bash").stdout

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/backfill.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "operator/decide/queue/order.hpp"
+
+namespace emj::queue {
+
+Room::Room(const QueueState& state, const std::vector<Ledger>& ledgers)
+    : state_(state), pools_(ledgers.size()) {
+  for (std::size_t p = 0; p < pools_.size(); ++p)
+    pools_[p].sure = positive(ledgers[p].free) + ledgers[p].releasing - ledgers[p].promised;
+}
+
+Resources Room::of(int pool, int priority) {
+  Pool& p = pools_[pool];
+  if (!p.known || p.priority != priority) {
+    p.known = true;
+    p.priority = priority;
+    p.surplus = surplus(state_, pool, priority);
+  }
+  return p.sure + p.surplus;
+}
+
+bool placeable(const QueueState& state, const Demand& job) {
+  const std::vector<int> pools = pools_of(state, job);
+  return std::any_of(pools.begin(), pools.end(),
+                     [&](int pool) { return fits(job.of(job.floor), state.pools[pool].capacity); });
+}
+
+namespace {
+
+constexpr int kReservations = 100;  // of conservative backfill, in a pool
+
+// What stands in the way of those behind, in one pool.
+struct Barrier {
+  bool closed = false;  // nobody passes
+  bool up = false;      // somebody waits: only who cannot delay it passes
+  int reserved = 0;
+  Shadow shadow;                   // EASY
+  std::optional<Profile> profile;  // conservative
+};
+
+class Admitting {
+ public:
+  Admitting(const QueueState& state, const std::vector<Ledger>& ledgers, Time now)
+      : state_(state), now_(now), room_(state, ledgers), barriers_(ledgers.size()) {}
+
+  Admission run(const std::vector<int>& order) {
+    for (const int i : order) {
+      if (!placeable(state_, state_.jobs[i])) {
+        result_.waiting.push_back(i);
+      } else if (!let_in(i)) {
+        result_.waiting.push_back(i);
+        reserve(i);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool let_in(int i) {
+    const Demand& job = state_.jobs[i];
+    const Resources need = job.of(job.floor);
+    for (const int pool : pools_of(state_, job)) {
+      Barrier& barrier = barriers_[pool];
+      // While more is held than there is, what can be taken from others may be more than the pool.
+      if (barrier.closed || !fits(need, state_.pools[pool].capacity)) continue;
+      if (!fits(need, room_.of(pool, job.priority))) continue;
+      if (barrier.up && !passes(job, need, barrier)) continue;
+      room_.take(pool, need);
+      result_.admitted.push_back({i, pool, barrier.up});
+      return true;
+    }
+    return false;
+  }
+
+  // Whether those with reservations start no later for it.
+  bool passes(const Demand& job, const Resources& need, Barrier& barrier) {
+    const auto seconds = seconds_left(job, job.floor);
+    if (barrier.profile) {
+      if (barrier.profile->earliest(need, seconds) != now_) return false;
+      barrier.profile->take(now_, seconds, need);
+      return true;
+    }
+    if (seconds && (!barrier.shadow.start || after(now_, *seconds) <= *barrier.shadow.start)) return true;
+    if (!fits(need, barrier.shadow.extra)) return false;
+    barrier.shadow.extra -= need;
+    return true;
+  }
+
+  // In the pool where it can start first, of those where nobody waits yet; conservative: in each in turn.
+  void reserve(int i) {
+    const Demand& job = state_.jobs[i];
+    const Resources need = job.of(job.floor);
+    std::optional<int> best;
+    Shadow best_shadow;
+    for (const int pool : pools_of(state_, job)) {
+      Barrier& barrier = barriers_[pool];
+      if (barrier.profile) {
+        reserve_later(i, pool);
+        return;
+      }
+      if (barrier.up || !fits(need, state_.pools[pool].capacity)) continue;
+      const Shadow found = shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_),
+                                  room_.of(pool, job.priority), need, now_);
+      if (best && (!found.start || (best_shadow.start && *best_shadow.start <= *found.start))) continue;
+      best = pool;
+      best_shadow = found;
+    }
+    if (!best) return;
+    Barrier& barrier = barriers_[*best];
+    barrier.up = true;
+    barrier.closed = state_.rules.backfill == Backfill::None || overdue(state_, job, now_);
+    barrier.shadow = best_shadow;
+    if (state_.rules.backfill == Backfill::Conservative && !barrier.closed) {
+      barrier.profile.emplace(room_.of(*best, job.priority),
+                              ends_at_floor(state_, *best, job.priority, result_.admitted, now_), now_);
+      reserve_later(i, *best);
+    } else if (best_shadow.start) {
+      result_.reservations.push_back({i, *best, *best_shadow.start});
+    }
+  }
+
+  void reserve_later(int i, int pool) {
+    const Demand& job = state_.jobs[i];
+    Barrier& barrier = barriers_[pool];
+    if (barrier.reserved >= kReservations) {
+      barrier.closed = true;
+      return;
+    }
+    ++barrier.reserved;
+    const Resources need = job.of(job.floor);
+    const auto seconds = seconds_left(job, job.floor);
+    const auto start = barrier.profile->earliest(need, seconds);
+    if (!start) return;
+    barrier.profile->take(*start, seconds, need);
+    result_.reservations.push_back({i, pool, *start});
+  }
+
+  const QueueState& state_;
+  Time now_;
+  Room room_;
+  std::vector<Barrier> barriers_;
+  Admission result_;
+};
+
+}  // namespace
+
+Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, const std::vector<int>& order,
+                Time now) {
+  return Admitting(state, ledgers, now).run(order);
+}
+
+}  // namespace emj::queue

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps 3 to 5 of a pass: who of those that wait is let in. Whether with workers that are free or with such
+// as others have to let go of first, promise.hpp says.
+#pragma once
+
+#include <vector>
+
+#include "operator/decide/queue/ledger.hpp"
+#include "operator/decide/queue/reserve.hpp"
+
+namespace emj::queue {
+
+// What can be had of each pool within one release: what is free, what is on its way, what can be taken from
+// running jobs, less what is promised and what was let in before.
+class Room {
+ public:
+  Room(const QueueState& state, const std::vector<Ledger>& ledgers);
+
+  Resources of(int pool, int priority);
+  void take(int pool, const Resources& need) { pools_[pool].sure -= need; }
+
+ private:
+  struct Pool {
+    Resources sure;
+    bool known = false;  // the surplus, of this priority
+    int priority = 0;
+    Resources surplus;
+  };
+  const QueueState& state_;
+  std::vector<Pool> pools_;
+};
+
+struct Admission {
+  std::vector<Admitted> admitted;  // in order
+  std::vector<Reservation> reservations;
+  std::vector<int> waiting;
+};
+
+// Whether a pool that the job may use could ever hold its least size.
+bool placeable(const QueueState& state, const Demand& job);
+
+// A job that no pool can ever hold is passed over, and nobody stands back for it. In each pool the first that
+// must wait gets a reservation; others are let in ahead of it when they cannot delay it, or nobody where the
+// rules say so or it is overdue.
+Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, const std::vector<int>& order,
+                Time now);
+
+}  // namespace emj::queue

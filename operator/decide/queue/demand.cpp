@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/demand.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace emj::queue {
+
+int yields_down_to(const Demand& job, int other) {
+  const int least = job.priority <= other ? job.floor : std::max(job.floor, job.reference);
+  return std::min(job.allocation.workers, least);
+}
+
+std::optional<double> seconds_left(const Demand& job, int workers) {
+  if (!job.work_left) return std::nullopt;
+  return *job.work_left / job.curve->speed_of(workers);
+}
+
+double seconds_left_or_guess(const Demand& job, int workers, Time now) {
+  if (const auto known = seconds_left(job, workers)) return *known;
+  const double run = job.queued() ? 0 : seconds_between(job.started, now);
+  const double present = job.curve->speed_of(job.queued() ? workers : job.allocation.workers);
+  return std::max(600.0, run) * present / job.curve->speed_of(workers);
+}
+
+std::optional<Time> end_at_floor(const Demand& job, Time now) {
+  const int size = job.queued() ? job.floor : std::min(job.floor, job.allocation.workers);
+  const auto left = seconds_left(job, size);
+  if (!left) return std::nullopt;
+  if (job.queued()) return after(now, *left);
+  const bool could_shrink = job.allocation.workers > size || job.resizing;
+  const Time runs = std::max(now, job.paused_until);
+  return std::max(after(runs, *left + (could_shrink ? job.lost_seconds : 0)), now + Millis(1));
+}
+
+Time after(Time from, double seconds) {
+  constexpr double kLongest = 1e10;
+  return from + Millis(std::llround(std::min(seconds, kLongest) * 1000));
+}
+
+}  // namespace emj::queue

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that a queue may know of a job. A cache of the job's spec and status, made anew from them at any
+// time (rules Q8, Q25).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/time.hpp"
+#include "operator/decide/queue/curve.hpp"
+#include "operator/decide/queue/resources.hpp"
+
+namespace emj::queue {
+
+// What the queue lets a job have; it stands in the job's status.
+struct Allocation {
+  int workers = 0;   // that it may have now; 0 while it waits
+  int promised = 0;  // that it gets once donors have let go; 0: no promise
+  int pool = -1;     // place in QueueState::pools of what it has or is promised
+  Time time{};       // of the promise: older promises are served first
+
+  bool operator==(const Allocation&) const = default;
+};
+
+struct Demand {
+  std::string uid;
+  std::string name;  // for people
+  std::string namespace_name;
+  Resources worker;                    // of one, sidecar included
+  std::shared_ptr<const Curve> curve;  // over its feasible sizes
+
+  // Feasible sizes, in workers. A rigid job, and one that may not be preempted while it runs, has its present
+  // size as floor; a rigid one as wish, too.
+  int reference = 1;
+  int floor = 1;    // least that it may be taken to, and what it starts with at least
+  int wish = 1;     // most that its own policy wants
+  int trusted = 1;  // growth ends here: rule Q10, twice the largest measured size or the reference size
+
+  int held = 0;           // larger of the allocation and the living pods, those that end included
+  bool resizing = false;  // a change is under way
+  Time since{};           // in the queue: creation, or the last resume
+  Time started{};
+  Time changed{};       // when its size was decided last
+  Time frozen_until{};  // not resized before: a change rolled back, or could not be placed
+  Time paused_until{};  // it does not compute before: the end of a change
+
+  std::optional<double> work_left;  // seconds at speed 1 of the curve, when that is known or claimed
+  double lost_seconds = 0;          // that one change costs it
+  double weight = 1;
+  double work = 0;  // that an iteration reports, for the objective Workload
+  int priority = 0;
+  std::vector<int> pools;  // that it may use, by preference, as places in QueueState::pools; empty: all
+  Allocation allocation;
+
+  bool queued() const { return allocation.workers == 0; }
+  bool rigid() const { return floor >= wish; }
+  // Workers that a standing promise has still to bring.
+  int lacking() const {
+    return allocation.promised > allocation.workers ? allocation.promised - allocation.workers : 0;
+  }
+  Resources of(int workers) const { return worker * workers; }
+};
+
+// Least that `job` may be taken to for one of priority `other`: who is more important keeps its reference
+// size.
+int yields_down_to(const Demand& job, int other);
+
+// Seconds left on so many workers, as far as known.
+std::optional<double> seconds_left(const Demand& job, int workers);
+// The same; where nothing is known, as long again as it has run, and 600 s at least (rule Q12).
+double seconds_left_or_guess(const Demand& job, int workers, Time now);
+
+// When a running job ends that is taken to its floor now, or a waiting one that starts with its floor now:
+// rule Q2. A millisecond from now at the earliest; nothing where nothing is known.
+std::optional<Time> end_at_floor(const Demand& job, Time now);
+
+inline double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
+// Rounded to what Time can tell; centuries at most.
+Time after(Time from, double seconds);
+
+}  // namespace emj::queue

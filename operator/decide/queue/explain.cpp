@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/explain.hpp"
+
+#include <algorithm>
+
+#include "operator/decide/queue/backfill.hpp"
+#include "operator/decide/queue/ledger.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj::queue {
+namespace {
+
+using empi::format;
+
+std::string workers_text(std::int64_t count) {
+  return format("%lld worker%s", static_cast<long long>(count), count == 1 ? "" : "s");
+}
+
+std::string cpu_text(const Resources& resources) {
+  return format("%g CPU", static_cast<double>(resources.milli_cpu) / 1000);
+}
+
+std::string seconds_text(double seconds) { return format("%.3g s", seconds); }
+
+std::string waited_text(const Demand& job, Time now) { return seconds_text(seconds_between(job.since, now)); }
+
+std::string size_text(const Demand& job, const Grant& grant) {
+  return format("%d -> %d", job.allocation.workers, grant.allocation.workers);
+}
+
+}  // namespace
+
+std::string explain(const QueueState& state, const Grant& grant, Time now) {
+  const Demand& job = state.jobs[grant.job];
+  const Demand* other = grant.other < 0 ? nullptr : &state.jobs[grant.other];
+  const int less = job.allocation.workers - grant.allocation.workers;
+  switch (grant.kind) {
+    case Grant::Kind::Start:
+      return "starts with " + workers_text(grant.allocation.workers) + " after " + waited_text(job, now);
+    case Grant::Kind::Backfill:
+      return "starts with " + workers_text(grant.allocation.workers) + " after " + waited_text(job, now) +
+             ", ahead of jobs that wait for more: it does not delay the first of them";
+    case Grant::Kind::Promise:
+      return "is promised " + workers_text(grant.allocation.promised) +
+             ", as soon as others have let go of them";
+    case Grant::Kind::Withdraw:
+      return "loses the promise of " + workers_text(job.allocation.promised) +
+             (other ? " to " + other->name + ", which has a higher priority"
+                    : ": the pool has become too small");
+    case Grant::Kind::Yield:
+      return "yields " + workers_text(less) + " to " + other->name + ", which has waited " +
+             waited_text(*other, now) + " (" + size_text(job, grant) + ")";
+    case Grant::Kind::GiveBack:
+      return "gives back " + workers_text(less) + ": the pool has become smaller (" + size_text(job, grant) +
+             ")";
+    case Grant::Kind::Grow:
+      return "grows " + size_text(job, grant) +
+             (grant.left > 0 ? ": " + seconds_text(grant.saved) + " saved of " + seconds_text(grant.left) +
+                                   ", a change costs " + seconds_text(job.lost_seconds)
+                             : ": promised before");
+    case Grant::Kind::Move:
+      return "gives " + workers_text(less) + " to " + other->name + ", which saves " +
+             seconds_text(grant.saved) + " by them (" + size_text(job, grant) + ")";
+  }
+  return {};
+}
+
+std::string explain_waiting(const QueueState& state, const Plan& plan, int job, Time now) {
+  const Demand& demand = state.jobs[job];
+  const auto place = std::find(plan.waiting.begin(), plan.waiting.end(), job);
+  std::string text = format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
+                     workers_text(demand.floor) + " of " + cpu_text(demand.worker);
+  if (!placeable(state, demand)) {
+    for (const int pool : pools_of(state, demand))
+      text += ": pool " + state.pools[pool].name + " has " + cpu_text(state.pools[pool].capacity);
+    return text + "; make minReplicas smaller or the pool larger";
+  }
+  const auto reserved = std::find_if(plan.reservations.begin(), plan.reservations.end(),
+                                     [job](const Reservation& r) { return r.job == job; });
+  const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
+  const Ledger ledger = make_ledgers(state)[pool];
+  const std::int64_t each = std::max<std::int64_t>(1, demand.worker.milli_cpu);
+  const std::int64_t open =
+      std::max<std::int64_t>(0, ledger.free.milli_cpu - ledger.promised.milli_cpu) / each;
+  const std::int64_t others = surplus(state, pool, demand.priority).milli_cpu / each;
+  text += format(": %lld free, %lld can be had from others", static_cast<long long>(open),
+                 static_cast<long long>(others));
+  if (reserved != plan.reservations.end())
+    text += format("; in about %.3g s", std::max(0.0, seconds_between(now, reserved->start)));
+  return text;
+}
+
+}  // namespace emj::queue

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/promise.hpp"
+
+#include <algorithm>
+
+namespace emj::queue {
+namespace {
+
+std::vector<int> standing_promises(const Draft& draft) {
+  std::vector<int> standing;
+  for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i)
+    if (draft.job(i).lacking() > 0 && !draft.granted(i)) standing.push_back(i);
+  std::stable_sort(standing.begin(), standing.end(),
+                   [&](int a, int b) { return draft.job(a).allocation.time < draft.job(b).allocation.time; });
+  return standing;
+}
+
+void withdraw(Draft& draft, int i, int other) {
+  const Demand& job = draft.job(i);
+  Allocation allocation = job.allocation;
+  draft.ledgers[allocation.pool].promised -= job.of(job.lacking());
+  allocation.promised = 0;
+  if (allocation.workers == 0) allocation.pool = -1;
+  draft.add({.job = i, .kind = Grant::Kind::Withdraw, .allocation = allocation, .other = other});
+}
+
+// Promises of `standing` in `pool` that must go so that `need` fits; nothing where that does not help.
+std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int pool, int head,
+                              Resources room) {
+  const Demand& job = draft.job(head);
+  std::stable_sort(standing.begin(), standing.end(), [&](int a, int b) {
+    const Demand &one = draft.job(a), &two = draft.job(b);
+    return one.priority != two.priority ? one.priority < two.priority
+                                        : one.allocation.time > two.allocation.time;
+  });
+  std::vector<int> taken;
+  for (const int i : standing) {
+    const Demand& holder = draft.job(i);
+    if (holder.allocation.pool != pool || !holder.queued() || holder.priority >= job.priority) continue;
+    taken.push_back(i);
+    room += holder.of(holder.lacking());
+    if (fits(job.of(job.floor), room)) return taken;
+  }
+  return {};
+}
+
+// Workers of one pool, while promises are walked.
+struct Walk {
+  Resources kept;       // free, but for those that came before
+  Resources releasing;  // not yet counted for one of those
+};
+
+// Whether `need` can be had now; if not, what it waits for is kept.
+bool granted_now(Walk& walk, Ledger& ledger, const Resources& need) {
+  if (fits(need, ledger.free - walk.kept)) {
+    ledger.free -= need;
+    return true;
+  }
+  walk.kept += positive(need - walk.releasing);
+  walk.releasing -= smaller(walk.releasing, need);
+  return false;
+}
+
+}  // namespace
+
+void withdraw_promises(Draft& draft, const std::vector<int>& order) {
+  const std::vector<int> standing = standing_promises(draft);
+  if (standing.empty()) return;
+  for (const int i : standing) {
+    const Demand& job = draft.job(i);
+    if (!fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity))
+      withdraw(draft, i, -1);
+  }
+  const auto first =
+      std::find_if(order.begin(), order.end(), [&](int i) { return placeable(draft.state, draft.job(i)); });
+  if (first == order.end()) return;
+  const Demand& head = draft.job(*first);
+  Room room(draft.state, draft.ledgers);
+  const std::vector<int> pools = pools_of(draft.state, head);
+  for (const int pool : pools)
+    if (fits(head.of(head.floor), room.of(pool, head.priority))) return;
+  for (const int pool : pools) {
+    const std::vector<int> taken =
+        to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head.priority));
+    for (const int i : taken) withdraw(draft, i, *first);
+    if (!taken.empty()) return;
+  }
+}
+
+void grant_promises(Draft& draft, const std::vector<Admitted>& admitted) {
+  std::vector<Walk> walks(draft.ledgers.size());
+  for (std::size_t p = 0; p < walks.size(); ++p) walks[p].releasing = draft.ledgers[p].releasing;
+  for (const int i : standing_promises(draft)) {
+    const Demand& job = draft.job(i);
+    Ledger& ledger = draft.ledgers[job.allocation.pool];
+    const Resources need = job.of(job.lacking());
+    if (!granted_now(walks[job.allocation.pool], ledger, need)) {
+      draft.unmet.push_back(i);
+      continue;
+    }
+    ledger.promised -= need;
+    draft.add(
+        {.job = i,
+         .kind = job.queued() ? Grant::Kind::Start : Grant::Kind::Grow,
+         .allocation = {.workers = job.allocation.promised, .pool = job.allocation.pool, .time = draft.now}});
+  }
+  for (const Admitted& entry : admitted) {
+    const Demand& job = draft.job(entry.job);
+    Ledger& ledger = draft.ledgers[entry.pool];
+    if (granted_now(walks[entry.pool], ledger, job.of(job.floor))) {
+      draft.add({.job = entry.job,
+                 .kind = entry.ahead ? Grant::Kind::Backfill : Grant::Kind::Start,
+                 .allocation = {.workers = job.floor, .pool = entry.pool, .time = draft.now}});
+    } else {
+      ledger.promised += job.of(job.floor);
+      draft.add({.job = entry.job,
+                 .kind = Grant::Kind::Promise,
+                 .allocation = {.promised = job.floor, .pool = entry.pool, .time = draft.now}});
+    }
+  }
+}
+
+}  // namespace emj::queue

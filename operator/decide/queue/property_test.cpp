@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random histories of a queue: whatever jobs, pods, nodes and a crashing operator do, what the design
+// promises holds (I1 to I11; I4 and I12 are tested on schedules, in operator/simulate).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "operator/decide/queue/testing/jobs.hpp"
+
+namespace emj::queue {
+namespace {
+
+using namespace testing_queue;
+
+class History {
+ public:
+  explicit History(unsigned seed) : random_(seed) {
+    const int pools = number(1, 2);
+    for (int p = 0; p < pools; ++p) state_.pools.push_back({"pool-" + std::to_string(p), nodes()});
+    state_.rules.backfill = static_cast<Backfill>(number(0, 2));
+    state_.rules.objective = static_cast<Objective>(number(0, 4));
+    state_.rules.order.fair_share.by_namespace = chance(.3);
+    state_.rules.order.max_wait = Seconds(chance(.3) ? 500 : 0);
+  }
+
+  void run(int events) {
+    for (int i = 0; i < events && !testing::Test::HasFailure(); ++i) {
+      happen();
+      settle(chance(.9));
+    }
+  }
+
+  // I5: when nothing else comes, everybody who fits gets its turn.
+  void drain() {
+    for (Pool& pool : state_.pools) pool.capacity = {32'000, 64'000};
+    for (int i = 0; i < 2000 && !state_.jobs.empty() && !testing::Test::HasFailure(); ++i) {
+      now_ += Seconds(number(1, 300));
+      move_pods(true);
+      end_some(.2);
+      settle(true);
+    }
+    EXPECT_TRUE(state_.jobs.empty()) << state_.jobs.size() << " jobs never ended";
+  }
+
+ private:
+  bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
+  int number(int low, int high) { return std::uniform_int_distribution<>(low, high)(random_); }
+  Resources nodes() { return {number(4, 32) * 1000, number(8, 64) * 1000}; }
+
+  void happen() {
+    now_ += Millis(number(0, 60'000));
+    if (chance(.35) && state_.jobs.size() < 30) submit();
+    if (chance(.02)) state_.pools[number(0, static_cast<int>(state_.pools.size()) - 1)].capacity = nodes();
+    move_pods(false);
+    end_some(.03);
+  }
+
+  void submit() {
+    const int least = number(1, 8);
+    const int most = chance(.3) ? least : least + number(1, 12);
+    Demand demand = job(std::to_string(1'000'000 + submitted_++), least, most);
+    if (most > least && chance(.4)) make_bumpy(demand);
+    demand.since = now_;
+    demand.worker = {number(1, 3) * 500, chance(.5) ? number(1, 4) * 500 : 0};
+    demand.namespace_name = chance(.5) ? "a" : "b";
+    demand.priority = chance(.2) ? number(1, 2) : 0;
+    demand.work = number(1, 10);
+    demand.trusted = number(least, most);
+    if (chance(.3))
+      demand.work_left.reset();
+    else
+      demand.work_left = number(1, 5000);
+    if (state_.pools.size() > 1 && chance(.3)) demand.pools = {number(0, 1)};
+    state_.jobs.push_back(std::move(demand));
+  }
+
+  // Sizes with gaps, speeds that rise, fall and jump.
+  void make_bumpy(Demand& demand) {
+    std::vector<int> sizes{demand.floor};
+    std::vector<double> speeds{1};
+    for (int n = demand.floor + 1; n <= demand.wish; ++n) {
+      if (n < demand.wish && chance(.4)) continue;
+      sizes.push_back(n);
+      speeds.push_back(speeds.back() * (.8 + .1 * number(0, 8)));
+    }
+    demand.reference = sizes[number(0, static_cast<int>(sizes.size()) - 1)];
+    demand.curve = std::make_shared<const Curve>(sizes, speeds, state_.rules.objective);
+  }
+
+  // Pods come and go one at a time.
+  void move_pods(bool all) {
+    for (Demand& demand : state_.jobs) {
+      if (demand.queued() || demand.held == demand.allocation.workers) {
+        demand.resizing = false;
+        continue;
+      }
+      if (demand.held > demand.allocation.workers) --demand.held;
+      if (all) demand.held = demand.allocation.workers;
+      demand.resizing = demand.held != demand.allocation.workers;
+    }
+  }
+
+  void end_some(double share) {
+    std::erase_if(state_.jobs, [&](const Demand& demand) { return !demand.queued() && chance(share); });
+  }
+
+  // Plans until nothing is left to do. `written`: all of a plan; else the operator dies after a part of it.
+  void settle(bool written) {
+    for (int pass = 0; pass < 60; ++pass) {
+      const Plan plan = schedule(state_, now_);
+      check(plan);
+      if (plan.grants.empty()) return check_rest(plan);
+      Plan kept = plan;
+      if (!written) kept.grants.resize(number(0, static_cast<int>(plan.grants.size())));
+      carry_out(state_, kept, now_);
+      if (!written) return;
+    }
+    ADD_FAILURE() << "does not come to rest (rule Q34)";
+  }
+
+  // I9, and I8: a scheduler that is made anew from what was written plans the same.
+  void decides_by_values_only(const Plan& plan) {
+    const QueueState copy = state_;
+    const Plan again = schedule(copy, now_);
+    ASSERT_EQ(plan.grants.size(), again.grants.size());
+    for (std::size_t i = 0; i < plan.grants.size(); ++i)
+      EXPECT_EQ(plan.grants[i].allocation, again.grants[i].allocation);
+  }
+
+  static bool feasible(const Demand& demand, int workers) {
+    const auto& sizes = demand.curve->sizes();
+    return std::binary_search(sizes.begin(), sizes.end(), workers);
+  }
+
+  void check(const Plan& plan) {
+    if (++passes_ % 8 == 0) decides_by_values_only(plan);
+    std::vector<Resources> before(state_.pools.size()), after(state_.pools.size());
+    for (const Demand& demand : state_.jobs)
+      if (!demand.queued()) before[demand.allocation.pool] += demand.of(demand.held);
+    after = before;
+    std::vector<bool> seen(state_.jobs.size());
+    for (const Grant& grant : plan.grants) {
+      const Demand& demand = state_.jobs[grant.job];
+      EXPECT_FALSE(seen[grant.job]) << "one grant a job";
+      seen[grant.job] = true;
+      check_grant(grant, demand);
+      if (grant.allocation.workers > demand.held && grant.allocation.pool >= 0)
+        after[grant.allocation.pool] += demand.of(grant.allocation.workers - demand.held);
+    }
+    for (std::size_t p = 0; p < after.size(); ++p) {
+      // I1 and I7: pods that have not gone count. What is over already, since nodes have gone, does not get
+      // worse.
+      const Resources& capacity = state_.pools[p].capacity;
+      EXPECT_LE(after[p].milli_cpu, std::max(before[p].milli_cpu, capacity.milli_cpu)) << "over-committed";
+      EXPECT_LE(after[p].memory_mib, std::max(before[p].memory_mib, capacity.memory_mib)) << "over-committed";
+    }
+  }
+
+  void check_grant(const Grant& grant, const Demand& demand) {
+    const int workers = grant.allocation.workers;
+    if (workers > 0) {
+      EXPECT_TRUE(feasible(demand, workers)) << "I2";
+      EXPECT_GE(workers, demand.floor) << "I2, I3";
+      EXPECT_LE(workers, demand.wish) << "I2";
+    }
+    if (demand.queued()) return;
+    EXPECT_FALSE(demand.rigid()) << "I10";
+    EXPECT_FALSE(demand.resizing) << "one change at a time";
+    EXPECT_EQ(grant.allocation.pool, demand.allocation.pool);
+    if (grant.kind == Grant::Kind::Grow) {
+      EXPECT_GE(now_, demand.changed + state_.rules.growth.cooldown) << "I11";
+    }
+    if (grant.kind == Grant::Kind::Move) {
+      EXPECT_GE(now_, demand.changed + state_.rules.moves.rest) << "I11";
+    }
+  }
+
+  // I6: the first that waits does not fit into what is free and nobody's.
+  void check_rest(const Plan& plan) {
+    if (plan.waiting.empty()) return;
+    const Demand& first = state_.jobs[plan.waiting.front()];
+    for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p) {
+      if (!first.pools.empty() && first.pools.front() != p) continue;
+      Resources free = state_.pools[p].capacity;
+      for (const Demand& demand : state_.jobs)
+        if (demand.allocation.pool == p) free -= demand.of(std::max(demand.held, demand.lacking()));
+      EXPECT_FALSE(fits(first.of(first.floor), free)) << "waits for nothing";
+    }
+  }
+
+  std::mt19937 random_;
+  QueueState state_;
+  Time now_ = kStart;
+  int submitted_ = 0;
+  int passes_ = 0;
+};
+
+TEST(Queue, HoldsItsPromisesOverRandomHistories) {
+  // Other histories at each repetition (--gtest_shuffle --gtest_repeat).
+  const unsigned first = 1000 * static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
+  for (unsigned seed = first; seed < first + 40 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    History history(seed);
+    history.run(200);
+    history.drain();
+  }
+}
+
+}  // namespace
+}  // namespace emj::queue

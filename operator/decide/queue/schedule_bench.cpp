@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// ./dev bench schedule: 5,000 running jobs, 5,000 waiting, 100 promises on 100,000 workers; everything
+// recomputed.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include "operator/decide/queue/level.hpp"
+#include "operator/decide/queue/plan.hpp"
+
+namespace {
+
+using namespace emj;
+using namespace emj::queue;
+
+constexpr int kWorkers = 100'000, kRunning = 5'000, kWaiting = 5'000, kPromises = 100, kRepeats = 200;
+constexpr Time kNow{Seconds(1'000'000'000)};
+
+std::vector<int> every(int least, int most) {
+  std::vector<int> sizes;
+  for (int n = least; n <= most; ++n) sizes.push_back(n);
+  return thinned(std::move(sizes), {most / 2});
+}
+
+Demand some_job(std::mt19937& random, int i) {
+  char uid[32];
+  std::snprintf(uid, sizeof uid, "%08d", i);
+  Demand job;
+  job.uid = job.name = uid;
+  job.namespace_name = "ns-" + std::to_string(random() % 20);
+  job.worker = {1000, 2048};
+  const int most = 8 + static_cast<int>(random() % 120);
+  const int least = std::max(1, most / 5);
+  // Each its own curve, as measured jobs have.
+  job.curve = amdahl_curve(every(least, most), most, .5 + .4 * (random() % 1000) / 1000, Objective::Fair);
+  job.reference = job.curve->size(job.curve->at_most(most / 2));
+  job.floor = least;
+  job.wish = job.trusted = most;
+  job.since = kNow - Seconds(200'000 - 10 * i);
+  job.work_left = 600 + static_cast<double>(random() % 50'000);
+  job.lost_seconds = 1;
+  return job;
+}
+
+QueueState busy_cluster() {
+  std::mt19937 random(1);
+  QueueState state;
+  state.pools = {{"hpc", Resources{1000, 2048} * kWorkers}};
+  state.busy = .9;
+  int used = 0;
+  for (int i = 0; i < kRunning + kWaiting + kPromises; ++i) {
+    Demand job = some_job(random, i);
+    if (i < kRunning) {
+      const int size = job.curve->size(job.curve->at_most(std::max(job.floor, 18)));
+      job.allocation = {.workers = size, .pool = 0, .time = job.since};
+      job.held = size;
+      job.started = job.since;
+      used += size;
+    } else if (i < kRunning + kPromises) {
+      job.allocation = {.promised = job.floor, .pool = 0, .time = job.since};
+    }
+    state.jobs.push_back(std::move(job));
+  }
+  std::fprintf(stderr, "bench schedule: %d of %d workers are held\n", used, kWorkers);
+  return state;
+}
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+struct Times {
+  double median, p99;
+};
+
+template <class Work>
+Times measure(Work work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepeats; ++i) {
+    const double begin = cpu_seconds();
+    work(i);
+    seconds.push_back(cpu_seconds() - begin);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[kRepeats / 2], seconds[kRepeats * 99 / 100]};
+}
+
+void say(const char* figure, double value, const char* unit) {
+  std::printf("bench schedule.%s %.4g %s\n", figure, value, unit);
+}
+
+}  // namespace
+
+int main() {
+  const QueueState state = busy_cluster();
+  std::size_t grants = 0;
+  const Times pass = measure([&](int) { grants = schedule(state, kNow).grants.size(); });
+  std::fprintf(stderr, "bench schedule: %zu grants in a pass\n", grants);
+  say("pass.p50", pass.median * 1e3, "ms");
+  say("pass.p99", pass.p99 * 1e3, "ms");
+
+  std::vector<Claim> claims;
+  Resources spare = state.pools[0].capacity;
+  for (const Demand& job : state.jobs) {
+    claims.push_back({job.curve.get(), 1e-3, job.worker, 0, job.curve->corner_at_most(job.curve->fastest())});
+    spare -= job.of(job.curve->size(0));
+  }
+  spare = {std::max<std::int64_t>(spare.milli_cpu, 50'000'000), 1'000'000'000};
+  std::vector<int> places;
+  const Times distribution = measure([&](int) { places = level(claims, spare); });
+  say("level.p50", distribution.median * 1e3, "ms");
+  say("level", distribution.p99 * 1e3, "ms");
+
+  // What is known of one job is made anew: its demand, its curve.
+  std::mt19937 random(2);
+  std::vector<Demand> jobs = state.jobs;
+  const Times event = measure([&](int i) {
+    Demand fresh = some_job(random, i);
+    const auto old = std::lower_bound(jobs.begin(), jobs.end(), fresh,
+                                      [](const Demand& a, const Demand& b) { return a.since < b.since; });
+    *old = std::move(fresh);
+  });
+  say("event.p99", event.p99 * 1e3, "ms");
+
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  say("rss", static_cast<double>(usage.ru_maxrss) / 1024, "MiB");
+  return 0;
+}

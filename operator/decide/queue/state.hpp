@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue decides from, and what it decides: values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/decide/queue/demand.hpp"
+#include "operator/decide/queue/resources.hpp"
+#include "operator/decide/queue/rules.hpp"
+
+namespace emj::queue {
+
+struct Pool {
+  std::string name;
+  Resources capacity;  // without foreign pods, headroom and what cannot be placed
+};
+
+struct QueueState {
+  Rules rules;
+  std::vector<Pool> pools;
+  std::vector<Demand> jobs;             // ascending by since, then uid: who is first where all else is equal
+  std::map<std::string, double> usage;  // CPU hours of namespaces, decayed
+  double busy = .5;                     // average share of the capacity that is held, over a day (rule Q3)
+  double release_seconds = 5;           // from a decision to shrink until the pods are gone, average
+};
+
+// Whether `jobs` is sorted as QueueState wants it.
+bool in_order(const std::vector<Demand>& jobs);
+
+struct Grant {
+  enum class Kind {
+    Start,     // a waiting job gets its workers
+    Backfill,  // the same, ahead of one that waits for more
+    Promise,   // a waiting job gets workers when donors have let go
+    Withdraw,  // of a promise
+    Yield,     // fewer, for a promise
+    GiveBack,  // fewer, since the pool has become smaller
+    Grow,
+    Move,  // fewer, since another gains more by them
+  };
+  int job = 0;  // place in QueueState::jobs
+  Kind kind = Kind::Start;
+  Allocation allocation;  // from now on
+  int other = -1;         // job that it is done for
+  double saved = 0;       // seconds, Grow
+  double left = 0;        // seconds without it, Grow
+};
+
+// What nobody behind may delay.
+struct Reservation {
+  int job = 0;
+  int pool = 0;
+  Time start{};
+};
+
+struct Plan {
+  std::vector<Grant> grants;  // at most one for a job
+  std::vector<Reservation> reservations;
+  std::vector<int> waiting;  // jobs that get nothing, in their order
+  std::optional<Time> wake;  // when something becomes possible that only time prevents
+};
+
+}  // namespace emj::queue

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/empi/simulate.hpp"
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "operator/decide/queue/explain.hpp"
+#include "operator/simulate/report.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj::cli {
+namespace {
+
+using empi::format;
+
+template <class Value>
+struct Named {
+  const char* name;
+  Value value;
+};
+
+constexpr std::array<Named<queue::Objective>, 4> kObjectives = {{{"fair", queue::Objective::Fair},
+                                                                 {"throughput", queue::Objective::Throughput},
+                                                                 {"turnaround", queue::Objective::Turnaround},
+                                                                 {"makespan", queue::Objective::Makespan}}};
+constexpr std::array<Named<queue::Backfill>, 3> kBackfills = {
+    {{"easy", queue::Backfill::Easy},
+     {"conservative", queue::Backfill::Conservative},
+     {"none", queue::Backfill::None}}};
+
+// The command line takes no other names.
+template <class Table>
+auto by_name(const Table& table, const std::string& name) {
+  for (const auto& entry : table)
+    if (name == entry.name) return entry.value;
+  return table.front().value;
+}
+
+// Writes the files of a folder, and says what went wrong with the first that could not be written.
+class Folder {
+ public:
+  explicit Folder(const std::string& path) : path_(path) {
+    std::error_code problem;
+    std::filesystem::create_directories(path_, problem);
+    if (problem) trouble_ = "cannot make the folder " + path + ": " + problem.message();
+  }
+
+  void write(const char* name, const std::string& text) {
+    if (!trouble_.empty()) return;
+    std::ofstream file(path_ / name, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) trouble_ = "cannot write " + (path_ / name).string();
+  }
+
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  std::filesystem::path path_;
+  std::string trouble_;
+};
+
+simulate::Result elastic(const simulate::Workload& workload, const SimulateOptions& options, bool moldable,
+                         std::string* decisions) {
+  simulate::ElasticOptions run;
+  run.rules.objective = by_name(kObjectives, options.objective);
+  run.rules.backfill = by_name(kBackfills, options.backfill);
+  run.rules.order.max_wait = Seconds(static_cast<std::int64_t>(options.max_wait));
+  run.delay = options.delay;
+  run.pause = options.pause;
+  run.moldable = moldable;
+  run.timeline = decisions != nullptr;
+  if (decisions) {
+    run.decided = [decisions](Time now, const queue::QueueState& state, const queue::Grant& grant) {
+      *decisions += format("%.3f job %s ", queue::seconds_between(simulate::kOrigin, now),
+                           state.jobs[grant.job].name.c_str()) +
+                    explain(state, grant, now) + "\n";
+    };
+  }
+  return {moldable ? "moldable" : "elastic", run_elastic(workload, run)};
+}
+
+void say_what_is_left_out(const simulate::Trace& trace, const simulate::Workload& workload) {
+  if (trace.without_size > 0)
+    std::printf("left out: %d without a number of processors\n", trace.without_size);
+  if (trace.cancelled > 0) std::printf("left out: %d that were cancelled before they ran\n", trace.cancelled);
+  if (workload.too_large > 0) std::printf("left out: %d larger than the machine\n", workload.too_large);
+}
+
+}  // namespace
+
+int simulate(const SimulateOptions& options) {
+  auto trace = simulate::read_trace(options.trace);
+  if (!trace) {
+    std::fprintf(stderr, "empi simulate: %s\n", trace.error().message.c_str());
+    return 2;
+  }
+  const int processors = options.workers > 0 ? options.workers : trace.value().processors;
+  if (processors == 0) {
+    std::fprintf(stderr,
+                 "empi simulate: %s: its header has neither MaxProcs nor MaxNodes, so the size of the "
+                 "machine is not known: "
+                 "give --workers N\n",
+                 options.trace.c_str());
+    return 2;
+  }
+  const simulate::Workload workload = make_workload(trace.value(), processors,
+                                                    {.malleable_percent = options.malleable,
+                                                     .seed = options.seed,
+                                                     .floor_percent = options.floor,
+                                                     .load = options.load,
+                                                     .jobs = options.jobs,
+                                                     .objective = by_name(kObjectives, options.objective)});
+  if (workload.jobs.empty()) {
+    std::fprintf(stderr, "empi simulate: %s: no job fits on %d processors: give a larger --workers\n",
+                 options.trace.c_str(), processors);
+    return 2;
+  }
+  std::string decisions;
+  std::vector<simulate::Result> results;
+  results.push_back({"easy", run_easy(workload)});
+  results.push_back(elastic(workload, options, true, nullptr));
+  results.push_back(elastic(workload, options, false, options.output.empty() ? nullptr : &decisions));
+  const simulate::ScheduleRun& ours = results.back().run;
+  std::printf("%d jobs on %d processors; late: ends more than an hour later than under EASY\n",
+              static_cast<int>(workload.jobs.size()), processors);
+  say_what_is_left_out(trace.value(), workload);
+  std::fputs(summary_table(workload, results).c_str(), stdout);
+  if (options.output.empty()) return 0;
+  Folder folder(options.output);
+  folder.write("summary.json", summary_json(trace.value(), workload, results));
+  folder.write("jobs.csv", jobs_csv(workload, ours));
+  folder.write("timeline.csv", timeline_csv(ours));
+  folder.write("decisions.log", decisions);
+  folder.write("schedule.swf", schedule_swf(workload, ours));
+  if (folder.trouble().empty()) return 0;
+  std::fprintf(stderr, "empi simulate: %s\n", folder.trouble().c_str());
+  return 1;
+}
+
+}  // namespace emj::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// empi simulate: a trace of a real machine under the scheduler, beside EASY and beside jobs that choose their
+// size at the start only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace emj::cli {
+
+struct SimulateOptions {
+  std::string trace;
+  std::string output;  // folder; empty: no files
+  int workers = 0;     // processors of the machine; 0: what the trace says
+  double malleable = 100;
+  std::uint64_t seed = 1;
+  double floor = 0;  // per cent of the request
+  double delay = 5, pause = 5;
+  double load = 1;
+  int jobs = 0;
+  std::string objective = "fair";
+  std::string backfill = "easy";
+  double max_wait = 0;  // seconds
+};
+
+// Prints the table. 0, or 2 where the trace cannot be used, or 1 where files cannot be written, in words.
+int simulate(const SimulateOptions& options);
+
+}  // namespace emj::cli

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""empi simulate: the same trace and seed leave the same files; what is wrong is said in one line, with exit status 2.
+Usage: simulate_test.py EMPI"""
+import json
+import lzma
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+EMPI = sys.argv[1]
+FILES = {"summary.json", "jobs.csv", "timeline.csv", "decisions.log", "schedule.swf"}
+
+
+def trace(jobs):
+    """A machine of 32 processors with too much to do."""
+    draw = random.Random(1)
+    lines, submit = ["; MaxProcs: 32"], 0
+    for number in range(1, jobs + 1):
+        submit += draw.randrange(400)
+        run = draw.randrange(1, 2000)
+        size = 2 ** draw.randrange(6)
+        lines.append(f"{number} {submit} -1 {run} {size} -1 -1 {size} {run * 3} -1 1 1 -1 -1 -1 -1 -1 -1")
+    lines.append("9999 0 -1 10 64 -1 -1 64 10 -1 1 1 -1 -1 -1 -1 -1 -1")
+    return "\n".join(lines) + "\n"
+
+
+def empi(*words, status=0):
+    done = subprocess.run([EMPI, "simulate", *map(str, words)], capture_output=True, text=True, timeout=50)
+    assert done.returncode == status, (words, done)
+    if status:
+        assert done.stderr.startswith("empi simulate: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr if status else done.stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        plain, packed = folder / "t.swf", folder / "t.swf.xz"
+        plain.write_text(trace(400))
+        packed.write_bytes(lzma.compress(plain.read_bytes()))
+        table = empi(packed, "--malleable", 60, "--seed", 3, "--out", folder / "a")
+        assert "left out: 1 larger than the machine" in table, table
+        empi(packed, "--malleable", 60, "--seed", 3, "--out", folder / "b")
+        empi(packed, "--malleable", 60, "--seed", 4, "--out", folder / "c")
+        for file in FILES:
+            assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes(), file
+        assert {path.name for path in (folder / "a").iterdir()} == FILES
+        assert (folder / "a" / "jobs.csv").read_bytes() != (folder / "c" / "jobs.csv").read_bytes()
+        figures = json.loads((folder / "a" / "summary.json").read_text())
+        assert figures["jobs"] == 400 and figures["leftOut"]["tooLarge"] == 1, figures
+        turnaround = {name: s["all"]["meanTurnaroundSeconds"] for name, s in figures["schedules"].items()}
+        assert turnaround["elastic"] < turnaround["easy"], turnaround
+        assert "yields" in (folder / "a" / "decisions.log").read_text()
+        empi(folder / "a" / "schedule.swf", "--jobs", 50)
+
+        packed.write_bytes(packed.read_bytes()[:-30])
+        assert "is cut off or damaged" in empi(packed, status=2)
+        plain.write_text(trace(3) + "4 x\n")
+        assert "t.swf:6: field 2 (submit time): expected a number, found 'x'" in empi(plain, status=2)
+        plain.write_text(trace(3).replace("; MaxProcs", "; Max"))
+        assert "give --workers N" in empi(plain, status=2)
+        assert "cannot be opened" in empi(folder / "none.swf", status=2)
+
+
+main()

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/simulate/report.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "operator/decide/queue/demand.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj::simulate {
+namespace {
+
+using empi::format;
+using queue::seconds_between;
+
+struct ClassName {
+  JobClass which;
+  const char* name;
+};
+constexpr std::array<ClassName, 3> kClasses = {
+    {{JobClass::All, "all"}, {JobClass::Rigid, "rigid"}, {JobClass::Malleable, "malleable"}}};
+
+// The figures of a summary, once for all that lists them.
+struct Figure {
+  const char* name;
+  double Summary::* value;
+};
+constexpr std::array<Figure, 15> kFigures = {{{"meanWaitSeconds", &Summary::mean_wait},
+                                              {"medianWaitSeconds", &Summary::median_wait},
+                                              {"p95WaitSeconds", &Summary::p95_wait},
+                                              {"longestWaitSeconds", &Summary::longest_wait},
+                                              {"meanTurnaroundSeconds", &Summary::mean_turnaround},
+                                              {"medianTurnaroundSeconds", &Summary::median_turnaround},
+                                              {"p95TurnaroundSeconds", &Summary::p95_turnaround},
+                                              {"boundedSlowdown", &Summary::bounded_slowdown},
+                                              {"makespanSeconds", &Summary::makespan},
+                                              {"utilisation", &Summary::utilisation},
+                                              {"usefulUtilisation", &Summary::useful_utilisation},
+                                              {"processorHours", &Summary::processor_hours},
+                                              {"changesPerJob", &Summary::changes_per_job},
+                                              {"jainIndexOfStretch", &Summary::jain},
+                                              {"expectedStartError", &Summary::expected_start_error}}};
+
+double since_origin(Time time) { return seconds_between(kOrigin, time); }
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += format("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string summary_table(const Workload& workload, const std::vector<Result>& results) {
+  std::string text =
+      format("%-10s %-10s %7s %10s %10s %12s %12s %9s %11s %8s %6s\n", "schedule", "jobs of", "jobs",
+             "wait s", "longest s", "turnaround s", "p95 s", "slowdown", "processor h", "changes", "late");
+  for (const Result& result : results) {
+    for (const auto& [which, name] : kClasses) {
+      const Summary s = summarise(workload, result.run, which);
+      if (s.jobs == 0 || (which != JobClass::All && s.jobs == static_cast<int>(workload.jobs.size())))
+        continue;
+      text += format("%-10s %-10s %7d %10.0f %10.0f %12.0f %12.0f %9.1f %11.0f %8.2f %5.1f%%\n",
+                     result.name.c_str(), name, s.jobs, s.mean_wait, s.longest_wait, s.mean_turnaround,
+                     s.p95_turnaround, s.bounded_slowdown, s.processor_hours, s.changes_per_job,
+                     100 * late_share(workload, result.run, results.front().run, which));
+    }
+  }
+  return text;
+}
+
+std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results) {
+  std::string text =
+      "{\n  \"trace\": " + quoted(trace.name.substr(trace.name.rfind('/') + 1)) +
+      format(
+          ",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": %d, \"withoutSize\": %d, "
+          "\"cancelled\": %d},\n  \"schedules\": {",
+          workload.processors, static_cast<int>(workload.jobs.size()), workload.too_large, trace.without_size,
+          trace.cancelled);
+  const char* between_schedules = "\n";
+  for (const Result& result : results) {
+    text += between_schedules + std::string("    ") + quoted(result.name) + ": {";
+    between_schedules = ",\n";
+    const char* between = "\n";
+    for (const auto& [which, name] : kClasses) {
+      const Summary s = summarise(workload, result.run, which);
+      text += between + format("      \"%s\": {\"jobs\": %d", name, s.jobs);
+      between = ",\n";
+      for (const Figure& figure : kFigures) text += format(", \"%s\": %.9g", figure.name, s.*figure.value);
+      text += format(", \"lateShare\": %.9g}", late_share(workload, result.run, results.front().run, which));
+    }
+    text += "\n    }";
+  }
+  return text + "\n  }\n}\n";
+}
+
+std::string jobs_csv(const Workload& workload, const ScheduleRun& run) {
+  std::string text =
+      "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes\n";
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const Job& job = workload.jobs[i];
+    const JobRun& it = run.jobs[i];
+    const double turnaround = seconds_between(job.submit, it.end);
+    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d\n", job.number,
+                   job.malleable ? "malleable" : "rigid", since_origin(job.submit), since_origin(it.start),
+                   since_origin(it.end), job.reference, seconds_between(job.submit, it.start), turnaround,
+                   turnaround / job.run_seconds, it.processor_seconds, it.changes);
+  }
+  return text;
+}
+
+std::string timeline_csv(const ScheduleRun& run) {
+  std::string text = "time,running,waiting,held,promised\n";
+  for (const Moment& m : run.timeline)
+    text += format("%.3f,%d,%d,%d,%d\n", since_origin(m.time), m.running, m.waiting, m.held, m.promised);
+  return text;
+}
+
+std::string schedule_swf(const Workload& workload, const ScheduleRun& run) {
+  std::string text = format("; Version: 2.2\n; MaxProcs: %d\n; MaxRecords: %d\n", workload.processors,
+                            static_cast<int>(workload.jobs.size()));
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const Job& job = workload.jobs[i];
+    const JobRun& it = run.jobs[i];
+    const double seconds = std::max(.001, seconds_between(it.start, it.end));
+    text += format("%d %.0f %.0f %.0f %ld -1 -1 %d %.0f -1 1 %d -1 -1 -1 -1 -1 -1\n", job.number,
+                   since_origin(job.submit), seconds_between(job.submit, it.start), std::max(1.0, seconds),
+                   std::max(1L, std::lround(it.processor_seconds / seconds)), job.reference, job.estimate,
+                   job.user);
+  }
+  return text;
+}
+
+}  // namespace emj::simulate

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workload run on a machine of one pool by one scheduler, on a virtual clock. Deterministic.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/decide/queue/state.hpp"
+#include "operator/simulate/workload.hpp"
+
+namespace emj::simulate {
+
+// What became of a job.
+struct JobRun {
+  Time start{};
+  Time end{};
+  int changes = 0;
+  double processor_seconds = 0;        // that it held
+  std::optional<Time> expected_start;  // the first that it was told
+};
+
+// The machine after a pass.
+struct Moment {
+  Time time{};
+  int running = 0;
+  int waiting = 0;
+  int held = 0;      // processors
+  int promised = 0;  // processors
+};
+
+struct ScheduleRun {
+  std::vector<JobRun> jobs;  // as in the workload
+  std::vector<Moment> timeline;
+  std::int64_t passes = 0;
+};
+
+struct ElasticOptions {
+  queue::Rules rules;
+  double delay = 5;       // seconds from a decision until workers are released or join
+  double pause = 5;       // seconds that a job stands still for a change
+  bool moldable = false;  // the size is chosen at the start and stays
+  bool timeline = false;  // whether to keep it
+  // Called for each decision.
+  std::function<void(Time, const queue::QueueState&, const queue::Grant&)> decided;
+  // Called after each pass.
+  std::function<void(Time, const queue::QueueState&, const queue::Plan&)> passed;
+};
+
+// operator/decide/queue. A malleable job reports its progress from its 60th second on, so its end is known;
+// until then, and of rigid jobs, it is what the user says.
+ScheduleRun run_elastic(const Workload& workload, const ElasticOptions& options);
+
+// Textbook EASY (Mu'alem, Feitelson, IEEE TPDS 12, 2001), of all jobs at the size they asked for; stands by
+// itself.
+ScheduleRun run_easy(const Workload& workload);
+
+}  // namespace emj::simulate

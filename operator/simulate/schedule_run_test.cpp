@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/simulate/schedule_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "operator/decide/queue/demand.hpp"
+#include "operator/simulate/report.hpp"
+
+namespace emj::simulate {
+namespace {
+
+using queue::seconds_between;
+
+// A busy machine: `jobs` of random sizes and lengths; users claim up to `lie` times the run time.
+Trace random_trace(unsigned seed, int jobs, double lie) {
+  std::mt19937 random(seed);
+  const auto uniform = [&random](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() % 10000) / 10000;
+  };
+  Trace trace{.name = "random", .processors = 32};
+  double submit = 0;
+  for (int i = 0; i < jobs; ++i) {
+    submit += std::floor(uniform(0, 200));
+    TraceJob job{.number = i + 1, .submit = submit};
+    job.processors = 1 << static_cast<int>(uniform(0, 5.99));
+    job.run_seconds = std::floor(std::exp(uniform(0, 7.5)));
+    job.estimate = std::floor(job.run_seconds * uniform(1, lie));
+    trace.jobs.push_back(job);
+  }
+  return trace;
+}
+
+Workload made(const Trace& trace, double malleable, std::uint64_t seed = 1) {
+  return make_workload(trace, trace.processors, {.malleable_percent = malleable, .seed = seed});
+}
+
+// EASY once more, in seconds and by counting what is free in each second that matters: written apart from the
+// others.
+std::vector<double> plain_easy(const Trace& trace) {
+  struct State {
+    double start = -1, end = 0, claimed = 0;
+  };
+  const auto& jobs = trace.jobs;
+  std::vector<State> states(jobs.size());
+  const auto free_at = [&](double t, double now) {
+    // Of those that run now, who is there at t by what was claimed; -1: who is there in truth.
+    int free = trace.processors;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (states[i].start >= 0 && states[i].end > now &&
+          (t < 0 || std::max(states[i].claimed, now + .001) > t))
+        free -= jobs[i].processors;
+    return free;
+  };
+  std::vector<double> times;
+  for (const TraceJob& job : jobs) times.push_back(job.submit);
+  for (std::size_t done = 0; done < times.size(); ++done) {
+    std::sort(times.begin() + static_cast<std::ptrdiff_t>(done), times.end());
+    const double now = times[done];
+    if (done + 1 < times.size() && times[done + 1] == now) continue;
+    double shadow = -1;
+    int extra = 0;
+    for (std::size_t i = 0; i < jobs.size() && jobs[i].submit <= now; ++i) {
+      if (states[i].start >= 0) continue;
+      const int need = jobs[i].processors;
+      bool starts = need <= free_at(-1, now);
+      if (shadow >= 0 && starts && now + jobs[i].estimate > shadow) {
+        starts = need <= extra;
+        if (starts) extra -= need;
+      }
+      if (starts) {
+        states[i] = {now, now + jobs[i].run_seconds, now + jobs[i].estimate};
+        times.push_back(states[i].end);
+      } else if (shadow < 0) {
+        // The first claimed end at which it fits.
+        std::vector<double> ends;
+        for (const State& state : states)
+          if (state.start >= 0 && state.end > now) ends.push_back(std::max(state.claimed, now + .001));
+        std::sort(ends.begin(), ends.end());
+        for (const double end : ends) {
+          if (shadow >= 0 || free_at(end, now) < need) continue;
+          shadow = end;
+          extra = free_at(end, now) - need;
+        }
+      }
+    }
+  }
+  std::vector<double> starts;
+  for (const State& state : states) starts.push_back(state.start);
+  return starts;
+}
+
+// I12.
+TEST(Schedule, OfRigidJobsIsTextbookEasyJobByJob) {
+  for (const unsigned seed : {1, 2}) {
+    const Trace trace = random_trace(seed, 250, seed == 1 ? 1 : 5);
+    const Workload workload = made(trace, 0);
+    const std::vector<double> plain = plain_easy(trace);
+    const ScheduleRun easy = run_easy(workload);
+    const ScheduleRun ours = run_elastic(workload, {});
+    double waited = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_DOUBLE_EQ(seconds_between(kOrigin, easy.jobs[i].start), plain[i]) << "job " << i + 1;
+      ASSERT_EQ(ours.jobs[i].start, easy.jobs[i].start) << "job " << i + 1;
+      ASSERT_EQ(ours.jobs[i].end, easy.jobs[i].end) << "job " << i + 1;
+      waited += seconds_between(workload.jobs[i].submit, easy.jobs[i].start);
+    }
+    EXPECT_GT(waited, 0) << "the trace is too easy to show anything";
+  }
+}
+
+// I4: rule Q2. A donor that is in the middle of a change lets go when that is over, and a change under way
+// delays an end by its pause.
+TEST(Schedule, StartsNobodyLaterThanPromisedWhenRunTimesAreExact) {
+  int told = 0;
+  for (const double malleable : {30.0, 70.0, 100.0}) {
+    for (const double cost : {0.0, 5.0}) {
+      const Workload workload = made(random_trace(7, 700, 1), malleable);
+      ElasticOptions options;
+      options.delay = options.pause = cost;
+      const ScheduleRun run = run_elastic(workload, options);
+      for (const JobRun& job : run.jobs) {
+        if (!job.expected_start) continue;
+        ++told;
+        EXPECT_LE(seconds_between(*job.expected_start, job.start), 2 * options.delay + options.pause + 1);
+      }
+    }
+  }
+  EXPECT_GT(told, 100);
+}
+
+// Rule Q34: without promises that bind what is freed, a donor gets back what it has given and gives it again
+// for ever.
+TEST(Schedule, ComesToRestWhenChangesCostNothing) {
+  const Workload workload = made(random_trace(3, 700, 3), 70);
+  ElasticOptions options;
+  options.delay = options.pause = 0;
+  options.rules.growth.cooldown = options.rules.moves.rest = Seconds(0);
+  const ScheduleRun run = run_elastic(workload, options);
+  double changes = 0;
+  for (const JobRun& job : run.jobs) changes += job.changes;
+  EXPECT_LT(changes / 700, 20);
+}
+
+TEST(Schedule, OfMalleableJobsIsShorterAndResizesNoRigidOne) {
+  const Workload workload = made(random_trace(5, 1000, 5), 60);
+  ElasticOptions options;
+  const ScheduleRun elastic = run_elastic(workload, options);
+  options.moldable = true;
+  const ScheduleRun moldable = run_elastic(workload, options);
+  const double easy = summarise(workload, run_easy(workload)).mean_turnaround;
+  EXPECT_LT(summarise(workload, elastic).mean_turnaround, .8 * easy);
+  EXPECT_LT(summarise(workload, elastic).mean_turnaround, summarise(workload, moldable).mean_turnaround);
+  EXPECT_EQ(summarise(workload, moldable).changes_per_job, 0);
+  EXPECT_EQ(summarise(workload, elastic, JobClass::Rigid).changes_per_job, 0);
+  EXPECT_GT(summarise(workload, elastic, JobClass::Malleable).changes_per_job, 0);
+}
+
+TEST(Schedule, OfASeedIsTheSameFiles) {
+  const Trace trace = random_trace(9, 300, 3);
+  const auto files = [&](std::uint64_t seed) {
+    const Workload workload = made(trace, 50, seed);
+    ElasticOptions options;
+    options.timeline = true;
+    const std::vector<Result> results = {{"easy", run_easy(workload)},
+                                         {"elastic", run_elastic(workload, options)}};
+    const ScheduleRun& run = results.back().run;
+    return jobs_csv(workload, run) + timeline_csv(run) + schedule_swf(workload, run) +
+           summary_json(trace, workload, results) + summary_table(workload, results);
+  };
+  EXPECT_EQ(files(1), files(1));
+  EXPECT_NE(files(1), files(2));
+}
+
+TEST(Schedule, IsWrittenAsATraceThatCanBeReadAgain) {
+  const Workload workload = made(random_trace(9, 100, 3), 50);
+  const auto again = parse_trace(schedule_swf(workload, run_easy(workload)), "schedule.swf");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().jobs.size(), 100u);
+  EXPECT_EQ(again.value().processors, 32);
+}
+
+TEST(Workload, LeavesOutWhatIsLargerThanTheMachine) {
+  const Trace trace = random_trace(1, 100, 1);
+  const Workload workload = make_workload(trace, 8, {});
+  EXPECT_GT(workload.too_large, 0);
+  EXPECT_EQ(workload.jobs.size() + static_cast<std::size_t>(workload.too_large), 100u);
+}
+
+// Of 40 requested processors: 95 % at 9, 50 % at 157.
+TEST(Workload, HasSizesByParallelEfficiency) {
+  Trace trace{.name = "one", .processors = 200};
+  trace.jobs = {{.number = 1, .run_seconds = 100, .processors = 40},
+                {.number = 2, .submit = 1, .processors = 1}};
+  const Workload workload = made(trace, 100);
+  const Job& job = workload.jobs[0];
+  EXPECT_EQ(job.floor, 9);
+  EXPECT_EQ(job.most, 157);
+  EXPECT_DOUBLE_EQ(job.curve->speed_of(40), 1);
+  EXPECT_FALSE(workload.jobs[1].malleable);
+}
+
+}  // namespace
+}  // namespace emj::simulate

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// ./dev bench simulate [SET...]: the figures of traces in $EMPI_DATA/swf-traces. Sets: kth (default), mixes,
+// lublin, lanl, classes; `all` takes minutes.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "operator/simulate/metrics.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace {
+
+using namespace emj::simulate;
+
+void say(const std::string& figure, double value, const char* unit) {
+  std::printf("bench simulate.%s %.6g %s\n", figure.c_str(), value, unit);
+  std::fflush(stdout);
+}
+
+Trace load(const std::string& name) {
+  const char* folder = std::getenv(empi::names::kData);
+  auto trace = read_trace(std::string(folder ? folder : "data") + "/swf-traces/" + name + ".swf.xz");
+  if (trace) return std::move(trace.value());
+  std::fprintf(stderr, "bench simulate: %s; EMPI_DATA names the folder with swf-traces\n",
+               trace.error().message.c_str());
+  std::exit(2);
+}
+
+Trace kth() { return load("KTH-SP2-1996-2.1-cln"); }
+
+Workload made(const Trace& trace, const WorkloadOptions& options) {
+  return make_workload(trace, trace.processors, options);
+}
+
+void kth_figures() {
+  const Trace trace = kth();
+  const Workload workload = made(trace, {});
+  const Summary easy = summarise(workload, run_easy(workload));
+  say("kth.easy.turnaround", easy.mean_turnaround, "s");
+  say("kth.easy.proc_hours", easy.processor_hours, "h");
+  ElasticOptions options;
+  const auto begin = std::chrono::steady_clock::now();
+  const ScheduleRun run = run_elastic(workload, options);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const Summary ours = summarise(workload, run);
+  say("kth.turnaround", ours.mean_turnaround, "s");
+  say("kth.proc_hours", ours.processor_hours, "h");
+  say("kth.wait", ours.mean_wait, "s");
+  say("changes_per_job", ours.changes_per_job, "1");
+  say("longest_wait_ratio", ours.longest_wait / easy.longest_wait, "1");
+  say("start_error", ours.expected_start_error, "1");
+  say("kth.seconds", seconds, "s");
+  say("kth.pass", seconds / static_cast<double>(run.passes) * 1e6, "us");
+  options.moldable = true;
+  say("kth.moldable.turnaround", summarise(workload, run_elastic(workload, options)).mean_turnaround, "s");
+  options.moldable = false;
+  const Workload floored = made(trace, {.floor_percent = 50});
+  say("kth.floor50.turnaround", summarise(floored, run_elastic(floored, options)).mean_turnaround, "s");
+}
+
+void kth_mixes() {
+  const Trace trace = kth();
+  for (const int percent : {50, 20}) {
+    double turnaround = 0, late = 0;
+    for (int seed = 1; seed <= 10; ++seed) {
+      const Workload workload =
+          made(trace, {.malleable_percent = double(percent), .seed = std::uint64_t(seed)});
+      const ScheduleRun run = run_elastic(workload, {});
+      turnaround += summarise(workload, run).mean_turnaround / 10;
+      late += late_share(workload, run, run_easy(workload), JobClass::Rigid) / 10;
+    }
+    say("kth." + std::to_string(percent) + ".turnaround", turnaround, "s");
+    say("kth." + std::to_string(percent) + ".late_share", late, "1");
+  }
+}
+
+void one_trace(const std::string& name, const Trace& trace, int jobs) {
+  const Workload workload = made(trace, {.jobs = jobs});
+  const Summary easy = summarise(workload, run_easy(workload));
+  const Summary ours = summarise(workload, run_elastic(workload, {}));
+  say(name + ".easy.turnaround", easy.mean_turnaround, "s");
+  say(name + ".easy.proc_hours", easy.processor_hours, "h");
+  say(name + ".turnaround", ours.mean_turnaround, "s");
+  say(name + ".proc_hours", ours.processor_hours, "h");
+}
+
+Trace lublin() { return load("lublin_256"); }
+Trace lanl() { return load("LANL-CM5-1994-4.1-cln"); }
+
+// Nobody is worse off for others being malleable.
+void classes(int seeds) {
+  double turnaround = 0, slowdown = 0;
+  const auto compare = [&](const Trace& trace, int jobs) {
+    for (const double percent : {20.0, 50.0}) {
+      for (int seed = 1; seed <= seeds; ++seed) {
+        const Workload workload =
+            made(trace, {.malleable_percent = percent, .seed = std::uint64_t(seed), .jobs = jobs});
+        const ScheduleRun easy = run_easy(workload);
+        const ScheduleRun ours = run_elastic(workload, {});
+        for (const JobClass which : {JobClass::Rigid, JobClass::Malleable}) {
+          const Summary before = summarise(workload, easy, which);
+          const Summary after = summarise(workload, ours, which);
+          turnaround = std::max(turnaround, after.mean_turnaround / before.mean_turnaround);
+          slowdown = std::max(slowdown, after.bounded_slowdown / before.bounded_slowdown);
+        }
+      }
+    }
+  };
+  compare(kth(), 0);
+  compare(lublin(), 0);
+  compare(lanl(), 20000);
+  say("class_worst", turnaround, "1");
+  say("class_worst_slowdown", slowdown, "1");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::set<std::string> known = {"kth", "mixes", "lublin", "lanl", "classes", "all"};
+  std::set<std::string> sets(argv + 1, argv + argc);
+  for (const std::string& set : sets) {
+    if (known.contains(set)) continue;
+    std::fprintf(stderr,
+                 "bench simulate: unknown set '%s'; there are kth, mixes, lublin, lanl, classes, all\n",
+                 set.c_str());
+    return 2;
+  }
+  if (sets.empty()) sets = {"kth"};
+  const auto wanted = [&](const char* set) { return sets.contains(set) || sets.contains("all"); };
+  if (wanted("kth")) kth_figures();
+  if (wanted("mixes")) kth_mixes();
+  if (wanted("lublin")) one_trace("lublin", lublin(), 0);
+  if (wanted("lanl")) one_trace("lanl", lanl(), 20000);
+  if (wanted("classes")) classes(10);
+  return 0;
+}
