@@ -2,6 +2,7 @@
 #include "runtime/agent/lead/testing/program.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace empi::agent::histories {
 
@@ -198,11 +199,12 @@ void Program::try_decide(Attempt& attempt) {
     const Ms delay = world_.dice.delay(1, 60);
     say(proc, Kind::Agreed, attempt.plan.id, attempt.agreed, delay);
     if (!attempt.agreed) continue;
-    ranks_[proc].member = true;
+    const bool joins = !std::exchange(ranks_[proc].member, true);
     ranks_[proc].leaving = attempt.plan.leaves(ranks_[proc].pod);
     const Ms past = delay + world_.dice.delay(1, 400);
     say(proc, Kind::Past, attempt.plan.id, true, past);
     if (world_.meter) say(proc, Kind::Adapted, attempt.plan.id, true, past + 50ms);
+    if (joins && finished_) finalize_later(proc);
   }
 }
 
@@ -215,8 +217,12 @@ void Program::release(SimulatedPod& pod, const ProcId& proc) {
 void Program::attach(const ProcId& proc, const std::string& change) {
   say(proc, Kind::Built, change, true, world_.dice.delay(1, 200));
   ranks_[proc].member = true;
-  if (finished_)  // nothing is left to be done
-    world_.events.after(world_.dice.delay(300, 600), [this, proc] { finalize(proc, 0); });
+  if (finished_) finalize_later(proc);
+}
+
+// It joins a program of which nothing is left to be done.
+void Program::finalize_later(const ProcId& proc) {
+  world_.events.after(world_.dice.delay(700, 900), [this, proc] { finalize(proc, 0); });
 }
 
 void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {

@@ -73,6 +73,7 @@ class Program {
   void attach(const ProcId& proc, const std::string& change);
   void depart(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void exit(const ProcId& proc, int code, int signal);
+  void finalize_later(const ProcId& proc);
   void finalize(const ProcId& proc, int code);
 
   World& world_;
