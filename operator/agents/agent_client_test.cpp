@@ -237,7 +237,6 @@ TEST(AgentClient, ErrorsAreTyped) {
   EXPECT_EQ(missing.error().kind, AgentError::Kind::NotFound);
 }
 
-// Listens and never answers.
 // An agent closes a connection after a refusal, and when it was not used for a while. Who asks by it at that
 // moment would lose the command: during a rotation of the key all of them, for the newest token is refused
 // first.
@@ -265,6 +264,7 @@ TEST(AgentClient, ANewConnectionThatIsClosedIsAnAnswer) {
   EXPECT_EQ(agent.requests().size(), 1u);
 }
 
+// Listens and never answers.
 TEST(AgentClient, NeverWaitsForEver) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

@@ -21,8 +21,8 @@
 namespace emj::manager {
 
 // Annotations by which users ask for something beside the spec.
-inline constexpr const char* kAnnotationCancel = "elasticmpi.io/cancel";  // any value but "" and "false"
-inline constexpr const char* kAnnotationResume = "elasticmpi.io/resume-autoscaling";
+inline constexpr const char* kAnnotationCancel = "elasticmpi.io/cancel";  // "true", and nothing else
+inline constexpr const char* kAnnotationResume = "elasticmpi.io/resume-autoscaling";  // likewise
 
 // Field managers: who has written what, as managedFields shows it.
 inline constexpr const char* kManagerOfChildren = "elastic-mpi-operator";
