@@ -47,4 +47,4 @@ within 10 'the leader says so in its metrics' leads
 job first 60
 ends first Succeeded
 counted() { metrics | grep -q '^empi_operator_jobs{state="Succeeded"} [1-9]'; }
-expect 'and counts the job' counted
+within 10 'and counts the job' counted # when its pass over the job is over
