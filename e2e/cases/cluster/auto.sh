@@ -36,7 +36,7 @@ runs auto 1
 changed() { k get events --field-selector involvedObject.name=auto,reason=Resized -o json | jq -e "[.items[].message | capture(\"^(?<a>[0-9]+) -> (?<b>[0-9]+)\") | (.b | tonumber) - (.a | tonumber) | select(. $1 0)] | length > 0"; }
 within 90 'it grows by itself' changed '>'
 within 180 'it shrinks by itself' changed '<'
-expect 'nobody has to say why: it does' event auto Scaled .
+within 10 'nobody has to say why: it does' event auto Scaled .
 ends auto Succeeded 180
 ends fixed Succeeded 60
 k get events --field-selector involvedObject.name=auto -o json | jq -r '.items | sort_by(.metadata.creationTimestamp) | .[] | select(.reason == "Resized" or .reason == "Scaled") | "  \(.message)"' >&2

@@ -58,7 +58,7 @@ job lost 0 '.spec.runPolicy.backoffLimit = 1'
 runs lost 2
 k delete pod lost-w-0 --grace-period=0 --force >/dev/null 2>&1
 within 60 'it is restarted' job_is lost '.status.restarts == 1'
-expect 'an event says why and how' event lost '' 'restart 1 of 1, from the start of the program'
+within 10 'an event says why and how' event lost '' 'restart 1 of 1, from the start of the program'
 runs lost 2 60
 k delete pod "$(pods lost | tail -n 1)" --grace-period=0 --force >/dev/null 2>&1
 ends lost Failed 60

@@ -20,4 +20,4 @@ within 60 'three workers are elsewhere' elsewhere
 runs moved 3
 iterates moved
 expect 'the program was not restarted' job_is moved '.status.restarts == 0 and .status.epoch >= 2'
-expect 'the change was for the drain' event moved Resized '3 -> 3 workers'
+within 10 'the change was for the drain' event moved Resized '3 -> 3 workers'

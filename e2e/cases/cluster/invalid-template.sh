@@ -16,7 +16,7 @@ ends request-above-limit Failed 10
 expect 'the words are the server'"'"'s' condition request-above-limit Failed 'InvalidTemplate.*must be less than or equal to memory limit'
 expect 'nothing was made for it' gone service/request-above-limit-workers
 expect 'nor any pod' pods_are request-above-limit 'length == 0'
-expect 'an event tells it as well' event request-above-limit InvalidTemplate
+within 10 'an event tells it as well' event request-above-limit InvalidTemplate
 
 job privileged 60 "$container.securityContext.privileged = true | $container.securityContext.allowPrivilegeEscalation = true"
 within 10 'Pod Security refuses, and the job says so' condition privileged PodCreationBlocked 'violates PodSecurity'

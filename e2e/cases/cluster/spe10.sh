@@ -41,7 +41,7 @@ reservoir auto 6 '.spec.worker.replicas = 4 | .spec.autoscaling = {
 runs auto 4 90
 smaller() { job_is auto '.status.joinedReplicas < 4 and .status.resize.id == null'; }
 within 120 'it is made smaller, as measured' smaller
-expect 'an event says why' event auto Scaled .
+within 10 'an event says why' event auto Scaled .
 say "  $(value auto '[.status.decisions[]? | select(.to < .from)][-1].reason // empty')"
 ends fixed Succeeded 120
 ends auto Succeeded 240

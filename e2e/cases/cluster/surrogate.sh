@@ -58,7 +58,7 @@ runs_tasks queue 2
 within 60 'it is in mid-phase' in_phase queue
 k delete pod queue-w-0 --grace-period=0 --force >/dev/null 2>&1
 within 60 'it is restarted' job_is queue '.status.restarts == 1'
-expect 'an event says why and how' event queue '' 'restart 1 of 1, from the start of the program'
+within 10 'an event says why and how' event queue '' 'restart 1 of 1, from the start of the program'
 ends alone Succeeded 120
 ends shared Succeeded 300
 ends queue Succeeded 300

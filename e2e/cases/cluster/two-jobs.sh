@@ -13,7 +13,7 @@ job first 0 "$size"
 runs first 2
 job second 0 "$size"
 runs second 1 60
-expect 'it says that it is smaller than asked for' event second StartingSmaller 'only 1 worker of 2'
+within 10 'it says that it is smaller than asked for' event second StartingSmaller 'only 1 worker of 2'
 within 60 'it tries to grow, once, and says why it cannot' condition second ResizeBlocked 'Insufficient cpu'
 iterates first
 iterates second

@@ -16,7 +16,7 @@ lose_node() {
   cluster_ctl "$1" "$node"
   local start=$EPOCHREALTIME
   within 150 'the job says that it lost a worker and starts again' job_is spread-out '.status.restarts == 1'
-  expect 'in words' event spread-out '' 'restart 1 of 1'
+  within 10 'in words' event spread-out '' 'restart 1 of 1'
   runs spread-out 3 150
   iterates spread-out
   expect 'on the other nodes' elsewhere
