@@ -78,7 +78,7 @@ class Pod {
   void request(Request message, const std::string& to, Requests::Done done) {
     send_request(requests_.open(std::move(message), to, std::move(done)), to);
   }
-  void connection_data(const ProcId& proc, PodEdges::Blob reply);  // of any rank of the job
+  void connection_data(const ProcId& proc, const PodEdges::Blob& reply);  // of any rank of the job
 
   // --- What it knows.
   const std::string& uid() const { return self_.uid; }

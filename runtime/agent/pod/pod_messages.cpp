@@ -58,7 +58,7 @@ void Pod::send_request(const Message& message, const std::string& to) {
   if (!reachable) edges_.post([this, to] { requests_.fail(to, kPmixError); });
 }
 
-void Pod::connection_data(const ProcId& proc, PodEdges::Blob reply) {
+void Pod::connection_data(const ProcId& proc, const PodEdges::Blob& reply) {
   if (auto known = connection_data_.find(proc); known != connection_data_.end())
     return reply(kPmixSuccess, known->second);
   const auto owner = spaces_.owner(proc);

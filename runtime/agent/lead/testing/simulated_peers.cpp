@@ -57,12 +57,12 @@ void SimulatedPeers::drop(const std::string& uid) {
 }
 
 void SimulatedPeers::part(const std::string& uid, bool stranger) {
-  const auto found = peers_.extract(uid);
+  auto found = peers_.extract(uid);
   if (!found) {
     if (stranger) inbox_.dismiss(uid);
     return;
   }
-  const PeerPtr peer = found.mapped();
+  const PeerPtr peer = std::move(found.mapped());
   peer->refused_when_over = stranger;
   peer->outbox->part();
   parting_[uid] = peer;

@@ -152,7 +152,7 @@ void SimulatedPod::notify(const RankEvent& event) { world_.program->traffic().he
 
 void SimulatedPod::connection_data(const ProcId& proc, Blob reply) {
   const Unmeasured unmeasured(meter());
-  world_.program->traffic().give_connection_data(*this, proc, std::move(reply));
+  world_.program->traffic().give_connection_data(*this, proc, reply);
 }
 
 }  // namespace empi::agent::histories

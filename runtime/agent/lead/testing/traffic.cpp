@@ -61,7 +61,7 @@ void Traffic::collective(SimulatedPod& pod, const std::string& kind, const RankR
 }
 
 void Traffic::meet(const std::vector<SimulatedPod*>& pods, SimulatedPod& root, const std::string& port,
-                   const RankRuns& procs, std::function<void(SimulatedPod&, bool well)> done) {
+                   const RankRuns& procs, const std::function<void(SimulatedPod&, bool well)>& done) {
   const std::string key = port + "root";
   const ProcId owner = *root.ranks().begin();
   for (SimulatedPod* pod : pods) {
@@ -155,7 +155,7 @@ void Traffic::raise(SimulatedPod& from) {
 // --- What pods ask.
 
 // Once the rank has put it; one that ends before never will.
-void Traffic::give_connection_data(SimulatedPod& pod, const ProcId& proc, PodEdges::Blob reply) {
+void Traffic::give_connection_data(SimulatedPod& pod, const ProcId& proc, const PodEdges::Blob& reply) {
   world_.events.after(world_.dice.delay(0, 20), [this, &pod, proc, reply] {
     const Program& program = *world_.program;
     if (!program.is_alive(proc)) return pod.post([reply] { reply(kPmixNotFound, ""); });

@@ -23,12 +23,12 @@ class Traffic {
   void collective(SimulatedPod& pod, const std::string& kind, const RankRuns& procs, Done done);
   // Accept and connect of the ranks of two worlds: `root` publishes what the others look up.
   void meet(const std::vector<SimulatedPod*>& pods, SimulatedPod& root, const std::string& port,
-            const RankRuns& procs, std::function<void(SimulatedPod&, bool well)> done);
+            const RankRuns& procs, const std::function<void(SimulatedPod&, bool well)>& done);
   // Something of everything, by ranks of members.
   void chat(const std::vector<SimulatedPod*>& members, const std::vector<ProcId>& ranks);
 
   // --- What pods ask.
-  void give_connection_data(SimulatedPod& pod, const ProcId& proc, PodEdges::Blob reply);
+  void give_connection_data(SimulatedPod& pod, const ProcId& proc, const PodEdges::Blob& reply);
   void hears(SimulatedPod& pod, const RankEvent& event);
 
   // Requests of pods that live and are not over, and that nobody has answered, in words.
