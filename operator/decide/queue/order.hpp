@@ -14,9 +14,9 @@ std::vector<int> waiting_order(const QueueState& state, Time now);
 
 bool overdue(const QueueState& state, const Demand& job, Time now);
 
-// Seconds by which the jobs of a namespace stand back: penalty x clamp(share of the usage over share of the
-// weights
-// - 1, 0, 1), in steps of a tenth so that the order does not change all the time (rule Q35).
+// Seconds by which the jobs of a namespace stand back: penalty x clamp(u - 1, 0, 1), u its share of the usage
+// over its share of the weights, in steps of a tenth so that the order does not change all the time (rule
+// Q35).
 double share_penalty(const QueueState& state, const std::string& namespace_name);
 
 }  // namespace emj::queue

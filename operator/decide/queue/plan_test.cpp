@@ -76,7 +76,6 @@ TEST(Promises, GoToAHigherPriorityThatFitsNowhereElse) {
   Demand urgent = job("urgent", 4, 4, 2);
   urgent.priority = 10;
   Demand donor = running(job("A", 1, 4), 4);
-  donor.allocation.workers = 0;  // has ended but for its pods
   donor.allocation.workers = 1;
   donor.resizing = true;
   state.jobs = {donor, promised, urgent};

@@ -139,7 +139,8 @@ class Pod {
   void do_forget(const Step& m);
   void do_attach(const Step& m);  // of master-worker programs
   void do_depart();
-  RankOrder order_of_change(RankOrder::Kind kind) const;
+  RankOrder plain_order(RankOrder::Kind kind) const;      // of the change in hand
+  RankOrder order_of_change(RankOrder::Kind kind) const;  // and who takes part in it
   void order_all(const RankOrder& order);
 
   const PodIdentity self_;

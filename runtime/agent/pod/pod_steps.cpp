@@ -139,10 +139,15 @@ void Pod::order_all(const RankOrder& order) {
   if (!unheard.empty()) throw std::runtime_error(unheard);
 }
 
-RankOrder Pod::order_of_change(RankOrder::Kind kind) const {
+RankOrder Pod::plain_order(RankOrder::Kind kind) const {
   RankOrder order;
   order.kind = kind;
   order.change = plan_->id;
+  return order;
+}
+
+RankOrder Pod::order_of_change(RankOrder::Kind kind) const {
+  RankOrder order = plain_order(kind);
   order.port = plan_->port;
   order.joining = plan_->joins(self_.uid);
   order.leaving = plan_->leaves(self_.uid);
@@ -220,10 +225,7 @@ void Pod::do_read_probes(StepAnswer& answer) {
 void Pod::do_interrupt(const Step& m) {
   if (!plan_) return;
   for (const ProcId& proc : m.dead) edges_.notify_dead(proc);
-  RankOrder order;
-  order.kind = RankOrder::Kind::Cancel;
-  order.change = plan_->id;
-  order_all(order);
+  order_all(plain_order(RankOrder::Kind::Cancel));
 }
 
 void Pod::do_give_up(const Step& m) {
@@ -246,11 +248,7 @@ void Pod::do_commit() {
 }
 
 void Pod::do_release() {
-  if (!plan_) return;
-  RankOrder order;
-  order.kind = RankOrder::Kind::Release;
-  order.change = plan_->id;
-  order_all(order);
+  if (plan_) order_all(plain_order(RankOrder::Kind::Release));
 }
 
 void Pod::end_leavers(const Step& m, int signal) {
@@ -277,9 +275,7 @@ void Pod::do_forget(const Step& m) {
 void Pod::do_attach(const Step& m) {
   if (!plan_) return;
   followed_ = ChangeState::Building;
-  RankOrder order;
-  order.kind = RankOrder::Kind::Attach;
-  order.change = plan_->id;
+  RankOrder order = plain_order(RankOrder::Kind::Attach);
   order.port = m.address;
   order_all(order);
 }
@@ -287,9 +283,7 @@ void Pod::do_attach(const Step& m) {
 void Pod::do_depart() {
   if (!plan_) return;
   followed_ = ChangeState::Window;
-  RankOrder order;
-  order.kind = RankOrder::Kind::Leave;
-  order.change = plan_->id;
+  RankOrder order = plain_order(RankOrder::Kind::Leave);
   // The next lead's pod is the best place for the queue: one pod less that the job cannot do without.
   order.port = name_of(ranks_of(plan_->next_members().lead()).front());
   order.procs = ranks_of(plan_->leavers());
