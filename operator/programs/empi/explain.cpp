@@ -21,7 +21,6 @@ using Lines = std::vector<std::string>;
 
 constexpr int kMostSizes = 16;  // of a curve that are all shown
 constexpr int kBarWidth = 30;
-constexpr const char* kResizing = "Resizing";  // condition
 
 std::string clock_text(Time time) { return to_string(time).substr(11, 8); }
 
@@ -114,7 +113,7 @@ void say_what_is_asked(const ElasticMPIJob& job, Lines& lines) {
 void say_what_it_waits_for(const ElasticMPIJob& job, Time now, Lines& lines) {
   const JobStatus& status = job.status;
   if (const auto& resize = status.resize) {
-    const Condition* said = find_condition(status, kResizing);  // with what is missing, where something is
+    const Condition* said = find_condition(status, condition::kResizing);  // with what is missing, where something is
     const std::string what =
         said && said->status == "True" ? said->message : format("%d -> %d workers", resize->from, resize->to);
     lines.push_back("  changing for " + span_text(now - resize->start_time) + ": " + what + "; " +
@@ -129,14 +128,14 @@ void say_what_it_waits_for(const ElasticMPIJob& job, Time now, Lines& lines) {
     lines.push_back(format("  not tried: %d workers, after %d attempts", blocked->target, blocked->attempts) +
                     (blocked->retry_after > now ? ", until " + clock_text(blocked->retry_after) : "") + ": " +
                     blocked->reason);
-  for (const Condition& condition : status.conditions) {
-    const bool routine =
-        condition.type == "Running" || condition.type == "WorkersReady" || condition.type == kResizing;
-    const bool bad_news = condition.type == kConditionReadable ? condition.status == "False"
-                                                               : condition.status == "True" && !routine;
-    if (bad_news)
-      lines.push_back("  " + condition.type + " (" + condition.reason + ") since " +
-                      clock_text(condition.last_transition_time) + ": " + condition.message);
+  for (const Condition& known : status.conditions) {
+    const bool routine = known.type == condition::kRunning || known.type == condition::kWorkersReady ||
+                         known.type == condition::kResizing;
+    const bool news = known.type == condition::kReadable ? known.status == "False"
+                                                         : known.status == "True" && !routine;
+    if (news)
+      lines.push_back("  " + known.type + " (" + known.reason + ") since " +
+                      clock_text(known.last_transition_time) + ": " + known.message);
   }
 }
 

@@ -144,7 +144,7 @@ std::vector<ElasticMPIJob> ClusterAccess::jobs(bool of_all_namespaces) {
     unreadable.metadata.name = kube::key_of(object).name;
     unreadable.metadata.namespace_name = kube::key_of(object).namespace_name;
     unreadable.metadata.uid = kube::uid_of(object);
-    unreadable.status.reason = "Unreadable";
+    unreadable.status.reason = condition::kReasonUnreadable;
     jobs.push_back(std::move(unreadable));
   }
   std::ranges::sort(jobs, {}, [](const ElasticMPIJob& job) {

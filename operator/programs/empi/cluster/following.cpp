@@ -174,7 +174,7 @@ int exit_code_of_program(ClusterAccess& access, const std::string& job) {
 std::string end_text(const ElasticMPIJob& job) {
   const JobStatus& status = job.status;
   std::string text = "job " + job.metadata.name + ": " + to_string(status.state);
-  const Condition* failed = find_condition(status, "Failed");
+  const Condition* failed = find_condition(status, condition::kFailed);
   if (status.state == JobState::Failed && failed) text += ", " + failed->reason + ": " + failed->message;
   if (status.start_time && status.completion_time)
     text +=
