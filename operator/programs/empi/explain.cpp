@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/decide/policies/model.hpp"
 #include "operator/programs/empi/table.hpp"
 #include "operator/programs/empi/view.hpp"

@@ -70,7 +70,7 @@ struct Arguments {
   cli::RunOptions run;
   cli::SimulateOptions simulate;
   cli::ClusterOptions cluster;
-  cli::ImportOptions import;
+  cli::ImportOptions imported;
   std::string command, job, shell;
   int replicas = 0;
   bool once = false, events = false, follow = false;
@@ -170,10 +170,10 @@ std::vector<empi::options::Command> commands(Arguments& a) {
        "write a job of another operator (MPIJob, TrainJob) as an ElasticMPIJob",
        kImportFooter,
        {{"file",
-         &a.import.file,
+         &a.imported.file,
          "manifest with one MPIJob (kubeflow.org/v2beta1) or TrainJob",
          {.required = true}},
-        {"--runtime", &a.import.runtime, "file with the runtime that a TrainJob refers to"}}},
+        {"--runtime", &a.imported.runtime, "file with the runtime that a TrainJob refers to"}}},
       {"completion",
        "print shell completion",
        "Example:\n  source <(empi completion bash)",
@@ -237,7 +237,7 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
   std::mutex writing;
   const Note note = [&](const std::string& line) {
     const std::lock_guard lock(writing);
-    std::fprintf(stderr, "empi: %s\n", line.c_str());
+    std::fprintf(stderr, "empi: %s\n", cli::printable(line).c_str());
   };
   const bool live = isatty(STDOUT_FILENO) == 1 && !a.once;
   if (a.command == "run") return run_on_cluster(access, a, note);
@@ -259,7 +259,7 @@ int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "top") return cli::top(a.job, a.once);
   if (a.command == "simulate") return cli::simulate(a.simulate);
   if (a.command == "history") return cli::history(a.job, a.events);
-  if (a.command == "import") return cli::import_file(a.import);
+  if (a.command == "import") return cli::import_file(a.imported);
   if (a.command == "why") return cli::why(a.job);
   if (a.command == "logs")
     throw cli::Refusal(

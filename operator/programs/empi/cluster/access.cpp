@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/api/parse.hpp"
 
 namespace emj::cli {

@@ -32,7 +32,7 @@ std::size_t terminal_height() {
 }
 
 void print(const std::vector<std::string>& lines, std::ostream& out) {
-  for (const std::string& line : lines) out << line << '\n';
+  for (const std::string& line : lines) out << printable(line) << '\n';
   out.flush();
 }
 
@@ -61,8 +61,9 @@ class Top {
   SizesSeen seen_;
 };
 
-// What does not fit could not be erased again.
-void cut(std::vector<std::string>& lines, std::size_t height) {
+// What a terminal can show: what does not fit could not be erased again.
+void fit(std::vector<std::string>& lines, std::size_t height) {
+  for (std::string& line : lines) line = printable(std::move(line));
   if (lines.size() <= height) return;
   const std::size_t left_out = lines.size() - height + 1;
   lines.resize(height - 1);
@@ -104,7 +105,7 @@ void top(ClusterAccess& access, const std::string& job, bool all_namespaces, boo
   Console console(true);
   std::vector<std::string> lines = top.lines();  // what is wrong from the beginning ends it
   for (;;) {
-    cut(lines, terminal_height() - 1);
+    fit(lines, terminal_height() - 1);
     console.view(lines);
     std::this_thread::sleep_for(kRefresh);
     try {

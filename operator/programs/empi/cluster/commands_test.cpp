@@ -100,6 +100,20 @@ TEST_F(ClusterCommandTest, WhyAndHistoryComeFromTheStatus) {
   EXPECT_THAT(out_.str(), HasSubstr("12:00:00  Scale  MTCT is low"));
 }
 
+// What a program printed last is in its job's conditions, and so on the screen of whoever looks.
+TEST_F(ClusterCommandTest, NothingThatIsShownCommandsTheTerminal) {
+  auto job = stored_job("demo");
+  job["status"]["conditions"] = {{{"type", "Degraded"},
+                                  {"status", "True"},
+                                  {"reason", "x"},
+                                  {"message", "a\x1b[2Jb\nc\u009bd \u00e4"},
+                                  {"lastTransitionTime", "2026-01-31T12:00:00Z"}}};
+  server_.put(job_path("demo"), job);
+  ClusterAccess cluster = access();
+  why(cluster, "demo", out_);
+  EXPECT_THAT(out_.str(), HasSubstr("a [2Jb c  d \u00e4\n"));
+}
+
 TEST_F(ClusterCommandTest, HistoryWithEventsListsThemByTime) {
   const std::string events = "/api/v1/namespaces/team/events/";
   server_.put(events + "b", {{"metadata", {{"name", "b"}}},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/api/parse.hpp"
 #include "operator/api/yaml.hpp"
 #include "operator/kube/pod_view.hpp"

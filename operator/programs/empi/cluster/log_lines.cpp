@@ -27,7 +27,7 @@ bool before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string LogLines::shown(std::string line) {
+std::string LogLines::shown(const std::string& line) {
   const auto space = line.find(' ');
   const std::string time = line.substr(0, space);
   if (!is_time(time)) return line + "\n";  // a server's own word

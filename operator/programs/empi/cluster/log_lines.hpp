@@ -21,7 +21,7 @@ class LogLines {
   void another_log();  // of another pod: nothing of it was shown
 
  private:
-  std::string shown(std::string line);
+  std::string shown(const std::string& line);
 
   std::string rest_;         // of a line
   std::string last_;         // as it was given

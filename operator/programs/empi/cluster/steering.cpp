@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/kube/kube_cluster.hpp"
 #include "runtime/base/text.hpp"
 

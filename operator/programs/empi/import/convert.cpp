@@ -8,7 +8,7 @@
 #include "operator/programs/empi/import/foreign_job.hpp"
 #include "operator/programs/empi/import/mpirun.hpp"
 
-namespace emj::cli::import {
+namespace emj::cli::foreign {
 
 namespace {
 
@@ -207,4 +207,4 @@ class Conversion {
 
 json elastic_job(const ForeignJob& job, Report& report) { return Conversion(job, report).job(); }
 
-}  // namespace emj::cli::import
+}  // namespace emj::cli::foreign

@@ -5,7 +5,7 @@
 
 #include "runtime/base/json_text.hpp"
 
-namespace emj::cli::import {
+namespace emj::cli::foreign {
 
 const json& member(const json& object, const char* name) {
   static const json none;
@@ -49,7 +49,7 @@ void refuse_others(const json& object, std::initializer_list<const char*> known,
   if (!object.is_object()) return;
   for (const auto& [name, value] : object.items())
     if (!value.is_null() && std::ranges::find(known, name) == known.end())
-      report.refuse(path + "." + name, "is not known here, and would get lost",
+      report.refuse(std::string(path).append(".").append(name), "is not known here, and would get lost",
                     "remove it if nothing depends on it");
 }
 
@@ -89,4 +89,4 @@ void read_launcher(const json& pod, const std::string& path, ForeignJob& job, Re
   if (member(container, "workingDir").is_string()) job.launch_directory = container["workingDir"];
 }
 
-}  // namespace emj::cli::import
+}  // namespace emj::cli::foreign

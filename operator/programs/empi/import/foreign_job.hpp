@@ -11,7 +11,7 @@
 
 #include "operator/api/yaml.hpp"
 
-namespace emj::cli::import {
+namespace emj::cli::foreign {
 
 using nlohmann::json;
 
@@ -67,4 +67,4 @@ ForeignJob read_train_job(const json& job, const json& runtime, Report& report);
 
 json elastic_job(const ForeignJob& job, Report& report);
 
-}  // namespace emj::cli::import
+}  // namespace emj::cli::foreign

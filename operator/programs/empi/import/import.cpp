@@ -9,9 +9,9 @@ namespace emj::cli {
 
 namespace {
 
-using import::ForeignJob;
-using import::member;
-using import::Report;
+using foreign::ForeignJob;
+using foreign::member;
+using foreign::Report;
 using nlohmann::json;
 
 constexpr const char* kMpiJobs = "kubeflow.org/v2beta1";
@@ -24,8 +24,8 @@ std::string text_of(const json& value) {
 
 ForeignJob read(const json& job, const json& runtime, Report& report) {
   const std::string version = text_of(member(job, "apiVersion")), kind = text_of(member(job, "kind"));
-  if (kind == "MPIJob" && version == kMpiJobs) return import::read_mpi_job(job, report);
-  if (kind == "TrainJob" && version == kTrainJobs) return import::read_train_job(job, runtime, report);
+  if (kind == "MPIJob" && version == kMpiJobs) return foreign::read_mpi_job(job, report);
+  if (kind == "TrainJob" && version == kTrainJobs) return foreign::read_train_job(job, runtime, report);
   if (kind == "MPIJob")
     report.refuse("apiVersion", "is " + version + ", expected " + kMpiJobs,
                   "older forms are converted by the mpi-operator's own guide first");
@@ -50,7 +50,7 @@ Result<Imported> import_job(const ImportText& from, const ImportText& runtime_fr
   Report report(document.value().lines);
   const ForeignJob job = read(document.value().object, runtime, report);
   if (!report.refusals.empty()) return {report.refusals, from.file};
-  const json object = import::elastic_job(job, report);
+  const json object = foreign::elastic_job(job, report);
   if (!report.refusals.empty()) return {report.refusals, from.file};
   Imported imported{yaml_text(object), std::move(report.changes)};
   const auto checked = parse_yaml(imported.manifest, "");

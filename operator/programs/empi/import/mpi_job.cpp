@@ -4,7 +4,7 @@
 #include "operator/programs/empi/import/foreign_job.hpp"
 #include "runtime/base/json_text.hpp"
 
-namespace emj::cli::import {
+namespace emj::cli::foreign {
 
 namespace {
 
@@ -130,4 +130,4 @@ ForeignJob read_mpi_job(const json& object, Report& report) {
   return job;
 }
 
-}  // namespace emj::cli::import
+}  // namespace emj::cli::foreign

@@ -6,7 +6,7 @@
 #include "operator/programs/empi/import/foreign_job.hpp"
 #include "runtime/base/json_text.hpp"
 
-namespace emj::cli::import {
+namespace emj::cli::foreign {
 
 namespace {
 
@@ -134,4 +134,4 @@ ForeignJob read_train_job(const json& object, const json& runtime, Report& repor
   return job;
 }
 
-}  // namespace emj::cli::import
+}  // namespace emj::cli::foreign
