@@ -114,7 +114,8 @@ void say_what_is_asked(const ElasticMPIJob& job, Lines& lines) {
 void say_what_it_waits_for(const ElasticMPIJob& job, Time now, Lines& lines) {
   const JobStatus& status = job.status;
   if (const auto& resize = status.resize) {
-    const Condition* said = find_condition(status, condition::kResizing);  // with what is missing, where something is
+    const Condition* said =
+        find_condition(status, condition::kResizing);  // with what is missing, where something is
     const std::string what =
         said && said->status == "True" ? said->message : format("%d -> %d workers", resize->from, resize->to);
     lines.push_back("  changing for " + span_text(now - resize->start_time) + ": " + what + "; " +
@@ -132,8 +133,8 @@ void say_what_it_waits_for(const ElasticMPIJob& job, Time now, Lines& lines) {
   for (const Condition& known : status.conditions) {
     const bool routine = known.type == condition::kRunning || known.type == condition::kWorkersReady ||
                          known.type == condition::kResizing;
-    const bool news = known.type == condition::kReadable ? known.status == "False"
-                                                         : known.status == "True" && !routine;
+    const bool news =
+        known.type == condition::kReadable ? known.status == "False" : known.status == "True" && !routine;
     if (news)
       lines.push_back("  " + known.type + " (" + known.reason + ") since " +
                       clock_text(known.last_transition_time) + ": " + known.message);

@@ -18,7 +18,8 @@ std::string shortened(std::string text) {
 
 }  // namespace
 
-Refusal::Refusal(const std::string& text, Kind kind) : std::runtime_error(shortened(printable(text))), kind_(kind) {}
+Refusal::Refusal(const std::string& text, Kind kind)
+    : std::runtime_error(shortened(printable(text))), kind_(kind) {}
 
 std::string printable(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -20,8 +20,8 @@ class Refusal : public std::runtime_error {
   Kind kind_;
 };
 
-// On one line, without what a terminal would take for a command: programs and servers of others have a say in what is
-// shown of a job.
+// On one line, without what a terminal would take for a command: programs and servers of others have a say in
+// what is shown of a job.
 std::string printable(std::string text);
 
 // The text of a file that a user names, at most 1 MiB. Throws Refusal.

@@ -64,7 +64,8 @@ std::string resume(ClusterAccess& access, const std::string& name) {
                   ": only Auto is paused by a size set by hand, and resumed");
   annotate(access, name, manager::kAnnotationResume);
   return "job " + name + ": " +
-         (is_true(job.status, condition::kAutoscalingPaused) ? "autoscaling goes on" : "autoscaling was not paused");
+         (is_true(job.status, condition::kAutoscalingPaused) ? "autoscaling goes on"
+                                                             : "autoscaling was not paused");
 }
 
 std::string cancel(ClusterAccess& access, const std::string& name) {
