@@ -2,6 +2,7 @@
 #include "operator/kube/client_core.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace emj::kube {
 
@@ -10,7 +11,8 @@ Client::Shared::Shared(Config config, ClientOptions options_, Clock& clock_)
       clock(clock_),
       credentials(std::move(config), clock_, options.log),
       address(parse_server(credentials.config().server, credentials.config().origin)),
-      limiter(options.requests_per_second, options.burst, clock_) {}
+      limiter(options.requests_per_second, options.burst, clock_),
+      in_flight(options.in_flight, options.late_answer, clock_) {}
 
 std::unique_ptr<Connection> Client::Shared::connect(const Credentials::Snapshot& snapshot) {
   const Config& config = credentials.config();
@@ -68,6 +70,7 @@ Client::~Client() = default;
 // A connection that is only being made may escape one interrupt(), so it is repeated until all have ended.
 void Client::stop() {
   shared_->limiter.stop();
+  shared_->in_flight.stop();
   std::unique_lock lock(shared_->mutex);
   shared_->stopped = true;
   shared_->condition.notify_all();
@@ -101,6 +104,15 @@ ApiError transport_error(const std::string& asked, const HttpOutcome& outcome) {
   return error;
 }
 
+// Of a stream: a program may print nothing for long. A peer that is gone is noticed by TCP, far earlier.
+constexpr std::chrono::hours kLongestSilence{24 * 7};
+
+// Too many requests and unavailable are no answers.
+void told(InFlight::Turn& turn, const HttpOutcome& outcome) {
+  if (!outcome.connected) return turn.not_sent();
+  if (outcome.complete && outcome.status != 429 && outcome.status != 503) turn.answered();
+}
+
 ApiError stopped_error(const std::string& asked) {
   ApiError error;
   error.kind = ApiError::Kind::Stopped;
@@ -117,6 +129,9 @@ ApiResult<std::string> Client::perform(Call& call) {
   for (int retry = 0;;) {
     const Instant begin = shared.clock.now();
     if (!call.urgent && !shared.limiter.wait()) return stopped_error(asked);
+    std::optional<InFlight::Turn> turn;
+    if (!call.urgent && call.verb != "list") turn.emplace(shared.in_flight);
+    if (turn && !turn->may_go()) return stopped_error(asked);
     const Instant limited = shared.clock.now();
     const auto snapshot = shared.credentials.current();
     HttpRequest request{call.method, call.target, call.body, call.content_type, shared.headers(snapshot)};
@@ -128,6 +143,7 @@ ApiResult<std::string> Client::perform(Call& call) {
     try {
       connection = shared.take(snapshot);
     } catch (const ConfigError& problem) {
+      if (turn) turn->not_sent();
       ApiError error;
       error.kind = ApiError::Kind::Unreachable;
       error.message = asked + ": " + problem.what();
@@ -140,6 +156,8 @@ ApiResult<std::string> Client::perform(Call& call) {
     }
     HttpOutcome outcome = connection->send(request);
     shared.give_back(std::move(connection));
+    if (turn) told(*turn, outcome);
+    turn.reset();
     shared.count(call.verb, call.resource, outcome.complete ? outcome.status : 0);
     if (shared.options.took)
       shared.options.took({call.verb, call.resource, limited - begin, shared.clock.now() - limited});
@@ -165,6 +183,44 @@ ApiResult<std::string> Client::perform(Call& call) {
       return error;
     ++retry;
     if (!shared.pause(wait)) return stopped_error(asked);
+  }
+}
+
+std::optional<ApiError> Client::stream_text(const std::string& target,
+                                            const std::function<bool(const char*, std::size_t)>& receive) {
+  Shared& shared = *shared_;
+  const std::string asked = "reading " + target.substr(0, target.find('?')) + " at " + config().server;
+  for (bool renewed = false;; renewed = true) {
+    const auto snapshot = shared.credentials.current();
+    HttpRequest request{"GET", target, {}, {}, shared.headers(snapshot)};
+    request.headers["Accept"] = "*/*";
+    request.connect_timeout = shared.options.connect_timeout;
+    request.answer_timeout = kLongestSilence;
+    std::unique_ptr<Connection> connection;
+    try {
+      connection = shared.connect(snapshot);
+    } catch (const ConfigError& problem) {
+      ApiError error;
+      error.kind = ApiError::Kind::Unreachable;
+      error.message = asked + ": " + problem.what();
+      return error;
+    }
+    {
+      std::lock_guard lock(shared.mutex);
+      if (shared.stopped) connection->interrupt();
+      shared.busy.insert(connection.get());
+    }
+    const HttpOutcome outcome = connection->send(request, {}, receive);
+    {
+      std::lock_guard lock(shared.mutex);
+      shared.busy.erase(connection.get());
+      shared.condition.notify_all();
+    }
+    shared.count("get", target.substr(0, target.find('?')), outcome.complete ? outcome.status : 0);
+    if (!outcome.complete) return transport_error(asked, outcome);
+    if (outcome.status >= 200 && outcome.status < 300) return std::nullopt;
+    if (outcome.status == 401 && !renewed && shared.credentials.refresh(snapshot)) continue;
+    return api_error(asked, outcome.status, outcome.body, outcome.retry_after);
   }
 }
 

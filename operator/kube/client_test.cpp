@@ -77,6 +77,46 @@ TEST(Verbs, DangerousRequestsAreNotSent) {
   EXPECT_TRUE(server.requests().empty());
 }
 
+TEST(Streams, ComePieceByPieceUntilTheReceiverEndsThem) {
+  StubServer server([](const Request& request, Exchange& exchange) {
+    EXPECT_EQ(request.headers.at("accept"), "*/*");
+    exchange.begin_chunks();
+    exchange.chunk("one\n");
+    exchange.wait_end();  // a log that goes on
+  });
+  Client client(server.config());
+  std::string text;
+  const auto error = client.stream_text("/log?follow=true", [&](const char* data, std::size_t size) {
+    text.append(data, size);
+    return false;
+  });
+  EXPECT_FALSE(error) << error->message;
+  EXPECT_EQ(text, "one\n");
+}
+
+TEST(Streams, SayWhyTheyHaveEnded) {
+  int status = 404;
+  StubServer server([&](const Request&, Exchange& exchange) {
+    if (status != 200) return exchange.reply(status, "{}");
+    exchange.begin_chunks();
+    exchange.chunk("one\n");
+    exchange.hang_up();
+  });
+  Client client(server.config());
+  std::string text;
+  const auto receive = [&](const char* data, std::size_t size) {
+    text.append(data, size);
+    return true;
+  };
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::NotFound);
+  EXPECT_EQ(text, "") << "an error is no log";
+  status = 200;
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::Lost);
+  EXPECT_EQ(text, "one\n");
+  client.stop();
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::Stopped);
+}
+
 // Pitfall 15: cold lists come in pages; the version is the list's (pitfall 1), not that of an item.
 TEST(Lists, ArePaged) {
   StubServer server([](const Request& request, Exchange& exchange) {
@@ -306,6 +346,32 @@ TEST(Stop, CutsWhatIsUnderWay) {
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(kinds, std::vector<Kind>(3, Kind::Stopped));
   EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Stopped);
+}
+
+// Sixteen threads; once the first round of answers has come, late, eight at a time.
+TEST(SlowServer, IsAskedByFewerAtATime) {
+  std::atomic<int> at_once{0}, most{0}, answered{0};
+  StubServer server([&](const Request&, Exchange& exchange) {
+    const int now = ++at_once;
+    if (answered >= 16) most = std::max<int>(most, now);
+    std::this_thread::sleep_for(Millis(20));
+    --at_once;
+    ++answered;
+    exchange.reply(200, object_text("p"));
+  });
+  ClientOptions options;
+  options.requests_per_second = 1e6;
+  options.in_flight = 16;
+  options.late_answer = Millis(10);
+  Client client(server.config(), options);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(client.get(resources::pods, pod));
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(most, 0);
+  EXPECT_LE(most, 8);
 }
 
 TEST(Threads, ShareOneClient) {

@@ -19,8 +19,10 @@ offer() { # FILE
 broken=0
 for file in "$project"/crds/corpus/good/*.yaml; do
   answer=$(offer "$file")
-  # Good for empi run only.
-  if [[ $file == */local-* ]]; then
+  # Good for empi run only. (Queues have a corpus of their own, crds/corpus/queues, for a cluster that has the kind.)
+  if [[ $file == */queued-* ]]; then
+    [[ $answer == *'queueName is for local runs'* ]] || { say "$(basename "$file") must be refused for queueName: $answer"; broken=1; }
+  elif [[ $file == */local-* ]]; then
     [[ $answer == *'spec.local is for local runs'* ]] || { say "$(basename "$file") must be refused for spec.local: $answer"; broken=1; }
   elif [[ -n $answer ]]; then
     say "$(basename "$file") is good, but: $answer"
@@ -40,7 +42,19 @@ for file in "$project"/crds/corpus/bad/*.yaml; do
     broken=1
   fi
 done
-expect "the corpus of $(find "$project"/crds/corpus -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
+expect "the corpus of $(find "$project"/crds/corpus/good "$project"/crds/corpus/bad -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
+
+# The sample policy: caps of a namespace that has them. (It is for the whole cluster; no other namespace has caps.)
+caps=$project/helm/samples/namespace-caps.yaml
+case_repair() { kubectl delete --ignore-not-found -f "$caps" >/dev/null 2>&1; }
+kubectl apply -f "$caps" >/dev/null
+k create configmap elastic-mpi-caps --from-literal=maxReplicas=3 --from-literal=slotsPerWorker=2 >/dev/null
+good=$project/crds/corpus/good/minimal.yaml
+capped() { [[ $(offer "$good") == *'at most 3 in this namespace'* ]]; }
+within 30 'a job that asks for more than its namespace may have is refused' capped
+k delete configmap elastic-mpi-caps >/dev/null
+uncapped() { [[ -z $(offer "$good") ]]; }
+within 30 'without caps it is taken' uncapped
 
 # What updates may do.
 job live 0

@@ -262,7 +262,7 @@ int JobRun::finish(const ReconcileResult& pass) {
   console_.view({});
   recorder_.write_summary(pass.status, runtime_->changes(cluster_->key()), cluster_->cpu_seconds());
   const bool good = pass.status.state == JobState::Succeeded;
-  const Condition* failed = find_condition(pass.status, "Failed");
+  const Condition* failed = find_condition(pass.status, condition::kFailed);
   std::string text = "job " + job_.metadata.name + ": " + to_string(pass.status.state);
   if (!good && failed) text += ", " + failed->reason + ": " + failed->message;
   text += "; ran " + duration_text(recorder_.run_seconds(pass.status)) + ", " +
