@@ -13,5 +13,6 @@ namespace emj::cli {
 int ask(const std::string& job, const local::Command& command);  // scale, cancel, resume
 int top(const std::string& job, bool once);                      // empty job: all
 int history(const std::string& job, bool events);
+int why(const std::string& job);
 
 }  // namespace emj::cli
