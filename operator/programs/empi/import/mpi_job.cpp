@@ -28,7 +28,7 @@ void read_scheduling(const json& policy, ForeignJob& job, Report& report) {
       queue.is_string() && !queue.get_ref<const std::string&>().empty())
     report.refuse(path + ".queue",
                   "names a queue of another scheduler, which knows nothing of this kind of job",
-                  "remove it: a job starts as soon as its pods find room");
+                  "remove it; spec.scheduling.queueName of the result may name an ElasticQueue instead");
   for (const char* name : {"minAvailable", "minResources", "scheduleTimeoutSeconds"})
     if (!member(policy, name).is_null())
       report.change(path + "." + name,
