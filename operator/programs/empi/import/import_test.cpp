@@ -19,7 +19,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 // The launcher with command and args; sshd in the workers.
 constexpr char kPlain[] = R"(apiVersion: kubeflow.org/v2beta1
