@@ -2,6 +2,7 @@
 #include "runtime/agent/lead/testing/simulated_peers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "runtime/agent/lead/testing/simulated_pod.hpp"
@@ -18,9 +19,8 @@ constexpr Ms kReadTimeout = 5s, kConnectTimeout = 2s;
 
 template <std::size_t... I>
 std::size_t kind_of(std::string_view op, std::index_sequence<I...>) {
-  std::size_t kind = sizeof...(I);
-  ((std::variant_alternative_t<I, Message>::kOp == op && (kind = I, true)) || ...);
-  return kind;
+  constexpr std::array kOps = {std::variant_alternative_t<I, Message>::kOp...};
+  return static_cast<std::size_t>(std::ranges::find(kOps, op) - kOps.begin());
 }
 
 std::vector<std::size_t> kinds_of(const Batch& batch) {
