@@ -94,7 +94,7 @@ class Schema {
     if (path == "spec.worker.template") return;
     for (const auto& property : schema["properties"]) {
       const std::string name = property.first.as<std::string>();
-      expect_descriptions(property.second, path.empty() ? name : path + "." + name);
+      expect_descriptions(property.second, path.empty() ? name : std::string(path).append(".").append(name));
     }
     if (schema["items"]) expect_descriptions(schema["items"], path + "[]");
   }
