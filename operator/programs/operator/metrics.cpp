@@ -109,8 +109,9 @@ std::string OperatorMetrics::text(const Now& now) const {
         number(request.count),
         {{"verb", request.verb}, {"resource", request.resource}, {"status", std::to_string(request.status)}});
   out.metric(metrics::kJobs);
-  for (const JobState state : {JobState::Pending, JobState::Starting, JobState::Running, JobState::Resizing,
-                               JobState::Suspended, JobState::Succeeded, JobState::Failed})
+  for (const JobState state :
+       {JobState::Queued, JobState::Pending, JobState::Starting, JobState::Running, JobState::Resizing,
+        JobState::Suspended, JobState::Succeeded, JobState::Failed})
     out.sample(number(std::count_if(seen_.begin(), seen_.end(),
                                     [&](const auto& entry) { return entry.second.state == state; })),
                {{"state", to_string(state)}});
