@@ -83,7 +83,8 @@ json encode(const Command& command) {
 
 }  // namespace
 
-void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Reply(const Command&)> handle) {
+EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
+                             std::function<Reply(const Command&)> handle) {
   UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const SocketAddress address(folder);
   unlink(folder.file("socket").c_str());
@@ -91,7 +92,7 @@ void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Re
     throw std::system_error(errno, std::generic_category(),
                             "opening the control socket " + folder.file("socket"));
   }
-  loop.watch(std::move(listener), [handle = std::move(handle)](int fd) {
+  return loop.watch(std::move(listener), [handle = std::move(handle)](int fd) {
     UniqueFd connection(accept4(fd, nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) return true;
     set_timeouts(connection.get(), 1);  // whoever connects has its line ready

@@ -24,8 +24,9 @@ struct Reply {
   std::string message;  // for the person who typed the command
 };
 
-// Serves until the loop stops; `handle` is called on its thread. Throws std::system_error.
-void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Reply(const Command&)> handle);
+// Serves until the loop stops or forgets it; `handle` is called on its thread. Throws std::system_error.
+EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
+                             std::function<Reply(const Command&)> handle);
 
 // Asks the running controller. Not ok, with a reason, when nobody answers within 10 s.
 Reply send_command(const StateFolder& folder, const Command& command);

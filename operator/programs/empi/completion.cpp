@@ -15,7 +15,7 @@ constexpr char kBash[] = R"SHELL(_empi() {
   fi
   case $command in
     run)
-      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--out --set --logs --quiet --help" -- "$word"))
+      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--out --set --stagger --logs --quiet --help" -- "$word"))
       else COMPREPLY=($(compgen -f -- "$word")); fi ;;
     scale | top | history | cancel | resume)
       COMPREPLY=($(compgen -W "$(ls "$state" 2>/dev/null)" -- "$word")) ;;

@@ -20,6 +20,7 @@ using namespace emj;
 
 constexpr char kFooter[] = R"(Examples:
   empi run jacobi.yaml                 run a job until its end, output in ./jacobi-out
+  empi run a.yaml b.yaml c.yaml        several, side by side
   empi scale jacobi 8                  from another terminal: 8 workers, while it runs
   empi top                             all local jobs
   empi COMMAND --help                  more examples)";
@@ -28,11 +29,12 @@ constexpr char kRunFooter[] = R"(Examples:
   empi run tsunami.yaml --out results
   empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
   empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
+  empi run a.yaml b.yaml --stagger 5 --out results    b 5 s after a; output in results/a and results/b
 
-Editing the manifest while the job runs takes effect for the fields that may change.
-Ctrl-C ends the job cleanly; a second one kills it.
-Exit code: 0 succeeded; the program's own where it failed with one, else 1 (failed or cancelled); 2 bad
-manifest or arguments.
+Editing a manifest while its job runs takes effect for the fields that may change.
+Ctrl-C ends all jobs cleanly; a second one kills them.
+Exit code: 0 all succeeded; else of the first that did not: its program's own, or 1 (failed or cancelled);
+2 bad manifest or arguments: nothing was started then.
 
 Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
@@ -101,17 +103,22 @@ std::vector<empi::options::Command> commands(Arguments& a) {
   const Option job{"job", &a.job, "its name", {.required = true}};
   return {
       {"run",
-       "run a job on this machine until it ends",
+       "run jobs on this machine until they end",
        kRunFooter,
-       {{"manifest", &a.run.manifest, "file with an ElasticMPIJob", {.required = true}},
-        {"-o,--out", &a.run.output, "output folder (default: ./<job>-out)"},
+       {{"manifest", &a.run.manifests, "files with an ElasticMPIJob each", {.required = true}},
+        {"-o,--out", &a.run.output,
+         "output folder (default: ./<job>-out); of several jobs: with one for each"},
+        {"--stagger",
+         &a.run.stagger,
+         "seconds from the start of one job to the next",
+         {.check = number_between(0, 86400)}},
         {"--set",
          &a.run.overrides.fields,
          "FIELD=VALUE instead of what the manifest says; may be repeated",
          {.repeated = true}},
         {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
-        {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"},
-        {"arguments", &a.run.overrides.arguments, "after --: appended to the program's arguments"}}},
+        {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"}},
+       &a.run.overrides.arguments},
       {"scale",
        "change the number of workers of a running job",
        "Example:\n  empi scale jacobi 8",
@@ -165,7 +172,7 @@ int main(int argc, char** argv) {
                                .command = &parsed.command},
                               argc, argv);
   try {
-    if (inside) return cli::run_job(parsed.run, namespaces);
+    if (inside) return cli::run_jobs(parsed.run, namespaces);
     return dispatch(parsed, {argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "empi: %s\n", error.what());

@@ -269,6 +269,61 @@ def several_at_once():
         assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
 
 
+def many():
+    """Jobs of one process: each has its folder, its state and its commands, and ends without the others."""
+    jobs = [manifest("brief", HELLO, rigid=True), manifest("first", SLOW),
+            manifest("second", SLOW, extra="  local: {network: Loopback}\n")]
+    run = Run(*jobs)
+    for job in ("first", "second"):
+        run.wait_for_size(2, job)
+    run.wait_for("the end of brief", lambda: "job brief: Succeeded" in run.text())
+    check_hello(run.text(), 2)
+    assert run.summary("brief")["result"] == "Succeeded"
+    assert "is not running" in empi("scale", "brief", 1, check=False).stderr
+    empi("scale", "first", 3)
+    run.wait_for_size(3, "first")
+    assert run.status("second")["joinedReplicas"] == 2, run.status("second")
+    tokens = {(WORK / "state" / job / "token").read_text() for job in ("first", "second")}
+    assert len(tokens) == 2 and not (WORK / "state/brief/token").exists()
+    empi("cancel", "first")
+    run.wait_for("the end of first", lambda: "job first: Failed" in run.text())
+    assert run.status("second")["state"] == "Running", run.status("second")
+    assert "first: " in run.text() and "first  " not in empi("top", "second").stdout
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 1, run.text()
+    assert [c["outcome"] for c in run.summary("first")["changes"]] == ["committed"], run.summary("first")
+    assert "cancelled" in run.summary("second")["reason"]
+    assert (run.out / "second/second-w-0.log").exists() and not (run.out / "second/first-w-0.log").exists()
+
+
+def many_succeed():
+    """One exit code for all, one view of all; --stagger keeps them apart."""
+    hello = [manifest(name, HELLO, replicas=1, rigid=True) for name in ("one", "two")]
+    code, text = on_terminal("run", *hello, "--stagger", "1", "--out", "o")
+    assert code == 0 and b"one  Starting" in text and b"two  Starting" in text, text
+    assert -1 < text.find(b"two  starts in 1 s") < text.find(b"job two: output in"), text
+    failing = manifest("fails", ["sh", "-c", "exit 3"], replicas=1, rigid=True)
+    result = empi("run", hello[0], failing, check=False)
+    assert result.returncode == 3 and "job one: Succeeded" in result.stdout, result
+
+
+def many_refused():
+    """What is wrong with one of them is said before anything is started."""
+    good = manifest("good", HELLO)
+    (WORK / "copy.yaml").write_text(good.read_text())
+    twice = empi("run", good, WORK / "copy.yaml", check=False)
+    assert twice.returncode == 2 and len(twice.stderr.splitlines()) == 1, twice
+    assert "copy.yaml: metadata.name: 'good' is the name of the job in" in twice.stderr, twice
+    bad = manifest("bad", HELLO, least=9)
+    wrong = empi("run", good, bad, check=False)
+    assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
+    assert not (WORK / "state").exists(), "nothing was started"
+    late = Run(good, manifest("later", HELLO), arguments=["--stagger", 3600])
+    late.wait_for("the end of good", lambda: "job good: Succeeded" in late.text())
+    late.process.send_signal(signal.SIGINT)
+    assert late.wait() == 1 and "job later: not started" in late.text(), late.text()
+
+
 def interrupt():
     run = Run(manifest("jacobi", SLOW))
     run.wait_for_size(2)
@@ -344,11 +399,9 @@ def network_limits():
         assert result.returncode == 1 and "sch_netem" in result.stderr, result.stderr
 
 
-def terminal():
-    """On a terminal the view is drawn, and rank output stays in the files."""
-    path = manifest("hello", HELLO, replicas=1, rigid=True)
+def on_terminal(*arguments):
     controller, terminal = pty.openpty()
-    process = subprocess.Popen([BIN / "empi", "run", path], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
+    process = subprocess.Popen([BIN / "empi", *arguments], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
     os.close(terminal)
     text = b""
     try:
@@ -356,7 +409,13 @@ def terminal():
             text += chunk
     except OSError:
         pass
-    assert process.wait(timeout=PATIENCE) == 0, text
+    return process.wait(timeout=PATIENCE), text
+
+
+def terminal():
+    """On a terminal the view is drawn, and rank output stays in the files."""
+    code, text = on_terminal("run", manifest("hello", HELLO, replicas=1, rigid=True))
+    assert code == 0, text
     assert b"hello  " in text and b"efficiency" in text, text
     assert b"Hello, World" not in text, text
     assert "Hello, World" in (WORK / "hello-out/hello-w-0.log").read_text()
