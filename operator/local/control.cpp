@@ -66,7 +66,18 @@ std::optional<Command> decode(const std::string& line) {
   if (verb == "scale" && message.contains("replicas") && message["replicas"].is_number_integer()) {
     return Command{Command::Verb::Scale, message["replicas"].get<int>()};
   }
-  return std::nullopt;
+  if (verb != "submit") return std::nullopt;
+  try {
+    Command command{Command::Verb::Submit};
+    message.at("manifest").get_to(command.submission.manifest);
+    message.at("fields").get_to(command.submission.fields);
+    message.at("arguments").get_to(command.submission.arguments);
+    message.at("workingDirectory").get_to(command.submission.working_directory);
+    message.at("output").get_to(command.submission.output);
+    return command;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
 }
 
 json encode(const Command& command) {
@@ -77,6 +88,13 @@ json encode(const Command& command) {
       return {{"verb", "cancel"}};
     case Command::Verb::Resume:
       return {{"verb", "resume"}};
+    case Command::Verb::Submit:
+      return {{"verb", "submit"},
+              {"manifest", command.submission.manifest},
+              {"fields", command.submission.fields},
+              {"arguments", command.submission.arguments},
+              {"workingDirectory", command.submission.working_directory},
+              {"output", command.submission.output}};
   }
   return {};
 }
@@ -100,8 +118,9 @@ EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
     if (!line) return true;
     const auto command = decode(*line);
     const Reply reply =
-        command ? handle(*command)
-                : Reply{false, "not understood: " + *line + "; expected verb scale, cancel or resume"};
+        command
+            ? handle(*command)
+            : Reply{false, "not understood: " + *line + "; expected verb scale, cancel, resume or submit"};
     send_line(connection.get(), {{"ok", reply.ok}, {"message", reply.message}});
     return true;
   });

@@ -7,16 +7,26 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "operator/local/event_loop.hpp"
 #include "operator/local/state_folder.hpp"
 
 namespace emj::local {
 
+// A job for the run that the asked one belongs to.
+struct Submission {
+  std::string manifest;                        // absolute
+  std::vector<std::string> fields, arguments;  // instead of, and beside, what the manifest says
+  std::string working_directory;               // absolute; of the ranks, unless the template names one
+  std::string output;                          // absolute; empty: where the run puts its jobs' output
+};
+
 struct Command {
-  enum class Verb { Scale, Cancel, Resume };
+  enum class Verb { Scale, Cancel, Resume, Submit };
   Verb verb = Verb::Cancel;
-  int replicas = 0;
+  int replicas = 0;            // Scale
+  Submission submission = {};  // Submit
 };
 
 struct Reply {

@@ -36,8 +36,8 @@ EventLoop::Id EventLoop::watch(UniqueFd fd, std::function<bool(int)> ready) {
 void EventLoop::forget(Id id) {
   decltype(watches_)::node_type forgotten;  // what its callback holds ends without the lock
   std::unique_lock lock(mutex_);
+  forgotten = watches_.extract(id);  // it stays where it is, and is not called again
   idle_.wait(lock, [this, id] { return calling_ != id; });
-  forgotten = watches_.extract(id);
   lock.unlock();
 }
 

@@ -94,6 +94,7 @@ LocalCluster::~LocalCluster() {
 
 void LocalCluster::add(ElasticMPIJob job, const StateFolder& folder, UniqueFd lock, LocalJobOptions options) {
   const JobKey key = key_of(job);
+  options.run = run_;
   Entry entry;
   std::string no_bridge;
   try {

@@ -35,6 +35,7 @@ LocalJob::LocalJob(ElasticMPIJob job, const StateFolder& folder, UniqueFd lock, 
   job_.metadata.uid = random_uuid();  // two runs of one manifest are two jobs
   job_.metadata.creation_time = now();
   write_file_atomically(token_file(), token_ + "\n", 0600);
+  write_file_atomically(folder_.file("run"), options_.run + "\n");
   folder_.write_spec(job_);
   folder_.write_status(job_.status);
   commands_ = serve_commands(loop_, folder_, [this](const Command& command) { return handle(command); });
@@ -43,7 +44,7 @@ LocalJob::LocalJob(ElasticMPIJob job, const StateFolder& folder, UniqueFd lock, 
 LocalJob::~LocalJob() {
   loop_.forget(commands_);
   std::error_code ignored;
-  for (const char* file : {"socket", "token"}) std::filesystem::remove(folder_.file(file), ignored);
+  for (const char* file : {"socket", "token", "run"}) std::filesystem::remove(folder_.file(file), ignored);
   for (const std::string& file : termination_files_) std::filesystem::remove(file, ignored);
 }
 
@@ -120,6 +121,8 @@ Reply LocalJob::handle(const Command& command) {
     }
     case Command::Verb::Scale:
       return scale(command.replicas);
+    case Command::Verb::Submit:
+      return options_.on_submit(command.submission);
   }
   return {false, "unknown command"};
 }

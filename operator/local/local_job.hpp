@@ -19,6 +19,7 @@
 namespace emj::local {
 
 struct LocalJobOptions {
+  std::string run;                        // id of the `empi run` that it belongs to
   Isolation isolation = Isolation::None;  // of its pods
   std::string manifest;                   // path, watched for edits
   std::function<Result<ElasticMPIJob>(const std::string& text)>
@@ -28,6 +29,7 @@ struct LocalJobOptions {
   // Called on any thread: a line about the job that is worth showing, and that there is something to do.
   std::function<void(bool warning, const std::string& line)> on_event;
   std::function<void()> on_change;
+  std::function<Reply(const Submission& submission)> on_submit;  // on the loop's thread
 };
 
 class LocalJob {

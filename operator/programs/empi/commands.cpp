@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <thread>
 
 #include "operator/programs/empi/console.hpp"
@@ -71,6 +73,37 @@ int ask(const std::string& job, const local::Command& command) {
   const local::Reply reply = local::send_command(folder, command);
   if (!reply.ok) return refuse("job " + job + ": " + reply.message);
   std::printf("job %s: %s\n", job.c_str(), reply.message.c_str());
+  return 0;
+}
+
+int submit(const std::string& manifest, const Overrides& overrides, const std::string& output,
+           const std::string& beside) {
+  const auto job = read_manifest(manifest, overrides);
+  if (!job || !job.violations().empty()) std::fprintf(stderr, "%s", job.message().c_str());
+  if (!job) return 2;
+  const std::string& name = job.value().metadata.name;
+  if (!beside.empty() && !local::StateFolder(beside).claimed())
+    return refuse("job " + beside + " is not running: nothing can be added to its run");
+  std::map<std::string, std::string> runs;  // id -> one of its jobs
+  for (const std::string& other : beside.empty() ? local::known_jobs() : std::vector<std::string>{beside}) {
+    const local::StateFolder folder(other);
+    const auto run = local::read_file(folder.file("run"));
+    if (run && folder.claimed()) runs.try_emplace(*run, other);
+  }
+  if (runs.empty())
+    return refuse("nothing runs to add job " + name + " to: start it with `empi run " + manifest + "`");
+  if (runs.size() > 1) {
+    std::string jobs;
+    for (const auto& [run, other] : runs) jobs += (jobs.empty() ? "" : ", ") + other;
+    return refuse("several runs go on (of " + jobs + "): say which one by --beside JOB");
+  }
+  local::Command command{local::Command::Verb::Submit};
+  command.submission = {std::filesystem::absolute(manifest), overrides.fields, overrides.arguments,
+                        std::filesystem::current_path(),
+                        output.empty() ? output : std::filesystem::absolute(output).string()};
+  const local::Reply reply = local::send_command(local::StateFolder(runs.begin()->second), command);
+  if (!reply.ok) return refuse("job " + name + ": " + reply.message);
+  std::printf("job %s: %s\n", name.c_str(), reply.message.c_str());
   return 0;
 }
 

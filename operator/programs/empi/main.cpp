@@ -21,6 +21,7 @@ using namespace emj;
 constexpr char kFooter[] = R"(Examples:
   empi run jacobi.yaml                 run a job until its end, output in ./jacobi-out
   empi run a.yaml b.yaml c.yaml        several, side by side
+  empi submit d.yaml                   from another terminal: one more
   empi scale jacobi 8                  from another terminal: 8 workers, while it runs
   empi top                             all local jobs
   empi COMMAND --help                  more examples)";
@@ -53,7 +54,7 @@ Exit code: 0; 1 files could not be written; 2 bad trace or arguments.)";
 struct Arguments {
   cli::RunOptions run;
   cli::SimulateOptions simulate;
-  std::string command, job, shell;
+  std::string command, manifest, job, shell;
   int replicas = 0;
   bool once = false, events = false;
 };
@@ -119,6 +120,17 @@ std::vector<empi::options::Command> commands(Arguments& a) {
         {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
         {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"}},
        &a.run.overrides.arguments},
+      {"submit",
+       "add a job to what `empi run` runs in another terminal",
+       "Examples:\n  empi submit b.yaml\n  empi submit b.yaml --out results -- --pace 20",
+       {{"manifest", &a.manifest, "file with an ElasticMPIJob", {.required = true}},
+        {"-o,--out", &a.run.output, "output folder (default: the run's, or ./<job>-out)"},
+        {"--set",
+         &a.run.overrides.fields,
+         "FIELD=VALUE instead of what the manifest says; may be repeated",
+         {.repeated = true}},
+        {"--beside", &a.job, "a job of the run (where there are several runs)"}},
+       &a.run.overrides.arguments},
       {"scale",
        "change the number of workers of a running job",
        "Example:\n  empi scale jacobi 8",
@@ -148,6 +160,7 @@ std::vector<empi::options::Command> commands(Arguments& a) {
 
 int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "run") return cli::run_supervisor(a.run, arguments);
+  if (a.command == "submit") return cli::submit(a.manifest, a.run.overrides, a.run.output, a.job);
   if (a.command == "scale") return cli::ask(a.job, {local::Command::Verb::Scale, a.replicas});
   if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
   if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});

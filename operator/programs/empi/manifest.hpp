@@ -15,7 +15,9 @@ struct Overrides {
   std::vector<std::string> arguments;  // appended to the template's args
 };
 
-// Manifest text -> checked job. Violations name file and line; those of an override name the override.
+// Manifest, or its text -> checked job. Violations name file and line; those of an override name the
+// override.
+Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides);
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides);
 

@@ -40,23 +40,13 @@ Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clo
 
 std::string clock_text() { return to_string(now()).substr(11, 8); }
 
-Result<ElasticMPIJob> load(const std::string& manifest, const Overrides& overrides) {
-  const auto text = local::read_file(manifest);
-  if (!text) {
-    return Result<ElasticMPIJob>(
-        std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
-        manifest);
-  }
-  return load_manifest(*text, manifest, overrides);
-}
-
 // All manifests, or nothing when one of them is bad: that is printed, and once what is only doubtful, too.
 enum class Doubts { Told, NotTold };
 std::optional<std::vector<ElasticMPIJob>> load_all(const RunOptions& options, Doubts doubts) {
   std::vector<ElasticMPIJob> jobs;
   bool good = true;
   for (const std::string& manifest : options.manifests) {
-    const auto job = load(manifest, options.overrides);
+    const auto job = read_manifest(manifest, options.overrides);
     if (!job || (doubts == Doubts::Told && !job.violations().empty()))
       std::fprintf(stderr, "%s", job.message().c_str());
     if (job)
@@ -106,7 +96,8 @@ class Run {
   using Jobs = std::list<RunningJob>;
   void watch_signals();
   void watch_supervisor(int lifeline);
-  void prepare(ElasticMPIJob job, const std::string& manifest, Clock::time_point start);
+  std::string output_of(const std::string& job, const std::string& working_directory) const;
+  local::Reply submit(const local::Submission& submission);
   void announce(const RunningJob& job);
   void say(bool warning, const std::string& job, const std::string& text);
   void start(RunningJob& job);
@@ -115,6 +106,7 @@ class Run {
   bool ending();
   void take_news();
   void look_at(Jobs::iterator job);
+  bool end_if_last();
   void finish(Jobs::iterator job);
   Clock::time_point next_due() const;
   void show();
@@ -130,7 +122,10 @@ class Run {
   bool redraw_ = false;  // the view shows other jobs than there are
   std::optional<Clock::time_point> first_signal_;
 
-  std::mutex mutex_;  // of the next two; nothing is called with it
+  std::atomic<bool> many_;  // lines name their job
+
+  std::mutex mutex_;  // of the next three; nothing is called with it
+  Jobs submitted_;
   std::set<JobKey> news_;
   bool ending_ = false;
 
@@ -151,6 +146,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, std:
     : options_(options),
       isolation_(namespaces.isolation),
       console_(isatty(STDOUT_FILENO) == 1),
+      many_(options.manifests.size() > 1),
       cluster_(
           local::random_uuid(), loop_, [this](const JobKey& key) { changed(key); },
           [this](const std::string& pod, const std::string& line) {
@@ -170,28 +166,53 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, std:
                      (isolation_ == local::Isolation::None ? " and this machine's processes" : ""));
   }
   Clock::time_point time = Clock::now();
+  const std::string here = std::filesystem::current_path();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    prepare(std::move(jobs[i]), options_.manifests[i], time);
+    JobSource source{options_.manifests[i], options_.overrides, here, output_of(jobs[i].metadata.name, here)};
+    prepared_.emplace_back(std::move(jobs[i]), std::move(source)).due = time;
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
-  start_due();  // nothing runs yet: what goes wrong ends all
   watch_signals();
   watch_supervisor(namespaces.lifeline);
 }
 
-void Run::prepare(ElasticMPIJob job, const std::string& manifest, Clock::time_point start) {
-  const std::string& name = job.metadata.name;
-  std::string output = options_.output;
-  if (output.empty())
-    output = name + "-out";
-  else if (options_.manifests.size() > 1)
-    output += "/" + name;
-  prepared_.emplace_back(std::move(job), manifest, output);
-  prepared_.back().due = start;
+// One folder for the only job that was named, else a folder for each in it.
+std::string Run::output_of(const std::string& job, const std::string& working_directory) const {
+  if (options_.output.empty()) return working_directory + "/" + job + "-out";
+  return options_.manifests.size() == 1 ? options_.output : options_.output + "/" + job;
+}
+
+// On the loop's thread.
+local::Reply Run::submit(const local::Submission& submission) {
+  const Overrides overrides{submission.fields, submission.arguments};
+  auto job = read_manifest(submission.manifest, overrides);
+  if (!job) return {false, job.message()};
+  const std::string name = job.value().metadata.name;
+  const local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
+  if (ending()) return too_late;
+  std::string output = submission.output;
+  if (output.empty() && options_.manifests.size() > 1) output = output_of(name, submission.working_directory);
+  if (output.empty()) output = submission.working_directory + "/" + name + "-out";
+  Jobs submitted;
+  try {
+    submitted.emplace_back(job.value(),
+                           JobSource{submission.manifest, overrides, submission.working_directory, output});
+  } catch (const std::exception& error) {
+    return {false, error.what()};
+  }
+  output = submitted.back().output();
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return too_late;
+    submitted_.splice(submitted_.end(), submitted);
+    many_ = true;
+  }
+  wakeup_.notify();
+  return {true, "submitted; output in " + output};
 }
 
 void Run::say(bool warning, const std::string& job, const std::string& text) {
-  const std::string line = (options_.manifests.size() > 1 ? job + ": " : "") + text;
+  const std::string line = (many_ ? job + ": " : "") + text;
   if (warning)
     console_.warning(line);
   else
@@ -215,23 +236,28 @@ void Run::start(RunningJob& job) {
   local::LocalJobOptions options;
   options.isolation = isolation_;
   if (on_loopback(job.job())) options.isolation = std::max(isolation_, local::Isolation::SharedNetwork);
-  options.load = [this, manifest = job.manifest()](const std::string& text) {
-    return load_manifest(text, manifest, options_.overrides);
-  };
-  options.working_directory = std::filesystem::current_path();
   options.on_event = [this, name = job.name()](bool warning, const std::string& line) {
     say(warning, name, line);
   };
   options.on_change = [this, key = job.key()] { changed(key); };
+  options.on_submit = [this](const local::Submission& submission) { return submit(submission); };
   job.start(cluster_, std::move(options));
   redraw_ = true;
   if (ending()) cluster_.request_cancel();  // a signal came meanwhile
 }
 
 void Run::start_due() {
-  while (!prepared_.empty() && prepared_.front().due <= Clock::now()) {
-    running_.splice(running_.end(), prepared_, prepared_.begin());
-    start(running_.back());
+  for (auto next = prepared_.begin(); next != prepared_.end();) {
+    const auto job = next++;
+    if (job->due > Clock::now()) continue;
+    running_.splice(running_.end(), prepared_, job);
+    try {
+      start(*job);
+    } catch (const std::exception& error) {
+      say(true, job->name(), error.what());
+      running_.erase(job);
+      if (exit_code_ == 0) exit_code_ = 1;
+    }
   }
 }
 
@@ -258,8 +284,7 @@ void Run::watch_signals() {
       const auto time = Clock::now();
       if (!first_signal_) {
         first_signal_ = time;
-        const bool many = options_.manifests.size() > 1;
-        console_.line(many ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
+        console_.line(many_ ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
         {
           const std::lock_guard lock(mutex_);
           ending_ = true;
@@ -291,6 +316,7 @@ void Run::take_news() {
   {
     const std::lock_guard lock(mutex_);
     news.swap(news_);
+    prepared_.splice(prepared_.end(), submitted_);
   }
   for (RunningJob& job : running_)
     if (news.contains(job.key())) job.due = {};
@@ -319,9 +345,16 @@ void Run::look_at(Jobs::iterator job) {
   }
 }
 
+// Unless another job has been submitted; afterwards none can be.
+bool Run::end_if_last() {
+  const std::lock_guard lock(mutex_);
+  if (submitted_.empty()) ending_ = true;
+  return ending_;
+}
+
 void Run::finish(Jobs::iterator job) {
   const JobKey key = job->key();
-  if (running_.size() == 1 && prepared_.empty()) {
+  if (running_.size() == 1 && prepared_.empty() && end_if_last()) {
     loop_.stop();  // no line comes after the last summary
     console_.view({});
   }
@@ -359,12 +392,14 @@ void Run::show() {
 
 Clock::time_point Run::next_due() const {
   auto next = Clock::now() + (console_.live() ? kViewInterval : kLineInterval);
-  if (!prepared_.empty()) next = std::min(next, prepared_.front().due);
-  for (const RunningJob& job : running_) next = std::min(next, job.due);
+  for (const Jobs* jobs : {&prepared_, &running_})
+    for (const RunningJob& job : *jobs) next = std::min(next, job.due);
   return next;
 }
 
 int Run::run() {
+  start_due();
+  if (exit_code_ != 0) return exit_code_;  // nothing runs yet
   for (;;) {
     take_news();
     start_due();
@@ -372,7 +407,7 @@ int Run::run() {
       const auto current = job++;
       if (current->due <= Clock::now()) look_at(current);
     }
-    if (running_.empty() && prepared_.empty()) return exit_code_;
+    if (running_.empty() && prepared_.empty() && end_if_last()) return exit_code_;
     show();
     wakeup_.wait_until(next_due());
   }

@@ -16,7 +16,9 @@ namespace {
 // After the end, pods that do not go by themselves are killed.
 constexpr std::chrono::seconds kLongestEnd{15};
 
-std::string output_folder(const std::string& path, const std::string& job) {
+// An output folder that holds nothing of an earlier run, which must not be taken for this one's. Other files
+// are not ours.
+const std::string& cleared(const std::string& path, const std::string& job) {
   const std::filesystem::path folder = path;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -24,29 +26,33 @@ std::string output_folder(const std::string& path, const std::string& job) {
     throw std::runtime_error("cannot write the output folder " + folder.string() +
                              (error ? ": " + error.message() : "") + "; choose another one with --out");
   }
-  // What we left there in an earlier run must not be taken for this one's. Other files are not ours.
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename();
     const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
     if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json")
       std::filesystem::remove(entry.path(), error);
   }
-  return std::filesystem::absolute(folder).lexically_normal();
+  return path;
 }
 
 }  // namespace
 
-RunningJob::RunningJob(ElasticMPIJob job, std::string manifest, const std::string& output)
+RunningJob::RunningJob(ElasticMPIJob job, JobSource source)
     : job_(std::move(job)),
-      manifest_(std::filesystem::absolute(manifest)),
+      source_{std::filesystem::absolute(source.manifest), std::move(source.overrides),
+              std::move(source.working_directory),
+              std::filesystem::absolute(source.output).lexically_normal()},
       folder_(job_.metadata.name),
       lock_(folder_.claim()),
-      output_(output_folder(output, job_.metadata.name)),
-      recorder_(output_, job_) {}
+      recorder_(cleared(source_.output, job_.metadata.name), job_) {}
 
 void RunningJob::start(local::LocalCluster& cluster, local::LocalJobOptions options) {
-  options.manifest = manifest_;
-  options.output_folder = output_;
+  options.manifest = source_.manifest;
+  options.load = [source = source_](const std::string& text) {
+    return load_manifest(text, source.manifest, source.overrides);
+  };
+  options.output_folder = source_.output;
+  options.working_directory = source_.working_directory;
   cluster.add(job_, folder_, std::move(lock_), std::move(options));
 }
 
@@ -60,7 +66,7 @@ void RunningJob::look(Time now, const ReconcileResult& pass, const std::vector<e
 std::string RunningJob::progress(Time now) {
   const double seconds = static_cast<double>(now.time_since_epoch().count()) / 1000;
   const std::string done =
-      progress_text(local::read_file(output_ + "/progress.json").value_or(""), seconds, remaining_);
+      progress_text(local::read_file(output() + "/progress.json").value_or(""), seconds, remaining_);
   return sizes_text(last_.status) + (done.empty() ? "" : ", " + done);
 }
 
@@ -96,7 +102,7 @@ std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, d
   std::string text = "job " + name() + ": " + to_string(status.state);
   if (status.state != JobState::Succeeded && failed) text += ", " + failed->reason + ": " + failed->message;
   text += "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +
-          " changes, summary in " + output_ + "/summary.json";
+          " changes, summary in " + output() + "/summary.json";
   const std::string emulation = emulation_text(job_.spec);
   if (!emulation.empty()) text += " (" + emulation + ")";
   return text;

@@ -10,10 +10,19 @@
 
 #include "operator/controller/controller.hpp"
 #include "operator/local/local_cluster.hpp"
+#include "operator/programs/empi/manifest.hpp"
 #include "operator/programs/empi/recorder.hpp"
 #include "operator/programs/empi/view.hpp"
 
 namespace emj::cli {
+
+// What the command line said of it.
+struct JobSource {
+  std::string manifest;
+  Overrides overrides;
+  std::string working_directory;  // of its ranks, unless the template names one
+  std::string output;             // folder
+};
 
 class RunningJob {
  public:
@@ -21,13 +30,12 @@ class RunningJob {
 
   // Takes the job's state folder and clears its output folder of what an earlier run left there. Throws
   // std::runtime_error when one of them cannot be had.
-  RunningJob(ElasticMPIJob job, std::string manifest, const std::string& output);
+  RunningJob(ElasticMPIJob job, JobSource source);
 
   JobKey key() const { return key_of(job_); }
   const std::string& name() const { return job_.metadata.name; }
   const ElasticMPIJob& job() const { return job_; }
-  const std::string& manifest() const { return manifest_; }
-  const std::string& output() const { return output_; }
+  const std::string& output() const { return source_.output; }
 
   // Once: from then on the cluster has it, and its lock.
   void start(local::LocalCluster& cluster, local::LocalJobOptions options);
@@ -49,10 +57,9 @@ class RunningJob {
   std::string progress(Time now);
 
   ElasticMPIJob job_;
-  std::string manifest_;
+  JobSource source_;  // with absolute paths
   local::StateFolder folder_;
   local::UniqueFd lock_;
-  std::string output_;
   Recorder recorder_;
   RemainingTime remaining_;
   ReconcileResult last_;

@@ -307,6 +307,38 @@ def many_succeed():
     assert result.returncode == 3 and "job one: Succeeded" in result.stdout, result
 
 
+def submitted():
+    """A job that comes later belongs to the run as those do that it began with."""
+    late = manifest("late", SLOW, replicas=1)
+    alone = empi("submit", late, check=False)
+    assert alone.returncode == 1 and "nothing runs to add job late to: start it with `empi run" in alone.stderr, alone
+    run = Run(manifest("first", SLOW, replicas=1))
+    run.wait_for_size(1)
+    assert "output in " + str(WORK / "late-out") in empi("submit", late, "--set", "worker.maxReplicas=2").stdout
+    run.wait_for_size(1, "late")
+    assert "limited to 2" in empi("scale", "late", 9).stdout
+    run.wait_for_size(2, "late")
+    again = empi("submit", late, check=False)
+    assert again.returncode == 1 and "running already" in again.stderr, again
+    late.write_text(late.read_text().replace("minReplicas: 1", "minReplicas: none"))
+    assert empi("submit", late, check=False).returncode == 2
+    other = Run(manifest("other", SLOW, replicas=1))
+    other.wait_for_size(1)
+    more = manifest("more", HELLO, replicas=1, rigid=True)
+    which = empi("submit", more, check=False)
+    assert which.returncode == 1 and "--beside JOB" in which.stderr, which
+    empi("submit", more, "--beside", "other", "--out", "m")
+    other.wait_for("the end of more", lambda: "job more: Succeeded" in other.text())
+    assert json.loads((WORK / "m/summary.json").read_text())["result"] == "Succeeded"
+    empi("cancel", "first")
+    run.wait_for("the end of first", lambda: "job first: Failed" in run.text())
+    assert run.status("late")["state"] == "Running", "the run goes on for the other"
+    for process in (run.process, other.process):
+        process.send_signal(signal.SIGINT)
+    assert run.wait() == other.wait() == 1
+    assert "cancelled" in json.loads((WORK / "late-out/summary.json").read_text())["reason"]
+
+
 def many_refused():
     """What is wrong with one of them is said before anything is started."""
     good = manifest("good", HELLO)
@@ -422,7 +454,7 @@ def terminal():
 
 
 def help_and_completion():
-    for command in ("run", "scale", "top", "history", "cancel", "resume", "simulate", "completion"):
+    for command in ("run", "submit", "scale", "top", "history", "cancel", "resume", "simulate", "completion"):
         text = empi(command, "--help").stdout
         assert "Example" in text and f"empi {command}" in text, text
     script = empi("completion", "bash").stdout
