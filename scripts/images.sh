@@ -5,7 +5,8 @@
 images_usage() {
   cat <<'USAGE'
 Usage: ./dev images [NAME|FOLDER...]     builds the images (all by default) into build/images/NAME.tar, for
-                                  ./dev e2e load NAME   or   docker load, podman load, skopeo copy
+                                  ./dev e2e load NAME   or   docker load, podman load, skopeo copy; beside each
+                                  NAME.spdx.json, which lists what it is made of (SPDX 2.3)
        operator    the operator and the empi command line
        runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
        sidecar     agent, library, sidecar and their installer for pods of other images
@@ -69,7 +70,10 @@ images() {
     done
   fi
 
-  local tag
+  local tag built_in
+  choose_root packages.txt
+  built_in=/cache/$(basename "$root")/var/lib/dpkg/status # of the packages that the programs were built with
+  [[ -e $root/var/lib/dpkg/status ]] || built_in=
   tag=$(sed -n 's/^project(ElasticMPI VERSION \([0-9.]*\).*/\1/p' "$project/CMakeLists.txt")
   mkdir -p "$out"
   if [[ " ${names[*]} " == *" $out/own "* ]]; then
@@ -82,4 +86,10 @@ images() {
   (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context") || exit 1
   local build=(bash "$project/containers/build.sh" "$engine" "$out/context" "$out" "$tag" "${names[@]}")
   if [[ $engine == buildah ]]; then (enter_root env HOME=/cache/home "${build[@]}"); else "${build[@]}"; fi || exit 1
+  # What each is made of, beside it.
+  local archives=()
+  for name in "${names[@]}"; do archives+=("$out/$(basename "$name")"); done
+  # shellcheck disable=SC2016  # the inner shell's
+  (enter_root bash -c 'for image in "${@:3}"; do python3 "$0" "$image.tar" "$1" "$2" >"$image.spdx.json" || exit 1; done' \
+    "$project/containers/sbom.py" "$tag" "$built_in" "${archives[@]}") || exit 1
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/api/index_set.hpp"
 #include "operator/api/status.hpp"
 #include "operator/api/time.hpp"
@@ -260,8 +261,6 @@ const char* to_string(LocalNetwork network);
 const char* to_string(JobState state);
 const char* to_string(ResizePhase phase);
 
-// True again, or absent, once a job that could not be read can be.
-inline constexpr const char* kConditionReadable = "Readable";
 const Condition* find_condition(const JobStatus& status, const std::string& type);
 
 // Labels of a job's pods.

@@ -206,6 +206,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     const Outcome told = cluster_.tell_unreadable(*record);
     report(key, "reading the job, it is left alone", Outcome::retry(record->unreadable), memory);
     if (!told.ok()) log_(key.name + ": telling that it cannot be read: " + told.message);
+    result.status.reason = condition::kReasonUnreadable;
     result.failed = true;
     result.requeue_after = options_.steady;
     return result;

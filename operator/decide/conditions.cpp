@@ -48,7 +48,6 @@ void set_if_known(Pass& pass, const char* type, bool value, const std::string& r
   if (value || find_condition(pass.status, type)) pass.set_condition(type, value, reason, message);
 }
 
-constexpr const char* kInternalError = "InternalError";
 constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
 
 // With the reason where one is known.
@@ -126,11 +125,12 @@ std::string resizing_text(Pass& pass) {
 // Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure by
 // its reason. "" while all is well.
 std::string gravest(const JobStatus& status) {
-  for (const char* type : {"Failed", kInternalError, "PodCreationBlocked", "Degraded", "ResizeBlocked",
-                           "ResizePending", "AutoscalingPaused", "SizeAdjusted"}) {
-    const Condition* condition = find_condition(status, type);
-    if (!condition || condition->status != "True") continue;
-    return condition->type == "Failed" ? condition->reason : condition->type;
+  for (const char* type : {condition::kFailed, condition::kInternalError, condition::kPodCreationBlocked,
+                           condition::kDegraded, condition::kResizeBlocked, condition::kResizePending,
+                           condition::kAutoscalingPaused, condition::kSizeAdjusted}) {
+    const Condition* holds = find_condition(status, type);
+    if (!holds || holds->status != "True") continue;
+    return holds->type == condition::kFailed ? holds->reason : holds->type;
   }
   return "";
 }
@@ -140,12 +140,12 @@ void set_degraded(Pass& pass) {
   const RuntimeView& runtime = pass.seen.runtime;
   const bool silent = (state == JobState::Running || state == JobState::Resizing) &&
                       (!runtime.reachable || runtime.lead_silent);
-  const Condition* before = find_condition(pass.status, "Degraded");
+  const Condition* before = find_condition(pass.status, condition::kDegraded);
   if (silent && before && before->status == "True") return;  // the words of its beginning do
   const Time from_then_on = pass.seen.silent_since.value_or(pass.now) + kSilence;
   const bool degraded = silent && pass.now >= from_then_on;
   if (silent && !degraded) return pass.wake_at(from_then_on);
-  set_if_known(pass, "Degraded", degraded, degraded ? "LeadUnreachable" : "AsExpected",
+  set_if_known(pass, condition::kDegraded, degraded, degraded ? "LeadUnreachable" : "AsExpected",
                degraded ? because("nothing is changed until the lead agent answers", runtime.problem) : "");
 }
 
@@ -162,39 +162,42 @@ void update_conditions(Pass& pass) {
   const JobState state = status.state;
   const bool running = state == JobState::Running || state == JobState::Resizing;
 
-  set_if_known(pass, "Suspended", state == JobState::Suspended,
+  set_if_known(pass, condition::kSuspended, state == JobState::Suspended,
                state == JobState::Suspended ? "Suspended" : "Resumed",
                state == JobState::Suspended ? "spec.suspend is true" : "");
   const bool ready = running && status.ready_replicas >= status.joined_replicas;
   const std::string how_many = ready_text(pass);
-  if (status.start || ready || find_condition(status, "WorkersReady"))
-    pass.set_condition("WorkersReady", ready, ready ? "AllReady" : to_string(state), how_many);
-  set_if_known(pass, "Running", running, to_string(state), "");
+  if (status.start || ready || find_condition(status, condition::kWorkersReady))
+    pass.set_condition(condition::kWorkersReady, ready, ready ? "AllReady" : to_string(state), how_many);
+  set_if_known(pass, condition::kRunning, running, to_string(state), "");
   if (status.resize)
-    pass.set_condition("Resizing", true, to_string(status.resize->phase), resizing_text(pass));
+    pass.set_condition(condition::kResizing, true, to_string(status.resize->phase), resizing_text(pass));
   else
-    set_if_known(pass, "Resizing", false, "Steady", "");
-  set_if_known(pass, "ResizeBlocked", status.blocked.has_value(),
+    set_if_known(pass, condition::kResizing, false, "Steady", "");
+  set_if_known(pass, condition::kResizeBlocked, status.blocked.has_value(),
                status.blocked ? "LastAttemptFailed" : "Clear", status.blocked ? status.blocked->reason : "");
   const bool creating =
       status.start || status.awaited || (status.resize && status.resize->phase == ResizePhase::CreatingPods);
   const bool refused = creating && !pass.seen.creation_problem.empty();
-  set_if_known(pass, "PodCreationBlocked", refused, refused ? "CreationFailed" : "Clear",
+  set_if_known(pass, condition::kPodCreationBlocked, refused, refused ? "CreationFailed" : "Clear",
                refused ? pass.seen.creation_problem : "");
   const auto still = standstill(pass);
-  set_if_known(pass, "ResizePending", still.has_value(), still ? still->reason : "Clear",
+  set_if_known(pass, condition::kResizePending, still.has_value(), still ? still->reason : "Clear",
                still ? still->message : "");
   set_degraded(pass);
-  if (find_condition(status, kConditionReadable))
-    pass.set_condition(kConditionReadable, true, "Readable", "");
+  if (find_condition(status, condition::kReadable))
+    pass.set_condition(condition::kReadable, true, "Readable", "");
   const std::string& defect = pass.seen.internal_error;
-  set_if_known(pass, kInternalError, !defect.empty(), defect.empty() ? "Clear" : kInternalError, defect);
+  set_if_known(pass, condition::kInternalError, !defect.empty(),
+               defect.empty() ? "Clear" : condition::kInternalError, defect);
   pass.status.reason = gravest(status);
 }
 
 JobStatus with_internal_error(const ElasticMPIJob& job, const std::string& what, Time now) {
   JobStatus status = job.status;
-  set_condition(status, {kInternalError, "True", kInternalError, what, {}, job.metadata.generation}, now);
+  set_condition(
+      status,
+      {condition::kInternalError, "True", condition::kInternalError, what, {}, job.metadata.generation}, now);
   status.reason = gravest(status);
   return status;
 }

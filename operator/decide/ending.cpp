@@ -52,7 +52,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.active_workers = {};
   status.tasks.reset();
   const bool good = state == JobState::Succeeded;
-  pass.set_condition(good ? "Succeeded" : "Failed", true, reason, message);
+  pass.set_condition(good ? condition::kSucceeded : condition::kFailed, true, reason, message);
   pass.act(RecordEvent{!good, reason, message});
 }
 
@@ -130,7 +130,7 @@ bool ended_by_program(Pass& pass) {
   if (succeeded + gone.size() == members.size()) {
     const std::string message =
         "pods " + names + " vanished before their outcome was read; the program may have ended well";
-    pass.set_condition("OutcomeUnknown", true, "PodsVanished", message);
+    pass.set_condition(condition::kOutcomeUnknown, true, "PodsVanished", message);
     fail(pass, "OutcomeUnknown", message, false);
   } else {
     fail(pass, "WorkerLost", "pods " + names + " vanished while the program ran on them", true);

@@ -77,7 +77,7 @@ bool paused(Pass& pass) {
   if (!state.paused_spec.empty() && (pass.seen.resume_autoscaling || state.paused_spec != now_spec)) {
     state.paused_spec.clear();
     state.accepted_replicas = replicas;
-    pass.set_condition("AutoscalingPaused", false, "Resumed", "autoscaling decides again");
+    pass.set_condition(condition::kAutoscalingPaused, false, "Resumed", "autoscaling decides again");
     pass.event("AutoscalingResumed", "autoscaling decides again");
   }
   if (!state.paused_spec.empty()) {
@@ -92,7 +92,7 @@ bool paused(Pass& pass) {
   const std::string message =
       "spec.worker.replicas was set to " + std::to_string(*replicas) +
       " by somebody else; autoscaling rests until spec.autoscaling changes or `empi resume`";
-  pass.set_condition("AutoscalingPaused", true, "ForeignScale", message);
+  pass.set_condition(condition::kAutoscalingPaused, true, "ForeignScale", message);
   pass.warning("AutoscalingPaused", message);
   return true;
 }
@@ -172,16 +172,16 @@ int target_size(Pass& pass) {
     const int size = status.active_workers.size();
     if (feasible != size)
       pass.set_condition(
-          "SizeAdjusted", true, "Rigid",
+          condition::kSizeAdjusted, true, "Rigid",
           "asked for " + workers_text(wanted) + ", but a rigid program keeps its " + std::to_string(size));
     return status.desired_replicas = size;
   }
   if (feasible != wanted) {
-    pass.set_condition("SizeAdjusted", true, "NotAllowed",
+    pass.set_condition(condition::kSizeAdjusted, true, "NotAllowed",
                        "asked for " + workers_text(wanted) + ", running with " + std::to_string(feasible) +
                            ": minReplicas, maxReplicas and allowedReplicas leave no other size below");
-  } else if (find_condition(status, "SizeAdjusted")) {
-    pass.set_condition("SizeAdjusted", false, "Allowed", "");
+  } else if (find_condition(status, condition::kSizeAdjusted)) {
+    pass.set_condition(condition::kSizeAdjusted, false, "Allowed", "");
   }
   return status.desired_replicas = feasible;
 }

@@ -51,6 +51,8 @@ struct ClientOptions {
   std::string field_manager = "elastic-mpi-operator";
   double requests_per_second = 100;  // on average; without watches and urgent calls
   int burst = 200;
+  int in_flight = 64;         // requests under way at once, at most; fewer while answers take longer than
+  Millis late_answer{1000};   // this (lists, urgent calls and watches do not count)
   Millis connect_timeout{5000};
   Millis answer_timeout{30000};
   int retries = 3;             // after 429 and 503

@@ -2,6 +2,7 @@
 #include "operator/kube/client_core.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace emj::kube {
 
@@ -10,7 +11,8 @@ Client::Shared::Shared(Config config, ClientOptions options_, Clock& clock_)
       clock(clock_),
       credentials(std::move(config), clock_, options.log),
       address(parse_server(credentials.config().server, credentials.config().origin)),
-      limiter(options.requests_per_second, options.burst, clock_) {}
+      limiter(options.requests_per_second, options.burst, clock_),
+      in_flight(options.in_flight, options.late_answer, clock_) {}
 
 std::unique_ptr<Connection> Client::Shared::connect(const Credentials::Snapshot& snapshot) {
   const Config& config = credentials.config();
@@ -68,6 +70,7 @@ Client::~Client() = default;
 // A connection that is only being made may escape one interrupt(), so it is repeated until all have ended.
 void Client::stop() {
   shared_->limiter.stop();
+  shared_->in_flight.stop();
   std::unique_lock lock(shared_->mutex);
   shared_->stopped = true;
   shared_->condition.notify_all();
@@ -101,6 +104,12 @@ ApiError transport_error(const std::string& asked, const HttpOutcome& outcome) {
   return error;
 }
 
+// Too many requests and unavailable are no answers.
+void told(InFlight::Turn& turn, const HttpOutcome& outcome) {
+  if (!outcome.connected) return turn.not_sent();
+  if (outcome.complete && outcome.status != 429 && outcome.status != 503) turn.answered();
+}
+
 ApiError stopped_error(const std::string& asked) {
   ApiError error;
   error.kind = ApiError::Kind::Stopped;
@@ -117,6 +126,9 @@ ApiResult<std::string> Client::perform(Call& call) {
   for (int retry = 0;;) {
     const Instant begin = shared.clock.now();
     if (!call.urgent && !shared.limiter.wait()) return stopped_error(asked);
+    std::optional<InFlight::Turn> turn;
+    if (!call.urgent && call.verb != "list") turn.emplace(shared.in_flight);
+    if (turn && !turn->may_go()) return stopped_error(asked);
     const Instant limited = shared.clock.now();
     const auto snapshot = shared.credentials.current();
     HttpRequest request{call.method, call.target, call.body, call.content_type, shared.headers(snapshot)};
@@ -128,6 +140,7 @@ ApiResult<std::string> Client::perform(Call& call) {
     try {
       connection = shared.take(snapshot);
     } catch (const ConfigError& problem) {
+      if (turn) turn->not_sent();
       ApiError error;
       error.kind = ApiError::Kind::Unreachable;
       error.message = asked + ": " + problem.what();
@@ -140,6 +153,8 @@ ApiResult<std::string> Client::perform(Call& call) {
     }
     HttpOutcome outcome = connection->send(request);
     shared.give_back(std::move(connection));
+    if (turn) told(*turn, outcome);
+    turn.reset();
     shared.count(call.verb, call.resource, outcome.complete ? outcome.status : 0);
     if (shared.options.took)
       shared.options.took({call.verb, call.resource, limited - begin, shared.clock.now() - limited});

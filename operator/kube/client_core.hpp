@@ -11,6 +11,7 @@
 #include "operator/kube/client.hpp"
 #include "operator/kube/connection.hpp"
 #include "operator/kube/credentials.hpp"
+#include "operator/kube/in_flight.hpp"
 #include "operator/kube/rate_limiter.hpp"
 
 namespace emj::kube {
@@ -32,6 +33,7 @@ struct Client::Shared {
   Credentials credentials;
   const ServerAddress address;
   RateLimiter limiter;
+  InFlight in_flight;
   std::atomic<std::uint64_t> writes{0};
 
   std::mutex mutex;

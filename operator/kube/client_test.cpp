@@ -308,6 +308,32 @@ TEST(Stop, CutsWhatIsUnderWay) {
   EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Stopped);
 }
 
+// Sixteen threads; once the first round of answers has come, late, eight at a time.
+TEST(SlowServer, IsAskedByFewerAtATime) {
+  std::atomic<int> at_once{0}, most{0}, answered{0};
+  StubServer server([&](const Request&, Exchange& exchange) {
+    const int now = ++at_once;
+    if (answered >= 16) most = std::max<int>(most, now);
+    std::this_thread::sleep_for(Millis(20));
+    --at_once;
+    ++answered;
+    exchange.reply(200, object_text("p"));
+  });
+  ClientOptions options;
+  options.requests_per_second = 1e6;
+  options.in_flight = 16;
+  options.late_answer = Millis(10);
+  Client client(server.config(), options);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(client.get(resources::pods, pod));
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(most, 0);
+  EXPECT_LE(most, 8);
+}
+
 TEST(Threads, ShareOneClient) {
   StubServer server([](const Request& request, Exchange& exchange) {
     exchange.reply(200, object_text(request.path.substr(request.path.rfind('/') + 1)));

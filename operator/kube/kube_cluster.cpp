@@ -158,14 +158,14 @@ Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
     conditions = (*status)["conditions"];
   const std::string message = record.unreadable.substr(0, kLongestMessage);
   const auto is_ours = [](const json& condition) {
-    return condition.is_object() && condition.value("type", json()) == kConditionReadable;
+    return condition.is_object() && condition.value("type", json()) == condition::kReadable;
   };
   auto told = std::ranges::find_if(conditions, is_ours);
   if (told != conditions.end() && told->value("status", json()) == "False" &&
       told->value("message", json()) == message)
     return Outcome::done();
   if (told == conditions.end()) told = conditions.insert(conditions.end(), json::object());
-  *told = {{"type", kConditionReadable},
+  *told = {{"type", condition::kReadable},
            {"status", "False"},
            {"reason", "UnknownVersion"},
            {"message", message},
@@ -173,13 +173,16 @@ Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
             to_string(std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()))}};
   json changed = *object;
   changed["status"]["conditions"] = std::move(conditions);
-  changed["status"]["reason"] = "Unreadable";
+  changed["status"]["reason"] = condition::kReasonUnreadable;
   const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), changed,
                                      {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());
   jobs_.wrote(kube::uid_of(*object), answer.value());
-  events_.record(
-      {.regarding = *object, .warning = true, .reason = "Unreadable", .action = {}, .note = message});
+  events_.record({.regarding = *object,
+                  .warning = true,
+                  .reason = condition::kReasonUnreadable,
+                  .action = {},
+                  .note = message});
   return Outcome::done();
 }
 

@@ -42,6 +42,18 @@ for file in "$project"/crds/corpus/bad/*.yaml; do
 done
 expect "the corpus of $(find "$project"/crds/corpus -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
 
+# The sample policy: caps of a namespace that has them. (It is for the whole cluster; no other namespace has caps.)
+caps=$project/helm/samples/namespace-caps.yaml
+case_repair() { kubectl delete --ignore-not-found -f "$caps" >/dev/null 2>&1; }
+kubectl apply -f "$caps" >/dev/null
+k create configmap elastic-mpi-caps --from-literal=maxReplicas=3 --from-literal=slotsPerWorker=2 >/dev/null
+good=$project/crds/corpus/good/minimal.yaml
+capped() { [[ $(offer "$good") == *'at most 3 in this namespace'* ]]; }
+within 30 'a job that asks for more than its namespace may have is refused' capped
+k delete configmap elastic-mpi-caps >/dev/null
+uncapped() { [[ -z $(offer "$good") ]]; }
+within 30 'without caps it is taken' uncapped
+
 # What updates may do.
 job live 0
 runs live 2

@@ -123,7 +123,7 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<empi::Ch
   }
   json decisions = json::array();
   for (const DecisionRecord& decision : decisions_) decisions.push_back(to_json(decision));
-  const Condition* failed = find_condition(status, "Failed");
+  const Condition* failed = find_condition(status, condition::kFailed);
   json summary{
       {"job", job_.metadata.name},
       {"result", to_string(status.state)},

@@ -98,7 +98,7 @@ RunningJob::End RunningJob::end(Clock::time_point now) {
 std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) const {
   const JobStatus& status = last_.status;
   recorder_.write_summary(status, changes, cpu_seconds);
-  const Condition* failed = find_condition(status, "Failed");
+  const Condition* failed = find_condition(status, condition::kFailed);
   std::string text = "job " + name() + ": " + to_string(status.state);
   if (status.state != JobState::Succeeded && failed) text += ", " + failed->reason + ": " + failed->message;
   text += "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +

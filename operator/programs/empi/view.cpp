@@ -136,7 +136,7 @@ std::vector<std::string> view_lines(const ElasticMPIJob& job, const LiveFigures&
   const std::string emulation = emulation_text(job.spec);
   if (!emulation.empty()) lines.push_back("  " + emulation);
   if (job.status.resize) lines.push_back("  resizing " + resize_text(*job.status.resize));
-  if (const Condition* pending = find_condition(job.status, "ResizePending");
+  if (const Condition* pending = find_condition(job.status, condition::kResizePending);
       pending && pending->status == "True")
     lines.push_back("  " + pending->message);
   if (job.status.tasks) lines.push_back("  " + tasks_text(*job.status.tasks));

@@ -86,6 +86,7 @@ Manager::Manager(ManagerOptions options, Log log)
   client_options.requests_per_second = options_.requests_per_second;
   client_options.burst = options_.burst;
   client_options.idle_connections = static_cast<std::size_t>(options_.threads);
+  client_options.in_flight = options_.threads;
   client_options.field_manager = kManagerOfChildren;
   client_options.log = log_;
   client_options.before_write = [this](const kube::WriteInfo& write) {

@@ -56,6 +56,7 @@ void OperatorMetrics::look(const JobKey& key, const JobStatus& status) {
   const bool first = !seen_.contains(key);  // what happened before this process was counted by another
   Seen& seen = seen_[key];
   seen.state = status.state;
+  seen.reason = status.reason;
   seen.desired = status.desired_replicas;
   seen.ready = status.ready_replicas;
   seen.joined = status.joined_replicas;
@@ -114,12 +115,16 @@ std::string OperatorMetrics::text(const Now& now) const {
                                     [&](const auto& entry) { return entry.second.state == state; })),
                {{"state", to_string(state)}});
   int desired = 0, ready = 0, joined = 0;
+  std::map<std::string, int> impaired;
   for (const auto& [key, seen] : seen_) {
     if (is_terminal(seen.state)) continue;
+    if (!seen.reason.empty()) ++impaired[seen.reason];
     desired += seen.desired;
     ready += seen.ready;
     joined += seen.joined;
   }
+  out.metric(metrics::kImpaired);
+  for (const auto& [reason, jobs] : impaired) out.sample(jobs, {{"reason", reason}});
   out.metric(metrics::kWorkers);
   out.sample(desired, {{"count", "desired"}});
   out.sample(ready, {{"count", "ready"}});

@@ -33,7 +33,7 @@ inline constexpr Metric kWait{
     "empi_operator_wait_seconds", Type::Histogram, "seconds",
     "Where time goes between an event and what is done about it: news and look (a job "
     "in its lane of the work queue), barrier (until the caches show what was deleted), "
-    "limiter (requests per second), api (the API server), agent (a job's agents)."};
+    "limiter (requests per second and under way), api (the API server), agent (a job's agents)."};
 inline constexpr Metric kQueue{"empi_operator_queue_jobs", Type::Gauge, "",
                                "Jobs by place in the work queue: ready, delayed, in_hand, failing."};
 inline constexpr Metric kLongestPass{"empi_operator_longest_pass_seconds", Type::Gauge, "seconds",
@@ -46,6 +46,9 @@ inline constexpr Metric kRequests{
     "empi_operator_api_requests_total", Type::Counter, "",
     "Requests to the API server by verb, resource and HTTP status (0: no answer)."};
 inline constexpr Metric kJobs{"empi_operator_jobs", Type::Gauge, "", "Jobs by state."};
+inline constexpr Metric kImpaired{"empi_operator_impaired_jobs", Type::Gauge, "",
+                                  "Jobs that are not as they were asked to be and have not ended, by "
+                                  "status.reason: the gravest condition that holds."};
 inline constexpr Metric kWorkers{"empi_operator_workers", Type::Gauge, "",
                                  "Workers of all jobs: desired, ready, joined."};
 inline constexpr Metric kResizes{"empi_operator_resizes_total", Type::Counter, "",
@@ -111,6 +114,7 @@ class OperatorMetrics {
   }
   struct Seen {
     JobState state = JobState::Pending;
+    std::string reason;
     int desired = 0, ready = 0, joined = 0;
     std::optional<Time> last_resize, last_decision;
   };

@@ -66,6 +66,24 @@ TEST(OperatorMetrics, CountsDecisionsByPolicyActionAndReason) {
       HasSubstr("empi_operator_decisions_total{policy=\"threshold\",action=\"Scale\",reason=\"Grow\"} 1\n"));
 }
 
+TEST(OperatorMetrics, CountsJobsThatAreNotAsAskedForByWhy) {
+  OperatorMetrics metrics;
+  JobStatus status;
+  status.state = JobState::Running;
+  metrics.look({"default", "well"}, status);
+  status.reason = condition::kResizePending;
+  metrics.look({"default", "waits"}, status);
+  metrics.look({"other", "waits"}, status);
+  status.state = JobState::Failed;
+  status.reason = "WorkerLost";
+  metrics.look({"default", "ended"}, status);
+  std::string text = metrics.text({});
+  EXPECT_THAT(text, HasSubstr("empi_operator_impaired_jobs{reason=\"ResizePending\"} 2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("WorkerLost")));
+  metrics.forget({"other", "waits"});
+  EXPECT_THAT(metrics.text({}), HasSubstr("empi_operator_impaired_jobs{reason=\"ResizePending\"} 1\n"));
+}
+
 TEST(OperatorMetrics, ShowsRequestsAndPasses) {
   OperatorMetrics metrics;
   metrics.reconciled(OperatorMetrics::Result::Ok, .02);
