@@ -269,31 +269,45 @@ def several_at_once():
         assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
 
 
+def documented(page, part):
+    """The commands of a part of the docs, in words, without `empi`."""
+    text = (pathlib.Path(__file__).parents[4] / "docs" / page).read_text()
+    lines = text.split(f"\n## {part}\n")[1].split("\n## ")[0].splitlines()
+    return [line.split()[1:] for line in lines if line.startswith("    empi ")]
+
+
 def many():
     """Jobs of one process: each has its folder, its state and its commands, and ends without the others."""
-    jobs = [manifest("brief", HELLO, rigid=True), manifest("first", SLOW),
-            manifest("second", SLOW, extra="  local: {network: Loopback}\n")]
-    run = Run(*jobs)
-    for job in ("first", "second"):
+    commands = documented("scheduling.md", "On one machine")
+    assert [words[0] for words in commands] == ["run", "submit", "cancel"], commands
+    loopback = "  local: {network: Loopback}\n"
+    jobs = {path.name: path for path in (
+        manifest("a", HELLO, rigid=True), manifest("b", SLOW), manifest("c", SLOW, extra=loopback),
+        manifest("d", HELLO, replicas=1, rigid=True))}
+    run = Run(*[jobs[word] for word in commands[0][1:]])
+    for job in "bc":
         run.wait_for_size(2, job)
-    run.wait_for("the end of brief", lambda: "job brief: Succeeded" in run.text())
+    run.wait_for("the end of a", lambda: "job a: Succeeded" in run.text())
     check_hello(run.text(), 2)
-    assert run.summary("brief")["result"] == "Succeeded"
-    assert "is not running" in empi("scale", "brief", 1, check=False).stderr
-    empi("scale", "first", 3)
-    run.wait_for_size(3, "first")
-    assert run.status("second")["joinedReplicas"] == 2, run.status("second")
-    tokens = {(WORK / "state" / job / "token").read_text() for job in ("first", "second")}
-    assert len(tokens) == 2 and not (WORK / "state/brief/token").exists()
-    empi("cancel", "first")
-    run.wait_for("the end of first", lambda: "job first: Failed" in run.text())
-    assert run.status("second")["state"] == "Running", run.status("second")
-    assert "first: " in run.text() and "first  " not in empi("top", "second").stdout
+    assert run.summary("a")["result"] == "Succeeded"
+    assert "is not running" in empi("scale", "a", 1, check=False).stderr
+    empi("scale", "b", 3)
+    run.wait_for_size(3, "b")
+    assert run.status("c")["joinedReplicas"] == 2, run.status("c")
+    tokens = {(WORK / "state" / job / "token").read_text() for job in "bc"}
+    assert len(tokens) == 2 and not (WORK / "state/a/token").exists()
+    empi(*commands[1])
+    run.wait_for("the end of d", lambda: "job d: Succeeded" in run.text())
+    assert run.summary("d")["result"] == "Succeeded"
+    empi(*commands[2])
+    run.wait_for("the end of b", lambda: "job b: Failed" in run.text())
+    assert run.status("c")["state"] == "Running", run.status("c")
+    assert "b: creating 2 workers" in run.text() and "c: creating 2 workers" in run.text(), run.text()
     run.process.send_signal(signal.SIGINT)
     assert run.wait() == 1, run.text()
-    assert [c["outcome"] for c in run.summary("first")["changes"]] == ["committed"], run.summary("first")
-    assert "cancelled" in run.summary("second")["reason"]
-    assert (run.out / "second/second-w-0.log").exists() and not (run.out / "second/first-w-0.log").exists()
+    assert [c["outcome"] for c in run.summary("b")["changes"]] == ["committed"], run.summary("b")
+    assert "cancelled" in run.summary("c")["reason"]
+    assert (run.out / "c/c-w-0.log").exists() and not (run.out / "c/b-w-0.log").exists()
 
 
 def many_succeed():
