@@ -75,7 +75,7 @@ layering() {
     BEGIN {
       mpi = "^(mpi|pmix[a-z_]*|elastic_mpi|elastic_master_worker)\\.hp*$"
       rule("operator/api/", "^(operator/api|runtime/base)/", "operator/api stands on runtime/base only")
-      rule("operator/decide/queue/", "^(operator/(api|decide/queue)|runtime/base)/", "the scheduler of queues is pure, and apart from what is decided for one job")
+      rule("operator/decide/queue/", "^(operator/(api|decide)|runtime/base)/", "the scheduler of queues is pure: it knows jobs by their specs and statuses")
       rule("operator/simulate/", "^(operator/(api|decide|simulate)|runtime/base)/", "simulating stands on what decides")
       rule("operator/decide/", "^(operator/(api|decide)|runtime/(base|protocol))/", "deciding is pure: operator/api and runtime/protocol")
       rule("operator/objects/", "^(operator/(api|objects)|runtime/(base|protocol))/", "building objects is pure: operator/api and runtime/protocol")

@@ -12,6 +12,7 @@ inline constexpr const char* kWorkersReady = "WorkersReady";
 inline constexpr const char* kRunning = "Running";
 inline constexpr const char* kResizing = "Resizing";
 inline constexpr const char* kSuspended = "Suspended";
+inline constexpr const char* kQueued = "Queued";
 inline constexpr const char* kSucceeded = "Succeeded";
 inline constexpr const char* kFailed = "Failed";
 inline constexpr const char* kOutcomeUnknown = "OutcomeUnknown";
@@ -26,9 +27,10 @@ inline constexpr const char* kSizeAdjusted = "SizeAdjusted";
 inline constexpr const char* kReadable = "Readable";
 inline constexpr const char* kReasonUnreadable = "Unreadable";  // its status.reason
 
-inline constexpr std::array kAll{kWorkersReady,       kRunning,      kResizing,       kSuspended,
-                                 kSucceeded,          kFailed,       kOutcomeUnknown, kInternalError,
-                                 kPodCreationBlocked, kDegraded,     kResizeBlocked,  kResizePending,
-                                 kAutoscalingPaused,  kSizeAdjusted, kReadable};
+inline constexpr std::array kAll{
+    kWorkersReady, kRunning,       kResizing,       kSuspended,         kQueued,
+    kSucceeded,    kFailed,        kOutcomeUnknown, kInternalError,     kPodCreationBlocked,
+    kDegraded,     kResizeBlocked, kResizePending,  kAutoscalingPaused, kSizeAdjusted,
+    kReadable};
 
 }  // namespace emj::condition

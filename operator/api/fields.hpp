@@ -1,64 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Every field of ElasticMPIJob, named once. A visitor walks them to read JSON, to write JSON or to list
-// them. Private to operator/api.
-//
-// A visitor offers:
-//   field(name, reference, range)   plain values, optionals, times, enumerations, lists of numbers or texts
-//   word(name, reference)           an enumeration that the schema leaves open, for status: what another
-//   version
-//                                   has written reads as Unknown, which is written as nothing
-//   always(name, reference)         a text that is written when it is empty, too
-//   object(name, function)          a nested object that always exists
-//   object(name, optional, ...)     a nested object that may be absent; described by describe(v, T&)
-//   list(name, vector)              a list of objects, each described by describe(v, T&)
-//   group(key, optional)            fields of the current object that exist when `key` does
+// Every field of ElasticMPIJob, named once; operator/api/field_types.hpp says what a visitor offers. Private
+// to operator/api.
 
-#include <array>
-#include <cstdint>
-#include <limits>
-#include <utility>
-
+#include "operator/api/field_types.hpp"
 #include "operator/api/job.hpp"
 
 namespace emj::fields {
-
-struct Range {
-  std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
-  std::int64_t maximum = std::numeric_limits<std::int64_t>::max();
-};
-
-inline constexpr Range kAny{};
-inline constexpr Range kNotNegative{0, std::numeric_limits<std::int64_t>::max()};
-inline constexpr Range kPercent{0, 100};
-inline constexpr Range kWorkerCount{1, 10000};
-inline constexpr std::int64_t kDayInSeconds = 86400;
-
-template <class E>
-struct Names;
-
-template <class E>
-const char* name_of(E value) {
-  for (const auto& [candidate, name] : Names<E>::all)
-    if (candidate == value) return name;
-  return "";
-}
-
-#define EMJ_NAMES(Type, count, ...)                                                      \
-  template <>                                                                            \
-  struct Names<Type> {                                                                   \
-    static constexpr std::array<std::pair<Type, const char*>, count> all{{__VA_ARGS__}}; \
-  };
 
 EMJ_NAMES(RuntimeMode, 2, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::Rigid, "Rigid"})
 EMJ_NAMES(Probe, 2, {Probe::All, "All"}, {Probe::Root, "Root"})
 EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
 EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
           {AutoscalingMode::Auto, "Auto"})
-EMJ_NAMES(PolicyName, 6, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
-          {PolicyName::Tasks, "tasks"}, {PolicyName::Stepping, "stepping"}, {PolicyName::Random, "random"},
-          {PolicyName::Manual, "manual"})
+EMJ_NAMES(PolicyName, 7, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
+          {PolicyName::Tasks, "tasks"}, {PolicyName::Throughput, "throughput"},
+          {PolicyName::Stepping, "stepping"}, {PolicyName::Random, "random"}, {PolicyName::Manual, "manual"})
 EMJ_NAMES(DecisionCause, 13, {DecisionCause::Unknown, "Unknown"}, {DecisionCause::Grow, "Grow"},
           {DecisionCause::Shrink, "Shrink"}, {DecisionCause::BestSize, "BestSize"},
           {DecisionCause::Limit, "Limit"}, {DecisionCause::Imbalance, "Imbalance"},
@@ -66,9 +24,10 @@ EMJ_NAMES(DecisionCause, 13, {DecisionCause::Unknown, "Unknown"}, {DecisionCause
           {DecisionCause::Cooldown, "Cooldown"}, {DecisionCause::Reversal, "Reversal"},
           {DecisionCause::LittleGain, "LittleGain"}, {DecisionCause::ChangeCost, "ChangeCost"},
           {DecisionCause::Blocked, "Blocked"})
-EMJ_NAMES(DecisionAction, 6, {DecisionAction::Unknown, ""}, {DecisionAction::Scale, "Scale"},
+EMJ_NAMES(DecisionAction, 7, {DecisionAction::Unknown, ""}, {DecisionAction::Scale, "Scale"},
           {DecisionAction::Recommend, "Recommend"}, {DecisionAction::Keep, "Keep"},
-          {DecisionAction::Rebalance, "Rebalance"}, {DecisionAction::Wait, "Wait"})
+          {DecisionAction::Rebalance, "Rebalance"}, {DecisionAction::Wait, "Wait"},
+          {DecisionAction::Ask, "Ask"})
 EMJ_NAMES(ResizeResult, 4, {ResizeResult::Unknown, ""}, {ResizeResult::Committed, "Committed"},
           {ResizeResult::RolledBack, "RolledBack"}, {ResizeResult::Superseded, "Superseded"})
 EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchState::Increasing, "Increasing"},
@@ -77,8 +36,16 @@ EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPoli
           {CleanPodPolicy::None, "None"})
 EMJ_NAMES(NetworkPolicyMode, 2, {NetworkPolicyMode::JobOnly, "JobOnly"}, {NetworkPolicyMode::None, "None"})
 EMJ_NAMES(LocalNetwork, 2, {LocalNetwork::Namespaces, "Namespaces"}, {LocalNetwork::Loopback, "Loopback"})
-EMJ_NAMES(JobState, 7, {JobState::Pending, "Pending"}, {JobState::Starting, "Starting"},
-          {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"},
+EMJ_NAMES(Preemption, 2, {Preemption::Shrink, "Shrink"}, {Preemption::None, "None"})
+EMJ_NAMES(QueueCause, 9, {QueueCause::Unknown, ""}, {QueueCause::Waiting, "Waiting"},
+          {QueueCause::Promised, "Promised"}, {QueueCause::NoSuchQueue, "NoSuchQueue"},
+          {QueueCause::NotAdmitted, "NotAdmitted"}, {QueueCause::TooLarge, "TooLarge"},
+          {QueueCause::Quota, "Quota"}, {QueueCause::Unplaceable, "Unplaceable"},
+          {QueueCause::StartFailed, "StartFailed"})
+EMJ_NAMES(ForecastSource, 3, {ForecastSource::Unknown, ""}, {ForecastSource::Progress, "Progress"},
+          {ForecastSource::Tasks, "Tasks"})
+EMJ_NAMES(JobState, 8, {JobState::Queued, "Queued"}, {JobState::Pending, "Pending"},
+          {JobState::Starting, "Starting"}, {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"},
           {JobState::Suspended, "Suspended"}, {JobState::Succeeded, "Succeeded"},
           {JobState::Failed, "Failed"})
 EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePhase::Requested, "Requested"},
@@ -86,7 +53,6 @@ EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePh
           {ResizePhase::Ready, "Ready"}, {ResizePhase::Window, "Window"},
           {ResizePhase::Cancelling, "Cancelling"}, {ResizePhase::RollingBack, "RollingBack"},
           {ResizePhase::Draining, "Draining"})
-#undef EMJ_NAMES
 
 // --- spec -----------------------------------------------------------------------------------------
 
@@ -126,6 +92,8 @@ void describe(V& v, PolicySpec& policy) {
     v.field("minEfficiencyPercent", policy.tasks.min_efficiency_percent, Range{1, 100});
     v.field("minReturnPercent", policy.tasks.min_return_percent, Range{100, 10000});
   });
+  v.object("throughput",
+           [&](V& v) { v.field("weightPercent", policy.throughput.weight_percent, Range{1, 10000}); });
   v.object("stepping", [&](V& v) {
     v.field("step", policy.stepping.step, Range{-10000, 10000});
     v.field("intervalSeconds", policy.stepping.interval, Range{1, kDayInSeconds});
@@ -159,6 +127,12 @@ void describe(V& v, LocalSpec& local) {
 }
 
 template <class V>
+void describe(V& v, ScalabilityPoint& point) {
+  v.field("workers", point.workers, kWorkerCount);
+  v.field("speedPercent", point.speed_percent, Range{1, 100'000'000});
+}
+
+template <class V>
 void describe(V& v, JobSpec& spec) {
   v.field("suspend", spec.suspend);
   v.field("managedBy", spec.managed_by);
@@ -181,6 +155,11 @@ void describe(V& v, JobSpec& spec) {
   v.object("scheduling", [&](V& v) {
     v.field("queueName", spec.scheduling.queue_name);
     v.field("priorityClassName", spec.scheduling.priority_class_name);
+    v.field("preemption", spec.scheduling.preemption);
+    v.field("pools", spec.scheduling.pools, Range{0, 16});
+    v.field("expectedSeconds", spec.scheduling.expected, Range{1, 10 * 365 * kDayInSeconds});
+    v.field("model", spec.scheduling.model);
+    v.list("scalability", spec.scheduling.scalability, Range{1, 64});
   });
   v.object("network", [&](V& v) { v.field("policy", spec.network.policy); });
   v.object("local", spec.local);
@@ -278,6 +257,35 @@ void describe(V& v, TaskStatus& tasks) {
 }
 
 template <class V>
+void describe(V& v, AllocationStatus& allocation) {
+  v.field("workers", allocation.workers);
+  v.field("promised", allocation.promised);
+  v.field("pool", allocation.pool);
+  v.field("sequence", allocation.sequence);
+  v.field("time", allocation.time);
+  v.field("reason", allocation.reason);
+  v.field("yieldsTo", allocation.yields_to);
+}
+
+template <class V>
+void describe(V& v, WaitStatus& wait) {
+  v.field("since", wait.since);
+  v.field("expectedStart", wait.expected_start);
+  v.field("attempts", wait.attempts);
+  v.field("retryAfter", wait.retry_after);
+  v.word("cause", wait.cause);
+  v.field("reason", wait.reason);
+}
+
+template <class V>
+void describe(V& v, ForecastStatus& forecast) {
+  v.field("secondsLeft", forecast.seconds_left);
+  v.field("errorPercent", forecast.error_percent);
+  v.word("source", forecast.source);
+  v.field("time", forecast.time);
+}
+
+template <class V>
 void describe(V& v, DecisionRecord& decision) {
   v.field("time", decision.time);
   v.field("from", decision.from);
@@ -327,6 +335,7 @@ void describe(V& v, PolicyState& state) {
   v.field("acceptedReplicas", state.accepted_replicas);
   v.field("writtenReplicas", state.written_replicas);
   v.field("pausedSpec", state.paused_spec);
+  v.field("wish", state.wish);
 }
 
 template <class V>
@@ -359,6 +368,9 @@ void describe(V& v, JobStatus& status) {
   v.object("recommendation", status.recommendation);
   v.object("performance", status.performance);
   v.object("tasks", status.tasks);
+  v.object("allocation", status.allocation);
+  v.object("queue", status.queue);
+  v.object("forecast", status.forecast);
   v.list("decisions", status.decisions);
   v.object("policyState", [&](V& v) { describe(v, status.policy_state); });
   v.field("restarts", status.restarts);

@@ -111,7 +111,7 @@ struct ResizeSpec {
 };
 
 enum class AutoscalingMode { Off, Recommend, Auto };
-enum class PolicyName { Threshold, Efficiency, Tasks, Stepping, Random, Manual };
+enum class PolicyName { Threshold, Efficiency, Tasks, Throughput, Stepping, Random, Manual };
 
 struct ThresholdParameters {
   int low_percent = 10;    // L: grow when MTCT stays below
@@ -152,11 +152,19 @@ struct TasksParameters {
   bool operator==(const TasksParameters&) const = default;
 };
 
+// As fast as what is idle allows, for jobs in a queue.
+struct ThroughputParameters {
+  int weight_percent = 100;  // of the job, among the others that the queue shares workers out to
+
+  bool operator==(const ThroughputParameters&) const = default;
+};
+
 struct PolicySpec {
   PolicyName name = PolicyName::Threshold;
   ThresholdParameters threshold;
   EfficiencyParameters efficiency;
   TasksParameters tasks;
+  ThroughputParameters throughput;
   SteppingParameters stepping;
   RandomParameters random;
 
@@ -189,9 +197,26 @@ struct RunPolicy {
   bool operator==(const RunPolicy&) const = default;
 };
 
+// What may be done with a running job for another one. No job is ever ended for another.
+enum class Preemption { Shrink, None };
+
+// How fast the program is on so many workers; only the ratios of several points matter.
+struct ScalabilityPoint {
+  int workers = 1;
+  int speed_percent = 100;
+
+  bool operator==(const ScalabilityPoint&) const = default;
+};
+
 struct SchedulingSpec {
-  std::string queue_name;  // refused: not implemented
+  std::string
+      queue_name;  // of the ElasticQueue that decides when it starts and what it may have; empty: none
   std::string priority_class_name;
+  Preemption preemption = Preemption::Shrink;
+  std::vector<std::string> pools;             // of the queue, by preference; empty: all
+  std::optional<Seconds> expected;            // run time at the reference size: for backfill, ends nothing
+  std::string model;                          // jobs of one name share what is learned
+  std::vector<ScalabilityPoint> scalability;  // ascending by workers; empty: not known
 
   bool operator==(const SchedulingSpec&) const = default;
 };
@@ -233,6 +258,9 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
+// The size a job in a queue is thought to be made for: replicas, else twice minReplicas, at most maxReplicas.
+int reference_size(const JobSpec& spec);
+
 // The size to run at when `wanted` is asked for: within [minReplicas, maxReplicas] and rounded down to
 // allowedReplicas (up to the smallest allowed one when nothing below fits).
 int feasible_size(const JobSpec& spec, int wanted);
@@ -259,6 +287,7 @@ const char* to_string(CleanPodPolicy policy);
 const char* to_string(NetworkPolicyMode mode);
 const char* to_string(LocalNetwork network);
 const char* to_string(JobState state);
+const char* to_string(QueueCause cause);
 const char* to_string(ResizePhase phase);
 
 const Condition* find_condition(const JobStatus& status, const std::string& type);

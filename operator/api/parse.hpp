@@ -35,7 +35,7 @@ enum class Origin { Manifest, Stored };
 std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin = Origin::Manifest);
 // Changes that an update must not make: immutable fields, and the template while the job is not suspended.
 std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after);
-// The Kubernetes operator refuses spec.local.
+// What the Kubernetes operator refuses: spec.local, and, as it does not schedule yet, a queue.
 std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job);
 
 bool refuses(const std::vector<Violation>& violations);  // at least one is no warning

@@ -41,11 +41,11 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
 }
 
 std::string did_you_mean(const std::string& path, const std::string& name,
-                         const std::vector<std::string>& siblings) {
+                         const std::vector<std::string>& siblings, std::vector<FieldInfo> (*known)()) {
   if (const std::string near = nearest(name, siblings); !near.empty()) return "did you mean " + near + "?";
-  for (const FieldInfo& known : known_fields())
-    if (known.path.ends_with("." + name) && known.path.substr(0, 4) == path.substr(0, 4))
-      return "did you mean " + known.path + "?";
+  for (const FieldInfo& field : known())
+    if (field.path.ends_with("." + name) && field.path.substr(0, 4) == path.substr(0, 4))
+      return "did you mean " + field.path + "?";
   std::string list;
   for (const std::string& sibling : siblings) list += (list.empty() ? "" : ", ") + sibling;
   return list.empty() ? "remove it" : "known here: " + list;

@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "operator/api/fields.hpp"
 #include "operator/api/parse.hpp"
+#include "operator/api/queue_fields.hpp"
 #include "operator/api/template.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -26,15 +26,17 @@ using nlohmann::json;
 
 // The candidate that was probably meant, "" when none is near.
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
-// A hint for the unknown field `name` of the object at `path`, which has the fields `siblings`.
+// A hint for the unknown field `name` of the object at `path`, which has the fields `siblings`; `known` lists
+// those of the whole kind.
 std::string did_you_mean(const std::string& path, const std::string& name,
-                         const std::vector<std::string>& siblings);
+                         const std::vector<std::string>& siblings, std::vector<FieldInfo> (*known)());
 // " from 1 to 8", " of at least 1", "".
 std::string range_text(const Range& range);
 
 // What was refused so far, and where the text had it.
 struct Context {
-  bool refuse_unknown = true;  // fields
+  std::vector<FieldInfo> (*known)() = known_fields;  // of the kind that is read
+  bool refuse_unknown = true;                        // fields
   std::vector<Violation> violations;
   const std::map<std::string, int>* lines = nullptr;
   const std::map<std::string, std::string>* boolean_words = nullptr;
@@ -54,7 +56,7 @@ class Reader {
     if (!context_.refuse_unknown) return;
     for (const auto& [key, value] : object_.items())
       if (std::find(known_.begin(), known_.end(), key) == known_.end())
-        context_.refuse(at(key), "unknown field", "", did_you_mean(path_, key, known_));
+        context_.refuse(at(key), "unknown field", "", did_you_mean(path_, key, known_, context_.known));
   }
 
   template <class T>
@@ -120,13 +122,9 @@ class Reader {
     fields::describe(*this, target);
   }
   template <class T>
-  void list(const char* name, std::vector<T>& values) {
+  void list(const char* name, std::vector<T>& values, Range count = {}) {
     const json* found = take(name);
-    if (!found) return;
-    if (!found->is_array()) {
-      context_.refuse_type(at(name), *found, "a list");
-      return;
-    }
+    if (!found || !is_list(at(name), *found, count)) return;
     values.clear();
     for (std::size_t i = 0; i < found->size(); ++i) {
       const std::string path = at(name) + "[" + std::to_string(i) + "]";
@@ -165,6 +163,18 @@ class Reader {
                       expected, near.empty() ? "" : "did you mean " + near + "?");
     }
     return std::nullopt;
+  }
+
+  bool is_list(const std::string& path, const json& found, Range count) {
+    const auto size = static_cast<std::int64_t>(found.size());
+    if (!found.is_array())
+      context_.refuse_type(path, found, "a list");
+    else if (size < count.minimum || size > count.maximum)
+      context_.refuse(path, "has " + std::to_string(size) + " entries",
+                      "a number of them" + range_text(count));
+    else
+      return true;
+    return false;
   }
 
   template <class Int>
@@ -250,6 +260,30 @@ class Reader {
     value.clear();
     for (std::size_t i = 0; i < found.size(); ++i)
       read_integer(path + "[" + std::to_string(i) + "]", found[i], value.emplace_back(), range);
+  }
+  // `range`: how many.
+  void read(const std::string& path, const json& found, std::vector<std::string>& value, const Range& range) {
+    if (!is_list(path, found, range)) return;
+    value.clear();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      read(path + "[" + std::to_string(i) + "]", found[i], value.emplace_back(), Range{});
+  }
+  void read(const std::string& path, const json& found, std::map<std::string, std::string>& value,
+            const Range&) {
+    if (!found.is_object()) {
+      context_.refuse_type(path, found, "an object of texts");
+      return;
+    }
+    value.clear();
+    for (const auto& [key, text] : found.items()) read(path + "." + key, text, value[key], Range{});
+  }
+  void read(const std::string& path, const json& found, Quantity& value, const Range&) {
+    if (found.is_string() && parse_quantity(found.get_ref<const std::string&>()).value_or(-1) >= 0)
+      value.text = found.get<std::string>();
+    else if (found.is_number_integer() && found.get<std::int64_t>() >= 0)
+      value.text = empi::json_text::text(found);
+    else
+      context_.refuse_type(path, found, "a quantity such as \"500m\", 2 or \"4Gi\"");
   }
   template <class E>
     requires std::is_enum_v<E>

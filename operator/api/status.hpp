@@ -13,7 +13,8 @@
 
 namespace emj {
 
-enum class JobState { Pending, Starting, Running, Resizing, Suspended, Succeeded, Failed };
+// Queued: it has no allocation, or has not got to using it.
+enum class JobState { Queued, Pending, Starting, Running, Resizing, Suspended, Succeeded, Failed };
 
 inline bool is_terminal(JobState state) { return state == JobState::Succeeded || state == JobState::Failed; }
 
@@ -134,6 +135,57 @@ struct Performance {
   bool operator==(const Performance&) const = default;
 };
 
+// What its queue lets a job have. Each change of it has the next number: what was granted to an earlier
+// version is not taken.
+struct AllocationStatus {
+  int workers = 0;   // that it may have now; 0 while it waits
+  int promised = 0;  // that it gets once others have let go of them; 0: no promise
+  std::string pool;  // of the queue
+  std::int64_t sequence = 0;
+  Time time{};  // of the promise, where there is one: older ones are served first
+  std::string reason;
+  std::string yields_to;  // namespace/name of the job that its last workers went to
+
+  bool operator==(const AllocationStatus&) const = default;
+};
+
+// Why a job waits, in one word.
+enum class QueueCause {
+  Unknown,      // not looked at yet
+  Waiting,      // for its turn, or for room
+  Promised,     // others are letting go
+  NoSuchQueue,  // or one that cannot be read
+  NotAdmitted,  // the queue does not take this job
+  TooLarge,     // for the pools that it may use
+  Quota,        // of its namespace
+  Unplaceable,  // its pods found no node
+  StartFailed   // it is tried again
+};
+
+// Of a job in a queue, from its creation or last resume on.
+struct WaitStatus {
+  Time since{};
+  std::optional<Time> expected_start;
+  int attempts = 0;  // starts that failed
+  std::optional<Time> retry_after;
+  QueueCause cause = QueueCause::Unknown;
+  std::string reason;  // why it waits, in words
+
+  bool operator==(const WaitStatus&) const = default;
+};
+
+enum class ForecastSource { Unknown, Progress, Tasks };
+
+// When the job will be over if it stays as it is.
+struct ForecastStatus {
+  double seconds_left = 0;
+  int error_percent = 0;
+  ForecastSource source = ForecastSource::Unknown;
+  Time time{};
+
+  bool operator==(const ForecastStatus&) const = default;
+};
+
 // Why, in one of a few words, for metrics; `reason` says it with its numbers.
 enum class DecisionCause {
   Unknown,      // decided by an older operator
@@ -157,7 +209,8 @@ enum class DecisionAction {
   Recommend,
   Keep,
   Rebalance,  // keep, but not for the size's sake
-  Wait        // data missing, or a guard says not yet
+  Wait,       // data missing, or a guard says not yet
+  Ask         // the queue for this size
 };
 
 // One decision of the autoscaler in words; status keeps the last 10. Only what differs from the decision
@@ -221,6 +274,7 @@ struct PolicyState {
   std::optional<int> accepted_replicas;  // spec.worker.replicas as last accepted
   std::optional<int> written_replicas;   // as last written by the autoscaler
   std::string paused_spec;  // fingerprint of spec.autoscaling when a foreign /scale write paused Auto
+  std::optional<int> wish;  // in a queue: the most that the policy wants now
 
   bool operator==(const PolicyState&) const = default;
 };
@@ -251,6 +305,9 @@ struct JobStatus {
   std::optional<Recommendation> recommendation;
   std::optional<Performance> performance;
   std::optional<TaskStatus> tasks;
+  std::optional<AllocationStatus> allocation;  // of a job in a queue
+  std::optional<WaitStatus> queue;             // likewise
+  std::optional<ForecastStatus> forecast;      // likewise
   std::vector<DecisionRecord> decisions;
   PolicyState policy_state;
   int restarts = 0;

@@ -156,6 +156,12 @@ std::optional<Time> parse_time(std::string_view view) {
 
 // --- job ------------------------------------------------------------------------------------------
 
+int reference_size(const JobSpec& spec) {
+  const WorkerSpec& worker = spec.worker;
+  return feasible_size(spec,
+                       worker.replicas.value_or(std::min(worker.max_replicas, 2 * worker.min_replicas)));
+}
+
 int feasible_size(const JobSpec& spec, int wanted) {
   const int clamped = std::clamp(wanted, spec.worker.min_replicas,
                                  std::max(spec.worker.min_replicas, spec.worker.max_replicas));

@@ -2,41 +2,23 @@
 // What makes a job impossible or unwise. The same rules stand in crds/elasticmpijob.yaml as CEL.
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/checks.hpp"
 #include "operator/api/parse.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj {
 namespace {
 
-using Violations = std::vector<Violation>;
-
-std::string text(std::int64_t value) { return std::to_string(value); }
-
-void refuse(Violations& out, std::string field, std::string reason, std::string expected,
-            std::string hint = {}) {
-  out.push_back({std::move(field), std::move(reason), std::move(expected), std::move(hint)});
-}
-
-void warn(Violations& out, std::string field, std::string reason, std::string hint) {
-  out.push_back({std::move(field), std::move(reason), "", std::move(hint), 0, true});
-}
-
-// RFC 1035 label, so that <job>-w-<index> and the Service are DNS names everywhere.
-bool is_label(const std::string& name, std::size_t longest) {
-  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (name.empty() || name.size() > longest || !is_lower(name[0]) || name.back() == '-') return false;
-  return std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
-}
+using checking::refuse;
+using checking::text;
+using checking::Violations;
+using checking::warn;
 
 void check_metadata(const Metadata& metadata, Violations& out) {
-  if (!is_label(metadata.name, 50))
-    refuse(out, "metadata.name", "is \"" + metadata.name + "\"",
-           "at most 50 of a-z, 0-9 and -, starting with a letter, not ending with -",
+  if (!checking::is_label(metadata.name, 50))
+    refuse(out, "metadata.name", "is \"" + metadata.name + "\"", checking::label_words(50),
            "dots and capitals would break the workers' host names");
 }
 
@@ -115,11 +97,45 @@ void check_template(const PodTemplate& pod, Violations& out) {
          "requests without a limit keep the job fast; throttled Allreduce was measured 78 times slower");
 }
 
-// Fields that exist so that their absence can be said clearly.
-void check_not_implemented(const JobSpec& spec, Violations& out) {
-  if (!spec.scheduling.queue_name.empty())
-    refuse(out, "spec.scheduling.queueName", "is not implemented yet", "",
-           "leave it out: jobs start as soon as their pods find room");
+constexpr const char* kKueueLabel = "kueue.x-k8s.io/queue-name";
+
+void check_scalability(const std::vector<ScalabilityPoint>& points, Violations& out) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].workers > points[i - 1].workers) continue;
+    refuse(out, "spec.scheduling.scalability",
+           text(points[i].workers) + " workers come after " + text(points[i - 1].workers),
+           "ascending numbers of workers, each once");
+    return;
+  }
+}
+
+void check_scheduling(const JobSpec& spec, Violations& out) {
+  const SchedulingSpec& scheduling = spec.scheduling;
+  const std::string path = "spec.scheduling";
+  check_scalability(scheduling.scalability, out);
+  if (!scheduling.queue_name.empty()) {
+    if (!checking::is_label(scheduling.queue_name, 63))
+      refuse(out, path + ".queueName", "is \"" + scheduling.queue_name + "\"",
+             "the name of an ElasticQueue: " + checking::label_words(63));
+    const nlohmann::json pod = empi::json_text::parse(spec.worker.pod.document);
+    const auto labels = nlohmann::json::json_pointer("/metadata/labels");
+    if (pod.contains(labels) && pod[labels].is_object() && pod[labels].contains(kKueueLabel))
+      refuse(
+          out, path + ".queueName",
+          "is given together with the label " + std::string(kKueueLabel) + " of the template",
+          "one of the two",
+          "two queues would each wait for the other: let Kueue admit the pods, or an ElasticQueue the job");
+    return;
+  }
+  if (spec.autoscaling.policy.name == PolicyName::Throughput)
+    refuse(out, "spec.autoscaling.policy.name", "is throughput without a queue",
+           "spec.scheduling.queueName beside it, or another policy",
+           "it takes what a queue has to spare; policy efficiency sizes a job by itself");
+  const bool for_a_queue = !scheduling.pools.empty() || scheduling.expected || !scheduling.model.empty() ||
+                           !scheduling.scalability.empty() || scheduling.preemption != Preemption::Shrink;
+  if (for_a_queue)
+    warn(out, path, "says what only a queue goes by",
+         "name one in spec.scheduling.queueName, or leave it out");
 }
 
 }  // namespace
@@ -129,7 +145,7 @@ std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   check_metadata(job.metadata, out);
   check_sizes(job.spec, origin, out);
   check_autoscaling(job.spec, out);
-  check_not_implemented(job.spec, out);
+  check_scheduling(job.spec, out);
   check_template(job.spec.worker.pod, out);
   return out;
 }
@@ -146,6 +162,10 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
   frozen(before.spec.worker.pod != after.spec.worker.pod && before.status.state != JobState::Suspended,
          "spec.worker.template",
          "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  frozen(before.spec.scheduling.queue_name != after.spec.scheduling.queue_name &&
+             before.status.state != JobState::Suspended,
+         "spec.scheduling.queueName",
+         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
   frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
          "spec.worker.replicas", "the job has ended");
   return out;
@@ -156,6 +176,10 @@ std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job) {
   if (job.spec.local)
     refuse(out, "spec.local", "is for local runs (empi run) only", "a job without it",
            "remove it: a cluster has real nodes and a real network");
+  // Until the operator on a cluster has a scheduler (the same rule is in crds/elasticmpijob.yaml).
+  if (!job.spec.scheduling.queue_name.empty())
+    refuse(out, "spec.scheduling.queueName", "is for local runs (empi run) only so far", "a job without it",
+           "leave it out: on a cluster jobs start as soon as their pods find room");
   if (job.spec.worker.pod.image.empty())
     refuse(out, "spec.worker.template.spec.containers[0].image", "missing", "a container image");
   return out;

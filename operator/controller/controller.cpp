@@ -22,12 +22,14 @@ constexpr int kPodsPerPass = 100;
 
 }  // namespace
 
-Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options)
+Controller::Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options,
+                       Scheduler* scheduler)
     : cluster_(cluster),
       runtime_(runtime),
       clock_(std::move(clock)),
       log_(std::move(log)),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      scheduler_(scheduler) {}
 
 // While pods come up their agents are asked directly: a kubelet tells only at its next turn, a second later,
 // that a container runs and that its probe has succeeded. One that does not answer is enough: at a start all
@@ -70,6 +72,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   observed.command_problem = memory.command_problem;
   observed.internal_error = memory.internal_error;
   observed.scale_problem = std::exchange(memory.scale_problem, "");
+  if (scheduler_) observed.grant = scheduler_->grant_of(record.job.metadata.uid);
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
   const bool silent = !observed.runtime.reachable || observed.runtime.lead_silent;
@@ -173,6 +176,7 @@ ReconcileResult Controller::broken_off(const JobKey& key, const std::string& wha
   ReconcileResult result;
   result.failed = result.broken = true;
   result.requeue_after = options_.steady;
+  if (scheduler_) scheduler_->unreadable(key);
   try {
     Memory& memory = memory_of(key);
     report(key, "a defect of the operator, nothing is done about this job", Outcome::retry(what), memory);
@@ -197,12 +201,14 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     const std::lock_guard lock(mutex_);
     memory_.erase(key);
     runtime_.forget(key);
+    if (scheduler_) scheduler_->gone(key);
     result.gone = true;
     return result;
   }
   Memory& memory = memory_for(key, record->job.metadata.uid);
   if (!record->unreadable.empty()) {
     // Its program goes on as it is; nothing is decided about what is not understood.
+    if (scheduler_) scheduler_->unreadable(key);
     const Outcome told = cluster_.tell_unreadable(*record);
     report(key, "reading the job, it is left alone", Outcome::retry(record->unreadable), memory);
     if (!told.ok()) log_(key.name + ": telling that it cannot be read: " + told.message);
@@ -243,6 +249,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
 
   ElasticMPIJob job = record->job;
   job.status = decision.status;
+  if (scheduler_) scheduler_->saw(job, observed.pods);
   memory.running.reset();
   if (job.status.epoch > 0 && !result.terminal) {
     memory.running = job;

@@ -15,6 +15,7 @@
 
 #include "operator/controller/cluster.hpp"
 #include "operator/controller/runtime.hpp"
+#include "operator/controller/scheduler.hpp"
 #include "operator/objects/pods.hpp"
 
 namespace emj {
@@ -59,7 +60,9 @@ class Controller {
  public:
   using Clock = std::function<Time()>;
   using Log = std::function<void(const std::string& line)>;
-  Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options);
+  // `scheduler`: of the jobs in queues; without one they wait.
+  Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options,
+             Scheduler* scheduler = nullptr);
 
   // Safe from several threads, one at a time per job. Throws nothing: what a pass throws is a defect, and one
   // job's defect is no other job's affair.
@@ -115,6 +118,7 @@ class Controller {
   Clock clock_;
   Log log_;
   ControllerOptions options_;
+  Scheduler* scheduler_;
   std::mutex mutex_;  // guards the map; an entry belongs to the thread that reconciles its job
   std::map<JobKey, Memory> memory_;
 };

@@ -128,7 +128,8 @@ AutoscaleResult by_hand(const PolicyInput& input) {
 // Selects and remembers what the policy may judge. What is missing, or "".
 std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, PolicyInput& input,
                             PolicyState& state, double& work_per_iteration, std::vector<Sample>& whole) {
-  const bool searches = spec.policy.name == PolicyName::Efficiency;
+  const bool searches = evidence == Evidence::Iterations && (spec.policy.name == PolicyName::Efficiency ||
+                                                             spec.policy.name == PolicyName::Throughput);
   GateResult data = gate(spec, input, evidence, searches ? state.phase_since : std::nullopt);
   if (searches && !data.stale) {
     if (input.windows.back().tasks.total > 0)
@@ -185,9 +186,20 @@ std::optional<Time> next_tick(const AutoscalingSpec& spec, Evidence evidence, co
 
 }  // namespace
 
+namespace {
+
+// Throughput of a master-worker program is a matter of its tasks.
+AutoscalingSpec for_program(AutoscalingSpec spec, const PolicyInput& input) {
+  const bool tasks = !input.windows.empty() && input.windows.back().tasks.total > 0;
+  if (spec.policy.name == PolicyName::Throughput && tasks) spec.policy.name = PolicyName::Tasks;
+  return spec;
+}
+
+}  // namespace
+
 AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input, PolicyState& state) {
   if (spec.mode == AutoscalingMode::Off || spec.policy.name == PolicyName::Manual) return by_hand(input);
-  const std::unique_ptr<Policy> policy = make_policy(spec);
+  const std::unique_ptr<Policy> policy = make_policy(for_program(spec, input));
   const std::string name = std::string(policy->name()) + ": ";
   const Evidence evidence = policy->evidence();
   PolicyInput seen = input;

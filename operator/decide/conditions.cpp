@@ -162,6 +162,10 @@ void update_conditions(Pass& pass) {
   const JobState state = status.state;
   const bool running = state == JobState::Running || state == JobState::Resizing;
 
+  const auto& wait = status.queue;
+  const bool queued = state == JobState::Queued;
+  set_if_known(pass, condition::kQueued, queued, queued && wait ? to_string(wait->cause) : "Allocated",
+               queued && wait ? wait->reason : "");
   set_if_known(pass, condition::kSuspended, state == JobState::Suspended,
                state == JobState::Suspended ? "Suspended" : "Resumed",
                state == JobState::Suspended ? "spec.suspend is true" : "");

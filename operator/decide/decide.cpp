@@ -79,6 +79,7 @@ void step(Pass& pass) {
   adopt_runtime_image(pass);
   adopt_membership(pass);
   if (ended_by_program(pass)) return;
+  if (!queue_step(pass)) return;
   if (status.state == JobState::Pending || status.state == JobState::Starting) {
     // A size that stands before the first start is no foreign write, whoever wrote it.
     status.policy_state.accepted_replicas = pass.spec.worker.replicas;
@@ -113,6 +114,7 @@ Decision decide(const Observed& observed, Time now) {
   if (const PodView* lead = pass.pod(pass.status.lead_uid)) pass.status.lead_pod = lead->name;
   update_performance(pass);
   update_tasks(pass);
+  update_forecast(pass);
   update_conditions(pass);
   return pass.finish();
 }

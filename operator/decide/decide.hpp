@@ -82,6 +82,17 @@ struct RuntimeView {
   bool stale_token = false;    // an agent refused the newest token: it may have an older one only
 };
 
+// What its queue says to a job (operator/controller/scheduler.hpp).
+struct QueueGrant {
+  // The next version of status.allocation: taken over when its sequence is one above the present one's.
+  std::optional<AllocationStatus> allocation;
+  QueueCause cause = QueueCause::Unknown;  // why it waits, where it does
+  std::string reason;
+  std::optional<Time> expected_start;
+
+  bool operator==(const QueueGrant&) const = default;
+};
+
 struct Observed {
   ElasticMPIJob job;          // spec and status as last read
   std::vector<PodView> pods;  // all pods owned by the job
@@ -96,6 +107,7 @@ struct Observed {
   std::string command_problem;   // why the lead has not taken the last command, until it takes one
   std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
   std::optional<Time> silent_since;  // the lead has not answered since then
+  std::optional<QueueGrant> grant;   // of a job in a queue
   // What went wrong in this program itself over the job, until a pass ends well.
   std::string internal_error;
 };

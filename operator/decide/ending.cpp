@@ -39,6 +39,8 @@ void forget_run(JobStatus& status) {
   status.tasks.reset();
   status.policy_state.up_since.reset();
   status.policy_state.down_since.reset();
+  status.policy_state.wish.reset();
+  status.forecast.reset();
 }
 
 void end(Pass& pass, JobState state, const std::string& reason, const std::string& message) {
@@ -51,6 +53,8 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.blocked.reset();
   status.active_workers = {};
   status.tasks.reset();
+  status.forecast.reset();
+  drop_allocation(pass);
   const bool good = state == JobState::Succeeded;
   pass.set_condition(good ? condition::kSucceeded : condition::kFailed, true, reason, message);
   pass.act(RecordEvent{!good, reason, message});
@@ -64,6 +68,7 @@ void restart(Pass& pass, const std::string& reason, const std::string& message) 
                            std::to_string(pass.spec.run_policy.backoff_limit) +
                            ", from the start of the program, in " + std::to_string(pause.count()) + " s");
   forget_run(status);
+  pause_in_queue(pass, pause, reason + ": " + message);
   status.state = JobState::Pending;
   status.blocked = BlockedTarget{0, pass.seen.job.metadata.generation, reason + ": " + message,
                                  status.restarts, pass.now + pause};
@@ -144,6 +149,8 @@ void suspend(Pass& pass) {
       pass.event("Suspended", "all workers are released; the program starts from the beginning when resumed");
     stop_program(pass, "the job was suspended");
     forget_run(pass.status);
+    drop_allocation(pass);
+    pass.status.queue.reset();
     pass.status.blocked.reset();
     pass.status.start_time.reset();
     pass.status.state = JobState::Suspended;

@@ -7,6 +7,7 @@
 #include "operator/api/parse.hpp"
 #include "operator/decide/pass.hpp"
 #include "operator/decide/policies/task_model.hpp"
+#include "operator/decide/queueing.hpp"
 
 namespace emj {
 namespace {
@@ -124,6 +125,27 @@ void record_achieved(Pass& pass) {
       scaled->achieved_seconds = point.iteration_seconds;
 }
 
+// In a queue a size is wished for. Throughput wishes for all there is, until it finds a size too large; then
+// for that no more, before it wants to grow again by its own measure.
+void ask_queue(Pass& pass, const AutoscaleResult& result) {
+  std::optional<int>& wish = pass.status.policy_state.wish;
+  const int current = pass.status.active_workers.size();
+  const bool asks = result.verdict == Verdict::Scale;
+  record(pass, asks ? DecisionAction::Ask : action_of(result), current, result.wanted, result.line,
+         result.cause, result);
+  const PolicyName policy = pass.spec.autoscaling.policy.name;
+  const bool by_the_clock = policy == PolicyName::Stepping || policy == PolicyName::Random;
+  // Between two ticks it says nothing new.
+  if (result.verdict == Verdict::Wait || (by_the_clock && !asks)) return;
+  if (policy != PolicyName::Throughput) {
+    wish = result.wanted;
+  } else if (result.wanted < current) {
+    wish = result.wanted;
+  } else if (result.wanted > current || !wish) {
+    wish = pass.spec.worker.max_replicas;
+  }
+}
+
 void carry_out(Pass& pass, const AutoscaleResult& result) {
   const int current = pass.status.active_workers.size();
   const auto& blocked = pass.status.blocked;
@@ -142,6 +164,8 @@ void carry_out(Pass& pass, const AutoscaleResult& result) {
            result);
     return;
   }
+  if (in_queue(pass.spec) && pass.spec.autoscaling.mode == AutoscalingMode::Auto)
+    return ask_queue(pass, result);
   record(pass, action_of(result), current, result.wanted, result.line, result.cause, result);
   if (!acts) return;
   auto& recommendation = pass.status.recommendation;
@@ -162,8 +186,27 @@ bool rest_is_late(const Pass& pass) {
 
 }  // namespace
 
+namespace {
+
+// Rule Q16. A rigid program is granted the size that it keeps.
+int size_in_queue(const Pass& pass) {
+  const int floor = feasible_size(pass.spec, pass.spec.worker.min_replicas);
+  const int allocated = pass.status.allocation ? pass.status.allocation->workers : 0;
+  const bool rigid = pass.spec.runtime.mode == RuntimeMode::Rigid;
+  return feasible_size(
+      pass.spec, rigid
+                     ? allocated
+                     : std::min(std::max(queue_wish(pass.spec, pass.status.policy_state), floor), allocated));
+}
+
+}  // namespace
+
 int target_size(Pass& pass) {
   JobStatus& status = pass.status;
+  if (in_queue(pass.spec)) {
+    const bool keeps = pass.spec.runtime.mode == RuntimeMode::Rigid && !status.active_workers.empty();
+    return status.desired_replicas = keeps ? status.active_workers.size() : size_in_queue(pass);
+  }
   int wanted = pass.spec.worker.replicas.value_or(
       status.desired_replicas > 0 ? status.desired_replicas : pass.spec.worker.min_replicas);
   const bool running = !status.active_workers.empty();
@@ -200,7 +243,7 @@ bool fill_in_size(Pass& pass, int target) {
 void run_autoscaling(Pass& pass, int target) {
   const AutoscalingSpec& autoscaling = pass.spec.autoscaling;
   PolicyState& state = pass.status.policy_state;
-  if (fill_in_size(pass, target)) return;
+  if (!in_queue(pass.spec) && fill_in_size(pass, target)) return;
   if (autoscaling.mode == AutoscalingMode::Off || autoscaling.policy.name == PolicyName::Manual) return;
   if (autoscaling.mode == AutoscalingMode::Auto) {
     if (paused(pass)) return;

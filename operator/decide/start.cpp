@@ -80,6 +80,7 @@ void back_off(Pass& pass, const std::string& reason) {
   // Once the start was requested the program may be running, silent as the lead is.
   const DeleteReason deletion =
       pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
+  if (back_to_queue(pass, reason)) return delete_all(pass, deletion);
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
   const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, attempts - 1);
   pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation,

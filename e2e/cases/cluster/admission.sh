@@ -19,8 +19,10 @@ offer() { # FILE
 broken=0
 for file in "$project"/crds/corpus/good/*.yaml; do
   answer=$(offer "$file")
-  # Good for empi run only.
-  if [[ $file == */local-* ]]; then
+  # Good for empi run only. (Queues have a corpus of their own, crds/corpus/queues, for a cluster that has the kind.)
+  if [[ $file == */queued-* ]]; then
+    [[ $answer == *'queueName is for local runs'* ]] || { say "$(basename "$file") must be refused for queueName: $answer"; broken=1; }
+  elif [[ $file == */local-* ]]; then
     [[ $answer == *'spec.local is for local runs'* ]] || { say "$(basename "$file") must be refused for spec.local: $answer"; broken=1; }
   elif [[ -n $answer ]]; then
     say "$(basename "$file") is good, but: $answer"
@@ -40,7 +42,7 @@ for file in "$project"/crds/corpus/bad/*.yaml; do
     broken=1
   fi
 done
-expect "the corpus of $(find "$project"/crds/corpus -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
+expect "the corpus of $(find "$project"/crds/corpus/good "$project"/crds/corpus/bad -name '*.yaml' | wc -l) manifests has the same verdicts here" test $broken = 0
 
 # The sample policy: caps of a namespace that has them. (It is for the whole cluster; no other namespace has caps.)
 caps=$project/helm/samples/namespace-caps.yaml

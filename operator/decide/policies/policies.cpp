@@ -35,6 +35,8 @@ std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec) {
       return std::make_unique<EfficiencyPolicy>(spec);
     case PolicyName::Tasks:
       return std::make_unique<TasksPolicy>(spec);
+    case PolicyName::Throughput:
+      return std::make_unique<ThroughputPolicy>(spec);
     case PolicyName::Stepping:
       return std::make_unique<SteppingPolicy>(spec.policy.stepping);
     case PolicyName::Random:

@@ -43,6 +43,14 @@ class EfficiencyPolicy : public Policy {
   double tolerance_;
 };
 
+// For jobs in a queue: the queue gives what is idle, this policy judges what it has got, as efficiency does.
+// What it finds too much it gives back.
+class ThroughputPolicy : public EfficiencyPolicy {
+ public:
+  using EfficiencyPolicy::EfficiencyPolicy;
+  const char* name() const override { return "throughput"; }
+};
+
 // The running phase of a master-worker program: grow while the queue is long against the cost of a change,
 // shrink in the tail, nothing when it would not pay.
 class TasksPolicy : public Policy {

@@ -53,6 +53,9 @@ struct Demand {
   int priority = 0;
   std::vector<int> pools;  // that it may use, by preference, as places in QueueState::pools; empty: all
   Allocation allocation;
+  // Whether the allocation stands in the job's status. One that was given out a moment ago is counted, but
+  // nobody is asked for it, and the job is given nothing else meanwhile (rule Q26).
+  bool written = true;
 
   bool queued() const { return allocation.workers == 0; }
   bool rigid() const { return floor >= wish; }

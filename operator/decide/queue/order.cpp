@@ -55,7 +55,7 @@ std::vector<int> waiting_order(const QueueState& state, Time now) {
   std::vector<Place> places;
   for (int i = 0; i < static_cast<int>(state.jobs.size()); ++i) {
     const Demand& job = state.jobs[i];
-    if (!job.queued() || job.allocation.promised > 0) continue;
+    if (!job.queued() || job.allocation.promised > 0 || !job.written) continue;
     Time key = job.since;
     if (shares) {
       const auto [found, fresh] = penalties.try_emplace(job.namespace_name);

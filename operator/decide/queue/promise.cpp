@@ -36,7 +36,9 @@ std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int
   std::vector<int> taken;
   for (const int i : standing) {
     const Demand& holder = draft.job(i);
-    if (holder.allocation.pool != pool || !holder.queued() || holder.priority >= job.priority) continue;
+    if (!holder.written || holder.allocation.pool != pool || !holder.queued() ||
+        holder.priority >= job.priority)
+      continue;
     taken.push_back(i);
     room += holder.of(holder.lacking());
     if (fits(job.of(job.floor), room)) return taken;
@@ -50,14 +52,18 @@ struct Walk {
   Resources releasing;  // not yet counted for one of those
 };
 
+void keep(Walk& walk, const Resources& need) {
+  walk.kept += positive(need - walk.releasing);
+  walk.releasing -= smaller(walk.releasing, need);
+}
+
 // Whether `need` can be had now; if not, what it waits for is kept.
 bool granted_now(Walk& walk, Ledger& ledger, const Resources& need) {
   if (fits(need, ledger.free - walk.kept)) {
     ledger.free -= need;
     return true;
   }
-  walk.kept += positive(need - walk.releasing);
-  walk.releasing -= smaller(walk.releasing, need);
+  keep(walk, need);
   return false;
 }
 
@@ -68,7 +74,8 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   if (standing.empty()) return;
   for (const int i : standing) {
     const Demand& job = draft.job(i);
-    if (!fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity))
+    if (job.written &&
+        !fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity))
       withdraw(draft, i, -1);
   }
   const auto first =
@@ -94,6 +101,10 @@ void grant_promises(Draft& draft, const std::vector<Admitted>& admitted) {
     const Demand& job = draft.job(i);
     Ledger& ledger = draft.ledgers[job.allocation.pool];
     const Resources need = job.of(job.lacking());
+    if (!job.written) {
+      keep(walks[job.allocation.pool], need);
+      continue;
+    }
     if (!granted_now(walks[job.allocation.pool], ledger, need)) {
       draft.unmet.push_back(i);
       continue;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ElasticQueue says about how its jobs share its pools, with the defaults of its schema. Until that
-// kind exists, the simulator is the only one that sets it.
+// What an ElasticQueue says about how its jobs share its pools, as the scheduler reads it, with the defaults
+// of its schema.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "operator/api/queue.hpp"
 #include "operator/api/time.hpp"
 
 namespace emj::queue {
@@ -54,5 +55,7 @@ struct Rules {
   Moves moves;
   Hold hold = Hold::None;
 };
+
+Rules rules_of(const QueueSpec& spec);
 
 }  // namespace emj::queue

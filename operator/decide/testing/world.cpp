@@ -40,6 +40,7 @@ Observed World::observe() const {
   observed.job = job;
   observed.pods = pods;
   observed.samples = samples;
+  observed.grant = grant;
   observed.fence = fence;
   observed.cancel_requested = cancel_requested;
   observed.resume_autoscaling = resume_autoscaling;

@@ -49,6 +49,7 @@ class World {
   std::vector<PodView> pods;
   Lead lead;
   std::vector<Sample> samples;
+  std::optional<QueueGrant> grant;
   std::int64_t fence = 1;
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template, scale_problem, lead_problem;

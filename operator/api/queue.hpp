@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// ElasticQueue, group elasticmpi.io/v1alpha1, as C++ values: how jobs share what a cluster, or a part of it,
+// has. crds/elasticqueue.yaml is the same schema for the API server; a test keeps the two equal.
+//
+//   Result<ElasticQueue> queue = parse_queue_yaml(text, "queue.yaml");
+//   if (!queue) { std::cerr << queue.message(); return 2; }
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/api/parse.hpp"
+#include "operator/api/result.hpp"
+#include "operator/api/status.hpp"
+#include "operator/api/time.hpp"
+
+namespace emj {
+
+inline constexpr const char* kQueueKind = "ElasticQueue";
+
+// --- spec ---------------------------------------------------------------------------------------
+
+// An amount as Kubernetes writes it ("100m", "256Gi"), not negative; kept as it was written.
+struct Quantity {
+  std::string text;
+
+  bool operator==(const Quantity&) const = default;
+};
+// In base units (CPUs, bytes); of one that has been read.
+double amount(const Quantity& quantity);
+
+struct Amounts {
+  std::optional<Quantity> cpu;
+  std::optional<Quantity> memory;
+
+  bool operator==(const Amounts&) const = default;
+};
+
+struct Toleration {
+  std::string key;
+  std::string op;  // Equal, Exists; JSON: operator
+  std::string value;
+  std::string effect;  // NoSchedule, PreferNoSchedule, NoExecute; empty: all
+
+  bool operator==(const Toleration&) const = default;
+};
+
+// What a pool has to give: an amount that is said, or what its nodes have and nobody else uses.
+enum class PoolCapacity { Quota, Nodes };
+
+struct PoolSpec {
+  std::string name;
+  PoolCapacity capacity = PoolCapacity::Quota;
+  Amounts quota;                                     // most that is given out; cpu is required with Quota
+  Amounts headroom;                                  // never given out
+  std::map<std::string, std::string> node_selector;  // of its nodes; put on the pods as well
+  std::vector<Toleration> tolerations;               // likewise
+
+  bool operator==(const PoolSpec&) const = default;
+};
+
+struct QueuePriority {
+  std::string name;  // of spec.scheduling.priorityClassName
+  int value = 0;     // larger is first; that of a class which is not listed is 0
+
+  bool operator==(const QueuePriority&) const = default;
+};
+
+struct NamespaceShare {
+  std::string namespace_name;
+  int weight = 100;
+
+  bool operator==(const NamespaceShare&) const = default;
+};
+
+enum class FairShareMode { Off, Namespace };
+
+struct FairShareSpec {
+  FairShareMode mode = FairShareMode::Off;
+  int half_life_hours = 168;  // after which what was used counts half
+  Seconds penalty{14400};     // by which jobs stand back at most
+  std::vector<NamespaceShare> shares;
+
+  bool operator==(const FairShareSpec&) const = default;
+};
+
+struct OrderSpec {
+  Seconds max_wait{0};  // who has waited longer is passed by nobody; 0: no bound (decision Q35)
+  FairShareSpec fair_share;
+
+  bool operator==(const OrderSpec&) const = default;
+};
+
+enum class BackfillMode { Easy, Conservative, None };
+enum class QueueObjective { Fair, Throughput, Turnaround, Makespan, Workload };
+enum class HoldMode { None, Start, All };
+
+struct GrowthSpec {
+  int time_value_percent = 4;
+  int min_efficiency_percent = 50;
+  int min_step_percent = 10;
+  int cost_factor_percent = 1000;
+  Seconds cooldown{120};
+
+  bool operator==(const GrowthSpec&) const = default;
+};
+
+struct MovesSpec {
+  int min_ratio_percent = 150;
+  Seconds rest{300};
+
+  bool operator==(const MovesSpec&) const = default;
+};
+
+struct QueueSpec {
+  std::vector<std::string> namespaces;  // that may use it; empty: all
+  std::vector<PoolSpec> pools;          // at least one
+  std::vector<QueuePriority> priorities;
+  OrderSpec order;
+  BackfillMode backfill = BackfillMode::Easy;
+  Preemption preemption = Preemption::Shrink;
+  QueueObjective objective = QueueObjective::Fair;
+  GrowthSpec growth;
+  MovesSpec moves;
+  Seconds pending{60};  // pods may be Pending for as long before they are given back
+  HoldMode hold = HoldMode::None;
+
+  bool operator==(const QueueSpec&) const = default;
+};
+
+// --- status -------------------------------------------------------------------------------------
+
+struct PoolStatus {
+  std::string name;
+  int nodes = 0;
+  std::int64_t capacity_milli_cpu = 0;
+  std::int64_t held_milli_cpu = 0;
+  std::int64_t promised_milli_cpu = 0;
+  std::int64_t foreign_milli_cpu = 0;
+  std::int64_t unplaceable_milli_cpu = 0;
+
+  bool operator==(const PoolStatus&) const = default;
+};
+
+// One of the first jobs that wait.
+struct WaitingJob {
+  std::string namespace_name;
+  std::string name;
+  int priority = 0;
+  Time since{};
+  std::string reason;
+  std::optional<Time> expected_start;
+
+  bool operator==(const WaitingJob&) const = default;
+};
+
+struct NamespaceUsage {
+  std::string namespace_name;
+  double cpu_hours = 0;  // decayed
+
+  bool operator==(const NamespaceUsage&) const = default;
+};
+
+// Written by the scheduler alone.
+struct QueueStatus {
+  std::int64_t observed_generation = 0;
+  std::int64_t fence = 0;  // raised when a new leader takes the queue
+  std::vector<PoolStatus> pools;
+  int running = 0;
+  int queued = 0;
+  std::vector<WaitingJob> head;       // the first ten
+  double busy_percent = 50;           // of the capacity, held on average over a day
+  double release_seconds = 5;         // from a decision to shrink until pods are gone, on average
+  std::optional<Time> usage_time;     // of busy_percent and usage
+  std::vector<NamespaceUsage> usage;  // at most 256
+  std::vector<Condition> conditions;  // Ready, PoolOverlap, NodesUnreadable
+
+  bool operator==(const QueueStatus&) const = default;
+};
+
+struct ElasticQueue {
+  Metadata metadata;  // cluster-scoped: namespace_name is empty
+  QueueSpec spec;
+  QueueStatus status;
+
+  bool operator==(const ElasticQueue&) const = default;
+};
+
+// --- reading, checking, writing: as for jobs (operator/api/parse.hpp) ----------------------------
+
+Result<ElasticQueue> parse_queue_yaml(const std::string& text, const std::string& filename);
+Result<ElasticQueue> parse_queue_json(const nlohmann::json& object, const std::string& filename = {});
+Result<ElasticQueue> parse_stored_queue(const nlohmann::json& object, const std::string& filename = {});
+
+nlohmann::json to_json(const ElasticQueue& queue);
+nlohmann::json queue_spec_to_json(const QueueSpec& spec);
+nlohmann::json queue_status_to_json(const QueueStatus& status);
+
+std::vector<Violation> validate(const ElasticQueue& queue);
+
+// Below spec and status.
+std::vector<FieldInfo> known_queue_fields();
+
+// Whether jobs of this namespace may use the queue.
+bool admits(const QueueSpec& queue, const std::string& namespace_name);
+
+}  // namespace emj

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Every field of ElasticQueue, named once; operator/api/field_types.hpp says what a visitor offers. Private
+// to operator/api.
+
+#include "operator/api/fields.hpp"
+#include "operator/api/queue.hpp"
+
+namespace emj::fields {
+
+inline constexpr Range kUpTo16{1, 16};
+inline constexpr Range kUpTo64{0, 64};
+inline constexpr Range kUpTo256{0, 256};
+inline constexpr Range kUpToADay{0, kDayInSeconds};
+
+EMJ_NAMES(PoolCapacity, 2, {PoolCapacity::Quota, "Quota"}, {PoolCapacity::Nodes, "Nodes"})
+EMJ_NAMES(FairShareMode, 2, {FairShareMode::Off, "Off"}, {FairShareMode::Namespace, "Namespace"})
+EMJ_NAMES(BackfillMode, 3, {BackfillMode::Easy, "easy"}, {BackfillMode::Conservative, "conservative"},
+          {BackfillMode::None, "none"})
+EMJ_NAMES(QueueObjective, 5, {QueueObjective::Fair, "fair"}, {QueueObjective::Throughput, "throughput"},
+          {QueueObjective::Turnaround, "turnaround"}, {QueueObjective::Makespan, "makespan"},
+          {QueueObjective::Workload, "workload"})
+EMJ_NAMES(HoldMode, 3, {HoldMode::None, "None"}, {HoldMode::Start, "Start"}, {HoldMode::All, "All"})
+
+// --- spec -----------------------------------------------------------------------------------------
+
+template <class V>
+void describe(V& v, Amounts& amounts) {
+  v.field("cpu", amounts.cpu, kNotNegative);
+  v.field("memory", amounts.memory, kNotNegative);
+}
+
+template <class V>
+void describe(V& v, Toleration& toleration) {
+  v.field("key", toleration.key);
+  v.choice("operator", toleration.op, {"Equal", "Exists"});
+  v.field("value", toleration.value);
+  v.choice("effect", toleration.effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"});
+}
+
+template <class V>
+void describe(V& v, PoolSpec& pool) {
+  v.field("name", pool.name);
+  v.field("capacity", pool.capacity);
+  v.object("quota", [&](V& v) { describe(v, pool.quota); });
+  v.object("headroom", [&](V& v) { describe(v, pool.headroom); });
+  v.field("nodeSelector", pool.node_selector);
+  v.list("tolerations", pool.tolerations, kUpTo64);
+}
+
+template <class V>
+void describe(V& v, QueuePriority& priority) {
+  v.field("name", priority.name);
+  v.field("value", priority.value, Range{-1'000'000'000, 1'000'000'000});
+}
+
+template <class V>
+void describe(V& v, NamespaceShare& share) {
+  v.field("namespace", share.namespace_name);
+  v.field("weight", share.weight, Range{1, 10000});
+}
+
+template <class V>
+void describe(V& v, OrderSpec& order) {
+  v.field("maxWaitSeconds", order.max_wait, Range{0, 365 * kDayInSeconds});
+  v.object("fairShare", [&](V& v) {
+    FairShareSpec& fair = order.fair_share;
+    v.field("mode", fair.mode);
+    v.field("halfLifeHours", fair.half_life_hours, Range{1, 10000});
+    v.field("penaltySeconds", fair.penalty, Range{0, 365 * kDayInSeconds});
+    v.list("shares", fair.shares, kUpTo256);
+  });
+}
+
+template <class V>
+void describe(V& v, GrowthSpec& growth) {
+  v.field("timeValuePercent", growth.time_value_percent, Range{0, 10000});
+  v.field("minEfficiencyPercent", growth.min_efficiency_percent, Range{1, 100});
+  v.field("minStepPercent", growth.min_step_percent, Range{0, 1000});
+  v.field("costFactorPercent", growth.cost_factor_percent, Range{100, 1000000});
+  v.field("cooldownSeconds", growth.cooldown, kUpToADay);
+}
+
+template <class V>
+void describe(V& v, QueueSpec& spec) {
+  v.field("namespaces", spec.namespaces, kUpTo256);
+  v.list("pools", spec.pools, kUpTo16);
+  v.list("priorities", spec.priorities, kUpTo64);
+  v.object("order", [&](V& v) { describe(v, spec.order); });
+  v.field("backfill", spec.backfill);
+  v.field("preemption", spec.preemption);
+  v.field("objective", spec.objective);
+  v.object("growth", [&](V& v) { describe(v, spec.growth); });
+  v.object("moves", [&](V& v) {
+    v.field("minRatioPercent", spec.moves.min_ratio_percent, Range{100, 10000});
+    v.field("restSeconds", spec.moves.rest, kUpToADay);
+  });
+  v.field("pendingSeconds", spec.pending, Range{1, kDayInSeconds});
+  v.field("hold", spec.hold);
+}
+
+// --- status ---------------------------------------------------------------------------------------
+
+template <class V>
+void describe(V& v, PoolStatus& pool) {
+  v.field("name", pool.name);
+  v.field("nodes", pool.nodes);
+  v.field("capacityMilliCPU", pool.capacity_milli_cpu);
+  v.field("heldMilliCPU", pool.held_milli_cpu);
+  v.field("promisedMilliCPU", pool.promised_milli_cpu);
+  v.field("foreignMilliCPU", pool.foreign_milli_cpu);
+  v.field("unplaceableMilliCPU", pool.unplaceable_milli_cpu);
+}
+
+template <class V>
+void describe(V& v, WaitingJob& job) {
+  v.field("namespace", job.namespace_name);
+  v.field("name", job.name);
+  v.field("priority", job.priority);
+  v.field("since", job.since);
+  v.field("reason", job.reason);
+  v.field("expectedStart", job.expected_start);
+}
+
+template <class V>
+void describe(V& v, NamespaceUsage& usage) {
+  v.field("namespace", usage.namespace_name);
+  v.field("cpuHours", usage.cpu_hours);
+}
+
+template <class V>
+void describe(V& v, QueueStatus& status) {
+  v.field("observedGeneration", status.observed_generation);
+  v.field("fence", status.fence);
+  v.list("pools", status.pools);
+  v.field("running", status.running);
+  v.field("queued", status.queued);
+  v.list("head", status.head);
+  v.field("busyPercent", status.busy_percent);
+  v.field("releaseSeconds", status.release_seconds);
+  v.field("usageTime", status.usage_time);
+  v.list("usage", status.usage);
+  v.list("conditions", status.conditions);
+}
+
+}  // namespace emj::fields

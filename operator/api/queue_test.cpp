@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the corpus and the schema do not show of queues, and of jobs in a queue.
+
+#include "operator/api/queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace emj {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string queue_text(const std::string& spec) {
+  return "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: main}\nspec:\n" + spec;
+}
+
+std::string refusal(const std::string& spec) {
+  const auto queue = parse_queue_yaml(queue_text(spec), "queue.yaml");
+  return queue.ok() ? "" : queue.message();
+}
+
+std::string job_text(const std::string& spec) {
+  return "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticMPIJob\nmetadata: {name: demo}\nspec:\n" + spec +
+         "  worker: {minReplicas: 1, maxReplicas: 8, template: {spec: {containers: [{name: worker, image: i, "
+         "command: [p]}]}}}\n";
+}
+
+std::string job_refusal(const std::string& spec) {
+  const auto job = parse_yaml(job_text(spec), "job.yaml");
+  return job.ok() ? "" : job.message();
+}
+
+TEST(Queue, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {
+  const std::string text = refusal("  pools: [{name: hpc}]\n");
+  EXPECT_THAT(text, HasSubstr("queue.yaml:5: spec.pools[0].quota: has no cpu"));
+  EXPECT_THAT(text, HasSubstr("expected quota.cpu"));
+  EXPECT_THAT(text, HasSubstr("or capacity: Nodes"));
+  EXPECT_THAT(refusal("  pools: [{name: a, capacity: Nodes}, {name: a, capacity: Nodes}]\n"),
+              HasSubstr("spec.pools[1]: is the second one of \"a\""));
+  EXPECT_THAT(refusal("  pools: []\n"),
+              HasSubstr("spec.pools: has 0 entries, expected a number of them from 1"));
+  EXPECT_THAT(refusal("  pools: [{name: a, quota: {cpu: lots}}]\n"),
+              HasSubstr("is \"lots\", expected a quantity"));
+  EXPECT_THAT(refusal("  pools: [{name: a, capacity: Nodes}]\n  objective: faire\n"),
+              HasSubstr("did you mean fair?"));
+}
+
+// What is not there is not promised (decision K8).
+TEST(Queue, FieldsOfWhatDoesNotExistAreUnknown) {
+  for (const char* field :
+       {"pricePerCPUHour: \"1\"", "spot: true", "provisioningSeconds: 5", "speedPercent: 50"})
+    EXPECT_THAT(refusal(std::string("  pools: [{name: a, capacity: Nodes, ") + field + "}]\n"),
+                HasSubstr("unknown field"))
+        << field;
+  for (const char* field : {"deadline: 2026-01-31T12:00:00Z", "deadlineSeconds: 5", "budget: \"3\""})
+    EXPECT_THAT(job_refusal(std::string("  scheduling: {queueName: main, ") + field + "}\n"),
+                HasSubstr("unknown field"))
+        << field;
+}
+
+TEST(Queue, HasNoNamespace) {
+  const auto queue = parse_queue_yaml(queue_text("  pools: [{name: a, quota: {cpu: 8}}]\n"), "queue.yaml");
+  ASSERT_TRUE(queue.ok()) << queue.message();
+  EXPECT_FALSE(to_json(queue.value())["metadata"].contains("namespace"));
+  EXPECT_DOUBLE_EQ(amount(*queue.value().spec.pools[0].quota.cpu), 8);
+  EXPECT_TRUE(admits(queue.value().spec, "anything"));
+}
+
+TEST(QueuedJob, IsReadWithAllThatItSays) {
+  const auto job = parse_yaml(
+      job_text("  scheduling: {queueName: main, preemption: None, pools: [hpc], expectedSeconds: 600, model: "
+               "tsunami,\n"
+               "    scalability: [{workers: 1, speedPercent: 100}, {workers: 4, speedPercent: 350}]}\n"
+               "  autoscaling: {mode: Auto, policy: {name: throughput, throughput: {weightPercent: 200}}}\n"),
+      "job.yaml");
+  ASSERT_TRUE(job.ok()) << job.message();
+  const SchedulingSpec& scheduling = job.value().spec.scheduling;
+  EXPECT_EQ(scheduling.preemption, Preemption::None);
+  EXPECT_EQ(scheduling.scalability[1].speed_percent, 350);
+  const auto again = parse_json(to_json(job.value()));
+  ASSERT_TRUE(again.ok()) << again.message();
+  EXPECT_EQ(again.value().spec, job.value().spec);
+  EXPECT_EQ(reference_size(job.value().spec), 2);
+}
+
+TEST(QueuedJob, IsRefusedOnAClusterSoFar) {
+  const auto job = parse_yaml(job_text("  scheduling: {queueName: main}\n"), "job.yaml");
+  ASSERT_TRUE(job.ok()) << job.message();
+  const auto found = validate_for_cluster(job.value());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].field, "spec.scheduling.queueName");
+  EXPECT_THAT(found[0].reason, HasSubstr("for local runs"));
+}
+
+TEST(QueuedJob, ChangesItsQueueOnlyWhileItIsSuspended) {
+  ElasticMPIJob before = parse_yaml(job_text("  scheduling: {queueName: main}\n"), "job.yaml").value();
+  ElasticMPIJob after = before;
+  after.spec.scheduling.queue_name = "other";
+  EXPECT_EQ(validate_update(before, after).size(), 1u);
+  before.status.state = JobState::Suspended;
+  EXPECT_TRUE(validate_update(before, after).empty());
+}
+
+TEST(QueuedJob, SaysWhereOnlyAQueueWouldListen) {
+  const auto job = parse_yaml(job_text("  scheduling: {expectedSeconds: 60}\n"), "job.yaml");
+  ASSERT_TRUE(job.ok());
+  EXPECT_THAT(job.message(), HasSubstr("warning: spec.scheduling: says what only a queue goes by"));
+}
+
+// Else every job that is paused by a foreign size would be resumed by a newer operator.
+TEST(Fingerprint, OfWhatWasKnownBeforeStaysTheSame) {
+  AutoscalingSpec spec;
+  const std::string before = fingerprint(spec);
+  EXPECT_EQ(before, "0213d04c768be304");
+  spec.policy.throughput.weight_percent = 50;
+  EXPECT_NE(fingerprint(spec), before);
+}
+
+// Every status of a job in a queue outlives the operator.
+TEST(QueuedJob, ItsStatusIsReadAsItIsWritten) {
+  JobStatus status;
+  status.state = JobState::Queued;
+  status.allocation = AllocationStatus{2, 4, "hpc", 7, Time{Seconds(1000)}, "grows", "default/b"};
+  status.queue = WaitStatus{Time{Seconds(900)},  Time{Seconds(2000)},  2,
+                            Time{Seconds(1100)}, QueueCause::TooLarge, "needs 9 workers"};
+  status.forecast = ForecastStatus{120.5, 10, ForecastSource::Progress, Time{Seconds(1000)}};
+  status.policy_state.wish = 6;
+  const auto read = parse_status(status_to_json(status));
+  ASSERT_TRUE(read.ok()) << read.message();
+  EXPECT_EQ(read.value(), status);
+}
+
+}  // namespace
+}  // namespace emj

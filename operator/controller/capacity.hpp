@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the pools of queues have to give. Pure.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "operator/controller/queue_cluster.hpp"
+#include "operator/decide/queue/state.hpp"
+
+namespace emj {
+
+struct PoolRoom {
+  queue::Pool pool;
+  int nodes = 0;
+  std::int64_t foreign_milli_cpu = 0;
+  bool overlaps = false;    // some of its nodes count for a pool before it
+  bool unreadable = false;  // it goes by nodes, and these cannot be read
+};
+
+// In the order of the spec's pools. A node counts for the first pool that it matches; `taken` has the names
+// of those that count already, and gets this queue's.
+std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::vector<NodeView>>& nodes,
+                               const std::vector<ForeignPod>& foreign, std::set<std::string>& taken);
+
+}  // namespace emj

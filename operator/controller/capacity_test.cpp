@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pools have to give.
+
+#include "operator/controller/capacity.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operator/controller/testing/queue_world.hpp"
+
+namespace emj {
+namespace {
+
+using queue::Resources;
+using testing::queue_of;
+
+std::vector<NodeView> nodes() {
+  return {{"n1", {{"pool", "hpc"}}, {8000, 1000}, true},
+          {"n2", {{"pool", "hpc"}}, {8000, 1000}, false},
+          {"n3", {{"pool", "gpu"}}, {4000, 500}, true}};
+}
+
+std::vector<PoolRoom> rooms(const std::string& pools,
+                            const std::optional<std::vector<NodeView>>& on = nodes()) {
+  std::set<std::string> taken;
+  return rooms_of(queue_of("  pools: " + pools + "\n").spec, on, {{"n1", {500, 100}}, {"n3", {1000, 0}}},
+                  taken);
+}
+
+TEST(Capacity, OfAQuotaIsWhatItSaysLessTheHeadroom) {
+  const auto found = rooms("[{name: a, quota: {cpu: 2500m, memory: 4Gi}, headroom: {cpu: 1}}]");
+  EXPECT_EQ(found[0].pool.capacity, (Resources{1500, 4096}));
+  EXPECT_GT(rooms("[{name: a, quota: {cpu: 4}}]")[0].pool.capacity.memory_mib, 1 << 30) << "not counted";
+}
+
+TEST(Capacity, OfNodesIsWhatUsableOnesHaveAndNobodyElseUses) {
+  const auto found = rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}]");
+  EXPECT_EQ(found[0].pool.capacity, (Resources{7500, 900}));
+  EXPECT_EQ(found[0].nodes, 1);
+  EXPECT_EQ(found[0].foreign_milli_cpu, 500);
+  EXPECT_EQ(rooms("[{name: a, capacity: Nodes, quota: {cpu: 2}}]")[0].pool.capacity.milli_cpu, 2000);
+}
+
+TEST(Capacity, ANodeCountsOnce) {
+  const auto found =
+      rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}, {name: b, capacity: Nodes}]");
+  EXPECT_EQ(found[1].nodes, 1);
+  EXPECT_TRUE(found[1].overlaps);
+  EXPECT_FALSE(found[0].overlaps);
+}
+
+TEST(Capacity, NodesThatCannotBeReadGiveNothing) {
+  const auto found = rooms("[{name: a, capacity: Nodes}]", std::nullopt);
+  EXPECT_TRUE(found[0].unreadable);
+  EXPECT_EQ(found[0].pool.capacity.milli_cpu, 0);
+}
+
+}  // namespace
+}  // namespace emj

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/controller/queue_books.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "operator/decide/queue/explain.hpp"
+#include "operator/decide/queue/ledger.hpp"
+
+namespace emj {
+namespace {
+
+constexpr double kDay = 86400;
+constexpr std::size_t kHead = 10;
+constexpr std::size_t kNamespaces = 256;
+constexpr double kReleases = 20;
+
+double held_milli_cpu(const queue::QueueState& state) {
+  double held = 0;
+  for (const queue::Demand& job : state.jobs)
+    held += static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu);
+  return held;
+}
+
+double capacity_milli_cpu(const queue::QueueState& state) {
+  double all = 0;
+  for (const queue::Pool& pool : state.pools) all += static_cast<double>(pool.capacity.milli_cpu);
+  return all;
+}
+
+void add_usage(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, double seconds) {
+  const double half_life = 3600.0 * spec.order.fair_share.half_life_hours;
+  std::map<std::string, double> hours;
+  for (const NamespaceUsage& usage : status.usage)
+    hours[usage.namespace_name] = usage.cpu_hours * std::exp2(-seconds / half_life);
+  for (const queue::Demand& job : state.jobs)
+    hours[job.namespace_name] +=
+        static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu) / 1000 * seconds /
+        3600;
+  status.usage.clear();
+  for (const auto& [name, used] : hours)
+    if (used > 1e-6) status.usage.push_back({name, used});
+  std::ranges::stable_sort(status.usage, std::greater<>{}, &NamespaceUsage::cpu_hours);
+  if (status.usage.size() > kNamespaces) status.usage.resize(kNamespaces);
+}
+
+void set_condition_if_known(QueueStatus& status, const char* type, bool value, const char* reason,
+                            const std::string& message, std::int64_t generation, Time now) {
+  const bool known = std::ranges::find(status.conditions, type, &Condition::type) != status.conditions.end();
+  if (!value && !known) return;
+  Condition condition{type,      value ? "True" : "False", value ? reason : "Clear", value ? message : "", {},
+                      generation};
+  const auto found = std::ranges::find(status.conditions, type, &Condition::type);
+  condition.last_transition_time = now;
+  if (found == status.conditions.end()) {
+    status.conditions.push_back(std::move(condition));
+    return;
+  }
+  if (found->status == condition.status) condition.last_transition_time = found->last_transition_time;
+  *found = std::move(condition);
+}
+
+}  // namespace
+
+void count_use(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, Time now) {
+  const double seconds =
+      status.usage_time ? std::max(0.0, queue::seconds_between(*status.usage_time, now)) : 0;
+  status.usage_time = now;
+  if (seconds <= 0) return;
+  add_usage(status, spec, state, seconds);
+  const double capacity = capacity_milli_cpu(state);
+  if (capacity <= 0) return;
+  const double share = std::min(1.0, held_milli_cpu(state) / capacity);
+  status.busy_percent += (100 * share - status.busy_percent) * (1 - std::exp(-seconds / kDay));
+}
+
+void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue::QueueState& state,
+                    const std::vector<PoolRoom>& rooms, const queue::Plan& plan, Time now) {
+  status.observed_generation = queue.metadata.generation;
+  status.pools.clear();
+  const std::vector<queue::Ledger> ledgers = queue::make_ledgers(state);
+  bool overlaps = false, unreadable = false;
+  for (std::size_t p = 0; p < rooms.size(); ++p) {
+    const PoolRoom& room = rooms[p];
+    const std::int64_t capacity = room.pool.capacity.milli_cpu;
+    status.pools.push_back({room.pool.name, room.nodes, capacity, capacity - ledgers[p].free.milli_cpu,
+                            ledgers[p].promised.milli_cpu, room.foreign_milli_cpu, 0});
+    overlaps = overlaps || room.overlaps;
+    unreadable = unreadable || room.unreadable;
+  }
+  status.queued = static_cast<int>(std::ranges::count_if(
+      state.jobs, [](const queue::Demand& job) { return job.queued() && job.held == 0; }));
+  status.running = static_cast<int>(
+      std::ranges::count_if(state.jobs, [](const queue::Demand& job) { return !job.queued(); }));
+  status.head.clear();
+  for (const int i : plan.waiting) {
+    if (status.head.size() >= kHead) break;
+    const queue::Demand& job = state.jobs[i];
+    WaitingJob waiting{
+        job.namespace_name, job.name, job.priority, job.since, explain_waiting(state, plan, i, now), {}};
+    for (const queue::Reservation& reservation : plan.reservations)
+      if (reservation.job == i) waiting.expected_start = reservation.start;
+    status.head.push_back(std::move(waiting));
+  }
+  const std::int64_t generation = queue.metadata.generation;
+  set_condition_if_known(status, "Ready", true, "Scheduling", "", generation, now);
+  set_condition_if_known(status, "PoolOverlap", overlaps, "NodesCountElsewhere",
+                         "some nodes match another pool as well, and count there", generation, now);
+  set_condition_if_known(status, "NodesUnreadable", unreadable, "NoPermission",
+                         "pools of capacity Nodes have nothing to give: nodes cannot be read", generation,
+                         now);
+}
+
+void count_release(QueueStatus& status, double seconds) {
+  status.release_seconds += (seconds - status.release_seconds) / kReleases;
+}
+
+bool urgent(const QueueStatus& before, const QueueStatus& now) {
+  const auto first = [](const QueueStatus& status) {
+    return status.head.empty() ? std::string() : status.head[0].namespace_name + "/" + status.head[0].name;
+  };
+  const auto same_room = [](const PoolStatus& a, const PoolStatus& b) {
+    return a.name == b.name && a.capacity_milli_cpu == b.capacity_milli_cpu;
+  };
+  return before.observed_generation != now.observed_generation || before.fence != now.fence ||
+         first(before) != first(now) || !std::ranges::equal(before.pools, now.pools, same_room);
+}
+
+}  // namespace emj

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The status of a queue: what it says to people, and what the next scheduler goes on from. Pure.
+
+#include <vector>
+
+#include "operator/controller/capacity.hpp"
+#include "operator/decide/queue/state.hpp"
+
+namespace emj {
+
+// Use and busyness go on from `status`, with what is held now for the time since it was counted.
+void count_use(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, Time now);
+
+// Pools, counts, the head of the queue and conditions. Of equal statuses the same is written.
+void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue::QueueState& state,
+                    const std::vector<PoolRoom>& rooms, const queue::Plan& plan, Time now);
+
+// What a shrink took from the decision until its pods were gone, into the average over about twenty.
+void count_release(QueueStatus& status, double seconds);
+
+// Whether `now` says something that should not wait: another capacity, another first job.
+bool urgent(const QueueStatus& before, const QueueStatus& now);
+
+}  // namespace emj

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the scheduler needs from whatever holds queues, nodes and quotas: the Kubernetes API or this machine.
+// The same contract as that of Cluster: every verb is idempotent, blocks for a bounded time and throws
+// nothing. All but look_at() are called by the scheduler's thread only.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/api/queue.hpp"
+#include "operator/controller/cluster.hpp"
+#include "operator/decide/queue/resources.hpp"
+
+namespace emj {
+
+// A queue as stored. One that cannot be read says why; its jobs wait.
+struct QueueRecord {
+  ElasticQueue queue;
+  std::string unreadable{};
+};
+
+struct NodeView {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  queue::Resources allocatable;
+  bool usable = true;  // ready and not cordoned
+};
+
+// A pod on a node that no job in a queue owns.
+struct ForeignPod {
+  std::string node;
+  queue::Resources requests;
+};
+
+// A ResourceQuota of a namespace, as far as it bounds workers.
+struct NamespaceQuota {
+  std::string namespace_name;
+  std::string name;
+  std::optional<std::int64_t> milli_cpu_left, memory_mib_left, pods_left;
+};
+
+class QueueCluster {
+ public:
+  virtual ~QueueCluster() = default;
+
+  virtual std::vector<QueueRecord> queues() = 0;
+  // Of pools by nodes. Nothing: nodes cannot be read (a namespaced installation), and such pools have nothing
+  // to give.
+  virtual std::optional<std::vector<NodeView>> nodes() { return std::nullopt; }
+  virtual std::vector<ForeignPod> foreign() { return {}; }
+  virtual std::vector<NamespaceQuota> quotas() { return {}; }
+  // `read`: the queue as queues() gave it. Refused as a Conflict when somebody else has written since.
+  virtual Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) = 0;
+  // A pass over this job is due: there is a grant for it, or something else to tell. Does not wait; it may be
+  // called while a pass over this very job runs.
+  virtual void look_at(const JobKey& key) = 0;
+};
+
+}  // namespace emj

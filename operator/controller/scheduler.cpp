@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/controller/scheduler.hpp"
+
+#include <algorithm>
+
+#include "operator/controller/queue_books.hpp"
+#include "operator/decide/queue/backfill.hpp"
+#include "operator/decide/queue/explain.hpp"
+#include "operator/decide/queue/job_demand.hpp"
+#include "operator/decide/queue/plan.hpp"
+
+namespace emj {
+namespace {
+
+constexpr std::size_t kExplained = 10;  // of those that wait: the others are told when their cause changes
+
+std::int64_t version_of(const ElasticMPIJob& job) {
+  return job.status.allocation ? job.status.allocation->sequence : 0;
+}
+
+// Those that hold what their node has given them.
+int living(const std::vector<PodView>& pods) {
+  return static_cast<int>(std::ranges::count_if(pods, [](const PodView& pod) {
+    return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed;
+  }));
+}
+
+std::string full_name(const queue::Demand& job) { return job.namespace_name + "/" + job.name; }
+
+queue::Allocation counted(const AllocationStatus& allocation, const QueueSpec& spec) {
+  const auto pool = std::ranges::find(spec.pools, allocation.pool, &PoolSpec::name);
+  return {.workers = allocation.workers,
+          .promised = allocation.promised,
+          .pool = pool == spec.pools.end() ? -1 : static_cast<int>(pool - spec.pools.begin()),
+          .time = allocation.time};
+}
+
+}  // namespace
+
+// --- what passes over jobs see ---------------------------------------------------------------------
+
+std::optional<QueueGrant> Grants::of(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = grants_.find(uid);
+  return found == grants_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Grants::set(const std::string& uid, QueueGrant grant) {
+  const std::lock_guard lock(mutex_);
+  grants_[uid] = std::move(grant);
+}
+
+void Grants::erase(const std::string& uid) {
+  const std::lock_guard lock(mutex_);
+  grants_.erase(uid);
+}
+
+// --- news ------------------------------------------------------------------------------------------
+
+Scheduler::Scheduler(QueueCluster& cluster, Clock clock, Log log, SchedulerOptions options)
+    : cluster_(cluster), clock_(std::move(clock)), log_(std::move(log)), options_(options) {
+  due_ = clock_();
+}
+
+void Scheduler::wake_at(Time time) {
+  if (due_ && *due_ <= time) return;
+  due_ = time;
+  woken_.notify_all();
+}
+
+void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
+  const JobKey key = key_of(job);
+  const bool ours = !job.spec.scheduling.queue_name.empty();
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+  const auto known = latest_.find(key);
+  if (!ours) {
+    if (known == latest_.end()) return;
+    latest_.erase(known);
+    inbox_[key] = nullptr;
+    return wake_at(now + options_.gather);
+  }
+  const int count = living(pods);
+  if (known != latest_.end() && known->second->living_pods == count && known->second->job == job) return;
+  const SeenJob seen = std::make_shared<const Seen>(Seen{job, count});
+  latest_[key] = seen;
+  inbox_[key] = seen;
+  wake_at(now + options_.gather);
+}
+
+void Scheduler::gone(const JobKey& key) {
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+  if (latest_.erase(key) == 0) return;
+  inbox_[key] = nullptr;
+  wake_at(now + options_.gather);
+}
+
+void Scheduler::unreadable(const JobKey& key) {
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+}
+
+void Scheduler::expect(const std::vector<JobKey>& jobs) {
+  const std::lock_guard lock(mutex_);
+  for (const JobKey& key : jobs)
+    if (!latest_.contains(key)) expected_.insert(key);
+}
+
+void Scheduler::news() {
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  wake_at(now + options_.gather);
+}
+
+// --- the thread ------------------------------------------------------------------------------------
+
+Time Scheduler::turn() {
+  const Time now = clock_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!expected_.empty()) {
+      due_.reset();  // the last one of them is news
+      return now + options_.steady;
+    }
+    if (due_ && now < *due_) return *due_;
+    due_.reset();
+  }
+  const Time next = plan(now);
+  const std::lock_guard lock(mutex_);
+  wake_at(next);
+  return *due_;
+}
+
+void Scheduler::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Time next = turn();
+    std::unique_lock lock(mutex_);
+    if (due_ && *due_ < next) continue;
+    // News move due_; a clock that jumps is looked at each `steady` at the latest.
+    const Millis wait = std::clamp<Millis>(next - clock_(), Millis(1), options_.steady);
+    woken_.wait_for(lock, stop, wait, [&] { return due_ && *due_ < next; });
+  }
+}
+
+void Scheduler::forget(const JobKey& key) {
+  if (const auto known = jobs_.find(key); known != jobs_.end()) {
+    grants_.erase(known->second->job.metadata.uid);
+    jobs_.erase(known);
+  }
+  outstanding_.erase(key);
+  releasing_.erase(key);
+}
+
+void Scheduler::take_news(Time now) {
+  std::map<JobKey, SeenJob> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(inbox_);
+  }
+  for (const auto& [key, seen] : news) {
+    const auto known = jobs_.find(key);
+    const bool another =
+        seen && known != jobs_.end() && known->second->job.metadata.uid != seen->job.metadata.uid;
+    if (!seen || another) forget(key);
+    if (!seen) continue;
+    jobs_[key] = seen;
+    const auto given = outstanding_.find(key);
+    if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
+      outstanding_.erase(given);
+    const auto since = releasing_.find(key);
+    if (since == releasing_.end() || outstanding_.contains(key) || !seen->job.status.allocation ||
+        seen->living_pods > seen->job.status.allocation->workers)
+      continue;
+    const auto status = statuses_.find(seen->job.spec.scheduling.queue_name);
+    if (status != statuses_.end()) count_release(status->second, queue::seconds_between(since->second, now));
+    releasing_.erase(since);
+  }
+}
+
+Time Scheduler::plan(Time now) {
+  take_news(now);
+  wake_.reset();
+  std::vector<QueueRecord> records = cluster_.queues();
+  std::ranges::sort(records, {}, [](const QueueRecord& r) { return r.queue.metadata.name; });
+  const auto nodes = cluster_.nodes();
+  const std::vector<ForeignPod> foreign = cluster_.foreign();
+  std::set<std::string> taken;
+  for (const QueueRecord& record : records) {
+    if (!record.unreadable.empty() || !take_queue(record)) continue;
+    Round round(record, rooms_of(record.queue.spec, nodes, foreign, taken), now);
+    plan_queue(round);
+  }
+  tell_without_queue(records);
+  return std::min(now + options_.steady, wake_.value_or(Time::max()));
+}
+
+// A scheduler before this one may still be writing: after this write it is refused (rule Q27).
+bool Scheduler::take_queue(const QueueRecord& record) {
+  const std::string& name = record.queue.metadata.name;
+  if (statuses_.contains(name)) return true;
+  QueueStatus status = record.queue.status;
+  ++status.fence;
+  const Outcome outcome = cluster_.write_queue_status(record.queue, status);
+  if (!outcome.ok()) {
+    log_("queue " + name + ": taking it: " + outcome.message);
+    const Time again = clock_() + options_.gather;
+    wake_ = wake_ ? std::min(*wake_, again) : again;
+    return false;
+  }
+  statuses_[name] = written_[name] = status;
+  return true;
+}
+
+void Scheduler::plan_queue(Round& round) {
+  const ElasticQueue& queue = round.record.queue;
+  QueueStatus& status = statuses_.at(queue.metadata.name);
+  queue::QueueState& state = round.state;
+  state.rules = queue::rules_of(queue.spec);
+  for (const PoolRoom& room : round.rooms) state.pools.push_back(room.pool);
+  for (const auto& [key, seen] : jobs_)
+    if (seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, seen);
+  std::ranges::sort(state.jobs, [](const queue::Demand& a, const queue::Demand& b) {
+    return a.since != b.since ? a.since < b.since : a.uid < b.uid;
+  });
+  count_use(status, queue.spec, state, round.now);
+  for (const NamespaceUsage& usage : status.usage) state.usage[usage.namespace_name] = usage.cpu_hours;
+  state.busy = status.busy_percent / 100;
+  state.release_seconds = status.release_seconds;
+  const queue::Plan plan = queue::schedule(state, round.now);
+  give(round, plan);
+  tell_waiting(round, plan);
+  write_status(round, plan);
+  if (plan.wake) wake_ = wake_ ? std::min(*wake_, *plan.wake) : *plan.wake;
+}
+
+void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen) {
+  const QueueSpec& spec = round.record.queue.spec;
+  const JobStatus& status = seen->job.status;
+  auto asked = queue::demand_of(seen->job, seen->living_pods, spec, options_.sidecar, round.now);
+  if (std::holds_alternative<queue::NoWish>(asked)) return;
+  const auto given = outstanding_.find(key);
+  if (const auto* refused = std::get_if<queue::Refused>(&asked); refused && given == outstanding_.end())
+    return tell(seen, refused->cause, refused->reason);
+  auto* demand = std::get_if<queue::Demand>(&asked);
+  if (!demand) return;
+  if (given != outstanding_.end()) {
+    demand->allocation = counted(given->second.allocation, spec);
+    demand->held = std::max(demand->held, demand->allocation.workers);
+    demand->written = false;
+    demand->resizing = true;
+  } else if (status.queue && status.queue->retry_after && round.now < *status.queue->retry_after) {
+    // It keeps its place, and is passed over meanwhile.
+    demand->frozen_until = std::max(demand->frozen_until, *status.queue->retry_after);
+    if (demand->queued()) demand->written = false;
+    wake_ = wake_ ? std::min(*wake_, *status.queue->retry_after) : *status.queue->retry_after;
+  }
+  // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
+  if (!demand->queued() && demand->allocation.pool < 0) return;
+  round.jobs[demand->uid] = seen;
+  round.state.jobs.push_back(std::move(*demand));
+}
+
+void Scheduler::give(Round& round, const queue::Plan& plan) {
+  using Kind = queue::Grant::Kind;
+  for (const queue::Grant& grant : plan.grants) {
+    const queue::Demand& demand = round.state.jobs[grant.job];
+    const SeenJob& seen = round.jobs.at(demand.uid);
+    const JobKey key = key_of(seen->job);
+    AllocationStatus allocation;
+    allocation.workers = grant.allocation.workers;
+    allocation.promised = grant.allocation.promised;
+    if (grant.allocation.pool >= 0) allocation.pool = round.state.pools[grant.allocation.pool].name;
+    allocation.sequence = version_of(seen->job) + 1;
+    allocation.time = grant.allocation.time;
+    allocation.reason = explain(round.state, grant, round.now);
+    if (grant.kind == Kind::Yield && grant.other >= 0)
+      allocation.yields_to = full_name(round.state.jobs[grant.other]);
+    if (grant.allocation.workers < demand.allocation.workers) releasing_.try_emplace(key, round.now);
+    log_(key.namespace_name + "/" + key.name + ": " + allocation.reason);
+    grants_.set(demand.uid, {allocation, QueueCause::Unknown, "", {}});
+    outstanding_[key] = {std::move(allocation), demand.uid};
+    cluster_.look_at(key);
+  }
+}
+
+void Scheduler::tell_waiting(Round& round, const queue::Plan& plan) {
+  std::map<int, Time> starts;
+  for (const queue::Reservation& reservation : plan.reservations) starts[reservation.job] = reservation.start;
+  for (std::size_t place = 0; place < plan.waiting.size(); ++place) {
+    const int i = plan.waiting[place];
+    const queue::Demand& demand = round.state.jobs[i];
+    const QueueCause cause =
+        queue::placeable(round.state, demand) ? QueueCause::Waiting : QueueCause::TooLarge;
+    const SeenJob& seen = round.jobs.at(demand.uid);
+    const bool told = seen->job.status.queue && seen->job.status.queue->cause == cause;
+    if (told && place >= kExplained && !starts.contains(i)) continue;
+    const auto start = starts.find(i);
+    tell(seen, cause, explain_waiting(round.state, plan, i, round.now),
+         start == starts.end() ? std::nullopt : std::optional(start->second));
+  }
+}
+
+// What is granted is never replaced; a job is woken only when the word for why it waits is another one.
+void Scheduler::tell(const SeenJob& seen, QueueCause cause, const std::string& reason,
+                     std::optional<Time> start) {
+  const std::string& uid = seen->job.metadata.uid;
+  const JobKey key = key_of(seen->job);
+  if (outstanding_.contains(key)) return;
+  const auto before = grants_.of(uid);
+  grants_.set(uid, {std::nullopt, cause, reason, start});
+  const auto& wait = seen->job.status.queue;
+  if ((!before || before->cause != cause) && !(wait && wait->cause == cause)) cluster_.look_at(key);
+}
+
+void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
+  const ElasticQueue& queue = round.record.queue;
+  const std::string& name = queue.metadata.name;
+  QueueStatus& status = statuses_.at(name);
+  describe_queue(status, queue, round.state, round.rooms, plan, round.now);
+  const bool rested = !written_at_.contains(name) || round.now - written_at_[name] >= options_.between_status;
+  if (status == written_[name] || (!rested && !urgent(written_[name], status))) return;
+  const Outcome outcome = cluster_.write_queue_status(queue, status);
+  if (outcome.ok()) {
+    written_[name] = status;
+    written_at_[name] = round.now;
+  } else if (outcome.kind != Outcome::Kind::Conflict) {
+    log_("queue " + name + ": writing its status: " + outcome.message);
+  }
+}
+
+// Running jobs keep what they have (rule Q28).
+void Scheduler::tell_without_queue(const std::vector<QueueRecord>& records) {
+  std::string names;
+  for (const QueueRecord& record : records) names += (names.empty() ? "" : ", ") + record.queue.metadata.name;
+  for (const auto& [key, seen] : jobs_) {
+    const std::string& wanted = seen->job.spec.scheduling.queue_name;
+    const auto record =
+        std::ranges::find(records, wanted, [](const QueueRecord& r) { return r.queue.metadata.name; });
+    if (record == records.end())
+      tell(seen, QueueCause::NoSuchQueue,
+           "there is no ElasticQueue \"" + wanted + "\"" +
+               (names.empty() ? ", nor any other" : "; there are: " + names));
+    else if (!record->unreadable.empty())
+      tell(seen, QueueCause::NoSuchQueue,
+           "ElasticQueue \"" + wanted + "\" cannot be read: " + record->unreadable);
+  }
+}
+
+}  // namespace emj

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Who decides what jobs in queues may have: a thin loop around queue::schedule(). It parses no job: each pass
+// over a job hands it in as just written, with its living pods (saw()), and the scheduler answers by a grant
+// for the job's next pass. All state is in the statuses of jobs and queues; what is here is a cache of them
+// (rules Q8, Q25):
+//
+//  - A grant is the next version of a job's status.allocation. It counts from when it is given out, is never
+//    taken back or replaced, and is forgotten when the job is seen with it, or with another version. One that
+//    was never written never happened.
+//  - Nobody is asked for a promise before it stands in the job's status (rule Q26).
+//  - Nothing is planned before every job of the first list was seen: a ledger with a gap would give out what
+//    is in use.
+//
+//   Controller controller(cluster, runtime, clock, log, options, &scheduler);
+//   scheduler.expect(first_list_of_jobs);
+//   std::jthread thread([&](std::stop_token stop) { scheduler.run(stop); });   // or turn() in a loop of
+//   one's own
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "operator/controller/capacity.hpp"
+#include "operator/controller/queue_cluster.hpp"
+#include "operator/decide/decide.hpp"
+#include "operator/decide/queue/state.hpp"
+
+namespace emj {
+
+// What jobs in queues are told, by uid; passes over jobs read it, the scheduler writes it. Safe from several
+// threads.
+class Grants {
+ public:
+  std::optional<QueueGrant> of(const std::string& uid) const;
+  void set(const std::string& uid, QueueGrant grant);
+  void erase(const std::string& uid);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, QueueGrant> grants_;
+};
+
+struct SchedulerOptions {
+  Millis gather{100};            // a plan is made so long after the first news: news come in flocks
+  Millis steady{30000};          // and this long after the last one without any
+  Millis between_status{10000};  // of a queue's status, unless its capacity or its head has changed
+  queue::Resources sidecar{};    // of each worker, beside its container
+};
+
+class Scheduler {
+ public:
+  using Clock = std::function<Time()>;
+  using Log = std::function<void(const std::string& line)>;
+  Scheduler(QueueCluster& cluster, Clock clock, Log log, SchedulerOptions options = {});
+
+  // --- from passes over jobs and from watches; any thread, none of them waits for a plan -------------------
+
+  // Of the job with this uid.
+  std::optional<QueueGrant> grant_of(const std::string& uid) const { return grants_.of(uid); }
+  // The job with its status as just written, and its living pods. Jobs without a queue may be handed in as
+  // well.
+  void saw(const ElasticMPIJob& job, const std::vector<PodView>& pods);
+  void gone(const JobKey& key);
+  // Nothing is known of it but what was known before; the others need not wait for it.
+  void unreadable(const JobKey& key);
+  // Jobs of the first list, whatever their queue: none is planned for before each was seen or is gone.
+  void expect(const std::vector<JobKey>& jobs);
+  // A queue, a node, a foreign pod or a quota has changed.
+  void news();
+
+  // --- the thread -----------------------------------------------------------------------------------------
+
+  // Plans if that is due. When to be called again, without news in between.
+  Time turn();
+  // turn() until told to stop.
+  void run(const std::stop_token& stop);
+
+ private:
+  // A job as its last pass left it.
+  struct Seen {
+    ElasticMPIJob job;
+    int living_pods = 0;
+  };
+  using SeenJob = std::shared_ptr<const Seen>;
+  // What was given out and has not been seen in a status yet.
+  struct Outstanding {
+    AllocationStatus allocation;
+    std::string uid;
+  };
+  // What a pass over one queue works with.
+  struct Round {
+    Round(const QueueRecord& record_, std::vector<PoolRoom> rooms_, Time now_)
+        : record(record_), now(now_), rooms(std::move(rooms_)) {}
+
+    const QueueRecord& record;
+    Time now;
+    queue::QueueState state;
+    std::vector<PoolRoom> rooms;
+    std::map<std::string, SeenJob> jobs;  // by uid
+  };
+
+  void wake_at(Time time);  // with mutex_ held
+  Time plan(Time now);
+  void take_news(Time now);
+  void forget(const JobKey& key);
+  void plan_queue(Round& round);
+  bool take_queue(const QueueRecord& record);
+  void add_demand(Round& round, const JobKey& key, const SeenJob& seen);
+  void give(Round& round, const queue::Plan& plan);
+  void tell_waiting(Round& round, const queue::Plan& plan);
+  void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,
+            std::optional<Time> start = std::nullopt);
+  void write_status(const Round& round, const queue::Plan& plan);
+  void tell_without_queue(const std::vector<QueueRecord>& records);
+
+  QueueCluster& cluster_;
+  Clock clock_;
+  Log log_;
+  SchedulerOptions options_;
+  Grants grants_;
+
+  // By any thread.
+  std::mutex mutex_;
+  std::condition_variable_any woken_;
+  std::map<JobKey, SeenJob> latest_;  // to tell news from repetitions
+  std::map<JobKey, SeenJob> inbox_;   // null: gone
+  std::set<JobKey> expected_;
+  std::optional<Time> due_;
+
+  // The scheduler's thread only.
+  std::map<JobKey, SeenJob> jobs_;
+  std::map<JobKey, Outstanding> outstanding_;
+  std::map<JobKey, Time> releasing_;             // since when they let go of workers
+  std::map<std::string, QueueStatus> statuses_;  // of queues, as counted on
+  std::map<std::string, QueueStatus> written_;   // as last written
+  std::map<std::string, Time> written_at_;
+  std::optional<Time> wake_;
+};
+
+}  // namespace emj

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/job_demand.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "operator/decide/policies/cost.hpp"
+#include "operator/decide/queueing.hpp"
+#include "runtime/base/json_text.hpp"
+
+namespace emj::queue {
+namespace {
+
+using nlohmann::json;
+
+bool runs(const JobStatus& status) {
+  return status.state == JobState::Running || status.state == JobState::Resizing;
+}
+
+std::optional<double> request_of(const json& container, const char* name) {
+  for (const char* kind : {"requests", "limits"}) {
+    const auto place = json::json_pointer(std::string("/resources/") + kind + "/" + name);
+    if (!container.is_object() || !container.contains(place)) continue;
+    const json& amount = container[place];
+    if (amount.is_number()) return amount.get<double>();
+    if (!amount.is_string()) continue;
+    if (const auto read = parse_quantity(amount.get<std::string>())) return read;
+  }
+  return std::nullopt;
+}
+
+int least_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.min_replicas); }
+int largest_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.max_replicas); }
+
+// A program that keeps its size, for as long as it runs at least.
+bool keeps_its_size(const JobSpec& spec) { return spec.runtime.mode == RuntimeMode::Rigid; }
+
+int rigid_size(const ElasticMPIJob& job) {
+  if (!job.status.active_workers.empty()) return job.status.active_workers.size();
+  return feasible_size(job.spec, job.spec.worker.replicas.value_or(job.spec.worker.min_replicas));
+}
+
+int allocated(const ElasticMPIJob& job) { return job.status.allocation ? job.status.allocation->workers : 0; }
+
+std::vector<int> sizes_of(const ElasticMPIJob& job) {
+  std::vector<int> sizes;
+  if (keeps_its_size(job.spec)) {
+    sizes.push_back(rigid_size(job));
+  } else {
+    for (int n = job.spec.worker.min_replicas; n <= job.spec.worker.max_replicas; ++n)
+      if (is_feasible(job.spec, n)) sizes.push_back(n);
+    sizes = thinned(std::move(sizes), {reference_size(job.spec), allocated(job)});
+  }
+  // What it has although its limits have changed since.
+  const int present = allocated(job);
+  if (present > 0 && std::ranges::find(sizes, present) == sizes.end())
+    sizes.insert(std::ranges::lower_bound(sizes, present), present);
+  return sizes;
+}
+
+std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) {
+  std::vector<int> places;
+  for (const std::string& name : job.spec.scheduling.pools)
+    for (std::size_t i = 0; i < queue.pools.size(); ++i)
+      if (queue.pools[i].name == name) places.push_back(static_cast<int>(i));
+  return places;
+}
+
+std::string names_of(const std::vector<PoolSpec>& pools) {
+  std::string names;
+  for (const PoolSpec& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
+  return names;
+}
+
+int priority_of(const ElasticMPIJob& job, const QueueSpec& queue) {
+  for (const QueuePriority& priority : queue.priorities)
+    if (priority.name == job.spec.scheduling.priority_class_name) return priority.value;
+  return 0;
+}
+
+Time last_change(const ElasticMPIJob& job) {
+  const auto& changes = job.status.policy_state.changes;
+  Time time = changes.empty() ? Time{} : changes.back().time;
+  if (job.status.allocation) time = std::max(time, job.status.allocation->time);
+  return time;
+}
+
+// Its pods are on their way to another number.
+bool changes_size(const ElasticMPIJob& job, int living_pods) {
+  const JobStatus& status = job.status;
+  if (allocated(job) == 0) return false;
+  return status.resize || status.awaited || !runs(status) || status.active_workers.size() != allocated(job) ||
+         living_pods != allocated(job);
+}
+
+Demand fill_in(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
+               Time now) {
+  const JobStatus& status = job.status;
+  Demand demand;
+  demand.uid = job.metadata.uid;
+  demand.name = job.metadata.name;
+  demand.namespace_name = job.metadata.namespace_name;
+  demand.worker = shape_of(job.spec) + sidecar;
+  demand.reference = keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
+  const SizeRange range = range_of(job, queue);
+  demand.floor = range.floor;
+  demand.wish = range.wish;
+  demand.trusted = std::max(trusted_size(job), demand.floor);
+  const int present = allocated(job) > 0 ? allocated(job) : demand.reference;
+  demand.curve = curve_over(job, sizes_of(job), present, rules_of(queue).objective);
+  demand.held = std::max(allocated(job), living_pods);
+  demand.resizing = changes_size(job, living_pods);
+  demand.since = status.queue ? status.queue->since : job.metadata.creation_time.value_or(now);
+  demand.started = status.start_time.value_or(last_change(job));
+  demand.changed = last_change(job);
+  if (status.blocked) demand.frozen_until = status.blocked->retry_after;
+  demand.work_left = work_left(job, *demand.curve, now);
+  demand.lost_seconds =
+      change_cost(status.policy_state.changes, present, std::max(1, present / 2)).lost_seconds;
+  if (job.spec.autoscaling.policy.name == PolicyName::Throughput)
+    demand.weight = job.spec.autoscaling.policy.throughput.weight_percent / 100.0;
+  if (!status.policy_state.measured.empty())
+    demand.work = status.policy_state.measured.back().work_per_iteration;
+  demand.priority = priority_of(job, queue);
+  demand.pools = pools_of_job(job, queue);
+  return demand;
+}
+
+}  // namespace
+
+Resources shape_of(const JobSpec& spec) {
+  const json pod = empi::json_text::try_parse(spec.worker.pod.document);
+  const auto first = json::json_pointer("/spec/containers/0");
+  const json container = pod.is_object() && pod.contains(first) ? pod[first] : json();
+  const double cpus = request_of(container, "cpu").value_or(spec.slots_per_worker);
+  const double bytes = request_of(container, "memory").value_or(0);
+  return {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
+}
+
+SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue) {
+  if (keeps_its_size(job.spec)) return {rigid_size(job), rigid_size(job)};
+  SizeRange range{least_size(job.spec),
+                  feasible_size(job.spec, queue_wish(job.spec, job.status.policy_state))};
+  const bool stays =
+      queue.preemption == Preemption::None || job.spec.scheduling.preemption == Preemption::None;
+  if (stays) range.floor = std::max(range.floor, allocated(job));
+  // What limits have become smaller than is no reason to take more away than they say.
+  range.floor = std::min(range.floor, std::max(largest_size(job.spec), 1));
+  range.wish = std::max(range.wish, range.floor);
+  return range;
+}
+
+std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Time now) {
+  const JobStatus& status = job.status;
+  const double present = curve.speed_of(std::max(1, allocated(job)));
+  if (status.forecast && allocated(job) > 0) {
+    const double gone = std::max(0.0, seconds_between(status.forecast->time, now));
+    double left = status.forecast->seconds_left;
+    for (double more = std::max(1.0, left); left <= gone; more *= 2) left += more;
+    return (left - gone) * present;
+  }
+  if (!job.spec.scheduling.expected) return std::nullopt;
+  const double all =
+      static_cast<double>(job.spec.scheduling.expected->count()) * curve.speed_of(reference_size(job.spec));
+  if (allocated(job) == 0 || !status.start_time) return all;
+  const double done = std::max(0.0, seconds_between(*status.start_time, now)) * present;
+  double work = all;
+  while (work <= done) work *= 2;
+  return work - done;
+}
+
+Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
+                Time now) {
+  const JobStatus& status = job.status;
+  const bool ours = !job.spec.managed_by || *job.spec.managed_by == kManagerName;
+  const bool over = is_terminal(status.state) || job.metadata.deletion_time || !ours;
+  if ((over || status.state == JobState::Suspended || job.spec.suspend) && living_pods == 0 &&
+      allocated(job) == 0)
+    return NoWish{};
+  if (!admits(queue, job.metadata.namespace_name) && allocated(job) == 0)
+    return Refused{QueueCause::NotAdmitted,
+                   "the queue does not take jobs of namespace " + job.metadata.namespace_name,
+                   {}};
+  Demand demand = fill_in(job, living_pods, queue, sidecar, now);
+  if (!job.spec.scheduling.pools.empty() && demand.pools.empty() && allocated(job) == 0)
+    return Refused{QueueCause::NotAdmitted,
+                   "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),
+                   {}};
+  if (over || status.state == JobState::Suspended || job.spec.suspend) {
+    demand.written = false;  // what is left of it counts, and that is all
+    demand.resizing = true;
+  }
+  if (status.allocation) {
+    const AllocationStatus& allocation = *status.allocation;
+    const auto pool = std::ranges::find(queue.pools, allocation.pool, &PoolSpec::name);
+    demand.allocation = {
+        .workers = allocation.workers,
+        .promised = allocation.promised,
+        .pool = pool == queue.pools.end() ? -1 : static_cast<int>(pool - queue.pools.begin()),
+        .time = allocation.time};
+  }
+  return demand;
+}
+
+}  // namespace emj::queue

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue knows of a job, from the job's spec and status and nothing else: whoever reads the same
+// statuses plans the same (rules Q8, Q25).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "operator/api/queue.hpp"
+#include "operator/decide/queue/demand.hpp"
+
+namespace emj::queue {
+
+// Why a job that wants something gets no Demand.
+struct Refused {
+  QueueCause cause = QueueCause::NotAdmitted;
+  std::string reason;
+  std::optional<Time> until;  // it is tried again then
+};
+struct NoWish {};  // over, suspended, or somebody else's
+
+using Asked = std::variant<NoWish, Refused, Demand>;
+
+// `living_pods`: with those that end. `sidecar`: what a worker takes beside its container (nothing in local
+// runs).
+Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
+                Time now);
+
+// Of one worker, by the requests of its container; without any a CPU for each slot, as its pod then asks for.
+Resources shape_of(const JobSpec& spec);
+
+// Least and most workers (rule Q15). Floor: minReplicas, or what it has where it may not be preempted or is
+// rigid. Wish: what its policy asks the queue for; a size that somebody has set; else all that it may have.
+struct SizeRange {
+  int floor = 1;
+  int wish = 1;
+};
+SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue);
+
+// How fast it is at the sizes it may have, by the order of trust (rule Q10): what was measured, from half the
+// smallest to twice the largest such size; spec.scheduling.scalability; Amdahl's law with 80 % at the
+// reference size. Each continues the one before where that ends. `present`: where the speed is 1.
+std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<int> sizes, int present,
+                                        Objective objective);
+// Growth ends here: the largest of the reference size, twice the largest measured one, and the last point of
+// scalability.
+int trusted_size(const ElasticMPIJob& job);
+
+// Seconds at speed 1 of `curve`, from status.forecast or spec.scheduling.expectedSeconds; one that is overrun
+// doubles (rule Q12).
+std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Time now);
+
+}  // namespace emj::queue

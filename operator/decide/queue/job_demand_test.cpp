@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue knows of a job, from its spec and status.
+
+#include "operator/decide/queue/job_demand.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace emj::queue {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr Time kNow{Seconds(1'700'000'000)};
+
+ElasticMPIJob job(const std::string& scheduling = "", const std::string& spec = "", int min = 2, int max = 8,
+                  const std::string& resources = "") {
+  const auto parsed = parse_yaml(
+      "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticMPIJob\nmetadata: {name: demo, uid: u}\nspec:\n" +
+          spec + "  scheduling: {queueName: main" + scheduling + "}\n  worker:\n    minReplicas: " +
+          std::to_string(min) + "\n    maxReplicas: " + std::to_string(max) +
+          "\n    template: {spec: {containers: [{name: worker, command: [p]" + resources + "}]}}\n",
+      "job.yaml");
+  EXPECT_TRUE(parsed.ok()) << parsed.message();
+  return parsed.value();
+}
+
+QueueSpec queue() {
+  QueueSpec spec;
+  spec.pools.resize(2);
+  spec.pools[0].name = "hpc";
+  spec.pools[0].quota.cpu = Quantity{"16"};
+  spec.pools[1].name = "spare";
+  spec.pools[1].quota.cpu = Quantity{"4"};
+  spec.priorities.push_back({"urgent", 100});
+  return spec;
+}
+
+Demand demand(const ElasticMPIJob& of, int living = 0, const QueueSpec& spec = queue()) {
+  const Asked asked = demand_of(of, living, spec, {}, kNow);
+  EXPECT_TRUE(std::holds_alternative<Demand>(asked));
+  return std::get<Demand>(asked);
+}
+
+ElasticMPIJob running(ElasticMPIJob of, int workers) {
+  JobStatus& status = of.status;
+  status.state = JobState::Running;
+  for (int i = 0; i < workers; ++i) status.active_workers.insert(i);
+  status.allocation = AllocationStatus{workers, 0, "hpc", 1, kNow - Seconds(100), "", ""};
+  status.queue.emplace().since = kNow - Seconds(200);
+  status.start_time = kNow - Seconds(100);
+  return of;
+}
+
+void measure(ElasticMPIJob& of, int workers, double seconds) {
+  MeasuredSize point;
+  point.workers = workers;
+  point.iteration_seconds = point.compute_seconds = point.useful_seconds = seconds;
+  of.status.policy_state.measured.push_back(point);
+}
+
+TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
+  EXPECT_EQ(shape_of(job("", "  slotsPerWorker: 2\n").spec), (Resources{2000, 0}));
+  EXPECT_EQ(shape_of(job("", "", 2, 8, ", resources: {requests: {cpu: 500m, memory: 1Gi}}").spec),
+            (Resources{500, 1024}));
+  EXPECT_EQ(shape_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec), (Resources{3000, 0}));
+}
+
+TEST(JobDemand, OfOneThatWaits) {
+  const Demand d = demand(job(", priorityClassName: urgent, pools: [spare, hpc, gone], expectedSeconds: 600",
+                              "  resize: {allowedReplicas: [2, 4, 8]}\n"));
+  EXPECT_TRUE(d.queued());
+  EXPECT_THAT(d.curve->sizes(), ElementsAre(2, 4, 8));
+  EXPECT_EQ(d.reference, 4);
+  EXPECT_EQ(d.floor, 2);
+  EXPECT_EQ(d.wish, 8);
+  EXPECT_EQ(d.trusted, 4) << "nothing was measured yet";
+  EXPECT_EQ(d.priority, 100);
+  EXPECT_THAT(d.pools, ElementsAre(1, 0));
+  EXPECT_DOUBLE_EQ(*seconds_left(d, 4), 600) << "at the reference size";
+  EXPECT_EQ(demand(job(", priorityClassName: self-made")).priority, 0)
+      << "what a job calls itself is no claim";
+}
+
+TEST(JobDemand, WhoMayNotBeShrunkKeepsWhatItHas) {
+  EXPECT_EQ(demand(running(job(), 6), 6).floor, 2);
+  EXPECT_EQ(demand(running(job(", preemption: None"), 6), 6).floor, 6);
+  QueueSpec gentle = queue();
+  gentle.preemption = Preemption::None;
+  EXPECT_EQ(demand(running(job(), 6), 6, gentle).floor, 6);
+  const Demand rigid = demand(running(job("", "  runtime: {mode: Rigid}\n"), 3), 3);
+  EXPECT_TRUE(rigid.rigid());
+  EXPECT_EQ(rigid.floor, 3);
+}
+
+TEST(JobDemand, HeldIsWhatStillLives) {
+  const Demand d = demand(running(job(), 4), 6);
+  EXPECT_EQ(d.held, 6);
+  EXPECT_TRUE(d.resizing);
+  EXPECT_FALSE(demand(running(job(), 4), 4).resizing);
+}
+
+TEST(JobDemand, WhatIsLeftOfAJobThatIsOverCountsAndThatIsAll) {
+  ElasticMPIJob over = running(job(), 4);
+  over.status.state = JobState::Succeeded;
+  over.status.allocation->workers = 0;
+  const Demand d = demand(over, 3);
+  EXPECT_EQ(d.held, 3);
+  EXPECT_FALSE(d.written);
+  EXPECT_TRUE(std::holds_alternative<NoWish>(demand_of(over, 0, queue(), {}, kNow)));
+}
+
+TEST(JobDemand, ARefusalSaysWhatThereIs) {
+  QueueSpec closed = queue();
+  closed.namespaces = {"waves"};
+  const Asked asked = demand_of(job(), 0, closed, {}, kNow);
+  ASSERT_TRUE(std::holds_alternative<Refused>(asked));
+  EXPECT_EQ(std::get<Refused>(asked).cause, QueueCause::NotAdmitted);
+  const Asked other = demand_of(job(", pools: [gpu]"), 0, queue(), {}, kNow);
+  ASSERT_TRUE(std::holds_alternative<Refused>(other));
+  EXPECT_THAT(std::get<Refused>(other).reason, HasSubstr("it has hpc, spare"));
+}
+
+// Rule Q10.
+TEST(JobDemand, WhatWasMeasuredIsBelievedBeforeWhatWasSaidBeforeAGuess) {
+  const auto speed = [](const ElasticMPIJob& of, int from, int to) {
+    const auto curve = curve_over(of, {2, 4, 8}, 4, Objective::Fair);
+    EXPECT_DOUBLE_EQ(curve->speed_of(4), 1) << "in units of the present speed";
+    return curve->speed_of(to) / curve->speed_of(from);
+  };
+  ElasticMPIJob of = job();
+  EXPECT_NEAR(speed(of, 4, 8), .3125 / .197917, 1e-4) << "Amdahl, 80 % at 4: .08333 + .91667 / n";
+  of = job(", scalability: [{workers: 2, speedPercent: 100}, {workers: 8, speedPercent: 400}]");
+  EXPECT_NEAR(speed(of, 4, 8), 2, 1e-9) << "between the points, along a power of the size";
+  EXPECT_EQ(trusted_size(of), 8);
+  measure(of, 4, 1.0);
+  measure(of, 8, .9);
+  EXPECT_NEAR(speed(of, 4, 8), 1 / .9, 1e-9);
+  measure(of, 2, 2.2);
+  EXPECT_NEAR(speed(of, 2, 4), 2.2, 1e-9);
+  EXPECT_EQ(trusted_size(of), 16);
+}
+
+TEST(JobDemand, BeyondTwiceWhatWasMeasuredTheGuessGoesOn) {
+  ElasticMPIJob of = job("", "", 1, 64);
+  measure(of, 2, 1.0);
+  const auto curve = curve_over(of, {1, 2, 4, 64}, 2, Objective::Fair);
+  EXPECT_NEAR(curve->speed_of(4), 2, 1e-6) << "computing alone was measured: judged up to twice the size";
+  EXPECT_NEAR(curve->speed_of(64) / curve->speed_of(4), amdahl_speed(64, 2, .8) / amdahl_speed(4, 2, .8),
+              1e-9);
+}
+
+// Rule Q12.
+TEST(JobDemand, AForecastThatIsOverrunDoubles) {
+  ElasticMPIJob of = running(job(), 4);
+  of.status.forecast = ForecastStatus{60, 0, ForecastSource::Progress, kNow - Seconds(20)};
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 40, 1e-6);
+  of.status.forecast->time = kNow - Seconds(70);
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 50, 1e-6) << "120 less 70";
+  ElasticMPIJob claimed = running(job(", expectedSeconds: 60"), 4);
+  EXPECT_NEAR(*seconds_left(demand(claimed, 4), 4), 20, 1e-6) << "has run for 100 of 120";
+  EXPECT_FALSE(demand(running(job(), 4), 4).work_left);
+}
+
+TEST(JobDemand, RulesAreThoseOfTheQueue) {
+  QueueSpec spec = queue();
+  EXPECT_EQ(rules_of(spec).order.max_wait.count(), 0) << "decision Q35";
+  EXPECT_EQ(rules_of(spec).growth.cost_factor_percent, Growth{}.cost_factor_percent);
+  EXPECT_EQ(rules_of(spec).moves.min_ratio_percent, Moves{}.min_ratio_percent);
+  spec.objective = QueueObjective::Makespan;
+  spec.backfill = BackfillMode::None;
+  spec.hold = HoldMode::All;
+  spec.order.fair_share = {FairShareMode::Namespace, 10, Seconds(60), {{"a", 300}}};
+  const Rules rules = rules_of(spec);
+  EXPECT_EQ(rules.objective, Objective::Makespan);
+  EXPECT_EQ(rules.backfill, Backfill::None);
+  EXPECT_EQ(rules.hold, Hold::All);
+  EXPECT_TRUE(rules.order.fair_share.by_namespace);
+  EXPECT_EQ(rules.order.fair_share.weights.at("a"), 300);
+}
+
+}  // namespace
+}  // namespace emj::queue

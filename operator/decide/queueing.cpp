@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queueing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "operator/decide/pass.hpp"
+#include "runtime/base/backoff.hpp"
+
+namespace emj {
+namespace {
+
+constexpr Seconds kFirstRetry{30};
+constexpr Seconds kLongestRetry{600};
+constexpr Seconds kForecastInterval{30};
+constexpr Seconds kNewsOfStart{60};  // an expected start that has moved by less is no news
+constexpr double kLeastProgress = .05;
+
+bool runs(const JobStatus& status) { return !status.active_workers.empty(); }
+
+AllocationStatus& next_version(Pass& pass) {
+  AllocationStatus& allocation =
+      pass.status.allocation ? *pass.status.allocation : pass.status.allocation.emplace();
+  ++allocation.sequence;
+  allocation.time = pass.now;
+  return allocation;
+}
+
+// Less than it was given, by its own decision.
+void give_back(Pass& pass, int workers, const std::string& why) {
+  AllocationStatus& allocation = next_version(pass);
+  const int before = allocation.workers;
+  allocation.workers = workers;
+  allocation.promised = 0;
+  allocation.yields_to.clear();
+  allocation.reason = "gives back " + workers_text(before - workers) + ": " + why;
+  pass.event("GivenBack", allocation.reason);
+}
+
+void tell_of(Pass& pass, const AllocationStatus& before, const AllocationStatus& now) {
+  if (now.workers > before.workers)
+    pass.event("Allocated", now.reason);
+  else if (now.workers < before.workers)
+    pass.event("Yielding", now.reason);
+  else if (now.promised > before.promised)
+    pass.event("Promised", now.reason);
+  else if (now.promised < before.promised)
+    pass.warning("PromiseWithdrawn", now.reason);
+}
+
+// A grant is for the version of the allocation that it was made from: whatever the job has given up since, it
+// does not get back by an old one.
+void take_grant(Pass& pass) {
+  const auto& grant = pass.seen.grant;
+  const AllocationStatus before = pass.status.allocation.value_or(AllocationStatus{});
+  if (!grant || !grant->allocation || grant->allocation->sequence != before.sequence + 1) return;
+  pass.status.allocation = grant->allocation;
+  tell_of(pass, before, *grant->allocation);
+}
+
+void enter(Pass& pass) {
+  if (pass.status.queue) return;
+  const bool resumed = pass.seen.job.status.state == JobState::Suspended;
+  WaitStatus& wait = pass.status.queue.emplace();
+  wait.since = resumed ? pass.now : pass.seen.job.metadata.creation_time.value_or(pass.now);
+}
+
+void leave_queue(JobStatus& status) {
+  status.allocation.reset();
+  status.queue.reset();
+  status.forecast.reset();
+  status.policy_state.wish.reset();
+  if (status.state == JobState::Queued) status.state = JobState::Pending;
+}
+
+// Each write costs the API server one, and positions change all the time: other words for the same cause are
+// not written (rule Q7).
+void tell_why_it_waits(Pass& pass) {
+  WaitStatus& wait = *pass.status.queue;
+  const auto& grant = pass.seen.grant;
+  const bool retrying = wait.retry_after && pass.now < *wait.retry_after;
+  if (retrying) {
+    pass.wake_at(*wait.retry_after);
+    return;
+  }
+  const bool promised = pass.status.allocation && pass.status.allocation->promised > 0;
+  QueueCause cause = promised ? QueueCause::Promised : QueueCause::Waiting;
+  std::string reason = promised ? pass.status.allocation->reason : "its queue has not looked at it yet";
+  std::optional<Time> start;
+  if (grant && !promised && grant->cause != QueueCause::Unknown) {
+    cause = grant->cause;
+    reason = grant->reason;
+    start = grant->expected_start;
+  }
+  if (wait.cause != cause || wait.reason.empty()) {
+    wait.cause = cause;
+    wait.reason = reason;
+    wait.expected_start = start;
+    return;
+  }
+  if (!start || !wait.expected_start) return;
+  const Millis moved = std::chrono::abs(*start - *wait.expected_start);
+  if (moved > std::max<Millis>(kNewsOfStart, (*start - pass.now) / 10)) wait.expected_start = start;
+}
+
+bool wait_in_queue(Pass& pass) {
+  JobStatus& status = pass.status;
+  status.state = JobState::Queued;
+  status.start.reset();
+  delete_all(pass, DeleteReason::JobEnded);
+  tell_why_it_waits(pass);
+  return false;
+}
+
+void start_with_what_it_has(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (status.state == JobState::Queued) status.state = JobState::Pending;
+  WaitStatus& wait = *status.queue;
+  wait.cause = QueueCause::Unknown;
+  wait.reason.clear();
+  wait.expected_start.reset();
+  wait.retry_after.reset();
+  // It starts with those that came in time.
+  const bool fewer =
+      status.start && status.start->requested && status.start->workers.size() < status.allocation->workers;
+  if (fewer) give_back(pass, status.start->workers.size(), "the others did not come in time");
+}
+
+void keep_only_what_is_used(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (status.resize || status.awaited) return;
+  const int size = status.active_workers.size();
+  const auto& blocked = status.blocked;
+  if (blocked && pass.now < blocked->retry_after && status.allocation->workers != size) {
+    // A grow or a shrink has come to nothing. The queue asks others, and this one again later.
+    status.queue->retry_after = blocked->retry_after;
+    AllocationStatus& allocation = next_version(pass);
+    allocation.reason = "stays at " + workers_text(size) + ": " + blocked->reason;
+    allocation.workers = size;
+    allocation.promised = 0;
+    allocation.yields_to.clear();
+    return;
+  }
+  if (size < status.allocation->workers && target_size(pass) <= size)
+    give_back(pass, size, "its policy wants no more");
+}
+
+}  // namespace
+
+bool in_queue(const JobSpec& spec) { return !spec.scheduling.queue_name.empty(); }
+
+int queue_wish(const JobSpec& spec, const PolicyState& state) {
+  const bool sizes = spec.autoscaling.mode == AutoscalingMode::Auto &&
+                     spec.autoscaling.policy.name != PolicyName::Manual && state.paused_spec.empty();
+  if (!sizes) return spec.worker.replicas.value_or(spec.worker.max_replicas);
+  if (state.wish) return *state.wish;
+  return spec.autoscaling.policy.name == PolicyName::Throughput ? spec.worker.max_replicas
+                                                                : reference_size(spec);
+}
+
+bool queue_step(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (!in_queue(pass.spec)) {
+    leave_queue(status);
+    return true;
+  }
+  enter(pass);
+  take_grant(pass);
+  const int allocated = status.allocation ? status.allocation->workers : 0;
+  if (runs(status)) {
+    // Whoever had it before has started it without the queue: what it has is what it has.
+    if (allocated == 0) next_version(pass).workers = status.active_workers.size();
+    keep_only_what_is_used(pass);
+    return true;
+  }
+  if (allocated == 0) return wait_in_queue(pass);
+  start_with_what_it_has(pass);
+  return true;
+}
+
+void drop_allocation(Pass& pass) {
+  auto& allocation = pass.status.allocation;
+  if (!allocation || (allocation->workers == 0 && allocation->promised == 0)) return;
+  AllocationStatus& next = next_version(pass);
+  next.workers = 0;
+  next.promised = 0;
+  next.reason.clear();
+  next.yields_to.clear();
+}
+
+void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason) {
+  if (!pass.status.queue) return;
+  WaitStatus& wait = *pass.status.queue;
+  wait.retry_after = pass.now + pause;
+  wait.cause = QueueCause::StartFailed;
+  wait.reason = reason + "; in the queue again, next attempt in " + std::to_string(pause.count()) + " s";
+  wait.expected_start.reset();
+  drop_allocation(pass);
+  pass.wake_at(*wait.retry_after);
+}
+
+bool back_to_queue(Pass& pass, const std::string& reason) {
+  if (!in_queue(pass.spec) || !pass.status.queue) return false;
+  const Seconds pause = empi::backoff(kFirstRetry, kLongestRetry, pass.status.queue->attempts);
+  ++pass.status.queue->attempts;
+  pause_in_queue(pass, pause, reason);
+  pass.status.start.reset();
+  pass.status.state = JobState::Queued;
+  pass.warning("StartFailed", pass.status.queue->reason);
+  return true;
+}
+
+// By progress over the windows of the present size (rule Q12), or by the tasks that are left.
+void update_forecast(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (!in_queue(pass.spec) || !runs(status)) return status.forecast.reset();
+  const auto& samples = pass.seen.samples;
+  if (samples.empty() || (status.forecast && pass.now - status.forecast->time < kForecastInterval)) return;
+  const Sample& newest = samples.back();
+  if (status.tasks && status.tasks->predicted_finish && newest.tasks.total > 0) {
+    const double left = std::chrono::duration<double>(*status.tasks->predicted_finish - pass.now).count();
+    status.forecast = ForecastStatus{std::max(0.0, left), 0, ForecastSource::Tasks, pass.now};
+    return;
+  }
+  const auto first = std::ranges::find_if(samples, [&](const Sample& sample) {
+    return sample.workers == newest.workers && sample.epoch == newest.epoch && sample.progress >= 0;
+  });
+  if (first == samples.end() || newest.progress <= first->progress) return;
+  const bool enough = newest.progress >= kLeastProgress ||
+                      (status.start_time && pass.now - *status.start_time >= kNewsOfStart);
+  if (!enough) return;
+  const double seconds = std::chrono::duration<double>(newest.end - first->end).count();
+  const double left = (1 - newest.progress) * seconds / (newest.progress - first->progress);
+  const int error = static_cast<int>(std::lround(100 * std::clamp(newest.ci_halfwidth, 0.0, 1.0)));
+  status.forecast = ForecastStatus{left, error, ForecastSource::Progress, pass.now};
+}
+
+}  // namespace emj
