@@ -62,6 +62,7 @@ std::optional<Command> decode(const std::string& line) {
   if (!message.is_object() || !message.contains("verb") || !message["verb"].is_string()) return std::nullopt;
   const std::string verb = message["verb"];
   if (verb == "cancel") return Command{Command::Verb::Cancel, 0};
+  if (verb == "queue") return Command{Command::Verb::Queue};
   if (verb == "resume") return Command{Command::Verb::Resume, 0};
   if (verb == "scale" && message.contains("replicas") && message["replicas"].is_number_integer()) {
     return Command{Command::Verb::Scale, message["replicas"].get<int>()};
@@ -88,6 +89,8 @@ json encode(const Command& command) {
       return {{"verb", "cancel"}};
     case Command::Verb::Resume:
       return {{"verb", "resume"}};
+    case Command::Verb::Queue:
+      return {{"verb", "queue"}};
     case Command::Verb::Submit:
       return {{"verb", "submit"},
               {"manifest", command.submission.manifest},
@@ -120,7 +123,7 @@ EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
     const Reply reply =
         command
             ? handle(*command)
-            : Reply{false, "not understood: " + *line + "; expected verb scale, cancel, resume or submit"};
+            : Reply{false, "not understood: " + *line + "; expected verb scale, cancel, resume, submit or queue"};
     send_line(connection.get(), {{"ok", reply.ok}, {"message", reply.message}});
     return true;
   });

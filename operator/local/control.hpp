@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Commands from other terminals to the controller of a local job: one line of JSON each way over the Unix
-// socket in its state folder.
+// Commands from other terminals to a local job, or to the run that it is one of: one line of JSON each way
+// over the Unix socket in its state folder. Queue is answered by the ElasticQueue as JSON.
 
 #include <functional>
 #include <optional>
@@ -23,7 +23,7 @@ struct Submission {
 };
 
 struct Command {
-  enum class Verb { Scale, Cancel, Resume, Submit };
+  enum class Verb { Scale, Cancel, Resume, Submit, Queue };
   Verb verb = Verb::Cancel;
   int replicas = 0;            // Scale
   Submission submission = {};  // Submit

@@ -122,7 +122,8 @@ Reply LocalJob::handle(const Command& command) {
     case Command::Verb::Scale:
       return scale(command.replicas);
     case Command::Verb::Submit:
-      return options_.on_submit(command.submission);
+    case Command::Verb::Queue:
+      return options_.on_run_command(command);
   }
   return {false, "unknown command"};
 }
@@ -138,7 +139,9 @@ Reply LocalJob::scale(int replicas) {
   spec.worker.replicas = replicas;
   const int target = feasible_size(spec, replicas);
   replace_spec(std::move(spec));
-  std::string message = "asked for " + std::to_string(replicas) + " workers";
+  const std::string& queue = job_.spec.scheduling.queue_name;
+  std::string message =
+      "asked " + (queue.empty() ? "" : "queue " + queue + " ") + "for " + std::to_string(replicas) + " workers";
   if (target != replicas) {
     message += ", limited to " + std::to_string(target) + " by minReplicas " +
                std::to_string(job_.spec.worker.min_replicas) + ", maxReplicas " +

@@ -29,7 +29,7 @@ struct LocalJobOptions {
   // Called on any thread: a line about the job that is worth showing, and that there is something to do.
   std::function<void(bool warning, const std::string& line)> on_event;
   std::function<void()> on_change;
-  std::function<Reply(const Submission& submission)> on_submit;  // on the loop's thread
+  std::function<Reply(const Command& command)> on_run_command;  // to the run, on the loop's thread
 };
 
 class LocalJob {

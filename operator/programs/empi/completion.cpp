@@ -10,12 +10,12 @@ constexpr char kBash[] = R"SHELL(_empi() {
   local state=${EMPI_STATE_DIR:-${XDG_STATE_HOME:+$XDG_STATE_HOME/elastic-mpi}}
   state=${state:-$HOME/.local/state/elastic-mpi}
   if [[ $COMP_CWORD -eq 1 ]]; then
-    COMPREPLY=($(compgen -W "run submit scale top history cancel resume simulate completion" -- "$word"))
+    COMPREPLY=($(compgen -W "run submit queue scale top history cancel resume simulate completion" -- "$word"))
     return
   fi
   case $command in
     run)
-      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--out --set --stagger --logs --quiet --help" -- "$word"))
+      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--out --set --workers --queue --stagger --logs --quiet --help" -- "$word"))
       else COMPREPLY=($(compgen -f -- "$word")); fi ;;
     submit)
       if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--out --set --beside --help" -- "$word"))

@@ -31,6 +31,7 @@ constexpr char kRunFooter[] = R"(Examples:
   empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
   empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
   empi run a.yaml b.yaml --stagger 5 --out results    b 5 s after a; output in results/a and results/b
+  empi run a.yaml b.yaml c.yaml --workers 4    they share 4 CPUs: who finds no room waits, or others shrink
 
 Editing a manifest while its job runs takes effect for the fields that may change.
 Ctrl-C ends all jobs cleanly; a second one kills them.
@@ -109,6 +110,11 @@ std::vector<empi::options::Command> commands(Arguments& a) {
        {{"manifest", &a.run.manifests, "files with an ElasticMPIJob each", {.required = true}},
         {"-o,--out", &a.run.output,
          "output folder (default: ./<job>-out); of several jobs: with one for each"},
+        {"--workers",
+         &a.run.queue.workers,
+         "CPUs that the jobs share (default of several: the cores)",
+         {.check = in_range(1, 100000)}},
+        {"--queue", &a.run.queue.file, "file with the ElasticQueue that they share them by"},
         {"--stagger",
          &a.run.stagger,
          "seconds from the start of one job to the next",
@@ -131,6 +137,10 @@ std::vector<empi::options::Command> commands(Arguments& a) {
          {.repeated = true}},
         {"--beside", &a.job, "a job of the run (where there are several runs)"}},
        &a.run.overrides.arguments},
+      {"queue",
+       "show who runs and who waits in the queues of `empi run`, and why",
+       "Examples:\n  empi queue\n  empi queue local",
+       {{"name", &a.job, "its name (default: all)"}}},
       {"scale",
        "change the number of workers of a running job",
        "Example:\n  empi scale jacobi 8",
@@ -161,6 +171,7 @@ std::vector<empi::options::Command> commands(Arguments& a) {
 int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "run") return cli::run_supervisor(a.run, arguments);
   if (a.command == "submit") return cli::submit(a.manifest, a.run.overrides, a.run.output, a.job);
+  if (a.command == "queue") return cli::queue(a.job);
   if (a.command == "scale") return cli::ask(a.job, {local::Command::Verb::Scale, a.replicas});
   if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
   if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});

@@ -13,15 +13,21 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "operator/agents/http_runtime.hpp"
 #include "operator/controller/controller.hpp"
+#include "operator/controller/scheduler.hpp"
 #include "operator/local/local_cluster.hpp"
+#include "operator/local/local_queue.hpp"
 #include "operator/objects/pods.hpp"
+#include "operator/programs/empi/batch.hpp"
 #include "operator/programs/empi/console.hpp"
+#include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/running_job.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/log_lines.hpp"
 
 namespace emj::cli {
@@ -34,42 +40,20 @@ constexpr Millis kViewInterval{500};
 constexpr Millis kLineInterval{10'000};  // where there is no terminal
 // timeout(1) and service managers signal a process and its group: that is one signal, not two.
 constexpr Millis kSameSignal{500};
+constexpr Millis kGather{20};  // news for the scheduler
 constexpr AgentTimeouts kLocalTimeouts{Millis(500), Millis(5000)};
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
 
 std::string clock_text() { return to_string(now()).substr(11, 8); }
 
-// All manifests, or nothing when one of them is bad: that is printed, and once what is only doubtful, too.
-enum class Doubts { Told, NotTold };
-std::optional<std::vector<ElasticMPIJob>> load_all(const RunOptions& options, Doubts doubts) {
-  std::vector<ElasticMPIJob> jobs;
-  bool good = true;
-  for (const std::string& manifest : options.manifests) {
-    const auto job = read_manifest(manifest, options.overrides);
-    if (!job || (doubts == Doubts::Told && !job.violations().empty()))
-      std::fprintf(stderr, "%s", job.message().c_str());
-    if (job)
-      jobs.push_back(job.value());
-    else
-      good = false;
-  }
-  if (!good) return std::nullopt;
-  std::map<std::string, std::string> manifest_of;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string& name = jobs[i].metadata.name;
-    const auto [first, fresh] = manifest_of.try_emplace(name, options.manifests[i]);
-    if (fresh) continue;
-    std::fprintf(
-        stderr, "empi: %s: metadata.name: '%s' is the name of the job in %s, too: give one of them another\n",
-        options.manifests[i].c_str(), name.c_str(), first->second.c_str());
-    return std::nullopt;
-  }
-  return jobs;
-}
-
 bool on_loopback(const ElasticMPIJob& job) {
   return job.spec.local && job.spec.local->network == LocalNetwork::Loopback;
+}
+
+std::string without_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 // What ranks print, which the agent prefixes with its pod, and the agent's complaints. All else of a pod is
@@ -89,7 +73,7 @@ sigset_t handled_signals() {
 // The jobs of one process, and the loop that looks at each of them when it is due.
 class Run {
  public:
-  Run(const RunOptions& options, const local::JobNamespaces& namespaces, std::vector<ElasticMPIJob> jobs);
+  Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batch batch);
   int run();
 
  private:
@@ -98,6 +82,7 @@ class Run {
   void watch_supervisor(int lifeline);
   std::string output_of(const std::string& job, const std::string& working_directory) const;
   local::Reply submit(const local::Submission& submission);
+  local::Reply answer(const local::Command& command);
   void announce(const RunningJob& job);
   void say(bool warning, const std::string& job, const std::string& text);
   void start(RunningJob& job);
@@ -118,6 +103,7 @@ class Run {
   Jobs prepared_, running_;
   std::optional<JobKey> looked_at_;
   int exit_code_ = 0;  // of the first that failed
+  Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
   bool redraw_ = false;  // the view shows other jobs than there are
   std::optional<Clock::time_point> first_signal_;
@@ -129,10 +115,14 @@ class Run {
   std::set<JobKey> news_;
   bool ending_ = false;
 
+  const std::optional<ElasticQueue> queue_;  // as the run began with it
+  const std::unique_ptr<local::LocalQueue> local_queue_;
+
   local::Wakeup wakeup_;
   local::EventLoop loop_;  // what its thread uses stands before it
   local::LocalCluster cluster_;
   HttpRuntime runtime_;
+  std::unique_ptr<Scheduler> scheduler_;  // of the jobs in the queue; it turns in our loop
   Controller controller_;
 };
 
@@ -142,11 +132,22 @@ ControllerOptions controller_options() {
   return options;
 }
 
-Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, std::vector<ElasticMPIJob> jobs)
+SchedulerOptions scheduler_options() {
+  SchedulerOptions options;
+  options.gather = kGather;
+  options.between_status = Millis(0);  // writing it costs nothing here
+  return options;
+}
+
+Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batch batch)
     : options_(options),
       isolation_(namespaces.isolation),
       console_(isatty(STDOUT_FILENO) == 1),
       many_(options.manifests.size() > 1),
+      queue_(std::move(batch.queue)),
+      local_queue_(queue_ ? std::make_unique<local::LocalQueue>(
+                                *queue_, [this](const JobKey& key) { changed(key); })
+                          : nullptr),
       cluster_(
           local::random_uuid(), loop_, [this](const JobKey& key) { changed(key); },
           [this](const std::string& pod, const std::string& line) {
@@ -154,22 +155,25 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, std:
           }),
       runtime_([this](const ElasticMPIJob& job) { return std::vector{cluster_.token(key_of(job))}; },
                HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600}),
+      scheduler_(queue_ ? std::make_unique<Scheduler>(
+                              *local_queue_, now, [](const std::string&) {}, scheduler_options())
+                        : nullptr),  // what it does is an event of the job it does it to
       controller_(
           cluster_, runtime_, now,
           [this](const std::string& line) {
             if (looked_at_) cluster_.note(*looked_at_, false, "Decision", line);
           },
-          controller_options()) {
+          controller_options(), scheduler_.get()) {
   if (!namespaces.reason.empty()) {
     console_.warning("namespaces are not permitted here (" + namespaces.reason +
                      "): all pods share the loopback interface" +
                      (isolation_ == local::Isolation::None ? " and this machine's processes" : ""));
   }
   Clock::time_point time = Clock::now();
-  const std::string here = std::filesystem::current_path();
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    JobSource source{options_.manifests[i], options_.overrides, here, output_of(jobs[i].metadata.name, here)};
-    prepared_.emplace_back(std::move(jobs[i]), std::move(source)).due = time;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    JobSource& source = batch.sources[i];
+    source.output = output_of(batch.jobs[i].metadata.name, source.working_directory);
+    prepared_.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
   watch_signals();
@@ -182,11 +186,17 @@ std::string Run::output_of(const std::string& job, const std::string& working_di
   return options_.manifests.size() == 1 ? options_.output : options_.output + "/" + job;
 }
 
-// On the loop's thread.
+// On the loop's thread, as submit().
+local::Reply Run::answer(const local::Command& command) {
+  if (command.verb == local::Command::Verb::Submit) return submit(command.submission);
+  if (!local_queue_) return {false, "its run has no queue"};
+  return {true, empi::json_text::text(to_json(local_queue_->queue()))};
+}
+
 local::Reply Run::submit(const local::Submission& submission) {
-  const Overrides overrides{submission.fields, submission.arguments};
-  auto job = read_manifest(submission.manifest, overrides);
-  if (!job) return {false, job.message()};
+  Overrides overrides{submission.fields, submission.arguments};
+  const auto job = read_for_queue(submission.manifest, overrides, queue_);
+  if (!job) return {false, without_end(job.message())};
   const std::string name = job.value().metadata.name;
   const local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
   if (ending()) return too_late;
@@ -240,7 +250,7 @@ void Run::start(RunningJob& job) {
     say(warning, name, line);
   };
   options.on_change = [this, key = job.key()] { changed(key); };
-  options.on_submit = [this](const local::Submission& submission) { return submit(submission); };
+  options.on_run_command = [this](const local::Command& command) { return answer(command); };
   job.start(cluster_, std::move(options));
   redraw_ = true;
   if (ending()) cluster_.request_cancel();  // a signal came meanwhile
@@ -376,6 +386,8 @@ void Run::show() {
   if (!other_jobs && now() - last_view_ < (console_.live() ? kViewInterval : kLineInterval)) return;
   last_view_ = now();
   std::vector<std::string> view;
+  if (local_queue_) view.push_back(queue_line(local_queue_->queue()));
+  if (local_queue_ && !console_.live()) console_.line(clock_text() + "  " + view.back());
   for (RunningJob& job : running_) {
     if (console_.live()) {
       for (std::string& line : job.view(last_view_)) view.push_back(std::move(line));
@@ -392,6 +404,7 @@ void Run::show() {
 
 Clock::time_point Run::next_due() const {
   auto next = Clock::now() + (console_.live() ? kViewInterval : kLineInterval);
+  if (scheduler_) next = std::min(next, next_turn_);
   for (const Jobs* jobs : {&prepared_, &running_})
     for (const RunningJob& job : *jobs) next = std::min(next, job.due);
   return next;
@@ -408,6 +421,7 @@ int Run::run() {
       if (current->due <= Clock::now()) look_at(current);
     }
     if (running_.empty() && prepared_.empty() && end_if_last()) return exit_code_;
+    if (scheduler_) next_turn_ = Clock::now() + std::max(Millis(0), scheduler_->turn() - now());
     show();
     wakeup_.wait_until(next_due());
   }
@@ -416,9 +430,9 @@ int Run::run() {
 }  // namespace
 
 int run_supervisor(const RunOptions& options, const std::vector<std::string>& arguments) {
-  const auto jobs = load_all(options, Doubts::Told);
-  if (!jobs) return 2;
-  const bool loopback = std::ranges::all_of(*jobs, on_loopback);
+  const auto batch = read_batch(options, Doubts::Told);
+  if (!batch) return 2;
+  const bool loopback = std::ranges::all_of(batch->jobs, on_loopback);
   return local::supervise(arguments,
                           loopback ? local::Isolation::SharedNetwork : local::Isolation::Namespaces);
 }
@@ -427,10 +441,10 @@ int run_jobs(const RunOptions& options, const local::JobNamespaces& namespaces) 
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  auto jobs = load_all(options, Doubts::NotTold);
-  if (!jobs) return 2;  // edited since the supervisor has read them
+  auto batch = read_batch(options, Doubts::NotTold);
+  if (!batch) return 2;  // edited since the supervisor has read them
   try {
-    Run run(options, namespaces, std::move(*jobs));
+    Run run(options, namespaces, std::move(*batch));
     return run.run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "empi: %s\n", error.what());

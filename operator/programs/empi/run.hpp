@@ -6,6 +6,7 @@
 
 #include "operator/local/isolation.hpp"
 #include "operator/programs/empi/manifest.hpp"
+#include "operator/programs/empi/run_queue.hpp"
 
 namespace emj::cli {
 
@@ -13,6 +14,7 @@ struct RunOptions {
   std::vector<std::string> manifests;
   std::string output;      // folder, of several jobs one with a folder for each; empty: <job>-out
   Overrides overrides;     // of every manifest
+  QueueOptions queue;
   double stagger = 0;      // seconds between the starts of two jobs
   bool show_logs = false;  // rank output on the screen also when the view is live
   bool quiet = false;      // no rank output on the screen

@@ -16,14 +16,6 @@
 
 namespace emj::cli {
 
-// What the command line said of it.
-struct JobSource {
-  std::string manifest;
-  Overrides overrides;
-  std::string working_directory;  // of its ranks, unless the template names one
-  std::string output;             // folder
-};
-
 class RunningJob {
  public:
   using Clock = local::EventLoop::Clock;

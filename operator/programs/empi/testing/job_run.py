@@ -48,6 +48,21 @@ spec:
     return path
 
 
+def queue(name, cpus):
+    """Of so many CPUs, that lets jobs grow as soon as it pays at all."""
+    path = WORK / f"{name}.yaml"
+    path.write_text(f"""apiVersion: elasticmpi.io/v1alpha1
+kind: ElasticQueue
+metadata:
+  name: {name}
+spec:
+  pools:
+    - {{name: machine, quota: {{cpu: "{cpus}"}}}}
+  growth: {{timeValuePercent: 100, costFactorPercent: 100, cooldownSeconds: 0}}
+""")
+    return path
+
+
 def empi(*arguments, check=True, timeout=PATIENCE, **options):
     result = subprocess.run([BIN / "empi", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True,
                             timeout=timeout, cwd=WORK, **options)
