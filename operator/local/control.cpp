@@ -120,10 +120,9 @@ EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
     const auto line = receive_line(connection.get());
     if (!line) return true;
     const auto command = decode(*line);
-    const Reply reply =
-        command
-            ? handle(*command)
-            : Reply{false, "not understood: " + *line + "; expected verb scale, cancel, resume, submit or queue"};
+    const Reply reply = command ? handle(*command)
+                                : Reply{false, "not understood: " + *line +
+                                                   "; expected verb scale, cancel, resume, submit or queue"};
     send_line(connection.get(), {{"ok", reply.ok}, {"message", reply.message}});
     return true;
   });

@@ -140,8 +140,8 @@ Reply LocalJob::scale(int replicas) {
   const int target = feasible_size(spec, replicas);
   replace_spec(std::move(spec));
   const std::string& queue = job_.spec.scheduling.queue_name;
-  std::string message =
-      "asked " + (queue.empty() ? "" : "queue " + queue + " ") + "for " + std::to_string(replicas) + " workers";
+  std::string message = "asked " + (queue.empty() ? "" : "queue " + queue + " ") + "for " +
+                        std::to_string(replicas) + " workers";
   if (target != replicas) {
     message += ", limited to " + std::to_string(target) + " by minReplicas " +
                std::to_string(job_.spec.worker.min_replicas) + ", maxReplicas " +

@@ -72,10 +72,12 @@ std::string queue_line(const ElasticQueue& queue) {
     held += pool.held_milli_cpu;
     promised += pool.promised_milli_cpu;
   }
-  std::string text = "queue " + queue.metadata.name + format("  %g of %g CPUs held", cpus(held), cpus(capacity));
+  std::string text =
+      "queue " + queue.metadata.name + format("  %g of %g CPUs held", cpus(held), cpus(capacity));
   if (promised > 0) text += format(", %g promised", cpus(promised));
   const int running = queue.status.running, queued = queue.status.queued;
-  return text + format("; %d job%s, %d wait%s", running, running == 1 ? " runs" : "s run", queued, queued == 1 ? "s" : "");
+  return text + format("; %d job%s, %d wait%s", running, running == 1 ? " runs" : "s run", queued,
+                       queued == 1 ? "s" : "");
 }
 
 std::vector<std::string> queue_lines(const ElasticQueue& queue, const std::vector<ElasticMPIJob>& jobs,
@@ -89,7 +91,8 @@ std::vector<std::string> queue_lines(const ElasticQueue& queue, const std::vecto
     else
       waiting.push_back(&job);
   }
-  std::ranges::stable_sort(waiting, {}, [&](const ElasticMPIJob* job) { return place_in(queue.status, *job); });
+  std::ranges::stable_sort(waiting, {},
+                           [&](const ElasticMPIJob* job) { return place_in(queue.status, *job); });
   for (const ElasticMPIJob* job : waiting) lines.push_back(waiting_line(*job, queue.status, now));
   return lines;
 }

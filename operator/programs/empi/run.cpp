@@ -102,7 +102,7 @@ class Run {
   Console console_;
   Jobs prepared_, running_;
   std::optional<JobKey> looked_at_;
-  int exit_code_ = 0;  // of the first that failed
+  int exit_code_ = 0;              // of the first that failed
   Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
   bool redraw_ = false;  // the view shows other jobs than there are
@@ -145,9 +145,9 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
       console_(isatty(STDOUT_FILENO) == 1),
       many_(options.manifests.size() > 1),
       queue_(std::move(batch.queue)),
-      local_queue_(queue_ ? std::make_unique<local::LocalQueue>(
-                                *queue_, [this](const JobKey& key) { changed(key); })
-                          : nullptr),
+      local_queue_(
+          queue_ ? std::make_unique<local::LocalQueue>(*queue_, [this](const JobKey& key) { changed(key); })
+                 : nullptr),
       cluster_(
           local::random_uuid(), loop_, [this](const JobKey& key) { changed(key); },
           [this](const std::string& pod, const std::string& line) {
@@ -198,7 +198,7 @@ local::Reply Run::submit(const local::Submission& submission) {
   const auto job = read_for_queue(submission.manifest, overrides, queue_);
   if (!job) return {false, without_end(job.message())};
   const std::string name = job.value().metadata.name;
-  const local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
+  local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
   if (ending()) return too_late;
   std::string output = submission.output;
   if (output.empty() && options_.manifests.size() > 1) output = output_of(name, submission.working_directory);

@@ -12,8 +12,8 @@ namespace emj::cli {
 
 struct RunOptions {
   std::vector<std::string> manifests;
-  std::string output;      // folder, of several jobs one with a folder for each; empty: <job>-out
-  Overrides overrides;     // of every manifest
+  std::string output;   // folder, of several jobs one with a folder for each; empty: <job>-out
+  Overrides overrides;  // of every manifest
   QueueOptions queue;
   double stagger = 0;      // seconds between the starts of two jobs
   bool show_logs = false;  // rank output on the screen also when the view is live

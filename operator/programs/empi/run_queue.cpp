@@ -80,8 +80,8 @@ Result<ElasticQueue> queue_of_run(const QueueOptions& options, const std::vector
   queue = read.value();
   for (const std::string& name : names)
     if (name != queue.metadata.name)
-      return {std::vector{problem("metadata.name", "a job names queue '" + name + "', this is '" +
-                                                       queue.metadata.name + "'",
+      return {std::vector{problem("metadata.name",
+                                  "a job names queue '" + name + "', this is '" + queue.metadata.name + "'",
                                   "the queue that all jobs of the run name")},
               options.file};
   for (std::size_t i = 0; i < queue.spec.pools.size(); ++i) {
@@ -116,7 +116,8 @@ Result<ElasticMPIJob> read_for_queue(const std::string& manifest, Overrides& ove
     job = read_manifest(manifest, overrides);
     if (!job) return job;
   } else if (named != name) {
-    return {std::vector{problem(field, "'" + named + "': this run has another queue", "'" + name + "' or nothing")},
+    return {std::vector{
+                problem(field, "'" + named + "': this run has another queue", "'" + name + "' or nothing")},
             manifest};
   }
   const std::string why = never_starts(job.value(), *queue);
@@ -139,10 +140,11 @@ std::string never_starts(const ElasticMPIJob& job, const ElasticQueue& queue) {
     if (queue::fits(demand->of(demand->floor), rooms[i].pool.capacity)) return {};
     largest = std::max(largest, rooms[i].pool.capacity.milli_cpu);
   }
-  return format("needs at least %d workers of %s, and queue %s has %s: make worker.minReplicas (worker.replicas "
-                "of a rigid job) smaller, or give more by --workers",
-                demand->floor, cpus_text(demand->worker.milli_cpu).c_str(), queue.metadata.name.c_str(),
-                cpus_text(largest).c_str());
+  return format(
+      "needs at least %d workers of %s, and queue %s has %s: make worker.minReplicas (worker.replicas "
+      "of a rigid job) smaller, or give more by --workers",
+      demand->floor, cpus_text(demand->worker.milli_cpu).c_str(), queue.metadata.name.c_str(),
+      cpus_text(largest).c_str());
 }
 
 }  // namespace emj::cli

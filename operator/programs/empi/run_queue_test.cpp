@@ -44,8 +44,10 @@ class RunQueue : public testing::Test {
     return folder_ + "/" + name;
   }
   std::string queue_file(const std::string& pools) const {
-    return file("queue.yaml", "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: night}\n"
-                              "spec:\n  pools:\n" + pools);
+    return file("queue.yaml",
+                "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: night}\n"
+                "spec:\n  pools:\n" +
+                    pools);
   }
   std::string folder_;
 };
@@ -82,8 +84,10 @@ TEST_F(RunQueue, FromAManifest) {
   EXPECT_EQ(amount(*queue_of_run({quota, 5}, {job("a")}, 6).value().spec.pools.at(0).quota.cpu), 5);
   EXPECT_THAT(queue_of_run({quota, 0}, {job("a", in_queue("day"))}, 6).message(),
               HasSubstr("a job names queue 'day', this is 'night'"));
-  EXPECT_THAT(queue_of_run({folder_ + "/none.yaml", 0}, {job("a")}, 6).message(), HasSubstr("cannot be read"));
-  EXPECT_THAT(queue_of_run({queue_file("  - {name: hpc}\n"), 0}, {job("a")}, 6).message(), HasSubstr("quota"));
+  EXPECT_THAT(queue_of_run({folder_ + "/none.yaml", 0}, {job("a")}, 6).message(),
+              HasSubstr("cannot be read"));
+  EXPECT_THAT(queue_of_run({queue_file("  - {name: hpc}\n"), 0}, {job("a")}, 6).message(),
+              HasSubstr("quota"));
 }
 
 TEST_F(RunQueue, AJobIsPutIntoItAndOneThatNeverStartsIsRefused) {
@@ -98,7 +102,8 @@ TEST_F(RunQueue, AJobIsPutIntoItAndOneThatNeverStartsIsRefused) {
               HasSubstr("needs at least 4 workers of 1 CPUs, and queue local has 3 CPUs"));
   overrides = {};
   const std::string other = file("b.yaml", manifest_of("b", in_queue("night")));
-  EXPECT_THAT(read_for_queue(other, overrides, queue).message(), HasSubstr("'night': this run has another queue"));
+  EXPECT_THAT(read_for_queue(other, overrides, queue).message(),
+              HasSubstr("'night': this run has another queue"));
   EXPECT_THAT(read_for_queue(other, overrides, std::nullopt).message(), HasSubstr("this run has no queue"));
   ElasticQueue closed = *queue;
   closed.spec.namespaces = {"team"};
@@ -109,18 +114,25 @@ TEST(QueueLines, SayWhoRunsWithHowMuchAndWhoWaitsForWhat) {
   const Time now = *parse_time("2030-01-02T03:05:00Z");
   ElasticQueue queue;
   queue.metadata.name = "local";
-  queue.status.pools = {{.name = "machine", .capacity_milli_cpu = 4000, .held_milli_cpu = 3000, .promised_milli_cpu = 1000}};
+  PoolStatus& pool = queue.status.pools.emplace_back();
+  pool.capacity_milli_cpu = 4000;
+  pool.held_milli_cpu = 3000;
+  pool.promised_milli_cpu = 1000;
   queue.status.running = 1;
   queue.status.queued = 2;
   ElasticMPIJob running = job("a", in_queue("local"));
   running.status.state = JobState::Running;
   running.status.joined_replicas = 3;
   running.status.start_time = now - Seconds(62);
-  running.status.allocation = AllocationStatus{.workers = 2, .reason = "yields 1 worker to b"};
+  AllocationStatus& allocation = running.status.allocation.emplace();
+  allocation.workers = 2;
+  allocation.reason = "yields 1 worker to b";
   ElasticMPIJob second = job("b", in_queue("local")), first = job("c", in_queue("local"));
   for (ElasticMPIJob* waiting : {&first, &second}) {
     waiting->status.state = JobState::Queued;
-    waiting->status.queue = WaitStatus{.since = now - Seconds(5), .reason = "old words"};
+    WaitStatus& wait = waiting->status.queue.emplace();
+    wait.since = now - Seconds(5);
+    wait.reason = "old words";
     queue.status.head.push_back({"default", waiting->metadata.name, 0, now, "new words", std::nullopt});
   }
   queue.status.head[0].expected_start = now + Seconds(60);
@@ -129,7 +141,8 @@ TEST(QueueLines, SayWhoRunsWithHowMuchAndWhoWaitsForWhat) {
   EXPECT_THAT(queue_lines(queue, {running, second, first, elsewhere, over}, now),
               ElementsAre("queue local  3 of 4 CPUs held, 1 promised; 1 job runs, 2 wait",
                           "  a  Running  3 workers -> 2 (2 to 4)  1:02  yields 1 worker to b",
-                          "  c  Queued  waits 0:05  new words; about 03:06:00", "  b  Queued  waits 0:05  new words"));
+                          "  c  Queued  waits 0:05  new words; about 03:06:00",
+                          "  b  Queued  waits 0:05  new words"));
 }
 
 }  // namespace

@@ -313,7 +313,7 @@ def many_succeed():
     alone, text = on_terminal("run", hello[0], "--workers", "1")
     assert alone == 0 and b"queue local  " in text, text
     code, text = on_terminal("run", *hello, "--stagger", "1", "--out", "o")
-    assert code == 0 and b"one  Starting" in text and b"two  Starting" in text, text
+    assert code == 0 and re.search(b"\none  [A-Z]", text) and re.search(b"\ntwo  [A-Z]", text), text
     assert -1 < text.find(b"two  starts in 1 s") < text.find(b"job two: output in"), text
     failing = manifest("fails", ["sh", "-c", "exit 3"], replicas=1, rigid=True)
     result = empi("run", hello[0], failing, check=False)
@@ -362,10 +362,9 @@ def local_queue():
     assert "Yielding" in empi("history", "wide", "--events").stdout
     assert "no queue named none" in empi("queue", "none", check=False).stderr
     empi("submit", manifest("third", SLOW, replicas=3, rigid=True))
-    run.wait_for("third to wait", lambda: run.status("third").get("state") == "Queued")
-    text = empi("queue", "four").stdout
-    assert "queue four  4 of 4 CPUs held; 2 jobs run, 1 waits" in text and "  third  Queued" in text, text
-    assert "needs 3 workers of 1 CPU" in text, text
+    told = "queue four  4 of 4 CPUs held; 2 jobs run, 1 waits"
+    run.wait_for("third to wait and be told why", lambda: told in (text := empi("queue", "four").stdout)
+                 and "  third  Queued" in text and "needs 3 workers of 1 CPU" in text)
     assert "third  Queued" in empi("top", "third").stdout
     too_large = empi("submit", manifest("huge", SLOW, replicas=9, most=9, rigid=True), check=False)
     assert too_large.returncode == 1 and "needs at least 9 workers" in too_large.stderr, too_large
