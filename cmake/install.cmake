@@ -40,6 +40,8 @@ if(TARGET empi AND TARGET elastic-mpi-operator)
   get_target_property(folder empi BINARY_DIR)
   install(FILES ${folder}/empi.bash RENAME empi
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT programs)
+  install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kubectl-empi ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kubectl_complete-empi
+          DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)  # links
 endif()
 
 # --- Debian packages

@@ -12,9 +12,11 @@ benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
 grow|bench_change grow|phases of growing; argument: number of ranks (16)
 shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)
-profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s
+change-real|bench_change real|128 real ranks on this machine through 10 changes: how many are committed, how soon; arguments: ranks (128) and changes (10)
+change-rss|bench_change rss|memory that a rank keeps of each change; argument: changes (200)
+profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s, with its 95 % interval
 change-scale|bench_change_scale|processor time that one grow from half costs the lead of 100 and 400 simulated pods with 64 ranks each; arguments: numbers of pods
-histories|bench_histories|simulated histories of jobs: rate, failures, cells of the table that were met; arguments: histories (1000000), first seed
+histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1)
 schedule|bench_schedule|a pass of the scheduler over 10,000 jobs on 100,000 workers, and its parts
 simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes, all: minutes)
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)

@@ -107,7 +107,7 @@ bool admits(const QueueSpec& queue, const std::string& namespace_name) {
 }
 
 Result<ElasticQueue> parse_queue_yaml(const std::string& text, const std::string& filename) {
-  Result<YamlDocument> loaded = load_yaml(text, filename);
+  Result<YamlDocument> loaded = load_yaml(text, filename, "one ElasticQueue");
   if (!loaded) return {loaded.violations(), filename};
   Context context;
   context.known = known_queue_fields;

@@ -275,7 +275,8 @@ class Reader {
       return;
     }
     value.clear();
-    for (const auto& [key, text] : found.items()) read(path + "." + key, text, value[key], Range{});
+    for (const auto& [key, text] : found.items())
+      read(std::string(path).append(".").append(key), text, value[key], Range{});
   }
   void read(const std::string& path, const json& found, Quantity& value, const Range&) {
     if (found.is_string() && parse_quantity(found.get_ref<const std::string&>()).value_or(-1) >= 0)

@@ -175,7 +175,7 @@ std::vector<YAML::Node> load_all(const std::string& text) {
 
 }  // namespace
 
-Result<YamlDocument> load_yaml(const std::string& text, const std::string& filename) {
+Result<YamlDocument> load_yaml(const std::string& text, const std::string& filename, const char* expected) {
   using Refusal = std::vector<Violation>;
   if (auto violation = no_text(text)) return {Refusal{std::move(*violation)}, filename};
   std::vector<YAML::Node> documents;
@@ -187,10 +187,10 @@ Result<YamlDocument> load_yaml(const std::string& text, const std::string& filen
             filename};
   }
   std::erase_if(documents, [](const YAML::Node& node) { return node.IsNull(); });
-  if (documents.empty()) return {Refusal{{"", "the file is empty", "one ElasticMPIJob", ""}}, filename};
+  if (documents.empty()) return {Refusal{{"", "the file is empty", expected, ""}}, filename};
   if (documents.size() > 1)
-    return {Refusal{{"", "the file holds " + std::to_string(documents.size()) + " documents",
-                     "one ElasticMPIJob", "put each into a file of its own", documents[1].Mark().line + 1}},
+    return {Refusal{{"", "the file holds " + std::to_string(documents.size()) + " documents", expected,
+                     "put each into a file of its own", documents[1].Mark().line + 1}},
             filename};
   if (!documents[0].IsMap())
     return {Refusal{{"", "the file is no mapping of fields", "apiVersion, kind, metadata and spec", "",

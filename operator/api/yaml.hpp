@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// YAML text -> JSON with the line of every field. Private to operator/api.
+// YAML text -> JSON with the line of every field. For operator/api, and for who reads manifests of others.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,9 @@ struct YamlDocument {
 };
 
 // Plain scalars are resolved as kubectl does (YAML 1.1): yes, no, on, off, y and n are booleans.
-Result<YamlDocument> load_yaml(const std::string& text, const std::string& filename);
+// A file with something else than one document is refused: `expected` is what it should hold.
+Result<YamlDocument> load_yaml(const std::string& text, const std::string& filename,
+                               const char* expected = "one ElasticMPIJob");
 
 // The line of `path` or of its nearest parent, 0 when unknown.
 int line_of(const std::map<std::string, int>& lines, std::string path);

@@ -71,4 +71,19 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
   return rooms;
 }
 
+int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
+               const Resources& worker) {
+  std::int64_t room = 1'000'000;
+  const auto bound = [&room](const std::optional<std::int64_t>& left, std::int64_t each) {
+    if (left && each > 0) room = std::min(room, std::max<std::int64_t>(0, *left) / each);
+  };
+  for (const NamespaceQuota& quota : quotas) {
+    if (quota.namespace_name != namespace_name) continue;
+    bound(quota.milli_cpu_left, worker.milli_cpu);
+    bound(quota.memory_mib_left, worker.memory_mib);
+    bound(quota.pods_left, 1);
+  }
+  return static_cast<int>(room);
+}
+
 }  // namespace emj

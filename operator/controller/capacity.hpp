@@ -26,4 +26,8 @@ struct PoolRoom {
 std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::vector<NodeView>>& nodes,
                                const std::vector<ForeignPod>& foreign, std::set<std::string>& taken);
 
+// How many workers more of this shape the quotas of a namespace leave room for (rule Q30).
+int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
+               const queue::Resources& worker);
+
 }  // namespace emj

@@ -48,6 +48,15 @@ TEST(Capacity, ANodeCountsOnce) {
   EXPECT_FALSE(found[0].overlaps);
 }
 
+TEST(Capacity, OfANamespaceIsWhatItsTightestQuotaLeaves) {
+  const std::vector<NamespaceQuota> quotas = {
+      {"a", "cpu", 4500, {}, {}}, {"a", "memory", {}, 3000, {}}, {"b", "pods", {}, {}, 1}};
+  EXPECT_EQ(quota_room(quotas, "a", {1000, 1024}), 2);
+  EXPECT_EQ(quota_room(quotas, "a", {1000, 0}), 4);
+  EXPECT_EQ(quota_room(quotas, "b", {1000, 0}), 1);
+  EXPECT_GT(quota_room(quotas, "c", {1000, 0}), 1000);
+}
+
 TEST(Capacity, NodesThatCannotBeReadGiveNothing) {
   const auto found = rooms("[{name: a, capacity: Nodes}]", std::nullopt);
   EXPECT_TRUE(found[0].unreadable);

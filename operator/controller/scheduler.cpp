@@ -188,10 +188,11 @@ Time Scheduler::plan(Time now) {
   std::ranges::sort(records, {}, [](const QueueRecord& r) { return r.queue.metadata.name; });
   const auto nodes = cluster_.nodes();
   const std::vector<ForeignPod> foreign = cluster_.foreign();
+  const std::vector<NamespaceQuota> quotas = cluster_.quotas();
   std::set<std::string> taken;
   for (const QueueRecord& record : records) {
     if (!record.unreadable.empty() || !take_queue(record)) continue;
-    Round round(record, rooms_of(record.queue.spec, nodes, foreign, taken), now);
+    Round round(record, quotas, rooms_of(record.queue.spec, nodes, foreign, taken), now);
     plan_queue(round);
   }
   tell_without_queue(records);
@@ -258,10 +259,26 @@ void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen)
     if (demand->queued()) demand->written = false;
     wake_ = wake_ ? std::min(*wake_, *status.queue->retry_after) : *status.queue->retry_after;
   }
+  if (demand->written && !quota_allows(round, seen, *demand)) return;
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
   if (!demand->queued() && demand->allocation.pool < 0) return;
   round.jobs[demand->uid] = seen;
   round.state.jobs.push_back(std::move(*demand));
+}
+
+// A quota bounds starts and growth, and takes nothing back. Nobody is shrunk for a job that its namespace has
+// no room for.
+bool Scheduler::quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand) {
+  const int room = quota_room(round.quotas, demand.namespace_name, demand.worker);
+  if (demand.queued() && demand.allocation.promised == 0 && demand.floor > demand.held + room) {
+    tell(seen, QueueCause::Quota,
+         "needs " + std::to_string(demand.floor) + " workers, and the ResourceQuotas of namespace " +
+             demand.namespace_name + " leave room for " + std::to_string(room));
+    demand.written = false;  // what is left of an earlier run counts
+    return demand.held > 0;
+  }
+  demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
+  return true;
 }
 
 void Scheduler::give(Round& round, const queue::Plan& plan) {

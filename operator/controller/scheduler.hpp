@@ -98,10 +98,12 @@ class Scheduler {
   };
   // What a pass over one queue works with.
   struct Round {
-    Round(const QueueRecord& record_, std::vector<PoolRoom> rooms_, Time now_)
-        : record(record_), now(now_), rooms(std::move(rooms_)) {}
+    Round(const QueueRecord& record_, const std::vector<NamespaceQuota>& quotas_,
+          std::vector<PoolRoom> rooms_, Time now_)
+        : record(record_), quotas(quotas_), now(now_), rooms(std::move(rooms_)) {}
 
     const QueueRecord& record;
+    const std::vector<NamespaceQuota>& quotas;
     Time now;
     queue::QueueState state;
     std::vector<PoolRoom> rooms;
@@ -115,6 +117,7 @@ class Scheduler {
   void plan_queue(Round& round);
   bool take_queue(const QueueRecord& record);
   void add_demand(Round& round, const JobKey& key, const SeenJob& seen);
+  bool quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,

@@ -19,15 +19,16 @@ using ::testing::HasSubstr;
 using testing::kPerfect;
 using testing::QueueWorld;
 
-// A runs on all 8; B, rigid, wants 4.
-void run_a_and_let_b_come(QueueWorld& world) {
+// A runs on all that it gets; B, rigid, wants 4.
+void run_a_and_let_b_come_with(QueueWorld& world, int workers) {
   world.add("a", 2, 8, kPerfect, "", "    replicas: 8\n");
   world.settle(8);
   ASSERT_EQ(world.jobs["a"]->status().state, JobState::Running);
-  ASSERT_EQ(world.jobs["a"]->size(), 8);
+  ASSERT_EQ(world.jobs["a"]->size(), workers);
   world.history.clear();
   world.add_rigid("b", 4);
 }
+void run_a_and_let_b_come(QueueWorld& world) { run_a_and_let_b_come_with(world, 8); }
 
 void expect_both_run(QueueWorld& world) {
   EXPECT_EQ(world.jobs["a"]->size(), 4);
@@ -149,6 +150,20 @@ TEST(Scheduler, AJobSaysWhyItWaits) {
   world.scheduler->news();
   world.settle(10);
   EXPECT_EQ(world.jobs["large"]->status().state, JobState::Running);
+}
+
+TEST(Scheduler, AQuotaOfANamespaceBoundsItAndNobodyIsShrunkInVain) {
+  QueueWorld world(8);
+  world.cluster.all_quotas.push_back({"default", "few", {}, {}, 3});
+  run_a_and_let_b_come_with(world, 3);
+  world.settle(10);
+  EXPECT_EQ(world.jobs["b"]->status().queue->cause, QueueCause::Quota);
+  EXPECT_THAT(world.jobs["b"]->status().queue->reason, HasSubstr("needs 4 workers, and the ResourceQuotas"));
+  EXPECT_EQ(world.jobs["a"]->size(), 3);
+  world.cluster.all_quotas.clear();
+  world.scheduler->news();
+  world.settle(10);
+  EXPECT_EQ(world.jobs["b"]->size(), 4);
 }
 
 TEST(Scheduler, AQueueThatGoesLeavesWhatRuns) {

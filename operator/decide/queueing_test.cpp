@@ -11,7 +11,6 @@
 namespace emj {
 namespace {
 
-using testing::HasSubstr;
 using testing_world::make_job;
 using testing_world::World;
 

@@ -137,9 +137,7 @@ void ask_queue(Pass& pass, const AutoscaleResult& result) {
   const bool by_the_clock = policy == PolicyName::Stepping || policy == PolicyName::Random;
   // Between two ticks it says nothing new.
   if (result.verdict == Verdict::Wait || (by_the_clock && !asks)) return;
-  if (policy != PolicyName::Throughput) {
-    wish = result.wanted;
-  } else if (result.wanted < current) {
+  if (policy != PolicyName::Throughput || result.wanted < current) {
     wish = result.wanted;
   } else if (result.wanted > current || !wish) {
     wish = pass.spec.worker.max_replicas;

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,8 @@ struct ClientOptions {
   std::string field_manager = "elastic-mpi-operator";
   double requests_per_second = 100;  // on average; without watches and urgent calls
   int burst = 200;
-  int in_flight = 64;         // requests under way at once, at most; fewer while answers take longer than
-  Millis late_answer{1000};   // this (lists, urgent calls and watches do not count)
+  int in_flight = 64;        // requests under way at once, at most; fewer while answers take longer than
+  Millis late_answer{1000};  // this (lists, urgent calls and watches do not count)
   Millis connect_timeout{5000};
   Millis answer_timeout{30000};
   int retries = 3;             // after 429 and 503
@@ -126,6 +127,12 @@ class Client {
   Object remove(const Resource& resource, const ObjectKey& key, const DeleteOptions& options);
   // "/version", "/readyz?verbose" and the like; the body as text.
   ApiResult<std::string> get_text(const std::string& target);
+
+  // The text at `target` piece by piece as it comes, for as long as the server sends it: a log that grows. On
+  // a connection of its own; no rate limit, no retries but once after a 401. `receive` may end it by false.
+  // Without an error it has ended properly.
+  std::optional<ApiError> stream_text(const std::string& target,
+                                      const std::function<bool(const char* data, std::size_t size)>& receive);
 
   std::unique_ptr<Watch> make_watch();  // over a connection of its own
 

@@ -104,6 +104,9 @@ ApiError transport_error(const std::string& asked, const HttpOutcome& outcome) {
   return error;
 }
 
+// Of a stream: a program may print nothing for long. A peer that is gone is noticed by TCP, far earlier.
+constexpr std::chrono::hours kLongestSilence{24 * 7};
+
 // Too many requests and unavailable are no answers.
 void told(InFlight::Turn& turn, const HttpOutcome& outcome) {
   if (!outcome.connected) return turn.not_sent();
@@ -180,6 +183,44 @@ ApiResult<std::string> Client::perform(Call& call) {
       return error;
     ++retry;
     if (!shared.pause(wait)) return stopped_error(asked);
+  }
+}
+
+std::optional<ApiError> Client::stream_text(const std::string& target,
+                                            const std::function<bool(const char*, std::size_t)>& receive) {
+  Shared& shared = *shared_;
+  const std::string asked = "reading " + target.substr(0, target.find('?')) + " at " + config().server;
+  for (bool renewed = false;; renewed = true) {
+    const auto snapshot = shared.credentials.current();
+    HttpRequest request{"GET", target, {}, {}, shared.headers(snapshot)};
+    request.headers["Accept"] = "*/*";
+    request.connect_timeout = shared.options.connect_timeout;
+    request.answer_timeout = kLongestSilence;
+    std::unique_ptr<Connection> connection;
+    try {
+      connection = shared.connect(snapshot);
+    } catch (const ConfigError& problem) {
+      ApiError error;
+      error.kind = ApiError::Kind::Unreachable;
+      error.message = asked + ": " + problem.what();
+      return error;
+    }
+    {
+      std::lock_guard lock(shared.mutex);
+      if (shared.stopped) connection->interrupt();
+      shared.busy.insert(connection.get());
+    }
+    const HttpOutcome outcome = connection->send(request, {}, receive);
+    {
+      std::lock_guard lock(shared.mutex);
+      shared.busy.erase(connection.get());
+      shared.condition.notify_all();
+    }
+    shared.count("get", target.substr(0, target.find('?')), outcome.complete ? outcome.status : 0);
+    if (!outcome.complete) return transport_error(asked, outcome);
+    if (outcome.status >= 200 && outcome.status < 300) return std::nullopt;
+    if (outcome.status == 401 && !renewed && shared.credentials.refresh(snapshot)) continue;
+    return api_error(asked, outcome.status, outcome.body, outcome.retry_after);
   }
 }
 

@@ -77,6 +77,46 @@ TEST(Verbs, DangerousRequestsAreNotSent) {
   EXPECT_TRUE(server.requests().empty());
 }
 
+TEST(Streams, ComePieceByPieceUntilTheReceiverEndsThem) {
+  StubServer server([](const Request& request, Exchange& exchange) {
+    EXPECT_EQ(request.headers.at("accept"), "*/*");
+    exchange.begin_chunks();
+    exchange.chunk("one\n");
+    exchange.wait_end();  // a log that goes on
+  });
+  Client client(server.config());
+  std::string text;
+  const auto error = client.stream_text("/log?follow=true", [&](const char* data, std::size_t size) {
+    text.append(data, size);
+    return false;
+  });
+  EXPECT_FALSE(error) << error->message;
+  EXPECT_EQ(text, "one\n");
+}
+
+TEST(Streams, SayWhyTheyHaveEnded) {
+  int status = 404;
+  StubServer server([&](const Request&, Exchange& exchange) {
+    if (status != 200) return exchange.reply(status, "{}");
+    exchange.begin_chunks();
+    exchange.chunk("one\n");
+    exchange.hang_up();
+  });
+  Client client(server.config());
+  std::string text;
+  const auto receive = [&](const char* data, std::size_t size) {
+    text.append(data, size);
+    return true;
+  };
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::NotFound);
+  EXPECT_EQ(text, "") << "an error is no log";
+  status = 200;
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::Lost);
+  EXPECT_EQ(text, "one\n");
+  client.stop();
+  EXPECT_EQ(client.stream_text("/log", receive)->kind, Kind::Stopped);
+}
+
 // Pitfall 15: cold lists come in pages; the version is the list's (pitfall 1), not that of an item.
 TEST(Lists, ArePaged) {
   StubServer server([](const Request& request, Exchange& exchange) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's small edges: token, output, rank environment, pages, janitor, message delivery.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <thread>
 
 #include "runtime/agent/janitor.hpp"
 #include "runtime/agent/launcher.hpp"
@@ -102,6 +106,65 @@ TEST(OutputTest, KeepsTheLastLinesOfARank) {
   ASSERT_EQ(tail.size(), 40u);
   EXPECT_EQ(tail.front(), "line 11");
   EXPECT_EQ(tail.back(), "unfinished");
+}
+
+// Our stdout is a pipe that is full: a reader that has stopped, a disk that has no room.
+class FullStdout {
+ public:
+  FullStdout() : before_(dup(1)) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    reading_ = UniqueFd(ends[0]);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    const std::string text(4096, 'x');
+    while (::write(ends[1], text.data(), text.size()) > 0) {
+    }
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], 1);
+    close(ends[1]);
+  }
+  ~FullStdout() {
+    if (reader_.joinable()) reader_.join();
+  }
+  FullStdout(const FullStdout&) = delete;
+  FullStdout& operator=(const FullStdout&) = delete;
+  void read_on() {
+    reader_ = std::thread([this] {
+      for (char text[65536]; ::read(reading_.get(), text, sizeof text) > 0;) {
+      }
+    });
+  }
+  void restore() {
+    dup2(before_.get(), 1);
+    before_ = UniqueFd();
+  }
+
+ private:
+  UniqueFd before_, reading_;
+  std::thread reader_;
+};
+
+TEST(OutputTest, AReaderWhoHasStoppedHoldsUpTheRanksAndNotTheAgent) {
+  const ProcId proc{"n", 0};
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::fflush(stdout);
+  FullStdout full;
+  auto output = std::make_unique<Output>(true, "pod");
+  output->add(proc, UniqueFd(ends[0]), 1);
+  dprintf(ends[1], "a line\n");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) output->say(proc, 1, "another\n");
+  output->drain(proc, std::chrono::milliseconds(1));
+  output->failed(proc);
+  output->forget(proc);
+  output->tail(proc);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  full.read_on();
+  close(ends[1]);
+  output.reset();
+  full.restore();
+  EXPECT_LT(took, std::chrono::seconds(5)) << "it waits for nobody; the reader above never reads";
 }
 
 std::string value(const std::vector<std::string>& env, const std::string& name) {

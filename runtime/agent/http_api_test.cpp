@@ -11,7 +11,9 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
+#include "runtime/agent/peers.hpp"
 #include "runtime/agent/reactor.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -41,7 +43,11 @@ struct Handlers final : ApiHandlers {
   ApiAnswer report(std::int64_t) override { return {}; }
   ApiAnswer put_fence(const json&) override { return {}; }
   ApiAnswer stop(const json&) override { return {}; }
-  ApiAnswer batch(const Batch&) override { return {200, "{}"}; }
+  std::vector<std::thread::id> batches;  // of the connection that each came on
+  ApiAnswer batch(const Batch&) override {
+    batches.push_back(std::this_thread::get_id());
+    return {200, "{}"};
+  }
 };
 
 // A client by hand: it sends what it likes, and no more.
@@ -185,9 +191,24 @@ TEST_F(HttpApiTest, AConnectionServesManyRequestsAndEndsWithTheServer) {
   Raw client(api->port());
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(is_served(client)) << i;
   client.send(head(std::string("GET ") + paths::kHealth, "", false));
-  EXPECT_TRUE(client.read_until("true}").starts_with("HTTP/1.1 200")) << "needs no token";
+  EXPECT_TRUE(client.read_until("}").starts_with("HTTP/1.1 200")) << "needs no token";
   api.reset();
   EXPECT_TRUE(client.is_closed());
+}
+
+// Once a second and pod: neither side gives the connection up in between.
+TEST_F(HttpApiTest, TheBeatsOfAPodComeOnOneConnection) {
+  HttpApi api("127.0.0.1", 0, *token, handlers);
+  RunningClock clock;
+  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  peers.add("them", "127.0.0.1:" + std::to_string(api.port()));
+  for (int beat = 0; beat < 2; ++beat) {
+    if (beat > 0) std::this_thread::sleep_for(1100ms);  // what passes between beats is what is tried
+    peers.send("them", "beat");
+    ASSERT_TRUE(peers.flush(20s));
+  }
+  ASSERT_EQ(handlers.batches.size(), 2u);
+  EXPECT_EQ(handlers.batches[0], handlers.batches[1]);
 }
 
 // Wrong bytes, wrong values and too deep ones are the asker's mistake, not a defect of the agent.

@@ -5,22 +5,19 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/base/json_text.hpp"
-#include "runtime/protocol/describe.hpp"
+#include "runtime/protocol/cbor_fields.hpp"
 
 namespace empi {
 namespace {
 
-using nlohmann::json;
-
 // Whether `op` is one of the kinds from the I-th on; `message` is it then.
 template <std::size_t I = 0>
-bool read_as(Message& message, const json& from, std::string_view op) {
+bool take_as(Message& message, wire::CborReader& in, wire::CborMembers& members, std::string_view op) {
   if constexpr (I == std::variant_size_v<Message>) {
     return false;
   } else {
-    if (std::variant_alternative_t<I, Message>::kOp != op) return read_as<I + 1>(message, from, op);
-    wire::read(from, message.emplace<I>());
+    if (std::variant_alternative_t<I, Message>::kOp != op) return take_as<I + 1>(message, in, members, op);
+    wire::take_fields(in, members, message.emplace<I>());
     return true;
   }
 }
@@ -46,19 +43,31 @@ std::string_view op_of(const Message& message) {
   return std::visit([](const auto& m) { return std::decay_t<decltype(m)>::kOp; }, message);
 }
 
+// The kind comes first: whoever reads it need not look for it.
 std::string encode(const Message& message) {
-  json object = std::visit([](const auto& m) { return wire::written(m); }, message);
-  object["op"] = op_of(message);
-  const std::vector<std::uint8_t> bytes = json_text::cbor(object);
-  return {bytes.begin(), bytes.end()};
+  wire::CborWriter out;
+  std::visit(
+      [&](const auto& m) {
+        out.map(1 + wire::count_fields(m));
+        out.text("op");
+        out.text(m.kOp);
+        wire::put_fields(out, m);
+      },
+      message);
+  return out.take();
 }
 
 Message decode_message(std::string_view bytes) {
-  const json object = json_text::from_cbor(bytes);
-  const auto op = object.at("op").get<std::string>();
+  wire::CborReader in(bytes);
+  wire::CborMembers members(in);
+  members.find("op");
+  const std::string op(in.text());
   Message message;
   try {
-    if (read_as(message, object, op)) return message;
+    if (take_as(message, in, members, op)) {
+      if (!in.rest().empty()) throw std::invalid_argument("something follows it");
+      return message;
+    }
   } catch (const std::exception& error) {
     throw std::invalid_argument("message '" + op + "': " + error.what());
   }

@@ -57,9 +57,7 @@ std::vector<Message> examples() {
   WindowSample sample;
   sample.index = 1'763'800'000;
   sample.ranks = 4;
-  ProbeMark mark;
-  mark.rank = {"job.1", 3};
-  mark.probes = 7;
+  const ProbeMark mark = {{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6};
   return {Beat{true, 3, sample, kRanks, {{kRanks[0], 3, 9, true, true, {"a line"}}}, rank_report()},
           Collective{1, "fence", kRanks, kBytes},
           Publish{1, {datum}},
@@ -119,6 +117,38 @@ TEST(AgentMessages, EveryKindArrivesWhole) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<Message>);
 }
 
+json with_its_op(const Message& message) {
+  json object = as_json(message);
+  object["op"] = op_of(message);
+  return object;
+}
+
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+// By what it describes: their JSON and their CBOR are the same values.
+TEST(AgentMessages, AreInCborWhatTheyAreInJson) {
+  for (const Message& sent : examples())
+    EXPECT_EQ(json_text::from_cbor(encode(sent)), with_its_op(sent)) << op_of(sent);
+}
+
+// As older agents write them, by name; and later ones may say more.
+TEST(AgentMessages, MayHaveTheirFieldsInAnyOrderAndFurtherOnes) {
+  for (const Message& sent : examples()) {
+    SCOPED_TRACE(op_of(sent));
+    json object = with_its_op(sent);
+    EXPECT_EQ(as_json(decode_message(text_of(json_text::cbor(object)))), as_json(sent));
+    object["aFurtherOne"] =
+        object["zAnother"] = {{"a", {1, 2.5, "text", nullptr}}, {"b", json::binary({1, 2})}};
+    EXPECT_EQ(as_json(decode_message(text_of(json_text::cbor(object)))), as_json(sent));
+    EXPECT_THROW(decode_message(encode(sent) + '\xf6'), std::invalid_argument);
+  }
+}
+
+TEST(AgentMessages, AMarkOfProbesNamesItsRankAsAllDo) {
+  const ProbeMark mark = {{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6};
+  EXPECT_EQ(wire::written(mark).at("rank"), json::parse(R"(["job.1", 3])"));
+}
+
 TEST(AgentMessages, RanksTravelAsRuns) {
   const json written = as_json(Dropped{"", kRanks, {}});
   EXPECT_EQ(written.at("procs"), json::parse(R"([["job.1", 0, 2], ["job.2", 7, 1]])"));
@@ -153,25 +183,18 @@ TEST(AgentMessages, APlanIsCompleteWithTheMembershipBefore) {
 }
 
 TEST(AgentMessages, ARunOfFourThousandMillionRanksIsRefused) {
-  json message = as_json(Dropped{});
-  message["op"] = "dropped";
+  json message = with_its_op(Dropped{});
   message["procs"] = json::parse(R"([["job.1", 0, 4294967295]])");
-  const auto bytes = json_text::cbor(message);
-  EXPECT_THROW(decode_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
-               std::invalid_argument);
+  EXPECT_THROW(decode_message(text_of(json_text::cbor(message))), std::invalid_argument);
 }
 
 TEST(AgentMessages, WhatIsMissingIsNoMessage) {
   for (const Message& sent : examples()) {
-    json message = as_json(sent);
-    message["op"] = op_of(sent);
-    const json whole = message;
+    const json whole = with_its_op(sent);
     for (const auto& [name, value] : whole.items()) {
-      message = whole;
+      json message = whole;
       message.erase(name);
-      const auto bytes = json_text::cbor(message);
-      EXPECT_THROW(decode_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
-                   std::exception)
+      EXPECT_THROW(decode_message(text_of(json_text::cbor(message))), std::exception)
           << op_of(sent) << " without " << name;
     }
   }

@@ -4,7 +4,6 @@
 
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/log_lines.hpp"
-#include "runtime/protocol/probe_marks.hpp"
 #include "runtime/protocol/rank_messages.hpp"
 #include "runtime/protocol/testing/damage.hpp"
 
@@ -61,10 +60,6 @@ TEST(DamagedMessages, Changes) {
 TEST(DamagedMessages, Samples) { expect_bounded(window()); }
 
 TEST(DamagedMessages, Reports) { expect_bounded(Report{view(), {change()}, {window(), window()}}); }
-
-TEST(DamagedMessages, ProbeMarks) {
-  expect_bounded(ProbeMark{{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6});
-}
 
 TEST(DamagedMessages, OfRanks) {
   RankReport report;

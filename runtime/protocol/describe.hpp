@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from and to structs that say once what they consist of, by a member
+// JSON of structs that say once what they consist of, by a member
 //
 //   static void describe(auto& m, auto&& field) { field("id", m.id); field("blob", binary(m.blob)); }
 //
-// Every field travels, and every field must be there. Ranks travel as runs [namespace, first, how many].
-// Include only in .cpp files.
+// Every field travels, and every field must be there. Ranks travel as runs [namespace, first, how many]. All
+// can be written; read is what ranks say in JSON (rank_messages.cpp). Agents say the same values in CBOR
+// (cbor_fields.hpp). Include only in .cpp files.
 #pragma once
 #include <chrono>
 #include <concepts>
@@ -39,8 +40,21 @@ concept Named = std::is_enum_v<T> && requires(T t, std::string_view text) {
 // A message names fewer ranks than this, whatever its bytes say.
 inline constexpr std::uint32_t kMostRanks = 1u << 20;
 
+// The runs of ranks in their order: call(first, how many).
+template <class Ranks>
+void each_run(const Ranks& procs, const auto& call) {
+  for (auto at = procs.begin(); at != procs.end();) {
+    const ProcId& first = *at;
+    std::uint32_t length = 1;
+    for (++at; at != procs.end() && at->nspace == first.nspace; ++at, ++length)
+      if (at->rank != std::uint64_t{first.rank} + length) break;
+    call(first, length);
+  }
+}
+// A run of at most so many ranks, whose numbers fit; else throws std::invalid_argument.
+RankRun bounded(RankRun run, std::size_t most);
+
 nlohmann::json written(const RankRuns& procs);
-void read(const nlohmann::json& from, RankRuns& procs);  // throws std::invalid_argument
 nlohmann::json written_runs(const std::vector<ProcId>& procs);
 std::vector<ProcId> read_runs(const nlohmann::json& runs);  // throws std::invalid_argument
 
@@ -52,10 +66,6 @@ void read(const nlohmann::json& from, T& value);
 template <class Text>
 nlohmann::json written(const Binary<Text>& blob) {
   return nlohmann::json::binary(std::vector<std::uint8_t>(blob.bytes.begin(), blob.bytes.end()));
-}
-inline void read(const nlohmann::json& from, Binary<std::string>& blob) {
-  const auto& bytes = from.get_binary();
-  blob.bytes.assign(bytes.begin(), bytes.end());
 }
 
 template <class T>
@@ -104,47 +114,11 @@ nlohmann::json written(const T& value) {
   }
 }
 
-template <class T>
-void read(const nlohmann::json& from, std::vector<T>& list) {
-  list.clear();
-  for (const nlohmann::json& entry : from) read(entry, list.emplace_back());
-}
 inline void read(const nlohmann::json& from, std::vector<ProcId>& procs) { procs = read_runs(from); }
-inline void read(const nlohmann::json& from, std::set<ProcId>& procs) {
-  const std::vector<ProcId> all = read_runs(from);
-  procs = {all.begin(), all.end()};
-}
-template <class T>
-void read(const nlohmann::json& from, std::deque<T>& list) {
-  std::vector<T> values;
-  read(from, values);
-  list.assign(values.begin(), values.end());
-}
-template <class T>
-void read(const nlohmann::json& from, std::optional<T>& value) {
-  if (from.is_null()) return value.reset();
-  if (!value) value.emplace();
-  read(from, *value);
-}
-template <class T>
-void read(const nlohmann::json& from, std::map<ProcId, T>& by_rank) {
-  by_rank.clear();
-  for (const nlohmann::json& entry : from) {
-    ProcId proc;
-    read(entry.at(0), proc);
-    read(entry.at(1), by_rank[proc]);
-  }
-}
-template <class Tag>
-void read(const nlohmann::json& from, Number<Tag>& number) {
-  number.value = integer<decltype(number.value)>(from);
-}
 template <class T>
 void read(const nlohmann::json& from, T& value) {
   if constexpr (std::same_as<T, ProcId>) {
     value = {from.at(0).template get<std::string>(), integer<std::uint32_t>(from.at(1))};
-  } else if constexpr (std::same_as<T, std::chrono::seconds>) {
-    value = std::chrono::seconds(integer<std::int64_t>(from));
   } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
     value = integer<T>(from);
   } else if constexpr (Named<T>) {

@@ -8,7 +8,6 @@
 #include "runtime/protocol/agent_messages.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/log_lines.hpp"
-#include "runtime/protocol/probe_marks.hpp"
 #include "runtime/protocol/rank_messages.hpp"
 
 using namespace empi;
@@ -30,7 +29,6 @@ void from_text(std::string_view text) {
   as<ChangeStatus>(value);
   as<WindowSample>(value);
   as<Report>(value);
-  as<ProbeMark>(value);
 }
 
 void from_cbor(std::string_view bytes) {
@@ -56,10 +54,12 @@ std::vector<std::string> fuzz::seeds() {
       "r" + encode(report), "o" + encode(order),
       "t" + json_text::text(nlohmann::json(Report{view, {change}, {WindowSample{}}})),
       "t" + json_text::text(
-                nlohmann::json(StartRequest{{1}, {member()}, std::chrono::seconds(3), ProbeMode::Root})),
-      "t" + json_text::text(nlohmann::json(ProbeMark{{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6}))};
-  for (const Message& message : {Message(Beat{.leave = true}), Message(Publish{}), Message(Lookup{}),
-                                 Message(Collective{}), Message(Step{}), Message(HandOver{}), Message(End{})})
+                nlohmann::json(StartRequest{{1}, {member()}, std::chrono::seconds(3), ProbeMode::Root}))};
+  const ProbeMark mark{{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6};
+  for (const Message& message :
+       {Message(Beat{.leave = true}), Message(Publish{}), Message(Lookup{}), Message(Collective{}),
+        Message(Step{}), Message(StepDone{"c1", 3, {true, 7, "", {mark}}}), Message(HandOver{}),
+        Message(End{})})
     all.push_back("m" + encode(message));
   return all;
 }

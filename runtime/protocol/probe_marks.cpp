@@ -2,17 +2,12 @@
 #include "runtime/protocol/probe_marks.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 #include <utility>
 
-#include "runtime/protocol/integers.hpp"
-
 namespace empi {
 namespace {
-
-using nlohmann::json;
 
 std::string name_of(const ProbeMark& mark) { return "rank " + name_of(mark.rank); }
 
@@ -93,32 +88,6 @@ ProbeAgreement by_other_communication(const Group& joined, const Group& stayed) 
 }
 
 }  // namespace
-
-void to_json(json& j, const ProbeMark& m) {
-  j = {{"space", m.rank.nspace},
-       {"rank", m.rank.rank},
-       {"probes", m.probes},
-       {"joined", m.joined},
-       {"aligned", m.aligned},
-       {"communicated", m.communicated},
-       {"first", m.first},
-       {"grownAt", m.grown_at},
-       {"grown", m.grown},
-       {"callsAtFirst", m.calls_at_first},
-       {"callsAtSecond", m.calls_at_second}};
-}
-void from_json(const json& j, ProbeMark& m) {
-  m.rank = {j.at("space").get<std::string>(), wire::integer<std::uint32_t>(j.at("rank"))};
-  wire::get_integer(j, "probes", m.probes);
-  j.at("joined").get_to(m.joined);
-  j.at("aligned").get_to(m.aligned);
-  j.at("communicated").get_to(m.communicated);
-  wire::get_integer(j, "first", m.first);
-  wire::get_integer(j, "grownAt", m.grown_at);
-  wire::get_integer(j, "grown", m.grown);
-  wire::get_integer(j, "callsAtFirst", m.calls_at_first);
-  wire::get_integer(j, "callsAtSecond", m.calls_at_second);
-}
 
 void add_mark(std::vector<ProbeMark>& marks, const ProbeMark& mark) {
   const auto key = [](const ProbeMark& m) {

@@ -8,7 +8,6 @@
 // ranks, so how many a rank has made at a probe tells where in the program that probe stands.
 #pragma once
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -29,9 +28,20 @@ struct ProbeMark {
   std::uint64_t grown = 0;     // and how many
   // Calls of any kind before the first and the second probe; 0 where the others tell more.
   std::uint64_t calls_at_first = 0, calls_at_second = 0;
+
+  static void describe(auto& m, auto&& field) {
+    field("rank", m.rank);
+    field("probes", m.probes);
+    field("joined", m.joined);
+    field("aligned", m.aligned);
+    field("communicated", m.communicated);
+    field("first", m.first);
+    field("grownAt", m.grown_at);
+    field("grown", m.grown);
+    field("callsAtFirst", m.calls_at_first);
+    field("callsAtSecond", m.calls_at_second);
+  }
 };
-void to_json(nlohmann::json& j, const ProbeMark& mark);
-void from_json(const nlohmann::json& j, ProbeMark& mark);
 
 // Keeps one mark of those that differ in nothing but the rank: the rank with the fewest probes.
 void add_mark(std::vector<ProbeMark>& marks, const ProbeMark& mark);

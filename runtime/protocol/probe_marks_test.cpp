@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "runtime/protocol/agent_messages.hpp"
 
 namespace empi {
 namespace {
@@ -124,7 +124,8 @@ TEST(ProbeMarks, EqualOnesAreSentOnceAndReadBack) {
   add_mark(marks, run(8, true, "PcP"));
   ASSERT_EQ(marks.size(), 2u);
   EXPECT_EQ(marks[0].rank.rank, 5u) << "the one with the fewest probes";
-  const auto back = nlohmann::json(marks).get<std::vector<ProbeMark>>();
+  const Message sent = StepDone{"c1", 1, {true, 4, "", marks}};
+  const auto back = std::get<StepDone>(decode_message(encode(sent))).answer.marks;
   ASSERT_EQ(back.size(), 2u);
   EXPECT_EQ(back[1].rank, marks[1].rank);
   EXPECT_EQ(back[1].joined, true);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ./dev bench pause|grow|shrink [RANKS...]: what a change of the membership costs, without data.
+// ./dev bench change-real [RANKS CHANGES]: that a large job on this machine goes through them, and how soon.
+// ./dev bench change-rss [CHANGES]: what a rank keeps of each.
 //
 // A job of four equal pods (RANKS ranks) gives one pod back and takes a new one, again and again, while all
 // ranks iterate. Figures are over the changes; times are the ones the agents report
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -29,7 +32,15 @@ using empi::testing::LocalPods;
 constexpr int kPods = 4;
 constexpr std::chrono::milliseconds kDeadline{150'000};  // of a change
 
+struct Job {
+  int ranks = 0, cycles = 0;  // a cycle: a shrink and a grow
+  double cpu_us = 0, slowdown = 1;
+  // Between two changes: the next one needs a baseline of 128 quiet iterations, if its cost is to be told.
+  std::uint64_t iterations = 140;
+};
+
 struct Measured {
+  double floor_ms = 0;  // three plain allreduces of the same ranks
   std::vector<ChangeTimes> grows, shrinks;
   std::vector<ChangeTimes> all() const {
     std::vector<ChangeTimes> both = grows;
@@ -76,21 +87,30 @@ ChangeStatus with_cost(LocalPods& pods, const std::string& id) {
   return s;
 }
 
-Measured measure(int ranks, double cpu_us, double slowdown) {
+// As rank 0 says it before its first iteration.
+double floor_of(LocalPods& pods) {
+  const std::string log = pods.all_logs(), word = "floor ";
+  const auto at = log.find(word);
+  if (at == log.npos) throw std::runtime_error("the job has not said what three allreduces take:\n" + log);
+  return std::strtod(log.c_str() + at + word.size(), nullptr);
+}
+
+Measured measure(const Job& job) {
   LocalPods pods;
-  pods.command = {EMPI_ITERATE_PROGRAM, std::to_string(cpu_us)};
-  pods.slots = ranks / kPods;
+  pods.command = {EMPI_ITERATE_PROGRAM, std::to_string(job.cpu_us)};
+  pods.slots = job.ranks / kPods;
   pods.patience = std::chrono::seconds(180);
-  pods.environment[empi::names::kSlowdown] = std::to_string(slowdown);
+  pods.environment[empi::names::kSlowdown] = std::to_string(job.slowdown);
   pods.environment[empi::names::kWindowMillis] = "250";
   pods.start(pods.launch(kPods));
-  settle(pods, ranks, 50);
+  settle(pods, job.ranks, std::min<std::uint64_t>(job.iterations, 50));
   Measured measured;
+  measured.floor_ms = floor_of(pods);
   const auto take = [&](std::vector<ChangeTimes>& into, const ChangeStatus& ended) {
     if (ended.outcome != empi::ChangeOutcome::Committed)
       throw std::runtime_error("change " + ended.request.id + ": " + std::string(to_string(ended.outcome)) +
                                ", " + ended.reason);
-    settle(pods, ended.to_ranks, 140);  // the next change needs a baseline of 128 quiet iterations
+    settle(pods, ended.to_ranks, job.iterations);
     into.push_back(with_cost(pods, ended.request.id).times);
     const ChangeTimes& t = into.back();
     std::fprintf(
@@ -99,7 +119,7 @@ Measured measure(int ranks, double cpu_us, double slowdown) {
         ended.from_ranks, ended.to_ranks, t.prepare_ms, t.build_ms, t.arm_ms, t.wait_ms, t.pause_ms,
         t.drain_ms, t.lost_ms);
   };
-  for (int i = 0; i < cycles(ranks); ++i) {
+  for (int i = 0; i < job.cycles; ++i) {
     const std::vector<Member> members = pods.membership().membership.members;
     // Every position leaves in turn, the lead's too.
     take(measured.shrinks, pods.change({.remove = {members.at(static_cast<std::size_t>(i % kPods)).uid},
@@ -123,22 +143,23 @@ void print_lost(const std::string& which, const Measured& measured) {
 
 void pause(int ranks) {
   std::fprintf(stderr, "%d ranks that only communicate, oversubscribed:\n", ranks);
-  const Measured measured = measure(ranks, 0, 1);
+  const Measured measured = measure({.ranks = ranks, .cycles = cycles(ranks)});
   const auto changes = measured.all();
   const std::string n = "." + std::to_string(ranks);
   print("pause.p50" + n, quantile(changes, &ChangeTimes::pause_ms, .5));
   print("pause.p95" + n, quantile(changes, &ChangeTimes::pause_ms, .95));
+  print("pause.floor" + n, measured.floor_ms);
   print("pause.background" + n, quantile(changes, &ChangeTimes::build_ms, .5));
   if (ranks == 16 || ranks == 64) print_lost(std::to_string(ranks), measured);
   if (ranks != 16) return;
   std::fprintf(stderr,
                "16 emulated slow ranks that compute 1 ms of CPU time, 16 ms of theirs, an iteration:\n");
-  print_lost("emulated16", measure(16, 1000, 16));
+  print_lost("emulated16", measure({.ranks = 16, .cycles = cycles(16), .cpu_us = 1000, .slowdown = 16}));
 }
 
 void phases(const std::string& kind, int ranks) {
   std::fprintf(stderr, "%d ranks that only communicate, oversubscribed; medians:\n", ranks);
-  const Measured measured = measure(ranks, 0, 1);
+  const Measured measured = measure({.ranks = ranks, .cycles = cycles(ranks)});
   const auto& changes = kind == "grow" ? measured.grows : measured.shrinks;
   print(kind + ".prepare", quantile(changes, &ChangeTimes::prepare_ms, .5));
   print(kind + ".build", quantile(changes, &ChangeTimes::build_ms, .5));
@@ -146,6 +167,55 @@ void phases(const std::string& kind, int ranks) {
   print(kind + ".wait", quantile(changes, &ChangeTimes::wait_ms, .5));
   print(kind + ".pause", quantile(changes, &ChangeTimes::pause_ms, .5));
   print(kind + ".drain", quantile(changes, &ChangeTimes::drain_ms, .5));
+}
+
+void real(int ranks, int changes) {
+  std::fprintf(stderr, "%d ranks that only communicate, oversubscribed, through %d changes:\n", ranks,
+               changes);
+  const auto begin = std::chrono::steady_clock::now();
+  const Measured measured = measure({.ranks = ranks, .cycles = changes / 2, .iterations = 10});
+  const std::string n = "change-real." + std::to_string(ranks);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("bench %s.committed %zu changes\n", n.c_str(), measured.all().size());
+  std::printf("bench %s.seconds %.1f s\n", n.c_str(), seconds);
+  print(n + ".pause", quantile(measured.all(), &ChangeTimes::pause_ms, .5));
+}
+
+double resident_kib(const std::vector<pid_t>& processes) {
+  double sum = 0;
+  for (const pid_t pid : processes) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("VmRSS:")) sum += std::strtod(line.c_str() + 6, nullptr);
+  }
+  if (sum == 0) throw std::runtime_error("the ranks that stay are not found");
+  return sum;
+}
+
+// Of the ranks that stay throughout; what the first changes allocate once is no matter of the later ones.
+void rss(int changes) {
+  constexpr int kFirst = 20, kSlots = 2;
+  LocalPods pods;
+  pods.command = {EMPI_ITERATE_PROGRAM, "0"};
+  pods.slots = kSlots;
+  const std::vector<Member> members = pods.launch(2);
+  pods.start(members);
+  settle(pods, 2 * kSlots, 10);
+  const auto resident = [&] { return resident_kib(pods.ranks(members[0].uid)) / kSlots; };
+  double before = 0;
+  for (int i = 0; i < kFirst + changes; ++i) {
+    if (i == kFirst) before = resident();
+    const std::vector<Member> now = pods.membership().membership.members;
+    const ChangeStatus ended = now.size() > 1
+                                   ? pods.change({.remove = {now.back().uid}, .deadline = kDeadline})
+                                   : pods.change({.add = pods.launch(1), .deadline = kDeadline});
+    if (ended.outcome != empi::ChangeOutcome::Committed)
+      throw std::runtime_error("change " + ended.request.id + ": " + ended.reason);
+  }
+  const double after = resident();
+  std::fprintf(stderr, "%.0f KiB after %d changes, %.0f KiB after %d\n", before, kFirst, after,
+               kFirst + changes);
+  std::printf("bench change-rss %.1f KiB\n", (after - before) / changes);
 }
 
 // Runs a benchmark that needs an agent as a malleable job of one rank, and passes its figures on.
@@ -180,17 +250,31 @@ int main(int argc, char** argv) {
   }
   std::vector<int> sizes;
   for (int i = 2; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
-  const bool known = kind == "pause" || kind == "grow" || kind == "shrink";
-  if (!known || std::any_of(sizes.begin(), sizes.end(), [](int n) { return n < kPods || n % kPods != 0; })) {
+  const bool alone = kind == "real" || kind == "rss";
+  if (alone && sizes.empty()) sizes = kind == "real" ? std::vector<int>{128, 10} : std::vector<int>{200};
+  const auto many_pods = [](int n) { return n >= kPods && n % kPods == 0; };
+  const auto even = [](int n) { return n > 0 && n % 2 == 0; };
+  const bool known = kind == "real"  ? sizes.size() == 2 && many_pods(sizes[0]) && even(sizes[1])
+                     : kind == "rss" ? sizes.size() == 1 && even(sizes[0])
+                                     : (kind == "pause" || kind == "grow" || kind == "shrink") &&
+                                           std::ranges::all_of(sizes, many_pods);
+  if (!known) {
     std::fprintf(stderr,
-                 "Usage: bench_change pause|grow|shrink [RANKS...]   (multiples of %d)\n       bench_change "
-                 "job PROGRAM\n",
-                 kPods);
+                 "Usage: bench_change pause|grow|shrink [RANKS...]   (multiples of %d)\n"
+                 "       bench_change real [RANKS CHANGES]           (a multiple of %d, an even number)\n"
+                 "       bench_change rss [CHANGES]                  (an even number)\n"
+                 "       bench_change job PROGRAM\n",
+                 kPods, kPods);
     return 2;
   }
   if (sizes.empty()) sizes = kind == "pause" ? std::vector<int>{4, 8, 16, 32, 64} : std::vector<int>{16};
   try {
-    for (const int ranks : sizes) kind == "pause" ? pause(ranks) : phases(kind, ranks);
+    if (kind == "real")
+      real(sizes[0], sizes[1]);
+    else if (kind == "rss")
+      rss(sizes[0]);
+    else
+      for (const int ranks : sizes) kind == "pause" ? pause(ranks) : phases(kind, ranks);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_change: %s\n", e.what());
     return 1;

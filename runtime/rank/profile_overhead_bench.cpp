@@ -4,11 +4,13 @@
 // times:
 //   bench profile-overhead.ratio.10k <value> ratio
 //   bench profile-overhead.ratio.500k <value> ratio
+//   bench profile-overhead.ratio.500k.low, .high: the 95 % interval of that median, from order statistics
 // Median of the pairs' ratios; the order within a pair alternates. CPU time of the thread: the loop never
 // waits, so that on an idle machine it is the elapsed time, and on a busy one it is still the loop's own.
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <vector>
@@ -67,6 +69,19 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// How many of the smallest and of the largest of `n` values lie outside of the 95 % interval of their median,
+// however they are distributed: that the median is among the i smallest is as likely as i heads or fewer in
+// `n` throws of a coin.
+std::size_t outside(std::size_t n) {
+  double term = std::pow(.5, static_cast<double>(n)), sum = 0;  // exactly i heads, at most i
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += term;
+    if (sum > .025) return i == 0 ? 0 : i - 1;
+    term *= static_cast<double>(n - i) / static_cast<double>(i + 1);
+  }
+  return 0;
+}
+
 void measure(const char* name, double rate, double length_s, int pairs) {
   const long steps = calibrate(rate), calls = static_cast<long>(rate * length_s);
   std::vector<double> ratios, rates;
@@ -80,7 +95,11 @@ void measure(const char* name, double rate, double length_s, int pairs) {
     ratios.push_back(with / without);
     rates.push_back(static_cast<double>(calls) / without);
   }
+  std::ranges::sort(ratios);
+  const std::size_t out = outside(ratios.size());
   std::printf("bench profile-overhead.ratio.%s %.5f ratio\n", name, median(ratios));
+  std::printf("bench profile-overhead.ratio.%s.low %.5f ratio\n", name, ratios[out]);
+  std::printf("bench profile-overhead.ratio.%s.high %.5f ratio\n", name, ratios[ratios.size() - 1 - out]);
   std::printf("bench profile-overhead.rate.%s %.0f calls/s\n", name, median(rates));
 }
 

@@ -21,6 +21,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<QueueRecord> queues() override { return records; }
   std::optional<std::vector<NodeView>> nodes() override { return all_nodes; }
   std::vector<ForeignPod> foreign() override { return foreign_pods; }
+  std::vector<NamespaceQuota> quotas() override { return all_quotas; }
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override {
     if (refuse_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
     for (QueueRecord& record : records)
@@ -33,6 +34,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<QueueRecord> records;
   std::optional<std::vector<NodeView>> all_nodes;
   std::vector<ForeignPod> foreign_pods;
+  std::vector<NamespaceQuota> all_quotas;
   std::vector<JobKey> looked_at;
   int status_writes = 0;
   bool refuse_status = false;

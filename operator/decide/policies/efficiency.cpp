@@ -14,8 +14,6 @@ namespace {
 using empi::format;
 using empi::time_text;
 
-constexpr double kForgetting = 0.9;  // weight of a point per membership since it was measured
-constexpr double kSmallestShare = 1e-6;
 constexpr double kSignificance = 2;  // standard deviations
 constexpr int kCooldownCosts = 10;
 // A size that is only predicted must lie this much above the floor of efficiency.
@@ -68,8 +66,8 @@ Present measure(const PolicyInput& input) {
     communication += weight * sample.communication_efficiency;
     balance += weight * sample.load_balance;
   }
-  now.point = {input.current, time / iterations, std::clamp(communication / weights, kSmallestShare, 1.0),
-               std::clamp(efficiency / weights, kSmallestShare, 1.0), 1};
+  now.point = {input.current, time / iterations, share_of_time(communication / weights),
+               share_of_time(efficiency / weights), 1};
   now.load_balance = balance / weights;
   now.work_per_iteration = work / iterations;
   now.noise = noise_of_mean(input.steady);
@@ -80,26 +78,6 @@ Present measure(const PolicyInput& input) {
   if (first.progress >= 0 && gained > 0)
     now.seconds_left = (1 - last.progress) * seconds_between(first.end, last.end) / gained;
   return now;
-}
-
-TimeModel model_of(const Present& now, const PolicyState& state) {
-  std::vector<SizePoint> points{now.point};
-  for (const MeasuredSize& old : state.measured) {
-    if (old.workers == now.point.workers) continue;
-    const auto age = static_cast<double>(std::max<std::int64_t>(0, now.epoch - old.epoch));
-    const double time = old.iteration_seconds > 0 ? old.iteration_seconds : 1;  // else the parts are shares
-    const double communication = std::clamp(old.compute_seconds / time, kSmallestShare, 1.0);
-    const double efficiency = std::clamp(old.useful_seconds / time, kSmallestShare, 1.0);
-    double seconds = old.iteration_seconds, weight = std::pow(kForgetting, age);
-    if (seconds <= 0) {  // left before that was known: what is useful takes as long as it does here
-      seconds = now.point.workers * now.point.seconds * now.point.efficiency / (old.workers * efficiency);
-      weight = 0;
-    }
-    if (old.work_per_iteration > 0 && now.work_per_iteration > 0)
-      seconds *= now.work_per_iteration / old.work_per_iteration;
-    points.push_back({old.workers, seconds, communication, efficiency, weight});
-  }
-  return {std::move(points), now.point.workers};
 }
 
 // The sizes that can be judged, and which of them is wanted.
@@ -184,7 +162,7 @@ std::string imbalance_text(const Present& now) {
 Proposal EfficiencyPolicy::propose(const PolicyInput& input, PolicyState& state) const {
   if (input.steady.empty()) return {input.current, "no samples", true, false, {}};
   const Present now = measure(input);
-  const TimeModel model = model_of(now, state);
+  const TimeModel model = time_model(now.point, now.work_per_iteration, now.epoch, state);
   const double floor = parameters_.min_efficiency_percent / 100.0;
   const Search search(input, now, model, floor, tolerance_, state.search == SearchState::Stable);
   const int best = search.best();

@@ -9,6 +9,9 @@
 namespace emj {
 namespace {
 
+constexpr double kForgetting = 0.9;  // weight of a point per membership since it was measured
+constexpr double kSmallestShare = 1e-6;
+
 using Row = std::vector<double>;
 
 // Solves the normal equations by elimination with pivoting; empty when the columns are dependent.
@@ -172,6 +175,40 @@ double TimeModel::from_one_size(int workers) const {
 
 double TimeModel::efficiency(int workers) const {
   return std::min(1.0, useful_ / (workers * seconds(workers)));
+}
+
+double share_of_time(double share) { return std::clamp(share, kSmallestShare, 1.0); }
+
+TimeModel time_model(const SizePoint& now, double work_per_iteration, std::int64_t epoch,
+                     const PolicyState& state) {
+  std::vector<SizePoint> points{now};
+  for (const MeasuredSize& old : state.measured) {
+    if (old.workers == now.workers) continue;
+    const auto age = static_cast<double>(std::max<std::int64_t>(0, epoch - old.epoch));
+    const double time = old.iteration_seconds > 0 ? old.iteration_seconds : 1;  // else the parts are shares
+    const double communication = share_of_time(old.compute_seconds / time);
+    const double efficiency = share_of_time(old.useful_seconds / time);
+    double seconds = old.iteration_seconds, weight = std::pow(kForgetting, age);
+    if (seconds <= 0) {  // left before that was known: what is useful takes as long as it does here
+      seconds = now.workers * now.seconds * now.efficiency / (old.workers * efficiency);
+      weight = 0;
+    }
+    if (old.work_per_iteration > 0 && work_per_iteration > 0)
+      seconds *= work_per_iteration / old.work_per_iteration;
+    points.push_back({old.workers, seconds, communication, efficiency, weight});
+  }
+  return {std::move(points), now.workers};
+}
+
+std::optional<TimeModel> remembered_model(const PolicyState& state, int workers) {
+  for (const MeasuredSize& here : state.measured) {
+    if (here.workers != workers || here.iteration_seconds <= 0) continue;
+    const SizePoint now{workers, here.iteration_seconds,
+                        share_of_time(here.compute_seconds / here.iteration_seconds),
+                        share_of_time(here.useful_seconds / here.iteration_seconds), 1};
+    return time_model(now, here.work_per_iteration, here.epoch, state);
+  }
+  return std::nullopt;
 }
 
 }  // namespace emj

@@ -9,7 +9,10 @@
 // apart: a1 + b/n to the first, a2 + c log2 n + d n to the second. A superposition of Amdahl's law, trees and
 // all-to-all patterns (seed 000, section 6.5: a job that is fastest on 2 of 16 workers).
 
+#include <optional>
 #include <vector>
+
+#include "operator/api/status.hpp"
 
 namespace emj {
 
@@ -58,5 +61,14 @@ class TimeModel {
   std::vector<double> transfer_;  // a2, c, d
   double useful_ = 0;             // worker seconds per iteration
 };
+
+// A part of the time as (0, 1], whatever the clocks of ranks have made of it.
+double share_of_time(double share);
+// The present size as it is measured now, the others as they are remembered, in terms of its work per
+// iteration (0: not reported).
+TimeModel time_model(const SizePoint& now, double work_per_iteration, std::int64_t epoch,
+                     const PolicyState& state);
+// As it was when the status was written; nothing unless the time of an iteration is known at that size.
+std::optional<TimeModel> remembered_model(const PolicyState& state, int workers);
 
 }  // namespace emj

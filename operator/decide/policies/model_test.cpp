@@ -122,6 +122,19 @@ TEST(Model, AnInferredSizeCountsForItselfAndWhatLiesBeyond) {
   EXPECT_NEAR(model.seconds(1), .9 * 2 + .1, 1e-12);        // the other way it says nothing
 }
 
+TEST(Model, IsRememberedByTheStatus) {
+  PolicyState state;
+  state.measured = {{1, 98, 1.0, {}, .98, .98, 0, 1}, {2, 70, .7, {}, .5, .49, 0, 2}};
+  EXPECT_FALSE(remembered_model(state, 4)) << "not measured";
+  const auto model = remembered_model(state, 2);
+  ASSERT_TRUE(model);
+  EXPECT_TRUE(model->measured(1) && model->measured(2));
+  EXPECT_DOUBLE_EQ(model->seconds(2), .7);
+  EXPECT_DOUBLE_EQ(model->seconds(1), 1.0);
+  state.measured[1].iteration_seconds = 0;  // only its efficiency is known
+  EXPECT_FALSE(remembered_model(state, 2));
+}
+
 TEST(Model, NonNegativeLeastSquaresLeavesOutWhatWouldBeNegative) {
   const std::vector<double> x = nonnegative_least_squares({{1, 1}, {1, 2}, {1, 3}}, {3, 2, 1});
   ASSERT_EQ(x.size(), 2u);

@@ -11,9 +11,7 @@
 namespace emj::queue {
 namespace {
 
-constexpr double kPrior = .8;       // parallel efficiency at the reference size
-constexpr double kForgetting = .9;  // weight of a point per membership since it was measured
-constexpr double kSmallestShare = 1e-6;
+constexpr double kPrior = .8;  // parallel efficiency at the reference size
 
 using Speed = std::function<double(int)>;
 
@@ -37,33 +35,15 @@ Speed said(const std::vector<ScalabilityPoint>& points, Speed beyond) {
   };
 }
 
-std::vector<SizePoint> points_of(const std::vector<MeasuredSize>& measured) {
-  std::int64_t newest = 0;
-  for (const MeasuredSize& point : measured) newest = std::max(newest, point.epoch);
-  // Where the program says what it does, a unit of work is what takes time.
-  const bool works =
-      std::ranges::all_of(measured, [](const MeasuredSize& m) { return m.work_per_iteration > 0; });
-  std::vector<SizePoint> points;
-  for (const MeasuredSize& point : measured) {
-    if (point.iteration_seconds <= 0 || point.workers < 1) continue;
-    const double seconds = point.iteration_seconds / (works ? point.work_per_iteration : 1);
-    const auto share = [&](double part) {
-      return part > 0 ? std::clamp(part / point.iteration_seconds, kSmallestShare, 1.0) : 1.0;
-    };
-    points.push_back({point.workers, seconds, share(point.compute_seconds), share(point.useful_seconds),
-                      std::pow(kForgetting, static_cast<double>(newest - point.epoch))});
+// By the measured size that is nearest to what it has.
+std::optional<TimeModel> model_near(const PolicyState& state, int workers) {
+  const MeasuredSize* nearest = nullptr;
+  for (const MeasuredSize& point : state.measured) {
+    if (point.iteration_seconds <= 0) continue;
+    if (!nearest || std::abs(point.workers - workers) < std::abs(nearest->workers - workers))
+      nearest = &point;
   }
-  std::ranges::sort(points, {}, &SizePoint::workers);
-  const auto same = std::ranges::unique(points, {}, &SizePoint::workers);
-  points.erase(same.begin(), same.end());
-  return points;
-}
-
-// Of those that were measured, the one that is nearest to what it has.
-int nearest_to(const std::vector<SizePoint>& points, int workers) {
-  return std::ranges::min_element(points, {},
-                                  [&](const SizePoint& p) { return std::abs(p.workers - workers); })
-      ->workers;
+  return nearest ? remembered_model(state, nearest->workers) : std::nullopt;
 }
 
 Speed measured_speed(const TimeModel& model, Speed beyond) {
@@ -88,12 +68,8 @@ std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<in
                                         Objective objective) {
   Speed speed = prior(reference_size(job.spec));
   if (!job.spec.scheduling.scalability.empty()) speed = said(job.spec.scheduling.scalability, speed);
-  const std::vector<SizePoint> points = points_of(job.status.policy_state.measured);
-  std::optional<TimeModel> model;
-  if (!points.empty()) {
-    model.emplace(points, nearest_to(points, present));
-    speed = measured_speed(*model, speed);
-  }
+  const std::optional<TimeModel> model = model_near(job.status.policy_state, present);
+  if (model) speed = measured_speed(*model, speed);
   std::vector<double> speeds;
   const double unit = speed(present);
   for (const int size : sizes) speeds.push_back(speed(size) / unit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/testing/object_server.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace emj::kube::testing {
@@ -18,6 +19,18 @@ std::string object_of(const std::string& path) {
   for (const char* part : {"/status", "/scale"})
     if (path.ends_with(part)) return path.substr(0, path.rfind('/'));
   return path;
+}
+
+// "/api/v1/namespaces/a/pods/p" but not ".../pods": after group and version, kinds and names take turns.
+bool names_an_object(const std::string& path) {
+  const auto parts = std::ranges::count(path, '/');
+  return (parts - (path.starts_with("/api/") ? 2 : 3)) % 2 == 0;
+}
+
+// Of one namespace, or "/apis/GROUP/VERSION/PLURAL" of all.
+bool is_in(const std::string& path, const std::string& collection) {
+  if (collection.find("/namespaces/") != std::string::npos) return path.starts_with(collection + "/");
+  return path.find(collection.substr(collection.rfind('/')) + "/") != std::string::npos;
 }
 
 }  // namespace
@@ -88,10 +101,11 @@ void ObjectServer::answer(const Request& request, Exchange& exchange) {
   const std::lock_guard lock(mutex_);
   if (const auto found = objects_.find(request.path); found != objects_.end())
     return exchange.reply(200, found->second.dump());
+  if (names_an_object(request.path))
+    return exchange.reply(404, failure(404, "NotFound", request.path + " not found"));
   json items = json::array();
-  const std::string plural = request.path.substr(request.path.rfind('/') + 1);
   for (const auto& [path, object] : objects_)
-    if (path.find("/" + plural + "/") != std::string::npos) items.push_back(object);
+    if (is_in(path, request.path)) items.push_back(object);
   exchange.reply(
       200, json{{"metadata", {{"resourceVersion", std::to_string(version_)}}}, {"items", items}}.dump());
 }

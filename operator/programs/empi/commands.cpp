@@ -12,6 +12,7 @@
 
 #include "operator/api/queue.hpp"
 #include "operator/programs/empi/console.hpp"
+#include "operator/programs/empi/explain.hpp"
 #include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/view.hpp"
 #include "runtime/base/json_text.hpp"
@@ -161,19 +162,22 @@ int history(const std::string& job, bool events) {
   try {
     const auto state = folder.read();
     if (!state) return refuse(no_such_job(job));
-    const JobStatus& status = state->status;
     for (const std::string& line : lines_of(job)) std::printf("%s\n", line.c_str());
-    std::printf("decisions (the last %zu):\n", status.decisions.size());
-    for (const DecisionRecord& decision : status.decisions)
-      std::printf("  %s\n", decision_text(decision).c_str());
-    if (const auto& last = status.last_resize) {
-      std::printf(
-          "last change: %d -> %d workers, %s%s%s; pods ready after %lld ms, committed after another %lld ms, "
-          "paused %lld ms\n",
-          last->from, last->to, to_string(last->result), last->reason.empty() ? "" : ": ",
-          last->reason.c_str(), static_cast<long long>(last->prepared_millis),
-          static_cast<long long>(last->joined_millis), static_cast<long long>(last->paused_millis));
-    }
+    for (const std::string& line : history_lines(*state)) std::printf("%s\n", line.c_str());
+    return 0;
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+}
+
+int why(const std::string& job) {
+  const local::StateFolder folder(job);
+  if (!folder.exists()) return refuse(no_such_job(job));
+  try {
+    const auto state = folder.read();
+    if (!state) return refuse(no_such_job(job));
+    const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
+    for (const std::string& line : why_lines(*state, now)) std::printf("%s\n", line.c_str());
     return 0;
   } catch (const std::exception& error) {
     return refuse(error.what());

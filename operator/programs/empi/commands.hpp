@@ -18,5 +18,6 @@ int submit(const std::string& manifest, const Overrides& overrides, const std::s
 int queue(const std::string& name);          // empty name: all
 int top(const std::string& job, bool once);  // empty job: all
 int history(const std::string& job, bool events);
+int why(const std::string& job);
 
 }  // namespace emj::cli

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // empi: runs elastic MPI jobs on this machine and looks after them.
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "operator/local/isolation.hpp"
 #include "operator/local/pod_holder.hpp"
+#include "operator/programs/empi/cluster/commands.hpp"
+#include "operator/programs/empi/cluster/following.hpp"
+#include "operator/programs/empi/cluster/steering.hpp"
 #include "operator/programs/empi/commands.hpp"
 #include "operator/programs/empi/completion.hpp"
+#include "operator/programs/empi/import/command.hpp"
 #include "operator/programs/empi/run.hpp"
 #include "operator/programs/empi/simulate.hpp"
 #include "runtime/base/options.hpp"
@@ -24,6 +32,7 @@ constexpr char kFooter[] = R"(Examples:
   empi submit d.yaml                   from another terminal: one more
   empi scale jacobi 8                  from another terminal: 8 workers, while it runs
   empi top                             all local jobs
+  empi top --cluster                   jobs of a cluster, as kubectl finds it (also: kubectl empi top)
   empi COMMAND --help                  more examples)";
 
 constexpr char kRunFooter[] = R"(Examples:
@@ -32,15 +41,24 @@ constexpr char kRunFooter[] = R"(Examples:
   empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
   empi run a.yaml b.yaml --stagger 5 --out results    b 5 s after a; output in results/a and results/b
   empi run a.yaml b.yaml c.yaml --workers 4    they share 4 CPUs: who finds no room waits, or others shrink
+  empi run jacobi.yaml --cluster               creates it on a cluster, prints what rank 0 prints, ends as it does
 
 Editing a manifest while its job runs takes effect for the fields that may change.
-Ctrl-C ends all jobs cleanly; a second one kills them.
+Ctrl-C ends all jobs cleanly; a second one kills them. A job on a cluster goes on.
 Exit code: 0 all succeeded; else of the first that did not: its program's own, or 1 (failed or cancelled);
 2 bad manifest or arguments: nothing was started then.
 
 Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
 $XDG_STATE_HOME/elastic-mpi, else ~/.local/state/elastic-mpi.)";
+
+constexpr char kImportFooter[] = R"(Examples:
+  empi import mpijob.yaml >job.yaml
+  empi import trainjob.yaml --runtime runtime.yaml | kubectl apply -f -
+
+The job is written to standard output, what changes and why to standard error. What cannot be carried over is refused
+with its line. docs/coming-from-mpi-operator.md has the fields.
+Exit code: 0; 2 refused.)";
 
 constexpr char kSimulateFooter[] = R"(Examples:
   empi simulate KTH-SP2-1996-2.1-cln.swf.xz
@@ -55,9 +73,11 @@ Exit code: 0; 1 files could not be written; 2 bad trace or arguments.)";
 struct Arguments {
   cli::RunOptions run;
   cli::SimulateOptions simulate;
+  cli::ClusterOptions cluster;
+  cli::ImportOptions imported;
   std::string command, manifest, job, shell;
   int replicas = 0;
-  bool once = false, events = false;
+  bool once = false, events = false, follow = false;
 };
 
 empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
@@ -100,31 +120,36 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
   };
 }
 
+// An option list and those that choose a cluster.
+empi::options::OptionList with(empi::options::OptionList list, const empi::options::OptionList& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
 std::vector<empi::options::Command> commands(Arguments& a) {
   using namespace empi::options;
   const Option job{"job", &a.job, "its name", {.required = true}};
   return {
-      {"run",
-       "run jobs on this machine until they end",
-       kRunFooter,
-       {{"manifest", &a.run.manifests, "files with an ElasticMPIJob each", {.required = true}},
-        {"-o,--out", &a.run.output,
-         "output folder (default: ./<job>-out); of several jobs: with one for each"},
-        {"--workers",
-         &a.run.queue.workers,
-         "CPUs that the jobs share (default of several: the cores)",
-         {.check = in_range(1, 100000)}},
-        {"--queue", &a.run.queue.file, "file with the ElasticQueue that they share them by"},
-        {"--stagger",
-         &a.run.stagger,
-         "seconds from the start of one job to the next",
-         {.check = number_between(0, 86400)}},
-        {"--set",
-         &a.run.overrides.fields,
-         "FIELD=VALUE instead of what the manifest says; may be repeated",
-         {.repeated = true}},
-        {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
-        {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"}},
+      {"run", "run jobs until they end, on this machine, or one on a cluster", kRunFooter,
+       with({{"manifest", &a.run.manifests, "files with an ElasticMPIJob each", {.required = true}},
+             {"-o,--out", &a.run.output,
+              "output folder (default: ./<job>-out); of several jobs: with one for each"},
+             {"--workers",
+              &a.run.queue.workers,
+              "CPUs that the jobs share (default of several: the cores)",
+              {.check = in_range(1, 100000)}},
+             {"--queue", &a.run.queue.file, "file with the ElasticQueue that they share them by"},
+             {"--stagger",
+              &a.run.stagger,
+              "seconds from the start of one job to the next",
+              {.check = number_between(0, 86400)}},
+             {"--set",
+              &a.run.overrides.fields,
+              "FIELD=VALUE instead of what the manifest says; may be repeated",
+              {.repeated = true}},
+             {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
+             {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"}},
+            cli::cluster_options(a.cluster)),
        &a.run.overrides.arguments},
       {"submit",
        "add a job to what `empi run` runs in another terminal",
@@ -141,31 +166,125 @@ std::vector<empi::options::Command> commands(Arguments& a) {
        "show who runs and who waits in the queues of `empi run`, and why",
        "Examples:\n  empi queue\n  empi queue local",
        {{"name", &a.job, "its name (default: all)"}}},
-      {"scale",
-       "change the number of workers of a running job",
-       "Example:\n  empi scale jacobi 8",
-       {job, {"replicas", &a.replicas, "workers wanted", {.check = in_range(1, 10000), .required = true}}}},
-      {"top",
-       "show jobs: state, size, efficiency, last decision",
-       "Examples:\n  empi top            all jobs, every second\n  empi top jacobi --once",
-       {{"job", &a.job, "its name (default: all)"},
-        {"--once", &a.once, "print once instead of every second"}}},
-      {"history",
-       "show what was decided for a job and why",
+      {"scale", "change the number of workers of a running job",
+       "Examples:\n  empi scale jacobi 8\n  kubectl empi scale jacobi 8",
+       with({job,
+             {"replicas", &a.replicas, "workers wanted", {.check = in_range(1, 10000), .required = true}}},
+            cli::cluster_options(a.cluster))},
+      {"top", "show jobs: state, size, efficiency, last decision",
+       "Examples:\n  empi top            all jobs, every second\n  empi top jacobi --once\n"
+       "  kubectl empi top -A   all jobs of a cluster, with their sizes over time",
+       with({{"job", &a.job, "its name (default: all)"},
+             {"--once", &a.once, "print once instead of every second"}},
+            cli::cluster_options_of_all(a.cluster))},
+      {"history", "show what was decided for a job and why",
        "Examples:\n  empi history jacobi\n  empi history jacobi --events",
-       {job, {"--events", &a.events, "print every event of its log instead"}}},
-      {"cancel", "end a running job", "Example:\n  empi cancel jacobi", {job}},
-      {"resume",
-       "let the autoscaler go on after a size was set by hand",
-       "Example:\n  empi resume jacobi",
-       {job}},
+       with({job, {"--events", &a.events, "print every event of its log instead"}},
+            cli::cluster_options(a.cluster))},
+      {"why", "say why a job has its size: decisions, what is waited for, the model",
+       "Examples:\n  empi why jacobi\n  kubectl empi why jacobi -n team",
+       with({job}, cli::cluster_options(a.cluster))},
+      {"logs", "print what rank 0 prints, in whichever pod it is",
+       "Examples:\n  kubectl empi logs jacobi\n  kubectl empi logs -f jacobi    until the job ends, from pod "
+       "to pod\n"
+       "Local jobs have their logs in their output folder.",
+       with({job, {"-f,--follow", &a.follow, "go on until the job ends"}}, cli::cluster_options(a.cluster))},
+      {"cancel", "end a running job", "Example:\n  empi cancel jacobi",
+       with({job}, cli::cluster_options(a.cluster))},
+      {"resume", "let the autoscaler go on after a size was set by hand", "Example:\n  empi resume jacobi",
+       with({job}, cli::cluster_options(a.cluster))},
       {"simulate", "try the scheduler of queues on the log of a machine", kSimulateFooter,
        simulate_options(a.simulate)},
+      {"import",
+       "write a job of another operator (MPIJob, TrainJob) as an ElasticMPIJob",
+       kImportFooter,
+       {{"file",
+         &a.imported.file,
+         "manifest with one MPIJob (kubeflow.org/v2beta1) or TrainJob",
+         {.required = true}},
+        {"--runtime", &a.imported.runtime, "file with the runtime that a TrainJob refers to"}}},
       {"completion",
        "print shell completion",
        "Example:\n  source <(empi completion bash)",
-       {{"shell", &a.shell, "bash or zsh", {.check = one_of("bash", "zsh"), .required = true}}}},
+       {{"shell",
+         &a.shell,
+         "bash, zsh or fish",
+         {.check = one_of("bash", "zsh", "fish"), .required = true}}}},
   };
+}
+
+empi::options::Program program(Arguments& a, bool plugin) {
+  return {.what = "Elastic MPI: jobs that grow and shrink while they run.",
+          .name = plugin ? "kubectl empi" : "empi",
+          .footer = kFooter,
+          .commands = commands(a),
+          .command = &a.command};
+}
+
+// For completion: quickly, and nothing where they cannot be had.
+std::vector<std::string> names_of_jobs(const cli::GivenOptions& given, bool plugin) {
+  const auto value = [&](const char* name) { return given.contains(name) ? given.at(name) : std::string(); };
+  const cli::ClusterOptions options{.cluster = given.contains("cluster"),
+                                    .kubeconfig = value("kubeconfig"),
+                                    .context = value("context"),
+                                    .namespace_name = value("namespace")};
+  if (!plugin && !options.given()) return local::known_jobs();
+  std::vector<std::string> names;
+  try {
+    cli::ClusterAccess access(options, Millis(2000));
+    for (const ElasticMPIJob& job : access.jobs()) names.push_back(job.metadata.name);
+  } catch (const cli::Refusal&) {
+    names.clear();
+  }
+  return names;
+}
+
+int complete(const std::vector<std::string>& words, bool plugin) {
+  Arguments unused;
+  const auto candidates =
+      cli::candidates(program(unused, plugin), words,
+                      [plugin](const cli::GivenOptions& given) { return names_of_jobs(given, plugin); });
+  std::fputs(cli::candidates_text(candidates).c_str(), stdout);
+  return 0;
+}
+
+bool is_about_jobs(const std::string& command) {
+  return command != "simulate" && command != "import" && command != "completion";
+}
+
+int run_on_cluster(cli::ClusterAccess& access, const Arguments& a, const cli::cluster::Note& note) {
+  if (!a.run.output.empty())
+    throw cli::Refusal(
+        "--out is for local jobs: on a cluster results go to the job's volumes (docs/operate.md)");
+  const bool local = a.run.queue.workers > 0 || !a.run.queue.file.empty() || a.run.stagger > 0;
+  if (a.run.manifests.size() != 1 || local)
+    throw cli::Refusal(
+        "several manifests, --workers, --queue and --stagger are for local jobs: on a cluster run one at a "
+        "time");
+  cli::cluster::RunOnCluster options{
+      .manifest = a.run.manifests.front(), .overrides = a.run.overrides, .quiet = a.run.quiet};
+  return cli::cluster::run(access, options, !a.cluster.namespace_name.empty(), std::cout, note);
+}
+
+int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
+  using namespace cli::cluster;
+  std::mutex writing;
+  const Note note = [&](const std::string& line) {
+    const std::lock_guard lock(writing);
+    std::fprintf(stderr, "empi: %s\n", cli::printable(line).c_str());
+  };
+  const bool live = isatty(STDOUT_FILENO) == 1 && !a.once;
+  if (a.command == "run") return run_on_cluster(access, a, note);
+  if (a.command == "submit" || a.command == "queue")
+    throw cli::Refusal(a.command + " is for local jobs (empi run)");
+  if (a.command == "top") top(access, a.job, a.cluster.all_namespaces, live, std::cout);
+  if (a.command == "history") history(access, a.job, a.events, std::cout);
+  if (a.command == "why") why(access, a.job, std::cout);
+  if (a.command == "logs") logs(access, a.job, a.follow, std::cout, note);
+  if (a.command == "scale") std::puts(scale(access, a.job, a.replicas).c_str());
+  if (a.command == "resume") std::puts(resume(access, a.job).c_str());
+  if (a.command == "cancel") std::puts(cancel(access, a.job).c_str());
+  return 0;
 }
 
 int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
@@ -178,6 +297,11 @@ int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "top") return cli::top(a.job, a.once);
   if (a.command == "simulate") return cli::simulate(a.simulate);
   if (a.command == "history") return cli::history(a.job, a.events);
+  if (a.command == "import") return cli::import_file(a.imported);
+  if (a.command == "why") return cli::why(a.job);
+  if (a.command == "logs")
+    throw cli::Refusal(
+        "the logs of local jobs are in their output folder (empi run --out); of a cluster: --cluster");
   std::fputs(cli::completion_script(a.shell).c_str(), stdout);  // completion: one subcommand is required
   return 0;
 }
@@ -188,16 +312,21 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], local::kPodHolderCommand) == 0) return local::hold_pod();
   local::JobNamespaces namespaces;
   const bool inside = local::inside_job(namespaces);
+  const bool plugin = argc > 0 && cli::is_kubectl_plugin(argv[0]);
+  if (argc > 0 && cli::is_kubectl_completion(argv[0])) return complete({argv + 1, argv + argc}, true);
+  if (argc > 1 && std::strcmp(argv[1], cli::kCompleteCommand) == 0)
+    return complete({argv + 2, argv + argc}, plugin);
   Arguments parsed;
-  empi::options::read_or_exit({.what = "Elastic MPI: jobs that grow and shrink while they run.",
-                               .name = "empi",
-                               .footer = kFooter,
-                               .commands = commands(parsed),
-                               .command = &parsed.command},
-                              argc, argv);
+  empi::options::read_or_exit(program(parsed, plugin), argc, argv);
   try {
     if (inside) return cli::run_jobs(parsed.run, namespaces);
-    return dispatch(parsed, {argv + 1, argv + argc});
+    const bool about_jobs = is_about_jobs(parsed.command);
+    if (!about_jobs || !(plugin || parsed.cluster.given())) return dispatch(parsed, {argv + 1, argv + argc});
+    cli::ClusterAccess access(parsed.cluster);
+    return on_cluster(access, parsed);
+  } catch (const cli::Refusal& refusal) {
+    std::fprintf(stderr, "empi: %s\n", refusal.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "empi: %s\n", error.what());
     return 1;

@@ -123,7 +123,8 @@ void Lead::change_over(Moment now) {
   for (const std::string& uid : plan.remove)
     if (uid != self_.uid) dismiss(uid, stopped("released by change " + plan.id));
   drop_lost_members();  // the next lead may be one of them
-  if (plan.leaves(self_.uid) && !verdict_) hand_over_to(membership_.lead().uid);
+  if (plan.leaves(self_.uid) && !verdict_) return hand_over_to(membership_.lead().uid);
+  succeed_when_all_done();  // those who have left were the last
 }
 
 }  // namespace empi::agent

@@ -124,9 +124,11 @@ void Lead::second(Moment now) {
     for (const Member& member : driver_.plan().add) hear.push_back(member.uid);
   send_all(std::move(hear), Beat{});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(self_.partition).count();
-  for (const auto& [uid, heard] : std::map(last_heard_))
-    if (now.running - heard > self_.partition)
-      pod_lost(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
+  std::vector<std::string> silent;
+  for (const auto& [uid, heard] : last_heard_)
+    if (now.running - heard > self_.partition) silent.push_back(uid);
+  for (const std::string& uid : silent)
+    pod_lost(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
 }
 
 void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) {
@@ -196,11 +198,16 @@ JobRecord Lead::whole_record() const {
   return whole;
 }
 
+ChangeState Lead::state() const {
+  const bool in_hand = driver_.active() || driver_.state() == ChangeState::Failed;
+  return in_hand ? driver_.state() : ChangeState::Stable;
+}
+
 void Lead::describe(MembershipView& view) const {
   view.fence = fence_;
   view.membership = membership_;
-  if (driver_.active() || driver_.state() == ChangeState::Failed) {
-    view.state = driver_.state();
+  if (state() != ChangeState::Stable) {
+    view.state = state();
     view.change = driver_.plan().id;
   }
   view.ranks = members_ranks();

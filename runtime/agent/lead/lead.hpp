@@ -109,6 +109,8 @@ class Lead {
   const Membership& membership() const { return membership_; }
   // A pod that does not listen yet is no loss.
   bool is_newcomer(const std::string& uid) const { return driver_.active() && driver_.plan().joins(uid); }
+  // Of the change in hand; Stable where there is none.
+  ChangeState state() const;
   void describe(MembershipView& view) const;
   std::vector<ChangeStatus> known_changes() const;
   std::vector<WindowSample> samples(std::int64_t since) const { return samples_.since(since); }

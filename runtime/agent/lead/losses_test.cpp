@@ -1,40 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of a master-worker program, by what the lead has heard.
+// Losses of a master-worker program, and ends of its ranks, by what the lead has heard.
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "runtime/agent/lead/lead.hpp"
 
 namespace empi::agent {
 namespace {
 
+// Three pods with a rank each, whose agents do what the lead wants; the first is the lead's, and keeps the
+// queue.
+class Losses : public ::testing::Test {
+ protected:
+  const Moment now{};
+  Lead lead{{"uid-0", "job"}};
+  std::vector<Member> members;
+
+  void SetUp() override {
+    lead.start({Fence{1},
+                {{"uid-0", "pod-0", "pod-0:1", 1, "", 0},
+                 {"uid-1", "pod-1", "pod-1:1", 1, "", 0},
+                 {"uid-2", "pod-2", "pod-2:1", 1, "", 0}}},
+               now);
+    obey();
+    members = lead.membership().members;
+    for (std::size_t i = 0; i < members.size(); ++i) report(i, RankReport::Kind::Hello);
+    report(0, RankReport::Kind::Queue);
+  }
+  void obey() {
+    for (auto actions = lead.take_actions(); !actions.empty(); actions = lead.take_actions())
+      for (const LeadAction& action : actions)
+        if (const auto* sent = std::get_if<SendMessage>(&action))
+          if (const auto* step = std::get_if<Step>(&sent->message))
+            for (const std::string& uid : sent->uids)
+              lead.on(StepDone{step->change, step->number, {}}, uid, now);
+  }
+  ProcId rank(std::size_t i) const { return {members[i].nspace, members[i].first_rank}; }
+  RankReport report_of(std::size_t i, RankReport::Kind kind) const {
+    RankReport report;
+    report.kind = kind;
+    report.proc = rank(i);
+    report.tasks = true;
+    report.change = kind == RankReport::Kind::Agreed ? "c" : "";
+    report.address = kind == RankReport::Kind::Queue ? members[i].address + "/queue" : "";
+    return report;
+  }
+  void report(std::size_t i, RankReport::Kind kind) {
+    lead.on(RankReported{report_of(i, kind), {rank(i)}}, members[i].uid, now);
+    obey();
+  }
+  void ends(std::size_t i, int code, int signal, bool finalised) {
+    lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
+    obey();
+  }
+  // The second and the third pod are to go, and their ranks have been told to.
+  void begin_leave() {
+    ChangeRequest leave;
+    leave.id = "c";
+    leave.fence = Fence{1};
+    leave.epoch = Epoch{1};
+    leave.remove = {"uid-1", "uid-2"};
+    leave.deadline_ms = 10'000;
+    ASSERT_EQ(lead.begin_change(leave, now).status, 200);
+    obey();
+    ASSERT_EQ(lead.state(), ChangeState::Window);
+  }
+};
+
 // The queue of tasks went from a rank to another. The pod of the first, which does not learn of it, repeats
 // in each beat what its rank has said last: joiners were sent to a queue that had gone.
-TEST(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
-  const std::vector<Member> pods = {{"uid-0", "pod-0", "pod-0:1", 1, "", 0},
-                                    {"uid-1", "pod-1", "pod-1:1", 1, "", 0},
-                                    {"uid-2", "pod-2", "pod-2:1", 1, "", 0}};
-  const Moment now{};
-  Lead lead({"uid-0", "job"});
-  lead.start({Fence{1}, pods}, now);
-  for (const std::uint64_t step : {1, 2})
-    for (const Member& pod : pods) lead.on(StepDone{"", step, {}}, pod.uid, now);
-  std::vector<RankReport> keeps;
-  for (const Member& member : lead.membership().members) {
-    RankReport hello;
-    hello.proc = {member.nspace, member.first_rank};
-    hello.tasks = true;
-    lead.on(RankReported{hello, {hello.proc}}, member.uid, now);
-    hello.kind = RankReport::Kind::Queue;
-    hello.address = member.address + "/queue";
-    keeps.push_back(hello);
-  }
-  for (const int i : {1, 2})
-    lead.on(RankReported{keeps[i], {keeps[i].proc}}, "uid-" + std::to_string(i), now);
-  lead.on(Beat{.queue = keeps[1]}, "uid-1", now);
+TEST_F(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
+  for (const std::size_t i : {1, 2}) report(i, RankReport::Kind::Queue);
+  lead.on(Beat{.queue = report_of(1, RankReport::Kind::Queue)}, "uid-1", now);
   lead.pod_lost("uid-1", "the test says so", now);
   EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
   lead.pod_lost("uid-2", "the test says so", now);
   EXPECT_TRUE(lead.verdict());
+}
+
+// The other leaver has its last task in hand still: how long that takes must not decide about the job.
+TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
+  begin_leave();
+  report(1, RankReport::Kind::Agreed);
+  ends(1, 7, 0, true);
+  EXPECT_FALSE(lead.verdict());
+  report(2, RankReport::Kind::Agreed);
+  ends(2, 7, 0, true);
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  ends(0, 0, 0, true);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
+TEST_F(Losses, ALeaverThatCrashesOnceItHasLeftTheQueueFailsNothing) {
+  begin_leave();
+  report(1, RankReport::Kind::Agreed);
+  ends(1, 0, SIGSEGV, false);
+  EXPECT_FALSE(lead.verdict());
+  report(2, RankReport::Kind::Agreed);
+  lead.on(RankAborted{rank(2), 3, "on purpose", {}}, "uid-2", now);
+  EXPECT_FALSE(lead.verdict());
+}
+
+TEST_F(Losses, ALeaverThatCrashesInItsLastTaskFailsTheJob) {
+  begin_leave();
+  ends(1, 0, SIGSEGV, false);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "rank 1 (pod pod-1) was killed by signal 11");
 }
 
 }  // namespace

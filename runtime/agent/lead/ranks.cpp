@@ -8,6 +8,15 @@
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
+namespace {
+
+// A leaver of a master-worker program: it has given back what it had, and is in an epilogue of its own,
+// whatever the other leavers are still at (decision R8'').
+bool has_left_the_queue(const ChangeDriver& driver, const ProcId& proc, const std::string& uid) {
+  return driver.active() && driver.plan().tasks && driver.has_left(proc) && driver.plan().leaves(uid);
+}
+
+}  // namespace
 
 void Lead::on_message(const RankReported& m, const std::string& from, Moment now) {
   RankReport report = m.report;
@@ -58,7 +67,9 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
     what += " exited without MPI_Finalize";
   if (spaces_.rank_exited(exit.proc)) deliver(rendezvous_.rank_gone(exit.proc));
   const auto owner = spaces_.owner(exit.proc);
-  const bool member = owner && membership_.find(owner->uid);
+  const bool left = owner && has_left_the_queue(driver_, exit.proc, owner->uid);
+  const bool member = owner && membership_.find(owner->uid) && !left;
+  if (left && (exit.code || !good_end)) log::warn("{}, after it has left the queue of tasks", what);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     state_.last_tail = exit.tail;
     if (state_.tasks && member && !good_end && !survives(exit)) return member_failed(what, exit, now);
@@ -100,7 +111,8 @@ void Lead::on_message(const RankAborted& m, const std::string& from, Moment now)
 // committed: the change is rolled back, the job goes on.
 void Lead::rank_aborted(const RankAborted& m, const std::string& what, Moment now) {
   const auto owner = spaces_.owner(m.proc);
-  if (owner && membership_.find(owner->uid)) return fail_job(what, m.status, m.tail);
+  const bool left = owner && has_left_the_queue(driver_, m.proc, owner->uid);
+  if (owner && membership_.find(owner->uid) && !left) return fail_job(what, m.status, m.tail);
   if (!owner || !driver_.active() || !driver_.is_union_member(owner->uid)) return;  // dismissed already
   state_.last_tail = m.tail;
   driver_.rank_exited(m.proc, false, what, now.clock);

@@ -102,7 +102,7 @@ class Pod {
 
   // --- pod_messages.cpp
   void follow(const std::string& lead);
-  void send(const std::string& uid, const Message& message) { send_all({uid}, message); }  // ourselves too
+  void send(const std::string& uid, const Message& message);  // ourselves too
   void send_all(const std::vector<std::string>& uids, const Message& message);
   bool reaches(const std::string& uid);
   void send_to_lead(const Message& message);

@@ -28,6 +28,13 @@ void Pod::receive(const Message& message, const std::string& from) {
   }
 }
 
+void Pod::send(const std::string& uid, const Message& message) {
+  if (uid == self_.uid)
+    edges_.post([this, message] { receive(message, self_.uid); });
+  else if (reaches(uid))
+    edges_.send({uid}, message);
+}
+
 void Pod::send_all(const std::vector<std::string>& uids, const Message& message) {
   std::vector<std::string> others;
   for (const std::string& uid : uids)

@@ -132,7 +132,14 @@ int main(int argc, char** argv) {
   MPIX_Task_end_adapt();
   MPIX_Task_queue_adapt(2, 0, 0, 0);
   CHECK(shared.read().tasks.pattern == empi::Pattern::Spmd);
-  std::thread([] { CHECK(MPIX_Task_begin_adapt() == MPI_ERR_OTHER); }).join();  // not the page's writer
+  std::thread([] {  // not the page's writer
+    int adapt = MPI_ADAPT_FALSE, status = 0;
+    CHECK(MPIX_Task_begin_adapt() == MPI_ERR_OTHER && MPIX_Task_end_adapt() == MPI_ERR_OTHER);
+    CHECK(MPIX_Task_queue_adapt(3, 1, 0, 1) == MPI_ERR_OTHER && MPIX_Progress_adapt(1, .5) == MPI_ERR_OTHER);
+    CHECK(MPI_Probe_adapt(&adapt, &status, nullptr) == MPI_ERR_OTHER);
+  })
+      .join();
+  CHECK(shared.read().tasks.phase == 2);  // one that was left half written could not be read
 
   // Far above 100 000 calls a second: counts stay exact when they are published next.
   before = counted(shared);

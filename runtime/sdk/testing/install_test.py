@@ -80,6 +80,7 @@ def packages():
         test ! -e "$1/CMakeLists.txt"
         dpkg --install /mine/packages/*.deb
         test "$(command -v empi)" = /usr/bin/empi
+        kubectl-empi --help >/dev/null
         ldconfig -p | grep -q "libelastic_mpi.so.[0-9]"
         test -s /usr/share/bash-completion/completions/empi
         python3 /mine/own_program.py /usr /mine/own

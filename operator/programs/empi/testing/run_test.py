@@ -520,12 +520,24 @@ def terminal():
 
 
 def help_and_completion():
-    for command in ("run", "submit", "queue", "scale", "top", "history", "cancel", "resume", "simulate", "completion"):
+    for command in ("run", "submit", "queue", "scale", "top", "history", "cancel", "resume", "simulate", "why", "logs",
+                    "import", "completion"):
         text = empi(command, "--help").stdout
         assert "Example" in text and f"empi {command}" in text, text
     script = empi("completion", "bash").stdout
     subprocess.run(["bash", "-c", script + "\ncomplete -p empi"], check=True, capture_output=True)
-    assert empi("completion", "fish", check=False).returncode == 2
+    asked = "\nCOMP_WORDS=({} why --cl); COMP_CWORD=2; _empi; echo ${{COMPREPLY[*]}}".format(BIN / "empi")
+    assert subprocess.run(["bash", "-c", script + asked], check=True, capture_output=True).stdout == b"--cluster\n"
+    assert empi("completion", "tcsh", check=False).returncode == 2
+    environment = dict(ENVIRONMENT, KUBECONFIG="/nowhere/config")
+    for words in (["top", "--cluster"], ["why", "jacobi", "--context", "c"], ["scale", "jacobi", "nan"],
+                  ["logs", "jacobi"], ["import", "/nowhere/job.yaml"]):
+        refused = subprocess.run([BIN / "empi", *words], env=environment, capture_output=True, text=True)
+        assert refused.returncode == 2 and refused.stdout == "", (words, refused)
+    plugin = subprocess.run([BIN / "kubectl-empi", "top"], env=environment, capture_output=True, text=True)
+    assert plugin.returncode == 2 and "no kubeconfig: /nowhere/config" in plugin.stderr, plugin
+    known = subprocess.run([BIN / "kubectl_complete-empi", "his"], env=environment, capture_output=True, text=True)
+    assert known.stdout == "history\n:4\n", known
     assert empi("frobnicate", check=False).returncode == 2
 
 

@@ -23,45 +23,43 @@ void Controller::look() {
   world.events.after(world.dice.delay(100, 700), [this] { look(); });
   SimulatedPod* pod = course_.lead();
   if (!pod) return;
-  const MembershipView view = view_of(*pod);
-  if (!course_.quiet && !course_.program.finished() && world.dice.percent(25)) chat(view);
-  if (view.state != ChangeState::Stable) {
-    if (!course_.quiet && world.dice.percent(2)) pod->cancel(view.change, course_.fence);
+  const Membership& now = pod->lead().membership();
+  if (!course_.quiet && !course_.program.finished() && world.dice.percent(25)) chat(now);
+  if (state_of(*pod) != ChangeState::Stable) {
+    if (!course_.quiet && world.dice.percent(2)) pod->cancel(change_of(*pod), course_.fence);
     return;
   }
   for (const auto& [uid, other] : world.pods)  // it deletes what has no place any more
-    if (!view.membership.find(uid) && other->alive() && !other->over() && other.get() != pod)
-      course_.pod_dies(*other);
-  if (course_.quiet || course_.program.finished() || view.membership.members.empty()) return;
+    if (!now.find(uid) && other->alive() && !other->over() && other.get() != pod) course_.pod_dies(*other);
+  if (course_.quiet || course_.program.finished() || now.members.empty()) return;
   if (world.dice.percent(30)) return;
-  request_change(*pod, view);
+  request_change(*pod, now);
 }
 
-void Controller::chat(const MembershipView& view) {
+void Controller::chat(const Membership& now) {
   std::vector<SimulatedPod*> members;
   std::vector<ProcId> ranks;
-  for (const ProcId& proc : ranks_of(view.membership.members))
+  for (const ProcId& proc : ranks_of(now.members))
     if (course_.program.is_settled(proc)) ranks.push_back(proc);
-  for (const Member& member : view.membership.members)
+  for (const Member& member : now.members)
     if (SimulatedPod* pod = course_.world.find(member.uid);
         pod && std::ranges::any_of(ranks, [&](const ProcId& proc) { return pod->ranks().contains(proc); }))
       members.push_back(pod);
   course_.program.traffic().chat(members, ranks);
 }
 
-void Controller::request_change(SimulatedPod& pod, const MembershipView& view) {
-  const int size = static_cast<int>(view.membership.members.size());
+void Controller::request_change(SimulatedPod& pod, const Membership& now) {
+  const int size = static_cast<int>(now.members.size());
   ChangeRequest request;
   request.id = "c" + std::to_string(next_change_++);
   request.fence = course_.fence;
-  request.epoch = view.membership.epoch;
+  request.epoch = now.epoch;
   // Some are longer than a silent pod is borne.
   request.deadline_ms = course_.world.dice.percent(25) ? 20'000 : course_.world.dice.between(3000, 10'000);
   const int kind = course_.world.dice.below(3);
   if (kind != 0 && size > 1)
     for (int i = course_.world.dice.between(1, std::min(2, size - 1)); i > 0; --i) {
-      const std::string& uid =
-          view.membership.members[static_cast<std::size_t>(course_.world.dice.below(size))].uid;
+      const std::string& uid = now.members[static_cast<std::size_t>(course_.world.dice.below(size))].uid;
       if (std::ranges::find(request.remove, uid) == request.remove.end()) request.remove.push_back(uid);
     }
   if (kind != 1 && size < 6)

@@ -29,15 +29,17 @@ SimulatedPod* Course::lead() {
 SimulatedPod* Course::leaving_lead() {
   for (const auto& [uid, pod] : world.pods)
     if (pod->responds() && !pod->over() && pod->is_lead() && pod->lead().membership().lead().uid != uid &&
-        view_of(*pod).state == ChangeState::Draining)
+        state_of(*pod) == ChangeState::Draining)
       return pod.get();
   return nullptr;
 }
 
-MembershipView view_of(const SimulatedPod& pod) {
+ChangeState state_of(const SimulatedPod& pod) { return pod.lead().state(); }
+
+std::string change_of(const SimulatedPod& pod) {
   MembershipView view;
   pod.lead().describe(view);
-  return view;
+  return view.change;
 }
 
 SimulatedPod* Course::any_pod() {

@@ -37,7 +37,8 @@ struct Course {
   std::set<std::string> excused;         // pods that may be called lost
 };
 
-MembershipView view_of(const SimulatedPod& pod);
+ChangeState state_of(const SimulatedPod& pod);
+std::string change_of(const SimulatedPod& pod);  // in hand; "" where there is none
 
 // Asks for changes, cancels some, deletes what has no place any more; and what the program's ranks say to one
 // another meanwhile.
@@ -48,8 +49,8 @@ class Controller {
 
  private:
   void look();
-  void request_change(SimulatedPod& pod, const MembershipView& view);
-  void chat(const MembershipView& view);
+  void request_change(SimulatedPod& pod, const Membership& now);
+  void chat(const Membership& now);
 
   Course& course_;
   int next_change_ = 1;
@@ -68,7 +69,7 @@ class Faults {
   void rotate_key();
   void change_controller();
   void lose_in(ChangeState state);
-  void hunt(ChangeState state, int tries, const std::function<void(SimulatedPod&)>& what);
+  void hunt(ChangeState state, int tries, std::function<void(SimulatedPod&)> what);
   void hunt_leaving_lead(int tries);
   void end_program();
   void lose_joiner(SimulatedPod& lead);

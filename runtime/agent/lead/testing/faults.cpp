@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "runtime/agent/lead/testing/course.hpp"
 
@@ -98,10 +99,12 @@ void Faults::lose_in(ChangeState state) {
 }
 
 // Does `what` as soon as a change is in `state`.
-void Faults::hunt(ChangeState state, int tries, const std::function<void(SimulatedPod&)>& what) {
-  if (SimulatedPod* pod = course_.lead(); pod && view_of(*pod).state == state) return what(*pod);
+void Faults::hunt(ChangeState state, int tries, std::function<void(SimulatedPod&)> what) {
+  if (SimulatedPod* pod = course_.lead(); pod && state_of(*pod) == state) return what(*pod);
   if (tries < 4000 && !course_.quiet)
-    course_.world.events.after(course_.world.dice.delay(1, 15), [=, this] { hunt(state, tries + 1, what); });
+    course_.world.events.after(
+        course_.world.dice.delay(1, 15),
+        [this, state, tries, what = std::move(what)]() mutable { hunt(state, tries + 1, std::move(what)); });
 }
 
 // The program ends while the lead waits for its own pod's ranks to go, to hand over then.
@@ -136,10 +139,10 @@ void Faults::change_controller() {
   const Fence old = course_.fence;
   course_.fence.value += 1;
   SimulatedPod* pod = course_.lead();
-  if (!pod || view_of(*pod).state == ChangeState::Stable) return;
+  if (!pod || state_of(*pod) == ChangeState::Stable) return;
   if (pod->cancel("none of ours", course_.fence).status == 200)
     course_.world.violate("a change that is not in hand is cancelled");
-  if (pod->cancel(view_of(*pod).change, old).status == 200)
+  if (pod->cancel(change_of(*pod), old).status == 200)
     course_.world.violate("a controller of the past is obeyed");
 }
 
@@ -148,13 +151,13 @@ void Faults::lose_joiner(SimulatedPod& lead) {
   if (!plan || plan->add.empty()) return;
   SimulatedPod* joiner = course_.world.find(plan->add.front().uid);
   if (!joiner || !joiner->alive()) return;
-  const MembershipView view = view_of(lead);
+  const ChangeState state = state_of(lead);
   // A joiner that was lost after its vote is a member that is lost.
   course_.excused.insert(joiner->uid());
-  course_.world.tell("lose joiner " + joiner->uid() + " in " + std::string(to_string(view.state)));
-  if (view.state == ChangeState::Stable) return;
-  const bool early = view.state == ChangeState::Preparing || view.state == ChangeState::Building ||
-                     view.state == ChangeState::RollingBack;
+  course_.world.tell("lose joiner " + joiner->uid() + " in " + std::string(to_string(state)));
+  if (state == ChangeState::Stable) return;
+  const bool early =
+      state == ChangeState::Preparing || state == ChangeState::Building || state == ChangeState::RollingBack;
   course_.may_fail = course_.may_fail || (!early && !course_.tasks);
   const int how = course_.world.dice.below(4);
   if (how == 0) return course_.pod_dies(*joiner);
@@ -167,7 +170,7 @@ void Faults::lose_joiner(SimulatedPod& lead) {
       course_.may_fail = course_.may_fail || !early;
       return course_.program.abort(*joiner->ranks().begin());
     default:  // stands still
-      if ((early || view.state == ChangeState::Ready || view.state == ChangeState::Window) && !course_.tasks)
+      if ((early || state == ChangeState::Ready || state == ChangeState::Window) && !course_.tasks)
         course_.program.hang(*joiner->ranks().begin());
   }
 }

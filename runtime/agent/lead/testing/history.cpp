@@ -3,6 +3,7 @@
 
 #include "runtime/agent/lead/history_hooks.hpp"
 #include "runtime/agent/lead/testing/course.hpp"
+#include "runtime/base/hash.hpp"
 
 namespace empi::agent::histories {
 namespace {
@@ -11,6 +12,15 @@ using namespace std::chrono_literals;
 
 Coverage* g_coverage = nullptr;
 void met(ChangeState state, ChangeEvent event) { g_coverage->cells.insert({state, event}); }
+
+// Whom what has befallen, when, and what was said how often.
+std::uint64_t digest_of(Course& course) {
+  std::string told;
+  for (const std::string& line : course.world.story) told += line + '\n';
+  for (const auto& fates : course.world.messages)
+    for (const std::uint64_t count : fates) told += std::to_string(count) + ',';
+  return fnv1a(told + std::to_string(course.program.traffic().answered()));
+}
 
 std::vector<std::string> run(std::uint64_t seed, Coverage& coverage) {
   Course course(seed, coverage);
@@ -36,6 +46,7 @@ std::vector<std::string> run(std::uint64_t seed, Coverage& coverage) {
   judge.expect_end();
 
   ++coverage.histories;
+  coverage.digest += digest_of(course);
   coverage.requests += course.program.traffic().answered();
   for (std::size_t kind = 0; kind < world.messages.size(); ++kind)
     for (std::size_t fate = 0; fate < kFates; ++fate)

@@ -35,18 +35,18 @@ void Judge::watch() {
 void Judge::expect_rest() {
   SimulatedPod* pod = course_.lead();
   if (!pod || course_.program.finished()) return;
-  const MembershipView view = view_of(*pod);
-  if (view.state != ChangeState::Stable) {
+  const Membership& now = pod->lead().membership();
+  if (state_of(*pod) != ChangeState::Stable) {
     std::string reason;
     for (const ChangeStatus& change : pod->lead().known_changes()) reason = change.reason;
-    return course_.world.violate("change " + view.change + " hangs in " + std::string(to_string(view.state)) +
-                                 ": " + reason);
+    return course_.world.violate("change " + change_of(*pod) + " hangs in " +
+                                 std::string(to_string(state_of(*pod))) + ": " + reason);
   }
-  for (const Member& member : view.membership.members) {
+  for (const Member& member : now.members) {
     SimulatedPod* other = course_.world.find(member.uid);
-    if (other && other->alive() && !other->over() && other->membership() != view.membership)
-      course_.world.violate("members know different lists: " + text(view.membership) + "; " + other->uid() +
-                            " " + text(other->membership()));
+    if (other && other->alive() && !other->over() && other->membership() != now)
+      course_.world.violate("members know different lists: " + text(now) + "; " + other->uid() + " " +
+                            text(other->membership()));
   }
   for (const ChangeStatus& change : pod->lead().known_changes())
     if (change.outcome != ChangeOutcome::Committed && change.reason.empty())

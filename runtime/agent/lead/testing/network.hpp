@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/agent/lead/testing/events.hpp"
@@ -46,9 +47,16 @@ class Network {
   }
 
  private:
+  template <class Kind, std::size_t I = 0>
+  static constexpr std::size_t index_of() {
+    if constexpr (std::is_same_v<Kind, std::variant_alternative_t<I, Message>>)
+      return I;
+    else
+      return index_of<Kind, I + 1>();
+  }
   template <class... Kinds>
   static bool is_one_of(std::size_t kind) {
-    return ((kind == Message(Kinds{}).index()) || ...);
+    return ((kind == index_of<Kinds>()) || ...);
   }
   // The rarer a kind is, the more often it meets something.
   static int weight(const std::vector<std::size_t>& kinds) {

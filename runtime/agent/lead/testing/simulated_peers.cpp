@@ -7,6 +7,7 @@
 #include "runtime/agent/lead/testing/simulated_pod.hpp"
 #include "runtime/base/backoff.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/protocol/cbor.hpp"
 
 namespace empi::agent::histories {
 namespace {
@@ -15,9 +16,20 @@ using namespace std::chrono_literals;
 
 constexpr Ms kReadTimeout = 5s, kConnectTimeout = 2s;
 
+template <std::size_t... I>
+std::size_t kind_of(std::string_view op, std::index_sequence<I...>) {
+  std::size_t kind = sizeof...(I);
+  ((std::variant_alternative_t<I, Message>::kOp == op && (kind = I, true)) || ...);
+  return kind;
+}
+
 std::vector<std::size_t> kinds_of(const Batch& batch) {
   std::vector<std::size_t> kinds;
-  for (const std::string& message : batch.messages) kinds.push_back(decode_message(message).index());
+  for (const std::string& message : batch.messages) {
+    wire::CborReader in(message);
+    wire::CborMembers(in).find("op");
+    kinds.push_back(kind_of(in.text(), std::make_index_sequence<std::variant_size_v<Message>>{}));
+  }
   return kinds;
 }
 
@@ -118,9 +130,9 @@ void SimulatedPeers::attempt(const std::string& to, const PeerPtr& peer) {
 }
 
 void SimulatedPeers::deliver(const std::string& to, const PeerPtr& peer, SimulatedPod& other) {
-  const Batch sent = through_bytes(*peer->outbox->next(), other);
+  const Sent sent = through_bytes(*peer->outbox->next(), other);
   const std::string token = peer->outbox->token(tokens_);
-  const std::vector<std::size_t> kinds = world_.meter ? std::vector<std::size_t>{} : kinds_of(sent);
+  const std::vector<std::size_t> kinds = world_.meter ? std::vector<std::size_t>{} : kinds_of(*sent);
   Fate fate = world_.network.fate(kinds);
   const auto stopped = std::chrono::ceil<Ms>(other.stalled_until() - world_.events.now());
   if (stopped > 0ms && fate == Fate::Arrived) fate = stopped > kReadTimeout ? Fate::Late : Fate::Arrived;
@@ -146,27 +158,28 @@ void SimulatedPeers::deliver(const std::string& to, const PeerPtr& peer, Simulat
 }
 
 // What the sender's and the receiver's threads make of a batch.
-Batch SimulatedPeers::through_bytes(const Batch& batch, const SimulatedPod& to) const {
-  if (!own_.meter() && !to.meter()) return batch;
+SimulatedPeers::Sent SimulatedPeers::through_bytes(const Batch& batch, const SimulatedPod& to) const {
+  if (!own_.meter() && !to.meter()) return std::make_shared<const Batch>(batch);
   std::vector<std::uint8_t> bytes;
   {
     const Measured measured(own_.meter());
     bytes = json_text::cbor(batch);
   }
   const Measured measured(to.meter());
-  return json_text::from_cbor({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).get<Batch>();
+  return std::make_shared<const Batch>(
+      json_text::from_cbor({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).get<Batch>());
 }
 
-Attempt SimulatedPeers::arrive(const Batch& batch, const std::string& token) {
+Attempt SimulatedPeers::arrive(const Sent& batch, const std::string& token) {
   if (std::ranges::find(tokens_, token) == tokens_.end()) return Attempt::WrongToken;
-  switch (inbox_.accept(batch)) {
+  switch (inbox_.accept(*batch)) {
     case Arrival::NotOurs:
     case Arrival::Dismissed:
       return Attempt::Stranger;
     case Arrival::Repeated:
       break;
     case Arrival::New:
-      heard_[batch.from] = {world_.events.now(), own_.stalled()};
+      heard_[batch->from] = {world_.events.now(), own_.stalled()};
       own_.receive(batch);
   }
   return Attempt::Delivered;

@@ -49,8 +49,9 @@ class SimulatedPeers {
   void deliver(const std::string& to, const PeerPtr& peer, SimulatedPod& other);
   void done(const std::string& to, const PeerPtr& peer, Ms delay, Attempt result);
   void forget_parted(const std::string& to, const PeerPtr& peer);
-  Attempt arrive(const Batch& batch, const std::string& token);
-  Batch through_bytes(const Batch& batch, const SimulatedPod& to) const;
+  using Sent = std::shared_ptr<const Batch>;
+  Attempt arrive(const Sent& batch, const std::string& token);
+  Sent through_bytes(const Batch& batch, const SimulatedPod& to) const;
 
   World& world_;
   SimulatedPod& own_;

@@ -3,6 +3,7 @@
 // in program.hpp, its line to other pods in simulated_peers.hpp.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,7 +54,7 @@ class SimulatedPod final : public PodEdges {
   Ms stalled() const { return stalled_; }  // in all
   RunningTime running_time() const { return clock_.now(); }
   Meter* meter() const;  // ours, while it measures us
-  void receive(const Batch& batch);
+  void receive(const std::shared_ptr<const Batch>& batch);
   void unreachable(const std::string& uid, Standing standing, bool reached);
 
   // --- PodEdges.
@@ -85,6 +86,8 @@ class SimulatedPod final : public PodEdges {
   void ended(const JobOutcome& outcome) override;
 
  private:
+  bool has_its_turn() const;
+  void act_on(const std::function<void()>& what);
   void every_tick();
   void every_second();
 
