@@ -62,11 +62,23 @@ std::optional<Command> decode(const std::string& line) {
   if (!message.is_object() || !message.contains("verb") || !message["verb"].is_string()) return std::nullopt;
   const std::string verb = message["verb"];
   if (verb == "cancel") return Command{Command::Verb::Cancel, 0};
+  if (verb == "queue") return Command{Command::Verb::Queue};
   if (verb == "resume") return Command{Command::Verb::Resume, 0};
   if (verb == "scale" && message.contains("replicas") && message["replicas"].is_number_integer()) {
     return Command{Command::Verb::Scale, message["replicas"].get<int>()};
   }
-  return std::nullopt;
+  if (verb != "submit") return std::nullopt;
+  try {
+    Command command{Command::Verb::Submit};
+    message.at("manifest").get_to(command.submission.manifest);
+    message.at("fields").get_to(command.submission.fields);
+    message.at("arguments").get_to(command.submission.arguments);
+    message.at("workingDirectory").get_to(command.submission.working_directory);
+    message.at("output").get_to(command.submission.output);
+    return command;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
 }
 
 json encode(const Command& command) {
@@ -77,13 +89,23 @@ json encode(const Command& command) {
       return {{"verb", "cancel"}};
     case Command::Verb::Resume:
       return {{"verb", "resume"}};
+    case Command::Verb::Queue:
+      return {{"verb", "queue"}};
+    case Command::Verb::Submit:
+      return {{"verb", "submit"},
+              {"manifest", command.submission.manifest},
+              {"fields", command.submission.fields},
+              {"arguments", command.submission.arguments},
+              {"workingDirectory", command.submission.working_directory},
+              {"output", command.submission.output}};
   }
   return {};
 }
 
 }  // namespace
 
-void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Reply(const Command&)> handle) {
+EventLoop::Id serve_commands(EventLoop& loop, const StateFolder& folder,
+                             std::function<Reply(const Command&)> handle) {
   UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const SocketAddress address(folder);
   unlink(folder.file("socket").c_str());
@@ -91,16 +113,16 @@ void serve_commands(EventLoop& loop, const StateFolder& folder, std::function<Re
     throw std::system_error(errno, std::generic_category(),
                             "opening the control socket " + folder.file("socket"));
   }
-  loop.watch(std::move(listener), [handle = std::move(handle)](int fd) {
+  return loop.watch(std::move(listener), [handle = std::move(handle)](int fd) {
     UniqueFd connection(accept4(fd, nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) return true;
     set_timeouts(connection.get(), 1);  // whoever connects has its line ready
     const auto line = receive_line(connection.get());
     if (!line) return true;
     const auto command = decode(*line);
-    const Reply reply =
-        command ? handle(*command)
-                : Reply{false, "not understood: " + *line + "; expected verb scale, cancel or resume"};
+    const Reply reply = command ? handle(*command)
+                                : Reply{false, "not understood: " + *line +
+                                                   "; expected verb scale, cancel, resume, submit or queue"};
     send_line(connection.get(), {{"ok", reply.ok}, {"message", reply.message}});
     return true;
   });

@@ -1,44 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cluster over one job and the pods of this machine. Used from the controller's thread; commands, manifest
-// edits and pod exits arrive on the event loop's thread and wake the controller.
+// Cluster over the jobs of one `empi run` and their pods on this machine. Used from the controller's thread;
+// commands, manifest edits and pod exits arrive on the event loop's thread.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "operator/api/result.hpp"
 #include "operator/controller/cluster.hpp"
-#include "operator/local/control.hpp"
 #include "operator/local/event_loop.hpp"
-#include "operator/local/isolation.hpp"
+#include "operator/local/local_job.hpp"
 #include "operator/local/pods.hpp"
-#include "operator/local/state_folder.hpp"
 
 namespace emj::local {
 
-struct LocalOptions {
-  Isolation isolation = Isolation::None;
-  std::string manifest;  // path, watched for edits
-  std::function<Result<ElasticMPIJob>(const std::string& text)>
-      load;                       // manifest text -> job, overrides applied
-  std::string output_folder;      // absolute; pods log there, applications find it in EMPI_OUTPUT_DIR
-  std::string working_directory;  // of ranks whose template names none
-  // Called on the loop's thread (lines of pods) or any thread (everything else worth a line).
-  std::function<void(const std::string& pod, const std::string& line)> on_output;
-  std::function<void(bool warning, const std::string& line)> on_event;
-};
-
 class LocalCluster : public Cluster {
  public:
-  // Makes the network and opens the control socket. Throws std::runtime_error with what is missing.
-  LocalCluster(ElasticMPIJob job, const StateFolder& folder, EventLoop& loop, Wakeup& changed,
-               LocalOptions options);
+  // On the loop's thread: `on_output` gets what pods print, `on_pod_end` tells whose pod has ended. `run`
+  // names what the jobs share on this machine.
+  LocalCluster(const std::string& run, EventLoop& loop, std::function<void(const JobKey& job)> on_pod_end,
+               std::function<void(const std::string& pod, const std::string& line)> on_output);
   ~LocalCluster() override;  // stops the loop, kills what is left of the pods
+
+  // The first that wants a network makes it. Throws std::runtime_error with what is missing.
+  void add(ElasticMPIJob job, const StateFolder& folder, UniqueFd lock, LocalJobOptions options);
+  // Kills what is left of its pods. From now on there is no such job.
+  void remove(const JobKey& key);
 
   std::optional<JobRecord> read_job(const JobKey& key) override;
   Outcome write_status(const ElasticMPIJob& read, const JobStatus& status) override;
@@ -54,40 +47,33 @@ class LocalCluster : public Cluster {
   Outcome delete_job(const JobKey& key, const std::string& uid) override;  // nothing: it ends with the run
   void record_event(const JobKey& key, const RecordEvent& event) override;
 
-  void request_cancel();
-  void kill_pods() { pods_->kill_all(); }
-  JobKey key() const;
-  const std::string& token() const { return token_; }
-  Isolation isolation() const { return options_.isolation; }
-  double cpu_seconds() const { return pods_->cpu_seconds(); }
-  // Writes a line to events.log and hands it on.
-  void note(bool warning, const std::string& reason, const std::string& message);
+  void request_cancel();  // of all jobs; from any thread
+  void kill_pods(const JobKey& key) { pods_.kill(key); }
+  void kill_pods() { pods_.kill_all(); }
+  std::string token(const JobKey& key) const;
+  double cpu_seconds(const JobKey& key) const { return pods_.cpu_seconds(key); }
+  void note(const JobKey& key, bool warning, const std::string& reason, const std::string& message);
 
  private:
-  void make_network();
-  PodPlan plan_pod(const nlohmann::json& pod);
-  void watch_manifest();
-  void apply_manifest();
-  Reply handle(const Command& command);
-  Reply scale(int replicas);
-  void replace_spec(JobSpec spec);  // with mutex_ held
+  struct Entry {
+    std::shared_ptr<LocalJob> job;
+    Network* network = nullptr;  // none: its pods share the loopback interface
+    LinkLimits limits;
+    std::set<std::string> ready;  // uids of pods whose agent has answered
+  };
+  void join_network(const ElasticMPIJob& job, LocalJobOptions& options, Entry& entry);
+  PodPlan plan_pod(const ElasticMPIJob& job, Entry& entry, const nlohmann::json& pod);
+  void watch_manifests();
+  std::vector<std::shared_ptr<LocalJob>> jobs() const;
+  Entry* find(const JobKey& key);
 
-  StateFolder folder_;
+  const std::string run_;
   EventLoop& loop_;
-  Wakeup& changed_;
-  LocalOptions options_;
-  std::string token_;
   std::unique_ptr<Network> network_;
-  std::unique_ptr<Pods> pods_;
+  Pods pods_;
 
-  mutable std::mutex mutex_;
-  ElasticMPIJob job_;
-  JobSpec manifest_spec_;  // as the manifest last said
-  std::string manifest_stamp_;
-  bool cancel_requested_ = false;
-  bool resume_autoscaling_ = false;
-  std::vector<std::string> termination_files_;
-  std::vector<std::string> ready_;  // uids of pods whose agent has answered
+  mutable std::mutex mutex_;  // of the map: the controller's thread alone changes it
+  std::map<JobKey, Entry> jobs_;
 };
 
 }  // namespace emj::local

@@ -15,12 +15,43 @@ void run_or_throw(const std::string& what, const std::vector<std::string>& argv,
   if (!result.ok()) throw std::runtime_error(what + ": " + result.output);
 }
 
-// Not every kernel has every queueing discipline: asked once, on an interface made for it.
-void probe_shaping(const std::vector<std::string>& lines, const LocalSpec& spec) {
+}  // namespace
+
+LinkLimits link_limits(const LocalSpec& spec) {
+  LinkLimits limits;
+  if (spec.network_megabits_per_second > 0) {
+    const int rate = spec.network_megabits_per_second;
+    // The bucket holds 2 ms at that rate, and at least a few full segments (veth sends up to 64 KiB at once).
+    const int burst = std::max(128 * 1024, rate * 250);
+    limits.bandwidth =
+        "tbf rate " + std::to_string(rate) + "mbit burst " + std::to_string(burst) + " latency 100ms";
+  }
+  if (spec.network_delay_microseconds > 0) {
+    limits.pod.push_back("qdisc add dev eth0 root handle 1: netem delay " +
+                         std::to_string(spec.network_delay_microseconds) + "us limit 100000");
+  }
+  if (!limits.bandwidth.empty()) {
+    limits.pod.push_back("qdisc add dev eth0 " +
+                         std::string(limits.pod.empty() ? "root handle 10: " : "parent 1:1 handle 10: ") +
+                         limits.bandwidth);
+  }
+  return limits;
+}
+
+Network::Network(const std::string& bridge) : bridge_(bridge) {
+  const ProgramResult made = run_program(
+      {"ip", "-batch", "-"}, "link add " + bridge_ + " type bridge forward_delay 0 stp_state 0\n" +
+                                 "addr add 10.77.0.1/16 dev " + bridge_ + "\nlink set " + bridge_ + " up\n");
+  if (!made.ok()) throw NoBridge("making a bridge with iproute2's ip: " + made.output);
+}
+
+// Not every kernel has every queueing discipline: asked once a job, on an interface made for it.
+void Network::probe(const LinkLimits& limits, const LocalSpec& spec) {
+  if (limits.pod.empty()) return;
   run_or_throw("making a probe interface", {"ip", "-batch", "-"},
                "link add eth0 type veth peer name empi-probe\n");
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : limits.pod) text += line + "\n";
   const ProgramResult result = run_program({"tc", "-batch", "-"}, text);
   run_or_throw("removing the probe interface", {"ip", "-batch", "-"}, "link del eth0\n");
   if (result.ok()) return;
@@ -33,32 +64,6 @@ void probe_shaping(const std::vector<std::string>& lines, const LocalSpec& spec)
                                     "load it or set the field to 0"));
 }
 
-}  // namespace
-
-Network::Network(const LocalSpec& spec, const std::string& bridge) : bridge_(bridge) {
-  const ProgramResult made = run_program(
-      {"ip", "-batch", "-"}, "link add " + bridge_ + " type bridge forward_delay 0 stp_state 0\n" +
-                                 "addr add 10.77.0.1/16 dev " + bridge_ + "\nlink set " + bridge_ + " up\n");
-  if (!made.ok()) throw NoBridge("making a bridge with iproute2's ip: " + made.output);
-  if (spec.network_megabits_per_second > 0) {
-    const int rate = spec.network_megabits_per_second;
-    // The bucket holds 2 ms at that rate, and at least a few full segments (veth sends up to 64 KiB at once).
-    const int burst = std::max(128 * 1024, rate * 250);
-    bandwidth_ =
-        "tbf rate " + std::to_string(rate) + "mbit burst " + std::to_string(burst) + " latency 100ms";
-  }
-  if (spec.network_delay_microseconds > 0) {
-    shaping_.push_back("qdisc add dev eth0 root handle 1: netem delay " +
-                       std::to_string(spec.network_delay_microseconds) + "us limit 100000");
-  }
-  if (!bandwidth_.empty()) {
-    shaping_.push_back("qdisc add dev eth0 " +
-                       std::string(shaping_.empty() ? "root handle 10: " : "parent 1:1 handle 10: ") +
-                       bandwidth_);
-  }
-  if (!shaping_.empty()) probe_shaping(shaping_, spec);
-}
-
 std::string Network::new_address() {
   ++count_;
   const int host = count_ + 1;  // .0.1 is the bridge
@@ -66,14 +71,14 @@ std::string Network::new_address() {
   return "10.77." + std::to_string(host / 256) + "." + std::to_string(host % 256);
 }
 
-void Network::connect(int pid, const std::string& address) {
-  const std::string link = "p" + address.substr(6);  // p0.2: unique in the job
+void Network::connect(int pid, const std::string& address, const LinkLimits& limits) {
+  const std::string link = "p" + address.substr(6);  // p0.2: unique on the bridge
   run_or_throw("connecting a pod to the bridge", {"ip", "-batch", "-"},
                "link add " + link + " type veth peer name eth0 netns " + std::to_string(pid) + "\nlink set " +
                    link + " master " + bridge_ + " up\n");
-  if (bandwidth_.empty()) return;
+  if (limits.bandwidth.empty()) return;
   run_or_throw("limiting a pod's bandwidth", {"tc", "-batch", "-"},
-               "qdisc add dev " + link + " root handle 10: " + bandwidth_ + "\n");
+               "qdisc add dev " + link + " root handle 10: " + limits.bandwidth + "\n");
 }
 
 }  // namespace emj::local

@@ -69,13 +69,9 @@ struct Pods::Pod {
   int output = -1;  // owned by the loop
 };
 
-Pods::Pods(EventLoop& loop, Wakeup& changed, Isolation isolation, Network* network,
+Pods::Pods(EventLoop& loop, std::function<void(const JobKey&)> changed,
            std::function<void(const std::string&, const std::string&)> on_line)
-    : loop_(loop),
-      changed_(changed),
-      isolation_(isolation),
-      network_(network),
-      on_line_(std::move(on_line)) {}
+    : loop_(loop), changed_(std::move(changed)), on_line_(std::move(on_line)) {}
 
 Pods::~Pods() { kill_all(); }
 
@@ -98,7 +94,7 @@ void Pods::create(PodPlan plan) {
   output_write.reset();
   try {
     PodProcess description{.name = plan.name,
-                           .isolation = isolation_,
+                           .isolation = plan.isolation,
                            .parent = getpid(),
                            .address = plan.address,
                            .run_dir = plan.run_dir,
@@ -106,21 +102,21 @@ void Pods::create(PodPlan plan) {
                            .agent = plan.agent,
                            .sidecar = plan.sidecar,
                            .environment = plan.environment,
-                           .shaping = network_ ? network_->pod_shaping() : std::vector<std::string>{}};
+                           .shaping = plan.limits.pod};
     const std::string text = encode(description);
     send_all(ours.get(), std::to_string(text.size()) + "\n" + text);
     std::string answer = next_line(ours.get());
     if (answer.rfind("cloned ", 0) == 0) {
       const int pid = std::stoi(answer.substr(7));
-      if (isolation_ != Isolation::None) write_identity_maps(pid);
-      if (network_) network_->connect(pid, plan.address);
+      if (plan.isolation != Isolation::None) write_identity_maps(pid);
+      if (plan.network) plan.network->connect(pid, plan.address, plan.limits);
       send_all(ours.get(), "go\n");
       answer = next_line(ours.get());
     }
     if (answer != "started")
       throw std::runtime_error(answer.rfind("error ", 0) == 0 ? answer.substr(6) : answer);
   } catch (const std::exception& error) {
-    kill(pod->holder, SIGKILL);
+    ::kill(pod->holder, SIGKILL);
     waitpid(pod->holder, nullptr, 0);
     throw std::runtime_error("starting pod " + plan.name + ": " + error.what());
   }
@@ -166,14 +162,15 @@ void Pods::reap(const std::shared_ptr<Pod>& pod) {
     std::lock_guard lock(mutex_);  // nobody may signal the process id once it is reaped
     int status = 0;
     rusage usage{};
-    wait4(pod->holder, &status, 0, &usage);  // it has ended: this does not wait
-    cpu_seconds_ += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    wait4(pod->holder, &status, 0, &usage);   // it has ended: this does not wait
+    if (pods_.contains(pod->state.plan.uid))  // not forgotten
+      cpu_seconds_[pod->state.plan.job] += seconds(usage.ru_utime) + seconds(usage.ru_stime);
     pod->state.exit_code = exit_code_of(status);
     pod->state.message = message;
     pod->holder = -1;
     if (pod->state.terminating) pods_.erase(pod->state.plan.uid);
   }
-  changed_.notify();
+  changed_(pod->state.plan.job);
 }
 
 bool Pods::remove(const std::string& uid, std::chrono::milliseconds grace) {
@@ -183,36 +180,50 @@ bool Pods::remove(const std::string& uid, std::chrono::milliseconds grace) {
   auto pod = entry->second;
   if (pod->state.exit_code) {
     pods_.erase(entry);
-    changed_.notify();
+    changed_(pod->state.plan.job);
     return true;
   }
   if (pod->state.terminating) return true;
   pod->state.terminating = true;
-  kill(pod->holder, SIGTERM);
+  ::kill(pod->holder, SIGTERM);
   loop_.at(Clock::now() + grace, [this, pod] {
     std::lock_guard inner(mutex_);
-    if (pod->holder > 0) kill(pod->holder, SIGKILL);
+    if (pod->holder > 0) ::kill(pod->holder, SIGKILL);
   });
   return true;
 }
 
-void Pods::kill_all() {
+void Pods::kill(const JobKey& job) {
   std::lock_guard lock(mutex_);
-  for (auto& [uid, pod] : pods_) {
-    if (pod->holder > 0) kill(pod->holder, SIGKILL);
-  }
+  for (auto& [uid, pod] : pods_)
+    if (pod->state.plan.job == job && pod->holder > 0) ::kill(pod->holder, SIGKILL);
 }
 
-std::vector<PodState> Pods::list() const {
+void Pods::kill_all() {
+  std::lock_guard lock(mutex_);
+  for (auto& [uid, pod] : pods_)
+    if (pod->holder > 0) ::kill(pod->holder, SIGKILL);
+}
+
+std::vector<PodState> Pods::list(const JobKey& job) const {
   std::lock_guard lock(mutex_);
   std::vector<PodState> states;
-  for (const auto& [uid, pod] : pods_) states.push_back(pod->state);
+  for (const auto& [uid, pod] : pods_)
+    if (pod->state.plan.job == job) states.push_back(pod->state);
   return states;
 }
 
-double Pods::cpu_seconds() const {
+double Pods::cpu_seconds(const JobKey& job) const {
   std::lock_guard lock(mutex_);
-  return cpu_seconds_;
+  const auto entry = cpu_seconds_.find(job);
+  return entry == cpu_seconds_.end() ? 0 : entry->second;
+}
+
+void Pods::forget(const JobKey& job) {
+  kill(job);
+  std::lock_guard lock(mutex_);
+  std::erase_if(pods_, [&job](const auto& entry) { return entry.second->state.plan.job == job; });
+  cpu_seconds_.erase(job);
 }
 
 }  // namespace emj::local

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The pods of one local job: each a holder process (pod_holder.hpp) with an agent, a sidecar and ranks.
+// The pods of all local jobs of this process: each a holder process (pod_holder.hpp) with an agent, a sidecar
+// and ranks.
 
 #include <chrono>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/controller/cluster.hpp"
 #include "operator/local/event_loop.hpp"
 #include "operator/local/isolation.hpp"
 #include "operator/local/network.hpp"
@@ -20,9 +22,13 @@ namespace emj::local {
 
 // What is to be started, after the pod object was read.
 struct PodPlan {
+  JobKey job;
   std::string name;
   std::string uid;
   int index = 0;
+  Isolation isolation = Isolation::None;
+  Network* network = nullptr;  // none: it shares the loopback interface
+  LinkLimits limits;
   std::string address;  // IPv4
   int agent_port = 0;
   int sidecar_port = 0;
@@ -44,8 +50,8 @@ struct PodState {
 class Pods {
  public:
   using Clock = std::chrono::steady_clock;
-  // `on_line` gets every line a pod prints, on the loop's thread; `changed` is notified when a pod ends.
-  Pods(EventLoop& loop, Wakeup& changed, Isolation isolation, Network* network,
+  // On the loop's thread `on_line` gets every line a pod prints; `changed` tells of what job a pod has ended.
+  Pods(EventLoop& loop, std::function<void(const JobKey& job)> changed,
        std::function<void(const std::string& pod, const std::string& line)> on_line);
   ~Pods();  // kills what is left
   Pods(const Pods&) = delete;
@@ -56,10 +62,13 @@ class Pods {
   void create(PodPlan plan);
   // SIGTERM, and SIGKILL after `grace`; forgets the pod when it is gone. False: no such pod.
   bool remove(const std::string& uid, std::chrono::milliseconds grace);
+  void kill(const JobKey& job);
   void kill_all();
-  std::vector<PodState> list() const;
-  // CPU time of all pods that have ended, seconds.
-  double cpu_seconds() const;
+  std::vector<PodState> list(const JobKey& job) const;
+  // CPU time of all pods of the job that have ended, seconds.
+  double cpu_seconds(const JobKey& job) const;
+  // Nothing of the job is asked any more: kills what is left of it.
+  void forget(const JobKey& job);
 
  private:
   struct Pod;
@@ -67,13 +76,11 @@ class Pods {
   void reap(const std::shared_ptr<Pod>& pod);
 
   EventLoop& loop_;
-  Wakeup& changed_;
-  Isolation isolation_;
-  Network* network_;
+  std::function<void(const JobKey&)> changed_;
   std::function<void(const std::string&, const std::string&)> on_line_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Pod>> pods_;  // by uid
-  double cpu_seconds_ = 0;
+  std::map<JobKey, double> cpu_seconds_;
 };
 
 }  // namespace emj::local

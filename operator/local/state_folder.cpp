@@ -79,7 +79,7 @@ UniqueFd StateFolder::claim() {
     throw std::runtime_error("a job of this name is running already (state in " + path_ +
                              "): wait for it, end it with `empi cancel`, or choose another metadata.name");
   }
-  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token"})
+  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token", "run"})
     std::filesystem::remove(file(old), error);
   return lock;
 }

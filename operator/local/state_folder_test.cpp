@@ -2,10 +2,13 @@
 #include "operator/local/state_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "operator/api/parse.hpp"
 #include "operator/local/control.hpp"
@@ -113,6 +116,33 @@ TEST(EventLoopTest, RunsTimersInOrderAndWatchesUntilTold) {
   loop.stop();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
   EXPECT_EQ(reads, 2);
+}
+
+TEST(EventLoopTest, CallsNothingThatIsForgotten) {
+  EventLoop loop;
+  Wakeup entered, leave;
+  std::atomic<int> calls = 0;
+  auto [reader, writer] = make_pipe();
+  const EventLoop::Id id = loop.watch(std::move(reader), [&](int) {
+    ++calls;
+    entered.notify();
+    leave.wait_until(Wakeup::Clock::now() + std::chrono::seconds(20));
+    return true;  // there is a byte still
+  });
+  ASSERT_EQ(write(writer.get(), "a", 1), 1);
+  entered.wait_until(Wakeup::Clock::now() + std::chrono::seconds(20));
+  std::thread forgetting([&] { loop.forget(id); });
+  leave.notify();
+  forgetting.join();
+  const int before = calls;
+  EXPECT_GE(before, 1);
+  loop.forget(id);  // once more is no matter
+  loop.at(EventLoop::Clock::now(), [&] { entered.notify(); });
+  entered.wait_until(Wakeup::Clock::now() + std::chrono::seconds(20));
+  loop.stop();
+  EXPECT_EQ(calls, before);
+  signal(SIGPIPE, SIG_IGN);
+  EXPECT_LT(write(writer.get(), "b", 1), 0) << "the watched end is closed";
 }
 
 }  // namespace

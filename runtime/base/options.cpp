@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/base/options.hpp"
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <type_traits>
@@ -106,6 +107,17 @@ void refuse_bad_variables(const CLI::App& app) {
   }
 }
 
+// Takes the words after "--" off a command that wants them. Returns how many are left.
+int take_rest(const Program& program, int argc, char** argv) {
+  if (argc < 2) return argc;
+  const auto command = std::ranges::find(program.commands, std::string_view(argv[1]), &Command::name);
+  if (command == program.commands.end() || !command->rest) return argc;
+  char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
+  if (mark == argv + argc) return argc;
+  command->rest->assign(mark + 1, argv + argc);
+  return static_cast<int>(mark - argv);
+}
+
 }  // namespace
 
 std::optional<int> read(const Program& program, int argc, char** argv,
@@ -113,7 +125,7 @@ std::optional<int> read(const Program& program, int argc, char** argv,
   CLI::App app{std::string(program.what), std::string(program.name)};
   add(app, program);
   try {
-    app.parse(argc, argv);
+    app.parse(take_rest(program, argc, argv), argv);
     refuse_bad_variables(app);
     if (program.command) *program.command = app.get_subcommands().front()->get_name();
     try {

@@ -78,6 +78,7 @@ using OptionList = std::vector<Option>;
 struct Command {
   std::string_view name, what, footer;
   OptionList options = {};
+  std::vector<std::string>* rest = nullptr;  // gets what stands after "--", as it is
 };
 
 struct Program {

@@ -5,11 +5,17 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "operator/api/queue.hpp"
 #include "operator/programs/empi/console.hpp"
 #include "operator/programs/empi/explain.hpp"
+#include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/view.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::cli {
 
@@ -63,6 +69,17 @@ std::vector<std::string> all_lines(const std::string& job) {
   return lines;
 }
 
+// The runs that go on, by their ids, and which of these jobs are theirs.
+std::map<std::string, std::vector<std::string>> runs_of(const std::vector<std::string>& jobs) {
+  std::map<std::string, std::vector<std::string>> runs;
+  for (const std::string& job : jobs) {
+    const local::StateFolder folder(job);
+    const auto run = local::read_file(folder.file("run"));
+    if (run && folder.claimed()) runs[*run].push_back(job);
+  }
+  return runs;
+}
+
 }  // namespace
 
 int ask(const std::string& job, const local::Command& command) {
@@ -73,6 +90,53 @@ int ask(const std::string& job, const local::Command& command) {
   if (!reply.ok) return refuse("job " + job + ": " + reply.message);
   std::printf("job %s: %s\n", job.c_str(), reply.message.c_str());
   return 0;
+}
+
+int submit(const std::string& manifest, const Overrides& overrides, const std::string& output,
+           const std::string& beside) {
+  const auto job = read_manifest(manifest, overrides);
+  if (!job || !job.violations().empty()) std::fprintf(stderr, "%s", job.message().c_str());
+  if (!job) return 2;
+  const std::string& name = job.value().metadata.name;
+  if (!beside.empty() && !local::StateFolder(beside).claimed())
+    return refuse("job " + beside + " is not running: nothing can be added to its run");
+  const auto runs = runs_of(beside.empty() ? local::known_jobs() : std::vector<std::string>{beside});
+  if (runs.empty())
+    return refuse("nothing runs to add job " + name + " to: start it with `empi run " + manifest + "`");
+  if (runs.size() > 1) {
+    std::string jobs;
+    for (const auto& [run, others] : runs) jobs += (jobs.empty() ? "" : ", ") + others.front();
+    return refuse("several runs go on (of " + jobs + "): say which one by --beside JOB");
+  }
+  local::Command command{local::Command::Verb::Submit};
+  command.submission = {std::filesystem::absolute(manifest), overrides.fields, overrides.arguments,
+                        std::filesystem::current_path(),
+                        output.empty() ? output : std::filesystem::absolute(output).string()};
+  const local::Reply reply = local::send_command(local::StateFolder(runs.begin()->second.front()), command);
+  if (!reply.ok) return refuse("job " + name + ": " + reply.message);
+  std::printf("job %s: %s\n", name.c_str(), reply.message.c_str());
+  return 0;
+}
+
+int queue(const std::string& name) {
+  const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
+  bool any = false;
+  for (const auto& [run, names] : runs_of(local::known_jobs())) {
+    const local::Reply reply =
+        local::send_command(local::StateFolder(names.front()), {local::Command::Verb::Queue});
+    if (!reply.ok) continue;
+    const auto queue = parse_stored_queue(empi::json_text::try_parse(reply.message));
+    if (!queue) return refuse("the run of job " + names.front() + " tells of its queue: " + queue.message());
+    if (!name.empty() && queue.value().metadata.name != name) continue;
+    std::vector<ElasticMPIJob> jobs;
+    for (const std::string& job : names)
+      if (const auto state = local::StateFolder(job).read()) jobs.push_back(*state);
+    for (const std::string& line : queue_lines(queue.value(), jobs, now)) std::printf("%s\n", line.c_str());
+    any = true;
+  }
+  if (any) return 0;
+  return refuse((name.empty() ? "no queue here" : "no queue named " + name) +
+                ": `empi run A.yaml B.yaml` and `empi run A.yaml --workers N` make one while they run");
 }
 
 int top(const std::string& job, bool once) {

@@ -7,11 +7,16 @@
 #include <string>
 
 #include "operator/local/control.hpp"
+#include "operator/programs/empi/manifest.hpp"
 
 namespace emj::cli {
 
 int ask(const std::string& job, const local::Command& command);  // scale, cancel, resume
-int top(const std::string& job, bool once);                      // empty job: all
+// Adds a job to the run that goes on, or, of several, to that of job `beside`. 2: bad manifest.
+int submit(const std::string& manifest, const Overrides& overrides, const std::string& output,
+           const std::string& beside);
+int queue(const std::string& name);          // empty name: all
+int top(const std::string& job, bool once);  // empty job: all
 int history(const std::string& job, bool events);
 int why(const std::string& job);
 

@@ -10,9 +10,17 @@ namespace emj::cli {
 
 namespace {
 
-std::size_t terminal_width() {
+struct Size {
+  std::size_t columns = 80, rows = 24;
+};
+
+Size terminal_size() {
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
+  Size result;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return result;
+  if (size.ws_col > 10) result.columns = size.ws_col;
+  if (size.ws_row > 3) result.rows = size.ws_row;
+  return result;
 }
 
 // At most `width` characters: a line that wraps could not be erased again.
@@ -62,9 +70,14 @@ void Console::erase() {
 
 void Console::draw() {
   if (!live_) return;
-  const std::size_t width = terminal_width() - 1;
-  for (const std::string& text : view_) std::fprintf(stdout, "%s\n", shortened(text, width).c_str());
-  drawn_ = view_.size();
+  const auto [columns, rows] = terminal_size();
+  // What has left the screen at its top could not be erased again.
+  const bool all = view_.size() < rows;
+  const std::size_t count = all ? view_.size() : rows - 2;
+  for (std::size_t i = 0; i < count; ++i)
+    std::fprintf(stdout, "%s\n", shortened(view_[i], columns - 1).c_str());
+  if (!all) std::fprintf(stdout, "... and %zu lines more\n", view_.size() - count);
+  drawn_ = count + (all ? 0 : 1);
 }
 
 }  // namespace emj::cli

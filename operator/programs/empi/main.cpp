@@ -28,6 +28,8 @@ using namespace emj;
 
 constexpr char kFooter[] = R"(Examples:
   empi run jacobi.yaml                 run a job until its end, output in ./jacobi-out
+  empi run a.yaml b.yaml c.yaml        several, side by side
+  empi submit d.yaml                   from another terminal: one more
   empi scale jacobi 8                  from another terminal: 8 workers, while it runs
   empi top                             all local jobs
   empi top --cluster                   jobs of a cluster, as kubectl finds it (also: kubectl empi top)
@@ -37,12 +39,14 @@ constexpr char kRunFooter[] = R"(Examples:
   empi run tsunami.yaml --out results
   empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
   empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
+  empi run a.yaml b.yaml --stagger 5 --out results    b 5 s after a; output in results/a and results/b
+  empi run a.yaml b.yaml c.yaml --workers 4    they share 4 CPUs: who finds no room waits, or others shrink
   empi run jacobi.yaml --cluster               creates it on a cluster, prints what rank 0 prints, ends as it does
 
-Editing the manifest while the job runs takes effect for the fields that may change.
-Ctrl-C ends the job cleanly; a second one kills it. A job on a cluster goes on.
-Exit code: 0 succeeded; the program's own where it failed with one, else 1 (failed or cancelled); 2 bad
-manifest or arguments.
+Editing a manifest while its job runs takes effect for the fields that may change.
+Ctrl-C ends all jobs cleanly; a second one kills them. A job on a cluster goes on.
+Exit code: 0 all succeeded; else of the first that did not: its program's own, or 1 (failed or cancelled);
+2 bad manifest or arguments: nothing was started then.
 
 Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
@@ -71,7 +75,7 @@ struct Arguments {
   cli::SimulateOptions simulate;
   cli::ClusterOptions cluster;
   cli::ImportOptions imported;
-  std::string command, job, shell;
+  std::string command, manifest, job, shell;
   int replicas = 0;
   bool once = false, events = false, follow = false;
 };
@@ -126,17 +130,42 @@ std::vector<empi::options::Command> commands(Arguments& a) {
   using namespace empi::options;
   const Option job{"job", &a.job, "its name", {.required = true}};
   return {
-      {"run", "run a job until it ends, on this machine or a cluster", kRunFooter,
-       with({{"manifest", &a.run.manifest, "file with an ElasticMPIJob", {.required = true}},
-             {"-o,--out", &a.run.output, "output folder (default: ./<job>-out)"},
+      {"run", "run jobs until they end, on this machine, or one on a cluster", kRunFooter,
+       with({{"manifest", &a.run.manifests, "files with an ElasticMPIJob each", {.required = true}},
+             {"-o,--out", &a.run.output,
+              "output folder (default: ./<job>-out); of several jobs: with one for each"},
+             {"--workers",
+              &a.run.queue.workers,
+              "CPUs that the jobs share (default of several: the cores)",
+              {.check = in_range(1, 100000)}},
+             {"--queue", &a.run.queue.file, "file with the ElasticQueue that they share them by"},
+             {"--stagger",
+              &a.run.stagger,
+              "seconds from the start of one job to the next",
+              {.check = number_between(0, 86400)}},
              {"--set",
               &a.run.overrides.fields,
               "FIELD=VALUE instead of what the manifest says; may be repeated",
               {.repeated = true}},
              {"--logs", &a.run.show_logs, "show the ranks' output on a terminal too, not only in <pod>.log"},
-             {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"},
-             {"arguments", &a.run.overrides.arguments, "after --: appended to the program's arguments"}},
-            cli::cluster_options(a.cluster))},
+             {"-q,--quiet", &a.run.quiet, "do not show the ranks' output"}},
+            cli::cluster_options(a.cluster)),
+       &a.run.overrides.arguments},
+      {"submit",
+       "add a job to what `empi run` runs in another terminal",
+       "Examples:\n  empi submit b.yaml\n  empi submit b.yaml --out results -- --pace 20",
+       {{"manifest", &a.manifest, "file with an ElasticMPIJob", {.required = true}},
+        {"-o,--out", &a.run.output, "output folder (default: the run's, or ./<job>-out)"},
+        {"--set",
+         &a.run.overrides.fields,
+         "FIELD=VALUE instead of what the manifest says; may be repeated",
+         {.repeated = true}},
+        {"--beside", &a.job, "a job of the run (where there are several runs)"}},
+       &a.run.overrides.arguments},
+      {"queue",
+       "show who runs and who waits in the queues of `empi run`, and why",
+       "Examples:\n  empi queue\n  empi queue local",
+       {{"name", &a.job, "its name (default: all)"}}},
       {"scale", "change the number of workers of a running job",
        "Examples:\n  empi scale jacobi 8\n  kubectl empi scale jacobi 8",
        with({job,
@@ -227,8 +256,13 @@ int run_on_cluster(cli::ClusterAccess& access, const Arguments& a, const cli::cl
   if (!a.run.output.empty())
     throw cli::Refusal(
         "--out is for local jobs: on a cluster results go to the job's volumes (docs/operate.md)");
+  const bool local = a.run.queue.workers > 0 || !a.run.queue.file.empty() || a.run.stagger > 0;
+  if (a.run.manifests.size() != 1 || local)
+    throw cli::Refusal(
+        "several manifests, --workers, --queue and --stagger are for local jobs: on a cluster run one at a "
+        "time");
   cli::cluster::RunOnCluster options{
-      .manifest = a.run.manifest, .overrides = a.run.overrides, .quiet = a.run.quiet};
+      .manifest = a.run.manifests.front(), .overrides = a.run.overrides, .quiet = a.run.quiet};
   return cli::cluster::run(access, options, !a.cluster.namespace_name.empty(), std::cout, note);
 }
 
@@ -241,6 +275,8 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
   };
   const bool live = isatty(STDOUT_FILENO) == 1 && !a.once;
   if (a.command == "run") return run_on_cluster(access, a, note);
+  if (a.command == "submit" || a.command == "queue")
+    throw cli::Refusal(a.command + " is for local jobs (empi run)");
   if (a.command == "top") top(access, a.job, a.cluster.all_namespaces, live, std::cout);
   if (a.command == "history") history(access, a.job, a.events, std::cout);
   if (a.command == "why") why(access, a.job, std::cout);
@@ -253,6 +289,8 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
 
 int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "run") return cli::run_supervisor(a.run, arguments);
+  if (a.command == "submit") return cli::submit(a.manifest, a.run.overrides, a.run.output, a.job);
+  if (a.command == "queue") return cli::queue(a.job);
   if (a.command == "scale") return cli::ask(a.job, {local::Command::Verb::Scale, a.replicas});
   if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
   if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});
@@ -281,7 +319,7 @@ int main(int argc, char** argv) {
   Arguments parsed;
   empi::options::read_or_exit(program(parsed, plugin), argc, argv);
   try {
-    if (inside) return cli::run_job(parsed.run, namespaces);
+    if (inside) return cli::run_jobs(parsed.run, namespaces);
     const bool about_jobs = is_about_jobs(parsed.command);
     if (!about_jobs || !(plugin || parsed.cluster.given())) return dispatch(parsed, {argv + 1, argv + argc});
     cli::ClusterAccess access(parsed.cluster);

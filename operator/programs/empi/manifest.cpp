@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/parse.hpp"
+#include "operator/local/process.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::cli {
@@ -42,6 +43,13 @@ std::vector<Violation> apply(const std::string& text, json& object) {
 }
 
 }  // namespace
+
+Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides) {
+  if (const auto text = local::read_file(file)) return load_manifest(*text, file, overrides);
+  return Result<ElasticMPIJob>(
+      std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
+      file);
+}
 
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides) {

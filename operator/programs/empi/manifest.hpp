@@ -15,7 +15,17 @@ struct Overrides {
   std::vector<std::string> arguments;  // appended to the template's args
 };
 
-// Manifest text -> checked job. Violations name file and line; those of an override name the override.
+// Where a job comes from and where it works, as the command line says.
+struct JobSource {
+  std::string manifest;
+  Overrides overrides;
+  std::string working_directory;  // of its ranks, unless the template names one
+  std::string output;             // folder
+};
+
+// Manifest, or its text -> checked job. Violations name file and line; those of an override name the
+// override.
+Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides);
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides);
 

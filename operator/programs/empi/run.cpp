@@ -7,62 +7,53 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <list>
 #include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "operator/agents/http_runtime.hpp"
 #include "operator/controller/controller.hpp"
+#include "operator/controller/scheduler.hpp"
 #include "operator/local/local_cluster.hpp"
+#include "operator/local/local_queue.hpp"
 #include "operator/objects/pods.hpp"
+#include "operator/programs/empi/batch.hpp"
 #include "operator/programs/empi/console.hpp"
-#include "operator/programs/empi/recorder.hpp"
-#include "operator/programs/empi/view.hpp"
+#include "operator/programs/empi/queue_view.hpp"
+#include "operator/programs/empi/running_job.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/protocol/log_lines.hpp"
 
 namespace emj::cli {
 
 namespace {
 
+using Clock = local::EventLoop::Clock;
+
 constexpr Millis kViewInterval{500};
 constexpr Millis kLineInterval{10'000};  // where there is no terminal
 // timeout(1) and service managers signal a process and its group: that is one signal, not two.
 constexpr Millis kSameSignal{500};
-// After the end, pods that do not go by themselves are killed.
-constexpr std::chrono::seconds kLongestEnd{15};
+constexpr Millis kGather{20};  // news for the scheduler
 constexpr AgentTimeouts kLocalTimeouts{Millis(500), Millis(5000)};
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
 
 std::string clock_text() { return to_string(now()).substr(11, 8); }
 
-Result<ElasticMPIJob> load(const RunOptions& options) {
-  const auto text = local::read_file(options.manifest);
-  if (!text) {
-    return Result<ElasticMPIJob>(
-        std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
-        options.manifest);
-  }
-  return load_manifest(*text, options.manifest, options.overrides);
+bool on_loopback(const ElasticMPIJob& job) {
+  return job.spec.local && job.spec.local->network == LocalNetwork::Loopback;
 }
 
-std::string output_folder(const RunOptions& options, const std::string& job) {
-  const std::filesystem::path folder = options.output.empty() ? job + "-out" : options.output;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || access(folder.c_str(), W_OK) != 0) {
-    throw std::runtime_error("cannot write the output folder " + folder.string() +
-                             (error ? ": " + error.message() : "") + "; choose another one with --out");
-  }
-  // What we left there in an earlier run must not be taken for this one's. Other files are not ours.
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename();
-    const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
-    if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json")
-      std::filesystem::remove(entry.path(), error);
-  }
-  return std::filesystem::absolute(folder).lexically_normal();
+std::string without_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 // What ranks print, which the agent prefixes with its pod, and the agent's complaints. All else of a pod is
@@ -79,112 +70,240 @@ sigset_t handled_signals() {
   return signals;
 }
 
-// One running job: its parts and the loop that turns them.
-class JobRun {
+// The jobs of one process, and the loop that looks at each of them when it is due.
+class Run {
  public:
-  JobRun(const RunOptions& options, const local::JobNamespaces& namespaces, ElasticMPIJob job);
+  Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batch batch);
   int run();
 
  private:
+  using Jobs = std::list<RunningJob>;
   void watch_signals();
   void watch_supervisor(int lifeline);
-  void announce(const local::JobNamespaces& namespaces);
-  void look(const ReconcileResult& pass);
-  void show(const ReconcileResult& pass);
-  bool over(const ReconcileResult& pass);
-  int finish(const ReconcileResult& pass);
+  std::string output_of(const std::string& job, const std::string& working_directory) const;
+  local::Reply submit(const local::Submission& submission);
+  local::Reply answer(const local::Command& command);
+  void announce(const RunningJob& job);
+  void say(bool warning, const std::string& job, const std::string& text);
+  void start(RunningJob& job);
+  void start_due();
+  void changed(const JobKey& key);
+  bool ending();
+  void take_news();
+  void look_at(Jobs::iterator job);
+  bool end_if_last();
+  void finish(Jobs::iterator job);
+  Clock::time_point next_due() const;
+  void show();
   bool show_output() const { return !options_.quiet && (!console_.live() || options_.show_logs); }
 
   const RunOptions& options_;
-  ElasticMPIJob job_;
-  local::StateFolder folder_;
-  local::UniqueFd lock_;
-  std::string output_;
+  const local::Isolation isolation_;
   Console console_;
-  local::Wakeup wakeup_;
-  local::EventLoop loop_;
-  std::unique_ptr<local::LocalCluster> cluster_;
-  std::unique_ptr<HttpRuntime> runtime_;
-  std::unique_ptr<Controller> controller_;
-  Recorder recorder_;
+  Jobs prepared_, running_;
+  std::optional<JobKey> looked_at_;
+  int exit_code_ = 0;              // of the first that failed
+  Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
-  RemainingTime remaining_;
-  std::optional<local::Wakeup::Clock::time_point> end_seen_;
-  std::optional<local::Wakeup::Clock::time_point> first_signal_;
+  bool redraw_ = false;  // the view shows other jobs than there are
+  std::optional<Clock::time_point> first_signal_;
+
+  std::atomic<bool> many_;  // lines name their job
+
+  std::mutex mutex_;  // of the next three; nothing is called with it
+  Jobs submitted_;
+  std::set<JobKey> news_;
+  bool ending_ = false;
+
+  const std::optional<ElasticQueue> queue_;  // as the run began with it
+  const std::unique_ptr<local::LocalQueue> local_queue_;
+
+  local::Wakeup wakeup_;
+  local::EventLoop loop_;  // what its thread uses stands before it
+  local::LocalCluster cluster_;
+  HttpRuntime runtime_;
+  std::unique_ptr<Scheduler> scheduler_;  // of the jobs in the queue; it turns in our loop
+  Controller controller_;
 };
 
-JobRun::JobRun(const RunOptions& options, const local::JobNamespaces& namespaces, ElasticMPIJob job)
+ControllerOptions controller_options() {
+  ControllerOptions options;
+  options.build.runtime_image.clear();  // pods take what is installed here
+  return options;
+}
+
+SchedulerOptions scheduler_options() {
+  SchedulerOptions options;
+  options.gather = kGather;
+  options.between_status = Millis(0);  // writing it costs nothing here
+  return options;
+}
+
+Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batch batch)
     : options_(options),
-      job_(std::move(job)),
-      folder_(job_.metadata.name),
-      lock_(folder_.claim()),
-      output_(output_folder(options, job_.metadata.name)),
+      isolation_(namespaces.isolation),
       console_(isatty(STDOUT_FILENO) == 1),
-      recorder_(output_, job_) {
-  local::LocalOptions local_options;
-  local_options.isolation = namespaces.isolation;
-  if (job_.spec.local && job_.spec.local->network == LocalNetwork::Loopback) {
-    local_options.isolation = std::max(namespaces.isolation, local::Isolation::SharedNetwork);
+      many_(options.manifests.size() > 1),
+      queue_(std::move(batch.queue)),
+      local_queue_(
+          queue_ ? std::make_unique<local::LocalQueue>(*queue_, [this](const JobKey& key) { changed(key); })
+                 : nullptr),
+      cluster_(
+          local::random_uuid(), loop_, [this](const JobKey& key) { changed(key); },
+          [this](const std::string& pod, const std::string& line) {
+            if (show_output() && worth_showing(pod, line)) console_.line(line);
+          }),
+      runtime_([this](const ElasticMPIJob& job) { return std::vector{cluster_.token(key_of(job))}; },
+               HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600}),
+      scheduler_(queue_ ? std::make_unique<Scheduler>(
+                              *local_queue_, now, [](const std::string&) {}, scheduler_options())
+                        : nullptr),  // what it does is an event of the job it does it to
+      controller_(
+          cluster_, runtime_, now,
+          [this](const std::string& line) {
+            if (looked_at_) cluster_.note(*looked_at_, false, "Decision", line);
+          },
+          controller_options(), scheduler_.get()) {
+  if (!namespaces.reason.empty()) {
+    console_.warning("namespaces are not permitted here (" + namespaces.reason +
+                     "): all pods share the loopback interface" +
+                     (isolation_ == local::Isolation::None ? " and this machine's processes" : ""));
   }
-  local_options.manifest = std::filesystem::absolute(options_.manifest);
-  local_options.load = [this](const std::string& text) {
-    return load_manifest(text, options_.manifest, options_.overrides);
-  };
-  local_options.output_folder = output_;
-  local_options.working_directory = std::filesystem::current_path();
-  local_options.on_output = [this](const std::string& pod, const std::string& line) {
-    if (show_output() && worth_showing(pod, line)) console_.line(line);
-  };
-  local_options.on_event = [this](bool warning, const std::string& line) {
-    if (warning)
-      console_.warning(line);
-    else
-      console_.line(clock_text() + "  " + line);
-  };
-  announce(namespaces);
-  cluster_ = std::make_unique<local::LocalCluster>(job_, folder_, loop_, wakeup_, std::move(local_options));
-  runtime_ =
-      std::make_unique<HttpRuntime>([this](const ElasticMPIJob&) { return std::vector{cluster_->token()}; },
-                                    HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600});
-  ControllerOptions controller_options;
-  controller_options.build.runtime_image.clear();  // pods take what is installed here
-  controller_ = std::make_unique<Controller>(
-      *cluster_, *runtime_, now, [this](const std::string& line) { cluster_->note(false, "Decision", line); },
-      controller_options);
+  Clock::time_point time = Clock::now();
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    JobSource& source = batch.sources[i];
+    source.output = output_of(batch.jobs[i].metadata.name, source.working_directory);
+    prepared_.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
+    time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
+  }
   watch_signals();
   watch_supervisor(namespaces.lifeline);
 }
 
-void JobRun::announce(const local::JobNamespaces& namespaces) {
-  if (!namespaces.reason.empty()) {
-    console_.warning("namespaces are not permitted here (" + namespaces.reason +
-                     "): all pods share the loopback interface" +
-                     (namespaces.isolation == local::Isolation::None ? " and this machine's processes" : ""));
-  }
-  std::string ignored;
-  for (const std::string& field : fields_ignored_locally(job_.spec.worker.pod))
-    ignored += (ignored.empty() ? "" : ", ") + field;
-  if (!ignored.empty()) console_.warning("local pods do not use these fields of the template: " + ignored);
-  console_.line("job " + job_.metadata.name + ": output in " + output_ + ", state in " + folder_.path());
-  const std::string emulation = emulation_text(job_.spec);
-  if (!emulation.empty()) console_.line("job " + job_.metadata.name + ": " + emulation);
+// One folder for the only job that was named, else a folder for each in it.
+std::string Run::output_of(const std::string& job, const std::string& working_directory) const {
+  if (options_.output.empty()) return working_directory + "/" + job + "-out";
+  return options_.manifests.size() == 1 ? options_.output : options_.output + "/" + job;
 }
 
-void JobRun::watch_signals() {
+// On the loop's thread, as submit().
+local::Reply Run::answer(const local::Command& command) {
+  if (command.verb == local::Command::Verb::Submit) return submit(command.submission);
+  if (!local_queue_) return {false, "its run has no queue"};
+  return {true, empi::json_text::text(to_json(local_queue_->queue()))};
+}
+
+local::Reply Run::submit(const local::Submission& submission) {
+  Overrides overrides{submission.fields, submission.arguments};
+  const auto job = read_for_queue(submission.manifest, overrides, queue_);
+  if (!job) return {false, without_end(job.message())};
+  const std::string name = job.value().metadata.name;
+  local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
+  if (ending()) return too_late;
+  std::string output = submission.output;
+  if (output.empty() && options_.manifests.size() > 1) output = output_of(name, submission.working_directory);
+  if (output.empty()) output = submission.working_directory + "/" + name + "-out";
+  Jobs submitted;
+  try {
+    submitted.emplace_back(job.value(),
+                           JobSource{submission.manifest, overrides, submission.working_directory, output});
+  } catch (const std::exception& error) {
+    return {false, error.what()};
+  }
+  output = submitted.back().output();
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return too_late;
+    submitted_.splice(submitted_.end(), submitted);
+    many_ = true;
+  }
+  wakeup_.notify();
+  return {true, "submitted; output in " + output};
+}
+
+void Run::say(bool warning, const std::string& job, const std::string& text) {
+  const std::string line = (many_ ? job + ": " : "") + text;
+  if (warning)
+    console_.warning(line);
+  else
+    console_.line(clock_text() + "  " + line);
+}
+
+void Run::announce(const RunningJob& job) {
+  std::string ignored;
+  for (const std::string& field : fields_ignored_locally(job.job().spec.worker.pod))
+    ignored += (ignored.empty() ? "" : ", ") + field;
+  if (!ignored.empty())
+    say(true, job.name(), "local pods do not use these fields of the template: " + ignored);
+  console_.line("job " + job.name() + ": output in " + job.output() + ", state in " +
+                local::StateFolder(job.name()).path());
+  const std::string emulation = emulation_text(job.job().spec);
+  if (!emulation.empty()) console_.line("job " + job.name() + ": " + emulation);
+}
+
+void Run::start(RunningJob& job) {
+  announce(job);
+  local::LocalJobOptions options;
+  options.isolation = isolation_;
+  if (on_loopback(job.job())) options.isolation = std::max(isolation_, local::Isolation::SharedNetwork);
+  options.on_event = [this, name = job.name()](bool warning, const std::string& line) {
+    say(warning, name, line);
+  };
+  options.on_change = [this, key = job.key()] { changed(key); };
+  options.on_run_command = [this](const local::Command& command) { return answer(command); };
+  job.start(cluster_, std::move(options));
+  redraw_ = true;
+  if (ending()) cluster_.request_cancel();  // a signal came meanwhile
+}
+
+void Run::start_due() {
+  for (auto next = prepared_.begin(); next != prepared_.end();) {
+    const auto job = next++;
+    if (job->due > Clock::now()) continue;
+    running_.splice(running_.end(), prepared_, job);
+    try {
+      start(*job);
+    } catch (const std::exception& error) {
+      say(true, job->name(), error.what());
+      running_.erase(job);
+      if (exit_code_ == 0) exit_code_ = 1;
+    }
+  }
+}
+
+void Run::changed(const JobKey& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    news_.insert(key);
+  }
+  wakeup_.notify();
+}
+
+bool Run::ending() {
+  const std::lock_guard lock(mutex_);
+  return ending_;
+}
+
+void Run::watch_signals() {
   const sigset_t signals = handled_signals();
   local::UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) throw std::runtime_error("cannot wait for signals");
   loop_.watch(std::move(fd), [this](int descriptor) {
     signalfd_siginfo info{};
     while (read(descriptor, &info, sizeof info) == sizeof info) {
-      const auto time = local::Wakeup::Clock::now();
+      const auto time = Clock::now();
       if (!first_signal_) {
         first_signal_ = time;
-        console_.line("ending the job; once more kills it");
-        cluster_->request_cancel();
+        console_.line(many_ ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
+        {
+          const std::lock_guard lock(mutex_);
+          ending_ = true;
+        }
+        cluster_.request_cancel();
+        wakeup_.notify();
       } else if (time - *first_signal_ >= kSameSignal) {
         console_.warning("killed");
-        cluster_->kill_pods();
+        cluster_.kill_pods();
         _exit(128 + static_cast<int>(info.ssi_signo));
       }
     }
@@ -192,115 +311,140 @@ void JobRun::watch_signals() {
   });
 }
 
-void JobRun::watch_supervisor(int lifeline) {
+void Run::watch_supervisor(int lifeline) {
   if (lifeline < 0) return;
   loop_.watch(local::UniqueFd(lifeline), [this](int) {
-    cluster_->kill_pods();
+    cluster_.kill_pods();
     _exit(1);
     return false;
   });
 }
 
-void JobRun::look(const ReconcileResult& pass) {
-  const auto living =
-      std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
-  recorder_.look(now(), pass.status, static_cast<int>(living) * job_.spec.slots_per_worker,
-                 runtime_->windows(cluster_->key()));
+// Whom something has happened to is due at once; who has not started when all are to end never does.
+void Run::take_news() {
+  std::set<JobKey> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(news_);
+    prepared_.splice(prepared_.end(), submitted_);
+  }
+  for (RunningJob& job : running_)
+    if (news.contains(job.key())) job.due = {};
+  if (prepared_.empty() || !ending()) return;
+  for (const RunningJob& job : prepared_) console_.warning("job " + job.name() + ": not started");
+  prepared_.clear();
+  if (exit_code_ == 0) exit_code_ = 1;
 }
 
-void JobRun::show(const ReconcileResult& pass) {
-  if (now() - last_view_ < (console_.live() ? kViewInterval : kLineInterval)) return;
-  last_view_ = now();
-  ElasticMPIJob job = job_;
-  job.status = pass.status;
-  const double seconds = static_cast<double>(last_view_.time_since_epoch().count()) / 1000;
-  const std::string done =
-      progress_text(local::read_file(output_ + "/progress.json").value_or(""), seconds, remaining_);
-  const std::string progress = sizes_text(pass.status) + (done.empty() ? "" : ", " + done);
-  const double run_time = recorder_.run_seconds(pass.status);
-  if (console_.live())
-    console_.view(view_lines(job, recorder_.figures(), run_time, progress));
-  else if (run_time > 0)
-    console_.line(clock_text() + "  " + progress + "; " + job_line(job, recorder_.figures(), run_time));
-}
-
-// The job has ended and its pods have gone, or have had their time.
-bool JobRun::over(const ReconcileResult& pass) {
-  if (pass.gone) return true;
-  if (!pass.terminal) return false;
-  if (std::all_of(pass.pods.begin(), pass.pods.end(),
-                  [](const PodView& pod) { return pod.exit_code.has_value(); }))
-    return true;
-  const auto time = local::Wakeup::Clock::now();
-  if (!end_seen_) end_seen_ = time;
-  if (time - *end_seen_ < kLongestEnd) return false;
-  console_.warning("pods that did not end within 15 s are killed");
-  cluster_->kill_pods();
-  return true;
-}
-
-int JobRun::run() {
-  for (;;) {
-    const ReconcileResult pass = controller_->reconcile(cluster_->key());
-    look(pass);
-    show(pass);
-    if (over(pass)) return finish(pass);
-    const Millis wait = console_.live() ? std::min(pass.requeue_after, kViewInterval) : pass.requeue_after;
-    wakeup_.wait_until(local::Wakeup::Clock::now() + wait);
+void Run::look_at(Jobs::iterator job) {
+  const JobKey key = job->key();
+  looked_at_ = key;
+  const ReconcileResult pass = controller_.reconcile(key);
+  looked_at_.reset();
+  job->due = Clock::now() + pass.requeue_after;
+  job->look(now(), pass, runtime_.windows(key));
+  switch (job->end(Clock::now())) {
+    case RunningJob::End::NotYet:
+      return;
+    case RunningJob::End::Stuck:
+      say(true, job->name(), "pods that did not end within 15 s are killed");
+      cluster_.kill_pods(key);
+      [[fallthrough]];
+    case RunningJob::End::Over:
+      finish(job);
   }
 }
 
-// As mpirun does it: what the failed program said; 1 for everything else that is no success.
-int exit_code_of_program(const ReconcileResult& pass) {
-  for (const PodView& pod : pass.pods)
-    if (pod.exit_code && *pod.exit_code > 0 && *pod.exit_code < 128) return *pod.exit_code;
-  return 1;
+// Unless another job has been submitted; afterwards none can be.
+bool Run::end_if_last() {
+  const std::lock_guard lock(mutex_);
+  if (submitted_.empty()) ending_ = true;
+  return ending_;
 }
 
-int JobRun::finish(const ReconcileResult& pass) {
-  loop_.stop();  // no line comes after the summary
-  console_.view({});
-  recorder_.write_summary(pass.status, runtime_->changes(cluster_->key()), cluster_->cpu_seconds());
-  const bool good = pass.status.state == JobState::Succeeded;
-  const Condition* failed = find_condition(pass.status, condition::kFailed);
-  std::string text = "job " + job_.metadata.name + ": " + to_string(pass.status.state);
-  if (!good && failed) text += ", " + failed->reason + ": " + failed->message;
-  text += "; ran " + duration_text(recorder_.run_seconds(pass.status)) + ", " +
-          std::to_string(runtime_->changes(cluster_->key()).size()) + " changes, summary in " + output_ +
-          "/summary.json";
-  if (!emulation_text(job_.spec).empty()) text += " (" + emulation_text(job_.spec) + ")";
-  if (good)
+void Run::finish(Jobs::iterator job) {
+  const JobKey key = job->key();
+  if (running_.size() == 1 && prepared_.empty() && end_if_last()) {
+    loop_.stop();  // no line comes after the last summary
+    console_.view({});
+  }
+  const std::string text = job->finish(runtime_.changes(key), cluster_.cpu_seconds(key));
+  const int code = job->exit_code();
+  if (code == 0)
     console_.line(text);
   else
     console_.warning(text);
-  return good ? 0 : exit_code_of_program(pass);
+  if (exit_code_ == 0) exit_code_ = code;
+  cluster_.remove(key);
+  controller_.reconcile(key);  // finds it gone, and forgets it
+  running_.erase(job);
+  redraw_ = true;
+}
+
+void Run::show() {
+  const bool other_jobs = std::exchange(redraw_, false) && console_.live();
+  if (!other_jobs && now() - last_view_ < (console_.live() ? kViewInterval : kLineInterval)) return;
+  last_view_ = now();
+  std::vector<std::string> view;
+  if (local_queue_) view.push_back(queue_line(local_queue_->queue()));
+  if (local_queue_ && !console_.live()) console_.line(clock_text() + "  " + view.back());
+  for (RunningJob& job : running_) {
+    if (console_.live()) {
+      for (std::string& line : job.view(last_view_)) view.push_back(std::move(line));
+    } else if (const std::string line = job.line(last_view_); !line.empty()) {
+      console_.line(clock_text() + "  " + line);
+    }
+  }
+  for (const RunningJob& job : prepared_) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(job.due - Clock::now());
+    view.push_back(job.name() + "  starts in " + std::to_string(left.count()) + " s");
+  }
+  console_.view(std::move(view));
+}
+
+Clock::time_point Run::next_due() const {
+  auto next = Clock::now() + (console_.live() ? kViewInterval : kLineInterval);
+  if (scheduler_) next = std::min(next, next_turn_);
+  for (const Jobs* jobs : {&prepared_, &running_})
+    for (const RunningJob& job : *jobs) next = std::min(next, job.due);
+  return next;
+}
+
+int Run::run() {
+  start_due();
+  if (exit_code_ != 0) return exit_code_;  // nothing runs yet
+  for (;;) {
+    take_news();
+    start_due();
+    for (auto job = running_.begin(); job != running_.end();) {
+      const auto current = job++;
+      if (current->due <= Clock::now()) look_at(current);
+    }
+    if (running_.empty() && prepared_.empty() && end_if_last()) return exit_code_;
+    if (scheduler_) next_turn_ = Clock::now() + std::max(Millis(0), scheduler_->turn() - now());
+    show();
+    wakeup_.wait_until(next_due());
+  }
 }
 
 }  // namespace
 
 int run_supervisor(const RunOptions& options, const std::vector<std::string>& arguments) {
-  const auto job = load(options);
-  if (!job) {
-    std::fprintf(stderr, "%s", job.message().c_str());
-    return 2;
-  }
-  if (!job.violations().empty()) std::fprintf(stderr, "%s", job.message().c_str());
-  const bool loopback = job.value().spec.local && job.value().spec.local->network == LocalNetwork::Loopback;
+  const auto batch = read_batch(options, Doubts::Told);
+  if (!batch) return 2;
+  const bool loopback = std::ranges::all_of(batch->jobs, on_loopback);
   return local::supervise(arguments,
                           loopback ? local::Isolation::SharedNetwork : local::Isolation::Namespaces);
 }
 
-int run_job(const RunOptions& options, const local::JobNamespaces& namespaces) {
+int run_jobs(const RunOptions& options, const local::JobNamespaces& namespaces) {
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  auto job = load(options);
-  if (!job) {  // edited since the supervisor has read it
-    std::fprintf(stderr, "%s", job.message().c_str());
-    return 2;
-  }
+  auto batch = read_batch(options, Doubts::NotTold);
+  if (!batch) return 2;  // edited since the supervisor has read them
   try {
-    JobRun run(options, namespaces, job.value());
+    Run run(options, namespaces, std::move(*batch));
     return run.run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "empi: %s\n", error.what());

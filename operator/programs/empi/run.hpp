@@ -6,22 +6,25 @@
 
 #include "operator/local/isolation.hpp"
 #include "operator/programs/empi/manifest.hpp"
+#include "operator/programs/empi/run_queue.hpp"
 
 namespace emj::cli {
 
 struct RunOptions {
-  std::string manifest;
-  std::string output;  // folder; empty: <job>-out
-  Overrides overrides;
+  std::vector<std::string> manifests;
+  std::string output;   // folder, of several jobs one with a folder for each; empty: <job>-out
+  Overrides overrides;  // of every manifest
+  QueueOptions queue;
+  double stagger = 0;      // seconds between the starts of two jobs
   bool show_logs = false;  // rank output on the screen also when the view is live
   bool quiet = false;      // no rank output on the screen
 };
 
-// Checks the manifest and starts the job process. Returns the exit code: 0 succeeded, 1 failed or cancelled,
-// 2 bad manifest. `arguments` is argv without the program.
+// Checks the manifests and starts the job process. Returns the exit code: 0 all succeeded, 1 one failed or
+// was cancelled, 2 bad manifest. `arguments` is argv without the program.
 int run_supervisor(const RunOptions& options, const std::vector<std::string>& arguments);
 
-// The job process: from the manifest to summary.json.
-int run_job(const RunOptions& options, const local::JobNamespaces& namespaces);
+// The job process: from the manifests to the last summary.json.
+int run_jobs(const RunOptions& options, const local::JobNamespaces& namespaces);
 
 }  // namespace emj::cli

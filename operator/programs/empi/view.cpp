@@ -114,6 +114,7 @@ std::string job_line(const ElasticMPIJob& job, const LiveFigures& figures, doubl
   const JobStatus& status = job.status;
   const int workers = status.joined_replicas;
   std::string text = job.metadata.name + "  " + to_string(status.state);
+  if (status.state == JobState::Queued && status.queue) return text + "  " + status.queue->reason;
   text += format("  %d worker%s x %d = %d ranks", workers, workers == 1 ? "" : "s", job.spec.slots_per_worker,
                  workers * job.spec.slots_per_worker);
   if (status.ranks && *status.ranks != workers * job.spec.slots_per_worker)
@@ -135,6 +136,8 @@ std::vector<std::string> view_lines(const ElasticMPIJob& job, const LiveFigures&
   std::vector<std::string> lines{job_line(job, figures, run_seconds)};
   const std::string emulation = emulation_text(job.spec);
   if (!emulation.empty()) lines.push_back("  " + emulation);
+  if (job.status.allocation && !job.status.allocation->reason.empty())
+    lines.push_back("  in queue " + job.spec.scheduling.queue_name + ": " + job.status.allocation->reason);
   if (job.status.resize) lines.push_back("  resizing " + resize_text(*job.status.resize));
   if (const Condition* pending = find_condition(job.status, condition::kResizePending);
       pending && pending->status == "True")

@@ -48,6 +48,21 @@ spec:
     return path
 
 
+def queue(name, cpus):
+    """Of so many CPUs, that lets jobs grow as soon as it pays at all."""
+    path = WORK / f"{name}.yaml"
+    path.write_text(f"""apiVersion: elasticmpi.io/v1alpha1
+kind: ElasticQueue
+metadata:
+  name: {name}
+spec:
+  pools:
+    - {{name: machine, quota: {{cpu: "{cpus}"}}}}
+  growth: {{timeValuePercent: 100, costFactorPercent: 100, cooldownSeconds: 0}}
+""")
+    return path
+
+
 def empi(*arguments, check=True, timeout=PATIENCE, **options):
     result = subprocess.run([BIN / "empi", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True,
                             timeout=timeout, cwd=WORK, **options)
@@ -57,22 +72,22 @@ def empi(*arguments, check=True, timeout=PATIENCE, **options):
 
 
 class Run:
-    """A job in the background."""
+    """A job in the background, or several: what is asked of a job is asked of the first where none is named."""
 
-    def __init__(self, path, *arguments, prefix=()):
-        self.name = path.stem
+    def __init__(self, *paths, arguments=()):
+        self.name = paths[0].stem
         self.out = WORK / f"{self.name}-out"
         self.log = (WORK / f"{self.name}.txt").open("w+")
-        self.process = subprocess.Popen([*prefix, BIN / "empi", "run", path, "--out", self.out, *arguments],
+        self.process = subprocess.Popen([BIN / "empi", "run", *paths, "--out", self.out, *map(str, arguments)],
                                         env=ENVIRONMENT, stdout=self.log, stderr=subprocess.STDOUT, cwd=WORK)
         atexit.register(self.process.kill)
 
     def text(self):
         return (WORK / f"{self.name}.txt").read_text()
 
-    def status(self):
+    def status(self, job=None):
         try:
-            return json.loads((WORK / "state" / self.name / "status.json").read_text())
+            return json.loads((WORK / "state" / (job or self.name) / "status.json").read_text())
         except FileNotFoundError:
             return {}
 
@@ -83,15 +98,16 @@ class Run:
             assert time.monotonic() < end, f"not within {patience} s: {what}\n{self.text()}\n{self.status()}"
             time.sleep(0.05)
 
-    def wait_for_size(self, workers):
-        self.wait_for(f"{workers} workers", lambda: self.status().get("joinedReplicas") == workers
-                      and self.status().get("state") == "Running")
+    def wait_for_size(self, workers, job=None):
+        self.wait_for(f"{workers} workers", lambda: self.status(job).get("joinedReplicas") == workers
+                      and self.status(job).get("state") == "Running")
 
     def wait(self):
         return self.process.wait(timeout=PATIENCE)
 
-    def summary(self):
-        return json.loads((self.out / "summary.json").read_text())
+    def summary(self, job=""):
+        """Of several jobs each has a folder."""
+        return json.loads((self.out / job / "summary.json").read_text())
 
 
 def marked_processes():

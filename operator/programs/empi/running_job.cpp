@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/empi/running_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "operator/objects/pods.hpp"
+
+namespace emj::cli {
+
+namespace {
+
+// After the end, pods that do not go by themselves are killed.
+constexpr std::chrono::seconds kLongestEnd{15};
+
+// An output folder that holds nothing of an earlier run, which must not be taken for this one's. Other files
+// are not ours.
+const std::string& cleared(const std::string& path, const std::string& job) {
+  const std::filesystem::path folder = path;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || access(folder.c_str(), W_OK) != 0) {
+    throw std::runtime_error("cannot write the output folder " + folder.string() +
+                             (error ? ": " + error.message() : "") + "; choose another one with --out");
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
+    if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json")
+      std::filesystem::remove(entry.path(), error);
+  }
+  return path;
+}
+
+}  // namespace
+
+RunningJob::RunningJob(ElasticMPIJob job, JobSource source)
+    : job_(std::move(job)),
+      source_{std::filesystem::absolute(source.manifest), std::move(source.overrides),
+              std::move(source.working_directory),
+              std::filesystem::absolute(source.output).lexically_normal()},
+      folder_(job_.metadata.name),
+      lock_(folder_.claim()),
+      recorder_(cleared(source_.output, job_.metadata.name), job_) {}
+
+void RunningJob::start(local::LocalCluster& cluster, local::LocalJobOptions options) {
+  options.manifest = source_.manifest;
+  options.load = [source = source_](const std::string& text) {
+    return load_manifest(text, source.manifest, source.overrides);
+  };
+  options.output_folder = source_.output;
+  options.working_directory = source_.working_directory;
+  cluster.add(job_, folder_, std::move(lock_), std::move(options));
+}
+
+void RunningJob::look(Time now, const ReconcileResult& pass, const std::vector<empi::WindowSample>& windows) {
+  last_ = pass;
+  const auto living =
+      std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
+  recorder_.look(now, pass.status, static_cast<int>(living) * job_.spec.slots_per_worker, windows);
+}
+
+std::string RunningJob::progress(Time now) {
+  const double seconds = static_cast<double>(now.time_since_epoch().count()) / 1000;
+  const std::string done =
+      progress_text(local::read_file(output() + "/progress.json").value_or(""), seconds, remaining_);
+  return sizes_text(last_.status) + (done.empty() ? "" : ", " + done);
+}
+
+std::vector<std::string> RunningJob::view(Time now) {
+  ElasticMPIJob job = job_;
+  job.status = last_.status;
+  return view_lines(job, recorder_.figures(), recorder_.run_seconds(last_.status), progress(now));
+}
+
+std::string RunningJob::line(Time now) {
+  const double run_time = recorder_.run_seconds(last_.status);
+  if (run_time <= 0) return "";
+  ElasticMPIJob job = job_;
+  job.status = last_.status;
+  return progress(now) + "; " + job_line(job, recorder_.figures(), run_time);
+}
+
+// The job has ended and its pods have gone, or have had their time.
+RunningJob::End RunningJob::end(Clock::time_point now) {
+  if (last_.gone) return End::Over;
+  if (!last_.terminal) return End::NotYet;
+  if (std::all_of(last_.pods.begin(), last_.pods.end(),
+                  [](const PodView& pod) { return pod.exit_code.has_value(); }))
+    return End::Over;
+  if (!end_seen_) end_seen_ = now;
+  return now - *end_seen_ < kLongestEnd ? End::NotYet : End::Stuck;
+}
+
+std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) const {
+  const JobStatus& status = last_.status;
+  recorder_.write_summary(status, changes, cpu_seconds);
+  const Condition* failed = find_condition(status, condition::kFailed);
+  std::string text = "job " + name() + ": " + to_string(status.state);
+  if (status.state != JobState::Succeeded && failed) text += ", " + failed->reason + ": " + failed->message;
+  text += "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +
+          " changes, summary in " + output() + "/summary.json";
+  const std::string emulation = emulation_text(job_.spec);
+  if (!emulation.empty()) text += " (" + emulation + ")";
+  return text;
+}
+
+// As mpirun does it: what the failed program said; 1 for everything else that is no success.
+int RunningJob::exit_code() const {
+  if (last_.status.state == JobState::Succeeded) return 0;
+  for (const PodView& pod : last_.pods)
+    if (pod.exit_code && *pod.exit_code > 0 && *pod.exit_code < 128) return *pod.exit_code;
+  return 1;
+}
+
+}  // namespace emj::cli

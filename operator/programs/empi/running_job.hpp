@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One job of an `empi run` from its manifest to its summary.json: where its output goes, what is shown and
+// kept of it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operator/controller/controller.hpp"
+#include "operator/local/local_cluster.hpp"
+#include "operator/programs/empi/manifest.hpp"
+#include "operator/programs/empi/recorder.hpp"
+#include "operator/programs/empi/view.hpp"
+
+namespace emj::cli {
+
+class RunningJob {
+ public:
+  using Clock = local::EventLoop::Clock;
+
+  // Takes the job's state folder and clears its output folder of what an earlier run left there. Throws
+  // std::runtime_error when one of them cannot be had.
+  RunningJob(ElasticMPIJob job, JobSource source);
+
+  JobKey key() const { return key_of(job_); }
+  const std::string& name() const { return job_.metadata.name; }
+  const ElasticMPIJob& job() const { return job_; }
+  const std::string& output() const { return source_.output; }
+
+  // Once: from then on the cluster has it, and its lock.
+  void start(local::LocalCluster& cluster, local::LocalJobOptions options);
+
+  void look(Time now, const ReconcileResult& pass, const std::vector<empi::WindowSample>& windows);
+  std::vector<std::string> view(Time now);
+  std::string line(Time now);  // "" before its program runs
+
+  // What goes on until it ends, or has had its time for that.
+  enum class End { NotYet, Over, Stuck };
+  End end(Clock::time_point now);
+  // Writes summary.json and says how it ended.
+  std::string finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) const;
+  int exit_code() const;
+
+  Clock::time_point due{};  // when it is to be looked at next; before it has started: when it starts
+
+ private:
+  std::string progress(Time now);
+
+  ElasticMPIJob job_;
+  JobSource source_;  // with absolute paths
+  local::StateFolder folder_;
+  local::UniqueFd lock_;
+  Recorder recorder_;
+  RemainingTime remaining_;
+  ReconcileResult last_;
+  std::optional<Clock::time_point> end_seen_;
+};
+
+}  // namespace emj::cli
