@@ -19,7 +19,8 @@ std::atomic<std::uint64_t> allocations{0};
 
 }  // namespace
 
-// Not inlined: else GCC takes what our new has from malloc for what somebody else's new has made, and warns of free().
+// Not inlined: else GCC takes what our new has from malloc for what somebody else's new has made, and warns
+// of free().
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size ? size : 1)) return memory;
