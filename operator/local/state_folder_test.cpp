@@ -22,7 +22,7 @@ class StateFolderTest : public testing::Test {
     root_ = testing::TempDir() + "state-" + random_uuid();
     setenv("EMPI_STATE_DIR", root_.c_str(), 1);
   }
-  ~StateFolderTest() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   ElasticMPIJob job() {
     auto parsed = parse_yaml(R"(

@@ -38,7 +38,7 @@ class RunQueue : public testing::Test {
   RunQueue() : folder_(testing::TempDir() + "run-queue-" + local::random_uuid()) {
     std::filesystem::create_directories(folder_);
   }
-  ~RunQueue() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string file(const std::string& name, const std::string& text) const {
     local::write_file_atomically(folder_ + "/" + name, text);
     return folder_ + "/" + name;

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kLongestEnd{15};
 
 // An output folder that holds nothing of an earlier run, which must not be taken for this one's. Other files
 // are not ours.
-const std::string& cleared(const std::string& path, const std::string& job) {
+std::string cleared(std::string path, const std::string& job) {
   const std::filesystem::path folder = path;
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -35,6 +35,9 @@ struct Course {
   bool quiet = false;                    // no more faults and changes
   bool may_fail = false, fails = false;  // a fault ends the job; a rank returns 7
   std::set<std::string> excused;         // pods that may be called lost
+  // Leads before the last, which have not heard that they are relieved before the job was over and their
+  // successors gone: what they say of it is nobody's business.
+  std::set<std::string> left_behind;
 };
 
 ChangeState state_of(const SimulatedPod& pod);

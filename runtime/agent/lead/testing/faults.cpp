@@ -167,7 +167,8 @@ void Faults::lose_joiner(SimulatedPod& lead) {
       return course_.program.kill(*joiner->ranks().begin(), 9);
     case 2:
       // Of a master-worker program too: only a rank that is killed from outside is one that can be lost.
-      course_.may_fail = course_.may_fail || !early;
+      // Of a world of tasks it may have said before that it is built: then it is committed meanwhile.
+      course_.may_fail = course_.may_fail || !early || (course_.tasks && state == ChangeState::Building);
       return course_.program.abort(*joiner->ranks().begin());
     default:  // stands still
       if ((early || state == ChangeState::Ready || state == ChangeState::Window) && !course_.tasks)

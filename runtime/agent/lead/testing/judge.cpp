@@ -62,7 +62,10 @@ void Judge::expect_guilt(const SimulatedPod& pod) {
   for (const auto& [uid, other] : course_.world.pods) {
     const bool lead = reason.find("lost the lead (pod " + uid + ")") != reason.npos;
     if (!lead && reason.find("pod " + other->member().name + " is lost") == reason.npos) continue;
-    if (!other->alive() || other->over()) continue;
+    if (!other->alive() || other->over()) {
+      if (pod.is_lead() && !pod.lead().membership().find(pod.uid())) course_.left_behind.insert(pod.uid());
+      continue;
+    }
     // One that the lead has sent home, and that has not heard so.
     if (lead && other->is_lead() && !other->lead().membership().find(pod.uid())) continue;
     if (lead || pod.is_lead()) {
@@ -87,7 +90,7 @@ void Judge::expect_end() {
       continue;
     }
     const JobOutcome& o = pod->outcome();
-    if (o.result != JobResult::Failed) continue;
+    if (o.result != JobResult::Failed || course_.left_behind.contains(uid)) continue;
     if (o.exit_code == 7) failed = true;
     if (course_.tasks && course_.excused.contains(uid)) continue;
     if (o.reason.starts_with("lost the lead")) continue;  // judged when it was said
@@ -98,7 +101,13 @@ void Judge::expect_end() {
   }
   course_.coverage.failed_jobs += failed;
   if (course_.may_fail || !course_.program.finished()) return;
-  const bool fails = course_.program.has_failed();
+  // What the ranks of a pod return that was lost, and dropped, nobody can know.
+  const auto& failed_in = course_.program.failed_in();
+  if (course_.tasks && std::ranges::any_of(failed_in, [&](const std::string& uid) {
+        return course_.world.unreachable.contains(uid) || course_.excused.contains(uid);
+      }))
+    return;
+  const bool fails = !failed_in.empty();
   if (fails != failed)
     course_.world.violate(fails ? "a rank's exit code 7 is lost" : "a job that ended well has failed");
 }

@@ -238,7 +238,7 @@ void Program::exit(const ProcId& proc, int code, int signal) {
   Rank& rank = ranks_[proc];
   if (!rank.alive) return;
   rank.alive = false;
-  failed_ = failed_ || code != 0;
+  if (code != 0) failed_in_.insert(rank.pod);
   ++casualties_;
   world_.tell("rank " + name_of(proc) + " ends, " + std::to_string(code) + " signal " +
               std::to_string(signal));

@@ -37,7 +37,8 @@ class Program {
   void finish(const std::set<ProcId>& failing);
 
   bool finished() const { return finished_; }
-  bool has_failed() const { return failed_; }  // a rank has returned an error, and was not killed before
+  // The pods of which a rank has returned an error, and was not killed before.
+  const std::set<std::string>& failed_in() const { return failed_in_; }
   bool in_window() const;
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
@@ -78,7 +79,8 @@ class Program {
 
   World& world_;
   const bool tasks_;
-  bool finished_ = false, lingers_ = false, failed_ = false;
+  bool finished_ = false, lingers_ = false;
+  std::set<std::string> failed_in_;
   int casualties_ = 0;  // ranks that have ended, or stand still
   std::map<ProcId, Rank> ranks_;
   std::map<std::string, Attempt> attempts_;     // by change
