@@ -147,6 +147,9 @@ void Pod::on_message(const NewLead& m, const std::string& from) {
   send(from, LeadKnown{});
   if (!membership_.find(from)) edges_.part(from);  // it leaves once all have said so
   if (!is_lead()) return;
+  // A member that we could not reach for a while was the former lead's to judge: it is ours now.
+  for (const Member& member : membership_.members)
+    if (member.uid != self_.uid && !edges_.knows(member.uid)) edges_.admit(member.uid, member.address);
   lead_->begin_to_lead(edges_.moment());
   follow_lead();
 }

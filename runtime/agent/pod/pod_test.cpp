@@ -102,6 +102,20 @@ class APod : public ::testing::Test {
   }
 };
 
+// As an ordinary pod it had given the other one up, which is the lead's to judge. It could send it nothing as
+// the next lead: its requests hung (seeds 61453 and 201400 of the simulated histories).
+TEST_F(APod, ReachesEveryMemberWhenItComesToLead) {
+  const Membership next = next_membership(members, {}, {"u0"});
+  edges.known = {"u0"};
+  HandOver all;
+  all.record = JobRecord{Fence{1},     next.epoch,     "u0",         2,
+                         kLeaverGrace, ProbeMode::All, {"u1", "u2"}, {lay_out("job.1", members.members)}};
+  pod.receive(all, "u0");
+  edges.known.erase("u2");
+  pod.receive(NewLead{"u1", next}, "u0");
+  EXPECT_EQ(edges.sent_to<NewLead>("u2").size(), 1u);
+}
+
 // The old lead and the new one both tell who leads. A request that comes twice under one number may come when
 // the new lead has answered it: it would count as somebody's part of the next collective.
 TEST_F(APod, AsksANewLeadOnceForWhatItWaitsFor) {
