@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "operator/decide/pass.hpp"
 #include "operator/decide/queue/explain.hpp"
 #include "operator/decide/queue/ledger.hpp"
 
@@ -16,11 +17,8 @@ constexpr std::size_t kHead = 10;
 constexpr std::size_t kNamespaces = 256;
 constexpr double kReleases = 20;
 
-double held_milli_cpu(const queue::QueueState& state) {
-  double held = 0;
-  for (const queue::Demand& job : state.jobs)
-    held += static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu);
-  return held;
+double held_milli_cpu(const queue::Demand& job) {
+  return static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu);
 }
 
 double capacity_milli_cpu(const queue::QueueState& state) {
@@ -35,9 +33,7 @@ void add_usage(QueueStatus& status, const QueueSpec& spec, const queue::QueueSta
   for (const NamespaceUsage& usage : status.usage)
     hours[usage.namespace_name] = usage.cpu_hours * std::exp2(-seconds / half_life);
   for (const queue::Demand& job : state.jobs)
-    hours[job.namespace_name] +=
-        static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu) / 1000 * seconds /
-        3600;
+    hours[job.namespace_name] += held_milli_cpu(job) / 1000 * seconds / 3600;
   status.usage.clear();
   for (const auto& [name, used] : hours)
     if (used > 1e-6) status.usage.push_back({name, used});
@@ -49,16 +45,9 @@ void set_condition_if_known(QueueStatus& status, const char* type, bool value, c
                             const std::string& message, std::int64_t generation, Time now) {
   const bool known = std::ranges::find(status.conditions, type, &Condition::type) != status.conditions.end();
   if (!value && !known) return;
-  Condition condition{type,      value ? "True" : "False", value ? reason : "Clear", value ? message : "", {},
-                      generation};
-  const auto found = std::ranges::find(status.conditions, type, &Condition::type);
-  condition.last_transition_time = now;
-  if (found == status.conditions.end()) {
-    status.conditions.push_back(std::move(condition));
-    return;
-  }
-  if (found->status == condition.status) condition.last_transition_time = found->last_transition_time;
-  *found = std::move(condition);
+  set_condition(
+      status.conditions,
+      {type, value ? "True" : "False", value ? reason : "Clear", value ? message : "", {}, generation}, now);
 }
 
 }  // namespace
@@ -71,7 +60,9 @@ void count_use(QueueStatus& status, const QueueSpec& spec, const queue::QueueSta
   add_usage(status, spec, state, seconds);
   const double capacity = capacity_milli_cpu(state);
   if (capacity <= 0) return;
-  const double share = std::min(1.0, held_milli_cpu(state) / capacity);
+  double held = 0;
+  for (const queue::Demand& job : state.jobs) held += held_milli_cpu(job);
+  const double share = std::min(1.0, held / capacity);
   status.busy_percent += (100 * share - status.busy_percent) * (1 - std::exp(-seconds / kDay));
 }
 

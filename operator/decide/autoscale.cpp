@@ -184,10 +184,6 @@ std::optional<Time> next_tick(const AutoscalingSpec& spec, Evidence evidence, co
                                                                       : spec.policy.random.interval);
 }
 
-}  // namespace
-
-namespace {
-
 // Throughput of a master-worker program is a matter of its tasks.
 AutoscalingSpec for_program(AutoscalingSpec spec, const PolicyInput& input) {
   const bool tasks = !input.windows.empty() && input.windows.back().tasks.total > 0;

@@ -200,7 +200,7 @@ void update_conditions(Pass& pass) {
 JobStatus with_internal_error(const ElasticMPIJob& job, const std::string& what, Time now) {
   JobStatus status = job.status;
   set_condition(
-      status,
+      status.conditions,
       {condition::kInternalError, "True", condition::kInternalError, what, {}, job.metadata.generation}, now);
   status.reason = gravest(status);
   return status;

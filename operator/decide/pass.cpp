@@ -23,14 +23,14 @@ void Pass::wake_at(Time time) {
   if (!wake_ || time < *wake_) wake_ = time;
 }
 
-void set_condition(JobStatus& status, Condition condition, Time now) {
+void set_condition(std::vector<Condition>& conditions, Condition condition, Time now) {
   constexpr std::size_t longest_message = 2000;
   condition.message.resize(std::min(condition.message.size(), longest_message));
   condition.last_transition_time = now;
   if (condition.reason.empty()) condition.reason = condition.type;  // Kubernetes wants one
-  const auto found = std::ranges::find(status.conditions, condition.type, &Condition::type);
-  if (found == status.conditions.end()) {
-    status.conditions.push_back(std::move(condition));
+  const auto found = std::ranges::find(conditions, condition.type, &Condition::type);
+  if (found == conditions.end()) {
+    conditions.push_back(std::move(condition));
     return;
   }
   if (found->status == condition.status) condition.last_transition_time = found->last_transition_time;
@@ -39,8 +39,9 @@ void set_condition(JobStatus& status, Condition condition, Time now) {
 
 void Pass::set_condition(const std::string& type, bool value, const std::string& reason,
                          const std::string& message) {
-  emj::set_condition(
-      status, {type, value ? "True" : "False", reason, message, {}, seen.job.metadata.generation}, now);
+  emj::set_condition(status.conditions,
+                     {type, value ? "True" : "False", reason, message, {}, seen.job.metadata.generation},
+                     now);
 }
 
 const PodView* Pass::pod(int index) const {

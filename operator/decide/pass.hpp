@@ -62,7 +62,7 @@ class Pass {
 };
 
 // lastTransitionTime moves only when the condition's status flips.
-void set_condition(JobStatus& status, Condition condition, Time now);
+void set_condition(std::vector<Condition>& conditions, Condition condition, Time now);
 
 std::string workers_text(int count);           // "1 worker", "4 workers"
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"

@@ -149,6 +149,8 @@ void keep_only_what_is_used(Pass& pass) {
 
 bool in_queue(const JobSpec& spec) { return !spec.scheduling.queue_name.empty(); }
 
+int allocated_workers(const JobStatus& status) { return status.allocation ? status.allocation->workers : 0; }
+
 int queue_wish(const JobSpec& spec, const PolicyState& state) {
   const bool sizes = spec.autoscaling.mode == AutoscalingMode::Auto &&
                      spec.autoscaling.policy.name != PolicyName::Manual && state.paused_spec.empty();
@@ -166,7 +168,7 @@ bool queue_step(Pass& pass) {
   }
   enter(pass);
   take_grant(pass);
-  const int allocated = status.allocation ? status.allocation->workers : 0;
+  const int allocated = allocated_workers(status);
   if (runs(status)) {
     // Whoever had it before has started it without the queue: what it has is what it has.
     if (allocated == 0) next_version(pass).workers = status.active_workers.size();

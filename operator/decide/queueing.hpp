@@ -16,6 +16,8 @@
 namespace emj {
 
 bool in_queue(const JobSpec& spec);
+// What the queue lets it have now; 0 while it waits, and without a queue.
+int allocated_workers(const JobStatus& status);
 
 // Most workers that the job wants now.
 int queue_wish(const JobSpec& spec, const PolicyState& state);

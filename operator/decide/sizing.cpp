@@ -182,14 +182,10 @@ bool rest_is_late(const Pass& pass) {
   return pass.status.awaited && pass.now >= pass.status.awaited->deadline;
 }
 
-}  // namespace
-
-namespace {
-
 // Rule Q16. A rigid program is granted the size that it keeps.
 int size_in_queue(const Pass& pass) {
   const int floor = feasible_size(pass.spec, pass.spec.worker.min_replicas);
-  const int allocated = pass.status.allocation ? pass.status.allocation->workers : 0;
+  const int allocated = allocated_workers(pass.status);
   const bool rigid = pass.spec.runtime.mode == RuntimeMode::Rigid;
   return feasible_size(
       pass.spec, rigid

@@ -41,7 +41,7 @@ int rigid_size(const ElasticMPIJob& job) {
   return feasible_size(job.spec, job.spec.worker.replicas.value_or(job.spec.worker.min_replicas));
 }
 
-int allocated(const ElasticMPIJob& job) { return job.status.allocation ? job.status.allocation->workers : 0; }
+int allocated(const ElasticMPIJob& job) { return allocated_workers(job.status); }
 
 std::vector<int> sizes_of(const ElasticMPIJob& job) {
   std::vector<int> sizes;

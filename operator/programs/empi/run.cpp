@@ -172,7 +172,9 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
   Clock::time_point time = Clock::now();
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     JobSource& source = batch.sources[i];
-    source.output = output_of(batch.jobs[i].metadata.name, source.working_directory);
+    const bool alone = options_.manifests.size() == 1 && !options_.output.empty();
+    source.output =
+        alone ? options_.output : output_of(batch.jobs[i].metadata.name, source.working_directory);
     prepared_.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
@@ -180,10 +182,10 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
   watch_supervisor(namespaces.lifeline);
 }
 
-// One folder for the only job that was named, else a folder for each in it.
+// Of several jobs: a folder for each in the one that was named.
 std::string Run::output_of(const std::string& job, const std::string& working_directory) const {
-  if (options_.output.empty()) return working_directory + "/" + job + "-out";
-  return options_.manifests.size() == 1 ? options_.output : options_.output + "/" + job;
+  const bool shared = options_.manifests.size() > 1 && !options_.output.empty();
+  return shared ? options_.output + "/" + job : working_directory + "/" + job + "-out";
 }
 
 // On the loop's thread, as submit().
@@ -200,9 +202,8 @@ local::Reply Run::submit(const local::Submission& submission) {
   const std::string name = job.value().metadata.name;
   local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
   if (ending()) return too_late;
-  std::string output = submission.output;
-  if (output.empty() && options_.manifests.size() > 1) output = output_of(name, submission.working_directory);
-  if (output.empty()) output = submission.working_directory + "/" + name + "-out";
+  std::string output =
+      submission.output.empty() ? output_of(name, submission.working_directory) : submission.output;
   Jobs submitted;
   try {
     submitted.emplace_back(job.value(),

@@ -18,19 +18,10 @@ using kube::testing::StubServer;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing_cluster::refusal_of;
 
 std::string status(int code, const std::string& reason, const std::string& message) {
   return nlohmann::json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}}.dump();
-}
-
-template <class Call>
-std::string refusal_of(Call call) {
-  try {
-    call();
-  } catch (const Refusal& refusal) {
-    return refusal.what();
-  }
-  return "not refused";
 }
 
 TEST(Plugin, IsKnownByItsName) {

@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing_cluster::job_path;
+using testing_cluster::refusal_of;
 using testing_cluster::stored_job;
 
 class ClusterCommandTest : public testing::Test {
@@ -28,15 +29,6 @@ class ClusterCommandTest : public testing::Test {
     server_.put(job_path("far", "other"), stored_job("far", "other"));
   }
   ClusterAccess access() { return ClusterAccess({.kubeconfig = kubeconfig_.file()}); }
-  template <class Call>
-  std::string refusal(Call call) {
-    try {
-      call();
-    } catch (const Refusal& refusal) {
-      return refusal.what();
-    }
-    return "not refused";
-  }
 
   kube::testing::ObjectServer server_;
   testing_cluster::Kubeconfig kubeconfig_;
@@ -62,16 +54,17 @@ TEST_F(ClusterCommandTest, AJobThatCannotBeReadDoesNotHideTheOthers) {
   ClusterAccess cluster = access();
   top(cluster, "", false, false, out_);
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("demo"), HasSubstr("Unreadable")));
-  EXPECT_THAT(refusal([&] { why(cluster, "strange", out_); }), HasSubstr("job strange cannot be read: spec"));
+  EXPECT_THAT(refusal_of([&] { why(cluster, "strange", out_); }),
+              HasSubstr("job strange cannot be read: spec"));
 }
 
 TEST_F(ClusterCommandTest, NoSuchJobNamesThoseThatThereAre) {
   ClusterAccess cluster = access();
-  for (const auto& said :
-       {refusal([&] { why(cluster, "dmeo", out_); }), refusal([&] { history(cluster, "dmeo", false, out_); }),
-        refusal([&] { top(cluster, "dmeo", false, false, out_); })})
+  for (const auto& said : {refusal_of([&] { why(cluster, "dmeo", out_); }),
+                           refusal_of([&] { history(cluster, "dmeo", false, out_); }),
+                           refusal_of([&] { top(cluster, "dmeo", false, false, out_); })})
     EXPECT_THAT(said, AllOf(HasSubstr("no job named dmeo in namespace team"), HasSubstr("; there: demo")));
-  EXPECT_THAT(refusal([&] { why(cluster, "../pods", out_); }), HasSubstr("is not a name"));
+  EXPECT_THAT(refusal_of([&] { why(cluster, "../pods", out_); }), HasSubstr("is not a name"));
   EXPECT_EQ(out_.str(), "");
 }
 
@@ -79,7 +72,7 @@ TEST_F(ClusterCommandTest, AnEmptyNamespaceSaysSo) {
   ClusterAccess cluster({.kubeconfig = kubeconfig_.file(), .namespace_name = "empty"});
   top(cluster, "", false, false, out_);
   EXPECT_EQ(out_.str(), "no jobs in namespace empty; -A shows those of all namespaces\n");
-  EXPECT_THAT(refusal([&] { why(cluster, "demo", out_); }),
+  EXPECT_THAT(refusal_of([&] { why(cluster, "demo", out_); }),
               HasSubstr("there is none: look with -n NAMESPACE"));
 }
 

@@ -24,6 +24,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing_cluster::job_path;
+using testing_cluster::refusal_of;
 using testing_cluster::stored_job;
 
 constexpr char kManifest[] = R"(apiVersion: elasticmpi.io/v1alpha1
@@ -95,15 +96,6 @@ class FollowingTest : public testing::Test {
     return run(*access_, {.manifest = write(text), .overrides = {}, .quiet = false, .pause = Millis(1)},
                namespace_given, out_, note());
   }
-  template <class Call>
-  std::string refusal(Call call) {
-    try {
-      call();
-    } catch (const Refusal& refusal) {
-      return refusal.what();
-    }
-    return "not refused";
-  }
 
   std::mutex mutex_, note_mutex_;
   json job_, created_, pods_ = json::array();
@@ -129,10 +121,10 @@ TEST_F(FollowingTest, LogsAreThoseOfRankZero) {
 }
 
 TEST_F(FollowingTest, LogsSayWhyThereAreNone) {
-  EXPECT_THAT(refusal([&] { logs(*access_, "demo", false, out_, note()); }),
+  EXPECT_THAT(refusal_of([&] { logs(*access_, "demo", false, out_, note()); }),
               HasSubstr("cleanPodPolicy None keeps"));
   job_["status"].erase("leadPod");
-  EXPECT_THAT(refusal([&] { logs(*access_, "demo", false, out_, note()); }),
+  EXPECT_THAT(refusal_of([&] { logs(*access_, "demo", false, out_, note()); }),
               HasSubstr("no worker has run yet"));
 }
 
@@ -180,14 +172,15 @@ TEST_F(FollowingTest, RunExitsWithTheProgramsStatus) {
 }
 
 TEST_F(FollowingTest, RunRefusesInOneLine) {
-  const auto refused = [&](const std::string& text) { return refusal([&] { run_file(text); }); };
+  const auto refused = [&](const std::string& text) { return refusal_of([&] { run_file(text); }); };
   EXPECT_THAT(refused(std::string(kManifest) + "---\n" + kManifest), HasSubstr("the file holds 2 documents"));
   EXPECT_THAT(refused(std::string(kManifest) + "  slotsPerWorker: .nan\n"), HasSubstr("spec.slotsPerWorker"));
   EXPECT_THAT(refused(std::string(kManifest) + std::string(1 << 20, '#')), HasSubstr("larger than 1 MiB"));
   EXPECT_THAT(refused(std::string(kManifest) + "  local: {slowdownFactor: 2}\n"), HasSubstr("spec.local"));
   EXPECT_THAT(refused("kind: Pod\n"), HasSubstr("apiVersion"));
-  EXPECT_THAT(refusal([&] { run(*access_, {.manifest = "/no/such", .overrides = {}}, false, out_, note()); }),
-              HasSubstr("/no/such: cannot be read"));
+  EXPECT_THAT(
+      refusal_of([&] { run(*access_, {.manifest = "/no/such", .overrides = {}}, false, out_, note()); }),
+      HasSubstr("/no/such: cannot be read"));
   create_status_ = 409;
   create_reason_ = "AlreadyExists";
   EXPECT_THAT(refused(kManifest), HasSubstr("already: name this one differently"));
@@ -203,15 +196,15 @@ TEST_F(FollowingTest, RunRefusesInOneLine) {
 TEST_F(FollowingTest, RunTakesTheNamespaceOfTheManifest) {
   std::string text = kManifest;
   text.replace(text.find("{name: demo}"), 12, "{name: demo, namespace: elsewhere}");
-  EXPECT_THAT(refusal([&] { run_file(text, true); }), HasSubstr("is elsewhere, but -n says team"));
+  EXPECT_THAT(refusal_of([&] { run_file(text, true); }), HasSubstr("is elsewhere, but -n says team"));
   create_status_ = 403;  // far enough
-  EXPECT_THAT(refusal([&] { run_file(text); }), HasSubstr("elsewhere/demo"));
+  EXPECT_THAT(refusal_of([&] { run_file(text); }), HasSubstr("elsewhere/demo"));
 }
 
 TEST_F(FollowingTest, AJobThatIsDeletedMeanwhileEndsIt) {
   logs_["demo-w-0"] = "";
   on_log_ = [this](const std::string&) { job_ = nullptr; };
-  EXPECT_THAT(refusal([&] { run_file(kManifest); }), HasSubstr("no job named demo"));
+  EXPECT_THAT(refusal_of([&] { run_file(kManifest); }), HasSubstr("no job named demo"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing_cluster::job_path;
+using testing_cluster::refusal_of;
 using testing_cluster::stored_job;
 
 class SteeringTest : public testing::Test {
@@ -25,15 +26,6 @@ class SteeringTest : public testing::Test {
   ClusterAccess& access() {
     if (!access_) access_.emplace(ClusterOptions{.kubeconfig = kubeconfig_.file()});
     return *access_;
-  }
-  template <class Call>
-  std::string refusal(Call call) {
-    try {
-      call();
-    } catch (const Refusal& refusal) {
-      return refusal.what();
-    }
-    return "not refused";
   }
 
   kube::testing::ObjectServer server_;
@@ -61,11 +53,11 @@ TEST_F(SteeringTest, ScaleSaysWhatBecomesOfTheSize) {
 
 TEST_F(SteeringTest, ScaleRefusesWhatCannotBe) {
   put();
-  EXPECT_EQ(refusal([&] { scale(access(), "demo", 9); }),
+  EXPECT_EQ(refusal_of([&] { scale(access(), "demo", 9); }),
             "job demo may have 1 to 4 workers, not 9; change spec.worker.minReplicas or maxReplicas first");
-  EXPECT_THAT(refusal([&] { scale(access(), "other", 2); }), HasSubstr("no job named other"));
+  EXPECT_THAT(refusal_of([&] { scale(access(), "other", 2); }), HasSubstr("no job named other"));
   put([](auto& job) { job["spec"]["runtime"]["mode"] = "Rigid"; });
-  EXPECT_THAT(refusal([&] { scale(access(), "demo", 3); }), HasSubstr("is rigid"));
+  EXPECT_THAT(refusal_of([&] { scale(access(), "demo", 3); }), HasSubstr("is rigid"));
   EXPECT_FALSE(server_.object(job_path("demo"))["spec"].contains("replicas"));
 }
 
@@ -80,13 +72,13 @@ TEST_F(SteeringTest, ResumeAndCancelAreAnnotations) {
 
 TEST_F(SteeringTest, AnEndedJobOrOneWithoutAutoscalingIsLeftAlone) {
   put();
-  EXPECT_THAT(refusal([&] { resume(access(), "demo"); }),
+  EXPECT_THAT(refusal_of([&] { resume(access(), "demo"); }),
               HasSubstr("has spec.autoscaling.mode Off: only Auto"));
   put([](auto& job) { job["status"]["state"] = "Failed"; });
-  EXPECT_EQ(refusal([&] { scale(access(), "demo", 3); }),
+  EXPECT_EQ(refusal_of([&] { scale(access(), "demo", 3); }),
             "job demo has ended (Failed): its size cannot change");
-  EXPECT_THAT(refusal([&] { resume(access(), "demo"); }), HasSubstr("nothing to resume"));
-  EXPECT_THAT(refusal([&] { cancel(access(), "demo"); }), HasSubstr("nothing to cancel"));
+  EXPECT_THAT(refusal_of([&] { resume(access(), "demo"); }), HasSubstr("nothing to resume"));
+  EXPECT_THAT(refusal_of([&] { cancel(access(), "demo"); }), HasSubstr("nothing to cancel"));
   EXPECT_FALSE(server_.object(job_path("demo"))["metadata"].contains("annotations"));
 }
 

@@ -12,6 +12,7 @@
 
 #include "operator/kube/config.hpp"
 #include "operator/local/process.hpp"
+#include "operator/programs/empi/input.hpp"
 
 namespace emj::cli::testing_cluster {
 
@@ -38,6 +39,17 @@ class Kubeconfig {
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("kubectl-empi-" + local::random_uuid());
 };
+
+// What is said when `call` is refused.
+template <class Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+  } catch (const Refusal& refusal) {
+    return refusal.what();
+  }
+  return "not refused";
+}
 
 inline std::string job_path(const std::string& name, const std::string& namespace_name = "team") {
   return "/apis/elasticmpi.io/v1alpha1/namespaces/" + namespace_name + "/elasticmpijobs/" + name;
