@@ -38,6 +38,7 @@ struct PodView {
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
   std::string runtime_image = {};                      // that has brought agent and libraries into it
+  std::optional<Time> unschedulable_since = {};        // no node has room for it
 
   bool operator==(const PodView&) const = default;
 };
@@ -108,6 +109,9 @@ struct Observed {
   std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
   std::optional<Time> silent_since;  // the lead has not answered since then
   std::optional<QueueGrant> grant;   // of a job in a queue
+  // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be
+  // read, and nothing is given back.
+  std::optional<Seconds> pending_bound;
   // What went wrong in this program itself over the job, until a pass ends well.
   std::string internal_error;
 };

@@ -74,9 +74,11 @@ std::string start_problem(
 // The steps of decide(), in the order they are taken; each file holds one concern.
 bool queue_step(Pass& pass);  // queueing.cpp: false while the job waits in its queue
 // The run is over, and the next may begin after `pause`: nothing where the job is in no queue.
-void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason);  // queueing.cpp
+void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason,
+                    QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
 // A start that failed: true when the queue has the job again.
-bool back_to_queue(Pass& pass, const std::string& reason);  // queueing.cpp
+bool back_to_queue(Pass& pass, const std::string& reason,
+                   QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
 void drop_allocation(Pass& pass);                           // queueing.cpp: of a run that is over
 void update_forecast(Pass& pass);                           // queueing.cpp
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible

@@ -41,6 +41,7 @@ Observed World::observe() const {
   observed.pods = pods;
   observed.samples = samples;
   observed.grant = grant;
+  observed.pending_bound = pending_bound;
   observed.fence = fence;
   observed.cancel_requested = cancel_requested;
   observed.resume_autoscaling = resume_autoscaling;

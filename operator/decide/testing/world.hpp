@@ -50,6 +50,7 @@ class World {
   Lead lead;
   std::vector<Sample> samples;
   std::optional<QueueGrant> grant;
+  std::optional<Seconds> pending_bound;
   std::int64_t fence = 1;
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template, scale_problem, lead_problem;

@@ -163,9 +163,9 @@ std::vector<empi::options::Command> commands(Arguments& a) {
         {"--beside", &a.job, "a job of the run (where there are several runs)"}},
        &a.run.overrides.arguments},
       {"queue",
-       "show who runs and who waits in the queues of `empi run`, and why",
-       "Examples:\n  empi queue\n  empi queue local",
-       {{"name", &a.job, "its name (default: all)"}}},
+       "show who runs and who waits in the queues of `empi run` or of a cluster, and why",
+       "Examples:\n  empi queue\n  empi queue local\n  kubectl empi queue -A",
+       with({{"name", &a.job, "its name (default: all)"}}, cli::cluster_options_of_all(a.cluster))},
       {"scale", "change the number of workers of a running job",
        "Examples:\n  empi scale jacobi 8\n  kubectl empi scale jacobi 8",
        with({job,
@@ -275,8 +275,9 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
   };
   const bool live = isatty(STDOUT_FILENO) == 1 && !a.once;
   if (a.command == "run") return run_on_cluster(access, a, note);
-  if (a.command == "submit" || a.command == "queue")
-    throw cli::Refusal(a.command + " is for local jobs (empi run)");
+  if (a.command == "submit")
+    throw cli::Refusal("submit is for local jobs (empi run); on a cluster: kubectl apply -f " + a.manifest);
+  if (a.command == "queue") queue(access, a.job, a.cluster.all_namespaces, std::cout);
   if (a.command == "top") top(access, a.job, a.cluster.all_namespaces, live, std::cout);
   if (a.command == "history") history(access, a.job, a.events, std::cout);
   if (a.command == "why") why(access, a.job, std::cout);
