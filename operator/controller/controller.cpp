@@ -250,7 +250,8 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
       const bool conflict = written.kind == Outcome::Kind::Conflict;
       // Not ours until it is written: somebody else may have written the same number.
       if (record->job.status.fence < observed.fence) memory.fence = 0;
-      if (scheduler_ && !conflict) scheduler_->saw(record->job, observed.pods);  // others need not wait for it
+      if (scheduler_ && !conflict)
+        scheduler_->saw(record->job, observed.pods);  // others need not wait for it
       result.status = record->job.status;
       result.terminal = false;
       result.requeue_after = options_.fast;

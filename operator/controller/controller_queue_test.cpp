@@ -9,8 +9,8 @@
 namespace emj {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 class QueuedJobTest : public testing::ControllerTest {
  protected:
@@ -18,9 +18,9 @@ class QueuedJobTest : public testing::ControllerTest {
     SchedulingSpec& scheduling = cluster.record->job.spec.scheduling;
     scheduling.queue_name = "main";
     scheduling.scalability = {{1, 100}, {4, 400}};  // worth its two workers
-    queues.records.push_back(
-        {testing::queue_of("  pools: [{name: p, quota: {cpu: 8}, nodeSelector: {kind: hpc}, tolerations: [{key: "
-                           "mpi, operator: Exists}]}]\n")});
+    queues.records.push_back({testing::queue_of(
+        "  pools: [{name: p, quota: {cpu: 8}, nodeSelector: {kind: hpc}, tolerations: [{key: "
+        "mpi, operator: Exists}]}]\n")});
   }
   // With a scheduler, until its grant is taken.
   void begin() {
@@ -33,7 +33,8 @@ class QueuedJobTest : public testing::ControllerTest {
 
   testing::MemoryQueues queues;
   Scheduler scheduler{queues, [this] { return time; }, [](const std::string&) {}};
-  Controller with_queues{cluster, runtime, [this] { return time; }, [](const std::string&) {}, {}, &scheduler};
+  Controller with_queues{cluster, runtime,   [this] { return time; }, [](const std::string&) {},
+                         {},      &scheduler};
 };
 
 TEST_F(QueuedJobTest, WaitsWhereThereAreNoQueuesAndSaysSo) {

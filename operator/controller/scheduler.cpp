@@ -208,7 +208,8 @@ Time Scheduler::plan(Time now) {
   }
   tell_without_queue(records);
   std::erase_if(taken_, [&](const auto& taken) {  // of one that is deleted nothing is gone on from
-    return std::ranges::none_of(records, [&](const QueueRecord& r) { return r.queue.metadata.name == taken.first; });
+    return std::ranges::none_of(records,
+                                [&](const QueueRecord& r) { return r.queue.metadata.name == taken.first; });
   });
   if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));

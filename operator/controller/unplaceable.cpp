@@ -10,8 +10,8 @@ void Unplaceable::note(const JobKey& key, const ElasticMPIJob& before, const Ela
   const bool given_back = had && has && has->workers < had->workers && wait && wait->retry_after &&
                           wait->cause == QueueCause::Unplaceable;
   if (!given_back) return;
-  given_back_[key] = {
-      now.spec.scheduling.queue_name, had->pool, worker * (had->workers - has->workers), *wait->retry_after};
+  given_back_[key] = {now.spec.scheduling.queue_name, had->pool, worker * (had->workers - has->workers),
+                      *wait->retry_after};
 }
 
 queue::Resources Unplaceable::of(const std::string& queue, const queue::Pool& pool, Time now) {

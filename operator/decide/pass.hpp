@@ -79,8 +79,8 @@ void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason,
 // A start that failed: true when the queue has the job again.
 bool back_to_queue(Pass& pass, const std::string& reason,
                    QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
-void drop_allocation(Pass& pass);                           // queueing.cpp: of a run that is over
-void update_forecast(Pass& pass);                           // queueing.cpp
+void drop_allocation(Pass& pass);                                // queueing.cpp: of a run that is over
+void update_forecast(Pass& pass);                                // queueing.cpp
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
 void update_performance(Pass& pass);           // sizing.cpp

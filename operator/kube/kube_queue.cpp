@@ -33,10 +33,9 @@ QueueRecord read_queue(const json& object, const std::string& served) {
   record.queue.metadata.name = key.name;
   record.queue.metadata.uid = kube::uid_of(object);
   record.queue.metadata.resource_version = kube::resource_version_of(object);
-  record.unreadable =
-      queue ? "this operator looks after namespace " + served + " and serves queues with spec.namespaces [" +
-                  served + "]"
-            : queue.message();
+  record.unreadable = queue ? "this operator looks after namespace " + served +
+                                  " and serves queues with spec.namespaces [" + served + "]"
+                            : queue.message();
   return record;
 }
 
@@ -106,7 +105,8 @@ void KubeQueue::read_all(Readings<T>& readings, const std::vector<kube::ObjectPt
 }
 
 void KubeQueue::read_queues() {
-  read_all(queue_readings_, queues_->list(), [this](const json& object) { return read_queue(object, served_); });
+  read_all(queue_readings_, queues_->list(),
+           [this](const json& object) { return read_queue(object, served_); });
 }
 
 std::vector<QueueRecord> KubeQueue::queues() {

@@ -24,7 +24,8 @@ using ::testing::HasSubstr;
 
 const std::string queues_path = "/apis/elasticmpi.io/v1alpha1/elasticqueues/";
 
-json queue_object(const std::string& name, const std::string& spec = R"({"pools": [{"name": "p", "quota": {"cpu": 4}}]})") {
+json queue_object(const std::string& name,
+                  const std::string& spec = R"({"pools": [{"name": "p", "quota": {"cpu": 4}}]})") {
   return {{"apiVersion", "elasticmpi.io/v1alpha1"},
           {"kind", "ElasticQueue"},
           {"metadata", {{"name", name}, {"generation", 1}}},
@@ -163,9 +164,9 @@ TEST(Quotas, LeaveWhatIsHardAndNotUsed) {
   EXPECT_FALSE(found->priority_classes);
   quota["spec"]["scopes"] = {"Terminating"};
   EXPECT_FALSE(to_quota(quota)) << "workers have no deadline";
-  quota["spec"] = {{"scopeSelector",
-                    {{"matchExpressions",
-                      {{{"scopeName", "PriorityClass"}, {"operator", "In"}, {"values", {"high"}}}}}}}};
+  quota["spec"] = {
+      {"scopeSelector",
+       {{"matchExpressions", {{{"scopeName", "PriorityClass"}, {"operator", "In"}, {"values", {"high"}}}}}}}};
   EXPECT_EQ(to_quota(quota)->priority_classes, std::vector<std::string>{"high"});
 }
 

@@ -107,7 +107,8 @@ void reduce_pod(json& pod) {
   for (const json& condition : member(status, "conditions")) {
     const std::string type = text(condition, "type");
     if (type == "Ready" || type == "DisruptionTarget" || type == "PodScheduled")
-      state["conditions"].push_back(only(condition, {"type", "status", "reason", "message", "lastTransitionTime"}));
+      state["conditions"].push_back(
+          only(condition, {"type", "status", "reason", "message", "lastTransitionTime"}));
   }
   for (const char* list : {"initContainerStatuses", "containerStatuses"})
     for (const json& container : member(status, list))

@@ -105,9 +105,11 @@ class QueueCrash : public ::testing::Test {
           root_key(test.folder_ + "/key"),
           cluster(client, jobs, pods, events, root_key, {}, [](const std::string&) {}),
           queue(client, jobs, pods, {}, {[](const JobKey&) {}, [] {}}),
-          scheduler(queue, [&test] { return test.now; }, [](const std::string&) {}),
-          controller(cluster, *test.leads, [&test] { return test.now; }, [](const std::string&) {}, options(),
-                     &scheduler) {
+          scheduler(
+              queue, [&test] { return test.now; }, [](const std::string&) {}),
+          controller(
+              cluster, *test.leads, [&test] { return test.now; }, [](const std::string&) {}, options(),
+              &scheduler) {
       jobs.start();
       pods.start();
       queue.start();
@@ -233,7 +235,8 @@ class QueueCrash : public ::testing::Test {
   }
   void turn_until(const std::function<bool()>& so, int turns) {
     for (int i = 0; i < turns && !so(); ++i) ASSERT_NO_FATAL_FAILURE(turn());
-    EXPECT_TRUE(so()) << "wide: " << job("wide")["status"].dump(1) << "\nstiff: " << job("stiff")["status"].dump(1);
+    EXPECT_TRUE(so()) << "wide: " << job("wide")["status"].dump(1)
+                      << "\nstiff: " << job("stiff")["status"].dump(1);
   }
 
   std::string folder_;

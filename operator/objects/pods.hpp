@@ -15,7 +15,7 @@ namespace emj {
 
 inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;  // agents of one job, and the operator
 inline constexpr const char* kSidecarName = "elastic-mpi-sidecar";
-inline constexpr int kSidecarMilliCpu = 10, kSidecarMemoryMib = 32;  // that its container asks for
+inline constexpr int kSidecarMilliCpu = 10, kSidecarMemoryMib = 32;    // that its container asks for
 inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus
 
 // What the operator's installation, not the job, decides.

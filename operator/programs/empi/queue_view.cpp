@@ -33,7 +33,8 @@ std::string name_of(const ElasticMPIJob& job, bool namespaces) {
 }
 
 std::string running_line(const ElasticMPIJob& job, Time now, bool namespaces) {
-  std::string text = "  " + name_of(job, namespaces) + "  " + to_string(job.status.state) + "  " + sizes_of(job);
+  std::string text =
+      "  " + name_of(job, namespaces) + "  " + to_string(job.status.state) + "  " + sizes_of(job);
   if (job.status.start_time) text += "  " + waited_text(*job.status.start_time, now);
   const std::string& reason = job.status.allocation->reason;
   return reason.empty() ? text : text + "  " + reason;
@@ -97,8 +98,7 @@ std::vector<std::string> queue_lines(const ElasticQueue& queue, const std::vecto
   }
   std::ranges::stable_sort(waiting, {},
                            [&](const ElasticMPIJob* job) { return place_in(queue.status, *job); });
-  for (const ElasticMPIJob* job : waiting)
-    lines.push_back(waiting_line(*job, queue.status, now, namespaces));
+  for (const ElasticMPIJob* job : waiting) lines.push_back(waiting_line(*job, queue.status, now, namespaces));
   return lines;
 }
 

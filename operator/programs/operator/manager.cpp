@@ -146,8 +146,8 @@ Manager::Manager(ManagerOptions options, Log log)
   controller.build = options_.build;
   controller.fast = Millis(100);
   controller.steady = options_.steady;
-  controller_ = std::make_unique<Controller>(
-      *cluster_, *asking_, present, log_, controller, scheduler_.get());
+  controller_ =
+      std::make_unique<Controller>(*cluster_, *asking_, present, log_, controller, scheduler_.get());
 
   if (options_.leader_election) {
     kube::LeaderOptions leader;

@@ -66,16 +66,18 @@ inline constexpr Metric kDecisions{"empi_operator_decisions_total", Type::Counte
 inline constexpr Metric kLeader{"empi_operator_leader", Type::Gauge, "", "1 while this process leads."};
 inline constexpr Metric kQueueJobs{"empi_queue_jobs", Type::Gauge, "",
                                    "Jobs of an ElasticQueue by state: running, queued."};
-inline constexpr Metric kQueueWait{"empi_queue_wait_seconds", Type::Histogram, "seconds",
-                                   "How long jobs have waited in an ElasticQueue when they were given workers."};
+inline constexpr Metric kQueueWait{
+    "empi_queue_wait_seconds", Type::Histogram, "seconds",
+    "How long jobs have waited in an ElasticQueue when they were given workers."};
 inline constexpr Metric kCapacity{"empi_capacity_cores", Type::Gauge, "",
                                   "CPUs of a pool of an ElasticQueue by state: held, promised, free, "
                                   "unplaceable (free in pieces that are too small); foreign is beside them."};
 inline constexpr Metric kSchedulerPass{"empi_scheduler_pass_seconds", Type::Histogram, "seconds",
                                        "How long it takes to plan for all ElasticQueues."};
-inline constexpr Metric kGrants{"empi_scheduler_grants_total", Type::Counter, "",
-                                "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
-                                "withdraw, yield, giveback, grow, move."};
+inline constexpr Metric kGrants{
+    "empi_scheduler_grants_total", Type::Counter, "",
+    "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
+    "withdraw, yield, giveback, grow, move."};
 inline constexpr Metric kEventsLost{
     "empi_operator_events_lost_total", Type::Counter, "",
     "Kubernetes Events that could not be written or were over an object's budget."};

@@ -47,7 +47,7 @@ class ClusterAccess {
 
   ElasticMPIJob job(const std::string& name);
   std::vector<ElasticMPIJob> jobs(bool of_all_namespaces = false);  // by namespace and name
-  std::vector<ElasticQueue> queues();                           // by name, those that can be read
+  std::vector<ElasticQueue> queues();                               // by name, those that can be read
   kube::ObjectKey key(const std::string& name) const { return {namespace_, name}; }
   // Why `error` came, and what to do.
   Refusal refusal(const kube::ApiError& error) const;

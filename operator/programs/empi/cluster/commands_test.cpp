@@ -52,14 +52,17 @@ TEST_F(ClusterCommandTest, AQueueShowsItsJobsOfTheNamespaceOrOfAll) {
     auto job = stored_job(name, space);
     job["spec"]["scheduling"]["queueName"] = "main";
     job["status"]["state"] = workers > 0 ? "Running" : "Queued";
-    job["status"]["allocation"] = {{"workers", workers}, {"sequence", 1}, {"reason", "gets all that is free"}};
-    job["status"]["queue"] = {{"since", "2026-01-31T12:00:00Z"}, {"cause", "Waiting"}, {"reason", "old words"}};
+    job["status"]["allocation"] = {
+        {"workers", workers}, {"sequence", 1}, {"reason", "gets all that is free"}};
+    job["status"]["queue"] = {
+        {"since", "2026-01-31T12:00:00Z"}, {"cause", "Waiting"}, {"reason", "old words"}};
     server_.put(job_path(name, space), job);
   };
   put("demo", "team", 2);
   put("far", "other", 0);
   ClusterAccess cluster = access();
-  EXPECT_THAT(refusal_of([&] { queue(cluster, "", false, out_); }), HasSubstr("no ElasticQueue in the cluster"));
+  EXPECT_THAT(refusal_of([&] { queue(cluster, "", false, out_); }),
+              HasSubstr("no ElasticQueue in the cluster"));
   server_.put("/apis/elasticmpi.io/v1alpha1/elasticqueues/main",
               {{"metadata", {{"name", "main"}}},
                {"spec", {{"pools", {{{"name", "p"}, {"quota", {{"cpu", 4}}}}}}}},
