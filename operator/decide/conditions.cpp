@@ -164,7 +164,9 @@ void update_conditions(Pass& pass) {
 
   const auto& wait = status.queue;
   const bool queued = state == JobState::Queued;
-  set_if_known(pass, condition::kQueued, queued, queued && wait ? to_string(wait->cause) : "Allocated",
+  const bool looked_at = wait && wait->cause != QueueCause::Unknown;
+  const QueueCause cause = looked_at ? wait->cause : QueueCause::Waiting;
+  set_if_known(pass, condition::kQueued, queued, queued ? to_string(cause) : "Allocated",
                queued && wait ? wait->reason : "");
   set_if_known(pass, condition::kSuspended, state == JobState::Suspended,
                state == JobState::Suspended ? "Suspended" : "Resumed",

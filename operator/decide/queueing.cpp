@@ -156,10 +156,13 @@ void tell_why_it_waits(Pass& pass) {
     return;
   }
   const bool promised = pass.status.allocation && pass.status.allocation->promised > 0;
-  QueueCause cause = promised ? QueueCause::Promised : QueueCause::Waiting;
+  const bool told = grant && grant->cause != QueueCause::Unknown;
+  // What an earlier scheduler has said holds until this one speaks.
+  if (!promised && !told && !wait.reason.empty() && wait.cause != QueueCause::Promised) return;
+  QueueCause cause = promised ? QueueCause::Promised : QueueCause::Unknown;
   std::string reason = promised ? pass.status.allocation->reason : "its queue has not looked at it yet";
   std::optional<Time> start;
-  if (grant && !promised && grant->cause != QueueCause::Unknown) {
+  if (!promised && told) {
     cause = grant->cause;
     reason = grant->reason;
     start = grant->expected_start;

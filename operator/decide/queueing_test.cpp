@@ -83,6 +83,19 @@ TEST(Queued, TakesAGrantForThePresentVersionOnly) {
   EXPECT_EQ(world.status().allocation->sequence, 1);
 }
 
+TEST(Queued, SaysWhatItsQueueSaysAndKeepsThatWhileNobodySpeaks) {
+  World world = queued();
+  world.reconcile();
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("has not looked at it yet"));
+  say(world, QueueCause::Waiting, "needs 4 workers");
+  world.reconcile();
+  EXPECT_EQ(world.status().queue->reason, "needs 4 workers");
+  const JobStatus before = world.status();
+  world.grant.reset();  // the operator begins anew
+  world.reconcile();
+  EXPECT_EQ(world.status(), before);
+}
+
 TEST(Queued, TakesItsRestOfTheWordsOnlyWithAnotherCause) {
   World world = queued();
   say(world, QueueCause::Waiting, "3 jobs before it", world.now + Seconds(1000));

@@ -12,7 +12,10 @@ case_repair() {
   kubectl delete priorityclass "$urgent" --ignore-not-found --wait=false >/dev/null
 }
 kubectl apply -f - >/dev/null <<END
-{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: $urgent}, value: 1}
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: $urgent}
+value: 1
 END
 
 # Room for eight workers of 50m, each with a sidecar of 10m.

@@ -126,7 +126,8 @@ TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
   now.queues = true;
   const std::string text = metrics.text(now);
   for (const char* line :
-       {"empi_queue_jobs{queue=\"main\",state=\"queued\"} 1", "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"held\"} 3",
+       {"empi_queue_jobs{queue=\"main\",state=\"queued\"} 1",
+        "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"held\"} 3",
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"promised\"} 2",
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"free\"} 2",
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"unplaceable\"} 1",
