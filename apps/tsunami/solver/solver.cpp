@@ -219,6 +219,7 @@ double Solver::step(double max_dt) {
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool linear = setup_.physics.order == 2;
   double rate = linear ? flux_order2(fields, fluxes, max_dt) : flux_order1(fields, fluxes);
+  if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
   reduction_.assign(1, rate);
@@ -230,14 +231,12 @@ double Solver::step(double max_dt) {
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
   rate = reduction_[0];
-  if (!std::isfinite(rate))
-    throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) +
-                             " s");
+  if (!std::isfinite(rate)) refuse_state();
   last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
   const double dt = std::min(last_dt_, max_dt);
   const auto own = static_cast<std::int64_t>(cells());
-  update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes,
-               linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
+  sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
+                        fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   apply_friction(setup_.physics, fields, dt, shallow_);
   time_ += dt;
   ++steps_;
@@ -260,7 +259,45 @@ void Solver::locate_gauges() {
   for (const mesh::Leaf leaf : gauge_leaves_) gauge_cells_.push_back(mesh_.find(leaf));
 }
 
+void Solver::refuse_state() const {
+  enum Fault : int { speed, depth, momentum, surface };
+  constexpr auto none = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t first = none;
+  int fault = speed;
+  for (std::size_t i = 0; i < cells() && first == none; ++i) {
+    if (!std::isfinite(eta_[i]) || !std::isfinite(b_[i]))
+      fault = surface;
+    else if (!std::isfinite(hu_[i]) || !std::isfinite(hv_[i]))
+      fault = momentum;
+    else if (eta_[i] < b_[i])
+      fault = depth;
+    else
+      continue;
+    first = mesh_.leaves()[i].bits;
+  }
+  std::uint64_t chosen = first;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &chosen, 1, MPI_UINT64_T, MPI_MIN, mesh_.comm()),
+                     "finding the cell that failed");
+  if (chosen != first) fault = speed;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fault, 1, MPI_INT, MPI_MAX, mesh_.comm()),
+                     "finding what failed");
+  std::string what = "swe: at t = " + std::to_string(time_) + " s ";
+  if (chosen == none) throw StateError(what + "the speed of the water became infinite");
+  const mesh::Leaf leaf{chosen};
+  const mesh::Triangle t = setup_.domain.triangle(leaf);
+  what += "the cell of level " + std::to_string(leaf.level()) + " at (" +
+          std::to_string(metric_.x((static_cast<double>(t.a.x) + t.b.x + t.c.x) / 3)) + ", " +
+          std::to_string(metric_.y((static_cast<double>(t.a.y) + t.b.y + t.c.y) / 3)) + ") has ";
+  const char* const faults[] = {"", "a depth below 0", "a momentum that is infinite or undefined",
+                                "a surface or bed that is infinite or undefined"};
+  throw StateError(what + faults[fault]);
+}
+
 void Solver::sample_gauges() {
+  int unsound = sound_ ? 0 : 1;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &unsound, 1, MPI_INT, MPI_MAX, mesh_.comm()),
+                     "checking the state");
+  if (unsound != 0) refuse_state();
   std::vector<double> values;
   for (const std::int32_t cell : gauge_cells_)
     values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());

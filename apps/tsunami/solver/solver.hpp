@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,11 @@ struct GaugeSeries {
   std::vector<double> time, eta;  // s, m; the series is the same on every rank
 };
 
+// A state that no sea can have. All ranks throw it together, with the same words: time, cell, place.
+struct StateError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Solver {
  public:
   // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined
@@ -79,7 +85,8 @@ class Solver {
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
   Solver(const Parameters& setup, Function bed);
 
-  // One time step of at most max_dt (s); returns its length. Collective.
+  // One time step of at most max_dt (s); returns its length. Throws StateError if a state is infinite or
+  // undefined or a depth below 0. Collective.
   double step(double max_dt);
   // Refines and coarsens by the criterion. Returns whether any cell changed. Collective.
   bool adapt();
@@ -104,7 +111,7 @@ class Solver {
   // eta at the points is recorded at the start of every step. Points outside of the domain are an error.
   void add_gauge(double x, double y);
   std::vector<GaugeSeries>& gauges() { return gauges_; }
-  // Records the present state too (at the end of a run). Collective.
+  // Records the present state too (at the end of a run). Throws as step() does. Collective.
   void sample_gauges();
 
   const mesh::Mesh& mesh() const { return mesh_; }
@@ -134,6 +141,7 @@ class Solver {
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
   void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
   double average(const Function& f, mesh::Leaf leaf) const;
+  [[noreturn]] void refuse_state() const;
 
   Parameters setup_;
   Function bed_;
@@ -158,6 +166,7 @@ class Solver {
   double last_dt_ = 0;  // not cut by a caller's limit; 0: none yet
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
+  bool sound_ = true;  // of this rank's cells after the last step
 };
 
 }  // namespace swe
