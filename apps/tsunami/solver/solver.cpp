@@ -17,6 +17,9 @@ Parameters checked(const Parameters& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
   if (s.coarsest < 0 || s.coarsest > s.finest)
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
+  if (s.coast > s.finest)
+    refuse("coast level " + std::to_string(s.coast) + " is finer than the finest, " +
+           std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) +
            " was asked for; above 0 and at most .58 keeps depths >= 0");
@@ -30,20 +33,22 @@ Parameters checked(const Parameters& s) {
 
 }  // namespace
 
-Solver::Solver(const Parameters& setup, Function bed)
+Solver::Solver(const Parameters& setup, SeaFloor bed)
     : setup_(checked(setup)),
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
       mesh_(setup.domain) {}
 
-Solver::Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface)
+Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
     : Solver(setup, std::move(bed)) {
   mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
   connect();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
   connect();
   for (int round = setup.coarsest; round < setup.finest + 2; ++round) {
-    const auto t = mesh_.adapt(marks());
+    std::vector<std::int8_t> wanted = marks();
+    mark_shore(wanted);
+    const auto t = mesh_.adapt(wanted);
     if (!t.changed) break;
     transfer(
         t,
@@ -58,8 +63,40 @@ double Solver::average(const Function& f, mesh::Leaf leaf) const {
   return cell_average(f, metric_, setup_.finest, leaf, setup_.domain.triangle(leaf));
 }
 
+// Of the bed as it is now.
+double Solver::bed_of(mesh::Leaf leaf, const mesh::Triangle& t) const {
+  const Motion& m = bed_.motion;
+  if (!m.lift || !moves(t)) return cell_average(bed_.still, metric_, setup_.finest, leaf, t);
+  const auto moved = [&](double x, double y) {
+    const bool inside = x >= m.west && x <= m.east && y >= m.south && y <= m.north;
+    return bed_.still(x, y) + (inside ? m.lift(x, y, time_) : 0);
+  };
+  return cell_average(moved, metric_, setup_.finest, leaf, t);
+}
+
+// Whether the moving rectangle touches the triangle's.
+bool Solver::moves(const mesh::Triangle& t) const {
+  const Motion& m = bed_.motion;
+  const auto [west, east] = std::minmax({t.a.x, t.b.x, t.c.x});
+  const auto [south, north] = std::minmax({t.a.y, t.b.y, t.c.y});
+  return metric_.x(west) <= m.east && metric_.x(east) >= m.west && metric_.y(south) <= m.north &&
+         metric_.y(north) >= m.south;
+}
+
+// The bed of the present time; the water on it is lifted with it.
+void Solver::move_bed() {
+  for (std::size_t i = 0; i < cells(); ++i) {
+    const mesh::Triangle t = mesh_.triangle(i);
+    if (!moves(t)) continue;
+    const double b = bed_of(mesh_.leaves()[i], t);
+    eta_[i] = eta_[i] > b_[i] ? eta_[i] + (b - b_[i]) : b;
+    b_[i] = b;
+  }
+  connect();
+}
+
 Cell Solver::initial_cell(mesh::Leaf leaf, const Function& surface) const {
-  const double b = average(bed_, leaf);
+  const double b = bed_of(leaf, setup_.domain.triangle(leaf));
   return {std::max(average(surface, leaf), b), 0, 0, b};
 }
 
@@ -215,6 +252,9 @@ void Solver::fill_exterior() {
 }
 
 double Solver::step(double max_dt) {
+  const Motion& motion = bed_.motion;
+  const bool quakes = motion.lift && time_ < motion.end;
+  if (quakes) max_dt = std::min(max_dt, (time_ < motion.begin ? motion.begin : motion.end) - time_);
   const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool linear = setup_.physics.order == 2;
@@ -238,9 +278,12 @@ double Solver::step(double max_dt) {
   sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
                         fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   apply_friction(setup_.physics, fields, dt, shallow_);
-  time_ += dt;
+  const bool begins = quakes && time_ < motion.begin && dt == max_dt,
+             ends = quakes && !begins && dt == motion.end - time_;
+  time_ = begins ? motion.begin : ends ? motion.end : time_ + dt;
   ++steps_;
   updates_ += own;
+  if (quakes && time_ >= motion.begin) move_bed();
   return dt;
 }
 
