@@ -3,7 +3,6 @@
 // the one with the queue that leaves, do not change a bit of its surrogate and of its samples.
 // (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "apps/io/test_files.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -34,15 +34,6 @@ std::string fingerprint(const fs::path& folder) {
 
 class SurrogateOnPods : public testing::Test {
  protected:
-  SurrogateOnPods() {
-    std::string name = (fs::temp_directory_path() / "surrogate-resize-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + name);
-    folder = name;
-  }
-  ~SurrogateOnPods() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
   // In one process, in the folder `alone`.
   void run_alone(const std::vector<std::string>& arguments) {
     std::string line = program() + " --out " + (folder / "alone").string();
@@ -62,7 +53,8 @@ class SurrogateOnPods : public testing::Test {
                     [&] { return pods.membership().membership.members.size() == count; });
   }
 
-  fs::path folder;
+  const io::test::ScratchFolder scratch;
+  const fs::path folder = scratch.path("");
   LocalPods pods;
 };
 

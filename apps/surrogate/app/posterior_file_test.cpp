@@ -39,7 +39,8 @@ Inversion solved() {
   return inversion;
 }
 
-std::vector<double> read(int file, const char* group, const char* name, std::vector<std::string> dimensions) {
+std::vector<double> read(int file, const char* group, const char* name,
+                         const std::vector<std::string>& dimensions) {
   int id = 0, variable = 0, count = 0, ids[4] = {};
   EXPECT_EQ(nc_inq_grp_ncid(file, group, &id), NC_NOERR) << group;
   EXPECT_EQ(nc_inq_varid(id, name, &variable), NC_NOERR) << name;
