@@ -242,7 +242,8 @@ TEST_F(OperatorWithQueues, TakesThemWhenItKnowsWhatThereIs) {
   wait_for(writes_status);
   EXPECT_FALSE(std::ranges::any_of(server.requests(), takes_queue));
   open();
-  const json taken = json::parse(server.requests()[wait_for(takes_queue)].body);
+  const std::size_t place = wait_for(takes_queue);
+  const json taken = json::parse(server.requests()[place].body);
   EXPECT_EQ(taken["status"]["fence"], 1);
   EXPECT_EQ(taken["metadata"]["resourceVersion"], "6") << "against what was read";
   httplib::Client http("127.0.0.1", manager->port());
