@@ -85,6 +85,9 @@ json job_object(const std::string& name, const std::string& spec) {
 }
 
 class QueueCrash : public ::testing::Test {
+ public:
+  ~QueueCrash() override { std::filesystem::remove_all(folder_); }
+
  protected:
   static constexpr int kCapacity = 4;
 
@@ -93,7 +96,6 @@ class QueueCrash : public ::testing::Test {
     folder_ = mkdtemp(name);
     std::ofstream(folder_ + "/key") << std::string(32, 'k') << "\n";
   }
-  ~QueueCrash() override { std::filesystem::remove_all(folder_); }
 
   struct Operator {
     explicit Operator(QueueCrash& test)
