@@ -11,6 +11,7 @@ namespace emj {
 namespace {
 
 using testing::HasSubstr;
+using testing_policy::sample_at;
 using testing_world::started;
 using testing_world::World;
 
