@@ -52,7 +52,7 @@ std::string news_of(const std::vector<const PodView*>& pods) {
 
 // Asks with one token after the other until one is not refused. `stale`: the newest one was.
 template <class Client, class Ask>
-auto with_tokens(const std::vector<std::string>& tokens, Client& agent, bool& stale, Ask ask) {
+auto with_tokens(const std::vector<std::string>& tokens, Client& agent, bool& stale, const Ask& ask) {
   agent.use_token(tokens.front());
   auto result = ask(agent);
   for (std::size_t i = 1; i <= tokens.size(); ++i) {

@@ -29,7 +29,7 @@ STATUS = {
     "desiredReplicas": 4,
     "startTime": "2026-01-31T12:00:00Z",
     "completionTime": "2026-01-31T12:04:00Z",
-    "decisions": [{"time": "2026-01-31T12:01:00Z", "from": 2, "to": 4, "policy": "Efficiency", "action": "ScaleUp",
+    "decisions": [{"time": "2026-01-31T12:01:00Z", "from": 2, "to": 4, "policy": "Efficiency", "action": "Scale",
                    "reason": MARKUP}],
 }
 
