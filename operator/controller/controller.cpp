@@ -92,6 +92,11 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   else if (!memory.silent_since)
     memory.silent_since = now;
   observed.silent_since = memory.silent_since;
+  if (observed.runtime.unmeasured.empty())
+    memory.unmeasured_since.reset();
+  else if (!memory.unmeasured_since)
+    memory.unmeasured_since = now;
+  observed.unmeasured_since = memory.unmeasured_since;
   if (observed.runtime.stale_token)
     report(key, "an agent does not take the job's token", cluster_.renew_token(record.job), memory);
   if (options_.fence == 0 && observed.runtime.fence > std::max(observed.fence, record.job.status.fence)) {

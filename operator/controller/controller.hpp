@@ -81,7 +81,8 @@ class Controller {
     std::string scale_problem;     // why the last size of the autoscaler was refused
     std::int64_t newer_fence = 0;  // somebody else's, seen since:
     Time newer_since{};
-    std::optional<Time> silent_since;  // the lead has not answered since then
+    std::optional<Time> silent_since;      // the lead has not answered since then
+    std::optional<Time> unmeasured_since;  // its sidecar has not
     Time last_samples{};
     std::vector<Sample> samples;
     std::optional<Time> last_decision;  // newest one already logged

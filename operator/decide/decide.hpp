@@ -80,6 +80,7 @@ struct RuntimeView {
   bool survives_loss = false;  // the lead drops members that are lost, and the job goes on
   std::string message;         // Failed: which rank, how, its last lines
   std::string problem;         // why the lead has not answered, in words
+  std::string unmeasured;      // why no windows could be asked for though the lead answers, in words
   bool stale_token = false;    // an agent refused the newest token: it may have an older one only
 };
 
@@ -107,8 +108,9 @@ struct Observed {
   std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
   std::string command_problem;   // why the lead has not taken the last command, until it takes one
   std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
-  std::optional<Time> silent_since;  // the lead has not answered since then
-  std::optional<QueueGrant> grant;   // of a job in a queue
+  std::optional<Time> silent_since;      // the lead has not answered since then
+  std::optional<Time> unmeasured_since;  // the lead's sidecar has not answered since then
+  std::optional<QueueGrant> grant;       // of a job in a queue
   // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be
   // read, and nothing is given back.
   std::optional<Seconds> pending_bound;

@@ -64,6 +64,8 @@ class Pass {
 // lastTransitionTime moves only when the condition's status flips.
 void set_condition(std::vector<Condition>& conditions, Condition condition, Time now);
 
+constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
+
 std::string workers_text(int count);           // "1 worker", "4 workers"
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
 // One of `workers` that is not ready, if possible one that says why: "demo-w-3: no node has room".

@@ -186,6 +186,13 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
        {{"postStart", {{"exec", {{"command", json::array({programs + "install", kRuntimeFolder})}}}}}}},
       {"env", agent_environment(job, pod)},
       {"ports", json::array({{{"name", "metrics"}, {"containerPort", kMetricsPort}}})},
+      // A program that keeps all processors to itself is no reason: a minute without an answer is a sidecar
+      // that hangs. (One that ends is started again by itself.)
+      {"livenessProbe",
+       {{"httpGet", {{"path", "/healthz"}, {"port", kMetricsPort}}},
+        {"periodSeconds", 10},
+        {"timeoutSeconds", 5},
+        {"failureThreshold", 6}}},
       {"volumeMounts",
        json::array({mount("elastic-mpi-runtime", kRuntimeFolder), mount("elastic-mpi-run", kRunFolder, true),
                     mount("elastic-mpi-token", kTokenFolder, true)})},
@@ -309,7 +316,11 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
   const auto in_namespace = [](const std::string& name) -> json {
     return {{"matchLabels", {{"kubernetes.io/metadata.name", name}}}};
   };
-  const auto tcp = [](int port) -> json { return json::array({{{"protocol", "TCP"}, {"port", port}}}); };
+  const auto tcp = [](std::initializer_list<int> ports) {
+    json list = json::array();
+    for (const int port : ports) list.push_back({{"protocol", "TCP"}, {"port", port}});
+    return list;
+  };
   const json same_job = {{"podSelector", {{"matchLabels", selector_labels(job)}}}};
   const json from_operator = {
       {"namespaceSelector", in_namespace(options.operator_namespace)},
@@ -327,9 +338,10 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
       {"spec",
        {{"podSelector", {{"matchLabels", selector_labels(job)}}},
         {"policyTypes", json::array({"Ingress", "Egress"})},
-        {"ingress", json::array({{{"from", json::array({same_job})}},
-                                 {{"from", json::array({from_operator})}, {"ports", tcp(kAgentPort)}},
-                                 {{"from", json::array({from_prometheus})}, {"ports", tcp(kMetricsPort)}}})},
+        {"ingress",
+         json::array({{{"from", json::array({same_job})}},
+                      {{"from", json::array({from_operator})}, {"ports", tcp({kAgentPort, kMetricsPort})}},
+                      {{"from", json::array({from_prometheus})}, {"ports", tcp({kMetricsPort})}}})},
         {"egress", json::array({{{"to", json::array({same_job})}},
                                 {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
 }

@@ -16,7 +16,7 @@ namespace emj {
 inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;  // agents of one job, and the operator
 inline constexpr const char* kSidecarName = "elastic-mpi-sidecar";
 inline constexpr int kSidecarMilliCpu = 10, kSidecarMemoryMib = 32;    // that its container asks for
-inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus
+inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus, and the operator
 
 // What the operator's installation, not the job, decides.
 struct BuildOptions {
@@ -40,8 +40,8 @@ nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions
 nlohmann::json build_service(const ElasticMPIJob& job);
 // `token` is HMAC(operator's root key, job UID), computed by the caller.
 nlohmann::json build_token_secret(const ElasticMPIJob& job, const std::string& token);
-// Admits: within the job, operator -> agent, Prometheus -> sidecar, DNS. null when spec.network.policy is
-// None.
+// Admits: within the job, operator -> agent and sidecar, Prometheus -> sidecar, DNS. null when
+// spec.network.policy is None.
 nlohmann::json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options = {});
 
 }  // namespace emj

@@ -136,7 +136,7 @@ Manager::Manager(ManagerOptions options, Log log)
       std::make_unique<KubeCluster>(*client_, *jobs_, *pods_, *events_, root_key_, options_.build, log_);
   runtime_ = std::make_unique<HttpRuntime>(
       [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
-      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64});
+      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64, kMetricsPort});
   AskingOptions asking;
   asking.took = [this](Millis time) { metrics_.waited(OperatorMetrics::Wait::Agent, time); };
   asking_ = std::make_unique<AskingRuntime>(
