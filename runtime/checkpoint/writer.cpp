@@ -39,6 +39,7 @@ void prune(const std::string& folder, const std::string& program, int keep) {
 }  // namespace
 
 std::string write_share(const Share& share, const Abandoned& abandoned) {
+  if (abandoned) return kNotNeeded;
   const UniqueFd file(open(share.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file) return failed("opening", share.path);
   if (share.rank == 0 && ftruncate(file.get(), static_cast<off_t>(share.places.file_bytes)) != 0)
