@@ -368,11 +368,14 @@ void Checkpointer::trouble(const std::string& text) {
 
 // --- Going on from one.
 
+// Whether no rank has a reason against. Of those that have, the first keeps it, and says it.
 bool Checkpointer::all_well(std::string& why) {
-  const int good = why.empty() ? 1 : 0;
-  int all_good = 0;
-  check_mpi(MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "agreeing on a checkpoint");
-  return all_good != 0;
+  const int rank = rank_of(MPI_COMM_WORLD), nobody = size_of(MPI_COMM_WORLD);
+  const int mine = why.empty() ? nobody : rank;
+  int first = nobody;
+  check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "agreeing on a checkpoint");
+  if (first != rank) why.clear();
+  return first == nobody;
 }
 
 bool Checkpointer::restore() {
