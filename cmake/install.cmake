@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed, in three components that are also three Debian packages:
 #   runtime   elastic-mpi-runtime: libelastic_mpi, elastic-mpi-agent, elastic-mpi-sidecar
-#   dev       elastic-mpi-dev: headers, libelastic_mpi_cxx.a, the CMake package ElasticMPI, pkg-config files
+#   dev       elastic-mpi-dev: headers, libelastic_mpi_cxx.a and libelastic_mpi_checkpoint.a, the CMake package ElasticMPI, pkg-config files
 #   programs  elastic-mpi: empi, elastic-mpi-operator
 # cmake --install build/release --prefix P installs all of it; P may be moved afterwards. ./dev package makes the packages.
 include(CMakePackageConfigHelpers)
@@ -14,14 +14,20 @@ install(TARGETS elastic_mpi EXPORT ElasticMPI
 
 # --- dev
 install(TARGETS elastic_mpi_cxx EXPORT ElasticMPI ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+# In a set of its own: who does not ask for it needs no HDF5.
+install(TARGETS elastic_mpi_checkpoint EXPORT ElasticMPICheckpoint ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 # CMake strips no archives; with their debug information they name folders of the machine that built them.
-install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libelastic_mpi_cxx.a\"
+foreach(archive elastic_mpi_cxx elastic_mpi_checkpoint)
+  install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND ${CMAKE_STRIP} --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lib${archive}.a\"
                   COMMAND_ERROR_IS_FATAL ANY)
 endif()" COMPONENT dev)
+endforeach()
 install(DIRECTORY runtime/sdk/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/ElasticMPI)
 install(EXPORT ElasticMPI NAMESPACE ElasticMPI:: FILE ElasticMPITargets.cmake DESTINATION ${package_folder} COMPONENT dev)
+install(EXPORT ElasticMPICheckpoint NAMESPACE ElasticMPI:: FILE ElasticMPICheckpointTargets.cmake
+        DESTINATION ${package_folder} COMPONENT dev)
 configure_package_config_file(cmake/ElasticMPIConfig.cmake.in ElasticMPIConfig.cmake INSTALL_DESTINATION ${package_folder}
                               NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(ElasticMPIConfigVersion.cmake COMPATIBILITY SameMinorVersion)
@@ -29,7 +35,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ElasticMPIConfig.cmake ${CMAKE_CURRENT
         DESTINATION ${package_folder} COMPONENT dev)
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
-foreach(name elastic_mpi elastic_mpi_cxx)
+foreach(name elastic_mpi elastic_mpi_cxx elastic_mpi_checkpoint)
   configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
@@ -71,6 +77,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEV_DESCRIPTION "${about} (development files)
  Headers, the C++ library, and what CMake and pkg-config know of them.")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "elastic-mpi-runtime ${same_version}, libopenmpi-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "libhdf5-dev, zlib1g-dev")  # of ElasticMPI::checkpoint
 
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME elastic-mpi)
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "${about}
@@ -92,6 +99,6 @@ foreach(case tree packages guide)
            ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${case})
   set_tests_properties(install.${case} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS waits)
 endforeach()
-empi_needs(install.tree install.packages PROGRAMS elastic_mpi elastic_mpi_cxx elastic-mpi-agent elastic-mpi-sidecar
+empi_needs(install.tree install.packages PROGRAMS elastic_mpi elastic_mpi_cxx elastic_mpi_checkpoint elastic-mpi-agent elastic-mpi-sidecar
            empi elastic-mpi-operator)
 set_tests_properties(install.tree install.packages PROPERTIES RESOURCE_LOCK empi_run)

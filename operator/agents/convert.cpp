@@ -15,6 +15,7 @@ namespace {
 constexpr double kMost = 1e15;  // of any figure of a window, and milliseconds of a change
 constexpr std::int64_t kHighestFence = std::int64_t{1} << 53;  // the controller counts on from it
 constexpr int kMostRanks = 1 << 20;
+constexpr std::int64_t kLatestMillis = 253'402'300'799'000;  // the year 9999 ends: later times have no text
 constexpr std::size_t kLongestId = 253, kLongestReason = 2000, kLongestMessage = 16000;
 
 std::string cut(const std::string& text, std::size_t longest) { return text.substr(0, longest); }
@@ -105,6 +106,25 @@ bool complete(const std::vector<empi::WindowSample>& group, double group_seconds
   double covered = 0;
   for (const auto& window : group) covered += window.width_s;
   return covered > 0.99 * std::max(group_seconds, group.front().width_s);
+}
+
+}  // namespace
+
+namespace {
+
+// What a program says of itself: any number may stand there.
+CheckpointStatus checkpoint_of(const empi::CheckpointNews& news) {
+  const auto bounded = [](std::int64_t value) { return std::clamp<std::int64_t>(value, 0, kHighestFence); };
+  CheckpointStatus status;
+  status.number = bounded(news.number);
+  status.iteration = bounded(news.iteration);
+  status.bytes = bounded(news.bytes);
+  status.written_millis = whole_millis(news.seconds * 1e3);
+  if (status.number > 0)
+    status.time = Time(Millis(std::clamp<std::int64_t>(news.wall_millis, 0, kLatestMillis)));
+  status.restored_from = cut(news.restored, kLongestReason);
+  status.restored_iteration = bounded(news.restored_iteration);
+  return status;
 }
 
 }  // namespace
@@ -261,6 +281,8 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.ending = view.ending;
   result.survives_loss = view.survives_loss;
   result.message = message_of(view.outcome);
+  result.checkpoint = checkpoint_of(view.checkpoint);
+  result.checkpoint_trouble = cut(view.checkpoint.trouble, kLongestReason);
   return result;
 }
 

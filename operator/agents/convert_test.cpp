@@ -169,6 +169,22 @@ TEST(ToRuntimeView, FiguresThatCannotBeAreCut) {
   EXPECT_EQ(to_runtime_view(odd, {}).ranks, 0);
 }
 
+TEST(ToRuntimeView, WhatIsSaidOfCheckpointsIsBounded) {
+  empi::MembershipView view = running();
+  view.checkpoint = {.number = 7, .iteration = 700, .bytes = 4096, .seconds = .25, .wall_millis = 1000};
+  EXPECT_EQ(to_runtime_view(view, {}).checkpoint.number, 7);
+  EXPECT_EQ(to_runtime_view(view, {}).checkpoint.written_millis, 250);
+  EXPECT_EQ(to_runtime_view(view, {}).checkpoint.time, Time(Millis(1000)));
+  view.checkpoint.number = view.checkpoint.wall_millis = std::numeric_limits<std::int64_t>::max();
+  view.checkpoint.bytes = -1;
+  view.checkpoint.trouble = std::string(100000, 'x');
+  const RuntimeView cut = to_runtime_view(view, {});
+  EXPECT_EQ(cut.checkpoint.number, std::int64_t{1} << 53);
+  EXPECT_EQ(cut.checkpoint.bytes, 0);
+  EXPECT_EQ(to_string(*cut.checkpoint.time).substr(0, 4), "9999");
+  EXPECT_LE(cut.checkpoint_trouble.size(), 2000u);
+}
+
 TEST(ToRuntimeView, AnAgentWithoutAMembershipHasNotStarted) {
   EXPECT_EQ(to_runtime_view(empi::MembershipView{}, {}).program, ProgramState::NotStarted);
 }

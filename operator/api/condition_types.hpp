@@ -23,14 +23,14 @@ inline constexpr const char* kResizeBlocked = "ResizeBlocked";
 inline constexpr const char* kResizePending = "ResizePending";
 inline constexpr const char* kAutoscalingPaused = "AutoscalingPaused";
 inline constexpr const char* kSizeAdjusted = "SizeAdjusted";
+inline constexpr const char* kCheckpointFailing = "CheckpointFailing";
 // False of a job that another version has written in a way that this one cannot read.
 inline constexpr const char* kReadable = "Readable";
 inline constexpr const char* kReasonUnreadable = "Unreadable";  // its status.reason
 
 inline constexpr std::array kAll{
-    kWorkersReady, kRunning,       kResizing,       kSuspended,         kQueued,
-    kSucceeded,    kFailed,        kOutcomeUnknown, kInternalError,     kPodCreationBlocked,
-    kDegraded,     kResizeBlocked, kResizePending,  kAutoscalingPaused, kSizeAdjusted,
-    kReadable};
+    kWorkersReady,  kRunning,           kResizing,      kSuspended,          kQueued,   kSucceeded,
+    kFailed,        kOutcomeUnknown,    kInternalError, kPodCreationBlocked, kDegraded, kResizeBlocked,
+    kResizePending, kAutoscalingPaused, kSizeAdjusted,  kCheckpointFailing,  kReadable};
 
 }  // namespace emj::condition

@@ -119,6 +119,15 @@ void describe(V& v, AutoscalingSpec& autoscaling) {
 }
 
 template <class V>
+void describe(V& v, CheckpointSpec& checkpoint) {
+  v.field("volumeClaim", checkpoint.volume_claim);
+  v.field("path", checkpoint.path);
+  v.field("everySeconds", checkpoint.every, Range{1, kDayInSeconds});
+  v.field("keep", checkpoint.keep, Range{1, 100});
+  v.field("mtbfHours", checkpoint.mtbf_hours, Range{1, 1'000'000});
+}
+
+template <class V>
 void describe(V& v, LocalSpec& local) {
   v.field("slowdownFactor", local.slowdown_factor, Range{1, 1000});
   v.field("networkDelayMicroseconds", local.network_delay_microseconds, Range{0, 1000000});
@@ -162,6 +171,7 @@ void describe(V& v, JobSpec& spec) {
     v.list("scalability", spec.scheduling.scalability, Range{1, 64});
   });
   v.object("network", [&](V& v) { v.field("policy", spec.network.policy); });
+  v.object("checkpoint", spec.checkpoint);
   v.object("local", spec.local);
 }
 
@@ -243,6 +253,17 @@ template <class V>
 void describe(V& v, Performance& performance) {
   v.field("efficiencyPercent", performance.efficiency_percent);
   v.field("windowEnd", performance.window_end);
+}
+
+template <class V>
+void describe(V& v, CheckpointStatus& checkpoint) {
+  v.field("number", checkpoint.number);
+  v.field("iteration", checkpoint.iteration);
+  v.field("bytes", checkpoint.bytes);
+  v.field("writtenMillis", checkpoint.written_millis);
+  v.field("time", checkpoint.time);
+  v.field("restoredFrom", checkpoint.restored_from);
+  v.field("restoredIteration", checkpoint.restored_iteration);
 }
 
 template <class V>
@@ -368,6 +389,7 @@ void describe(V& v, JobStatus& status) {
   v.object("recommendation", status.recommendation);
   v.object("performance", status.performance);
   v.object("tasks", status.tasks);
+  v.object("checkpoint", status.checkpoint);
   v.object("allocation", status.allocation);
   v.object("queue", status.queue);
   v.object("forecast", status.forecast);

@@ -221,6 +221,17 @@ struct SchedulingSpec {
   bool operator==(const SchedulingSpec&) const = default;
 };
 
+// Where the program's checkpoints go, and how often. One of volume_claim and path is given.
+struct CheckpointSpec {
+  std::string volume_claim;      // PersistentVolumeClaim that all pods mount
+  std::string path;              // folder of a volume that the template mounts; in local runs of this machine
+  std::optional<Seconds> every;  // absent: by the cost of one and the failures of nodes
+  int keep = 2;
+  int mtbf_hours = 720;  // of a node
+
+  bool operator==(const CheckpointSpec&) const = default;
+};
+
 enum class NetworkPolicyMode { JobOnly, None };
 
 struct NetworkSpec {
@@ -253,6 +264,7 @@ struct JobSpec {
   RunPolicy run_policy;
   SchedulingSpec scheduling;
   NetworkSpec network;
+  std::optional<CheckpointSpec> checkpoint;
   std::optional<LocalSpec> local;
 
   bool operator==(const JobSpec&) const = default;

@@ -28,7 +28,8 @@ TEST(Schema, HasTheSameDefaults) {
 }
 
 TEST(Schema, ANestedDefaultIsReachedFromAnEmptySpec) {
-  schema().expect_defaults_are_reached({"spec.worker", "spec.worker.template", "spec.local"});
+  schema().expect_defaults_are_reached(
+      {"spec.worker", "spec.worker.template", "spec.checkpoint", "spec.local"});
 }
 
 TEST(Schema, HasTheSubresourcesAndColumns) {

@@ -279,6 +279,19 @@ struct PolicyState {
   bool operator==(const PolicyState&) const = default;
 };
 
+// The program's checkpoints, as it has said.
+struct CheckpointStatus {
+  std::int64_t number = 0;  // of the newest whole one, 0: none yet
+  std::int64_t iteration = 0;
+  std::int64_t bytes = 0;
+  std::int64_t written_millis = 0;  // that writing it took
+  std::optional<Time> time;         // when it was whole
+  std::string restored_from;        // the file that this run went on from; "" when it began from its start
+  std::int64_t restored_iteration = 0;
+
+  bool operator==(const CheckpointStatus&) const = default;
+};
+
 struct JobStatus {
   std::int64_t observed_generation = 0;
   JobState state = JobState::Pending;
@@ -305,6 +318,7 @@ struct JobStatus {
   std::optional<Recommendation> recommendation;
   std::optional<Performance> performance;
   std::optional<TaskStatus> tasks;
+  std::optional<CheckpointStatus> checkpoint;
   std::optional<AllocationStatus> allocation;  // of a job in a queue
   std::optional<WaitStatus> queue;             // likewise
   std::optional<ForecastStatus> forecast;      // likewise

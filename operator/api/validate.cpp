@@ -138,6 +138,15 @@ void check_scheduling(const JobSpec& spec, Violations& out) {
          "name one in spec.scheduling.queueName, or leave it out");
 }
 
+void check_checkpoint(const JobSpec& spec, Violations& out) {
+  if (!spec.checkpoint) return;
+  const CheckpointSpec& checkpoint = *spec.checkpoint;
+  const bool claim = !checkpoint.volume_claim.empty(), path = !checkpoint.path.empty();
+  if (claim == path)
+    refuse(out, "spec.checkpoint", claim ? "has volumeClaim and path" : "has neither volumeClaim nor path",
+           "one of the two", "all pods write into the same volume");
+}
+
 }  // namespace
 
 std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
@@ -146,6 +155,7 @@ std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   check_sizes(job.spec, origin, out);
   check_autoscaling(job.spec, out);
   check_scheduling(job.spec, out);
+  check_checkpoint(job.spec, out);
   check_template(job.spec.worker.pod, out);
   return out;
 }
@@ -165,6 +175,10 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
   frozen(before.spec.scheduling.queue_name != after.spec.scheduling.queue_name &&
              before.status.state != JobState::Suspended,
          "spec.scheduling.queueName",
+         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  // Ranks of one run write alike.
+  frozen(before.spec.checkpoint != after.spec.checkpoint && before.status.state != JobState::Suspended,
+         "spec.checkpoint",
          "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
   frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
          "spec.worker.replicas", "the job has ended");

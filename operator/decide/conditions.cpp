@@ -123,9 +123,10 @@ std::string resizing_text(Pass& pass) {
 // Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure by
 // its reason. "" while all is well.
 std::string gravest(const JobStatus& status) {
-  for (const char* type : {condition::kFailed, condition::kInternalError, condition::kPodCreationBlocked,
-                           condition::kDegraded, condition::kResizeBlocked, condition::kResizePending,
-                           condition::kAutoscalingPaused, condition::kSizeAdjusted}) {
+  for (const char* type :
+       {condition::kFailed, condition::kInternalError, condition::kPodCreationBlocked, condition::kDegraded,
+        condition::kResizeBlocked, condition::kResizePending, condition::kAutoscalingPaused,
+        condition::kSizeAdjusted, condition::kCheckpointFailing}) {
     const Condition* holds = find_condition(status, type);
     if (!holds || holds->status != "True") continue;
     return holds->type == condition::kFailed ? holds->reason : holds->type;

@@ -108,6 +108,7 @@ Decision decide(const Observed& observed, Time now) {
     return pass.finish();
   }
   const RuntimeView& runtime = observed.runtime;
+  update_checkpoint(pass);
   step(pass);
   if (runtime.reachable && !pass.status.active_workers.empty() && !runtime.lead_uid.empty())
     pass.status.lead_uid = runtime.lead_uid;

@@ -76,12 +76,14 @@ struct RuntimeView {
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   std::optional<int> ranks;           // of the members, that have connected to PMIx and run; absent: not told
   ProgramState program = ProgramState::NotStarted;
-  bool ending = false;         // a rank has finalised: no more changes
-  bool survives_loss = false;  // the lead drops members that are lost, and the job goes on
-  std::string message;         // Failed: which rank, how, its last lines
-  std::string problem;         // why the lead has not answered, in words
-  std::string unmeasured;      // why no windows could be asked for though the lead answers, in words
-  bool stale_token = false;    // an agent refused the newest token: it may have an older one only
+  bool ending = false;               // a rank has finalised: no more changes
+  bool survives_loss = false;        // the lead drops members that are lost, and the job goes on
+  std::string message;               // Failed: which rank, how, its last lines
+  std::string problem;               // why the lead has not answered, in words
+  std::string unmeasured;            // why no windows could be asked for though the lead answers, in words
+  CheckpointStatus checkpoint = {};  // as the lead knows it
+  std::string checkpoint_trouble;    // why there is no newer one
+  bool stale_token = false;          // an agent refused the newest token: it may have an older one only
 };
 
 // What its queue says to a job (operator/controller/scheduler.hpp).

@@ -33,6 +33,10 @@ void forget_run(JobStatus& status) {
   status.lead_pod.clear();
   status.runtime_image.clear();
   status.performance.reset();
+  if (status.checkpoint) {  // what there is is what the next run goes on from
+    status.checkpoint->restored_from.clear();
+    status.checkpoint->restored_iteration = 0;
+  }
   status.policy_state.changes.clear();
   status.policy_state.phase_since.reset();
   status.policy_state.task_phase = 0;
@@ -60,13 +64,21 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   pass.act(RecordEvent{!good, reason, message});
 }
 
+// Where the next run begins, as far as is known: what is on the volume decides.
+std::string beginning(const Pass& pass) {
+  const auto& checkpoint = pass.status.checkpoint;
+  if (!checkpoint || checkpoint->number == 0) return "from the start of the program";
+  return "from checkpoint " + std::to_string(checkpoint->number) + ", iteration " +
+         std::to_string(checkpoint->iteration);
+}
+
 void restart(Pass& pass, const std::string& reason, const std::string& message) {
   JobStatus& status = pass.status;
   const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, status.restarts);
   ++status.restarts;
   pass.warning(reason, message + "; restart " + std::to_string(status.restarts) + " of " +
-                           std::to_string(pass.spec.run_policy.backoff_limit) +
-                           ", from the start of the program, in " + std::to_string(pause.count()) + " s");
+                           std::to_string(pass.spec.run_policy.backoff_limit) + ", " + beginning(pass) +
+                           ", in " + std::to_string(pause.count()) + " s");
   forget_run(status);
   pause_in_queue(pass, pause, reason + ": " + message);
   status.state = JobState::Pending;
@@ -146,7 +158,7 @@ bool ended_by_program(Pass& pass) {
 void suspend(Pass& pass) {
   if (pass.status.state != JobState::Suspended) {
     if (!pass.status.active_workers.empty() || pass.status.start)
-      pass.event("Suspended", "all workers are released; the program starts from the beginning when resumed");
+      pass.event("Suspended", "all workers are released; when resumed the program begins " + beginning(pass));
     stop_program(pass, "the job was suspended");
     forget_run(pass.status);
     drop_allocation(pass);

@@ -133,6 +133,57 @@ TEST(End, RestartsFromTheStartWithinTheBackoffLimit) {
   EXPECT_EQ(world.status().state, JobState::Failed);
 }
 
+CheckpointStatus whole(const World& world, std::int64_t number) {
+  return {.number = number, .iteration = 100 * number, .time = world.now, .restored_from = ""};
+}
+
+TEST(Checkpoint, ARestartSaysWhereItBegins) {
+  World world = started(2, "  runPolicy: {backoffLimit: 2}\n");
+  world.end_pod(1, 1);
+  world.reconcile();
+  EXPECT_THAT(world.events.back().message, HasSubstr("restart 1 of 2, from the start of the program, in "));
+  world.settle(30);
+  world.lead.checkpoint = whole(world, 7);
+  world.end_pod(3, 1);
+  world.reconcile();
+  EXPECT_THAT(world.events.back().message,
+              HasSubstr("restart 2 of 2, from checkpoint 7, iteration 700, in "));
+  EXPECT_EQ(world.status().checkpoint->number, 7) << "what there is outlives the run";
+}
+
+TEST(Checkpoint, TheStatusIsWrittenOnceAMinute) {
+  World world = started(1);
+  world.lead.checkpoint = whole(world, 1);
+  world.reconcile();
+  ASSERT_TRUE(world.status().checkpoint);
+  EXPECT_EQ(world.status().checkpoint->iteration, 100);
+  world.now += Seconds(10);
+  world.lead.checkpoint = whole(world, 2);
+  world.reconcile();
+  EXPECT_EQ(world.status().checkpoint->number, 1);
+  world.now += Seconds(50);
+  world.lead.checkpoint = whole(world, 7);
+  world.reconcile();
+  EXPECT_EQ(world.status().checkpoint->number, 7);
+  world.lead.checkpoint.restored_from = "/volume/demo/program.000003.h5";
+  world.reconcile();
+  EXPECT_EQ(world.status().checkpoint->restored_from, "/volume/demo/program.000003.h5") << "at once";
+}
+
+TEST(Checkpoint, AVolumeThatFailsIsACondition) {
+  World world = started(1);
+  EXPECT_FALSE(find_condition(world.status(), "CheckpointFailing"));
+  world.lead.checkpoint_trouble = "writing 4096 bytes to a file in /volume: No space left on device";
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "CheckpointFailing")->status, "True");
+  EXPECT_THAT(find_condition(world.status(), "CheckpointFailing")->message, HasSubstr("No space left"));
+  EXPECT_EQ(world.status().reason, "CheckpointFailing");
+  EXPECT_EQ(world.status().state, JobState::Running);
+  world.lead.checkpoint_trouble.clear();
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "CheckpointFailing")->status, "False");
+}
+
 TEST(End, ACorpseOnADeadNodeBlocksNothing) {
   World world = started(2, "  runPolicy: {backoffLimit: 1}\n");
   world.end_pod(1, 1);

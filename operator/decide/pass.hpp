@@ -85,12 +85,13 @@ void drop_allocation(Pass& pass);                                // queueing.cpp
 void update_forecast(Pass& pass);                                // queueing.cpp
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
-void update_performance(Pass& pass);           // sizing.cpp
-void update_tasks(Pass& pass);                 // sizing.cpp
-void start_step(Pass& pass);                   // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);      // resize.cpp: Running, Resizing
-bool ended_by_program(Pass& pass);             // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                      // ending.cpp
+void update_performance(Pass& pass);
+void update_checkpoint(Pass& pass);        // checkpoints.cpp
+void update_tasks(Pass& pass);             // sizing.cpp
+void start_step(Pass& pass);               // start.cpp: Pending, Starting
+void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
+bool ended_by_program(Pass& pass);         // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                  // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished

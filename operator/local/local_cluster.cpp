@@ -72,6 +72,22 @@ std::string locate(const std::string& program) {
 // go on on one machine and what one of them left would be known as its.
 std::string name_on_machine(const std::string& uid) { return "empi-" + uid.substr(0, 8); }
 
+// Where the manifest names a claim, a folder of the working directory stands for it.
+void set_checkpoints(const ElasticMPIJob& job, const LocalJobOptions& options,
+                     std::map<std::string, std::string>& environment) {
+  const auto absolute = [&](const std::filesystem::path& path) {
+    return std::filesystem::path(options.working_directory) / path;
+  };
+  if (const auto& wanted = job.spec.checkpoint) {
+    const std::string volume = wanted->path.empty() ? "volumes/" + wanted->volume_claim : wanted->path;
+    environment[names::kCheckpointDir] = absolute(volume) / job.metadata.name;
+  }
+  // What the job has written since is newer.
+  const bool wrote = job.status.checkpoint && job.status.checkpoint->number > 0;
+  if (!options.checkpoint.empty() && !wrote)
+    environment[names::kCheckpointFrom] = absolute(options.checkpoint);
+}
+
 std::string run_folder(Isolation isolation, const std::string& job_uid, const std::string& pod_uid) {
   // /dev/shm is the pod's own unless nothing is permitted here.
   if (isolation != Isolation::None) return "/dev/shm/empi";
@@ -260,6 +276,7 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   environment[names::kRunDir] = plan.run_dir;
   environment[names::kWindowMillis] = std::to_string(kMeasuringWindowMillis);
   environment[names::kOutputDir] = options.output_folder;
+  set_checkpoints(job, options, environment);
   if (local.slowdown_factor > 1) environment[names::kSlowdown] = empi::json_text::text(local.slowdown_factor);
   for (const auto& [name, value] : environment) plan.environment.emplace_back(name).append("=").append(value);
   return plan;

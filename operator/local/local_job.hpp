@@ -26,6 +26,7 @@ struct LocalJobOptions {
       load;                       // manifest text -> job, overrides applied
   std::string output_folder;      // absolute; pods log there, applications find it in EMPI_OUTPUT_DIR
   std::string working_directory;  // of ranks whose template names none
+  std::string checkpoint;         // file that the first start goes on from; empty: the newest there is
   // Called on any thread: a line about the job that is worth showing, and that there is something to do.
   std::function<void(bool warning, const std::string& line)> on_event;
   std::function<void()> on_change;

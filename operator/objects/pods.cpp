@@ -15,6 +15,7 @@ namespace names = empi::names;
 constexpr const char* kImageFolder = "/opt/elastic-mpi-image";  // agent, sidecar and libraries in our image
 constexpr const char* kRuntimeFolder = "/opt/elastic-mpi";  // agent and libraries in the worker's container
 constexpr const char* kRunFolder = "/run/elastic-mpi";      // pages, socket and PMIx files, in memory
+constexpr const char* kCheckpointFolder = "/var/lib/elastic-mpi/checkpoints";
 constexpr const char* kTokenFolder = "/var/run/secrets/elasticmpi.io";
 constexpr int kWindowMillis = 1000;  // agents' measuring windows; the operator joins them to longer ones
 constexpr int kUnreachableSeconds = 30;
@@ -101,6 +102,26 @@ json from_field(const char* name, const char* path) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
 }
 
+// Where the volume of checkpoints is in the worker's container.
+std::string checkpoint_volume(const CheckpointSpec& checkpoint) {
+  return checkpoint.volume_claim.empty() ? checkpoint.path : kCheckpointFolder;
+}
+
+json checkpoint_environment(const ElasticMPIJob& job) {
+  json variables = json::array();
+  if (!job.spec.checkpoint) return variables;
+  const CheckpointSpec& checkpoint = *job.spec.checkpoint;
+  const auto add = [&](const char* name, const std::string& value) {
+    variables.push_back({{"name", name}, {"value", value}});
+  };
+  // A volume may be that of several jobs.
+  add(names::kCheckpointDir, checkpoint_volume(checkpoint) + "/" + job.metadata.name);
+  add(names::kCheckpointKeep, std::to_string(checkpoint.keep));
+  add(names::kCheckpointMtbfHours, std::to_string(checkpoint.mtbf_hours));
+  if (checkpoint.every) add(names::kCheckpointSeconds, std::to_string(checkpoint.every->count()));
+  return variables;
+}
+
 json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
   const auto plain = [](const char* name, const std::string& value) -> json {
     return {{"name", name}, {"value", value}};
@@ -149,10 +170,14 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   json command = {std::string(kRuntimeFolder) + "/bin/elastic-mpi-agent", "--"};
   append(command, member(container, "command"));
   container["command"] = command;
-  merge_environment(container["env"], agent_environment(job, pod));
+  json environment = agent_environment(job, pod);
+  append(environment, checkpoint_environment(job));
+  merge_environment(container["env"], environment);
   json mounts =
       json::array({mount("elastic-mpi-runtime", kRuntimeFolder, true), mount("elastic-mpi-run", kRunFolder),
                    mount("elastic-mpi-token", kTokenFolder, true)});
+  if (job.spec.checkpoint && !job.spec.checkpoint->volume_claim.empty())
+    mounts.push_back(mount("elastic-mpi-checkpoints", kCheckpointFolder));
   // A volume of the user's own at these places wins: a sized /dev/shm, a claim at /tmp.
   for (const json& ours : {mount("elastic-mpi-shm", "/dev/shm"), mount("elastic-mpi-tmp", "/tmp")})
     if (!is_mounted(member(container, "volumeMounts"), ours["mountPath"])) mounts.push_back(ours);
@@ -250,6 +275,10 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
               {{"name", "elastic-mpi-tmp"}, {"emptyDir", json::object()}},
               {{"name", "elastic-mpi-token"},
                {"secret", {{"secretName", token_secret_name(job.metadata.name)}, {"defaultMode", 0440}}}}}));
+  if (job.spec.checkpoint && !job.spec.checkpoint->volume_claim.empty())
+    append(spec["volumes"],
+           json::array({{{"name", "elastic-mpi-checkpoints"},
+                         {"persistentVolumeClaim", {{"claimName", job.spec.checkpoint->volume_claim}}}}}));
   spec["restartPolicy"] = "Never";
   spec["hostname"] = pod;
   spec["subdomain"] = service_name(job.metadata.name);

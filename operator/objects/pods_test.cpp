@@ -109,6 +109,24 @@ TEST(Pod, KeepsTheUsersEnvironmentExceptTheAgentsOwnNames) {
   EXPECT_EQ(variable(worker, empi::names::kSlots)["value"], "2");
 }
 
+TEST(Pod, MountsTheVolumeOfItsCheckpoints) {
+  const json pod =
+      build_pod(job_from("", "", "  checkpoint: {volumeClaim: waves, everySeconds: 60, keep: 3}"), 0)["spec"];
+  const json worker = pod["containers"][0];
+  const json volume = by_name(pod["volumes"], "elastic-mpi-checkpoints");
+  EXPECT_EQ(volume["persistentVolumeClaim"]["claimName"], "waves");
+  const json mount = by_name(worker["volumeMounts"], "elastic-mpi-checkpoints");
+  EXPECT_EQ(variable(worker, empi::names::kCheckpointDir)["value"],
+            mount["mountPath"].get<std::string>() + "/demo");
+  EXPECT_EQ(variable(worker, empi::names::kCheckpointSeconds)["value"], "60");
+  EXPECT_EQ(variable(worker, empi::names::kCheckpointKeep)["value"], "3");
+  EXPECT_EQ(variable(worker, empi::names::kCheckpointMtbfHours)["value"], "720");
+
+  const json own = build_pod(job_from("", "", "  checkpoint: {path: /data}"), 0)["spec"];
+  EXPECT_EQ(variable(own["containers"][0], empi::names::kCheckpointDir)["value"], "/data/demo");
+  EXPECT_EQ(own["volumes"].size() + 1, pod["volumes"].size()) << "the template's own volume is mounted";
+}
+
 TEST(Pod, SaysWhenTheProgramIsRigid) {
   const json worker = build_pod(job_from("", "", "  runtime: {mode: Rigid}"), 0)["spec"]["containers"][0];
   EXPECT_EQ(variable(worker, empi::names::kMode)["value"], "rigid");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/protocol/json.hpp"
 
+#include "runtime/protocol/describe.hpp"
 #include "runtime/protocol/integers.hpp"
 
 namespace empi {
@@ -232,7 +233,8 @@ void to_json(json& j, const MembershipView& v) {
        {"survivesLoss", v.survives_loss},
        {"parkedHelpers", v.parked_helpers},
        {"parkedSeconds", v.parked_seconds},
-       {"leaveRequests", v.leave_requests}};
+       {"leaveRequests", v.leave_requests},
+       {"checkpoint", wire::written(v.checkpoint)}};
 }
 void from_json(const json& j, MembershipView& v) {
   v.uid = j.value("uid", "");
@@ -247,6 +249,7 @@ void from_json(const json& j, MembershipView& v) {
   v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
+  if (auto news = j.find("checkpoint"); news != j.end()) wire::read(*news, v.checkpoint);
 }
 
 void to_json(json& j, const Report& r) {

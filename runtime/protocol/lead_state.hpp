@@ -31,12 +31,13 @@ struct LeadState {
   std::set<ProcId> lost_ranks;
   std::set<ProcId> without_init;            // members' ranks that have ended well and never connected
   std::map<std::string, std::string> lost;  // members to be dropped when no change is in hand: uid -> why
+  CheckpointNews checkpoint;
 
   void remember(ChangeStatus past);
 
   static void describe(auto& state, auto&& field) {
     auto& [history, hello, exit_codes, first_failure, last_tail, parked, leave_requests, ending, tasks,
-           queue_keeper, queue_address, lost_ranks, without_init, lost] = state;
+           queue_keeper, queue_address, lost_ranks, without_init, lost, checkpoint] = state;
     field("history", history);
     field("hello", hello);
     field("exitCodes", exit_codes);
@@ -51,6 +52,7 @@ struct LeadState {
     field("lostRanks", lost_ranks);
     field("withoutInit", without_init);
     field("lost", lost);
+    field("checkpoint", checkpoint);
   }
 };
 

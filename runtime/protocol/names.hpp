@@ -29,6 +29,15 @@ inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";  // error, warn, info, deb
 inline constexpr char kCheckMpi[] = "EMPI_CHECK_MPI";  // "no": the program brings its own Open MPI
 inline constexpr char kRunDir[] = "EMPI_RUN_DIR";      // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
+// Checkpoints (elastic::Loop::checkpoint), as the job wants them.
+inline constexpr char kCheckpointDir[] = "EMPI_CHECKPOINT_DIR";  // folder on a volume that pods share
+inline constexpr char kCheckpointSeconds[] =
+    "EMPI_CHECKPOINT_SECONDS";                                     // from one to the next; not set: chosen
+inline constexpr char kCheckpointKeep[] = "EMPI_CHECKPOINT_KEEP";  // how many stay, default 2
+inline constexpr char kCheckpointMtbfHours[] =
+    "EMPI_CHECKPOINT_MTBF_HOURS";  // mean time between failures of a node, default 720
+inline constexpr char kCheckpointFrom[] =
+    "EMPI_CHECKPOINT_FROM";  // this file and no other is gone on from, or the program fails
 inline constexpr char kOutputDir[] =
     "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
 inline constexpr char kSlowdown[] =

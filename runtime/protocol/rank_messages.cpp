@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 11> kReports = {{
+constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 12> kReports = {{
     {RankReport::Kind::Hello, "hello"},
     {RankReport::Kind::Ready, "ready"},
     {RankReport::Kind::Built, "built"},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 11> kReports
     {RankReport::Kind::Finalized, "finalized"},
     {RankReport::Kind::Queue, "queue"},
     {RankReport::Kind::WorldDropped, "world_dropped"},
+    {RankReport::Kind::Checkpoint, "checkpoint"},
 }};
 constexpr std::array<std::pair<RankOrder::Kind, std::string_view>, 7> kOrders = {{
     {RankOrder::Kind::Prepare, "prepare"},

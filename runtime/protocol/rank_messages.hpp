@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/protocol/checkpoint_news.hpp"
 #include "runtime/protocol/ids.hpp"
 
 namespace empi {
@@ -25,11 +26,13 @@ struct RankReport {
               // wait_ms, pause_ms, redistribute_ms, bytes. Of a master-worker program: this leaver has left
     Past,     // nothing of this rank uses what the union shared any more. Fields: change
     Adapted,  // a few iterations later: what the change cost this rank. Fields: change, lost_ms
-    Finalizing,   // the rank has entered MPI_Finalize (or left its loop)
-    Finalized,    // its MPI_Finalize is complete: an exit from now on is no failure
-    Queue,        // of a master-worker program: this rank keeps the queue from now on. Fields: address
-    WorldDropped  // of a master-worker program: the world at the end of a phase will not be built. Fields:
-                  // address (what the keys that are published for it begin with)
+    Finalizing,    // the rank has entered MPI_Finalize (or left its loop)
+    Finalized,     // its MPI_Finalize is complete: an exit from now on is no failure
+    Queue,         // of a master-worker program: this rank keeps the queue from now on. Fields: address
+    WorldDropped,  // of a master-worker program: the world at the end of a phase will not be built. Fields:
+                   // address (what the keys that are published for it begin with)
+    Checkpoint     // a checkpoint is whole, or why there is none, or what the program goes on from. Fields:
+                   // checkpoint
   };
   Kind kind = Kind::Hello;
   ProcId proc;
@@ -41,6 +44,7 @@ struct RankReport {
   int parked = 0;          // helper threads that never came back, for the metric
   bool tasks = false;      // a master-worker program (elastic::MasterWorker)
   std::string address;     // where workers reach the queue: host:port/key
+  CheckpointNews checkpoint = {};
 
   static void describe(auto& m, auto&& field) {
     field("kind", m.kind);
@@ -57,6 +61,7 @@ struct RankReport {
     field("parked", m.parked);
     field("tasks", m.tasks);
     field("address", m.address);
+    field("checkpoint", m.checkpoint);
   }
 };
 std::string_view to_string(RankReport::Kind kind);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/protocol/change.hpp"
+#include "runtime/protocol/checkpoint_news.hpp"
 #include "runtime/protocol/sample.hpp"
 
 namespace empi {
@@ -63,7 +64,8 @@ struct MembershipView {
   int parked_helpers = 0;
   double parked_seconds = 0;  // processor time that such threads of this pod's ranks have taken
   std::vector<std::string>
-      leave_requests;  // uids of pods that were asked to terminate and want a planned leave
+      leave_requests;         // uids of pods that were asked to terminate and want a planned leave
+  CheckpointNews checkpoint;  // known to the lead
 };
 
 // GET /v1/report?since=INDEX: all that a controller asks of a lead at each look, as it was at one moment. An

@@ -90,6 +90,19 @@ EMPI_EXPORT int MPIX_Progress_adapt(double work_units, double progress) {
   return rank().progress(work_units, progress);
 }
 
+EMPI_EXPORT int MPIX_Checkpoint_adapt(long long number, long long iteration, long long bytes, double seconds,
+                                      const char* error) {
+  return rank().checkpointed({.number = number,
+                              .iteration = iteration,
+                              .bytes = bytes,
+                              .seconds = seconds,
+                              .trouble = error ? error : ""});
+}
+
+EMPI_EXPORT int MPIX_Checkpoint_restored_adapt(long long iteration, const char* path) {
+  return rank().checkpointed({.restored = path ? path : "", .restored_iteration = iteration});
+}
+
 EMPI_EXPORT int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self) {
   return rank().declare_tasks(on_order, self);
 }

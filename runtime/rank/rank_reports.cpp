@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the application says of its progress and its tasks, into the page.
+// What the application says of its progress and its tasks, into the page; and of its checkpoints, to the
+// agent.
+#include <chrono>
+#include <utility>
+
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/rank/rank.hpp"
 
@@ -12,6 +16,17 @@ int Rank::progress(double work_units, double progress) {
   if (!profile::thread_state.measured) return MPI_ERR_OTHER;
   counting().pass();
   counting().add_work(work_units, progress);
+  return MPI_SUCCESS;
+}
+
+int Rank::checkpointed(CheckpointNews news) {
+  if (!link_.connected()) return MPI_SUCCESS;  // nobody to tell
+  using namespace std::chrono;
+  news.wall_millis = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  RankReport report;
+  report.kind = RankReport::Kind::Checkpoint;
+  report.checkpoint = std::move(news);
+  link_.send(report);
   return MPI_SUCCESS;
 }
 

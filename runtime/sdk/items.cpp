@@ -77,6 +77,7 @@ void BlockItem::prepare(MPI_Comm everybody, double capacity) {
   const std::size_t row_bytes = intact ? columns * data_->element_bytes() : SequencePlan::bad_size;
   plan_.emplace(everybody, block_.count_, row_bytes, std::span<const double>{}, capacity);
   next_first_ = plan_->new_offsets()[rank_in(everybody)];
+  next_count_ = plan_->new_count();
 }
 
 void BlockItem::make_room() {
@@ -92,7 +93,26 @@ std::int64_t BlockItem::transfer(MPI_Comm everybody, double) {
 void BlockItem::accept() noexcept {
   data_->accept();
   block_.first_ = next_first_;
-  block_.count_ = plan_->new_count();
+  block_.count_ = next_count_;
+}
+
+Shape BlockItem::shape() const {
+  const auto columns = static_cast<std::size_t>(block_.columns_);
+  return {data_->element_type(), columns * data_->element_bytes(), columns};
+}
+
+Stored BlockItem::store() {
+  const auto columns = static_cast<std::size_t>(block_.columns_);
+  if (data_->size() != static_cast<std::size_t>(block_.count_) * columns)
+    throw Error("a block has " + std::to_string(data_->size()) + " values where it should have " +
+                std::to_string(block_.count_) + " rows of " + std::to_string(columns));
+  return {.bytes = {data_->bytes(), data_->size() * data_->element_bytes()}, .made = {}};
+}
+
+std::byte* BlockItem::make_room_for(const Taken& taken) {
+  next_first_ = taken.first;
+  next_count_ = taken.count;
+  return data_->make_fresh(static_cast<std::size_t>(taken.count * block_.columns_));
 }
 
 std::string SequenceItem::describe() const {
@@ -117,6 +137,40 @@ void SequenceItem::make_room() { fresh_ = data_->make_fresh(static_cast<std::siz
 std::int64_t SequenceItem::transfer(MPI_Comm everybody, double) {
   move_array(*plan_, everybody, *data_, data_->element_bytes(), fresh_);
   return plan_->sent_bytes(data_->element_bytes());
+}
+
+Shape SequenceItem::shape() const { return {data_->element_type(), data_->element_bytes(), 1}; }
+
+Stored SequenceItem::store() {
+  return {.bytes = {data_->bytes(), data_->size() * data_->element_bytes()}, .made = {}};
+}
+
+std::byte* SequenceItem::make_room_for(const Taken& taken) {
+  return data_->make_fresh(static_cast<std::size_t>(taken.count));
+}
+
+Stored CustomItem::store() {
+  if (!save_ || !load_) throw Error("data that moves itself was registered without `save` and `load`");
+  Stored stored;
+  stored.made = save_();
+  stored.bytes = stored.made;
+  return stored;
+}
+
+std::byte* CustomItem::make_room_for(const Taken& taken) {
+  parts_ = taken.parts;
+  loaded_.resize(static_cast<std::size_t>(taken.count));
+  return loaded_.data();
+}
+
+void CustomItem::load(MPI_Comm world) {
+  std::vector<std::span<const std::byte>> parts;
+  std::size_t at = 0;
+  for (const std::int64_t bytes : parts_) {
+    parts.push_back(std::span(loaded_).subspan(at, static_cast<std::size_t>(bytes)));
+    at += static_cast<std::size_t>(bytes);
+  }
+  load_(world, parts);
 }
 
 std::string ReplicatedValues::describe() const {
@@ -156,6 +210,12 @@ std::int64_t ReplicatedValues::move(MPI_Comm everybody, const std::string& regis
                 "]; all ranks, joining ones too, must register the same things in the same order");
   if (joining) stage(packed, at);
   return root ? static_cast<std::int64_t>(packed.size()) : 0;
+}
+
+void ReplicatedValues::restore(const std::vector<std::byte>& saved) {
+  std::size_t at = 0;
+  next_part(saved, at);  // where a change says what is registered
+  stage(saved, at);
 }
 
 void ReplicatedValues::accept() noexcept {

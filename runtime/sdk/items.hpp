@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,24 @@
 #include "elastic_mpi/sequence.hpp"
 
 namespace elastic {
+
+/// The elements of a registered thing, the same on all ranks.
+struct Shape {
+  const char* type = "";  // detail::number_type
+  std::size_t element_bytes = 1, columns = 1;
+};
+
+/// This rank's elements, as a checkpoint holds them.
+struct Stored {
+  std::span<const std::byte> bytes;
+  std::vector<std::byte> made;  // what `bytes` shows, where it had to be made
+};
+
+/// What this rank takes of the elements of a checkpoint: [first, first + count) of `total`.
+struct Taken {
+  std::int64_t first = 0, count = 0, total = 0;
+  std::vector<std::int64_t> parts;  // of an item that goes by ranks: elements of each rank that is taken
+};
 
 /// One registered thing. A change calls measure, prepare and transfer on all ranks, then accept or drop.
 class Item {
@@ -35,6 +54,19 @@ class Item {
   virtual bool transfer_may_throw() const { return false; }
   virtual void accept() noexcept = 0;
   virtual void drop() noexcept = 0;
+
+  virtual Shape shape() const = 0;
+  /// What a checkpoint gets of this rank. Local; may throw on some ranks only.
+  virtual Stored store() = 0;
+  /// Whether ranks take whole what a rank has stored.
+  virtual bool by_ranks() const { return false; }
+  /// Fresh storage for what this rank takes of a checkpoint. Local; may throw on some ranks only.
+  virtual std::byte* make_room_for(const Taken& taken) = 0;
+  /// Runs the user's code on what is there now in the fresh storage. Collective; may throw on some ranks
+  /// only.
+  virtual void load(MPI_Comm /*world*/) {}
+  /// Whether the elements must be cut anew when they are accepted.
+  virtual bool cut_after_restoring() const { return false; }
 };
 
 class BlockItem final : public Item {
@@ -50,13 +82,16 @@ class BlockItem final : public Item {
   std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override;
   void drop() noexcept override { data_->drop(); }
+  Shape shape() const override;
+  Stored store() override;
+  std::byte* make_room_for(const Taken& taken) override;
 
  private:
   std::unique_ptr<detail::Array> data_;
   Block block_;
   std::optional<SequencePlan> plan_;
   std::byte* fresh_ = nullptr;
-  std::int64_t next_first_ = 0;
+  std::int64_t next_first_ = 0, next_count_ = 0;
 };
 
 class SequenceItem final : public Item {
@@ -73,6 +108,10 @@ class SequenceItem final : public Item {
   std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override { data_->accept(); }
   void drop() noexcept override { data_->drop(); }
+  Shape shape() const override;
+  Stored store() override;
+  std::byte* make_room_for(const Taken& taken) override;
+  bool cut_after_restoring() const override { return true; }  // by weight, as a change does
 
  private:
   std::unique_ptr<detail::Array> data_;
@@ -86,17 +125,29 @@ class SequenceItem final : public Item {
 
 class CustomItem final : public Item {
  public:
-  CustomItem(Loop::Move move, std::function<void()> accept)
-      : move_(std::move(move)), accept_(std::move(accept)) {}
+  CustomItem(Loop::Move move, std::function<void()> accept, Loop::Save save, Loop::Load load)
+      : move_(std::move(move)), accept_(std::move(accept)), save_(std::move(save)), load_(std::move(load)) {}
   std::string describe() const override { return "data that moves itself"; }
   std::int64_t transfer(MPI_Comm everybody, double capacity) override { return move_(everybody, capacity); }
   bool transfer_may_throw() const override { return true; }
-  void accept() noexcept override { accept_(); }
-  void drop() noexcept override {}
+  void accept() noexcept override {
+    accept_();
+    loaded_.clear();
+  }
+  void drop() noexcept override { loaded_.clear(); }
+  Shape shape() const override { return {}; }
+  Stored store() override;
+  bool by_ranks() const override { return true; }
+  std::byte* make_room_for(const Taken& taken) override;
+  void load(MPI_Comm world) override;
 
  private:
   Loop::Move move_;
   std::function<void()> accept_;
+  Loop::Save save_;
+  Loop::Load load_;
+  std::vector<std::byte> loaded_;
+  std::vector<std::int64_t> parts_;
 };
 
 /// All replicated values together: they travel in one broadcast, with the list of what rank 0 registered.
@@ -109,6 +160,10 @@ class ReplicatedValues {
   /// Throws Error on every rank if a list differs. Returns the bytes of the broadcast on rank 0, else 0.
   std::int64_t move(MPI_Comm everybody, const std::string& registered, bool joining);
   void accept() noexcept;
+
+  /// All values as a checkpoint has them, and back: put aside until accept().
+  std::vector<std::byte> save() const { return pack({}); }
+  void restore(const std::vector<std::byte>& saved);
 
  private:
   std::vector<std::byte> pack(const std::string& registered) const;

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "elastic_mpi.hpp"
-#include "runtime/sdk/items.hpp"
+#include "runtime/sdk/loop_state.hpp"
 
 // clang-format off: needs mpi.h before it
 #include <mpi-ext.h>
@@ -20,12 +20,6 @@ bool is_roll_back(int code) {
   return code == MPIX_ERR_ADAPT_ROLLED_BACK || error_class == MPIX_ERR_ADAPT_ROLLED_BACK;
 }
 
-// Another rank has the cause and says it.
-class GivenUpElsewhere : public Error {
- public:
-  using Error::Error;
-};
-
 bool is_elsewhere(const std::exception& e) {
   if (dynamic_cast<const GivenUpElsewhere*>(&e)) return true;
   const auto* error = dynamic_cast<const Error*>(&e);
@@ -35,58 +29,14 @@ bool is_elsewhere(const std::exception& e) {
   return error_class == MPIX_ERR_REVOKED || error_class == MPIX_ERR_PROC_FAILED;
 }
 
-// Does local work on all ranks. Throws on every rank if it throws on any. Collective.
-template <class Work>
-void agree(MPI_Comm everybody, Work work) {
-  std::exception_ptr mine;
-  try {
-    work();
-  } catch (...) {
-    mine = std::current_exception();
-  }
-  const int good = mine ? 0 : 1;
-  int all_good = 0;
-  const int code = MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, everybody);
-  if (mine) std::rethrow_exception(mine);
-  check_mpi(code, "asking whether all ranks can go on");
-  if (!all_good) throw GivenUpElsewhere("another rank could not go on");
-}
-
 }  // namespace
-
-struct Loop::State {
-  void run(const std::function<bool(MPI_Comm)>& iteration);
-  bool window();
-  void move_all(MPI_Comm everybody);
-  void release();
-  void rebuild();
-  void settle(bool committed, const std::string& why);
-  bool adapt_now();
-  std::string registered() const;
-
-  ReplicatedValues values;
-  std::vector<std::unique_ptr<Item>> items;
-  std::vector<std::function<void()>> release_hooks;
-  std::vector<std::function<void(MPI_Comm)>> rebuild_hooks;
-  double capacity = 1;
-  int probe_every = 1;
-  int unprobed = 0;  // iterations since the last probe; restarts with every change, so joiners agree
-  bool joining = false, leaving = false, left = false;
-  int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
-  int entered = 0;  // of these: on this rank
-  int changes = 0, rollbacks = 0;
-  std::string last_rollback;
-  bool built = false;  // the rebuild hooks ran and the release hooks did not since
-  int passing_exceptions = 0;
-  std::string exception;  // what ended run()
-};
 
 Loop::Loop(int& argc, char**& argv) : state_(std::make_unique<State>()) {
   int status = MPI_ADAPT_STATUS_NEW;
   check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
   state_->joining = status == MPI_ADAPT_STATUS_JOINING;
   state_->passing_exceptions = std::uncaught_exceptions();
-  replicate(state_->phase);
+  replicate(state_->phase, state_->iterations);
 }
 
 Loop::~Loop() {
@@ -120,10 +70,17 @@ void Loop::add_sequence(std::unique_ptr<detail::Array> data, WeightsOf weights, 
 }
 
 void Loop::data(Move move, std::function<void()> accept) {
-  state_->items.push_back(std::make_unique<CustomItem>(std::move(move), std::move(accept)));
+  data(std::move(move), std::move(accept), nullptr, nullptr);
+}
+
+void Loop::data(Move move, std::function<void()> accept, Save save, Load load) {
+  state_->items.push_back(
+      std::make_unique<CustomItem>(std::move(move), std::move(accept), std::move(save), std::move(load)));
 }
 
 void Loop::on_release(std::function<void()> hook) { state_->release_hooks.push_back(std::move(hook)); }
+
+void Loop::on_save(std::function<void()> hook) { state_->save_hooks.push_back(std::move(hook)); }
 
 void Loop::on_rebuild(std::function<void(MPI_Comm)> hook) {
   state_->rebuild_hooks.push_back(std::move(hook));
@@ -145,6 +102,7 @@ void Loop::report(double work_units, double progress) { MPIX_Progress_adapt(work
 
 bool Loop::joining() const { return state_->joining || state_->entered < state_->phase; }
 bool Loop::left() const { return state_->left; }
+bool Loop::restored() const { return state_->restored; }
 int Loop::changes() const { return state_->changes; }
 int Loop::rollbacks() const { return state_->rollbacks; }
 const std::string& Loop::last_rollback() const { return state_->last_rollback; }
@@ -164,13 +122,21 @@ void Loop::State::run(const std::function<bool(MPI_Comm)>& iteration) {
   if (joining) {
     if (!window()) throw Error("joining the job: the change was rolled back: " + last_rollback);
     MPIX_Probe_adapt_aligned();  // the others, too, iterate before they probe
+  } else if (checkpoints && entered == 1 && checkpoints->restore()) {
+    restored = true;
+    rebuild();
   } else if (entered > phase) {
     phase = entered;
     rebuild();
   }
-  if (entered < phase) return;  // this rank has joined in a later one
-  while (!left && iteration(MPI_COMM_WORLD))
+  if (entered < phase)
+    return;  // this rank has joined in a later one, or what it goes on from is of a later one
+  while (!left && iteration(MPI_COMM_WORLD)) {
+    ++iterations;
+    if (checkpoints) checkpoints->after_iteration();
     if (adapt_now()) window();
+  }
+  if (checkpoints) checkpoints->interrupt();
 }
 
 bool Loop::State::adapt_now() {
@@ -186,6 +152,7 @@ bool Loop::State::adapt_now() {
 bool Loop::State::window() {
   MPI_Comm inter = MPI_COMM_NULL, next = MPI_COMM_NULL, everybody = MPI_COMM_NULL;
   int staying = 0, left_out = 0, joined = 0;
+  if (checkpoints) checkpoints->interrupt();
   const int begun = MPI_Comm_adapt_begin(&inter, &next, &staying, &left_out, &joined);
   std::string why;
   bool cause_is_here = false;

@@ -61,6 +61,8 @@ Observed World::observe() const {
   view.program = lead.program;
   view.message = lead.message;
   view.ending = lead.ending;
+  view.checkpoint = lead.checkpoint;
+  view.checkpoint_trouble = lead.checkpoint_trouble;
   view.lead_silent = lead.silent;
   if (lead.silent) return observed;
   if (lead.busy()) view.change = ChangeView{lead.change, lead.state};

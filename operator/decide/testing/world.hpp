@@ -33,6 +33,8 @@ struct Lead {
   std::string message;
   bool ending = false;
   bool survives_loss = false;
+  CheckpointStatus checkpoint;
+  std::string checkpoint_trouble;
 
   bool busy() const { return !change.empty(); }
   bool has(const std::string& uid) const {

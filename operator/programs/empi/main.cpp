@@ -38,6 +38,7 @@ constexpr char kFooter[] = R"(Examples:
 
 constexpr char kRunFooter[] = R"(Examples:
   empi run tsunami.yaml --out results
+  empi run tsunami.yaml --from ck/tsunami/empi-tsunami.000007.h5    goes on from that checkpoint
   empi run tsunami.yaml --set worker.maxReplicas=8 --set autoscaling.mode=Recommend
   empi run jacobi.yaml -- --pace 20            arguments after -- are appended to the program's
   empi run a.yaml b.yaml --stagger 5 --out results    b 5 s after a; output in results/a and results/b
@@ -144,6 +145,8 @@ std::vector<empi::options::Command> commands(Arguments& a) {
               &a.run.stagger,
               "seconds from the start of one job to the next",
               {.check = number_between(0, 86400)}},
+             {"--from", &a.run.from,
+              "checkpoint (a file) that the program goes on from, instead of its newest"},
              {"--set",
               &a.run.overrides.fields,
               "FIELD=VALUE instead of what the manifest says; may be repeated",
@@ -264,6 +267,9 @@ int run_on_cluster(cli::ClusterAccess& access, const Arguments& a, const cli::cl
   if (!a.run.output.empty())
     throw cli::Refusal(
         "--out is for local jobs: on a cluster results go to the job's volumes (docs/operate.md)");
+  if (!a.run.from.empty())
+    throw cli::Refusal(
+        "--from is for local jobs: on a cluster the program goes on from the newest in spec.checkpoint");
   const bool local = a.run.queue.workers > 0 || !a.run.queue.file.empty() || a.run.stagger > 0;
   if (a.run.manifests.size() != 1 || local)
     throw cli::Refusal(
@@ -297,7 +303,16 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
   return 0;
 }
 
+void check_from(const cli::RunOptions& run) {
+  if (run.from.empty()) return;
+  if (run.manifests.size() != 1) throw cli::Refusal("--from is for one job: leave the other manifests out");
+  if (access(run.from.c_str(), R_OK) != 0)
+    throw cli::Refusal("--from " + run.from + ": " + std::strerror(errno) +
+                       "; expected the file of a checkpoint");
+}
+
 int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
+  if (a.command == "run") check_from(a.run);
   if (a.command == "run") return cli::run_supervisor(a.run, arguments);
   if (a.command == "submit") return cli::submit(a.manifest, a.run.overrides, a.run.output, a.job);
   if (a.command == "queue") return cli::queue(a.job);

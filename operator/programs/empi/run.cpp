@@ -246,6 +246,7 @@ void Run::start(RunningJob& job) {
   announce(job);
   local::LocalJobOptions options;
   options.isolation = isolation_;
+  options.checkpoint = options_.from;
   if (on_loopback(job.job())) options.isolation = std::max(isolation_, local::Isolation::SharedNetwork);
   options.on_event = [this, name = job.name()](bool warning, const std::string& line) {
     say(warning, name, line);

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string output;   // folder, of several jobs one with a folder for each; empty: <job>-out
   Overrides overrides;  // of every manifest
   QueueOptions queue;
+  std::string from;        // checkpoint that the one job goes on from; empty: its newest, if it has any
   double stagger = 0;      // seconds between the starts of two jobs
   bool show_logs = false;  // rank output on the screen also when the view is live
   bool quiet = false;      // no rank output on the screen

@@ -333,6 +333,7 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
     case RankReport::Kind::Ready:  // its agent answers for all its ranks
     case RankReport::Kind::Queue:
     case RankReport::Kind::WorldDropped:
+    case RankReport::Kind::Checkpoint:
       break;
     case RankReport::Kind::Built:
       if (ours) on_built(report, now);

@@ -212,6 +212,7 @@ void Lead::describe(MembershipView& view) const {
   }
   view.ranks = members_ranks();
   view.ending = state_.ending;
+  view.checkpoint = state_.checkpoint;
   view.survives_loss = state_.tasks && state_.queue_keeper.has_value();
   std::set<std::string_view> members;
   for (const Member& member : membership_.members) members.insert(member.uid);

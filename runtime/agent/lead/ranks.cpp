@@ -34,6 +34,7 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
     state_.tasks = state_.tasks || report.tasks;
   }
   if (report.kind == RankReport::Kind::Queue) on_queue_report(report, now);
+  if (report.kind == RankReport::Kind::Checkpoint) state_.checkpoint.update(report.checkpoint);
   if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.end_change(report.address, ""));
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;

@@ -11,7 +11,7 @@ namespace {
 // Something of this one rank.
 bool goes_alone(const RankReport& report) {
   return report.kind == RankReport::Kind::Queue || report.kind == RankReport::Kind::WorldDropped ||
-         report.parked > 0;
+         report.kind == RankReport::Kind::Checkpoint || report.parked > 0;
 }
 
 std::chrono::milliseconds patience_with(const RankReport& report) {

@@ -109,6 +109,14 @@ int MPIX_Comm_adapt_moved(double milliseconds, long long bytes);
  * unknown). Local, no communication; works in rigid programs too. */
 int MPIX_Progress_adapt(double work_units, double progress);
 
+/* Says what became of a checkpoint (elastic::Loop does it); it is shown in the job's status. error: NULL when
+ * it is whole, else why there is none. seconds: taken to write it. Local. */
+int MPIX_Checkpoint_adapt(long long number, long long iteration, long long bytes, double seconds,
+                          const char* error);
+
+/* Says that the program goes on from a checkpoint. path: its file. Local. */
+int MPIX_Checkpoint_restored_adapt(long long iteration, const char* path);
+
 /* --- what a master-worker program says of itself (elastic::MasterWorker does it for you) ---
  * All three are local, without communication, cost some 100 ns, work in rigid programs too, and are called on
  * the thread that initialised MPI (MPI_ERR_OTHER elsewhere, or before MPI_Init). */

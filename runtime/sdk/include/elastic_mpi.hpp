@@ -49,12 +49,27 @@ class Block {
 
 namespace detail {
 
+/// What kind of number T is and its bytes, as checkpoints have it ("f8", "i4"); "" for all that is no number.
+template <class T>
+constexpr const char* number_type() {
+  constexpr std::size_t bytes = sizeof(T);
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+    return bytes == 4 ? "f4" : "f8";
+  else if constexpr (!std::is_integral_v<T>)
+    return "";
+  else if constexpr (std::is_signed_v<T>)
+    return bytes == 1 ? "i1" : bytes == 2 ? "i2" : bytes == 4 ? "i4" : "i8";
+  else
+    return bytes == 1 ? "u1" : bytes == 2 ? "u2" : bytes == 4 ? "u4" : "u8";
+}
+
 /// The user's vector, seen as bytes: `fresh` is a second vector that becomes the user's when a change
 /// commits.
 class Array {
  public:
   virtual ~Array() = default;
   virtual std::size_t element_bytes() const = 0;
+  virtual const char* element_type() const = 0;  // number_type
   virtual std::size_t size() const = 0;
   virtual const std::byte* bytes() const = 0;
   virtual std::byte* make_fresh(std::size_t size) = 0;
@@ -69,6 +84,7 @@ class VectorArray final : public Array {
  public:
   explicit VectorArray(std::vector<T>& user) : user_(user) {}
   std::size_t element_bytes() const override { return sizeof(T); }
+  const char* element_type() const override { return number_type<T>(); }
   std::size_t size() const override { return user_.size(); }
   const std::byte* bytes() const override { return reinterpret_cast<const std::byte*>(user_.data()); }
   std::byte* make_fresh(std::size_t size) override {
@@ -210,6 +226,28 @@ class Loop {
   /// makes the new data current, must not throw; not called when the change is rolled back.
   using Move = std::function<std::int64_t(MPI_Comm everybody, double capacity)>;
   void data(Move move, std::function<void()> accept);
+  /// The same for a program with checkpoints. save: this rank's data as bytes; local. load: collective over
+  /// `world`; `parts` are what some of the ranks that wrote the checkpoint have saved, in the order of those
+  /// ranks (all of them together on all ranks of the world; a rank may get none). It puts the data aside, as
+  /// move does, in a form that the program can go on from after accept(); throws if it cannot.
+  using Save = std::function<std::vector<std::byte>()>;
+  using Load = std::function<void(MPI_Comm world, const std::vector<std::span<const std::byte>>& parts)>;
+  void data(Move move, std::function<void()> accept, Save save, Load load);
+
+  /// Writes checkpoints of all that is registered, and lets a new start of the program go on from the newest
+  /// whole one, on any number of ranks: run() then begins where it was. every: iterations from one to the
+  /// next; 0: as often as their cost and failures of nodes ask for, 10 s to 10 min. folder: on a volume that
+  /// all ranks share. What the job says (spec.checkpoint) goes before both; with neither there are no
+  /// checkpoints. A thread writes, beside the loop; a volume that is full, slow or gone costs the checkpoint,
+  /// never the run. Before run(), on all ranks alike, joining ones too. Programs that call it link
+  /// ElasticMPI::checkpoint and HDF5. Local. Throws Error for every < 0.
+  void checkpoint(std::int64_t every = 0, const std::string& folder = {});
+  /// Called before what is registered is copied for a checkpoint, where it must be brought up to date first.
+  /// Local; may throw. Without such a hook a program with on_release is released and rebuilt around the copy,
+  /// as in a change that is rolled back: right for every program, and slower where rebuilding is expensive.
+  void on_save(std::function<void()> hook);
+  /// Whether run() went on from a checkpoint. Known from the first run() on. Local.
+  bool restored() const;
 
   /// Called with the old world still there, before data moves: free what was made from it. Not called on
   /// joiners. Must not throw. Several are called in reverse order of registration.
@@ -255,6 +293,7 @@ class Loop {
   const Block& add_block(std::unique_ptr<detail::Array> data, std::int64_t rows, std::int64_t columns);
   void add_sequence(std::unique_ptr<detail::Array> data, WeightsOf weights, MarksOf marks);
 
+  friend class Checkpointer;
   struct State;
   std::unique_ptr<State> state_;
 };

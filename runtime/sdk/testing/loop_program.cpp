@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A malleable program that checks all it owns in every iteration: what is replicated, what is in blocks, what
 // is a sequence, what moves itself, and that objects of the old world are gone. Ends when the file `stop` is
-// there. Any finding ends the process with an exception, and so the job with an error.
+// there. With a second argument it writes a checkpoint every so many iterations. Any finding ends the process
+// with an exception, and so the job with an error.
 #include <unistd.h>
 
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <elastic_mpi.hpp>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -56,13 +60,16 @@ void expect_partition(MPI_Comm world, std::int64_t first, std::int64_t count, st
 
 class Program {
  public:
-  Program(elastic::Loop& loop, std::string folder) : loop_(loop), folder_(std::move(folder)) {
+  Program(elastic::Loop& loop, std::string folder, std::int64_t checkpoint_every)
+      : loop_(loop), folder_(std::move(folder)) {
     if (!loop.joining()) start();
     loop.replicate(step_, name_, table_);
     block_ = &loop.block(u_, kRows, kColumns);
     loop.sequence(cells_, weight, starts_family);
     loop.data([this](MPI_Comm everybody, double capacity) { return move_tally(everybody, capacity); },
-              [this] { tally_ = next_tally_; });
+              [this] { tally_ = next_tally_; }, [this] { return save_tally(); },
+              [this](MPI_Comm, const auto& parts) { load_tally(parts); });
+    if (checkpoint_every > 0) loop.checkpoint(checkpoint_every, folder_ + "/checkpoints");
     if (loop.joining() && file("mismatch")) loop.replicate(unexpected_);
     loop.on_release([this] {
       expect(duplicate_ != MPI_COMM_NULL, "released twice");
@@ -84,6 +91,7 @@ class Program {
     }
     const Sizes here(MPI_COMM_WORLD);
     MPI_Comm_free(&duplicate_);
+    if (here.rank == 0 && loop_.restored()) std::printf("went on from step %" PRId64 "\n", first_step_);
     if (here.rank == 0) std::printf("finished ranks %d rollbacks %d\n", here.size, loop_.rollbacks());
   }
 
@@ -123,8 +131,24 @@ class Program {
     return capacity > 0 ? 0 : static_cast<std::int64_t>(sizeof(tally_));
   }
 
+  std::vector<std::byte> save_tally() const {
+    const auto bytes = std::as_bytes(std::span(&tally_, 1));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  void load_tally(const std::vector<std::span<const std::byte>>& parts) {
+    next_tally_ = 0;
+    for (const auto part : parts) {
+      std::int64_t tally = 0;
+      expect(part.size() == sizeof(tally), "a part of a checkpoint has another size");
+      std::memcpy(&tally, part.data(), sizeof(tally));
+      next_tally_ += tally;
+    }
+  }
+
   bool iterate(MPI_Comm world) {
     const Sizes here(world);
+    if (first_step_ < 0) first_step_ = step_;
     expect(sum_of(world, step_, MPI_INT64_T) == step_ * here.size, "ranks are at different steps");
     expect(name_ == "replicated" && table_ == std::vector<double>{1.5, 2.5, 4.5}, "replicated values differ");
     expect(unexpected_ == 7, "a value that was not part of the job was overwritten");
@@ -142,7 +166,7 @@ class Program {
       const Cell& c = cells_[static_cast<std::size_t>(i)];
       expect(c.number == cells_[0].number + i && c.visits == step_, "a cell is out of order or old");
     }
-    const bool first_cut = initial_ranks_ == 0 || loop_.changes() > 0;
+    const bool first_cut = initial_ranks_ == 0 || loop_.changes() > 0 || loop_.restored();
     expect(mine == 0 || !first_cut || starts_family(cells_[0]), "a family was cut");
     check_tally(world);
 
@@ -164,7 +188,7 @@ class Program {
 
   elastic::Loop& loop_;
   std::string folder_;
-  std::int64_t step_ = 0;
+  std::int64_t step_ = 0, first_step_ = -1;
   std::string name_;
   std::vector<double> table_, u_;
   std::vector<Cell> cells_;
@@ -177,16 +201,17 @@ class Program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr,
-                 "usage: %s FOLDER; files in it (stop, throw-first, throw-last, mismatch) steer the run\n",
-                 argv[0]);
+  if (argc != 2 && argc != 3) {
+    std::fprintf(
+        stderr,
+        "usage: %s FOLDER [EVERY]; files in it (stop, throw-first, throw-last, mismatch) steer the run\n",
+        argv[0]);
     return 2;
   }
   const std::string folder = argv[1];
   try {
     elastic::Loop loop(argc, argv);
-    Program program(loop, folder);
+    Program program(loop, folder, argc == 3 ? std::stoll(argv[2]) : 0);
     program.run();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

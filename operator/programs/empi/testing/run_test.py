@@ -470,6 +470,45 @@ def kill_a_pod():
     assert "signal 9" in run.text(), run.text()
 
 
+def checkpoint():
+    """Suspended, killed and begun anew, or told which checkpoint: the program goes on, and ends in the same bits."""
+    command = ["empi-jacobi", "--n", "96", "--iterations", "800", "--tolerance", "0"]
+    undisturbed = subprocess.run([BIN / command[0], *command[1:]], env=ENVIRONMENT, capture_output=True, text=True,
+                                 timeout=PATIENCE, cwd=WORK, check=True).stdout
+    result = re.search(r"fingerprint \w+", undisturbed)[0]
+    path = manifest("jacobi", [*command, "--pace", "5"], extra="  checkpoint: {path: volume, everySeconds: 1}\n")
+    files = lambda: sorted((WORK / "volume/jacobi").glob("empi-jacobi.*.h5"))
+    run = Run(path)
+    run.wait_for("a checkpoint", files)
+    text = path.read_text()
+    path.write_text(text.replace("spec:\n", "spec:\n  suspend: true\n", 1))
+    run.wait_for("the end of its pods", lambda: run.status().get("state") == "Suspended" and not marked_ranks())
+    path.write_text(text)
+    first = files()
+    run.wait_for("another checkpoint", lambda: files()[-1] > first[-1])
+    os.kill(marked_ranks()[-1], signal.SIGKILL)
+    assert run.wait() == 1
+    assert f"goes on from {first[-1]}, iteration" in run.text(), run.text()
+    assert run.status()["checkpoint"]["restoredIteration"] > 0, run.status()
+
+    newest, kept = files()[-1], WORK / "kept.h5"
+    kept.write_bytes(newest.read_bytes())
+    again = empi("run", path, "--set", "worker.replicas=3")
+    assert f"goes on from {newest}, iteration" in again.stdout and result in again.stdout, again.stdout
+    told = empi("run", path, "--from", kept)
+    assert f"goes on from {kept}, iteration" in told.stdout and result in told.stdout, told.stdout
+    foreign = WORK / "foreign.h5"
+    foreign.write_text("this is no checkpoint\n")
+    refused = empi("run", path, "--from", foreign, check=False)
+    said = refused.stdout + refused.stderr
+    assert refused.returncode == 1 and f"{foreign} that the job is to go on from is refused" in said, refused
+    assert empi("run", path, "--from", WORK / "none.h5", check=False).returncode == 2
+
+
+def marked_ranks():
+    return [pid for pid, command in marked_processes() if command.startswith("empi-jacobi")]
+
+
 def failing_program():
     run = Run(manifest("fails", ["sh", "-c", "echo last words; exit 3"], rigid=True))
     assert run.wait() == 3

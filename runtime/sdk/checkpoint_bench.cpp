@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints cost: ./dev bench checkpoint. Starts its ranks itself, each in an agent of its own; prints
+//   bench checkpoint.bandwidth_ratio <bytes per second until a checkpoint is whole, over plain writing> ratio
+//   bench checkpoint.overhead        <share of the run time that one checkpoint a minute takes> share
+//   bench checkpoint.restart         <start with a checkpoint, over a start that reads the same bytes> ratio
+// Plain writing and reading: each rank a file of its own on the same volume, with fsync.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <elastic_mpi.hpp>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/options.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string role, folder;
+  double megabytes = 128;
+  int ranks = 2, iterations = 600;
+};
+
+constexpr double kIterationSeconds = 0.01;
+
+// What a run prints after "bench ", of rank 0; and how long it took.
+std::pair<std::string, double> run(const Options& o, const std::string& role) {
+  empi::testing::LocalPods pods;
+  pods.slots = 1;
+  pods.command = {fs::read_symlink("/proc/self/exe"),
+                  "--role",
+                  role,
+                  "--folder",
+                  o.folder,
+                  "--megabytes",
+                  std::to_string(o.megabytes),
+                  "--iterations",
+                  std::to_string(o.iterations)};
+  const auto members = pods.launch(o.ranks);
+  const auto begin = std::chrono::steady_clock::now();
+  pods.start(members);
+  for (const auto& m : members)
+    if (pods.wait_for_end(m.uid) != 0) throw std::runtime_error("the ranks failed:\n" + pods.all_logs());
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  std::istringstream log(pods.log(members[0].uid));
+  std::string found;
+  for (std::string line; std::getline(log, line);)
+    if (const auto at = line.find("bench "); at != line.npos) found += line.substr(at) + "\n";
+  return {found, elapsed.count()};
+}
+
+void must(bool good, const char* what) {
+  if (!good) throw std::runtime_error(std::string(what) + " failed");
+}
+
+std::string own_file(const Options& o, int rank) { return o.folder + "/plain." + std::to_string(rank); }
+
+void write_plainly(const std::string& path, const std::vector<double>& data) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const auto* from = reinterpret_cast<const char*>(data.data());
+  for (std::size_t left = data.size() * sizeof(double); left > 0;) {
+    const ssize_t count = write(file, from, left);
+    must(count > 0, "writing");
+    from += count;
+    left -= static_cast<std::size_t>(count);
+  }
+  must(fsync(file) == 0, "fsync");
+  close(file);
+}
+
+void read_plainly(const std::string& path, std::vector<double>& data) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  auto* to = reinterpret_cast<char*>(data.data());
+  for (std::size_t left = data.size() * sizeof(double); left > 0;) {
+    const ssize_t count = read(file, to, left);
+    must(count > 0, "reading");
+    to += count;
+    left -= static_cast<std::size_t>(count);
+  }
+  close(file);
+}
+
+// Passes that take as long whatever is in the caches, and some of the data's bandwidth.
+double compute(std::vector<double>& data) {
+  const double end = MPI_Wtime() + kIterationSeconds;
+  double sum = 0;
+  for (std::size_t at = 0; MPI_Wtime() < end; at = (at + 4096) % (data.size() - 4096))
+    for (std::size_t i = at; i < at + 4096; ++i) sum += data[i] = .5 * (data[i] + 1);
+  return sum;
+}
+
+int of_a_rank(int argc, char** argv, const Options& o) {
+  elastic::Loop loop(argc, argv);
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<double> data;
+  long done = 0;
+  const auto rows = static_cast<std::int64_t>(o.megabytes * 1e6 / 8192) * ranks;
+  loop.replicate(done);
+  loop.block(data, rows, 1024);
+  const double bytes = static_cast<double>(rows) * 8192;
+  if (o.role == "read") read_plainly(own_file(o, rank), data);
+  if (o.role == "restore") loop.checkpoint(1 << 30, o.folder);
+  if (o.role != "write") {
+    loop.run([](MPI_Comm) { return false; });
+    must(o.role != "restore" || loop.restored(), "restoring");
+    return 0;
+  }
+
+  std::ranges::fill(data, 1.25);
+  double plain = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    write_plainly(own_file(o, rank), data);
+    MPI_Barrier(MPI_COMM_WORLD);
+    plain = std::min(plain, MPI_Wtime() - begin);
+  }
+  // In the first third nothing is written, in the second a checkpoint begins; it has until the end.
+  const int third = o.iterations / 3;
+  double whole = 0, taken = 0, quiet = 0, busy = 0, last = MPI_Wtime();
+  loop.checkpoint(third, o.folder);
+  const std::string file = o.folder + "/" + program_invocation_short_name + ".000001.h5";
+  loop.run([&](MPI_Comm world) {
+    compute(data);
+    MPI_Barrier(world);
+    const double now = MPI_Wtime();
+    (done < third ? quiet : busy) += now - last;
+    last = now;
+    if (++done == third) taken = now;
+    if (done > third && whole == 0 && rank == 0 && fs::exists(file)) whole = now;
+    int more = whole == 0 || done < 2 * third;
+    MPI_Bcast(&more, 1, MPI_INT, 0, world);
+    return more != 0 && done < 1000000;
+  });
+  if (rank != 0) return 0;
+  const double undisturbed = quiet / third * static_cast<double>(done - third);
+  std::fprintf(stderr, "%.0f MB: plain %.2f s, checkpoint %.2f s, of which the loop lost %.3f s\n",
+               bytes / 1e6, plain, whole - taken, busy - undisturbed);
+  std::printf("bench checkpoint.bandwidth_ratio %.3f ratio\n", plain / (whole - taken));
+  std::printf("bench checkpoint.overhead %.4f share\n", std::max(0.0, busy - undisturbed) / 60);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  const empi::options::Program program{
+      .what = "Measures checkpoints against plain writing and reading of the same bytes.",
+      .options = {
+          {"--megabytes",
+           &o.megabytes,
+           "data per rank",
+           {.check = empi::options::in_range(1.0, 16384.0), .shows_default = true}},
+          {"--ranks", &o.ranks, "ranks", {.check = empi::options::in_range(1, 64), .shows_default = true}},
+          {"--iterations",
+           &o.iterations,
+           "of 10 ms; a checkpoint begins after a third",
+           {.check = empi::options::in_range(30, 100000), .shows_default = true}},
+          {"--folder", &o.folder, "on the volume to measure (default: a new one in the working directory)"},
+          {"--role", &o.role, "of a rank; set by the program itself"}}};
+  empi::options::read_or_exit(program, argc, argv);
+  try {
+    if (!o.role.empty()) return of_a_rank(argc, argv, o);
+    const bool own = o.folder.empty();
+    o.folder = fs::absolute(own ? "checkpoint-bench." + std::to_string(getpid()) : o.folder);
+    fs::create_directories(o.folder);
+    std::cout << run(o, "write").first;
+    const double plain = run(o, "read").second, ours = run(o, "restore").second;
+    std::fprintf(stderr, "start with plain reading %.2f s, from a checkpoint %.2f s\n", plain, ours);
+    std::printf("bench checkpoint.restart %.3f ratio\n", ours / plain);
+    if (own) fs::remove_all(o.folder);
+  } catch (const std::exception& e) {
+    std::cerr << "bench_checkpoint: " << e.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is behind elastic::Loop, for its sources.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/sdk/items.hpp"
+
+namespace elastic {
+
+/// What the loop asks of checkpoints. Behind an interface, so that only programs that have them need HDF5.
+class Checkpoints {
+ public:
+  virtual ~Checkpoints() = default;
+  /// Before the first iteration of a job that starts. Collective over the world. Returns whether everything
+  /// registered is now as it was in a checkpoint. Throws Error on all ranks if it must be and cannot.
+  virtual bool restore() = 0;
+  /// Collective over the world.
+  virtual void after_iteration() = 0;
+  /// Nothing that is in hand is needed: the world changes, or the loop is over. On all ranks alike; local.
+  virtual void interrupt() = 0;
+};
+
+// Another rank has the cause and says it.
+class GivenUpElsewhere : public Error {
+ public:
+  using Error::Error;
+};
+
+// Does local work on all ranks. Throws on every rank if it throws on any. Collective.
+template <class Work>
+void agree(MPI_Comm everybody, Work work) {
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  const int good = mine ? 0 : 1;
+  int all_good = 0;
+  const int code = MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, everybody);
+  if (mine) std::rethrow_exception(mine);
+  check_mpi(code, "asking whether all ranks can go on");
+  if (!all_good) throw GivenUpElsewhere("another rank could not go on");
+}
+
+struct Loop::State {
+  void run(const std::function<bool(MPI_Comm)>& iteration);
+  bool window();
+  void move_all(MPI_Comm everybody);
+  void release();
+  void rebuild();
+  void settle(bool committed, const std::string& why);
+  bool adapt_now();
+  std::string registered() const;
+
+  ReplicatedValues values;
+  std::unique_ptr<Checkpoints> checkpoints;  // where the program and the job want them
+  std::vector<std::unique_ptr<Item>> items;
+  std::vector<std::function<void()>> release_hooks, save_hooks;
+  std::vector<std::function<void(MPI_Comm)>> rebuild_hooks;
+  double capacity = 1;
+  int probe_every = 1;
+  int unprobed = 0;  // iterations since the last probe; restarts with every change, so joiners agree
+  bool joining = false, leaving = false, left = false;
+  std::int64_t iterations = 0;  // done; the same on all ranks
+  bool restored = false;
+  int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
+  int entered = 0;  // of these: on this rank
+  int changes = 0, rollbacks = 0;
+  std::string last_rollback;
+  bool built = false;  // the rebuild hooks ran and the release hooks did not since
+  int passing_exceptions = 0;
+  std::string exception;  // what ended run()
+};
+
+}  // namespace elastic
