@@ -149,6 +149,7 @@ void Scheduler::run(const std::stop_token& stop) {
 void Scheduler::forget(const JobKey& key) {
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
     grants_.erase(known->second->job.metadata.uid);
+    lessons_.forget(known->second->job.metadata.uid);
     jobs_.erase(known);
   }
   outstanding_.erase(key);
@@ -167,6 +168,7 @@ void Scheduler::take_news(Time now) {
         seen && known != jobs_.end() && known->second->job.metadata.uid != seen->job.metadata.uid;
     if (!seen || another) forget(key);
     if (!seen) continue;
+    if (known != jobs_.end() && !another) learn(known->second->job, seen->job);
     jobs_[key] = seen;
     const auto given = outstanding_.find(key);
     if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
@@ -179,6 +181,15 @@ void Scheduler::take_news(Time now) {
     if (status != statuses_.end()) count_release(status->second, queue::seconds_between(since->second, now));
     releasing_.erase(since);
   }
+}
+
+// What the job has measured, and how it has ended.
+void Scheduler::learn(const ElasticMPIJob& before, const ElasticMPIJob& now) {
+  const auto status = statuses_.find(now.spec.scheduling.queue_name);
+  if (status == statuses_.end()) return;
+  queue::learn_points(status->second.models, now);
+  if (is_terminal(now.status.state) && !is_terminal(before.status.state))
+    queue::learn_end(status->second, before, now);
 }
 
 Time Scheduler::plan(Time now) {
@@ -248,6 +259,8 @@ void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen)
     return tell(seen, refused->cause, refused->reason);
   auto* demand = std::get_if<queue::Demand>(&asked);
   if (!demand) return;
+  lessons_.teach(*demand, seen->job, statuses_.at(round.record.queue.metadata.name),
+                 round.state.rules.objective, round.now);
   if (given != outstanding_.end()) {
     demand->allocation = counted(given->second.allocation, spec);
     demand->held = std::max(demand->held, demand->allocation.workers);

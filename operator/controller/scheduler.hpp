@@ -32,6 +32,7 @@
 #include "operator/controller/capacity.hpp"
 #include "operator/controller/queue_cluster.hpp"
 #include "operator/decide/decide.hpp"
+#include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/state.hpp"
 
 namespace emj {
@@ -114,6 +115,7 @@ class Scheduler {
   Time plan(Time now);
   void take_news(Time now);
   void forget(const JobKey& key);
+  void learn(const ElasticMPIJob& before, const ElasticMPIJob& now);
   void plan_queue(Round& round);
   bool take_queue(const QueueRecord& record);
   void add_demand(Round& round, const JobKey& key, const SeenJob& seen);
@@ -142,7 +144,8 @@ class Scheduler {
   // The scheduler's thread only.
   std::map<JobKey, SeenJob> jobs_;
   std::map<JobKey, Outstanding> outstanding_;
-  std::map<JobKey, Time> releasing_;             // since when they let go of workers
+  std::map<JobKey, Time> releasing_;  // since when they let go of workers
+  queue::Lessons lessons_;
   std::map<std::string, QueueStatus> statuses_;  // of queues, as counted on
   std::map<std::string, QueueStatus> written_;   // as last written
   std::map<std::string, Time> written_at_;
