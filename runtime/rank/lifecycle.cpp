@@ -90,6 +90,10 @@ EMPI_EXPORT int MPIX_Progress_adapt(double work_units, double progress) {
   return rank().progress(work_units, progress);
 }
 
+EMPI_EXPORT int MPIX_Wish_adapt(int min_workers, int max_workers) {
+  return rank().wish(min_workers, max_workers);
+}
+
 EMPI_EXPORT int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self) {
   return rank().declare_tasks(on_order, self);
 }

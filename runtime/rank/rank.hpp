@@ -44,6 +44,7 @@ class Rank {
   int report_redistribution(double milliseconds, long long bytes);
   int commit();
   int progress(double work_units, double progress);
+  int wish(int least, int most);
   int task_queue(long long phase, long long total, long long done, long long queued);
   int spent_on_changes(long long nanoseconds);
   int begin_task();
