@@ -17,13 +17,14 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 class Pictures : public ::testing::Test {
- protected:
+ public:
   Pictures() {
     std::string name = (fs::temp_directory_path() / "queue-pictures-XXXXXX").string();
     folder_ = mkdtemp(name.data());
   }
   ~Pictures() override { fs::remove_all(folder_); }
 
+ protected:
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
@@ -59,17 +60,19 @@ TEST_F(Pictures, OfASharedMachineAddUpItsJobs) {
                               "changes": [{"outcome": "committed"}, {"outcome": "aborted"}]})");
   write("b/profile.csv", "time_s,ranks\n10,2\n20,6\n");
   write("a/summary.json", R"({"job": "a", "result": "Failed", "start_time_s": 1000, "run_time_s": 10})");
-  write("a/profile.csv", "time_s,ranks\n10,4\n");
+  write("a/profile.csv", "time_s,ranks\n8,4\n10,4\n");  // it has waited for 6 s
   write("c/notes.txt", "no job");
   const auto jobs = read_shared(folder_);
   ASSERT_THAT(jobs, SizeIs(2));
+  EXPECT_THAT(jobs[0].seconds, ElementsAre(1000, 1006, 1008, 1010));
+  EXPECT_THAT(jobs[0].workers, ElementsAre(0, 4, 4, 0));
   EXPECT_THAT(jobs[1].seconds, ElementsAre(1010, 1020, 1030));
   EXPECT_THAT(jobs[1].workers, ElementsAre(2, 6, 0));
   const auto summary = summary_of(jobs);
   EXPECT_EQ(summary["makespan_s"], 30);
-  EXPECT_EQ(summary["worker_seconds"], 40 + 20 + 60);
+  EXPECT_EQ(summary["worker_seconds"], 16 + 20 + 60);
   EXPECT_EQ(summary["jobs"][0]["job"], "a");
-  EXPECT_EQ(summary["jobs"][1]["start_s"], 10);
+  EXPECT_EQ(summary["jobs"][1]["queued_s"], 10);
   EXPECT_EQ(summary["jobs"][1]["most_workers"], 6);
   EXPECT_EQ(summary["jobs"][1]["changes"], 1);
   write_shared(folder_, jobs);

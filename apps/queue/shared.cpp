@@ -24,9 +24,16 @@ SharedJob read_job(const fs::path& folder, const json& summary) {
     job.changes += change.value("outcome", "") == "committed";
   const io::Table profile(folder / "profile.csv");
   const std::vector<double> times = profile.numbers("time_s"), ranks = profile.numbers("ranks");
-  double before = 0;
+  // A line is of the window that ends then; before the first one it waits. Windows may be missing, so that
+  // the closest lines tell how long one is.
+  double width = times.empty() ? 0 : times.front();
+  for (std::size_t i = 1; i < times.size(); ++i) width = std::min(width, times[i] - times[i - 1]);
+  double before = times.empty() ? 0 : times.front() - width;
+  if (before > 0) {
+    job.seconds.push_back(job.start);
+    job.workers.push_back(0);
+  }
   for (std::size_t i = 0; i < profile.rows(); ++i) {
-    // A line is of the window that ends then.
     job.seconds.push_back(job.start + before);
     job.workers.push_back(ranks[i]);
     before = times[i];
@@ -56,7 +63,7 @@ io::draw::Chart profile_of(const std::vector<SharedJob>& jobs) {
   for (const SharedJob& job : jobs) moments.insert(job.seconds.begin(), job.seconds.end());
   io::draw::Chart chart;
   chart.title = "Who has which part of the machine";
-  chart.x_label = "seconds since the first job has started";
+  chart.x_label = "seconds since the first job came";
   chart.y_label = "workers";
   chart.y_from_zero = true;
   std::vector<double> sum(moments.size(), 0);
@@ -101,14 +108,14 @@ json summary_of(const std::vector<SharedJob>& jobs) {
     const auto most = std::ranges::max_element(job.workers);
     summary["jobs"].push_back({{"job", job.name},
                                {"result", job.result},
-                               {"start_s", job.start - begin},
+                               {"queued_s", job.start - begin},
                                {"end_s", job.end - begin},
                                {"worker_seconds", worker_seconds(job)},
                                {"most_workers", most == job.workers.end() ? 0 : *most},
                                {"changes", job.changes}});
   }
   summary["makespan_s"] = last - begin;
-  summary["mean_run_s"] = jobs.empty() ? 0 : turnaround / static_cast<double>(jobs.size());
+  summary["mean_turnaround_s"] = jobs.empty() ? 0 : turnaround / static_cast<double>(jobs.size());
   summary["worker_seconds"] = held;
   return summary;
 }

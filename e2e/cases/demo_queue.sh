@@ -13,7 +13,7 @@ import sys
 summary = json.load(open(sys.argv[1], encoding="utf-8"))
 jobs = summary["jobs"]
 assert len(jobs) == 5 and all(job["result"] == "Succeeded" for job in jobs), jobs
-assert any(a["start_s"] < b["start_s"] < a["end_s"] for a in jobs for b in jobs), "one after the other"
+assert any(a["queued_s"] < b["queued_s"] < a["end_s"] for a in jobs for b in jobs), "one after the other"
 assert sum(job["changes"] for job in jobs) > 0, "nobody changed its size"
 assert 0 < summary["worker_seconds"] <= 8.5 * summary["makespan_s"], summary
 PYTHON
