@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 # name|program and fixed arguments|what it measures. A program here is built by the target of its name, with what it
 # starts; scripts start programs of the product.
 benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
+wish|bench_change job bench_wish|an iteration that says what it can use over one that does not
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
 grow|bench_change grow|phases of growing; argument: number of ranks (16)
 shrink|bench_change shrink|phases of shrinking; argument: number of ranks (16)

@@ -3,6 +3,7 @@
 # ./dev demo [--full] [--out DIR]: the Chile 2010 tsunami as a malleable job on this machine, about two minutes.
 # ./dev demo spe10 [--full] [--out DIR] [--layers N|all]: the SPE10 oil reservoir.
 # ./dev demo surrogate [--full] [--out DIR]: the Bayesian inverse problem with a surrogate.
+# ./dev demo queue [--full] [--out DIR]: five tsunamis that share eight workers.
 # Runs inside the Debian 13 root with the built programs on PATH. A report beside the job, at the lowest priority,
 # draws what the job has written so far.
 set -euo pipefail
@@ -12,7 +13,7 @@ if [[ ${1:-} == --targets ]]; then # what ./dev is to build for these arguments
   targets_only=yes
   shift
 fi
-if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami ]]; then
+if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami || ${1:-} == queue ]]; then
   case=$1
   shift
 fi
@@ -36,6 +37,7 @@ while [[ $# -gt 0 ]]; do
       echo 'Usage: ./dev demo [--full] [--out DIR]     a tsunami; pictures, index.html and summary.json go to DIR (default out/demo)'
       echo '       ./dev demo spe10 [--full] [--out DIR] [--layers N|all]     an oil reservoir (default out/spe10)'
       echo '       ./dev demo surrogate [--full] [--out DIR]     four obstacles found in a fluid channel (default out/surrogate)'
+      echo '       ./dev demo queue [--full] [--out DIR]     five tsunamis, one after the other, in one queue (default out/queue)'
       echo 'Takes about two minutes; with --full finer and many times longer. --quick is the short form, as without it.'
       exit 0
       ;;
@@ -47,7 +49,7 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 if [[ -n $targets_only ]]; then
-  echo "empi-$case" "empi-$case-report"
+  if [[ $case == queue ]]; then echo empi-tsunami empi-queue-report; else echo "empi-$case" "empi-$case-report"; fi
   exit 0
 fi
 default=demo
@@ -55,7 +57,33 @@ default=demo
 out=$(realpath -m "${out:-$here/out/$default}")
 mkdir -p "$out"
 
-if [[ $case == spe10 ]]; then
+# Name, finest level, simulated seconds: the first is large, and small ones come while it runs.
+queue_of_tsunamis() {
+  local jobs='wide 15 21600|small 13 10800|middle 14 14400|tiny 13 7200|last 14 10800' stagger=3 slowdown=60 job
+  local name finest end manifests=()
+  if [[ -z $size ]]; then
+    jobs='wide 17 43200|small 15 21600|middle 16 28800|tiny 14 21600|last 16 21600'
+    stagger=10 slowdown=120
+  fi
+  mkdir -p "$out/jobs"
+  while read -r name finest end; do
+    job=$out/jobs/$name.yaml
+    sed -e "s/NAME/$name/; s/FINEST/$finest/; s/END/$end/; s/SLOWDOWN/$slowdown/" "$here/apps/tsunami/queue.yaml" >"$job"
+    rm -rf "${out:?}/$name"
+    manifests+=("$job")
+  done <<<"${jobs//|/$'\n'}"
+  echo "demo: five tsunamis share eight workers, one more each $stagger s; results in $out"
+  local status=0
+  empi run "${manifests[@]}" --workers 8 --stagger "$stagger" --out "$out" || status=$?
+  # Of those that have run, whatever became of the others.
+  empi-queue-report "$out" || [[ $status != 0 ]]
+  return "$status"
+}
+
+if [[ $case == queue ]]; then
+  queue_of_tsunamis
+  exit
+elif [[ $case == spe10 ]]; then
   manifest=$here/apps/spe10/spe10$size.yaml
   if [[ -n $layers ]]; then
     sed "s/--layers, \"[0-9]*\"/--layers, \"$layers\"/" "$manifest" >"$out/job.yaml"

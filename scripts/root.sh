@@ -190,6 +190,7 @@ Usage: ./dev COMMAND [ARGS]
   demo [--full] [--out DIR]    a tsunami that grows and shrinks while it runs, on this machine
   demo spe10 [--full] [--out DIR] [--layers N|all]    an oil reservoir that finds its size
   demo surrogate [--full] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
+  demo queue [--full] [--out DIR]   five tsunamis that share one machine: who starts, who yields, who grows
   test [CTEST ARGS]            build and run every test, e2e beside; or those chosen (for example: ./dev test -R mesh)
   test fast|long|full          those below two seconds; those of up to an hour; all in every configuration
   test --openmpi VERSION       the runtime's on another Open MPI than Debian's (docs/openmpi.md)

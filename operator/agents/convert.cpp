@@ -53,7 +53,9 @@ void append(empi::WindowSample& into, const empi::WindowSample& next) {
   into.iteration_s2 += next.iteration_s2;
   into.work_units += next.work_units;
   into.progress = std::max(into.progress, next.progress);
-  into.tasks.queue = next.tasks.queue;  // as it is at the end
+  into.wish_min = next.wish_min;  // as it is at the end
+  into.wish_max = next.wish_max;
+  into.tasks.queue = next.tasks.queue;
   into.tasks.ended += next.tasks.ended;
   into.tasks.task_s += next.tasks.task_s;
   into.tasks.task_s2 += next.tasks.task_s2;
@@ -97,6 +99,8 @@ Sample to_sample(const std::vector<empi::WindowSample>& group) {
   sample.ci_halfwidth = empi::relative_half_width(group);
   sample.work_units = sum.work_units;
   sample.progress = sum.progress;
+  sample.wish_min = sum.wish_min;
+  sample.wish_max = sum.wish_max;
   sample.tasks = to_figures(sum);
   return sample;
 }
@@ -152,6 +156,8 @@ bool plausible(const empi::WindowSample& w) {
                         static_cast<double>(w.tasks.queue.done),
                         static_cast<double>(w.tasks.queue.queued),
                         static_cast<double>(w.tasks.queue.phase),
+                        static_cast<double>(w.wish_min),
+                        static_cast<double>(w.wish_max),
                         static_cast<double>(w.index)};
   return w.width_s >= 0 && w.width_s <= 3600 && w.ranks >= 0 && w.pods >= 0 && w.progress <= kMost &&
          std::ranges::all_of(all, figure) && static_cast<double>(w.index) * w.width_s <= kMost / 1000;

@@ -83,6 +83,8 @@ TEST(Samples, CarryTheQueueAtTheirEndAndTheTasksInThem) {
   for (int i = 0; i < 5; ++i) {
     windows.push_back(window(1000 + i, 0.5));
     windows.back().progress = 0.1 * i;
+    windows.back().wish_min = 1;
+    windows.back().wish_max = 10 - i;
     windows.back().tasks.queue = {empi::Pattern::MasterWorker, 2, 100, 10u + 4 * i, 80u - 4 * i};
     windows.back().tasks.ended = 4;
     windows.back().tasks.task_s = 1;
@@ -93,6 +95,8 @@ TEST(Samples, CarryTheQueueAtTheirEndAndTheTasksInThem) {
   const std::vector<Sample> samples = to_samples(windows, Seconds(5));
   ASSERT_EQ(samples.size(), 1u);
   EXPECT_DOUBLE_EQ(samples[0].progress, .4);
+  EXPECT_EQ(samples[0].wish_min, 1);
+  EXPECT_EQ(samples[0].wish_max, 6) << "as it is at the end";
   const TaskFigures& tasks = samples[0].tasks;
   EXPECT_EQ(tasks, (TaskFigures{2, 100, 26, 64, 20, 5, 2.5, .4, .25}));
   for (auto& w : windows) w.tasks.queue = {};

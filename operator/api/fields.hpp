@@ -357,6 +357,8 @@ void describe(V& v, PolicyState& state) {
   v.field("writtenReplicas", state.written_replicas);
   v.field("pausedSpec", state.paused_spec);
   v.field("wish", state.wish);
+  v.field("programMin", state.program_min);
+  v.field("programMax", state.program_max);
 }
 
 template <class V>

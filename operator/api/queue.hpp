@@ -167,6 +167,40 @@ struct NamespaceUsage {
   bool operator==(const NamespaceUsage&) const = default;
 };
 
+// How long jobs of a namespace run against what was said of them (spec.scheduling.expectedSeconds).
+struct ClaimRecord {
+  std::string namespace_name;
+  double overrun = 1;  // average over about five jobs of the time taken over the time said, 1 at least each
+  Time time{};         // of the last job that ended
+
+  bool operator==(const ClaimRecord&) const = default;
+};
+
+// What runs of one program were measured to take on one number of workers.
+struct LearnedPoint {
+  int workers = 0;
+  double iteration_seconds = 0;
+  double compute_seconds = 0;     // of the busiest rank, of an iteration
+  double useful_seconds = 0;      // of a rank on average
+  double work_per_iteration = 0;  // 0 when the application reports none
+  int run = 0;                    // how many runs had ended when it was measured
+  Time time{};
+
+  bool operator==(const LearnedPoint&) const = default;
+};
+
+// What is known of a program from earlier runs in one namespace.
+struct LearnedModel {
+  std::string namespace_name;
+  std::string key;                   // spec.scheduling.model, else a hash of image, command, arguments, slots
+  Time time{};                       // when it was renewed
+  int runs = 0;                      // that have ended well
+  double worker_seconds = 0;         // of a run at the reference size, mean of about the last five
+  std::vector<LearnedPoint> points;  // ascending by workers, at most 16, of the last five runs
+
+  bool operator==(const LearnedModel&) const = default;
+};
+
 // Written by the scheduler alone.
 struct QueueStatus {
   std::int64_t observed_generation = 0;
@@ -179,6 +213,8 @@ struct QueueStatus {
   double release_seconds = 5;         // from a decision to shrink until pods are gone, on average
   std::optional<Time> usage_time;     // of busy_percent and usage
   std::vector<NamespaceUsage> usage;  // at most 256
+  std::vector<ClaimRecord> claims;    // at most 256
+  std::vector<LearnedModel> models;   // at most 64
   std::vector<Condition> conditions;  // Ready, PoolOverlap, NodesUnreadable
 
   bool operator==(const QueueStatus&) const = default;

@@ -130,6 +130,34 @@ void describe(V& v, NamespaceUsage& usage) {
 }
 
 template <class V>
+void describe(V& v, ClaimRecord& claim) {
+  v.field("namespace", claim.namespace_name);
+  v.field("overrun", claim.overrun);
+  v.field("time", claim.time);
+}
+
+template <class V>
+void describe(V& v, LearnedPoint& point) {
+  v.field("workers", point.workers);
+  v.field("iterationSeconds", point.iteration_seconds);
+  v.field("computeSeconds", point.compute_seconds);
+  v.field("usefulSeconds", point.useful_seconds);
+  v.field("workPerIteration", point.work_per_iteration);
+  v.field("run", point.run);
+  v.field("time", point.time);
+}
+
+template <class V>
+void describe(V& v, LearnedModel& model) {
+  v.field("namespace", model.namespace_name);
+  v.field("key", model.key);
+  v.field("time", model.time);
+  v.field("runs", model.runs);
+  v.field("workerSeconds", model.worker_seconds);
+  v.list("points", model.points);
+}
+
+template <class V>
 void describe(V& v, QueueStatus& status) {
   v.field("observedGeneration", status.observed_generation);
   v.field("fence", status.fence);
@@ -141,6 +169,8 @@ void describe(V& v, QueueStatus& status) {
   v.field("releaseSeconds", status.release_seconds);
   v.field("usageTime", status.usage_time);
   v.list("usage", status.usage);
+  v.list("claims", status.claims);
+  v.list("models", status.models);
   v.list("conditions", status.conditions);
 }
 

@@ -275,6 +275,8 @@ struct PolicyState {
   std::optional<int> written_replicas;   // as last written by the autoscaler
   std::string paused_spec;  // fingerprint of spec.autoscaling when a foreign /scale write paused Auto
   std::optional<int> wish;  // in a queue: the most that the policy wants now
+  // The workers that the program itself can use now, as it has said (MPIX_Wish_adapt); 0: it has not.
+  int program_min = 0, program_max = 0;
 
   bool operator==(const PolicyState&) const = default;
 };

@@ -141,6 +141,7 @@ void Scheduler::run(const std::stop_token& stop) {
 void Scheduler::forget(const JobKey& key) {
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
     grants_.erase(known->second.seen->job.metadata.uid);
+    lessons_.forget(known->second.seen->job.metadata.uid);
     jobs_.erase(known);
   }
   outstanding_.erase(key);
@@ -172,8 +173,10 @@ void Scheduler::take_news(Time now) {
         seen && known != jobs_.end() && known->second.seen->job.metadata.uid != seen->job.metadata.uid;
     if (!seen || another) forget(key);
     if (!seen) continue;
-    if (known != jobs_.end() && !another)
+    if (known != jobs_.end() && !another) {
       unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->shape + options_.sidecar);
+      learn(known->second.seen->job, seen->job);
+    }
     jobs_[key] = {seen};
     const auto given = outstanding_.find(key);
     if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
@@ -187,6 +190,15 @@ void Scheduler::take_news(Time now) {
       count_release(taken->second.status, queue::seconds_between(since->second, now));
     releasing_.erase(since);
   }
+}
+
+// What the job has measured, and how it has ended.
+void Scheduler::learn(const ElasticMPIJob& before, const ElasticMPIJob& now) {
+  const auto taken = taken_.find(now.spec.scheduling.queue_name);
+  if (taken == taken_.end()) return;
+  QueueStatus& status = taken->second.status;
+  queue::learn_points(status.models, now);
+  if (is_terminal(now.status.state) && !is_terminal(before.status.state)) queue::learn_end(status, before, now);
 }
 
 Time Scheduler::plan(Time now) {
@@ -283,6 +295,8 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     return tell(seen, refused->cause, refused->reason);
   auto* demand = std::get_if<queue::Demand>(&asked);
   if (!demand) return;
+  lessons_.teach(*demand, seen->job, taken_.at(round.record.queue.metadata.name).status,
+                 round.state.rules.objective, round.now);
   if (given != outstanding_.end()) {
     demand->allocation = counted(given->second.allocation, spec);
     demand->held = std::max(demand->held, demand->allocation.workers);

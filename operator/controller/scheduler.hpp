@@ -37,6 +37,7 @@
 #include "operator/controller/unplaceable.hpp"
 #include "operator/decide/decide.hpp"
 #include "operator/decide/queue/job_demand.hpp"
+#include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/state.hpp"
 
 namespace emj {
@@ -139,6 +140,7 @@ class Scheduler {
   Time plan(Time now);
   void take_news(Time now);
   void forget(const JobKey& key);
+  void learn(const ElasticMPIJob& before, const ElasticMPIJob& now);
   void plan_queue(Round& round);
   void hide_unplaceable(Round& round);
   bool take_queue(const QueueRecord& record, Time now);
@@ -170,6 +172,7 @@ class Scheduler {
   std::map<JobKey, Outstanding> outstanding_;
   std::map<JobKey, Time> releasing_;  // since when they let go of workers
   Unplaceable unplaceable_;
+  queue::Lessons lessons_;
   std::map<std::string, Taken> taken_;
   std::optional<Time> wake_;
 };

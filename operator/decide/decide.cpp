@@ -79,6 +79,7 @@ void step(Pass& pass) {
   adopt_runtime_image(pass);
   adopt_membership(pass);
   if (ended_by_program(pass)) return;
+  adopt_program_range(pass);
   if (!queue_step(pass)) return;
   if (status.state == JobState::Pending || status.state == JobState::Starting) {
     // A size that stands before the first start is no foreign write, whoever wrote it.

@@ -47,6 +47,8 @@ struct Sample {
                             // mean; 1 when there were too few iterations to tell
   double work_units = 0;    // reported by the application over the window, 0 when it reports none
   double progress = -1;     // 0 to 1 as the application reports it, negative when unknown
+  int wish_min = 0;         // workers that the program says it can use, at the end of the window;
+  int wish_max = 0;         // 0: it has not said
   TaskFigures tasks;
 
   bool operator==(const Sample&) const = default;

@@ -223,13 +223,21 @@ bool in_queue(const JobSpec& spec) { return !spec.scheduling.queue_name.empty();
 
 int allocated_workers(const JobStatus& status) { return status.allocation ? status.allocation->workers : 0; }
 
-int queue_wish(const JobSpec& spec, const PolicyState& state) {
+namespace {
+
+int policy_wish(const JobSpec& spec, const PolicyState& state) {
   const bool sizes = spec.autoscaling.mode == AutoscalingMode::Auto &&
                      spec.autoscaling.policy.name != PolicyName::Manual && state.paused_spec.empty();
   if (!sizes) return spec.worker.replicas.value_or(spec.worker.max_replicas);
   if (state.wish) return *state.wish;
   return spec.autoscaling.policy.name == PolicyName::Throughput ? spec.worker.max_replicas
                                                                 : reference_size(spec);
+}
+
+}  // namespace
+
+int queue_wish(const JobSpec& spec, const PolicyState& state) {
+  return within_program(state, policy_wish(spec, state));
 }
 
 bool queue_step(Pass& pass) {

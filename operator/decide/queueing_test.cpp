@@ -359,6 +359,23 @@ TEST(Queued, WishesByWhoSaysTheSize) {
   EXPECT_EQ(queue_wish(spec, {}), 8);
 }
 
+// MPIX_Wish_adapt. Its floor stays what others' start times were promised by.
+TEST(Queued, WhatTheProgramCannotUseIsGivenBack) {
+  World world = running_with(6, 1, "", "    replicas: 6\n");
+  Sample sample;
+  sample.workers = 6;
+  sample.wish_min = 2;
+  sample.wish_max = 3;
+  world.samples.push_back(sample);
+  world.settle(12);
+  EXPECT_EQ(world.size(), 3);
+  EXPECT_EQ(allocated(world), 3);
+  EXPECT_EQ(queue_wish(world.job.spec, world.status().policy_state), 3);
+  world.samples.push_back(Sample{});
+  world.settle(2);
+  EXPECT_EQ(queue_wish(world.job.spec, world.status().policy_state), 6) << "taken back: the queue decides";
+}
+
 // Rule Q12.
 TEST(Queued, ProgressTellsHowLongItWillTake) {
   World world = running_with(2);

@@ -140,6 +140,28 @@ TEST(Drain, AWorkerThatVanishesOnceItsReplacementWasSentIsReplacedByThatOne) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// MPIX_Wish_adapt, without a queue: whatever was asked for.
+TEST(Shrink, ToWhatTheProgramCanUseUntilItCanUseMore) {
+  World world = started(4);
+  world.job.spec.worker.replicas = 4;
+  world.reconcile();
+  Sample sample;
+  sample.workers = 4;
+  sample.wish_min = 1;
+  sample.wish_max = 2;
+  world.samples.push_back(sample);
+  world.settle(12);
+  EXPECT_EQ(world.size(), 2);
+  const Condition* adjusted = find_condition(world.status(), condition::kSizeAdjusted);
+  ASSERT_TRUE(adjusted);
+  EXPECT_EQ(adjusted->reason, "ProgramRange");
+  EXPECT_THAT(adjusted->message, HasSubstr("can use 1 to 2 now"));
+  world.samples.push_back(Sample{});
+  world.settle(12);
+  EXPECT_EQ(world.size(), 4);
+  EXPECT_TRUE(world.broken.empty());
+}
+
 TEST(Shrink, DeletesAPodOnlyAfterTheLeadHasReleasedIt) {
   World world = started(4);
   world.ask_for(2);

@@ -103,8 +103,9 @@ PolicyInput policy_input(const Pass& pass) {
   input.windows = pass.seen.samples;
   input.current = pass.status.active_workers.size();
   input.slots = pass.spec.slots_per_worker;
-  input.min = pass.spec.worker.min_replicas;
-  input.max = pass.spec.worker.max_replicas;
+  const PolicyState& state = pass.status.policy_state;
+  input.min = within_program(state, pass.spec.worker.min_replicas);
+  input.max = within_program(state, pass.spec.worker.max_replicas);
   input.step = pass.spec.resize.step;
   input.allowed = pass.spec.resize.allowed_replicas;
   input.history = pass.status.policy_state.changes;
@@ -195,6 +196,20 @@ int size_in_queue(const Pass& pass) {
 
 }  // namespace
 
+int within_program(const PolicyState& state, int workers) {
+  if (state.program_max <= 0) return workers;
+  return std::clamp(workers, std::min(state.program_min, state.program_max), state.program_max);
+}
+
+// The newest window says what holds: each repeats it. A program that starts anew has said nothing.
+void adopt_program_range(Pass& pass) {
+  PolicyState& state = pass.status.policy_state;
+  const bool runs = !pass.status.active_workers.empty();
+  if (runs && pass.seen.samples.empty()) return;
+  state.program_min = runs ? pass.seen.samples.back().wish_min : 0;
+  state.program_max = runs ? pass.seen.samples.back().wish_max : 0;
+}
+
 int target_size(Pass& pass) {
   JobStatus& status = pass.status;
   if (in_queue(pass.spec)) {
@@ -204,7 +219,8 @@ int target_size(Pass& pass) {
   int wanted = pass.spec.worker.replicas.value_or(
       status.desired_replicas > 0 ? status.desired_replicas : pass.spec.worker.min_replicas);
   const bool running = !status.active_workers.empty();
-  const int feasible = feasible_size(pass.spec, wanted);
+  const int usable = within_program(status.policy_state, wanted);
+  const int feasible = feasible_size(pass.spec, usable);
   if (pass.spec.runtime.mode == RuntimeMode::Rigid && running) {
     const int size = status.active_workers.size();
     if (feasible != size)
@@ -213,7 +229,13 @@ int target_size(Pass& pass) {
           "asked for " + workers_text(wanted) + ", but a rigid program keeps its " + std::to_string(size));
     return status.desired_replicas = size;
   }
-  if (feasible != wanted) {
+  if (usable != wanted && feasible != wanted) {
+    pass.set_condition(condition::kSizeAdjusted, true, "ProgramRange",
+                       "asked for " + workers_text(wanted) + ", running with " + std::to_string(feasible) +
+                           ": the program itself says that it can use " +
+                           std::to_string(status.policy_state.program_min) + " to " +
+                           std::to_string(status.policy_state.program_max) + " now");
+  } else if (feasible != wanted) {
     pass.set_condition(condition::kSizeAdjusted, true, "NotAllowed",
                        "asked for " + workers_text(wanted) + ", running with " + std::to_string(feasible) +
                            ": minReplicas, maxReplicas and allowedReplicas leave no other size below");

@@ -4,11 +4,13 @@
 // costs a pause.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <queue>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/plan.hpp"
 #include "operator/simulate/schedule_run.hpp"
 #include "runtime/base/text.hpp"
@@ -108,9 +110,29 @@ class Elastic {
     }
     result_.jobs[event.job].end = now_;
     ++body.version;
+    learn(event.job);
     state_.jobs.erase(state_.jobs.begin() + at);
     ids_.erase(ids_.begin() + at);
     return true;
+  }
+
+  // What the user's claims are worth, from a job that has ended.
+  void learn(int id) {
+    const Job& job = workload_.jobs[id];
+    const std::string user = std::to_string(job.user);
+    queue::count_claim(claims_, user, job.estimate, job.run_seconds, now_);
+    if (options_.believes) return;
+    const double overrun = queue::overrun_of(claims_, user);
+    if (std::exchange(overruns_.try_emplace(job.user, 1).first->second, overrun) == overrun) return;
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      if (state_.jobs[i].queued() && workload_.jobs[ids_[i]].user == job.user)
+        state_.jobs[i].work_left = claimed(ids_[i]);
+  }
+
+  double claimed(int id) const {
+    const Job& job = workload_.jobs[id];
+    const auto overrun = overruns_.find(job.user);
+    return overrun == overruns_.end() ? job.estimate : job.estimate * overrun->second;
   }
 
   void submit(int id) {
@@ -125,7 +147,7 @@ class Elastic {
     demand.floor = job.floor;
     demand.wish = demand.trusted = job.most;
     demand.since = job.submit;
-    demand.work_left = job.estimate;
+    demand.work_left = claimed(id);
     demand.lost_seconds = options_.pause;
     state_.jobs.push_back(std::move(demand));
     ids_.push_back(id);
@@ -163,10 +185,12 @@ class Elastic {
       demand.work_left = std::max(1.0, body.work);
     } else if (job.malleable) {
       // A claim that is overrun doubles.
-      const double claimed = job.estimate > body.done ? job.estimate : 2 * body.done + 1;
-      demand.work_left = std::max(1.0, claimed - body.done);
+      const double said = claimed(id) > body.done ? claimed(id) : 2 * body.done + 1;
+      demand.work_left = std::max(1.0, said - body.done);
     } else {
-      demand.work_left = job.estimate - run;
+      demand.work_left = claimed(id) - run;
+      // As a scheduler on a cluster has it; EASY takes a job that has overrun for one that ends at once.
+      if (job.lies && *demand.work_left <= 0) demand.work_left = run;
     }
   }
 
@@ -262,6 +286,8 @@ class Elastic {
   queue::QueueState state_;
   std::vector<int> ids_;  // of the jobs in state_, as places in the workload
   std::vector<Body> bodies_;
+  std::vector<ClaimRecord> claims_;  // of users
+  std::map<int, double> overruns_;   // of users, as far as they count
   std::priority_queue<Event> events_;
   std::optional<Time> wake_;
   Time busy_seen_{};

@@ -42,6 +42,7 @@ struct ElasticOptions {
   double pause = 5;       // seconds that a job stands still for a change
   bool moldable = false;  // the size is chosen at the start and stays
   bool timeline = false;  // whether to keep it
+  bool believes = false;  // every claim for what it says, whatever its user's others were worth
   // Called for each decision.
   std::function<void(Time, const queue::QueueState&, const queue::Grant&)> decided;
   // Called after each pass.

@@ -6,9 +6,11 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <tuple>
 
 #include "operator/decide/queue/demand.hpp"
+#include "runtime/base/hash.hpp"
 
 namespace emj::simulate {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr double kEfficiency = .8;  // at the reference size
 constexpr double kFloorEfficiency = .95;
 constexpr double kLeastEfficiency = .5;
+constexpr double kLie = 60;  // seconds
 
 // Largest size with this parallel efficiency under Amdahl's law: 1 + (1 / efficiency - 1) / serial fraction.
 int size_at(double efficiency, int reference) {
@@ -26,6 +29,27 @@ int size_at(double efficiency, int reference) {
 // [0, 1), the same with every standard library.
 double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
+// Users, drawn at random, who have so many of the jobs together.
+std::set<int> draw_liars(const Trace& trace, double percent, std::uint64_t seed) {
+  std::map<int, int> jobs;
+  for (const TraceJob& job : trace.jobs) ++jobs[job.user];
+  std::vector<std::pair<std::uint64_t, int>> order;
+  for (const auto& [user, count] : jobs)
+    order.emplace_back(empi::split_mix64(seed * empi::kSplitMix64Step + static_cast<std::uint64_t>(user)),
+                       user);
+  std::ranges::sort(order);
+  const double wanted = percent / 100 * static_cast<double>(trace.jobs.size());
+  std::set<int> liars;
+  double have = 0;
+  for (const auto& [place, user] : order) {
+    // Whoever has more than is left is not asked: one user may have a tenth of all.
+    if (have + jobs[user] > wanted) continue;
+    have += jobs[user];
+    liars.insert(user);
+  }
+  return liars;
+}
+
 }  // namespace
 
 Workload make_workload(const Trace& trace, int processors, const WorkloadOptions& options) {
@@ -34,6 +58,8 @@ Workload make_workload(const Trace& trace, int processors, const WorkloadOptions
   std::mt19937_64 random(options.seed);
   // Jobs of one request share a curve.
   std::map<std::tuple<int, int, int>, std::shared_ptr<const queue::Curve>> curves;
+  const std::set<int> liars =
+      options.liars_percent > 0 ? draw_liars(trace, options.liars_percent, options.seed) : std::set<int>();
   double first = -1;
   for (const TraceJob& source : trace.jobs) {
     if (options.jobs > 0 && static_cast<int>(workload.jobs.size()) >= options.jobs) break;
@@ -48,7 +74,8 @@ Workload make_workload(const Trace& trace, int processors, const WorkloadOptions
     job.user = source.user;
     job.submit = queue::after(kOrigin, first + (source.submit - first) / options.load);
     job.run_seconds = source.run_seconds;
-    job.estimate = source.estimate;
+    job.lies = liars.contains(source.user);
+    job.estimate = job.lies ? kLie : source.estimate;
     job.reference = job.floor = job.most = source.processors;
     job.malleable = drawn && source.processors > 1;
     if (job.malleable) {

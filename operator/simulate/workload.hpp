@@ -27,6 +27,7 @@ struct Job {
   int floor = 1;
   int most = 1;
   bool malleable = false;
+  bool lies = false;                          // its user says a minute of every job
   std::shared_ptr<const queue::Curve> curve;  // speed 1 at the reference size
 };
 
@@ -35,6 +36,7 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;
   double floor_percent = 0;  // no job is taken below this much of its request
   double load = 1;           // arrivals are as many times as close together
+  double liars_percent = 0;  // of the jobs are of users who say a minute of each
   int jobs = 0;              // the first so many; 0: all
   queue::Objective objective = queue::Objective::Fair;
 };

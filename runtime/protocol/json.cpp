@@ -166,7 +166,11 @@ void to_json(json& j, const WindowSample& s) {
        {"iterationSeconds2", s.iteration_s2},
        {"workUnits", s.work_units},
        {"progress", s.progress}};
-  // Most programs have no tasks: then their samples need not say so.
+  // Most programs have no wish and no tasks: then their samples need not say so.
+  if (s.wish_max > 0) {
+    j["wishMin"] = s.wish_min;
+    j["wishMax"] = s.wish_max;
+  }
   if (s.master_worker() || s.tasks.ended > 0 || s.tasks.busy_s > 0) j["tasks"] = s.tasks;
 }
 void from_json(const json& j, WindowSample& s) {
@@ -191,6 +195,8 @@ void from_json(const json& j, WindowSample& s) {
   s.iteration_s2 = j.value("iterationSeconds2", 0.0);
   s.work_units = j.value("workUnits", 0.0);
   s.progress = j.value("progress", -1.0);
+  s.wish_min = wire::integer_or(j, "wishMin", 0);
+  s.wish_max = wire::integer_or(j, "wishMax", 0);
   s.tasks = j.value("tasks", TaskSample{});
 }
 

@@ -112,6 +112,17 @@ TEST(Json, TasksSurviveTheTripAndAreAbsentWithoutThem) {
   EXPECT_EQ(back.tasks.busy_s, 1.2);
 }
 
+TEST(Json, AWishSurvivesTheTripAndIsAbsentWithoutOne) {
+  WindowSample sample;
+  EXPECT_FALSE(json(sample).contains("wishMax"));
+  EXPECT_EQ(json(sample).get<WindowSample>().wish_max, 0);
+  sample.add_wish(2, 5);
+  sample.add_wish(1, 9);
+  const auto back = json::parse(json(sample).dump()).get<WindowSample>();
+  EXPECT_EQ(back.wish_min, 2);
+  EXPECT_EQ(back.wish_max, 5);
+}
+
 // Names of objects and texts of errors are the program's, in whatever encoding.
 TEST(Json, TextThatIsNoUtf8TravelsAsFarAsItCan) {
   RankReport report;

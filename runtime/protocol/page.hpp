@@ -69,10 +69,11 @@ struct Counters {
   std::uint64_t mpi_bytes = 0;    // bytes sent by this rank (payload handed to MPI)
   std::uint64_t emulated_ns = 0;  // of the useful time, slept by the slowdown emulation
   std::uint64_t iterations = 0;
-  std::uint64_t iteration_ns = 0;  // sum over iterations
-  double iteration_s2 = 0;         // sum of squared durations (s^2), for confidence intervals
-  double work_units = 0;           // reported by the application
-  double progress = 0;             // 0..1, negative when unknown
+  std::uint64_t iteration_ns = 0;            // sum over iterations
+  double iteration_s2 = 0;                   // sum of squared durations (s^2), for confidence intervals
+  double work_units = 0;                     // reported by the application
+  double progress = 0;                       // 0..1, negative when unknown
+  std::uint32_t wish_min = 0, wish_max = 0;  // workers that the program can use now; 0: it has not said
   std::uint64_t adapt_ns =
       0;  // in adaptation windows and waits at the agreed iteration: neither MPI nor useful
   std::uint64_t in_adapt_since_ns = 0;  // entry time of the window or wait now in progress (a joiner waiting

@@ -12,6 +12,12 @@ void TaskSample::add_queue(const TaskQueue& other) {
   if (key(other) > key(queue)) queue = other;
 }
 
+void WindowSample::add_wish(int least, int most) {
+  if (most <= 0) return;
+  wish_min = std::max(wish_min, least);
+  wish_max = wish_max > 0 ? std::min(wish_max, most) : most;
+}
+
 void merge(WindowSample& into, const WindowSample& other) {
   into.mixed = into.mixed || other.mixed || into.epoch != other.epoch;
   into.epoch = std::max(into.epoch, other.epoch);
@@ -34,6 +40,7 @@ void merge(WindowSample& into, const WindowSample& other) {
   }
   into.work_units += other.work_units;
   into.progress = std::max(into.progress, other.progress);
+  into.add_wish(other.wish_min, other.wish_max);
   into.tasks.add_queue(other.tasks.queue);
   into.tasks.ended += other.tasks.ended;
   into.tasks.task_s += other.tasks.task_s;

@@ -53,8 +53,12 @@ struct WindowSample {
   double iteration_s2 = 0;       // sum of their squares
   double work_units = 0;         // sum over ranks
   double progress = -1;          // largest reported, negative when unknown
+  // Workers that the program says it can use (MPIX_Wish_adapt): largest minimum and smallest maximum of its
+  // ranks at the end of the window; 0 when none has said so.
+  int wish_min = 0, wish_max = 0;
   TaskSample tasks;
 
+  void add_wish(int least, int most);
   bool master_worker() const { return tasks.queue.pattern == Pattern::MasterWorker; }
 };
 

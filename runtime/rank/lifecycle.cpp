@@ -103,6 +103,10 @@ EMPI_EXPORT int MPIX_Checkpoint_restored_adapt(long long iteration, const char* 
   return rank().checkpointed({.restored = path ? path : "", .restored_iteration = iteration});
 }
 
+EMPI_EXPORT int MPIX_Wish_adapt(int min_workers, int max_workers) {
+  return rank().wish(min_workers, max_workers);
+}
+
 EMPI_EXPORT int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self) {
   return rank().declare_tasks(on_order, self);
 }

@@ -45,6 +45,7 @@ class Rank {
   int commit();
   int progress(double work_units, double progress);
   int checkpointed(CheckpointNews news);
+  int wish(int least, int most);
   int task_queue(long long phase, long long total, long long done, long long queued);
   int spent_on_changes(long long nanoseconds);
   int begin_task();

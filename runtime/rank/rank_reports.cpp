@@ -30,6 +30,14 @@ int Rank::checkpointed(CheckpointNews news) {
   return MPI_SUCCESS;
 }
 
+int Rank::wish(int least, int most) {
+  if (!profile::thread_state.measured) return MPI_ERR_OTHER;
+  const bool forgets = least == 0 && most == 0;
+  if (!forgets && (least < 1 || most < least)) return MPI_ERR_ARG;
+  counting().set_wish(static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most));
+  return MPI_SUCCESS;
+}
+
 int Rank::task_queue(long long phase, long long total, long long done, long long queued) {
   if (!profile::thread_state.measured) return MPI_ERR_OTHER;
   if (phase < 0 || total < 0 || done < 0 || queued < 0 || done + queued > total) return MPI_ERR_ARG;

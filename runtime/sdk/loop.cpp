@@ -100,6 +100,12 @@ void Loop::probe_every(int iterations) {
 
 void Loop::report(double work_units, double progress) { MPIX_Progress_adapt(work_units, progress); }
 
+void Loop::wish(int least, int most) {
+  if (MPIX_Wish_adapt(least, most) == MPI_ERR_ARG)
+    throw Error("elastic::Loop::wish(" + std::to_string(least) + ", " + std::to_string(most) +
+                "): expected 1 <= least <= most, or 0, 0");
+}
+
 bool Loop::joining() const { return state_->joining || state_->entered < state_->phase; }
 bool Loop::left() const { return state_->left; }
 bool Loop::restored() const { return state_->restored; }

@@ -33,6 +33,7 @@ class Curve {
 
   // Gain of the objective per worker from place i to i + 1, for weight 1; never rising with i.
   double marginal(int i) const { return marginals_[i]; }
+  const std::vector<double>& marginals() const { return marginals_; }
   // Where the step from place i ends: the next corner of the envelope.
   int next(int i) const { return corners_[i]; }
   // Largest corner that is not beyond `i`.

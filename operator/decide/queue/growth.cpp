@@ -30,7 +30,10 @@ int growth_limit(const QueueState& state, const Demand& job, int pool) {
   const Curve& curve = *job.curve;
   const double capacity = static_cast<double>(state.pools[pool].capacity.milli_cpu) /
                           static_cast<double>(std::max<std::int64_t>(1, job.worker.milli_cpu));
-  const double value = growth.time_value_percent / 100 * capacity / std::clamp(state.busy, .25, 1.0);
+  // On a few workers a share of them is less than one, and no job could be worth a second one.
+  const double least = growth.time_value_percent > 0 ? 1 : 0;
+  const double value =
+      std::max(least, growth.time_value_percent / 100 * capacity) / std::clamp(state.busy, .25, 1.0);
   int place = curve.at_most(std::min(job.wish, job.trusted));
   place = std::min(
       {place, curve.fastest(), curve.worth(value), curve.efficient(growth.min_efficiency_percent / 100)});

@@ -11,7 +11,8 @@
 namespace emj::queue {
 namespace {
 
-constexpr double kPrior = .8;  // parallel efficiency at the reference size
+constexpr double kPrior = .8;       // parallel efficiency at the reference size
+constexpr double kForgetting = .9;  // weight of a point per run since
 
 using Speed = std::function<double(int)>;
 
@@ -46,6 +47,25 @@ std::optional<TimeModel> model_near(const PolicyState& state, int workers) {
   return nearest ? remembered_model(state, nearest->workers) : std::nullopt;
 }
 
+// By what earlier runs have measured: each run since counts a point for nine tenths.
+std::optional<TimeModel> model_of_runs(const LearnedModel& earlier, int workers) {
+  std::vector<SizePoint> points;
+  const double work = earlier.points.empty() ? 0 : earlier.points.front().work_per_iteration;
+  for (const LearnedPoint& point : earlier.points) {
+    if ((work > 0) != (point.work_per_iteration > 0)) continue;
+    const double seconds = point.iteration_seconds;
+    points.push_back({point.workers, work > 0 ? seconds / point.work_per_iteration : seconds,
+                      share_of_time(point.compute_seconds / seconds),
+                      share_of_time(point.useful_seconds / seconds),
+                      std::pow(kForgetting, earlier.runs - point.run)});
+  }
+  if (points.empty()) return std::nullopt;
+  const auto nearest = std::ranges::min_element(
+      points, {}, [workers](const SizePoint& point) { return std::abs(point.workers - workers); });
+  const int current = nearest->workers;
+  return TimeModel(std::move(points), current);
+}
+
 Speed measured_speed(const TimeModel& model, Speed beyond) {
   return [&model, beyond = std::move(beyond)](int workers) {
     const int judged = std::clamp(workers, model.smallest(), model.largest());
@@ -65,9 +85,11 @@ int trusted_size(const ElasticMPIJob& job) {
 }
 
 std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<int> sizes, int present,
-                                        Objective objective) {
+                                        Objective objective, const LearnedModel* earlier) {
   Speed speed = prior(reference_size(job.spec));
   if (!job.spec.scheduling.scalability.empty()) speed = said(job.spec.scheduling.scalability, speed);
+  const std::optional<TimeModel> learned = earlier ? model_of_runs(*earlier, present) : std::nullopt;
+  if (learned) speed = measured_speed(*learned, speed);
   const std::optional<TimeModel> model = model_near(job.status.policy_state, present);
   if (model) speed = measured_speed(*model, speed);
   std::vector<double> speeds;

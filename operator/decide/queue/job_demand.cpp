@@ -148,7 +148,7 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   demand.started = status.start_time.value_or(last_change(job));
   demand.changed = last_change(job);
   if (status.blocked) demand.frozen_until = status.blocked->retry_after;
-  demand.work_left = work_left(job, *demand.curve, now);
+  demand.work_left = work_left(job, *demand.curve, said_seconds(job), now);
   demand.lost_seconds =
       change_cost(status.policy_state.changes, present, std::max(1, present / 2)).lost_seconds;
   if (job.spec.autoscaling.policy.name == PolicyName::Throughput)
@@ -196,7 +196,13 @@ SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue) {
   return range;
 }
 
-std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Time now) {
+std::optional<double> said_seconds(const ElasticMPIJob& job) {
+  const auto& expected = job.spec.scheduling.expected;
+  return expected ? std::optional(static_cast<double>(expected->count())) : std::nullopt;
+}
+
+std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
+                                Time now) {
   const JobStatus& status = job.status;
   const double present = curve.speed_of(std::max(1, allocated(job)));
   if (status.forecast && allocated(job) > 0) {
@@ -205,9 +211,8 @@ std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Ti
     for (double more = std::max(1.0, left); left <= gone; more *= 2) left += more;
     return (left - gone) * present;
   }
-  if (!job.spec.scheduling.expected) return std::nullopt;
-  const double all =
-      static_cast<double>(job.spec.scheduling.expected->count()) * curve.speed_of(reference_size(job.spec));
+  if (!said) return std::nullopt;
+  const double all = *said * curve.speed_of(reference_size(job.spec));
   if (allocated(job) == 0 || !status.start_time) return all;
   const double done = std::max(0.0, seconds_between(*status.start_time, now)) * present;
   double work = all;

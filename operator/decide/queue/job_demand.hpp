@@ -53,16 +53,19 @@ struct SizeRange {
 SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue);
 
 // How fast it is at the sizes it may have, by the order of trust (rule Q10): what was measured, from half the
-// smallest to twice the largest such size; spec.scheduling.scalability; Amdahl's law with 80 % at the
-// reference size. Each continues the one before where that ends. `present`: where the speed is 1.
+// smallest to twice the largest such size; in `earlier` runs; spec.scheduling.scalability; Amdahl's law with
+// 80 % at the reference size. Each continues the one before where that ends. `present`: where the speed is 1.
 std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<int> sizes, int present,
-                                        Objective objective);
+                                        Objective objective, const LearnedModel* earlier = nullptr);
 // Growth ends here: the largest of the reference size, twice the largest measured one, and the last point of
 // scalability.
 int trusted_size(const ElasticMPIJob& job);
 
-// Seconds at speed 1 of `curve`, from status.forecast or spec.scheduling.expectedSeconds; one that is overrun
-// doubles (rule Q12).
-std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Time now);
+// Seconds at speed 1 of `curve`, from status.forecast, or as it is `said` to take at the reference size; one
+// that is overrun doubles (rule Q12).
+std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
+                                Time now);
+// By spec.scheduling.expectedSeconds.
+std::optional<double> said_seconds(const ElasticMPIJob& job);
 
 }  // namespace emj::queue

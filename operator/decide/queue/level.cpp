@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <queue>
+#include <utility>
 
 namespace emj::queue {
 namespace {
@@ -18,117 +18,165 @@ Resources between(const Claim& claim, int from, int to) {
   return claim.worker * (claim.curve->size(to) - claim.curve->size(from));
 }
 
-// Largest place in [low, high] to which every step is worth at least `value`.
-int reached(const Claim& claim, int low, int high, double value) {
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    if (claim.curve->marginal(middle) * claim.factor >= value) {
-      low = middle + 1;
-    } else {
-      high = middle;
+// A claim in the bisection. What each round reads of it lies together: there are thousands, and their curves
+// lie anywhere.
+struct Open {
+  const double* marginals;
+  const int* sizes;
+  double factor;
+  Resources worker;
+  int claim;
+  int low;   // place that it reaches at a level that is too high,
+  int high;  // and at one that is too low
+  int middle;
+
+  double value(int place) const { return marginals[place] * factor; }
+  Resources taken(int from, int to) const { return worker * (sizes[to] - sizes[from]); }
+  // Largest place in [low, high] to which every step is worth at least `level`; mostly near `low` or `high`.
+  int reached(double level) const {
+    int least = low, most = high;
+    for (int step = 1; least < most; step *= 2) {
+      const int up = std::min(least + step, most);
+      if (value(up - 1) < level) {
+        most = up - 1;
+        break;
+      }
+      least = up;
+      const int down = std::max(most - step, least);
+      if (down < most && value(down) >= level) {
+        least = down + 1;
+        break;
+      }
+      most = down;
     }
+    while (least < most) {
+      const int middle_place = least + (most - least) / 2;
+      if (value(middle_place) >= level) {
+        least = middle_place + 1;
+      } else {
+        most = middle_place;
+      }
+    }
+    return least;
   }
-  return low;
-}
+};
 
 // The values between which the level is: that of the last step of any claim, and that of the first.
 struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
-  Resources all;  // what all claims take together
 
-  explicit Range(std::span<const Claim> claims) {
-    for (const Claim& claim : claims) {
-      if (claim.from >= claim.to) continue;
-      all += between(claim, claim.from, claim.to);
-      most = std::max(most, claim.curve->marginal(claim.from) * claim.factor);
-      least = std::min(least, claim.curve->marginal(claim.to - 1) * claim.factor);
-    }
-  }
   // Marginals are spread over orders of magnitude.
   double middle() const { return least > 0 ? std::sqrt(least * most) : most / 2; }
 };
 
-// About where the level is: that of a few claims which get as much of the spare as they are of all.
-double guess_level(std::span<const Claim> claims, const Resources& spare, Range range) {
-  constexpr std::size_t kOneOf = 32;
-  const double share = static_cast<double>(spare.milli_cpu) / kOneOf;
-  for (int round = 0; round < 16; ++round) {
-    const double value = range.middle();
-    double used = 0;
-    for (std::size_t i = 0; i < claims.size(); i += kOneOf) {
-      const Claim& claim = claims[i];
-      if (claim.from < claim.to)
-        used += static_cast<double>(
-            between(claim, claim.from, reached(claim, claim.from, claim.to, value)).milli_cpu);
+// A few of the claims: where the level is for them, it is nearly for all.
+class Sampled {
+ public:
+  Sampled(std::span<const Open> open, Range range) : range_(range) {
+    constexpr std::size_t kOneOf = 32;
+    for (std::size_t i = 0; i < open.size(); i += kOneOf) sample_.push_back(open[i]);
+    share_ = static_cast<double>(sample_.size()) / static_cast<double>(open.size());
+  }
+  // CPU that they take at this level, as if of all.
+  double taken(double level) const {
+    std::int64_t used = 0;
+    for (const Open& claim : sample_) used += claim.taken(claim.low, claim.reached(level)).milli_cpu;
+    return static_cast<double>(used) / share_;
+  }
+  // The level at which they take so much.
+  double level(double milli_cpu) const {
+    Range range = range_;
+    for (int round = 0; round < 16; ++round) {
+      const double value = range.middle();
+      (taken(value) <= milli_cpu ? range.most : range.least) = value;
     }
-    (used <= share ? range.most : range.least) = value;
+    return range.most;
   }
-  return range.most;
-}
 
-// Bisection. `low` are places that fit together, `high` such that do not; each round looks between them only,
-// the first two right above and below the guess.
-void find_level(std::span<const Claim> claims, Resources& spare, std::vector<int>& low) {
-  std::vector<int> high(claims.size()), middle(claims.size());
-  for (std::size_t i = 0; i < claims.size(); ++i) high[i] = std::max(claims[i].from, claims[i].to);
-  Range range(claims);
-  if (fits(range.all, spare)) {
-    low = high;
-    spare -= range.all;
-    return;
+ private:
+  std::vector<Open> sample_;
+  Range range_;
+  double share_ = 1;
+};
+
+// Bisection: `places` and `spare` become what surely is given out. Each round looks at the claims that are
+// not decided only, the first three at a guess, and right above and below a better one. Those that are left
+// share what is spare then.
+std::vector<Open> find_level(std::span<const Claim> claims, Resources& spare, std::vector<int>& places) {
+  constexpr double kClose = 1.005;
+  std::vector<Open> open;
+  open.reserve(claims.size());
+  Range range;
+  Resources all;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const Claim& claim = claims[i];
+    if (claim.from >= claim.to) continue;
+    open.push_back({claim.curve->marginals().data(), claim.curve->sizes().data(), claim.factor, claim.worker,
+                    static_cast<int>(i), claim.from, claim.to, claim.from});
+    range.most = std::max(range.most, open.back().value(claim.from));
+    range.least = std::min(range.least, open.back().value(claim.to - 1));
+    all += open.back().taken(claim.from, claim.to);
   }
-  const double guess = guess_level(claims, spare, range);
-  std::vector<int> open(claims.size());  // claims that are not decided
-  std::iota(open.begin(), open.end(), 0);
+  if (fits(all, spare)) {
+    spare -= all;
+    for (const Open& claim : open) places[claim.claim] = claim.high;
+    return {};
+  }
+  const Sampled sampled(open, range);
+  const auto target = static_cast<double>(spare.milli_cpu);
+  double guess = sampled.level(target);
   for (int round = 0; round < 60 && !open.empty(); ++round) {
-    double value = round == 0 ? guess * 1.05 : round == 1 ? guess / 1.05 : range.middle();
+    double value = round == 0 ? guess : round == 1 ? guess * kClose : round == 2 ? guess / kClose : 0;
     if (value <= range.least || value >= range.most) value = range.middle();
     Resources used;
-    for (const int i : open) {
-      middle[i] = reached(claims[i], low[i], high[i], value);
-      used += between(claims[i], low[i], middle[i]);
+    for (Open& claim : open) {
+      claim.middle = claim.reached(value);
+      used += claim.taken(claim.low, claim.middle);
     }
     const bool enough = fits(used, spare);
+    // What all take, and what a few of them said of it, says how far the guess was off.
+    if (round == 0 && used.milli_cpu > 0)
+      guess = sampled.level(sampled.taken(value) * target / static_cast<double>(used.milli_cpu));
     (enough ? range.most : range.least) = value;
     if (enough) spare -= used;
     std::int64_t undecided = 0;
-    for (const int i : open) {
-      (enough ? low : high)[i] = middle[i];
-      undecided += claims[i].curve->size(high[i]) - claims[i].curve->size(low[i]);
+    for (Open& claim : open) {
+      (enough ? claim.low : claim.high) = claim.middle;
+      places[claim.claim] = claim.low;
+      undecided += claim.sizes[claim.high] - claim.sizes[claim.low];
     }
-    std::erase_if(open, [&](int i) { return low[i] >= high[i]; });
-    if (undecided <= kFew) return;
+    std::erase_if(open, [](const Open& claim) { return claim.low >= claim.high; });
+    if (undecided <= kFew) break;
   }
+  return open;
 }
 
 struct Step {
   double value;
   int claim;
+  int last;  // place beyond which it is not asked
   bool operator<(const Step& other) const {
     return value != other.value ? value < other.value : claim > other.claim;
   }
 };
 
-// What is left, the most valuable step first; who cannot take its next one whole gets no more.
-void hand_out(std::span<const Claim> claims, Resources spare, std::vector<int>& places) {
-  std::vector<Step> steps;
-  for (int i = 0; i < static_cast<int>(claims.size()); ++i) {
-    if (places[i] < claims[i].to)
-      steps.push_back({claims[i].curve->marginal(places[i]) * claims[i].factor, i});
-  }
+// The most valuable step first; who cannot take its next one whole gets no more. `least` is what any step
+// needs: with less than that left nobody is asked.
+void hand_out(std::span<const Claim> claims, std::vector<Step> steps, Resources& spare,
+              const Resources& least, std::vector<int>& places) {
   std::priority_queue<Step> heap({}, std::move(steps));
-  while (!heap.empty() && any_positive(spare)) {
-    const int i = heap.top().claim;
+  while (!heap.empty() && fits(least, spare)) {
+    const auto [value, i, last] = heap.top();
     heap.pop();
     const Claim& claim = claims[i];
     const int next = claim.curve->next(places[i]);
-    if (next > claim.to) continue;
+    if (next > last) continue;
     const Resources need = between(claim, places[i], next);
     if (!fits(need, spare)) continue;
     spare -= need;
     places[i] = next;
-    if (next < claim.to) heap.push({claim.curve->marginal(next) * claim.factor, i});
+    if (next < last) heap.push({claim.curve->marginal(next) * claim.factor, i, last});
   }
 }
 
@@ -137,14 +185,25 @@ void hand_out(std::span<const Claim> claims, Resources spare, std::vector<int>& 
 std::vector<int> level(std::span<const Claim> claims, Resources spare) {
   std::vector<int> places;
   places.reserve(claims.size());
-  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  if (claims.empty()) return places;
+  Resources least = claims.front().worker;
   for (const Claim& claim : claims) {
     places.push_back(claim.from);
-    smallest = std::min(smallest, std::max<std::int64_t>(1, claim.worker.milli_cpu));
+    least = smaller(least, claim.worker);
   }
-  if (claims.empty()) return places;
-  if (spare.milli_cpu / smallest > kFew) find_level(claims, spare, places);
-  hand_out(claims, spare, places);
+  std::vector<Step> steps;
+  if (spare.milli_cpu / std::max<std::int64_t>(1, least.milli_cpu) > kFew) {
+    // Steps of those that are not in the rest are worth less than any of theirs.
+    for (const Open& claim : find_level(claims, spare, places))
+      steps.push_back({claim.value(claim.low), claim.claim, claim.high});
+    hand_out(claims, std::exchange(steps, {}), spare, least, places);
+  }
+  if (!fits(least, spare)) return places;
+  for (int i = 0; i < static_cast<int>(claims.size()); ++i) {
+    if (places[i] < claims[i].to)
+      steps.push_back({claims[i].curve->marginal(places[i]) * claims[i].factor, i, claims[i].to});
+  }
+  hand_out(claims, std::move(steps), spare, least, places);
   return places;
 }
 

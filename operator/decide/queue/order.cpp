@@ -55,7 +55,8 @@ std::vector<int> waiting_order(const QueueState& state, Time now) {
   std::vector<Place> places;
   for (int i = 0; i < static_cast<int>(state.jobs.size()); ++i) {
     const Demand& job = state.jobs[i];
-    if (!job.queued() || job.allocation.promised > 0 || !job.written) continue;
+    // With pods of its last attempt still there it would hold more than it is given.
+    if (!job.queued() || job.allocation.promised > 0 || !job.written || job.held > 0) continue;
     Time key = job.since;
     if (shares) {
       const auto [found, fresh] = penalties.try_emplace(job.namespace_name);

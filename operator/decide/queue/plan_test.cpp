@@ -239,6 +239,17 @@ TEST(Growth, StartsAJobAtTheSizeThatItIsWorth) {
   EXPECT_EQ(plan.grants[0].allocation.workers, 10);
 }
 
+// Rule Q3 on a few workers: 4 % of four leave half of them idle.
+TEST(Growth, ASecondIsWorthOneWorkerAtLeast) {
+  QueueState state = machine(4);
+  state.jobs = {job("A", 1, 4)};
+  const Plan plan = schedule(state, at(0));
+  ASSERT_EQ(plan.grants.size(), 1u);
+  EXPECT_EQ(plan.grants[0].allocation.workers, 4);
+  state.rules.growth.time_value_percent = 0;
+  EXPECT_EQ(schedule(state, at(0)).grants[0].allocation.workers, 1) << "unless it is worth nothing";
+}
+
 TEST(Growth, WaitsForRestAndSaysWhen) {
   QueueState state = machine(100);
   state.jobs = {running(job("A", 2, 10), 5)};

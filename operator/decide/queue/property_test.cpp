@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random histories of a queue: whatever jobs, pods, nodes and a crashing operator do, what the design
+// Random histories of a queue: whatever jobs, pods, nodes, quotas and a crashing operator do, what the design
 // promises holds (I1 to I11; I4 and I12 are tested on schedules, in operator/simulate).
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "operator/decide/queue/testing/jobs.hpp"
@@ -27,23 +28,28 @@ class History {
   void run(int events) {
     for (int i = 0; i < events && !testing::Test::HasFailure(); ++i) {
       happen();
-      settle(chance(.9));
+      settle(chance(.1) ? Operator::Dies : Operator::Lives);
     }
   }
 
   // I5: when nothing else comes, everybody who fits gets its turn.
   void drain() {
     for (Pool& pool : state_.pools) pool.capacity = {32'000, 64'000};
+    quotas_.clear();
     for (int i = 0; i < 2000 && !state_.jobs.empty() && !testing::Test::HasFailure(); ++i) {
       now_ += Seconds(number(1, 300));
+      hear_of_late_writes();
       move_pods(true);
       end_some(.2);
-      settle(true);
+      settle(Operator::Lives);
     }
     EXPECT_TRUE(state_.jobs.empty()) << state_.jobs.size() << " jobs never ended";
   }
 
  private:
+  // A plan is carried out whole, or up to where the operator died in it.
+  enum class Operator { Lives, Dies };
+
   bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
   int number(int low, int high) { return std::uniform_int_distribution<>(low, high)(random_); }
   Resources nodes() { return {number(4, 32) * 1000, number(8, 64) * 1000}; }
@@ -52,8 +58,59 @@ class History {
     now_ += Millis(number(0, 60'000));
     if (chance(.35) && state_.jobs.size() < 30) submit();
     if (chance(.02)) state_.pools[number(0, static_cast<int>(state_.pools.size()) - 1)].capacity = nodes();
+    if (chance(.02)) quotas_[chance(.5) ? "a" : "b"] = number(2, 40) * 1000;
+    if (chance(.01)) quotas_.clear();
+    hear_of_late_writes();
     move_pods(false);
+    fail_some();
     end_some(.03);
+  }
+
+  // What was given out and did not stand in a status yet: it does now, or was lost with the operator.
+  void hear_of_late_writes() {
+    for (Demand& demand : state_.jobs) {
+      const auto late = late_.find(demand.uid);
+      if (late == late_.end() || chance(.3)) continue;
+      if (chance(.3)) demand = late->second;
+      late_.erase(late);
+    }
+  }
+
+  // Changes that come to nothing, starts that fail: the job says so itself, by its next allocation.
+  void fail_some() {
+    for (Demand& demand : state_.jobs) {
+      if (demand.queued() || late_.contains(demand.uid) || !chance(.03)) continue;
+      demand.frozen_until = now_ + Seconds(number(30, 600));
+      demand.allocation.promised = 0;
+      if (chance(.3)) {
+        demand.allocation.workers = 0;  // back to the queue; its pods are there until they are gone
+      } else if (demand.held > demand.allocation.workers) {
+        if (feasible(demand, demand.held)) demand.allocation.workers = demand.held;
+      } else if (!demand.rigid()) {
+        demand.allocation.workers = demand.floor;  // newcomers never came
+      }
+    }
+  }
+
+  // What the scheduler reads anew before each plan: quotas bound starts and growth, whose start has failed is
+  // passed over for a while.
+  void look() {
+    std::map<std::string, std::int64_t> used;
+    for (const Demand& demand : state_.jobs) used[demand.namespace_name] += demand.of(demand.held).milli_cpu;
+    for (Demand& demand : state_.jobs) {
+      demand.wish = demand.curve->sizes().back();
+      demand.resizing = late_.contains(demand.uid) || demand.held != demand.allocation.workers;
+      if (demand.queued() && demand.held == 0) demand.resizing = false;
+      demand.written = !late_.contains(demand.uid) && !(demand.queued() && now_ < demand.frozen_until);
+      const auto quota = quotas_.find(demand.namespace_name);
+      if (quota == quotas_.end() || !demand.written) continue;
+      const auto left = std::max<std::int64_t>(0, quota->second - used[demand.namespace_name]);
+      const int room = static_cast<int>(left / demand.worker.milli_cpu);
+      if (demand.queued() && demand.allocation.promised == 0 && demand.floor > demand.held + room)
+        demand.written = false;
+      else
+        demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
+    }
   }
 
   void submit() {
@@ -88,16 +145,12 @@ class History {
     demand.curve = std::make_shared<const Curve>(sizes, speeds, state_.rules.objective);
   }
 
-  // Pods come and go one at a time.
+  // Pods go one at a time; those of a change that nobody has been told of stay.
   void move_pods(bool all) {
     for (Demand& demand : state_.jobs) {
-      if (demand.queued() || demand.held == demand.allocation.workers) {
-        demand.resizing = false;
-        continue;
-      }
+      if (late_.contains(demand.uid)) continue;
       if (demand.held > demand.allocation.workers) --demand.held;
       if (all) demand.held = demand.allocation.workers;
-      demand.resizing = demand.held != demand.allocation.workers;
     }
   }
 
@@ -105,16 +158,19 @@ class History {
     std::erase_if(state_.jobs, [&](const Demand& demand) { return !demand.queued() && chance(share); });
   }
 
-  // Plans until nothing is left to do. `written`: all of a plan; else the operator dies after a part of it.
-  void settle(bool written) {
+  // Plans until nothing is left to do.
+  void settle(Operator fate) {
     for (int pass = 0; pass < 60; ++pass) {
+      look();
       const Plan plan = schedule(state_, now_);
       check(plan);
       if (plan.grants.empty()) return check_rest(plan);
       Plan kept = plan;
-      if (!written) kept.grants.resize(number(0, static_cast<int>(plan.grants.size())));
+      if (fate == Operator::Dies) kept.grants.resize(number(0, static_cast<int>(plan.grants.size())));
+      for (const Grant& grant : kept.grants)
+        if (chance(.05)) late_[state_.jobs[grant.job].uid] = state_.jobs[grant.job];
       carry_out(state_, kept, now_);
-      if (!written) return;
+      if (fate == Operator::Dies) return;
     }
     ADD_FAILURE() << "does not come to rest (rule Q34)";
   }
@@ -137,7 +193,7 @@ class History {
     if (++passes_ % 8 == 0) decides_by_values_only(plan);
     std::vector<Resources> before(state_.pools.size()), after(state_.pools.size());
     for (const Demand& demand : state_.jobs)
-      if (!demand.queued()) before[demand.allocation.pool] += demand.of(demand.held);
+      if (demand.allocation.pool >= 0) before[demand.allocation.pool] += demand.of(demand.held);
     after = before;
     std::vector<bool> seen(state_.jobs.size());
     for (const Grant& grant : plan.grants) {
@@ -159,10 +215,14 @@ class History {
 
   void check_grant(const Grant& grant, const Demand& demand) {
     const int workers = grant.allocation.workers;
+    EXPECT_TRUE(demand.written) << "Q26";
     if (workers > 0) {
       EXPECT_TRUE(feasible(demand, workers)) << "I2";
       EXPECT_GE(workers, demand.floor) << "I2, I3";
-      EXPECT_LE(workers, demand.wish) << "I2";
+      EXPECT_LE(workers, std::max(demand.wish, demand.allocation.workers)) << "I2";
+    }
+    if (demand.queued()) {
+      EXPECT_TRUE(workers == 0 || demand.held == 0) << "pods of the last attempt are still there";
     }
     if (demand.queued()) return;
     EXPECT_FALSE(demand.rigid()) << "I10";
@@ -191,6 +251,8 @@ class History {
 
   std::mt19937 random_;
   QueueState state_;
+  std::map<std::string, std::int64_t> quotas_;  // of namespaces, CPU in thousandths
+  std::map<std::string, Demand> late_;          // by uid: as before a grant that stands in no status yet
   Time now_ = kStart;
   int submitted_ = 0;
   int passes_ = 0;
@@ -199,7 +261,7 @@ class History {
 TEST(Queue, HoldsItsPromisesOverRandomHistories) {
   // Other histories at each repetition (--gtest_shuffle --gtest_repeat).
   const unsigned first = 1000 * static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
-  for (unsigned seed = first; seed < first + 40 && !HasFailure(); ++seed) {
+  for (unsigned seed = first; seed < first + 60 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     History history(seed);
     history.run(200);

@@ -133,6 +133,9 @@ int simulate(const SimulateOptions& options) {
   Folder folder(options.output);
   folder.write("summary.json", summary_json(trace.value(), workload, results));
   folder.write("jobs.csv", jobs_csv(workload, ours));
+  for (const simulate::Result& result : results)
+    if (&result != &results.back())
+      folder.write(("jobs-" + result.name + ".csv").c_str(), jobs_csv(workload, result.run));
   folder.write("timeline.csv", timeline_csv(ours));
   folder.write("decisions.log", decisions);
   folder.write("schedule.swf", schedule_swf(workload, ours));

@@ -67,6 +67,8 @@ RankWindow RankAccount::advance(const Counters& c, std::uint64_t now_ns, bool me
   w.work_units = c.work_units - seen_.work_units;
   seen_.work_units = c.work_units;
   w.progress = c.progress;
+  w.wish_min = c.wish_min;
+  w.wish_max = c.wish_max;
   w.tasks = c.tasks;
   w.tasks.ended = gain(seen_.tasks.ended, c.tasks.ended);
   w.tasks.task_ns = gain(seen_.tasks.task_ns, c.tasks.task_ns);
@@ -106,6 +108,7 @@ WindowSample pod_sample(const std::vector<RankWindow>& ranks, std::uint64_t wind
     }
     s.work_units += r.work_units;
     s.progress = std::max(s.progress, r.progress);
+    s.add_wish(static_cast<int>(r.wish_min), static_cast<int>(r.wish_max));
     s.tasks.add_queue({r.tasks.pattern, r.tasks.phase, r.tasks.total, r.tasks.done, r.tasks.queued});
     s.tasks.ended += r.tasks.ended;
     s.tasks.task_s += static_cast<double>(r.tasks.task_ns) * 1e-9;

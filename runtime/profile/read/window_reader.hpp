@@ -41,8 +41,9 @@ struct RankWindow {
   std::array<std::uint64_t, kIterationBounds.size() + 1> iteration_buckets{};
   double work_units = 0;
   double progress = -1;
-  TaskCounters tasks;         // the queue as it is now; the rest: of this window
-  std::uint64_t busy_ns = 0;  // in tasks, also in the one in progress
+  std::uint32_t wish_min = 0, wish_max = 0;  // as it is now; 0: not said
+  TaskCounters tasks;                        // the queue as it is now; the rest: of this window
+  std::uint64_t busy_ns = 0;                 // in tasks, also in the one in progress
 };
 
 // What has been handed out of a rank's counters so far. Time that a page shows late (a call or a change in

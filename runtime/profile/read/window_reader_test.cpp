@@ -55,10 +55,14 @@ TEST_F(Pod, SplitsTimeIntoUsefulMpiAndAdaptation) {
   a.counters().mpi_bytes = 4000;
   a.counters().work_units = 7;
   a.counters().progress = .25;
+  a.counters().wish_min = 2;
+  a.counters().wish_max = 8;
   for (int i = 0; i < 4; ++i) count_iteration(a.counters(), kSecond / 4);
   b.counters().mpi_ns = kSecond / 2;
   b.counters().adapt_ns = kSecond / 10;
   b.counters().work_units = 3;
+  b.counters().wish_min = 1;
+  b.counters().wish_max = 6;
   const WindowSample s = read_at(11);
   EXPECT_EQ(s.index, 2);
   EXPECT_EQ(s.ranks, 2);
@@ -77,6 +81,8 @@ TEST_F(Pod, SplitsTimeIntoUsefulMpiAndAdaptation) {
   EXPECT_DOUBLE_EQ(s.iteration_s2, .25);
   EXPECT_DOUBLE_EQ(s.work_units, 10);
   EXPECT_DOUBLE_EQ(s.progress, .25);
+  EXPECT_EQ(s.wish_min, 2) << "the largest minimum";
+  EXPECT_EQ(s.wish_max, 6) << "the smallest maximum";
   EXPECT_FALSE(s.mixed);
 }
 

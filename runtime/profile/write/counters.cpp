@@ -112,6 +112,13 @@ void Counting::add_work(double units, double progress) {
   });
 }
 
+void Counting::set_wish(std::uint32_t least, std::uint32_t most) {
+  write([&](Counters& c) {
+    c.wish_min = least;
+    c.wish_max = most;
+  });
+}
+
 void Counting::set_queue(const TaskCounters& queue) {
   write([&](Counters& c) {
     c.tasks.pattern = queue.pattern;

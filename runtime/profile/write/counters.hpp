@@ -81,6 +81,7 @@ class Counting {
 
   void add_iteration(double seconds);
   void add_work(double units, double progress);
+  void set_wish(std::uint32_t least, std::uint32_t most);
   // Master-worker: the queue as its keeper sees it (pattern, phase, total, done, queued of `queue`).
   void set_queue(const TaskCounters& queue);
   // One task on this thread, from begin to end. A begin within a task starts it anew; an end alone is

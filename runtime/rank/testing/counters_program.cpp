@@ -132,7 +132,12 @@ int main(int argc, char** argv) {
   MPIX_Task_end_adapt();
   MPIX_Task_queue_adapt(2, 0, 0, 0);
   CHECK(shared.read().tasks.pattern == empi::Pattern::Spmd);
+  CHECK(MPIX_Wish_adapt(2, 5) == MPI_SUCCESS && MPIX_Wish_adapt(3, 2) == MPI_ERR_ARG);
+  CHECK(MPIX_Wish_adapt(0, 2) == MPI_ERR_ARG && MPIX_Wish_adapt(-1, -1) == MPI_ERR_ARG);
+  CHECK(shared.read().wish_min == 2 && shared.read().wish_max == 5);
+  CHECK(MPIX_Wish_adapt(0, 0) == MPI_SUCCESS && shared.read().wish_max == 0);
   std::thread([] {  // not the page's writer
+    CHECK(MPIX_Wish_adapt(1, 2) == MPI_ERR_OTHER);
     int adapt = MPI_ADAPT_FALSE, status = 0;
     CHECK(MPIX_Task_begin_adapt() == MPI_ERR_OTHER && MPIX_Task_end_adapt() == MPI_ERR_OTHER);
     CHECK(MPIX_Task_queue_adapt(3, 1, 0, 1) == MPI_ERR_OTHER && MPIX_Progress_adapt(1, .5) == MPI_ERR_OTHER);

@@ -263,6 +263,9 @@ class Loop {
   void probe_every(int iterations);
   /// Reports work done since the last report (any unit) and progress in 0..1 (negative: unknown). Local.
   void report(double work_units, double progress = -1);
+  /// From now on the program can use so many workers, no fewer and no more; 0, 0: as many as the manifest
+  /// says. The same on every rank (MPIX_Wish_adapt). Local. Throws Error unless 1 <= least <= most.
+  void wish(int least, int most);
 
   /// Calls iteration(world) until it returns false or this rank has left the job. Collective. Throws what the
   /// iteration or a rebuild hook throws. A program may have several, one after the other: on a rank that

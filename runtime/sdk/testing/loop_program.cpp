@@ -62,6 +62,12 @@ class Program {
  public:
   Program(elastic::Loop& loop, std::string folder, std::int64_t checkpoint_every)
       : loop_(loop), folder_(std::move(folder)) {
+    loop.wish(1, 64);
+    try {
+      loop.wish(3, 2);
+      throw std::logic_error("loop_program: a wish for 3 to 2 workers was taken");
+    } catch (const elastic::Error&) {
+    }
     if (!loop.joining()) start();
     loop.replicate(step_, name_, table_);
     block_ = &loop.block(u_, kRows, kColumns);

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 EMPI = sys.argv[1]
-FILES = {"summary.json", "jobs.csv", "timeline.csv", "decisions.log", "schedule.swf"}
+FILES = {"summary.json", "jobs.csv", "jobs-easy.csv", "jobs-moldable.csv", "timeline.csv", "decisions.log", "schedule.swf"}
 
 
 def trace(jobs):

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/learned.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "operator/decide/queue/job_demand.hpp"
+#include "operator/decide/queueing.hpp"
+#include "runtime/base/hash.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj::queue {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kModels = 64;
+constexpr std::size_t kPoints = 16;
+constexpr std::size_t kNamespaces = 256;
+constexpr int kRuns = 5;       // that are remembered
+constexpr double kClaims = 5;  // that are averaged over
+
+template <class Records>
+void drop_oldest(Records& records, std::size_t most) {
+  if (records.size() <= most) return;
+  records.erase(std::ranges::min_element(records, {}, [](const auto& record) { return record.time; }));
+}
+
+LearnedModel& model_for(std::vector<LearnedModel>& models, const ElasticMPIJob& job, Time time) {
+  const std::string key = model_key(job.spec);
+  for (LearnedModel& model : models) {
+    if (model.namespace_name != job.metadata.namespace_name || model.key != key) continue;
+    model.time = std::max(model.time, time);
+    return model;
+  }
+  models.push_back({job.metadata.namespace_name, key, time, 0, 0, {}});
+  drop_oldest(models, kModels);
+  return models.back();
+}
+
+void learn_point(LearnedModel& model, const MeasuredSize& measured) {
+  const LearnedPoint point{measured.workers,
+                           measured.iteration_seconds,
+                           measured.compute_seconds,
+                           measured.useful_seconds,
+                           measured.work_per_iteration,
+                           model.runs,
+                           measured.time};
+  const auto place = std::ranges::lower_bound(model.points, point.workers, {}, &LearnedPoint::workers);
+  if (place == model.points.end() || place->workers != point.workers) {
+    model.points.insert(place, point);
+    drop_oldest(model.points, kPoints);
+  } else if (place->time < point.time) {
+    *place = point;
+  }
+}
+
+// Null where nothing is known.
+const LearnedModel* model_of(const std::vector<LearnedModel>& models, const std::string& namespace_name,
+                             const std::string& key) {
+  const auto found = std::ranges::find_if(models, [&](const LearnedModel& model) {
+    return model.key == key && model.namespace_name == namespace_name;
+  });
+  return found == models.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string model_key(const JobSpec& spec) {
+  if (!spec.scheduling.model.empty()) return spec.scheduling.model;
+  const json pod = empi::json_text::try_parse(spec.worker.pod.document);
+  const auto first = json::json_pointer("/spec/containers/0");
+  std::string what = std::to_string(spec.slots_per_worker);
+  if (pod.is_object() && pod.contains(first))
+    for (const char* field : {"image", "command", "args"})
+      if (pod[first].contains(field)) what += '\n' + pod[first][field].dump();
+  return empi::format("%016llx", static_cast<unsigned long long>(empi::fnv1a(what)));
+}
+
+void learn_points(std::vector<LearnedModel>& models, const ElasticMPIJob& job) {
+  for (const MeasuredSize& measured : job.status.policy_state.measured) {
+    const bool known = measured.iteration_seconds > 0 && measured.compute_seconds > 0;
+    if (known) learn_point(model_for(models, job, measured.time), measured);
+  }
+}
+
+void learn_end(QueueStatus& status, const ElasticMPIJob& before, const ElasticMPIJob& ended) {
+  const auto& from = before.status.start_time;
+  const auto& to = ended.status.completion_time;
+  const int workers = allocated_workers(before.status);
+  if (!from || !to || workers == 0) return;
+  const int reference = reference_size(before.spec);
+  // As if it had had its last size all the time.
+  std::vector<int> sizes = {reference};
+  if (workers != reference) sizes.insert(workers < reference ? sizes.begin() : sizes.end(), workers);
+  const auto curve = curve_over(before, std::move(sizes), reference, Objective::Fair);
+  const double taken = seconds_between(*from, *to) * curve->speed_of(workers);
+  if (const auto said = said_seconds(before))
+    count_claim(status.claims, before.metadata.namespace_name, *said, taken, *to);
+  if (ended.status.state != JobState::Succeeded) return;
+  LearnedModel& model = model_for(status.models, before, *to);
+  ++model.runs;
+  model.worker_seconds += (taken * reference - model.worker_seconds) / std::min(kRuns, model.runs);
+  std::erase_if(model.points, [&](const LearnedPoint& point) { return model.runs - point.run > kRuns; });
+}
+
+void count_claim(std::vector<ClaimRecord>& claims, const std::string& namespace_name, double claimed,
+                 double taken, Time now) {
+  const double ratio = std::max(1.0, taken / std::max(1.0, claimed));
+  auto record = std::ranges::find(claims, namespace_name, &ClaimRecord::namespace_name);
+  if (record == claims.end()) {
+    // Honest until shown otherwise.
+    if (ratio <= 1) return;
+    claims.push_back({namespace_name, 1, now});
+    drop_oldest(claims, kNamespaces);
+    record = claims.end() - 1;
+  }
+  record->overrun += (ratio - record->overrun) / kClaims;
+  record->time = std::max(record->time, now);
+}
+
+double overrun_of(const std::vector<ClaimRecord>& claims, const std::string& namespace_name) {
+  const auto record = std::ranges::find(claims, namespace_name, &ClaimRecord::namespace_name);
+  return record == claims.end() ? 1 : std::max(1.0, record->overrun);
+}
+
+void Lessons::teach(Demand& demand, const ElasticMPIJob& job, const QueueStatus& status, Objective objective,
+                    Time now) {
+  std::optional<double> said = said_seconds(job);
+  if (said) *said *= overrun_of(status.claims, demand.namespace_name);
+  Known& known = known_[demand.uid];
+  if (known.key.empty()) known.key = model_key(job.spec);
+  if (const LearnedModel* model = model_of(status.models, demand.namespace_name, known.key)) {
+    if (known.before != demand.curve || known.model != model->time) {
+      const int present =
+          allocated_workers(job.status) > 0 ? allocated_workers(job.status) : demand.reference;
+      known.before = demand.curve;
+      known.model = model->time;
+      known.after = curve_over(job, demand.curve->sizes(), present, objective, model);
+    }
+    demand.curve = known.after;
+    for (const LearnedPoint& point : model->points)
+      demand.trusted = std::max(demand.trusted, 2 * point.workers);
+    if (model->runs > 0) said = model->worker_seconds / reference_size(job.spec);
+  }
+  demand.work_left = work_left(job, *demand.curve, said, now);
+}
+
+}  // namespace emj::queue
