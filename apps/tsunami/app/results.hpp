@@ -28,8 +28,8 @@ void write_gauges(const std::string& folder, const Scenario& scenario,
 std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 
 // gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, gauges: [{id,
-// rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons by decision R12's window, shortened to the
-// run's end.
+// rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons in each gauge's window, shortened to what
+// the record and the run cover; `not_judged` says why there is none.
 struct Summary {
   std::int64_t cells = 0, steps = 0, updates = 0;
   double volume_drift = 0, finest_cell_km = 0;

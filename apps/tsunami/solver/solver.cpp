@@ -252,9 +252,11 @@ void Solver::fill_exterior() {
 }
 
 double Solver::step(double max_dt) {
+  // A step ends where the floor begins to move, and where it comes to rest.
   const Motion& motion = bed_.motion;
   const bool quakes = motion.lift && time_ < motion.end;
-  if (quakes) max_dt = std::min(max_dt, (time_ < motion.begin ? motion.begin : motion.end) - time_);
+  const double turn = time_ < motion.begin ? motion.begin : motion.end;
+  if (quakes) max_dt = std::min(max_dt, turn - time_);
   const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool linear = setup_.physics.order == 2;
@@ -278,9 +280,7 @@ double Solver::step(double max_dt) {
   sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
                         fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   apply_friction(setup_.physics, fields, dt, shallow_);
-  const bool begins = quakes && time_ < motion.begin && dt == max_dt,
-             ends = quakes && !begins && dt == motion.end - time_;
-  time_ = begins ? motion.begin : ends ? motion.end : time_ + dt;
+  time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();
