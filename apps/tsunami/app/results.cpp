@@ -120,6 +120,7 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                                                                   {"steps", s.steps},
                                                                   {"cell_updates", s.updates},
                                                                   {"volume_drift", s.volume_drift},
+                                                                  {"volume_added", s.volume_added},
                                                                   {"finest_cell_km", s.finest_cell_km},
                                                                   {"state_hash", io::hex(s.hash)},
                                                                   {"case", s.description},
