@@ -205,8 +205,8 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
-  setup.physics.manning =
-      0.025;                // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
+  setup.physics.manning = options.manning;                     // without it run-off races down slopes
+  if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = 2;  // order 1 flattens the wave to half of its height before it reaches DART 32412
   return setup;
 }

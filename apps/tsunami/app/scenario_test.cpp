@@ -62,6 +62,13 @@ TEST_F(ScenarioTest, WhatFitsIsTaken) {
   EXPECT_THAT(s.description, AllOf(HasSubstr("sea.asc"), HasSubstr("source.tt3")));
 }
 
+TEST_F(ScenarioTest, FrictionAndRotationAreAsAskedFor) {
+  EXPECT_EQ(make_setup(o).physics.rotation, 0);
+  o.coriolis = true, o.manning = 0.03;
+  EXPECT_NEAR(make_setup(o).physics.rotation, 7.2921e-5, 1e-9);
+  EXPECT_EQ(make_setup(o).physics.manning, 0.03);
+}
+
 TEST_F(ScenarioTest, AFileThatDoesNotCoverTheDomainIsRefused) {
   o.east = 151;
   EXPECT_THAT(refusal(),

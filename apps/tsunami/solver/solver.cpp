@@ -118,6 +118,9 @@ void Solver::connect() {
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(all);
   inverse_area_.resize(own);
   for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
+  coriolis_.resize(setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere ? own : 0);
+  for (std::size_t i = 0; i < coriolis_.size(); ++i)
+    coriolis_[i] = 2 * setup_.physics.rotation * metric_.sine(mesh_.shapes()[i].y_sum);
   const mesh::Edges& e = mesh_.edges();
   edge_class_.resize(e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
@@ -279,6 +282,7 @@ double Solver::step(double max_dt) {
   const auto own = static_cast<std::int64_t>(cells());
   sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
                         fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
+  if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, own);
   apply_friction(setup_.physics, fields, dt, shallow_);
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
