@@ -103,7 +103,8 @@ void check_source(Source& source, const io::Region& domain) {
   const io::Raster& last = source.motion.frames.back();
   const auto most = static_cast<int>(
       std::ranges::max_element(last.z, {}, [](double z) { return std::abs(z); }) - last.z.begin());
-  const double lon = last.x0 + most % last.nx * last.dx, lat = last.y0 + most / last.nx * last.dy;
+  const int column = most % last.nx, row = most / last.nx;
+  const double lon = last.x0 + column * last.dx, lat = last.y0 + row * last.dy;
   if (domain.contains(lon, lat)) return;
   throw io::FileError(source.name, "", "a source in the domain, " + words(domain),
                       "the largest motion at " + degrees(lon) + " E, " + degrees(lat) + " N",

@@ -19,7 +19,6 @@ using io::test::file_error_of;
 using io::test::ScratchFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // Flat text rasters of 11 x 11 nodes, one degree (or `step`) apart.
 std::string raster(double west, double south, double z, double step = 1) {
