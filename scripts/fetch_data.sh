@@ -4,26 +4,29 @@
 # Usage: scripts/fetch_data.sh [chile2010] [tohoku2011]     (default: chile2010, what ./dev demo uses)
 #   EMPI_DATA     the folder (default: ./data); later commands need the same setting
 #   GITHUB_RAW    where files are fetched from (default: https://raw.githubusercontent.com), for a mirror
+#   DEBIAN        the same for Debian's packages (default: https://deb.debian.org/debian)
 # What the files are, whose they are and what else the tests can use: docs/data.md
 set -euo pipefail
 
 EMPI_DATA=$(realpath -m -- "${EMPI_DATA:-data}")
 : "${GITHUB_RAW:=https://raw.githubusercontent.com}"
+: "${DEBIAN:=https://deb.debian.org/debian}"
 
 fail() {
   printf 'fetch_data: %s\n' "$*" >&2
   exit 1
 }
 
-# get CASE NAME SHA256 REPOSITORY COMMIT PATH
-get() {
-  local target=$EMPI_DATA/$1/$2 sum=$3 url=$GITHUB_RAW/$4/$5/$6 part
-  if [[ -e $target ]] && echo "$sum  $target" | sha256sum --check --status; then
-    printf 'fetch_data: %s is there already\n' "$1/$2"
-    return
-  fi
+# there CASE/NAME SHA256: whether it is, whole
+there() {
+  [[ -e $EMPI_DATA/$1 ]] && echo "$2  $EMPI_DATA/$1" | sha256sum --check --status || return 1
+  printf 'fetch_data: %s is there already\n' "$1"
+}
+
+# download URL SHA256 TARGET
+download() {
+  local url=$1 sum=$2 target=$3 part=$3.part$$
   mkdir -p "$(dirname "$target")" || fail "cannot make the folder $(dirname "$target"): set EMPI_DATA to one you can write to"
-  part=$target.part$$
   # shellcheck disable=SC2064  # this file's name, now
   trap "rm -f '$part'" EXIT
   curl --fail --location --silent --show-error --retry 2 --connect-timeout 15 --output "$part" "$url" ||
@@ -32,6 +35,30 @@ get() {
     fail "$url has sha256 $(sha256sum <"$part" | cut -d' ' -f1), expected $sum: the download was altered or cut off, try again"
   fi
   mv "$part" "$target"
+}
+
+# get CASE NAME SHA256 REPOSITORY COMMIT PATH
+get() {
+  if there "$1/$2" "$3"; then return; fi
+  download "$GITHUB_RAW/$4/$5/$6" "$3" "$EMPI_DATA/$1/$2"
+  printf 'fetch_data: %s\n' "$1/$2"
+}
+
+# from_package CASE NAME SHA256 PACKAGE PACKAGE_SHA256 MEMBER: one file of a Debian package
+from_package() {
+  if there "$1/$2" "$3"; then return; fi
+  local folder=$EMPI_DATA/$1
+  command -v dpkg-deb >/dev/null || { command -v ar >/dev/null && command -v xz >/dev/null; } ||
+    fail "to unpack a Debian package, dpkg-deb, or ar and xz, are needed: install dpkg, or binutils and xz-utils"
+  download "$DEBIAN/pool/main/$4" "$5" "$folder/package.deb"
+  if command -v dpkg-deb >/dev/null; then
+    dpkg-deb --fsys-tarfile "$folder/package.deb"
+  else
+    ar p "$folder/package.deb" data.tar.xz | xz -dc
+  fi | tar -xO "./$6" >"$folder/$2.part$$"
+  rm "$folder/package.deb"
+  echo "$3  $folder/$2.part$$" | sha256sum --check --status || fail "$6 in the package $4 is not the file that is known"
+  mv "$folder/$2.part$$" "$folder/$2"
   printf 'fetch_data: %s\n' "$1/$2"
 }
 
@@ -60,6 +87,9 @@ tohoku2011() {
     $repository $commit dart/21418.txt
   get tohoku2011 dart_21418_notide.txt 4532b8f85dc2a6b034f7797dccaed339c38db58cefea8201ecbf589f56e06aec \
     $repository $commit dart/21418_notide.txt
+  from_package tohoku2011 etopo5.cdf 1455d5e5feebd183d0bef5538a750ca8a44801e1503f964df900831c224459ce \
+    f/ferret-vis/ferret-datasets_7.6.0-5_all.deb e5770222647ebfe2ab77b845e07a7e05cb6fed7b12dec9ae287a1f8046031744 \
+    usr/share/ferret-vis/data/etopo5.cdf
 }
 
 command -v curl >/dev/null || fail 'curl is missing: install it (apt install curl)'
@@ -69,7 +99,7 @@ for case in "$@"; do
   case $case in
     chile2010 | tohoku2011) ;;
     -h | --help)
-      sed -n '3,7s/^# \{0,1\}//p' "$0"
+      sed -n '3,8s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) fail "unknown case '$case': use chile2010 or tohoku2011" ;;

@@ -29,6 +29,7 @@ struct Clock {
   double next_snapshot = 0;
   int snapshots = 0;
   double volume_at_start = 0;           // m^3
+  double volume_added = 0;              // m^3, by refining cells across a shore
   std::int64_t cells = 0, updates = 0;  // of all ranks; updates also of those that have left
 };
 
@@ -68,6 +69,7 @@ class Run {
     reported_ = solver_.updates();
     if (clock_.steps % options_.adapt_every == 0) {
       if (solver_.adapt()) {
+        clock_.volume_added += solver_.added();
         solver_.balance(1, options_.balance_tolerance);
         clock_.cells = all_cells(world);
       }
@@ -85,7 +87,9 @@ class Run {
     summary.cells = clock_.cells;
     summary.steps = clock_.steps;
     summary.updates = clock_.updates;
-    summary.volume_drift = mesh::total(world, solver_.volume()) / clock_.volume_at_start - 1;
+    summary.volume_drift =
+        (mesh::total(world, solver_.volume()) - clock_.volume_added) / clock_.volume_at_start - 1;
+    summary.volume_added = clock_.volume_added / clock_.volume_at_start;
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
     summary.finest_cell_km = setup_.frame.height * std::pow(0.5, options_.finest / 2.0) * 111.2;

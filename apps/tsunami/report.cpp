@@ -133,15 +133,19 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
         seen.y.push_back(record.v[i]);
       }
     chart.series.push_back(seen);
-    char text[160];
+    char text[200];
     if (const auto rms = gauge.find("rms_m"); rms != gauge.end() && rms->is_number()) {
       std::snprintf(text, sizeof text,
-                    "rms %.4f m, correlation %.2f (from 2 h on); maximum %.3f m, observed %.3f m",
-                    rms->get<double>(), gauge.value("correlation", 0.0), gauge.value("max_m", 0.0),
-                    gauge.value("max_observed_m", 0.0));
+                    "rms %.4f m, correlation %.2f (from %.3g h to %.3g h); maximum %.3f m, observed %.3f m",
+                    rms->get<double>(), gauge.value("correlation", 0.0),
+                    gauge["window_s"][0].get<double>() / 3600, gauge["window_s"][1].get<double>() / 3600,
+                    gauge.value("max_m", 0.0), gauge.value("max_observed_m", 0.0));
       chart.subtitle = text;
     }
-    chart.y_range = {-0.3, 0.3};  // the seismic wave at the start would hide the tsunami
+    // The seismic wave at the start would hide the tsunami.
+    double height = std::max({0.1, gauge.value("max_m", 0.0), gauge.value("max_observed_m", 0.0)});
+    for (const double eta : table.numbers("eta_m")) height = std::max(height, std::abs(eta));
+    chart.y_range = {-1.25 * height, 1.25 * height};
   }
   chart.series.push_back({"computed", hours(seconds), table.numbers("eta_m"), io::draw::Style::Line});
   io::draw::render(chart).write_png((dir / ("gauge-" + id + ".png")).string());

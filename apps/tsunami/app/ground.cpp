@@ -29,7 +29,7 @@ void write_ground(const std::string& path, const Options& o, const Scenario& sce
     return std::max(1, static_cast<int>(std::lround(length / step))) + 1;
   };
   const io::Raster raster =
-      io::sample(scenario.bed, {o.west, o.east, o.south, o.north}, nodes(width), nodes(height));
+      io::sample(scenario.bed.still, {o.west, o.east, o.south, o.north}, nodes(width), nodes(height));
   Header header;
   header.nx = raster.nx, header.ny = raster.ny;
   header.x0 = raster.x0, header.y0 = raster.y0, header.dx = raster.dx, header.dy = raster.dy;

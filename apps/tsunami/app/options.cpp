@@ -10,8 +10,19 @@
 namespace tsunami {
 namespace {
 
-// ID:LON:LAT or ID:LON:LAT:FILE
+// BEGIN-END, both numbers.
+bool parse_window(const std::string& text, GaugeOption& gauge) {
+  char* rest = nullptr;
+  gauge.begin = std::strtod(text.c_str(), &rest);
+  if (rest == text.c_str() || *rest != '-') return false;
+  const char* second = rest + 1;
+  gauge.end = std::strtod(second, &rest);
+  return rest != second && *rest == 0;
+}
+
+// ID:LON:LAT[:FILE[:BEGIN-END]]
 GaugeOption parse_gauge(const std::string& text) {
+  const auto refuse = [](const std::string& what) { throw empi::options::Refused("--gauge", what); };
   std::vector<std::string> parts;
   std::size_t begin = 0;
   for (int i = 0; i < 3; ++i) {
@@ -23,15 +34,22 @@ GaugeOption parse_gauge(const std::string& text) {
   }
   char* rest = nullptr;
   GaugeOption gauge;
-  if (parts.size() < 3) throw empi::options::Refused("--gauge", "'" + text + "' is not ID:LON:LAT[:FILE]");
+  if (parts.size() < 3) refuse("'" + text + "' is not ID:LON:LAT[:FILE[:BEGIN-END]]");
   gauge.id = parts[0];
+  if (gauge.id.empty() || gauge.id.find('/') != std::string::npos)
+    refuse("'" + gauge.id + "' cannot be part of a file's name");
   gauge.lon = std::strtod(parts[1].c_str(), &rest);
-  if (*rest != 0 || parts[1].empty())
-    throw empi::options::Refused("--gauge", "longitude '" + parts[1] + "' is no number");
+  if (*rest != 0 || parts[1].empty()) refuse("longitude '" + parts[1] + "' is no number");
   gauge.lat = std::strtod(parts[2].c_str(), &rest);
-  if (*rest != 0 || parts[2].empty())
-    throw empi::options::Refused("--gauge", "latitude '" + parts[2] + "' is no number");
-  if (parts.size() > 3) gauge.observed = parts[3];
+  if (*rest != 0 || parts[2].empty()) refuse("latitude '" + parts[2] + "' is no number");
+  if (parts.size() == 3) return gauge;
+  gauge.observed = parts[3];
+  const std::size_t colon = gauge.observed.rfind(':');
+  if (colon == std::string::npos) return gauge;
+  if (!parse_window(gauge.observed.substr(colon + 1), gauge) || !(gauge.end > gauge.begin))
+    refuse("'" + gauge.observed.substr(colon + 1) +
+           "' is no window BEGIN-END in seconds after the earthquake");
+  gauge.observed.resize(colon);
   return gauge;
 }
 
@@ -42,11 +60,18 @@ void check(const Options& o) {
   if (o.south < -85 || o.north > 85)
     refuse("latitudes beyond 85 degrees: the cells would degenerate at the poles");
   if (o.coarsest > o.finest) refuse("--coarsest is finer than --finest");
+  if (o.coast > o.finest) refuse("--coast is finer than --finest");
+  if (!o.dtopo.empty() && !o.faults.empty()) refuse("--dtopo and --faults are two sources: choose one");
+  if (!o.topography.empty() && o.dtopo.empty() && o.faults.empty())
+    refuse("--topography without a source, --dtopo or --faults: the default source is that of Chile 2010");
   if (o.coarsen_m > o.refine_m)
     refuse("--coarsen above --refine: cells would be refined and coarsened for ever");
   for (const GaugeOption& g : o.gauges)
     if (g.lon <= o.west || g.lon >= o.east || g.lat <= o.south || g.lat >= o.north)
       refuse("gauge " + g.id + " is outside of the domain");
+  for (std::size_t i = 0; i < o.gauges.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (o.gauges[i].id == o.gauges[k].id) refuse("two gauges are called " + o.gauges[i].id);
 }
 
 }  // namespace
@@ -68,8 +93,11 @@ Options parse_options(int argc, char** argv) {
            &o.data,
            "folder with chile2010/; without it a built-in analytic ocean is used",
            {.shows_default = true}},
-          {"--topography", &o.topography, "bathymetry: topotype 2 or 3, ESRI ASCII or netCDF (GEBCO, ETOPO)"},
-          {"--dtopo", &o.dtopo, "sea floor displacement: dtopo type 3"},
+          {"--topography", &o.topography,
+           "bathymetry: topotype 2 or 3, ESRI ASCII or netCDF (GEBCO, ETOPO); may be repeated: the first\n"
+           "that covers a place counts, the last must cover the domain"},
+          {"--dtopo", &o.dtopo, "sea floor displacement: dtopo type 3, also in time"},
+          {"--faults", &o.faults, "sea floor displacement: subfaults as a table, see docs/data.md"},
           {"--west", &o.west, "domain, degrees east", {.shows_default = true}},
           {"--east", &o.east, "domain, degrees east", {.shows_default = true}},
           {"--south", &o.south, "domain, degrees north", {.shows_default = true}},
@@ -90,6 +118,10 @@ Options parse_options(int argc, char** argv) {
            &o.finest,
            "finest mesh level; two levels halve the cell",
            {.check = options::in_range(0, 30), .shows_default = true}},
+          {"--coast",
+           &o.coast,
+           "level of cells that the shore goes through; -1: the finest",
+           {.check = options::in_range(-1, 30), .shows_default = true}},
           {"--end", &o.end, "simulated time, s", {.check = options::positive(), .shows_default = true}},
           {"--adapt-every",
            &o.adapt_every,
@@ -107,12 +139,19 @@ Options parse_options(int argc, char** argv) {
            &o.coarsen_m,
            "amplitude below which cells may coarsen, m",
            {.check = options::not_negative(), .shows_default = true}},
+          {"--manning",
+           &o.manning,
+           "friction in water shallower than 100 m, s/m^(1/3); 0: none",
+           {.check = options::in_range(0.0, 1.0), .shows_default = true}},
+          {"--coriolis", &o.coriolis, "with the force of the earth's rotation"},
           {"--walls", &o.walls, "closed borders (else waves leave through them)"},
           {"--snapshot-every",
            &o.snapshot_every,
            "simulated seconds between pictures; 0: none",
            {.check = options::not_negative(), .shows_default = true}},
-          {"--gauge", &gauges, "ID:LON:LAT[:FILE], FILE with the observed record; may be repeated"},
+          {"--gauge", &gauges,
+           "ID:LON:LAT[:FILE[:BEGIN-END]], FILE with the observed record, judged in that window (s); may be "
+           "repeated"},
           {"--balance",
            &o.balance_tolerance,
            "imbalance that moves cells",
@@ -120,7 +159,12 @@ Options parse_options(int argc, char** argv) {
           {"--out", &o.out, "folder for results", {.shows_default = true}},
       }};
   options::read_or_exit(program, argc, argv, [&] {
-    for (const std::string& gauge : gauges) o.gauges.push_back(parse_gauge(gauge));
+    for (const std::string& gauge : gauges) {
+      o.gauges.push_back(parse_gauge(gauge));
+      double& lon = o.gauges.back().lon;  // in the domain's convention
+      for (const double turn : {360.0, -360.0})
+        if ((lon <= o.west || lon >= o.east) && lon + turn > o.west && lon + turn < o.east) lon += turn;
+    }
     check(o);
   });
   return o;

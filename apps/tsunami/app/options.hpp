@@ -7,24 +7,28 @@
 namespace tsunami {
 
 struct GaugeOption {
-  std::string id;
-  double lon = 0, lat = 0;  // degrees
-  std::string observed;     // file of the observed record; empty: none
+  std::string id = {};
+  double lon = 0, lat = 0;    // degrees
+  std::string observed = {};  // file of the observed record; empty: none
+  double begin = 0, end = 0;  // s after the earthquake: where the record is judged; end 0: all of it
 };
 
 struct Options {
-  std::string data;        // folder that holds chile2010/; empty or without it: the built-in analytic ocean
-  std::string topography;  // file, instead of the case's
-  std::string dtopo;       // file, instead of the case's
+  std::string data;  // folder that holds chile2010/; empty or without it: the built-in analytic ocean
+  std::vector<std::string> topography;  // files instead of the case's; the first that covers a place counts
+  std::string dtopo, faults;            // file of the source, instead of the case's; not both
   double west = -120, east = -60, south = -60, north = 0;  // degrees
   int roots_x = 1, roots_y = 1;                            // root squares
   int coarsest = 8, finest = 15;                           // mesh levels; two levels halve the cell
-  double end = 32400;                                      // s of simulated time
-  int adapt_every = 10;                                    // steps
-  int buffer = 2;                                          // cells
-  double refine_m = 0.02, coarsen_m = 0.008;               // amplitude that refines, that may coarsen
-  bool walls = false;                                      // else waves leave through the borders
-  double snapshot_every = 1800;                            // s; 0: none
+  int coast = -1;                             // level of cells that the shore goes through; -1: finest
+  double end = 32400;                         // s of simulated time
+  int adapt_every = 10;                       // steps
+  int buffer = 2;                             // cells
+  double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
+  double manning = 0.025;                     // s/m^(1/3), in water shallower than 100 m; 0: none
+  bool coriolis = false;                      // the earth's rotation
+  bool walls = false;                         // else waves leave through the borders
+  double snapshot_every = 1800;               // s; 0: none
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/results.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,14 @@ using nlohmann::json;
 
 json place_of(const GaugeOption& gauge) { return {{"id", gauge.id}, {"lon", gauge.lon}, {"lat", gauge.lat}}; }
 
-json compare(const GaugeOption& gauge, const io::TimeSeries& computed) {
+// The part of the gauge's window that both records cover; end <= begin: none.
+io::GaugeWindow common_window(const Gauge& gauge, const io::TimeSeries& computed) {
+  const io::TimeSeries& seen = gauge.record;
+  return {std::max({gauge.begin, seen.t.front(), computed.t.front()}),
+          std::min({gauge.end > 0 ? gauge.end : seen.t.back(), seen.t.back(), computed.t.back()})};
+}
+
+json compare(const Gauge& gauge, const io::TimeSeries& computed) {
   json result = place_of(gauge);
   std::size_t highest = 0;
   for (std::size_t i = 1; i < computed.t.size(); ++i)
@@ -31,19 +39,29 @@ json compare(const GaugeOption& gauge, const io::TimeSeries& computed) {
   result["correlation"] = nullptr;
   if (gauge.observed.empty()) return result;
 
-  io::GaugeWindow window;
-  window.end = std::min(window.end, computed.t.back());
-  if (window.end < window.begin + 600) return result;  // the run ended before the wave
-  const io::GaugeComparison c = io::compare_gauge(io::read_gauge(gauge.observed), computed, window);
+  result["observed"] = gauge.observed;
+  if (!gauge.remark.empty()) result["remark"] = gauge.remark;
+  const io::GaugeWindow window = common_window(gauge, computed);
+  const auto inside =
+      std::ranges::count_if(gauge.record.t, [&](double t) { return t >= window.begin && t <= window.end; });
+  if (window.end < window.begin + 600 || inside < 2) {
+    result["not_judged"] =
+        "less than ten minutes, or two samples, of the observed record are in its window and in the run";
+    return result;
+  }
+  const io::GaugeComparison c = io::compare_gauge(gauge.record, computed, window);
+  const io::GaugeShift shift = io::best_shift(gauge.record, computed, window);
   result["rms_m"] = c.rms;
   result["rms_observed_m"] = c.rms_observed;
+  result["rms_shifted_m"] = shift.rms;
+  result["best_shift_s"] = shift.seconds;
   result["correlation"] = c.correlation;
+  result["samples"] = c.samples;
   result["max_m"] = c.max_computed;
   result["arrival_of_max_s"] = c.time_max_computed;
   result["max_observed_m"] = c.max_observed;
   result["arrival_of_max_observed_s"] = c.time_max_observed;
   result["window_s"] = {window.begin, window.end};
-  result["observed"] = gauge.observed;
   return result;
 }
 
@@ -71,7 +89,7 @@ std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver) {
 
 void announce_results(const std::string& folder, const Scenario& scenario) {
   json gauges = json::array();
-  for (const GaugeOption& gauge : scenario.gauges) {
+  for (const Gauge& gauge : scenario.gauges) {
     gauges.push_back(place_of(gauge));
     if (!gauge.observed.empty()) gauges.back()["observed"] = gauge.observed;
   }
@@ -102,6 +120,7 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                                                                   {"steps", s.steps},
                                                                   {"cell_updates", s.updates},
                                                                   {"volume_drift", s.volume_drift},
+                                                                  {"volume_added", s.volume_added},
                                                                   {"finest_cell_km", s.finest_cell_km},
                                                                   {"state_hash", io::hex(s.hash)},
                                                                   {"case", s.description},

@@ -27,12 +27,15 @@ void write_gauges(const std::string& folder, const Scenario& scenario,
 // Hash of all cell states, the same for every number of ranks and every cut. Collective over world.
 std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 
-// gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, gauges: [{id,
-// rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons by decision R12's window, shortened to the
-// run's end.
+// gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, volume_added,
+// gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons in each gauge's window,
+// shortened to what the record and the run cover; `not_judged` says why there is none.
 struct Summary {
   std::int64_t cells = 0, steps = 0, updates = 0;
-  double volume_drift = 0, finest_cell_km = 0;
+  // Of the volume at the start: what refining added, and what is missing or too much besides (open borders
+  // let water out).
+  double volume_added = 0, volume_drift = 0;
+  double finest_cell_km = 0;
   std::uint64_t hash = 0;
   std::string description;
 };

@@ -2,11 +2,15 @@
 #include "apps/tsunami/app/scenario.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "apps/io/file_error.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
+#include "apps/tsunami/io/faults.hpp"
 #include "apps/tsunami/io/okada.hpp"
 #include "apps/tsunami/io/topography.hpp"
 
@@ -14,55 +18,176 @@ namespace tsunami {
 namespace {
 
 constexpr double kDart32412Lon = -86.392, kDart32412Lat = -17.975;
+constexpr const char* kFetch = "scripts/fetch_data.sh gets the data of chile2010 and tohoku2011";
 
-std::string first_existing(const std::string& chosen, const std::string& folder, const char* name) {
-  if (!chosen.empty()) return chosen;
+std::string in_folder(const std::string& folder, const char* name) {
   const std::filesystem::path path = std::filesystem::path(folder) / name;
   return !folder.empty() && std::filesystem::exists(path) ? path.string() : "";
 }
 
-// Displacement on a raster: Okada's formula is far too slow to be asked for every cell.
-std::shared_ptr<const io::Raster> okada_raster() {
-  const std::vector<io::Fault> faults = io::maule_2010();
-  const io::Region around{-80, -66, -43, -30};
-  return std::make_shared<io::Raster>(
-      io::sample([&](double lon, double lat) { return io::okada(faults, lon, lat).up; }, around, 281, 261));
+// The file as it is named, or else in the data folder.
+std::string found(const std::string& name, const Options& o) {
+  if (std::filesystem::exists(name)) return name;
+  const std::filesystem::path there = std::filesystem::path(o.data) / name;
+  if (!o.data.empty() && std::filesystem::exists(there)) return there.string();
+  throw io::FileError(name, "", "a file" + (o.data.empty() ? "" : ", here or in " + o.data), "none", kFetch);
 }
 
-// Of a global file only the domain is read.
-std::shared_ptr<const io::Raster> read_bathymetry(const std::string& path, const Options& o) {
-  return io::read_topography(path, {.region = io::Region{o.west, o.east, o.south, o.north}, .fill = {}});
+std::string degrees(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+std::string words(const io::Region& r) {
+  return degrees(r.west) + ".." + degrees(r.east) + " E, " + degrees(r.south) + ".." + degrees(r.north) +
+         " N";
+}
+
+using Rasters = std::vector<std::shared_ptr<const io::Raster>>;
+
+// In order of priority. Of a global netCDF file only the domain is read.
+Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region& domain) {
+  Rasters rasters;
+  for (const std::string& path : paths) {
+    std::unique_ptr<io::Raster> raster = io::read_topography(path, {.region = domain, .fill = {}});
+    const io::Region box = raster->region();
+    raster->x0 += io::nearest_turn(box.west, box.east, domain.west, domain.east);
+    const io::Region turned = raster->region();
+    // Values stand for the cells around them: half a spacing beyond the last one is forgiven.
+    const double dx = 0.5001 * raster->dx, dy = 0.5001 * raster->dy;
+    const bool covers = turned.west <= domain.west + dx && turned.east >= domain.east - dx &&
+                        turned.south <= domain.south + dy && turned.north >= domain.north - dy;
+    const bool touches = turned.west < domain.east && turned.east > domain.west &&
+                         turned.south < domain.north && turned.north > domain.south;
+    if (path == paths.back() ? !covers : !touches)
+      throw io::FileError(
+          path, "",
+          std::string("elevations that ") + (touches ? "cover" : "lie in") + " the domain, " + words(domain),
+          words(box),
+          "choose --west, --east, --south, --north inside of it, or add a last --topography that covers the "
+          "domain");
+    rasters.push_back(std::move(raster));
+  }
+  return rasters;
+}
+
+// Uplift as a function of place and time.
+struct Source {
+  std::string name;
+  io::Dtopo motion;
+};
+
+Source read_source(const Options& o, const std::string& chile) {
+  const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
+                            : o.dtopo.empty()                   ? ""
+                                                                : found(o.dtopo, o);
+  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo)};
+  // On a raster: Okada's formula is far too slow to be asked for every cell.
+  if (!o.faults.empty()) {
+    const std::string path = found(o.faults, o);
+    return {"Okada, " + path, {{0}, {io::uplift(io::read_faults(path))}}};
+  }
+  const std::vector<io::Fault> faults = io::maule_2010();
+  const io::Region around{-80, -66, -43, -30};
+  return {"Okada, Maule 2010",
+          {{0},
+           {io::sample([&](double lon, double lat) { return io::okada(faults, lon, lat).up; }, around, 281,
+                       261)}}};
+}
+
+// Where the floor moves most must be in the domain.
+void check_source(Source& source, const io::Region& domain) {
+  const io::Region box = source.motion.frames.back().region();
+  const double turn = io::nearest_turn(box.west, box.east, domain.west, domain.east);
+  for (io::Raster& frame : source.motion.frames) frame.x0 += turn;
+  const io::Raster& last = source.motion.frames.back();
+  const auto most = static_cast<int>(
+      std::ranges::max_element(last.z, {}, [](double z) { return std::abs(z); }) - last.z.begin());
+  const int column = most % last.nx, row = most / last.nx;
+  const double lon = last.x0 + column * last.dx, lat = last.y0 + row * last.dy;
+  if (domain.contains(lon, lat)) return;
+  throw io::FileError(source.name, "", "a source in the domain, " + words(domain),
+                      "the largest motion at " + degrees(lon) + " E, " + degrees(lat) + " N",
+                      "choose the domain (--west ...) or the source (--dtopo, --faults) of one event");
+}
+
+Gauge read_record(const GaugeOption& option, const Options& o) {
+  Gauge gauge{option, {}, ""};
+  if (gauge.observed.empty()) return gauge;
+  gauge.observed = found(gauge.observed, o);
+  gauge.record = io::read_gauge(gauge.observed);
+  if (const int repeated = io::repeats(gauge.record); repeated > 0) {
+    gauge.record = io::averaged(gauge.record);
+    gauge.remark = std::to_string(repeated) + " samples that repeat a time were averaged with it";
+  }
+  return gauge;
+}
+
+// DART 32412 as decision R12 judges it: every sample counts.
+Gauge dart_32412(const std::string& chile) {
+  Gauge gauge;
+  gauge.id = "32412", gauge.lon = kDart32412Lon, gauge.lat = kDart32412Lat;
+  gauge.observed = in_folder(chile, "32412_notide.txt");
+  gauge.begin = io::GaugeWindow().begin, gauge.end = io::GaugeWindow().end;
+  if (!gauge.observed.empty()) gauge.record = io::read_gauge(gauge.observed);
+  return gauge;
 }
 
 }  // namespace
 
 Scenario make_scenario(const Options& options) {
   const std::string chile = options.data.empty() ? "" : options.data + "/chile2010";
-  const std::string topography = first_existing(options.topography, chile, "etopo10min120W60W60S0S.asc");
-  const std::string dtopo = first_existing(options.dtopo, chile, "dtopo_usgs100227.tt3");
+  const io::Region domain{options.west, options.east, options.south, options.north};
+  std::vector<std::string> topography;
+  for (const std::string& name : options.topography) topography.push_back(found(name, options));
+  if (topography.empty())
+    if (const std::string own = in_folder(chile, "etopo10min120W60W60S0S.asc"); !own.empty())
+      topography = {own};
+  const bool built_in = topography.empty();
+  Rasters depth = read_bathymetry(topography, domain);
+  if (built_in) {
+    depth.push_back(std::make_shared<io::Raster>(io::analytic_ocean_raster()));
+    const io::Region box = depth.back()->region();
+    if (!box.contains(domain.west, domain.south) || !box.contains(domain.east, domain.north))
+      throw io::FileError("empi-tsunami", "", "a --topography for the domain " + words(domain),
+                          "the built-in ocean of " + words(box), kFetch);
+  }
+  Source source = read_source(options, chile);
+  check_source(source, domain);
 
   Scenario scenario;
-  std::shared_ptr<const io::Raster> depth = topography.empty()
-                                                ? std::make_shared<io::Raster>(io::analytic_ocean_raster())
-                                                : read_bathymetry(topography, options);
-  std::function<double(double, double)> lift;
-  if (dtopo.empty()) {
-    lift = [raster = okada_raster()](double lon, double lat) {
-      return raster->contains(lon, lat) ? raster->at(lon, lat) : 0.0;
-    };
+  const swe::Function floor = [depth](double lon, double lat) {
+    for (const auto& raster : depth)
+      if (raster->contains(lon, lat)) return raster->at(lon, lat);
+    return depth.back()->at(lon, lat);
+  };
+  const auto motion = std::make_shared<io::Dtopo>(std::move(source.motion));
+  const double begin = motion->times.front(), end = motion->times.back();
+  if (end <= 0 || (begin == end && end <= 1)) {
+    const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
+    scenario.bed = [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); };
+    scenario.surface = lift;
   } else {
-    lift = [source = std::make_shared<io::Dtopo>(io::read_dtopo(dtopo))](double lon, double lat) {
-      return source->final_at(lon, lat);
-    };
+    const io::Region box = motion->frames.back().region();
+    const auto start = [motion](double lon, double lat) { return motion->at(lon, lat, 0); };
+    const swe::Function still = [floor](double lon, double lat) { return floor(lon, lat); };
+    scenario.bed =
+        swe::SeaFloor(still, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
+                              std::max(begin, 0.0), end, box.west, box.east, box.south, box.north});
+    scenario.surface = start;
   }
-  scenario.description = "bathymetry: " + (topography.empty() ? "built-in analytic ocean" : topography) +
-                         ", source: " + (dtopo.empty() ? "Okada, Maule 2010" : dtopo);
-  scenario.bed = [depth, lift](double lon, double lat) { return depth->at(lon, lat) + lift(lon, lat); };
-  scenario.surface = lift;
-  scenario.gauges = options.gauges;
-  if (scenario.gauges.empty() && options.west < kDart32412Lon && kDart32412Lon < options.east)
-    scenario.gauges.push_back({"32412", kDart32412Lon, kDart32412Lat,
-                               topography.empty() ? "" : first_existing("", chile, "32412_notide.txt")});
+  std::string names = built_in ? "built-in analytic ocean" : "";
+  for (const std::string& path : topography) names += (names.empty() ? "" : ", ") + path;
+  scenario.description = "bathymetry: " + names + "; source: " + source.name;
+
+  for (const GaugeOption& gauge : options.gauges) scenario.gauges.push_back(read_record(gauge, options));
+  if (scenario.gauges.empty() && domain.contains(kDart32412Lon, kDart32412Lat))
+    scenario.gauges.push_back(dart_32412(built_in ? "" : chile));
+  for (const Gauge& gauge : scenario.gauges)
+    if (const double z = floor(gauge.lon, gauge.lat); z >= 0)
+      throw io::FileError("gauge " + gauge.id, degrees(gauge.lon) + " E, " + degrees(gauge.lat) + " N",
+                          "a place in the sea", "land of " + degrees(z) + " m",
+                          "move it, or give a finer --topography");
   return scenario;
 }
 
@@ -76,12 +201,13 @@ swe::Parameters make_setup(const Options& options) {
   setup.frame.height = (options.north - options.south) / options.roots_y;
   setup.coarsest = options.coarsest;
   setup.finest = options.finest;
+  setup.coast = options.coast;
   setup.borders.fill(options.walls ? swe::BorderKind::Wall : swe::BorderKind::Radiation);
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
-  setup.physics.manning =
-      0.025;                // s/m^(1/3), the usual value for sea floors; without it run-off races down slopes
+  setup.physics.manning = options.manning;                     // without it run-off races down slopes
+  if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = 2;  // order 1 flattens the wave to half of its height before it reaches DART 32412
   return setup;
 }

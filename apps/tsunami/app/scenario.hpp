@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The physical case: bed and initial surface as functions of position, and the records to compare with.
+// The physical case: sea floor, its motion and the initial surface as functions of position, and the records
+// to compare with. All of them are checked against each other and against the domain.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "apps/tsunami/app/options.hpp"
+#include "apps/tsunami/io/gauge.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace tsunami {
 
-struct Scenario {
-  std::string description;  // one line: which bathymetry and which source
-  swe::Function bed;        // m, after the earthquake
-  swe::Function surface;    // m: the displacement of the sea floor, lifted to the surface
-  std::vector<GaugeOption> gauges;
+struct Gauge : GaugeOption {
+  io::TimeSeries record;  // observed; empty: none
+  std::string remark;     // what was done to the record, in words
 };
 
-// Reads what the options name, or takes the built-in ocean. Serial: every rank reads for itself.
-// Throws io::FileError.
+struct Scenario {
+  std::string description;              // one line: which bathymetry and which source
+  swe::SeaFloor bed = swe::Function();  // m, with what has moved at the start
+  swe::Function surface;                // m, at the start: what has moved by then, lifted to the surface
+  std::vector<Gauge> gauges;
+};
+
+// Reads what the options name, or takes the built-in ocean. A source of one time, at most 1 s (as GeoClaw
+// writes `at once`), has moved at the start. Serial: every rank reads for itself. Throws io::FileError: for
+// files that cannot be read, that do not cover the domain (longitudes of 0..360 and -180..180 degrees are
+// turned into the domain's), a source outside of it, and a gauge on land.
 Scenario make_scenario(const Options& options);
 
 // Mesh and physics for the options; the domain's root squares are as square as the domain allows.

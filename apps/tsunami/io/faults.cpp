@@ -17,7 +17,8 @@ namespace {
 constexpr std::array<const char*, 9> kColumns = {"lon",    "lat", "depth_km", "length_km", "width_km",
                                                  "strike", "dip", "rake",     "slip_m"};
 constexpr const char* kHelp =
-    "the first line names the columns: lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m and, if wanted, "
+    "the first line names the columns: lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m and, if "
+    "wanted, "
     "reference";
 
 std::vector<std::string> fields(std::string_view line) {
@@ -71,16 +72,18 @@ std::vector<Fault> read_faults(const std::string& path) {
     }
     const auto parts = fields(*line);
     if (parts.size() != columns->count)
-      scanner.fail(std::to_string(columns->count) + " values separated by commas", std::to_string(parts.size()),
-                   "complete the line or remove it");
+      scanner.fail(std::to_string(columns->count) + " values separated by commas",
+                   std::to_string(parts.size()), "complete the line or remove it");
     double v[kColumns.size()];
     for (std::size_t k = 0; k < kColumns.size(); ++k)
       if (!TextScanner::parse(parts[columns->at[k]], v[k]))
         scanner.fail(std::string(kColumns[k]) + " as a finite number", quoted(parts[columns->at[k]]),
                      "correct the line");
-    Fault fault{v[0], v[1], v[2] * 1e3, v[5], v[6], v[7], v[8], v[3] * 1e3, v[4] * 1e3, FaultReference::TopCenter};
+    Fault fault{v[0], v[1], v[2] * 1e3, v[5],       v[6],
+                v[7], v[8], v[3] * 1e3, v[4] * 1e3, FaultReference::TopCenter};
     try {
-      if (columns->reference != std::string::npos) fault.reference = fault_reference(parts[columns->reference]);
+      if (columns->reference != std::string::npos)
+        fault.reference = fault_reference(parts[columns->reference]);
       if (std::abs(fault.lat) > 90 || std::abs(fault.lon) > 360)
         throw std::invalid_argument("its place is not on the earth");
       okada(fault, fault.lon, fault.lat);

@@ -18,9 +18,10 @@ const std::string names = "lon,lat,depth_km,length_km,width_km,strike,dip,rake,s
 
 TEST(Faults, AreReadWithTheirReference) {
   const ScratchFolder folder;
-  const auto faults = read_faults(folder.write("f.csv", "# remark\n" + names +
-                                                            "143.5, 40.3, 5, 100, 50, 185, 19, 90, 4.5, noaa sift\n\n"
-                                                            "-72.7,-35.8,35,450,100,16,14,104,15,top center\n"));
+  const auto faults =
+      read_faults(folder.write("f.csv", "# remark\n" + names +
+                                            "143.5, 40.3, 5, 100, 50, 185, 19, 90, 4.5, noaa sift\n\n"
+                                            "-72.7,-35.8,35,450,100,16,14,104,15,top center\n"));
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[0].reference, FaultReference::NoaaSift);
   EXPECT_EQ(faults[0].length, 100e3);
@@ -39,14 +40,16 @@ TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
   EXPECT_THAT(error(names + "1,2,3\n"), StartsWith("f.csv:2: expected 10 values"));
   EXPECT_THAT(error(names + "1,2,3,100,50,185,19,nan,1,centroid\n"),
               StartsWith("f.csv:2: expected rake as a finite number, found 'nan'"));
-  EXPECT_THAT(error(names + "1,2,3,100,50,185,19,90,1,middle\n"), HasSubstr("fault reference 'middle' is unknown"));
+  EXPECT_THAT(error(names + "1,2,3,100,50,185,19,90,1,middle\n"),
+              HasSubstr("fault reference 'middle' is unknown"));
   EXPECT_THAT(error(names + "1,2,1,100,50,185,19,90,1,centroid\n"), HasSubstr("above the ground"));
   EXPECT_THAT(error(names + "1,95,9,100,50,185,19,90,1,top center\n"), HasSubstr("not on the earth"));
   EXPECT_THAT(error(names), HasSubstr("at least one subfault"));
   EXPECT_THAT(error(""), HasSubstr("an empty file"));
 }
 
-// The committed source of Tohoku 2011 is what GeoClaw computes from the same unit sources; its file has three decimals.
+// The committed source of Tohoku 2011 is what GeoClaw computes from the same unit sources; its file has three
+// decimals.
 TEST(Faults, TohokuIsTheSeaFloorMotionOfItsFile) {
   const auto faults = read_faults(TOHOKU_FAULTS);
   ASSERT_EQ(faults.size(), 6u);
@@ -60,7 +63,8 @@ TEST(Faults, TohokuIsTheSeaFloorMotionOfItsFile) {
   double worst = 0;
   for (int j = 0; j < file.ny; ++j)
     for (int i = 0; i < file.nx; ++i)
-      worst = std::max(worst, std::abs(okada(faults, file.x0 + i * file.dx, file.y0 + j * file.dy).up - file.node(i, j)));
+      worst = std::max(
+          worst, std::abs(okada(faults, file.x0 + i * file.dx, file.y0 + j * file.dy).up - file.node(i, j)));
   EXPECT_LE(worst, 0.5e-3 + 1e-6);
 }
 

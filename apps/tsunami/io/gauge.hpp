@@ -54,8 +54,9 @@ struct GaugeComparison {
 GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed,
                               const GaugeWindow& window = {});
 
-/// The time by which the computed record is too early, within `limit` seconds (steps of 5 s), that makes the rms
-/// smallest, and that rms. The computed record keeps its end values beyond its ends. Window as in compare_gauge().
+/// The time by which the computed record is too early, within `limit` seconds (steps of 5 s), that makes the
+/// rms smallest, and that rms. The computed record keeps its end values beyond its ends. Window as in
+/// compare_gauge().
 struct GaugeShift {
   double seconds = 0, rms = 0;
 };

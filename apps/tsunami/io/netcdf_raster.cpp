@@ -170,6 +170,12 @@ Range cover(const NetcdfFile& file, const Axis& axis, double low, double high) {
   return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin) + 1};
 }
 
+// What to add to a file's longitudes so that they reach farthest into [west, east]: 0, 360 or -360 degrees.
+double turn_of(const Axis& lon, double west, double east) {
+  const double a = lon.first, b = lon.first + lon.step * (static_cast<double>(lon.size) - 1);
+  return nearest_turn(std::min(a, b), std::max(a, b), west, east);
+}
+
 std::optional<double> number_attribute(const NetcdfFile& file, const Variable& variable, const char* name) {
   double value = 0;
   if (nc_get_att_double(file.id(), variable.id, name, &value) != NC_NOERR) return std::nullopt;
@@ -215,8 +221,10 @@ Raster read_netcdf_raster(const std::string& path, const TopographyOptions& opti
   const Axis &lon = axes[lon_at], &lat = axes[lat_at];
 
   Range range[2] = {{0, axes[0].size}, {0, axes[1].size}};
+  double turn = 0;
   if (options.region) {
-    range[lon_at] = cover(file, lon, options.region->west, options.region->east);
+    turn = turn_of(lon, options.region->west, options.region->east);
+    range[lon_at] = cover(file, lon, options.region->west - turn, options.region->east - turn);
     range[lat_at] = cover(file, lat, options.region->south, options.region->north);
   }
   const std::size_t nx = range[lon_at].count, ny = range[lat_at].count;
@@ -234,7 +242,7 @@ Raster read_netcdf_raster(const std::string& path, const TopographyOptions& opti
     const auto index = static_cast<double>(axis.step > 0 ? r.first : r.first + r.count - 1);
     return axis.first + axis.step * index;
   };
-  raster.x0 = lowest(lon, range[lon_at]);
+  raster.x0 = lowest(lon, range[lon_at]) + turn;
   raster.y0 = lowest(lat, range[lat_at]);
   raster.z.resize(nx * ny);
   for (std::size_t j = 0; j < ny; ++j) {

@@ -36,6 +36,15 @@ double Raster::at(double lon, double lat) const {
   return (1 - t) * low + t * high;
 }
 
+double nearest_turn(double west, double east, double domain_west, double domain_east) {
+  double best = 0, most = 0;
+  for (const double turn : {0.0, 360.0, -360.0}) {
+    const double common = std::min(east + turn, domain_east) - std::max(west + turn, domain_west);
+    if (common > most) most = common, best = turn;
+  }
+  return best;
+}
+
 Raster sample(const std::function<double(double, double)>& function, const Region& region, int nx, int ny) {
   if (nx < 2 || ny < 2) throw std::invalid_argument("sample: nx and ny must be at least 2");
   Raster raster{nx,

@@ -6,7 +6,7 @@
 
 namespace io {
 
-/// Longitudes and latitudes in degrees; longitudes are not wrapped: use one convention for all inputs.
+/// Longitudes and latitudes in degrees; longitudes are not wrapped (nearest_turn() says how to).
 struct Region {
   double west = 0, east = 0, south = 0, north = 0;
   bool contains(double lon, double lat) const {
@@ -31,6 +31,10 @@ struct Raster {
   /// Bilinear interpolation; a point outside takes the value at the nearest point of the box.
   double at(double lon, double lat) const;
 };
+
+/// What to add to longitudes west..east of a file so that they overlap most with those of a domain: 0, 360 or
+/// -360 degrees. 0 where nothing overlaps.
+double nearest_turn(double west, double east, double domain_west, double domain_east);
 
 /// `function(lon, lat)` at the nodes of nx x ny points that span `region` (nx, ny >= 2).
 Raster sample(const std::function<double(double, double)>& function, const Region& region, int nx, int ny);

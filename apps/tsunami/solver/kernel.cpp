@@ -215,6 +215,18 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
   }
 }
 
+SWE_CLONES
+void apply_rotation(const Fields& cells, const double* __restrict f, double dt, std::int64_t count) {
+  double* const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double t = 0.5 * dt * f[i], scale = 1.0 / (1.0 + t * t);
+    const double x = hu[i], y = hv[i];
+    hu[i] = ((1.0 - t * t) * x + 2.0 * t * y) * scale;
+    hv[i] = ((1.0 - t * t) * y - 2.0 * t * x) * scale;
+  }
+}
+
 void apply_friction(const Physics& physics, const Fields& cells, double dt,
                     std::span<const std::int32_t> shallow) {
   const double factor = dt * physics.gravity * physics.manning * physics.manning;

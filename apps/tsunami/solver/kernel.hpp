@@ -21,6 +21,7 @@ struct Physics {
   double cfl = 0.55;            // of length * speed * dt / area per edge; depths stay >= 0 up to .58
   double manning = 0.025;       // s / m^(1/3); 0: no friction
   double friction_depth = 100;  // m; deeper water feels no friction
+  double rotation = 0;          // of the earth, rad / s (7.292e-5); on the sphere only
   // 1, or 2: cells whose water and whose neighbours' is deeper than linear_depth are reconstructed linearly,
   // in space and half a step in time, while the surface slope over the cell is below linear_slope of the
   // depth. Steeper or shallower water falls back to order 1, which keeps depths >= 0.
@@ -77,6 +78,10 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
 bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
                   const double* inner_east = nullptr, const double* inner_north = nullptr);
+
+// Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
+// of second order, which keeps its size. f: per cell, 1 / s.
+void apply_rotation(const Fields& cells, const double* f, double dt, std::int64_t count);
 
 // Implicit Manning friction on the given cells.
 void apply_friction(const Physics& physics, const Fields& cells, double dt,

@@ -61,6 +61,11 @@ class Metric {
   }
   double area(mesh::Leaf leaf, const mesh::Triangle& triangle) const;
 
+  // Sine of the latitude of a cell's centroid; 0 on the plane. y_sum: of the three vertices, units.
+  double sine(std::int32_t y_sum) const {
+    return frame_.coordinates == Coordinates::Plane ? 0 : sin_[y_sum / row_units_];
+  }
+
   // Metres east and north from a cell's centroid to the mid point of its local edge (0: ab, 1: bc, 2: ac).
   struct Offset {
     double x, y;

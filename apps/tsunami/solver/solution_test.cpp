@@ -233,6 +233,33 @@ TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   EXPECT_NEAR(arrival, expected, 0.01 * expected);
 }
 
+// A current in the middle of a basin turns to the right in the north and to the left in the south, once in 12
+// h over the sine of the latitude, and keeps its speed until waves come from the walls.
+TEST(Sphere, ACurrentTurnsWithTheEarth) {
+  for (const double south : {44.0, -46.0}) {
+    Parameters setup{
+        .domain = {1, 1},
+        .frame = {.coordinates = Coordinates::Sphere, .west = 0, .south = south, .width = 2, .height = 2},
+        .coarsest = 9,
+        .finest = 9};
+    setup.physics.manning = 0;
+    setup.physics.rotation = 7.292e-5;
+    Solver s(MPI_COMM_SELF, setup, [](double, double) { return -10.0; }, [](double, double) { return 0.0; });
+    for (std::size_t i = 0; i < s.cells(); ++i) s.set_cell(i, {0, 0.1, 0, -10});
+    const double end = 3000, angle = 2 * 7.292e-5 * std::sin((south + 1) * std::numbers::pi / 180) * end;
+    run(s, end);
+    int seen = 0;
+    for (std::size_t i = 0; i < s.cells(); ++i) {
+      const auto [x, y] = centroid(s, i);
+      if (std::hypot(x - 1, y - south - 1) > 0.15) continue;
+      ++seen;
+      EXPECT_NEAR(s.cell(i).hu, 0.1 * std::cos(angle), 1e-3);
+      EXPECT_NEAR(s.cell(i).hv, -0.1 * std::sin(angle), 1e-3);
+    }
+    EXPECT_GT(seen, 2);
+  }
+}
+
 TEST(Solver, BadSetupsAreRefused) {
   const Function flat = [](double, double) { return -1.0; };
   EXPECT_THROW(Solver({.domain = {1, 1}, .frame = {}, .coarsest = 5, .finest = 4}, flat),

@@ -118,6 +118,9 @@ void Solver::connect() {
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(all);
   inverse_area_.resize(own);
   for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
+  coriolis_.resize(setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere ? own : 0);
+  for (std::size_t i = 0; i < coriolis_.size(); ++i)
+    coriolis_[i] = 2 * setup_.physics.rotation * metric_.sine(mesh_.shapes()[i].y_sum);
   const mesh::Edges& e = mesh_.edges();
   edge_class_.resize(e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
@@ -252,9 +255,11 @@ void Solver::fill_exterior() {
 }
 
 double Solver::step(double max_dt) {
+  // A step ends where the floor begins to move, and where it comes to rest.
   const Motion& motion = bed_.motion;
   const bool quakes = motion.lift && time_ < motion.end;
-  if (quakes) max_dt = std::min(max_dt, (time_ < motion.begin ? motion.begin : motion.end) - time_);
+  const double turn = time_ < motion.begin ? motion.begin : motion.end;
+  if (quakes) max_dt = std::min(max_dt, turn - time_);
   const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool linear = setup_.physics.order == 2;
@@ -277,10 +282,9 @@ double Solver::step(double max_dt) {
   const auto own = static_cast<std::int64_t>(cells());
   sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
                         fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
+  if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, own);
   apply_friction(setup_.physics, fields, dt, shallow_);
-  const bool begins = quakes && time_ < motion.begin && dt == max_dt,
-             ends = quakes && !begins && dt == motion.end - time_;
-  time_ = begins ? motion.begin : ends ? motion.end : time_ + dt;
+  time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();

@@ -182,6 +182,7 @@ class Solver {
   std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
   std::vector<double> spare_[4];           // the next mesh's arrays during a transfer
   std::vector<double> inverse_area_;
+  std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
   std::vector<double> flux_[3];
   // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).

@@ -30,7 +30,9 @@ print(f"finest cell {summary['finest_cell_km']:.1f} km: rms {gauge['rms_m']:.4f}
       f"{gauge['correlation']:.3f}, maximum {gauge['max_m']:.3f} m at {gauge['arrival_of_max_s']:.0f} s "
       f"(observed {gauge['max_observed_m']:.3f} m at {gauge['arrival_of_max_observed_s']:.0f} s)")
 assert gauge["window_s"] == [7200, 32135], "another window"
-assert gauge["rms_m"] <= 1.3 * GEOCLAW_RMS_M, "rms"
+assert gauge["rms_m"] <= GEOCLAW_RMS_M, "rms"
 assert gauge["correlation"] >= .7, "correlation"
 assert .14 <= gauge["max_m"] <= .26, "maximum"
+# Shores are as fine as they get from the start: nothing is refined across them later.
+assert summary["volume_added"] == 0, "water that refining added"
 assert abs(gauge["arrival_of_max_s"] - gauge["arrival_of_max_observed_s"]) <= 600, "arrival of the maximum"

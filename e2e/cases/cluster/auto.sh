@@ -18,7 +18,7 @@ tsunami() { # NAME SLOWDOWN JQ
        worker: {minReplicas: 1, maxReplicas: 4, template: {spec: {containers: [{
          name: "worker", image: $image,
          command: ["sh", "-c", "empi-tsunami --out /tmp \"$@\"; s=$?; grep -s state_hash /tmp/tsunami.json; exit $s", "-"],
-         args: ["--finest", "14", "--refine", "0.1", "--coarsen", "0.05", "--end", "72000", "--snapshot-every", "0"],
+         args: ["--finest", "14", "--coast", "8", "--refine", "0.1", "--coarsen", "0.05", "--end", "72000", "--snapshot-every", "0"],
          env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 240, joinTimeoutSeconds: 240}}} | '"$3" | k apply -f - >/dev/null

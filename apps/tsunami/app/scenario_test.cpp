@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read is checked against the domain and against each other before the first step, and what a record
+// does not cover does not end a run.
+#include "apps/tsunami/app/scenario.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/io/test_files.hpp"
+#include "apps/tsunami/app/results.hpp"
+
+namespace tsunami {
+namespace {
+
+using io::test::file_error_of;
+using io::test::ScratchFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Flat text rasters of 11 x 11 nodes, one degree (or `step`) apart.
+std::string raster(double west, double south, double z, double step = 1) {
+  std::string text = "11 ncols\n11 nrows\n" + std::to_string(west) + " xll\n" + std::to_string(south) +
+                     " yll\n" + std::to_string(step) + " cellsize\n-9999 nodata_value\n";
+  for (int k = 0; k < 121; ++k) text += std::to_string(z) + "\n";
+  return text;
+}
+
+// A motion of 3 x 3 nodes around (west + 1, south + 1), at the given times.
+std::string motion(double west, double south, const std::vector<double>& heights, double t0 = 0,
+                   double dt = 300) {
+  std::string text = "3 mx\n3 my\n" + std::to_string(heights.size()) + " mt\n" + std::to_string(west) +
+                     " xlower\n" + std::to_string(south) + " ylower\n" + std::to_string(t0) +
+                     " t0\n1 dx\n1 dy\n" + std::to_string(dt) + " dt\n";
+  for (const double h : heights) text += "0 0 0\n0 " + std::to_string(h) + " 0\n0 0 0\n";
+  return text;
+}
+
+class ScenarioTest : public ::testing::Test {
+ protected:
+  ScenarioTest() {
+    o.west = 140, o.east = 150, o.south = 30, o.north = 40;
+    o.topography = {folder.write("sea.asc", raster(140, 30, -4000))};
+    o.dtopo = folder.write("source.tt3", motion(143, 33, {2}));
+  }
+  std::string refusal() {
+    return file_error_of([&] { make_scenario(o); });
+  }
+  ScratchFolder folder;
+  Options o;
+};
+
+TEST_F(ScenarioTest, WhatFitsIsTaken) {
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.still(144, 34), -3998);
+  EXPECT_EQ(s.surface(144, 34), 2);
+  EXPECT_EQ(s.surface(141, 34), 0);
+  EXPECT_TRUE(s.gauges.empty()) << "Chile's buoy is not in this domain";
+  EXPECT_THAT(s.description, AllOf(HasSubstr("sea.asc"), HasSubstr("source.tt3")));
+}
+
+TEST_F(ScenarioTest, FrictionAndRotationAreAsAskedFor) {
+  EXPECT_EQ(make_setup(o).physics.rotation, 0);
+  o.coriolis = true, o.manning = 0.03;
+  EXPECT_NEAR(make_setup(o).physics.rotation, 7.2921e-5, 1e-9);
+  EXPECT_EQ(make_setup(o).physics.manning, 0.03);
+}
+
+TEST_F(ScenarioTest, AFileThatDoesNotCoverTheDomainIsRefused) {
+  o.east = 151;
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("sea.asc: expected elevations that cover the domain, 140..151 E, 30..40 N"),
+                    HasSubstr("found 140..150 E")));
+  o.east = 150.4;  // half a spacing: the values stand for what is around them
+  EXPECT_EQ(refusal(), "");
+  o.west = -150, o.east = -140;
+  EXPECT_THAT(refusal(), HasSubstr("sea.asc: expected elevations that lie in the domain"));
+}
+
+TEST_F(ScenarioTest, TheOtherConventionOfLongitudesIsUnderstood) {
+  o.west = -220, o.east = -210;
+  o.gauges = {{.id = "g", .lon = -215, .lat = 35}};
+  const Scenario s = make_scenario(o);
+  EXPECT_NEAR(s.bed.still(-216, 34), -3998, 1e-9);
+}
+
+TEST_F(ScenarioTest, TheFirstTopographyThatCoversAPlaceCounts) {
+  o.topography.insert(o.topography.begin(), folder.write("harbour.asc", raster(144, 34, -50, 0.1)));
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.still(144.5, 34.5), -50 + 2 * 0.25);
+  EXPECT_EQ(s.bed.still(145.5, 36), -4000);
+  std::swap(o.topography[0], o.topography[1]);
+  EXPECT_THAT(refusal(), HasSubstr("harbour.asc: expected elevations that cover the domain"));
+  o.topography[0] = folder.write("far.asc", raster(100, 30, -50));
+  std::swap(o.topography[1], o.topography[0]);
+  o.topography = {o.topography[1], folder.path("sea.asc")};
+  EXPECT_THAT(refusal(), HasSubstr("far.asc: expected elevations that lie in the domain"));
+}
+
+TEST_F(ScenarioTest, ASourceOutsideOfTheDomainIsRefused) {
+  o.dtopo = folder.write("chile.tt3", motion(-74, -36, {2}));
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("chile.tt3: expected a source in the domain"), HasSubstr("-73 E, -35 N")));
+}
+
+TEST_F(ScenarioTest, ASourceInTimeMovesInTime) {
+  o.dtopo = folder.write("slow.tt3", motion(143, 33, {0, 3}, 60, 300));
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.still(144, 34), -4000);
+  EXPECT_EQ(s.surface(144, 34), 0);
+  ASSERT_TRUE(s.bed.motion.lift);
+  EXPECT_EQ(s.bed.motion.begin, 60);
+  EXPECT_EQ(s.bed.motion.end, 360);
+  EXPECT_DOUBLE_EQ(s.bed.motion.lift(144, 34, 210), 1.5);
+  // One time later than `at once`: a jump then.
+  o.dtopo = folder.write("late.tt3", motion(143, 33, {3}, 120));
+  const Scenario late = make_scenario(o);
+  EXPECT_EQ(late.surface(144, 34), 0);
+  EXPECT_EQ(late.bed.motion.begin, 120);
+  EXPECT_EQ(late.bed.motion.end, 120);
+  EXPECT_EQ(late.bed.motion.lift(144, 34, 120), 3);
+}
+
+TEST_F(ScenarioTest, AGaugeOnLandIsRefused) {
+  o.gauges = {{.id = "hill", .lon = 145, .lat = 35}};
+  o.topography.insert(o.topography.begin(), folder.write("island.asc", raster(144.5, 34.5, 12, 0.1)));
+  EXPECT_THAT(refusal(),
+              HasSubstr("gauge hill:145 E, 35 N: expected a place in the sea, found land of 12 m"));
+}
+
+TEST_F(ScenarioTest, ObservedRecordsAreReadBeforeTheFirstStep) {
+  o.gauges = {{.id = "g", .lon = 145, .lat = 35, .observed = folder.path("missing.txt")}};
+  EXPECT_THAT(refusal(), HasSubstr("missing.txt: expected a file"));
+  o.gauges[0].observed = folder.write("bad.txt", "0 1\n60 nan\n");
+  EXPECT_THAT(refusal(), HasSubstr("bad.txt:2: expected a height in metres"));
+  o.gauges[0].observed = folder.write("twice.txt", "120 3\n60 1\n60 2\n0 0\n");
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.gauges[0].record.t, (std::vector<double>{0, 60, 120}));
+  EXPECT_EQ(s.gauges[0].record.v[1], 1.5);
+  EXPECT_THAT(s.gauges[0].remark, HasSubstr("1 samples that repeat a time were averaged"));
+}
+
+TEST_F(ScenarioTest, FilesAreLookedForInTheDataFolderToo) {
+  folder.write("other.tt3", motion(143, 33, {1}));
+  o.data = std::filesystem::path(folder.path("x")).parent_path();
+  o.dtopo = "other.tt3";
+  EXPECT_EQ(make_scenario(o).surface(144, 34), 1);
+  o.dtopo = "nowhere.tt3";
+  EXPECT_THAT(refusal(), HasSubstr("fetch_data.sh"));
+}
+
+nlohmann::json judged(const ScratchFolder& folder, const GaugeOption& option, double record_end,
+                      double run_end) {
+  Scenario s;
+  Gauge gauge{option, {}, ""};
+  gauge.observed = "record.txt";
+  swe::GaugeSeries computed{0, 0, {}, {}};
+  for (double t = 0; t <= record_end; t += 60)
+    gauge.record.t.push_back(t), gauge.record.v.push_back(std::sin(t / 600));
+  for (double t = 0; t <= run_end; t += 20)
+    computed.time.push_back(t), computed.eta.push_back(std::sin(t / 600) + 0.1);
+  s.gauges = {gauge};
+  write_results(std::filesystem::path(folder.path("x")).parent_path(), {}, s, {computed});
+  std::ifstream file(folder.path("tsunami.json"));
+  return nlohmann::json::parse(file)["gauges"][0];
+}
+
+// Four hours of record and six of run, and the other way round; a record that has nothing of its window.
+TEST(Results, AGaugeIsJudgedWhereItsWindowItsRecordAndTheRunOverlap) {
+  const ScratchFolder folder;
+  const auto ends_early = judged(folder, {.id = "g", .begin = 1200, .end = 20000}, 14400, 21600);
+  EXPECT_EQ(ends_early["window_s"], (std::vector<double>{1200, 14400}));
+  EXPECT_NEAR(ends_early["rms_m"].get<double>(), 0.1, 1e-3);
+  EXPECT_EQ(ends_early["samples"], 221);
+  EXPECT_EQ(judged(folder, {.id = "g"}, 21600, 7200)["window_s"], (std::vector<double>{0, 7200}));
+  const auto nothing = judged(folder, {.id = "g", .begin = 9000, .end = 20000}, 9300, 21600);
+  EXPECT_TRUE(nothing["rms_m"].is_null());
+  EXPECT_THAT(nothing["not_judged"].get<std::string>(), HasSubstr("ten minutes"));
+}
+
+}  // namespace
+}  // namespace tsunami

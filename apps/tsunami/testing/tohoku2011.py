@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tohoku 2011 at DART buoys 21413 and 21418, with the sea floor of ETOPO5 and the source of NOAA's SIFT.
+
+Reference: GeoClaw on the same files with 5' cells over the source, four hours: rms .0767 and .2236 m, after the best
+shift .0731 and .1671 m, correlation .841 and .573. Bounds are today's figures and five per cent.
+
+Usage: tohoku2011.py PROGRAM DATA_FOLDER FAULTS [FINEST]
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+# rms, rms after the best shift (m), correlation, maximum (m) and its time (s)
+BOUNDS = {"21413": (.0854, .0817, .80, (.66, .81), 4842), "21418": (.2634, .1860, .47, (1.5, 2.2), 1795)}
+
+program, data, faults = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+finest = sys.argv[4] if len(sys.argv) > 4 else "17"
+floors = [data / "tohoku2011" / name for name in ("etopo5.cdf", "etopo5_npac_i16le.bin")]
+floor = next((path for path in floors if path.exists()), None)
+if floor is None:
+    print(f"skipped: no {floors[0]}; scripts/fetch_data.sh tohoku2011 gets it")
+    sys.exit(SKIPPED)
+
+places = {"21413": (152.117, 30.515), "21418": (148.694, 38.711)}
+gauges = [f"--gauge={name}:{lon}:{lat}:{data}/tohoku2011/dart_{name}_notide.txt:1200-14400"
+          for name, (lon, lat) in places.items()]
+with tempfile.TemporaryDirectory(prefix="tohoku2011-") as out:
+    subprocess.run([program, "--topography", str(floor), "--faults", faults, "--west", "133", "--east", "175.6667", "--south",
+                    "15", "--north", "57.6667", "--coarsest", "8", "--finest", finest, "--refine", ".02", "--coarsen", ".01",
+                    "--end", "14460", "--snapshot-every", "0", "--out", out] + gauges, check=True)
+    summary = json.loads((pathlib.Path(out) / "tsunami.json").read_text())
+
+print(f"finest cell {summary['finest_cell_km']:.1f} km, {summary['cell_updates']} cell updates")
+for gauge in summary["gauges"]:
+    rms, shifted, correlation, (low, high), arrival = BOUNDS[gauge["id"]]
+    print(f"{gauge['id']}: rms {gauge['rms_m']:.4f} m, after a shift of {gauge['best_shift_s']:.0f} s "
+          f"{gauge['rms_shifted_m']:.4f} m, correlation {gauge['correlation']:.3f}, maximum {gauge['max_m']:.3f} m at "
+          f"{gauge['arrival_of_max_s']:.0f} s (observed {gauge['max_observed_m']:.3f} m at "
+          f"{gauge['arrival_of_max_observed_s']:.0f} s)")
+    assert gauge["samples"] == 220 and gauge["window_s"] == [1200, 14400], "another window"
+    assert gauge["rms_m"] <= rms, "rms"
+    assert gauge["rms_shifted_m"] <= shifted, "rms after the best shift"
+    assert gauge["correlation"] >= correlation, "correlation"
+    assert low <= gauge["max_m"] <= high, "maximum"
+    assert abs(gauge["arrival_of_max_s"] / arrival - 1) <= .02, "arrival of the maximum against GeoClaw's"
