@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,13 +58,13 @@ class Losses : public ::testing::Test {
     lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
     obey();
   }
-  // The second and the third pod are to go, and their ranks have been told to.
-  void begin_leave() {
+  // Pods are to go, and their ranks have been told to.
+  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}) {
     ChangeRequest leave;
     leave.id = "c";
     leave.fence = Fence{1};
     leave.epoch = Epoch{1};
-    leave.remove = {"uid-1", "uid-2"};
+    leave.remove = std::move(uids);
     leave.deadline_ms = 10'000;
     ASSERT_EQ(lead.begin_change(leave, now).status, 200);
     obey();
@@ -82,6 +83,30 @@ TEST_F(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
   EXPECT_TRUE(lead.verdict());
 }
 
+// Where the queue is, is lost: that a rank had it once which has ended meanwhile did not save the job.
+TEST_F(Losses, WhoHasEndedDoesNotKeepTheQueueAgain) {
+  report(1, RankReport::Kind::Queue);
+  for (const std::size_t i : {0, 1}) ends(i, 0, 0, true);
+  lead.on(Beat{.queue = report_of(0, RankReport::Kind::Queue)}, "uid-0", now);
+  lead.pod_lost("uid-1", "the test says so", now);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// A leaver that had passed it on, and was not gone yet when its keeper was at the end of the program, got it back;
+// then the loss of a third pod was the loss of the job.
+TEST_F(Losses, WhoHasLeftTheQueueDoesNotKeepItAgain) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"});
+  report(0, RankReport::Kind::Queue);
+  report(1, RankReport::Kind::Agreed);
+  ends(0, 0, 0, true);
+  lead.on(Beat{.queue = report_of(1, RankReport::Kind::Queue)}, "uid-1", now);
+  lead.pod_lost("uid-2", "the test says so", now);
+  ends(1, 0, 0, true);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
 // The other leaver has its last task in hand still: how long that takes must not decide about the job.
 TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
   begin_leave();
@@ -94,6 +119,18 @@ TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
   ends(0, 0, 0, true);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
+// Its program ended while it was being asked to leave: the code that it returned was nobody's, and the job a success.
+TEST_F(Losses, WhatALeaverReturnsCountsWhereTheProgramEndsFirst) {
+  begin_leave({"uid-1"});
+  report(1, RankReport::Kind::Finalizing);
+  report(1, RankReport::Kind::Finalized);
+  for (const std::size_t i : {0, 2}) ends(i, 0, 0, true);
+  EXPECT_FALSE(lead.verdict());
+  ends(1, 7, 0, true);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->exit_code, 7) << lead.verdict()->reason;
 }
 
 TEST_F(Losses, ALeaverThatCrashesOnceItHasLeftTheQueueFailsNothing) {

@@ -52,11 +52,13 @@ class Controller {
 
  private:
   void look();
+  void delete_pod(SimulatedPod& pod);
   void request_change(SimulatedPod& pod, const Membership& now);
   void chat(const Membership& now);
 
   Course& course_;
   int next_change_ = 1;
+  std::set<std::string> deleted_;
 };
 
 class Faults {
@@ -93,6 +95,8 @@ class Judge {
   void expect_end();
 
  private:
+  void excuse_unreached(const SimulatedPod& pod);
+
   Course& course_;
 };
 

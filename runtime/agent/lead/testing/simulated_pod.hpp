@@ -30,6 +30,7 @@ class SimulatedPod final : public PodEdges {
   // --- What befalls it.
   void die() { alive_ = false; }
   void stall(Ms time);
+  void terminate();  // as a kubelet does: SIGTERM
   void set_tokens(std::vector<std::string> tokens) { peers_.set_tokens(std::move(tokens)); }
   // For how long, of the time in which it ran, this pod has heard nothing of the other, or could tell it
   // nothing.
