@@ -66,7 +66,7 @@ class ChangeDriver {
   bool has_left(const ProcId& proc) const { return left_.contains(proc) && !ended_.contains(proc); }
   // It came to the end of the program before it was told to leave: its end is that of a member.
   bool has_ended(const ProcId& proc) const { return active() && ended_.contains(proc); }
-  bool awaits_an_end() const;  // of one of these
+  bool awaits_an_end() const;                                               // of one of these
   const std::map<std::string, std::string>& lost() const { return lost_; }  // uid -> what happened
 
   // Steps since the last call, in order.

@@ -54,15 +54,16 @@ void Lead::on_message(const HandedOver&, const std::string& from, Moment) {
   handed_over_ = true;
 }
 
-// Until the next lead knows that it leads, nobody does: that it hears so may take as long as silence is borne.
+// Until the next lead knows that it leads, nobody does: that it hears so may take as long as silence is
+// borne.
 void Lead::on_message(const LeadKnown&, const std::string& from, Moment now) {
   if (!handed_over_ || !not_told_.erase(from)) return;
   if (from == successor_) leaves_at_ = now.clock + kFormerLeadStays;
   if (not_told_.empty()) leave_as_former_lead();
 }
 
-// It is the next lead's to judge by now. That may lead all the same when we do not hear it; if it is gone, its
-// members find out.
+// It is the next lead's to judge by now. That may lead all the same when we do not hear it; if it is gone,
+// its members find out.
 void Lead::lost_as_former_lead(const std::string& uid) {
   not_told_.erase(uid);
   if (uid == successor_ || not_told_.empty()) leave_as_former_lead();

@@ -106,8 +106,8 @@ TEST_F(LeavingLead, NothingIsAnsweredThatMayArriveAfterTheHandOver) {
   EXPECT_TRUE(handed_over);
 }
 
-// Until it is told it does not lead, and takes this one for its lead: the answer to the hand-over came after 5 s,
-// the word that it leads was behind it, and the job had no lead any more.
+// Until it is told it does not lead, and takes this one for its lead: the answer to the hand-over came after
+// 5 s, the word that it leads was behind it, and the job had no lead any more.
 TEST_F(LeavingLead, StaysUntilTheNextLeadKnowsThatItLeads) {
   do_forget();
   lead.on(HandedOver{}, "u1", now);

@@ -42,7 +42,8 @@ void expect_no_violation(std::initializer_list<std::uint64_t> seeds) {
       ADD_FAILURE() << "seed " << seed << ": " << what;
 }
 
-// Beyond the corpus, histories that have found a defect. What has been mended has a test of its own beside it.
+// Beyond the corpus, histories that have found a defect. What has been mended has a test of its own beside
+// it.
 TEST(Histories, ANewLeadReachesAMemberThatItHadGivenUpAsAnOrdinaryPod) {
   expect_no_violation({61453, 201400});
 }
@@ -51,14 +52,15 @@ TEST(Histories, ALeadThatHasHandedOverDropsNobody) { expect_no_violation({645337
 TEST(Histories, WhereTheQueueWasBeforeItIsNotAgain) { expect_no_violation({509907, 534597}); }
 TEST(Histories, AProgramThatEndsWhileALeaverIsBeingAskedToGoReturnsItsCode) { expect_no_violation({637105}); }
 
-// And those that the judge had got wrong: silence that was long enough, and a word that came in the very moment in
-// which it was judged;
+// And those that the judge had got wrong: silence that was long enough, and a word that came in the very
+// moment in which it was judged;
 TEST(Histories, SilenceIsNotUndoneByWhatHasNotHadItsTurn) {
   expect_no_violation({42225, 542899, 606566, 608069, 610491});
 }
 // a leaver that is cut off before its release;
 TEST(Histories, ALeaverThatIsCutOffBeforeItsReleaseFailsTheJob) { expect_no_violation({315394}); }
-// and a lead before this one that was killed in the moment in which the next one led, where clusters let it end.
+// and a lead before this one that was killed in the moment in which the next one led, where clusters let it
+// end.
 TEST(Histories, ALeadThatHasHandedOverIsDeletedWithGrace) { expect_no_violation({624264}); }
 
 // EMPI_HISTORY=SEED: that one alone, with the log of its leads and each message.

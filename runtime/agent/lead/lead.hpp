@@ -35,8 +35,8 @@ namespace empi::agent {
 // A rank that ends without a word, or because a peer is gone, often follows another one whose report, the
 // cause, is under way.
 inline constexpr std::chrono::milliseconds kPatienceForCause{300};
-// What comes late to a lead that has handed over is passed on; no longer than this once the next one knows that
-// it leads, which tells the others itself.
+// What comes late to a lead that has handed over is passed on; no longer than this once the next one knows
+// that it leads, which tells the others itself.
 inline constexpr std::chrono::seconds kFormerLeadStays{5};
 
 // Of the agent that leads.

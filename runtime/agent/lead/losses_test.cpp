@@ -92,8 +92,8 @@ TEST_F(Losses, WhoHasEndedDoesNotKeepTheQueueAgain) {
   EXPECT_TRUE(lead.verdict());
 }
 
-// A leaver that had passed it on, and was not gone yet when its keeper was at the end of the program, got it back;
-// then the loss of a third pod was the loss of the job.
+// A leaver that had passed it on, and was not gone yet when its keeper was at the end of the program, got it
+// back; then the loss of a third pod was the loss of the job.
 TEST_F(Losses, WhoHasLeftTheQueueDoesNotKeepItAgain) {
   report(1, RankReport::Kind::Queue);
   begin_leave({"uid-1"});
@@ -121,7 +121,8 @@ TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
   EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
 }
 
-// Its program ended while it was being asked to leave: the code that it returned was nobody's, and the job a success.
+// Its program ended while it was being asked to leave: the code that it returned was nobody's, and the job a
+// success.
 TEST_F(Losses, WhatALeaverReturnsCountsWhereTheProgramEndsFirst) {
   begin_leave({"uid-1"});
   report(1, RankReport::Kind::Finalizing);

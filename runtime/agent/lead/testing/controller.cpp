@@ -40,8 +40,8 @@ void Controller::look() {
   request_change(*pod, now);
 }
 
-// As a cluster does, local ones too: it is told, and has time to end by itself. A lead that has handed over uses
-// it to tell all members so.
+// As a cluster does, local ones too: it is told, and has time to end by itself. A lead that has handed over
+// uses it to tell all members so.
 void Controller::delete_pod(SimulatedPod& pod) {
   if (!deleted_.insert(pod.uid()).second) return;
   course_.world.tell("delete pod " + pod.uid());

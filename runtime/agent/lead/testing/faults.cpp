@@ -11,10 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The window, which is short, is tried more often.
-constexpr ChangeState kHunted[] = {ChangeState::Preparing, ChangeState::Building, ChangeState::Ready,
-                                   ChangeState::Window,    ChangeState::Window,   ChangeState::Window,
-                                   ChangeState::Committed, ChangeState::Draining, ChangeState::RollingBack};
+// The short ones are tried more often.
+constexpr ChangeState kHunted[] = {ChangeState::Preparing,  ChangeState::Building,  ChangeState::Ready,
+                                   ChangeState::Ready,      ChangeState::Window,    ChangeState::Window,
+                                   ChangeState::Window,     ChangeState::Committed, ChangeState::Draining,
+                                   ChangeState::RollingBack};
 
 }  // namespace
 

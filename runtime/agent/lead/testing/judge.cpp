@@ -55,8 +55,8 @@ void Judge::expect_rest() {
     course_.world.violate("a request hangs: " + what);
 }
 
-// A member whose former lead has gone, and whom the next one could not reach for as long as silence is borne, to
-// tell it so: it is lost, and so is the job.
+// A member whose former lead has gone, and whom the next one could not reach for as long as silence is borne,
+// to tell it so: it is lost, and so is the job.
 void Judge::excuse_unreached(const SimulatedPod& pod) {
   for (const auto& [uid, next] : course_.world.pods) {
     if (!next->alive() || next->over() || !next->is_lead()) continue;
@@ -78,7 +78,8 @@ void Judge::expect_guilt(const SimulatedPod& pod) {
       if (lead) excuse_unreached(pod);
       continue;
     }
-    // One that the lead has sent home, and that has not heard so. Before its release its end is that of the job.
+    // One that the lead has sent home, and that has not heard so. Before its release its end is that of the
+    // job.
     if (lead && other->is_lead() && !other->lead().membership().find(pod.uid())) {
       const bool cut_off = pod.distance_to(uid) >= 9500ms;
       course_.may_fail = course_.may_fail || (cut_off && !course_.program.released(pod.uid()));
