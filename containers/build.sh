@@ -33,7 +33,7 @@ build() {
   recipe=$(recipe_of "$1")/Containerfile folder=$(folder_of "$1")
   while read -r file; do
     [[ -e $folder/$file ]] || fail "the image $(basename "$1") needs $file, which is not in $folder"
-  done < <(sed -n 's/^COPY \(.*\) [^ ]*$/\1/p' "$recipe" | tr ' ' '\n')
+  done < <(sed -n '/--from=/d; s/^COPY \(.*\) [^ ]*$/\1/p' "$recipe" | tr ' ' '\n')
   [[ -z ${2:-} ]] || base=(--build-arg "BASE=$2")
   case $engine in
     buildah) run build --quiet --layers --format docker "${limits[@]}" "${base[@]}" --tag "$(name_of "$1")" --file "$recipe" "$folder" ;;

@@ -9,17 +9,24 @@ build=$1 context=$2
 fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
 
 # One minimal Debian for all checkouts; another recipe, or another month, makes another.
+sources=() when=$(date +%Y-%m)
+if [[ -n ${EMPI_SNAPSHOT:-} ]]; then
+  when=$EMPI_SNAPSHOT
+  for source in debian:trixie debian:trixie-updates debian-security:trixie-security; do # their indices have long expired
+    sources+=("deb [check-valid-until=no] ${EMPI_SNAPSHOTS:-http://snapshot.debian.org/archive}/${source%:*}/$when ${source#*:} main")
+  done
+fi
 recipe=(--variant=apt --aptopt='Apt::Install-Recommends "false"'
   --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*'
   --dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-exclude=/usr/share/locale/*')
-base=/cache/images/base-$(printf '%s\n' "${recipe[@]}" "$(date +%Y-%m)" | sha256sum | cut -c1-12).tar
+base=/cache/images/base-$(printf '%s\n' "${recipe[@]}" "${sources[@]}" "$when" | sha256sum | cut -c1-12).tar
 if [[ ! -e $base ]]; then
   echo 'images: making a minimal Debian 13 (once a month, half a minute)' >&2
   mkdir -p /cache/images
   # shellcheck disable=SC2016  # $1 is the hook's: the new root
   mmdebstrap --quiet --mode=root "${recipe[@]}" \
     --customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/log/* "$1"/etc/resolv.conf "$1"/etc/hostname' \
-    trixie "${base%.tar}.new.tar" >&2 || fail 'making a minimal Debian failed: see above'
+    trixie "${base%.tar}.new.tar" "${sources[@]}" >&2 || { rm -f "${base%.tar}.new.tar"; fail 'making a minimal Debian failed: see above'; }
   mv "${base%.tar}.new.tar" "$base"
 fi
 
@@ -53,3 +60,4 @@ for program in empi-jacobi empi-mandelbrot empi-spe10 empi-spe10-report empi-sur
   stage "bin/$program" "bin/$program" --set-rpath /opt/elastic-mpi/lib:/opt/elastic-mpi-image/lib
 done
 install -m 755 "$here/install.sh" "$context/runtime/bin/install"
+install -m 755 "$here/distil.sh" "$context/"

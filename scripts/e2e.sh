@@ -40,6 +40,7 @@ Cases use the running cluster; where there is none they start one and end it. Wi
 existing cluster instead, and those that need to cut wires are skipped.
 Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
+             EMPI_CLUSTERS  how many clusters share the cases (default: 2 when all are run and none is up, else 1)
              EMPI_PATIENCE  how many times longer than on a quiet machine a case waits before it gives up (default: 4)
 USAGE
 }
@@ -326,6 +327,7 @@ run_cases() {
     for name in "$cases"/cluster/*.sh; do inside+=("$(basename "$name" .sh)"); done
     for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
     [[ -z $kubeconfig ]] || outside=()
+    export EMPI_CLUSTERS=${EMPI_CLUSTERS:-2}
   fi
   local failed=0
   if [[ ${#inside[@]} -gt 0 ]]; then
@@ -395,18 +397,38 @@ on_existing_cluster() { # KUBECONFIG CASES...
   return "$failed"
 }
 
+# Most cases have a cluster to themselves and wait most of the time. So several clusters share them: this one makes
+# what they need, then the others begin, each a ./dev e2e in this process group (a signal ends all of them).
+begin_others() { # CASES...
+  local number
+  export EMPI_CASE_CLAIMS=$project/out/e2e/claims
+  rm -rf "$EMPI_CASE_CLAIMS"
+  mkdir -p "$EMPI_CASE_CLAIMS"
+  for ((number = 2; number <= clusters; number++)); do
+    EMPI_CLUSTER=$cluster-$number EMPI_CLUSTERS=1 env --default-signal=INT,QUIT "$project/dev" e2e "$@" &
+    others+=($!)
+  done
+}
+end_others() {
+  [[ ${#others[@]} == 0 ]] || kill -INT "${others[@]}" 2>/dev/null || true
+  wait "${others[@]}" 2>/dev/null || true
+}
+
 on_own_cluster() { # CASES...
-  local ours=false failed=0
+  local ours=false failed=0 clusters=${EMPI_CLUSTERS:-1} others=() other
+  [[ $clusters =~ ^[1-4]$ ]] || die "e2e: EMPI_CLUSTERS: '$clusters' is no number from 1 to 4"
   if ! is_ready; then
     up
     ours=true
-    trap 'with_lock down quiet' EXIT
+    trap 'end_others; with_lock down quiet' EXIT
   fi
   build_programs_of "$@"
   load_images_of "$@"
+  if $ours && [[ $clusters -gt 1 ]]; then begin_others "$@"; fi
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
-  for name in EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  for name in EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
   in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
+  for other in "${others[@]}"; do wait "$other" || failed=1; done
   if $ours; then
     trap - EXIT
     with_lock down

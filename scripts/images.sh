@@ -4,9 +4,13 @@
 
 images_usage() {
   cat <<'USAGE'
-Usage: ./dev images [NAME|FOLDER...]     builds the images (all by default) into build/images/NAME.tar, for
+Usage: ./dev images [OPTIONS] [NAME|FOLDER...]     builds the images (all by default) into build/images/NAME.tar, for
                                   ./dev e2e load NAME   or   docker load, podman load, skopeo copy; beside each
                                   NAME.spdx.json, which lists what it is made of (SPDX 2.3)
+       --locked         refuses packages of other versions than containers/packages.lock says
+       --lock           writes that file, by all images
+       --snapshot DATE  takes packages from Debian's archive as it was, 20261123T000000Z (snapshot.debian.org, or
+                        EMPI_SNAPSHOTS, an address that has debian/DATE and debian-security/DATE)
        operator    the operator and the empi command line
        runtime     base of application images: Open MPI, PMIx, agent, library, sidecar
        sidecar     agent, library, sidecar and their installer for pods of other images
@@ -30,16 +34,34 @@ build_programs() {
 }
 
 images() {
-  local names=() all=() name out=$project/build/images
+  local names=() all=() name out=$project/build/images lock=
   for name in "$project"/containers/*/Containerfile; do
     name=$(basename "$(dirname "$name")")
     [[ $name == base ]] || all+=("$name")
   done
+  while [[ ${1:-} == -* ]]; do
+    case $1 in
+      --locked) lock='check' ;;
+      --lock) lock='write' ;;
+      --snapshot)
+        [[ ${2:-} =~ ^[0-9]{8}T[0-9]{6}Z$ ]] || die "images: --snapshot wants a date like 20261123T000000Z, not '${2:-}'"
+        export EMPI_SNAPSHOT=$2
+        [[ -z ${EMPI_IMAGE_BASE:-} ]] || die 'images: --snapshot is for the minimal Debian made here: leave EMPI_IMAGE_BASE out'
+        shift
+        ;;
+      -h | --help)
+        images_usage
+        return
+        ;;
+      *) die "images: there is no option '$1': ./dev images --help" ;;
+    esac
+    shift
+  done
+  [[ $lock != write || $# == 0 ]] || die 'images: --lock is about all images: name none'
   for name in "$@"; do
     case " base ${all[*]} " in
       *" $name "*) names+=("$name") ;;
       *)
-        if [[ $name == -h || $name == --help ]]; then images_usage; return; fi
         if [[ $name == own ]]; then
           names+=("$out/own") # of the case [own-program]
         elif [[ -e $name/Containerfile && $(basename "$(realpath "$name")") =~ ^[a-z0-9]+([._-][a-z0-9]+)*$ ]]; then
@@ -92,4 +114,7 @@ images() {
   # shellcheck disable=SC2016  # the inner shell's
   (enter_root bash -c 'for image in "${@:3}"; do python3 "$0" "$image.tar" "$1" "$2" >"$image.spdx.json" || exit 1; done' \
     "$project/containers/sbom.py" "$tag" "$built_in" "${archives[@]}") || exit 1
+  if [[ -n $lock ]]; then
+    (enter_root python3 "$project/containers/lock.py" "$lock" "$project/containers/packages.lock" "${archives[@]/%/.spdx.json}") || exit 1
+  fi
 }

@@ -160,10 +160,10 @@ run_tests() {
   # notice them, and they it: those begin when the cases are over.
   say 'built; what computes runs beside the cases on the cluster'
   nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
-    --label-regex '^computes$' "$@" || { status=$? && lines=$(<"$failures"); }
+    --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
   say 'waiting for the cases on the cluster'
   flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
-  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes)$' "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
+  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes|fast)$' "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
   if [[ -n $lines ]]; then
     printf '%s\n' "$lines" >"$failures"
     # Few: once more, alone (e2e/cases/run.sh does the same).

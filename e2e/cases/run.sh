@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs cases against the cluster of $KUBECONFIG, one line each: case NAME ok|FAILED|skipped|unsteady SECONDS
 # Cases in namespaces of their own run EMPI_CASES_AT_ONCE (3) at a time. Afterwards, one after the other, run those that
-# stop, replace or cut what the others need: they say `# alone: WHY` below their third line. At the end, if no more than
-# EMPI_ONCE_MORE (0) have failed, they are tried once more, alone: `unsteady` is one that ends well then.
+# stop, replace or cut what the others need: they say `# alone: WHY` below their third line, and `# long: WHY` when they
+# are to begin early. At the end, if no more than EMPI_ONCE_MORE (0) have failed, they are tried once more, alone:
+# `unsteady` is one that ends well then. EMPI_CASE_CLAIMS is a folder in which this and the same on another cluster say
+# which cases each has taken.
 # Usage: run.sh FOLDER [CASE...] | list      (through ./dev e2e)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/$1"
@@ -67,19 +69,29 @@ finish_one() { # [WELL]: what a case is that has ended well
   unset "case_of[$pid]" "began[$pid]"
 }
 
-alone=() together=()
+says() { sed -n '4,7p' "$2.sh" | grep -q "^# $1: "; } # alone|long CASE
+take() { [[ -z ${EMPI_CASE_CLAIMS:-} ]] || mkdir "$EMPI_CASE_CLAIMS/$1" 2>/dev/null; } # CASE: unless somebody has
+
+alone=() together=() long=()
 for name in "$@"; do
-  if sed -n '4,6p' "$name.sh" | grep -q '^# alone: '; then alone+=("$name"); else together+=("$name"); fi
+  if says long "$name"; then
+    long+=("$name")
+  elif says alone "$name"; then
+    alone+=("$name")
+  else
+    together+=("$name")
+  fi
 done
 # What is in a shared log may be the doing of any of them (lib/log.sh).
 export EMPI_CASES_BESIDE="${together[*]}"
 for name in "${together[@]}"; do
   while [[ ${#case_of[@]} -ge $at_once ]]; do finish_one; done
-  begin "$name"
+  ! take "$name" || begin "$name"
 done
 while [[ ${#case_of[@]} -gt 0 ]]; do finish_one; done
 EMPI_CASES_BESIDE=
-for name in "${alone[@]}"; do
+for name in "${long[@]}" "${alone[@]}"; do
+  take "$name" || continue
   begin "$name"
   finish_one
 done

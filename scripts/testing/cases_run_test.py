@@ -15,18 +15,24 @@ CASES = {
     "good": "true",
     "busy": "[[ -e second ]] || { touch second; echo 'e2e: gave up waiting'; exit 1; }",
     "broken": "echo 'e2e: never so'; exit 1",
+    "after": "#!\n#\n#\n# alone: it stops others",
+    "late": "#!\n#\n#\n# alone: it stops others\n# long: it takes its time",
 }
 
 
-def run(names, once_more):
-    """Status, output and what the summary says of it."""
+def run(names, once_more, claimed=()):
+    """Status, output and what the summary says of it; another cluster has CLAIMED some of the cases."""
     with tempfile.TemporaryDirectory() as folder:
         cases = pathlib.Path(folder) / "e2e" / "cases"
         (cases / "some").mkdir(parents=True)
         (cases / "run.sh").symlink_to(source / "e2e/cases/run.sh")
         for name in names:
             (cases / "some" / f"{name}.sh").write_text(CASES[name] + "\n")
-        environment = {**os.environ, "EMPI_ONCE_MORE": once_more}
+        claims = pathlib.Path(folder) / "claims"
+        claims.mkdir()
+        for name in claimed:
+            (claims / name).mkdir()
+        environment = {**os.environ, "EMPI_ONCE_MORE": once_more, "EMPI_CASE_CLAIMS": str(claims)}
         ended = subprocess.run(["bash", cases / "run.sh", "some"], env=environment, text=True, timeout=60,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         log = pathlib.Path(folder) / "log"
@@ -57,3 +63,9 @@ status, said, _ = run(["busy"], "")
 expect("nor is any, unless told so", status == 1 and said.count("case busy ") == 1, said)
 status, said, _ = run(["good"], "many")
 expect("a number is refused that is none", status == 2 and "no number from 0 to 9" in said, said)
+
+status, said, _ = run(["after", "good", "late"], "")
+expect("a long case is the first of those that run alone",
+       [line.split()[1] for line in said.splitlines() if line.startswith("case ")] == ["good", "late", "after"], said)
+status, said, summary = run(["after", "good", "late"], "", claimed=["good", "late"])
+expect("what another cluster has taken is left to it", status == 0 and "case after ok" in said and "1 cases, 0 failed" in summary, said)

@@ -3,6 +3,7 @@
 # a worker of a master-worker job that is deleted in mid-phase costs its chunk only; the loss of the queue starts the job again; same bits
 # images: operator runtime surrogate
 # alone: it computes on all cores
+# long: for three minutes
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
