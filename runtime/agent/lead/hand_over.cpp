@@ -21,6 +21,7 @@ void Lead::hand_over_to(const std::string& uid) {
 }
 
 void Lead::take_over(const HandOver& m, Moment now) {
+  leads_ = false;
   fence_ = m.record.fence;
   membership_ = m.record.membership();
   next_space_ = m.record.next_space;
@@ -38,6 +39,8 @@ void Lead::take_over(const HandOver& m, Moment now) {
 
 // The lead before us tells, too, and may be gone before all have heard.
 void Lead::begin_to_lead(Moment now) {
+  leads_ = true;
+  if (held_back_) return conclude(std::move(*held_back_));
   for (const std::string& uid : others()) last_heard_[uid] = now.running;
   send_all(others(), NewLead{self_.uid, membership_});
   drop_lost_members();

@@ -143,6 +143,31 @@ TEST_F(LeavingLead, DoesNotJudgeWhomItHasHandedOverTo) {
   }
 }
 
+// Two pods that decide at a time made two lists of members.
+TEST_F(LeavingLead, LeavesLossesToTheNextLeadFromTheHandOverOn) {
+  do_forget();
+  lead.pod_lost("u2", "the test says so", now);
+  EXPECT_FALSE(lead.verdict());
+  lead.pod_lost("u1", "the test says so", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("pod-1"), std::string::npos) << lead.verdict()->reason;
+}
+
+// All had ended by what was passed on to it. It told them so, not the former lead, which found the members
+// silent and told another story to those that had not heard.
+TEST_F(LeavingLead, TheNextLeadConcludesNothingBeforeItLeads) {
+  do_forget();
+  ASSERT_TRUE(handed_over);
+  Lead next({"u1", "job"});
+  next.take_over(*handed_over, now);
+  for (const Member& member : next.membership().members)
+    next.on(RankExited{{member.nspace, member.first_rank}, 7, 0, true, true, {}}, member.uid, now);
+  EXPECT_FALSE(next.verdict());
+  next.begin_to_lead(now);
+  ASSERT_TRUE(next.verdict());
+  EXPECT_EQ(next.verdict()->exit_code, 7);
+}
+
 // Those of the pods that have left, too: a fence of their namespace was waiting for them.
 TEST_F(LeavingLead, TheNextLeadKnowsWhichRanksHaveEnded) {
   do_forget();

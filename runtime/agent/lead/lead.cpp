@@ -141,6 +141,10 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
   const bool in_change = driver_.is_union_member(uid);
   const Member* member = membership_.find(uid);
   const std::string what = "pod " + name_of_pod(uid) + " is lost: " + why;
+  if (handing_over_ && uid != successor_) {  // the next lead's to judge, or ours if that is lost
+    if (member) state_.lost.try_emplace(uid, what);
+    return;
+  }
   if (in_change) driver_.pod_lost(uid, what, now.clock);
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
@@ -168,6 +172,10 @@ void Lead::fail_job(const std::string& reason, int exit_code, std::vector<std::s
 
 void Lead::conclude(JobOutcome outcome) {
   if (verdict_) return;
+  if (!leads_) {
+    if (!held_back_) held_back_ = std::move(outcome);
+    return;
+  }
   outcome.last_change = last_change();
   tell_all(outcome);
   verdict_ = std::move(outcome);

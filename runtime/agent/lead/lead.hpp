@@ -180,6 +180,8 @@ class Lead {
   const LeadIdentity self_;
   std::vector<LeadAction> actions_;
   std::optional<JobOutcome> verdict_;
+  bool leads_ = true;  // not yet, of one that has taken over; until then it concludes nothing
+  std::optional<JobOutcome> held_back_;
 
   Fence fence_;
   Membership membership_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,6 +21,7 @@ class Losses : public ::testing::Test {
   const Moment now{};
   Lead lead{{"uid-0", "job"}};
   std::vector<Member> members;
+  std::optional<HandOver> handed_over;
 
   void SetUp() override {
     lead.start({Fence{1},
@@ -34,11 +36,13 @@ class Losses : public ::testing::Test {
   }
   void obey() {
     for (auto actions = lead.take_actions(); !actions.empty(); actions = lead.take_actions())
-      for (const LeadAction& action : actions)
-        if (const auto* sent = std::get_if<SendMessage>(&action))
-          if (const auto* step = std::get_if<Step>(&sent->message))
-            for (const std::string& uid : sent->uids)
-              lead.on(StepDone{step->change, step->number, {}}, uid, now);
+      for (const LeadAction& action : actions) {
+        const auto* sent = std::get_if<SendMessage>(&action);
+        const auto* step = sent ? std::get_if<Step>(&sent->message) : nullptr;
+        if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
+        for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
+          lead.on(StepDone{step->change, step->number, {}}, uid, now);
+      }
   }
   ProcId rank(std::size_t i) const { return {members[i].nspace, members[i].first_rank}; }
   RankReport report_of(std::size_t i, RankReport::Kind kind) const {
@@ -104,6 +108,21 @@ TEST_F(Losses, WhoHasLeftTheQueueDoesNotKeepItAgain) {
   EXPECT_FALSE(lead.verdict());
   ends(1, 0, 0, true);
   EXPECT_TRUE(lead.verdict());
+}
+
+// It made a new epoch by what was passed on to it, took the word that it leads for old news, and never led.
+TEST_F(Losses, TheNextLeadDropsNobodyBeforeItLeads) {
+  begin_leave({"uid-0"});
+  report(1, RankReport::Kind::Queue);
+  report(0, RankReport::Kind::Agreed);
+  ends(0, 0, 0, true);
+  ASSERT_TRUE(handed_over);
+  Lead next({"uid-1", "job"});
+  next.take_over(*handed_over, now);
+  next.on(RankExited{rank(2), 0, SIGKILL, false, true, {}}, "uid-2", now);
+  EXPECT_EQ(next.membership().members.size(), 2u);
+  next.begin_to_lead(now);
+  EXPECT_EQ(next.membership().members.size(), 1u);
 }
 
 // The other leaver has its last task in hand still: how long that takes must not decide about the job.

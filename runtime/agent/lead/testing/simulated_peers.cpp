@@ -181,6 +181,7 @@ Attempt SimulatedPeers::arrive(const Sent& batch, const std::string& token) {
     case Arrival::Dismissed:
       return Attempt::Stranger;
     case Arrival::Repeated:
+      own_.hear_again(batch->from);
       break;
     case Arrival::New:
       own_.receive(batch);

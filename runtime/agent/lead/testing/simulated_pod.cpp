@@ -123,6 +123,13 @@ void SimulatedPod::receive(const std::shared_ptr<const Batch>& batch) {
   });
 }
 
+void SimulatedPod::hear_again(const std::string& uid) {
+  post([this, uid] {
+    peers_.heard(uid);
+    pod_.heard(uid);
+  });
+}
+
 void SimulatedPod::unreachable(const std::string& uid, Standing standing, bool reached) {
   pod_.unreachable(uid, standing, reached, "no answer");
 }

@@ -56,6 +56,7 @@ class SimulatedPod final : public PodEdges {
   RunningTime running_time() const { return clock_.now(); }
   Meter* meter() const;  // ours, while it measures us
   void receive(const std::shared_ptr<const Batch>& batch);
+  void hear_again(const std::string& uid);
   void unreachable(const std::string& uid, Standing standing, bool reached);
 
   // --- PodEdges.
