@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// empi-surrogate: four obstacles in a fluid channel, found from ten noisy sensors, by workers that come and
-// go. See docs/surrogate.md.
+// empi-surrogate: four obstacles in a fluid channel, found from ten noisy sensors, or what a file of yours
+// says, by workers that come and go. See docs/surrogate.md.
 #include <elastic_master_worker.hpp>
 #include <exception>
 
@@ -11,12 +11,11 @@
 int main(int argc, char** argv) {
   const surrogate::Options options = surrogate::parse_options(argc, argv);
   elastic::MasterWorker job(argc, argv);
-  surrogate::Problem problem;
+  surrogate::Task task;
   try {
-    io::prepare(job.joining(), [&] { problem = surrogate::channel_problem(options); });
+    io::prepare(job.joining(), [&] { task = surrogate::make_task(options); });
   } catch (const std::exception& error) {
     return io::refuse("empi-surrogate", error, job.joining());
   }
-  return surrogate::solve(job, problem, options.settings, options.out, surrogate::description(options),
-                          options.grid);
+  return surrogate::solve(job, task.problem, options.settings, options.out, task.note, options.grid);
 }

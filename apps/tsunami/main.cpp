@@ -28,8 +28,8 @@ struct Clock {
   std::int64_t steps = 0;
   double next_snapshot = 0;
   int snapshots = 0;
-  double volume_at_start = 0;  // m^3
-  double updates_of_leavers = 0;
+  double volume_at_start = 0;           // m^3
+  std::int64_t cells = 0, updates = 0;  // of all ranks; updates also of those that have left
 };
 
 class Run {
@@ -50,6 +50,7 @@ class Run {
         tsunami::write_ground(options.out + "/" + tsunami::kGroundFile, options, scenario_);
       });
       clock_.volume_at_start = mesh::total(MPI_COMM_WORLD, solver_.volume());
+      clock_.cells = all_cells(MPI_COMM_WORLD);
       solver_.elements();
     }
     register_data();
@@ -62,10 +63,14 @@ class Run {
     solver_.step(limit);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
+    clock_.updates += clock_.cells;
     loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
     reported_ = solver_.updates();
     if (clock_.steps % options_.adapt_every == 0) {
-      if (solver_.adapt()) solver_.balance(1, options_.balance_tolerance);
+      if (solver_.adapt()) {
+        solver_.balance(1, options_.balance_tolerance);
+        clock_.cells = all_cells(world);
+      }
       show_progress(world, false);
     }
     return clock_.time < options_.end;
@@ -77,9 +82,9 @@ class Run {
     solver_.sample_gauges();
     show_progress(world, true);
     tsunami::Summary summary;
-    summary.cells = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
+    summary.cells = clock_.cells;
     summary.steps = clock_.steps;
-    summary.updates = mesh::total(world, static_cast<double>(solver_.updates()));
+    summary.updates = clock_.updates;
     summary.volume_drift = mesh::total(world, solver_.volume()) / clock_.volume_at_start - 1;
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
@@ -124,9 +129,13 @@ class Run {
     clock_.next_snapshot = options_.snapshot_every * clock_.snapshots;
   }
 
+  std::int64_t all_cells(MPI_Comm world) const {
+    return static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
+  }
+
   void show_progress(MPI_Comm world, bool last) {
     io::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
-    progress.cells = static_cast<std::int64_t>(mesh::total(world, static_cast<double>(solver_.cells())));
+    progress.cells = clock_.cells;
     MPI_Comm_size(world, &progress.ranks);
     io::on_first_rank(world, [&] { io::write_progress(options_.out, progress, last); });
   }
@@ -157,6 +166,9 @@ int main(int argc, char** argv) {
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
     return io::refuse("empi-tsunami", error, loop.joining());
+  } catch (const swe::StateError& error) {
+    io::refuse("empi-tsunami", error, false);
+    return 1;
   }
   return 0;
 }

@@ -17,4 +17,6 @@ print(f"restless: state {restless['state_hash']}, {restless['cells_final']} cell
       + ", ".join(f"{c['from']}->{c['to']}" for c in committed))
 assert len(committed) >= 3, "the restless run must be resized at least three times"
 assert fixed["state_hash"] == restless["state_hash"], "the states differ"
+# What ranks did that have left counts too.
+assert fixed["cell_updates"] == restless["cell_updates"], [s["cell_updates"] for s in (fixed, restless)]
 EOF

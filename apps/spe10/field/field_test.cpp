@@ -154,7 +154,8 @@ TEST_F(Folder, BadDecksAreRefusedWithTheirLine) {
   EXPECT_EQ(deck.fluid.mu_w, 0.3);
 }
 
-// The mean of a triangle's rock is made of its children's: porosity as volume, permeability geometrically.
+// The mean of a triangle's rock is made of its children's: porosity as volume, permeability geometrically
+// sideways, and arithmetically in the vertical, where what flows through neighbours flows side by side.
 TEST(Rock, IsCoarsenedByVolumeAndGeometricMean) {
   Field field = synthetic_field(8, 12, 3, 5);
   field.phi.resize(field.kh.size());
@@ -171,6 +172,7 @@ TEST(Rock, IsCoarsenedByVolumeAndGeometricMean) {
     for (std::size_t z = 0; z < 6; ++z) {
       EXPECT_NEAR(parent[z].phi, 0.5 * (first[z].phi + second[z].phi), 1e-15);
       EXPECT_NEAR(std::log(parent[z].kxx), 0.5 * (std::log(first[z].kxx) + std::log(second[z].kxx)), 1e-6);
+      EXPECT_NEAR(parent[z].kzz, 0.5 * (first[z].kzz + second[z].kzz), 1e-6 * parent[z].kzz);
       EXPECT_EQ(parent[z].kzz, parent[z ^ 1].kzz) << "both prisms of a layer";
     }
   }

@@ -1,66 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/model/deck.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <set>
 
-#include "apps/io/file_error.hpp"
+#include "apps/io/yaml_reader.hpp"
 #include "apps/spe10/field/field.hpp"
 
 namespace spe10 {
 namespace {
 
-using io::FileError;
+using io::YamlReader;
 
-class Reader {
- public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
+int block_of(const YamlReader& reader, const YAML::Node& node, const char* name, int count) {
+  int value = 0;
+  if (!node.IsScalar() || !YAML::convert<int>::decode(node, value) || value < 1 || value > count)
+    reader.fail(node, std::string(name) + " of the well's block from 1 to " + std::to_string(count),
+                node.IsScalar() ? "'" + node.Scalar() + "'" : "no number", "blocks are counted from 1");
+  return value;
+}
 
-  [[noreturn]] void fail(const YAML::Node& node, const std::string& expected, const std::string& found,
-                         const std::string& advice) const {
-    throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line) + 1, expected, found, advice);
-  }
-
-  // A map whose keys are all known.
-  void expect_map(const YAML::Node& node, const std::string& what, const std::set<std::string>& keys) const {
-    if (!node.IsMap()) fail(node, what + " as a map", "something else", "write NAME: VALUE lines");
-    std::string list;
-    for (const auto& key : keys) list += (list.empty() ? "" : ", ") + key;
-    for (const auto& entry : node)
-      if (const auto key = entry.first.as<std::string>(""); !keys.contains(key))
-        fail(entry.first, "one of " + list, "'" + key + "'", "correct the name");
-  }
-
-  void number(const YAML::Node& parent, const char* key, double lowest, double highest, double& value) const {
-    const YAML::Node node = parent[key];
-    if (!node) return;
-    const std::string range = std::string(key) + " from " + text(lowest) + " to " + text(highest);
-    double given = 0;
-    if (!node.IsScalar() || !YAML::convert<double>::decode(node, given))
-      fail(node, range, node.IsScalar() ? "'" + node.Scalar() + "'" : "no number", "give a number");
-    if (!(given >= lowest && given <= highest)) fail(node, range, node.Scalar(), "correct the value");
-    value = given;
-  }
-
-  int block(const YAML::Node& node, const char* name, int count) const {
-    int value = 0;
-    if (!node.IsScalar() || !YAML::convert<int>::decode(node, value) || value < 1 || value > count)
-      fail(node, std::string(name) + " of the well's block from 1 to " + std::to_string(count),
-           node.IsScalar() ? "'" + node.Scalar() + "'" : "no number", "blocks are counted from 1");
-    return value;
-  }
-
- private:
-  static std::string text(double value) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%g", value);
-    return buffer;
-  }
-  std::string path_;
-};
-
-void read_fluid(const Reader& reader, const YAML::Node& node, Fluid& f) {
+void read_fluid(const YamlReader& reader, const YAML::Node& node, Fluid& f) {
   reader.expect_map(node, "fluid",
                     {"swc", "sor", "mu_w_cp", "mu_o_cp", "density_w_lb_ft3", "density_o_lb_ft3", "b_w", "b_o",
                      "c_w_per_psi", "c_o_per_psi", "c_rock_per_psi", "reference_psi"});
@@ -81,7 +40,7 @@ void read_fluid(const Reader& reader, const YAML::Node& node, Fluid& f) {
   reader.number(node, "reference_psi", 0, 1e5, f.reference);
 }
 
-Well read_well(const Reader& reader, const YAML::Node& node, int nx, int ny) {
+Well read_well(const YamlReader& reader, const YAML::Node& node, int nx, int ny) {
   reader.expect_map(node, "a well", {"name", "type", "block", "rate_stb_per_day", "bhp_psi", "radius_ft"});
   Well well;
   for (const char* key : {"name", "type", "block", "bhp_psi"})
@@ -97,8 +56,8 @@ Well read_well(const Reader& reader, const YAML::Node& node, int nx, int ny) {
   const YAML::Node block = node["block"];
   if (!block.IsSequence() || block.size() != 2)
     reader.fail(block, "block: [i, j]", "something else", "give the block's two numbers");
-  well.i = reader.block(block[0], "i", nx);
-  well.j = reader.block(block[1], "j", ny);
+  well.i = block_of(reader, block[0], "i", nx);
+  well.j = block_of(reader, block[1], "j", ny);
   reader.number(node, "rate_stb_per_day", 0, 1e7, well.rate);
   if (well.rate > 0 && well.kind == Well::Kind::Producer)
     reader.fail(node["rate_stb_per_day"], "producers without a rate", "one", "producers are held at bhp_psi");
@@ -123,15 +82,8 @@ Deck spe10_deck(int layers) {
 }
 
 Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
-  const auto bytes = io::read_bytes(path);
-  const Reader reader(path);
-  YAML::Node root;
-  try {
-    root = YAML::Load(std::string(bytes.begin(), bytes.end()));
-  } catch (const YAML::ParserException& error) {
-    throw FileError::at_line(path, static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
-                             "correct the line");
-  }
+  const YamlReader reader(path);
+  const YAML::Node root = reader.root();
   reader.expect_map(root, "a deck", {"fluid", "top_ft", "datum_ft", "datum_psi", "wells"});
   if (root["fluid"]) read_fluid(reader, root["fluid"], deck.fluid);
   reader.number(root, "top_ft", 0, 1e5, deck.top);

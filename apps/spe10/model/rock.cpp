@@ -19,7 +19,7 @@ std::pair<int, int> block_of(const mesh::Triangle& t, int blocks, const Field& f
 }
 
 struct Sums {
-  double log_kh = 0, log_kv = 0, phi = 0;
+  double log_kh = 0, kv = 0, phi = 0;
 };
 
 }  // namespace
@@ -51,7 +51,8 @@ RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split) 
         const std::size_t b = field.at(i, j, k);
         Sums& s = sums[static_cast<std::size_t>(k)];
         s.log_kh += std::log(static_cast<double>(field.kh[b]));
-        s.log_kv += std::log(static_cast<double>(field.kv[b]));
+        s.kv += static_cast<double>(
+            field.kv[b]);  // side by side: what flows up through one need not pass the others
         s.phi += field.porosity(b);
       }
       ++pieces;
@@ -60,7 +61,7 @@ RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split) 
     for (std::size_t z = 0; z < column.size(); ++z) {
       const Sums& s = sums[z / static_cast<std::size_t>(split)];
       const auto kh = static_cast<float>(std::exp(s.log_kh / pieces));
-      column[z] = {kh, kh, static_cast<float>(std::exp(s.log_kv / pieces)), 0, 0, 0, s.phi / pieces};
+      column[z] = {kh, kh, static_cast<float>(s.kv / pieces), 0, 0, 0, s.phi / pieces};
     }
   };
 }

@@ -24,8 +24,9 @@ mesh::Domain domain_of(const Field& field);
 // From this level on a triangle lies inside of one block.
 int aligned_level(const Field& field);
 
-// Geometric mean of the permeability and mean of the porosity over the part of each block that the triangle
-// covers. `split` prisms per layer of the field. `field` must outlive the result.
+// Geometric mean of the horizontal permeability, arithmetic mean of the vertical one (the blocks of a layer
+// lie side by side for what flows up or down) and of the porosity over the part of each block that the
+// triangle covers. `split` prisms per layer of the field. `field` must outlive the result.
 RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split);
 
 }  // namespace spe10

@@ -282,6 +282,22 @@ TEST(Flow, KeepsMassThroughAdaptionAndMigration) {
   EXPECT_GT(most, fewest) << "the mesh never changed its size";
 }
 
+// A producer is no source of water: what it takes in where the reservoir's pressure is below its own is what
+// its block holds, here oil over water that cannot flow.
+TEST(Flow, ProducersThatTakeLiquidInInjectNoWater) {
+  spe10::Setup setup = five_spot(4);
+  setup.deck.datum_pressure = 6000;
+  setup.deck.wells = {{"P1", 1, 1}, {"P2", 8, 8}};
+  setup.deck.wells[0].bhp = 4000, setup.deck.wells[1].bhp = 7000;
+  Simulator sim(setup);
+  sim.start(MPI_COMM_WORLD);
+  const double water = sum(sim.water_volume()), pores = sum(sim.pore_volume());
+  for (int n = 0; n < 5; ++n) sim.step(1e9);
+  ASSERT_GT(sim.wells()[1].volume_in, 1) << "nothing flowed from one well to the other";
+  for (int w = 0; w < 2; ++w) EXPECT_EQ(sim.wells()[static_cast<std::size_t>(w)].water_in, 0) << "well " << w;
+  EXPECT_LE(std::abs(sum(sim.water_volume()) - water), 1e-12 * pores);
+}
+
 // The injector takes its rate while its pressure allows it, and its limit otherwise.
 TEST(Flow, InjectorKeepsItsPressureLimit) {
   spe10::Setup setup = five_spot(6);

@@ -151,10 +151,9 @@ StepReport Simulator::step(double max_days) {
   const double begin = MPI_Wtime();
   std::vector<double> change(old_p.size());
   for (std::size_t k = 0; k < change.size(); ++k) change[k] = columns_.p[k] - old_p[k];
-  const TransportReport moved =
-      transport_.advance({pressure_->edge_flux(), pressure_->vertical_flux(), change, completions_, flow_,
-                          static_cast<int>(wells_.size())},
-                         report.days);
+  const TransportReport moved = transport_.advance(
+      {pressure_->edge_flux(), pressure_->vertical_flux(), change, completions_, flow_, setup_.deck.wells},
+      report.days);
   report.seconds_transport = MPI_Wtime() - begin;
   report.substeps = moved.substeps;
   book(moved, report.days);

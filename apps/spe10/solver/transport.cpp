@@ -158,14 +158,16 @@ void Transport::through_wells(const TransportInput& in, TransportReport& rate) {
     const Completion& c = in.completions[k];
     const std::size_t prism = columns_.at(static_cast<std::size_t>(c.column), static_cast<std::size_t>(c.z));
     const double q = in.flow[k];
-    const double water = q > 0 ? q : q * fraction_[prism];
+    // An injector gives water; what a producer takes in is the mixture around it, as what it lifts.
+    const bool injects = q > 0 && in.wells[static_cast<std::size_t>(c.well)].kind == Well::Kind::Injector;
+    const double water = injects ? q : q * fraction_[prism];
     if (!is_active_[static_cast<std::size_t>(c.column)] && q > 0)
       throw std::logic_error("transport: a well's column is not active");
     net_[prism] += water;
     Face& f = around_[prism];
     if (q > 0) {
       f.inflow += q;
-      f.high = std::max(f.high, 1 - fluid_.sor);
+      if (injects) f.high = std::max(f.high, 1 - fluid_.sor);
     } else {
       f.outflow -= q;
     }
@@ -212,7 +214,7 @@ double Transport::stable_days() const {
 
 TransportReport Transport::advance(const TransportInput& in, double days) {
   TransportReport report;
-  const auto wells = static_cast<std::size_t>(in.wells);
+  const auto wells = in.wells.size();
   report.water.assign(wells, 0), report.oil.assign(wells, 0);
   expand(in, report);
   double left = days;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "apps/spe10/model/deck.hpp"
 #include "apps/spe10/model/fluid.hpp"
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/pressure.hpp"
@@ -17,7 +18,7 @@ struct TransportInput {
   std::span<const double> pressure_change;           // psi in the whole step, per own prism
   std::span<const Completion> completions;
   std::span<const double> flow;  // per completion: volume into the prism, ft3/day
-  int wells = 0;
+  std::span<const Well> wells;
 };
 
 // Volumes in ft3 of the reservoir, on this rank, in the step.

@@ -8,6 +8,9 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/surrogate/external/journal.hpp"
+#include "apps/surrogate/external/model.hpp"
+#include "apps/surrogate/external/problem_file.hpp"
 #include "runtime/base/options.hpp"
 
 namespace surrogate {
@@ -27,6 +30,8 @@ void check(const Options& o) {
   }
   if (!o.observed.empty() && !(o.sigma > 0))
     refuse("--observed needs --sigma, the standard deviation of its noise");
+  if (!o.problem.empty() && !o.observed.empty())
+    refuse("--observed is for the channel: the file of --problem has measurements of its own");
 }
 
 // Numbers separated by blanks, commas or ends of lines; # starts a comment.
@@ -165,6 +170,12 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(1e-6, 10.0), .shows_default = true}},
           {"--observed", &o.observed, "file of measurements instead"},
           {"--sigma", &o.sigma, "standard deviation of their noise, m/s", {.check = options::positive()}},
+          {"--problem", &o.problem,
+           "file of another inverse problem, instead of the channel: its forward model is a program of "
+           "yours"},
+          {"--journal", &o.journal,
+           "folder in which finished forward runs are kept, and found again; empty it when the model "
+           "changes"},
           {"--grid", &o.grid,
            "surrogate to start from (surrogate.grid of an earlier run, also of one that did not end)"},
           {"--seed", &o.settings.seed, "of noise, reference points and chains", {.shows_default = true}},
@@ -204,13 +215,27 @@ Problem channel_problem(const Options& o) {
   return problem;
 }
 
-std::string description(const Options& o) {
-  const int n = o.channel.cells_across;
-  return nlohmann::json{{"case", "four obstacles in a channel of 10 m x 2 m, " + std::to_string(5 * n) +
-                                     " x " + std::to_string(n) + " cells"},
-                        {"cells", n},
-                        {"reynolds", o.channel.reynolds}}
-      .dump();
+Task make_task(const Options& o) {
+  Task task;
+  std::string model;
+  if (o.problem.empty()) {
+    const int n = o.channel.cells_across;
+    const nlohmann::json note = {{"case", "four obstacles in a channel of 10 m x 2 m, " +
+                                              std::to_string(5 * n) + " x " + std::to_string(n) + " cells"},
+                                 {"cells", n},
+                                 {"reynolds", o.channel.reynolds}};
+    task = {channel_problem(o), note.dump()};
+    model = task.note;
+  } else {
+    ExternalProblem given = read_problem(o.problem);
+    model = identity(given.external);
+    task = {std::move(given.problem), nlohmann::json{{"case", o.problem}, {"model", model}}.dump()};
+    task.problem.model = make_model(given.external);
+  }
+  if (!o.journal.empty())
+    task.problem.model = with_journal(std::move(task.problem.model), o.journal, model,
+                                      static_cast<int>(task.problem.parameters.size()), task.problem.outputs);
+  return task;
 }
 
 }  // namespace surrogate

@@ -12,6 +12,8 @@ namespace surrogate {
 struct Options {
   flow::ChannelCase channel = flow::four_obstacles();
   std::vector<double> truth = {1.35, 0.80, 3.85, 1.25, 5.70, 0.75, 8.25, 1.15};  // m
+  std::string problem;   // file of another problem, instead of the channel
+  std::string journal;   // folder of finished forward runs
   std::string observed;  // file of measurements; empty: made up from `truth`
   double sigma = 0;      // m/s, of the measurements in the file
   double relative_noise = 0.1;
@@ -23,10 +25,14 @@ struct Options {
 /// Exits with 0 after --help, and with 2 and a message for options that make no sense.
 Options parse_options(int argc, char** argv);
 
+struct Task {
+  Problem problem;
+  std::string note;  ///< what the report has to know: JSON {case, cells, reynolds}, or {case, model}
+};
+/// The channel, or the problem of a file. Throws io::FileError when a file cannot be read.
+Task make_task(const Options& options);
+
 /// The inverse problem of the channel. Throws io::FileError when the measurements cannot be read.
 Problem channel_problem(const Options& options);
-
-/// What the report has to know about the channel: JSON {case, cells, reynolds}.
-std::string description(const Options& options);
 
 }  // namespace surrogate

@@ -6,6 +6,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/surrogate/app/posterior_file.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
 #include "runtime/base/text.hpp"
 
@@ -125,7 +126,7 @@ void check_model(const std::string& path, const std::string& theirs, const std::
 
 void clear_results(const std::string& folder, const std::string& keep) {
   static const std::regex ours(
-      R"(index\.html|(phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
+      R"(index\.html|posterior\.nc|(phases|samples)\.csv|progress\.json|surrogate\.(json|grid)|channel-\d\.vtu)"
       R"(|(marginals|corner|channel|traces|error|resources)\.png)");
   io::clear_folder(folder, ours, keep);
 }
@@ -178,6 +179,7 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"fingerprint", io::hex(inversion.fingerprint())}});
   io::write_text(folder + "/surrogate.json", results.dump(2));
   write_samples(folder + "/samples.csv", inversion);
+  write_posterior(folder + "/posterior.nc", inversion);
 }
 
 }  // namespace surrogate

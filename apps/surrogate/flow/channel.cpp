@@ -83,14 +83,16 @@ void Channel::run(std::span<const double> centres, std::span<double> out, const 
   long step = 0;
   std::size_t filled = 0;
   for (const long until : steps_per_time_) {
-    for (; step < until; ++step) flow_.step();
-    for (const Place& s : case_.sensors) {
-      const double velocity = flow_.u_at(s.x, s.y);
-      if (!std::isfinite(velocity))
+    for (; step < until; ++step) {
+      flow_.step();
+      const double courant = flow_.courant();
+      if (!(courant <= 1))
         throw std::runtime_error(
-            "channel: the flow became unstable: a lower Reynolds number or more cells are needed");
-      out[filled++] = velocity;
+            "channel: the flow runs through " + std::to_string(courant) +
+            " cells in a time step at t = " + std::to_string(flow_.time()) +
+            " s, at most 1 can be computed: a lower Reynolds number or more cells are needed");
     }
+    for (const Place& s : case_.sensors) out[filled++] = flow_.u_at(s.x, s.y);
     if (watch) watch(flow_);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 namespace flow {
 namespace {
@@ -77,6 +78,24 @@ TEST(Channel, FinerCellsChangeLittle) {
     size += b[k] * b[k];
   }
   EXPECT_LT(std::sqrt(difference / size), 0.05);
+}
+
+// Numbers that are finite and mean nothing (here: eight cells in a time step) would poison a surrogate.
+TEST(Channel, RefusesAFlowThatIsTooFastForItsTimeStep) {
+  ChannelCase c = four_obstacles();
+  c.obstacles[0] = {1.0, 1.5, {1.0, 2.0}, {0.5, 1.5}};
+  c.reynolds = 3200;
+  c.times = {0.475, 0.95, 1.425, 1.9};
+  Channel channel(c);
+  std::vector<double> centres = kCentres;
+  centres[1] = 1.0;
+  try {
+    outputs(channel, centres);
+    FAIL() << "a flow of 7.9 cells per time step was accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("cells in a time step at t = 1."), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(Channel, RefusesWhatItCannotCompute) {

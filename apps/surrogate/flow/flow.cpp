@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #define FLOW_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -223,6 +224,19 @@ double Flow::v_at(double x, double y) const {
   const int j = std::clamp(static_cast<int>(std::floor(b)), 0, box_.ny - 1);
   const double s = a - i, t = b - j;
   return (1 - s) * ((1 - t) * v(i, j) + t * v(i, j + 1)) + s * ((1 - t) * v(i + 1, j) + t * v(i + 1, j + 1));
+}
+
+double Flow::courant() const {
+  double fastest_u = 0, fastest_v = 0, undefined = 0;
+  for (int i = 0; i <= box_.nx; ++i) {
+    const double *const u = u_.data() + at(i, 0), *const v = v_.data() + at(i, 0);
+    for (int j = 0; j < box_.ny; ++j) {
+      fastest_u = std::max(fastest_u, std::abs(u[j])), fastest_v = std::max(fastest_v, std::abs(v[j]));
+      undefined += 0 * (u[j] + v[j]);
+    }
+  }
+  if (undefined != 0) return std::numeric_limits<double>::infinity();
+  return box_.dt * std::max(fastest_u / hx_, fastest_v / hy_);
 }
 
 double Flow::divergence() const {

@@ -59,6 +59,9 @@ class Flow {
   /// Velocities at a point of the box, between the nearest four values; m/s.
   double u_at(double x, double y) const;
   double v_at(double x, double y) const;
+  /// Largest way of the fluid in a time step over the cells' size, in either direction; infinity if a
+  /// velocity is infinite or undefined.
+  double courant() const;
   /// Largest |div u| of a cell, 1/s.
   double divergence() const;
   /// Largest change of a velocity in the last step over dt, m/s^2: 0 when steady. Not cheap.

@@ -97,6 +97,7 @@ double rhat(const Sequences& chains) {
   return v.within > 0 ? std::sqrt(v.total / v.within) : 1;
 }
 
+// As Stan and ArviZ have it, to rounding.
 double ess(const Sequences& chains) {
   const std::size_t n = chains[0].size(), m = chains.size();
   const Variances v = variances(chains);
@@ -110,18 +111,18 @@ double ess(const Sequences& chains) {
       double product = 0;
       for (std::size_t k = 0; k + lag < n; ++k)
         product += (chains[c][k] - means[c]) * (chains[c][k + lag] - means[c]);
-      sum += product / static_cast<double>(n - 1);
+      sum += product / static_cast<double>(n);
     }
     return 1 - (v.within - sum / static_cast<double>(m)) / v.total;
   };
-  // Geyer's initial monotone sequence of pairs.
-  double tau = -1, before = 1e300;
-  for (std::size_t lag = 0; lag + 1 < n; lag += 2) {
-    const double pair = std::min(before, (lag == 0 ? 1.0 : correlation(lag)) + correlation(lag + 1));
-    if (pair < 0) break;
-    tau += 2 * pair;
-    before = pair;
+  // Geyer's initial monotone sequence of pairs, and what is positive of the pair behind it.
+  double tau = -1, before = 1e300, even = 1, odd = correlation(1);
+  for (std::size_t lag = 2; lag + 2 < n && even + odd > 0; lag += 2) {
+    before = std::min(before, even + odd);
+    tau += 2 * before;
+    even = correlation(lag), odd = correlation(lag + 1);
   }
+  tau += std::max(even, 0.0);
   tau = std::max(tau, 1 / std::log10(total));
   return total / tau;
 }

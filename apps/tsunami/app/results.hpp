@@ -31,8 +31,8 @@ std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 // rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons by decision R12's window, shortened to the
 // run's end.
 struct Summary {
-  std::int64_t cells = 0, steps = 0;
-  double updates = 0, volume_drift = 0, finest_cell_km = 0;
+  std::int64_t cells = 0, steps = 0, updates = 0;
+  double volume_drift = 0, finest_cell_km = 0;
   std::uint64_t hash = 0;
   std::string description;
 };

@@ -80,6 +80,25 @@ TimeSeries make_series(std::vector<double> t, std::vector<double> v) {
   return series;
 }
 
+int repeats(const TimeSeries& series) {
+  int count = 0;
+  for (std::size_t k = 1; k < series.t.size(); ++k) count += series.t[k] - series.t[k - 1] < 1e-3;
+  return count;
+}
+
+TimeSeries averaged(const TimeSeries& series) {
+  TimeSeries result;
+  for (std::size_t k = 0; k < series.t.size();) {
+    std::size_t end = k;
+    double sum = 0;
+    while (end < series.t.size() && series.t[end] - series.t[k] < 1e-3) sum += series.v[end++];
+    result.t.push_back(series.t[k]);
+    result.v.push_back(sum / static_cast<double>(end - k));
+    k = end;
+  }
+  return result;
+}
+
 TimeSeries read_gauge(const std::string& path) {
   const auto bytes = read_bytes(path);
   TextScanner scanner(path, {bytes.data(), bytes.size()});
@@ -162,6 +181,22 @@ GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& comp
           high_c.time,
           high_o.value,
           high_o.time};
+}
+
+GaugeShift best_shift(const TimeSeries& observed, const TimeSeries& computed, const GaugeWindow& window,
+                      double limit) {
+  GaugeShift best{0, compare_gauge(observed, computed, window).rms};
+  for (double shift = -limit; shift <= limit; shift += 5) {
+    double sum = 0;
+    int n = 0;
+    for (std::size_t k = 0; k < observed.t.size(); ++k) {
+      if (observed.t[k] < window.begin || observed.t[k] > window.end) continue;
+      const double off = computed.at(observed.t[k] - shift) - observed.v[k];
+      sum += off * off, ++n;
+    }
+    if (const double rms = std::sqrt(sum / n); rms < best.rms) best = {shift, rms};
+  }
+  return best;
 }
 
 }  // namespace io

@@ -18,6 +18,12 @@ struct TimeSeries {
 /// Sorts by time; samples of the same time keep their order.
 TimeSeries make_series(std::vector<double> t, std::vector<double> v);
 
+/// How many samples have the time of the one before (a millisecond apart or less).
+int repeats(const TimeSeries& series);
+
+/// One sample for each time: the mean of those that repeat it.
+TimeSeries averaged(const TimeSeries& series);
+
 /// Two columns, seconds and metres (detided DART records), or a GeoClaw gauge file (its `# level, time,
 /// q[...], eta` header): time and eta. Lines that start with # are remarks. Throws FileError.
 TimeSeries read_gauge(const std::string& path);
@@ -47,5 +53,13 @@ struct GaugeComparison {
 /// std::invalid_argument if a record does not cover the window (half a per cent of it is forgiven).
 GaugeComparison compare_gauge(const TimeSeries& observed, const TimeSeries& computed,
                               const GaugeWindow& window = {});
+
+/// The time by which the computed record is too early, within `limit` seconds (steps of 5 s), that makes the rms
+/// smallest, and that rms. The computed record keeps its end values beyond its ends. Window as in compare_gauge().
+struct GaugeShift {
+  double seconds = 0, rms = 0;
+};
+GaugeShift best_shift(const TimeSeries& observed, const TimeSeries& computed, const GaugeWindow& window,
+                      double limit = 600);
 
 }  // namespace io

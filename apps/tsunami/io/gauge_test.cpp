@@ -105,6 +105,49 @@ TEST(GaugeComparison, RecordsMustCoverTheWindow) {
   EXPECT_NO_THROW(compare_gauge(observed, make_series({0, 32100}, {0, 1})));
 }
 
+TEST(TimeSeries, RepeatedTimesAreCountedAndAveraged) {
+  const auto series = make_series({30, 10, 20, 20.0000001, 20}, {3, 1, 5, 6, 7});
+  EXPECT_EQ(repeats(series), 2);
+  const auto once = averaged(series);
+  EXPECT_EQ(once.t, (std::vector<double>{10, 20, 30}));
+  EXPECT_EQ(once.v, (std::vector<double>{1, 6, 3}));
+  EXPECT_EQ(repeats(once), 0);
+}
+
+TEST(GaugeComparison, FindsTheShift) {
+  std::vector<double> t, o, c;
+  for (int k = 0; k <= 1000; ++k) {
+    t.push_back(10 * k);
+    o.push_back(std::sin(k * 0.01));
+    c.push_back(std::sin((k + 4.5) * 0.01));  // 45 s too early
+  }
+  const auto shift = best_shift(make_series(t, o), make_series(t, c), {1000, 9000});
+  EXPECT_DOUBLE_EQ(shift.seconds, 45);
+  EXPECT_LT(shift.rms, 1e-5);
+}
+
+// GeoClaw's records of the Tohoku tsunami have the figures that ours are measured by.
+TEST(GaugeComparison, GeoclawAtTheTohokuBuoys) {
+  struct Buoy {
+    const char* id;
+    double rms, correlation, shift, shifted;
+  };
+  for (const Buoy& b : {Buoy{"21413", .0767, .841, 45, .0731}, Buoy{"21418", .2236, .573, 105, .1671}}) {
+    const auto observed = data_file(std::string("tohoku2011/dart_") + b.id + "_notide.txt"),
+               computed = data_file(std::string("tohoku2011/geoclaw_reference/gauge") + b.id + ".txt");
+    if (observed.empty() || computed.empty()) GTEST_SKIP() << "no data folder (scripts/fetch_data.sh)";
+    const GaugeWindow window{1200, 14400};
+    const auto record = averaged(read_gauge(observed)), by_geoclaw = read_gauge(computed);
+    const auto result = compare_gauge(record, by_geoclaw, window);
+    EXPECT_EQ(result.samples, 220) << b.id;
+    EXPECT_NEAR(result.rms, b.rms, 1e-4) << b.id;
+    EXPECT_NEAR(result.correlation, b.correlation, 1e-3) << b.id;
+    const auto shift = best_shift(record, by_geoclaw, window);
+    EXPECT_NEAR(std::abs(shift.seconds), b.shift, 10) << b.id;
+    EXPECT_NEAR(shift.rms, b.shifted, 2e-4) << b.id;
+  }
+}
+
 // The metric itself: GeoClaw's record of DART 32412 has the published figures.
 TEST(GaugeComparison, GeoclawAtDart32412) {
   const auto observed = data_file("chile2010/32412_notide.txt");

@@ -2,6 +2,7 @@
 #include "apps/tsunami/solver/kernel.hpp"
 
 #include <cmath>
+#include <limits>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
@@ -15,6 +16,8 @@ namespace swe {
 namespace {
 
 constexpr std::int64_t kChunk = 128;
+constexpr double kRounding = 1e-12;  // of a depth of 1 m and of the bed's elevation
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 SWE_INLINE double larger(double a, double b) { return a > b ? a : b; }
 SWE_INLINE double smaller(double a, double b) { return a < b ? a : b; }
@@ -73,13 +76,16 @@ SWE_INLINE void batch_fluxes(const Physics& physics, Batch& s, std::int64_t coun
     east[2 * k] = t * ny - pl * nx, east[2 * k + 1] = pr * nx - t * ny;
     north[2 * k] = -(pl * ny + t * nx), north[2 * k + 1] = pr * ny + t * nx;
     const double speed = larger(sr, -sl) * (larger(hl, hr) > 0.0 ? s.rate.v[k] : 0.0);
-    s.worst.v[k] = larger(speed, s.worst.v[k]);
+    // The maxima above drop what is undefined, and so would make it dry land: it counts as infinitely fast.
+    const double undefined = 0.0 * (((Hl + Hr) + (s.hul.v[k] + s.hvl.v[k])) + (s.hur.v[k] + s.hvr.v[k]));
+    const double seen = undefined == 0.0 && speed >= 0.0 ? speed : kInfinity;
+    s.worst.v[k] = larger(seen, s.worst.v[k]);
   }
 }
 
 SWE_INLINE double largest(const Lane& lane) {
   double value = 0;
-  for (double w : lane.v) value = w > value || w != w ? w : value;
+  for (double w : lane.v) value = larger(w, value);
   return value;
 }
 
@@ -124,20 +130,25 @@ double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& e
 }
 
 SWE_CLONES
-void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
                   const double* inner_east, const double* inner_north) {
   double *const eta = cells.eta, *const hu = cells.hu, *const hv = cells.hv;
   const double* const b = cells.b;
   const double *const mass = fluxes.mass, *const east = fluxes.east, *const north = fluxes.north;
   const double dry = physics.dry_tolerance;
+  std::int64_t unsound = 0;
   const auto update = [&](std::int64_t i, double inner_x, double inner_y) __attribute__((always_inline)) {
     const std::int32_t s = slots[3 * i], t = slots[3 * i + 1], u = slots[3 * i + 2];
     const double k = dt * inverse_area[i];
-    const double e = larger(eta[i] + k * ((mass[s] + mass[t]) + mass[u]), b[i]);
+    const double next = eta[i] + k * ((mass[s] + mass[t]) + mass[u]);
+    const double hole = b[i] - next;  // mended where it is rounding, kept to be found where it is not
+    const bool covered = hole <= kRounding * (1.0 + std::abs(b[i]));
+    const double e = covered ? larger(next, b[i]) : next;
     const bool flows = e - b[i] > dry;
     const double x = hu[i] + k * (((east[s] + east[t]) + east[u]) + inner_x);
     const double y = hv[i] + k * (((north[s] + north[t]) + north[u]) + inner_y);
+    unsound |= !covered | !(0.0 * (x + y) == 0.0);
     eta[i] = e;
     hu[i] = flows ? x : 0.0;
     hv[i] = flows ? y : 0.0;
@@ -147,6 +158,7 @@ void update_cells(const Physics& physics, const Fields& cells, const std::int32_
   } else {
     for (std::int64_t i = 0; i < count; ++i) update(i, 0.0, 0.0);
   }
+  return unsound == 0;
 }
 
 SWE_CLONES

@@ -52,7 +52,8 @@ struct EdgeList {
   const EdgeMetric* table;
 };
 
-// Order 1: fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s.
+// Order 1: fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s; infinity if a
+// state is infinite or undefined.
 double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes);
 
@@ -71,7 +72,9 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
                  double half_dt, std::int64_t count, const Faces& faces);
 
 // Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count).
-void update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+// False if a cell has become undefined, or its depth less than minus 1e-12 (1 m + |b|); it keeps that state,
+// to be found. What rounding takes below the bed is raised to it.
+bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
                   const double* inner_east = nullptr, const double* inner_north = nullptr);
 

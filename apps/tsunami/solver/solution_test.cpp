@@ -25,8 +25,10 @@ Solver channel(int level, double left, double right) {
       [=](double x, double) { return x < 0 ? left : right; });
 }
 
+// Every step but those that leave a depth below 0 by more than rounding: they throw.
 void run(Solver& s, double end) {
   while (s.time() < end) s.step(end - s.time());
+  s.sample_gauges();
 }
 
 // Integral of |h - exact| over the domain, divided by that of |exact|.
@@ -58,7 +60,6 @@ TEST(Ritter, DryDamBreakConverges) {
     run(s, end);
     errors[k] = l1_error(s, [&](double x, double) { return ritter(x, end, depth); });
     EXPECT_NEAR(s.volume(), volume, 1e-12 * volume);
-    for (std::size_t i = 0; i < s.cells(); ++i) ASSERT_GE(s.cell(i).eta, s.cell(i).b);
   }
   const double order = std::log2(errors[0] / errors[1]) / 2;
   RecordProperty("order", std::to_string(order));
@@ -143,9 +144,10 @@ TEST(Thacker, BowlConverges) {
       c.hv = (c.eta - c.b) * bowl.sigma * bowl.omega;
       s.set_cell(i, c);
     }
+    const double volume = s.volume();
     run(s, end);
+    EXPECT_NEAR(s.volume(), volume, 1e-12 * volume);
     errors[k] = l1_error(s, [&](double x, double y) { return bowl.depth(x, y, end); });
-    for (std::size_t i = 0; i < s.cells(); ++i) ASSERT_GE(s.cell(i).eta, s.cell(i).b);
   }
   const double order = std::log2(errors[0] / errors[1]);
   RecordProperty("order", std::to_string(order));

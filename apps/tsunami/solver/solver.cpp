@@ -17,6 +17,9 @@ Parameters checked(const Parameters& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
   if (s.coarsest < 0 || s.coarsest > s.finest)
     refuse("coarsest level " + std::to_string(s.coarsest) + " is not in 0.." + std::to_string(s.finest));
+  if (s.coast > s.finest)
+    refuse("coast level " + std::to_string(s.coast) + " is finer than the finest, " +
+           std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) +
            " was asked for; above 0 and at most .58 keeps depths >= 0");
@@ -30,20 +33,22 @@ Parameters checked(const Parameters& s) {
 
 }  // namespace
 
-Solver::Solver(const Parameters& setup, Function bed)
+Solver::Solver(const Parameters& setup, SeaFloor bed)
     : setup_(checked(setup)),
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
       mesh_(setup.domain) {}
 
-Solver::Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface)
+Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
     : Solver(setup, std::move(bed)) {
   mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
   connect();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
   connect();
   for (int round = setup.coarsest; round < setup.finest + 2; ++round) {
-    const auto t = mesh_.adapt(marks());
+    std::vector<std::int8_t> wanted = marks();
+    mark_shore(wanted);
+    const auto t = mesh_.adapt(wanted);
     if (!t.changed) break;
     transfer(
         t,
@@ -58,8 +63,40 @@ double Solver::average(const Function& f, mesh::Leaf leaf) const {
   return cell_average(f, metric_, setup_.finest, leaf, setup_.domain.triangle(leaf));
 }
 
+// Of the bed as it is now.
+double Solver::bed_of(mesh::Leaf leaf, const mesh::Triangle& t) const {
+  const Motion& m = bed_.motion;
+  if (!m.lift || !moves(t)) return cell_average(bed_.still, metric_, setup_.finest, leaf, t);
+  const auto moved = [&](double x, double y) {
+    const bool inside = x >= m.west && x <= m.east && y >= m.south && y <= m.north;
+    return bed_.still(x, y) + (inside ? m.lift(x, y, time_) : 0);
+  };
+  return cell_average(moved, metric_, setup_.finest, leaf, t);
+}
+
+// Whether the moving rectangle touches the triangle's.
+bool Solver::moves(const mesh::Triangle& t) const {
+  const Motion& m = bed_.motion;
+  const auto [west, east] = std::minmax({t.a.x, t.b.x, t.c.x});
+  const auto [south, north] = std::minmax({t.a.y, t.b.y, t.c.y});
+  return metric_.x(west) <= m.east && metric_.x(east) >= m.west && metric_.y(south) <= m.north &&
+         metric_.y(north) >= m.south;
+}
+
+// The bed of the present time; the water on it is lifted with it.
+void Solver::move_bed() {
+  for (std::size_t i = 0; i < cells(); ++i) {
+    const mesh::Triangle t = mesh_.triangle(i);
+    if (!moves(t)) continue;
+    const double b = bed_of(mesh_.leaves()[i], t);
+    eta_[i] = eta_[i] > b_[i] ? eta_[i] + (b - b_[i]) : b;
+    b_[i] = b;
+  }
+  connect();
+}
+
 Cell Solver::initial_cell(mesh::Leaf leaf, const Function& surface) const {
-  const double b = average(bed_, leaf);
+  const double b = bed_of(leaf, setup_.domain.triangle(leaf));
   return {std::max(average(surface, leaf), b), 0, 0, b};
 }
 
@@ -215,10 +252,14 @@ void Solver::fill_exterior() {
 }
 
 double Solver::step(double max_dt) {
+  const Motion& motion = bed_.motion;
+  const bool quakes = motion.lift && time_ < motion.end;
+  if (quakes) max_dt = std::min(max_dt, (time_ < motion.begin ? motion.begin : motion.end) - time_);
   const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool linear = setup_.physics.order == 2;
   double rate = linear ? flux_order2(fields, fluxes, max_dt) : flux_order1(fields, fluxes);
+  if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
   reduction_.assign(1, rate);
@@ -230,18 +271,19 @@ double Solver::step(double max_dt) {
   for (std::size_t g = 0; g < gauges_.size(); ++g)
     gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
   rate = reduction_[0];
-  if (!std::isfinite(rate))
-    throw std::runtime_error("swe: the state became infinite or undefined at t = " + std::to_string(time_) +
-                             " s");
+  if (!std::isfinite(rate)) refuse_state();
   last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
   const double dt = std::min(last_dt_, max_dt);
   const auto own = static_cast<std::int64_t>(cells());
-  update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own, fluxes,
-               linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
+  sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
+                        fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   apply_friction(setup_.physics, fields, dt, shallow_);
-  time_ += dt;
+  const bool begins = quakes && time_ < motion.begin && dt == max_dt,
+             ends = quakes && !begins && dt == motion.end - time_;
+  time_ = begins ? motion.begin : ends ? motion.end : time_ + dt;
   ++steps_;
   updates_ += own;
+  if (quakes && time_ >= motion.begin) move_bed();
   return dt;
 }
 
@@ -260,7 +302,45 @@ void Solver::locate_gauges() {
   for (const mesh::Leaf leaf : gauge_leaves_) gauge_cells_.push_back(mesh_.find(leaf));
 }
 
+void Solver::refuse_state() const {
+  enum Fault : int { speed, depth, momentum, surface };
+  constexpr auto none = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t first = none;
+  int fault = speed;
+  for (std::size_t i = 0; i < cells() && first == none; ++i) {
+    if (!std::isfinite(eta_[i]) || !std::isfinite(b_[i]))
+      fault = surface;
+    else if (!std::isfinite(hu_[i]) || !std::isfinite(hv_[i]))
+      fault = momentum;
+    else if (eta_[i] < b_[i])
+      fault = depth;
+    else
+      continue;
+    first = mesh_.leaves()[i].bits;
+  }
+  std::uint64_t chosen = first;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &chosen, 1, MPI_UINT64_T, MPI_MIN, mesh_.comm()),
+                     "finding the cell that failed");
+  if (chosen != first) fault = speed;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fault, 1, MPI_INT, MPI_MAX, mesh_.comm()),
+                     "finding what failed");
+  std::string what = "swe: at t = " + std::to_string(time_) + " s ";
+  if (chosen == none) throw StateError(what + "the speed of the water became infinite");
+  const mesh::Leaf leaf{chosen};
+  const mesh::Triangle t = setup_.domain.triangle(leaf);
+  what += "the cell of level " + std::to_string(leaf.level()) + " at (" +
+          std::to_string(metric_.x((static_cast<double>(t.a.x) + t.b.x + t.c.x) / 3)) + ", " +
+          std::to_string(metric_.y((static_cast<double>(t.a.y) + t.b.y + t.c.y) / 3)) + ") has ";
+  const char* const faults[] = {"", "a depth below 0", "a momentum that is infinite or undefined",
+                                "a surface or bed that is infinite or undefined"};
+  throw StateError(what + faults[fault]);
+}
+
 void Solver::sample_gauges() {
+  int unsound = sound_ ? 0 : 1;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &unsound, 1, MPI_INT, MPI_MAX, mesh_.comm()),
+                     "checking the state");
+  if (unsound != 0) refuse_state();
   std::vector<double> values;
   for (const std::int32_t cell : gauge_cells_)
     values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());

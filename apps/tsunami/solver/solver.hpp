@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,11 +48,31 @@ struct Criterion {
   std::vector<Region> regions = {};
 };
 
+// How the sea floor moves while the computation runs. Outside of the rectangle it never does.
+struct Motion {
+  std::function<double(double x, double y, double t)> lift;  // m above `still`, at time t (s); empty: none
+  double begin = 0, end = 0;                                 // s: constant before, and from `end` on
+  double west = 0, east = 0, south = 0, north = 0;
+};
+
+// Bed elevation, m. What is given for a place depends on nothing but the place, and on time where it moves.
+struct SeaFloor {
+  template <class F>
+    requires std::is_invocable_r_v<double, F, double, double>
+  SeaFloor(F elevation) : still(std::move(elevation)) {}  // NOLINT: a floor that never moves
+  SeaFloor(Function elevation, Motion moves) : still(std::move(elevation)), motion(std::move(moves)) {}
+  Function still;
+  Motion motion;
+};
+
 struct Parameters {
   mesh::Domain domain;
   Frame frame;
   int coarsest = 6, finest = 12;  // levels; two levels halve the cell size
-  double sea_level = 0;           // m: rest level, for the criterion and for dry land
+  // Cells in which some of the bed lies below sea level and some above are refined to this level at the
+  // start, and then neither side of the shore is joined with the other. -1: `finest`.
+  int coast = -1;
+  double sea_level = 0;  // m: rest level, for the criterion and for dry land
   Physics physics = {};
   std::array<BorderKind, 4> borders{};  // west, east, south, north
   Criterion criterion = {};
@@ -71,18 +93,30 @@ struct GaugeSeries {
   std::vector<double> time, eta;  // s, m; the series is the same on every rank
 };
 
+// A state that no sea can have. All ranks throw it together, with the same words: time, cell, place.
+struct StateError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Solver {
  public:
   // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined
   // by the criterion until nothing changes. Collective; comm must outlive its use here.
-  Solver(MPI_Comm comm, const Parameters& setup, Function bed, Function surface);
+  Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface);
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
-  Solver(const Parameters& setup, Function bed);
+  Solver(const Parameters& setup, SeaFloor bed);
 
-  // One time step of at most max_dt (s); returns its length. Collective.
+  // One time step of at most max_dt (s); returns its length. Throws StateError if a state is infinite or
+  // undefined or a depth below 0. Collective.
   double step(double max_dt);
-  // Refines and coarsens by the criterion. Returns whether any cell changed. Collective.
+  // Refines and coarsens by the criterion. New cells get the mean of the true bed, and their water stands as
+  // high as their parent's, as in GeoClaw (Berger, George, LeVeque, Mandli, Adv. Water Resour. 34 (2011)
+  // 1195, section 6): momentum is kept, rest is kept, and volume but for cells across the shore, whose water
+  // added() counts. Returns whether any cell changed. Collective.
   bool adapt();
+  // m^3 of water that the last adapt() added, of all ranks; the same on every rank but for the order of a
+  // sum. Local.
+  double added() const { return added_; }
   // Moves cells so that every rank holds its share (capacity 0: none), when the fullest rank has more than
   // (1 + tolerance) times that. Returns whether cells moved. Collective.
   bool balance(double capacity = 1, double tolerance = 0.03);
@@ -104,7 +138,7 @@ class Solver {
   // eta at the points is recorded at the start of every step. Points outside of the domain are an error.
   void add_gauge(double x, double y);
   std::vector<GaugeSeries>& gauges() { return gauges_; }
-  // Records the present state too (at the end of a run). Collective.
+  // Records the present state too (at the end of a run). Throws as step() does. Collective.
   void sample_gauges();
 
   const mesh::Mesh& mesh() const { return mesh_; }
@@ -120,7 +154,11 @@ class Solver {
 
  private:
   Cell initial_cell(mesh::Leaf leaf, const Function& surface) const;
-  std::pair<Cell, Cell> refine(mesh::Leaf leaf, const Cell& parent) const;
+  std::pair<Cell, Cell> refine(mesh::Leaf leaf, const Cell& parent, double& added) const;
+  bool has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const;
+  void mark_shore(std::vector<std::int8_t>& marks) const;
+  bool moves(const mesh::Triangle& t) const;
+  void move_bed();
   Cell coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const;
   std::vector<std::int8_t> marks();
   void locate_gauges();
@@ -134,9 +172,11 @@ class Solver {
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
   void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
   double average(const Function& f, mesh::Leaf leaf) const;
+  double bed_of(mesh::Leaf leaf, const mesh::Triangle& t) const;
+  [[noreturn]] void refuse_state() const;
 
   Parameters setup_;
-  Function bed_;
+  SeaFloor bed_;
   Metric metric_;
   mesh::Mesh mesh_;
   std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
@@ -155,9 +195,11 @@ class Solver {
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
   std::vector<std::int32_t> gauge_cells_;  // -1: another rank's
   std::vector<double> reduction_;
+  double added_ = 0;
   double last_dt_ = 0;  // not cut by a caller's limit; 0: none yet
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
+  bool sound_ = true;  // of this rank's cells after the last step
 };
 
 }  // namespace swe

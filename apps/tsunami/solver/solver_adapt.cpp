@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refinement by amplitude, and the transfer of cell states between levels: mass and momentum are conserved,
-// and water at rest stays at rest over any bed, wet or dry.
+// Refinement by amplitude, and the transfer of cell states between levels: momentum is conserved, and mass
+// but for what a shore that is refined in mid-run adds; water at rest stays at rest over any bed, wet or dry.
 #include <algorithm>
 #include <cmath>
 
+#include "apps/mesh/mpi_check.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace swe {
@@ -17,25 +18,28 @@ Activity activity_of(double value, double refine_above, double coarsen_below) {
 
 }  // namespace
 
-// Velocity is kept, so momentum splits like the water. The children get their true beds where that is
-// possible without moving water: where both stay covered, or where all is land. Else both keep the parent's
-// bed.
-std::pair<Cell, Cell> Solver::refine(mesh::Leaf leaf, const Cell& parent) const {
+// The children get their true beds, and the parent's surface where that covers both. Else, in the sea and
+// across its shore, water stands as high as the parent's in what lies lower: rest is kept, and water is
+// added. Flooded land gives all of its water to the lower child; below sea level, both stand at it, as at the
+// start.
+std::pair<Cell, Cell> Solver::refine(mesh::Leaf leaf, const Cell& parent, double& added) const {
   const mesh::Triangle t = setup_.domain.triangle(leaf);
   const mesh::Leaf leaf0 = leaf.child(0), leaf1 = leaf.child(1);
   const mesh::Triangle t0 = t.child(0), t1 = t.child(1);
-  const double b0 = cell_average(bed_, metric_, setup_.finest, leaf0, t0);
-  const double b1 = cell_average(bed_, metric_, setup_.finest, leaf1, t1);
-  const double depth = parent.eta - parent.b;
-  if (depth <= 0) {
-    if (std::min(b0, b1) < setup_.sea_level) return {parent, parent};
-    return {Cell{b0, 0, 0, b0}, Cell{b1, 0, 0, b1}};
-  }
-  const bool same_volume = join(metric_.area(leaf0, t0), b0, metric_.area(leaf1, t1), b1) == parent.b;
-  if (!same_volume || std::max(b0, b1) >= parent.eta) return {parent, parent};
-  const double share0 = (parent.eta - b0) / depth, share1 = (parent.eta - b1) / depth;
-  return {Cell{parent.eta, parent.hu * share0, parent.hv * share0, b0},
-          Cell{parent.eta, parent.hu * share1, parent.hv * share1, b1}};
+  const double area0 = metric_.area(leaf0, t0), area1 = metric_.area(leaf1, t1);
+  const double b0 = bed_of(leaf0, t0), b1 = bed_of(leaf1, t1);
+  const double depth = parent.eta - parent.b, low = std::min(b0, b1), high = std::max(b0, b1);
+  const bool wet = depth > 0, land = parent.b >= setup_.sea_level;
+  double level = wet ? parent.eta : low;
+  if (land && wet && high >= parent.eta) level = low + depth * (area0 + area1) / (b0 < b1 ? area0 : area1);
+  if (land && low < setup_.sea_level) level = std::max(level, setup_.sea_level);
+  const double eta0 = std::max(level, b0), eta1 = std::max(level, b1);
+  if (!(wet && high < parent.eta))
+    added += area0 * (eta0 - b0) + area1 * (eta1 - b1) - (area0 + area1) * depth;
+  const double mean = join(area0, eta0 - b0, area1, eta1 - b1);
+  const double share0 = mean > 0 ? (eta0 - b0) / mean : 0, share1 = mean > 0 ? (eta1 - b1) / mean : 0;
+  return {Cell{eta0, parent.hu * share0, parent.hv * share0, b0},
+          Cell{eta1, parent.hu * share1, parent.hv * share1, b1}};
 }
 
 Cell Solver::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
@@ -67,6 +71,19 @@ std::vector<std::int8_t> Solver::marks() {
     }
   mesh_.dilate(marks, c.buffer);
 
+  // Where the floor has yet to move, as if it had.
+  if (const Motion& m = bed_.motion; m.lift && time_ < m.end) {
+    const auto ahead = [&](double x, double y) {
+      const bool inside = x >= m.west && x <= m.east && y >= m.south && y <= m.north;
+      return inside ? std::abs(m.lift(x, y, m.end) - m.lift(x, y, time_)) : 0;
+    };
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      if (const mesh::Triangle t = mesh_.triangle(i); moves(t))
+        marks[i] = std::max<std::int8_t>(
+            marks[i], activity_of(cell_average(ahead, metric_, setup_.finest, leaves[i], t),
+                                  c.refine_amplitude, c.coarsen_amplitude));
+  }
+
   for (const Region& r : c.regions) {
     if (time_ >= r.until) continue;
     mesh::LeafWalk walk(setup_.domain);
@@ -82,11 +99,10 @@ std::vector<std::int8_t> Solver::marks() {
     }
   }
 
-  // Pairs that cannot be joined without moving the water line stay.
+  // Pairs that cannot be joined without moving the shore or the water line stay.
   const auto may_join = [&](std::size_t i, std::size_t j) {
     const bool wet0 = eta_[i] > b_[i], wet1 = eta_[j] > b_[j];
-    const bool land = !wet0 && !wet1 && std::min(b_[i], b_[j]) >= setup_.sea_level;
-    return b_[i] == b_[j] || land || (wet0 && wet1);
+    return wet0 == wet1 && (b_[i] < setup_.sea_level) == (b_[j] < setup_.sea_level);
   };
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const int level = leaves[i].level();
@@ -98,6 +114,30 @@ std::vector<std::int8_t> Solver::marks() {
       marks[i - 1] = marks[i] = 0;
   }
   return marks;
+}
+
+// Whether the bed of the finest cells inside lies on both sides of the sea level.
+bool Solver::has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const {
+  bool sea = false, land = false;
+  const auto look = [&](auto&& self, const mesh::Triangle& part, int level) -> void {
+    if (sea && land) return;
+    if (level < setup_.finest)
+      return self(self, part.child(0), level + 1), self(self, part.child(1), level + 1);
+    const double x = static_cast<double>(part.a.x) + part.b.x + part.c.x,
+                 y = static_cast<double>(part.a.y) + part.b.y + part.c.y;
+    (bed_.still(metric_.x(x / 3), metric_.y(y / 3)) < setup_.sea_level ? sea : land) = true;
+  };
+  look(look, t, leaf.level());
+  return sea && land;
+}
+
+void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
+  const int level = setup_.coast < 0 ? setup_.finest : setup_.coast;
+  mesh::LeafWalk walk(setup_.domain);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const mesh::Leaf leaf = mesh_.leaves()[i];
+    if (leaf.level() < level && marks[i] < 1 && has_shore(leaf, walk.triangle(leaf))) marks[i] = 1;
+  }
 }
 
 void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen) {
@@ -118,12 +158,15 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
 
 bool Solver::adapt() {
   const auto t = mesh_.adapt(marks());
+  added_ = 0;
   if (!t.changed) return false;
   transfer(
-      t, [&](mesh::Leaf leaf, const Cell& c) { return refine(leaf, c); },
+      t, [&](mesh::Leaf leaf, const Cell& c) { return refine(leaf, c, added_); },
       [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
         return coarsen(parent, first, second);
       });
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &added_, 1, MPI_DOUBLE, MPI_SUM, mesh_.comm()),
+                     "counting the water that refining adds");
   return true;
 }
 

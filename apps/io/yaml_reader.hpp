@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+#include <string>
+
+namespace io {
+
+/// Reads a YAML file of a user's, and says the line of what is not as it must be.
+class YamlReader {
+ public:
+  explicit YamlReader(std::string path) : path_(std::move(path)) {}
+
+  /// What is in the file. Throws FileError when there is none, or when it is no YAML.
+  YAML::Node root() const;
+
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& expected, const std::string& found,
+                         const std::string& advice) const;
+
+  /// Fails unless the node is a map whose keys are all among `keys`.
+  void expect_map(const YAML::Node& node, const std::string& what, const std::set<std::string>& keys) const;
+
+  /// parent[key] from lowest to highest into `value`, which stays when there is none.
+  void number(const YAML::Node& parent, const char* key, double lowest, double highest, double& value) const;
+  double number(const YAML::Node& node, const std::string& what, double lowest, double highest) const;
+
+  /// A scalar that is not empty.
+  std::string text(const YAML::Node& node, const std::string& what) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace io

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Promise: whatever a program of the user's does, a forward run ends with its outputs to the bit or with one
+// line that says why not, and nothing that was started is left.
+#include "apps/surrogate/external/model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "apps/io/file_error.hpp"
+#include "apps/io/test_files.hpp"
+#include "apps/surrogate/app/inversion.hpp"
+#include "apps/surrogate/external/problem_file.hpp"
+
+namespace surrogate {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::vector<double> kThree = {0.1, 1.0 / 3, -2.5e-300};
+
+class Models : public testing::Test {
+ protected:
+  std::vector<double> run(const External& external, std::size_t outputs = 3,
+                          const std::vector<double>& parameters = kThree) {
+    std::vector<double> y(outputs, -1);
+    make_model(external)(parameters, y);
+    return y;
+  }
+  std::string refusal(const External& external, std::size_t outputs = 3) {
+    return io::test::file_error_of([&] { run(external, outputs); });
+  }
+  // A shell script that is run for each forward run.
+  External command(const std::string& script, ModelOptions options = {}) {
+    return {Command{{"sh", folder.write("script", script)}}, options};
+  }
+  External python(const std::string& text, ModelOptions options = {}) {
+    return {PythonFunction{folder.write("model.py", text), "f"}, options};
+  }
+  External umbridge(const std::string& trouble, ModelOptions options = {}) {
+    return {UmBridge{.address = "",
+                     .words = {"python3", EMPI_STUB, trouble, folder.path("once")},
+                     .name = "forward",
+                     .configuration = R"({"more": 0.25})",
+                     .start_seconds = 60},
+            options};
+  }
+  std::string content(const std::string& name) {
+    std::ifstream in(folder.path(name));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string path(const std::string& name) const { return folder.path(name); }
+
+  const io::test::ScratchFolder folder;
+};
+
+TEST_F(Models, ACommandGetsEachBitAndGivesEachBack) {
+  EXPECT_EQ(run(command("cat parameters.txt >outputs.txt")), kThree);
+}
+
+TEST_F(Models, ACommandIsNoRankAndLeavesNothing) {
+  setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+  setenv("PMIX_RANK", "1", 1);
+  setenv("EMPI_NOT_FOR_IT", "1", 1);
+  run(command("env >" + path("seen") + "; pwd >" + path("where") + "; cp parameters.txt outputs.txt"));
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "EMPI_NOT_FOR_IT"}) unsetenv(name);
+  EXPECT_THAT(content("seen"), AllOf(HasSubstr("PATH="), Not(HasSubstr("OMPI_")), Not(HasSubstr("PMIX_")),
+                                     Not(HasSubstr("EMPI_"))));
+  std::string where = content("where");
+  ASSERT_FALSE(where.empty());
+  where.pop_back();
+  EXPECT_FALSE(std::filesystem::exists(where)) << where;
+}
+
+TEST_F(Models, ACommandThatFailsIsTriedAgain) {
+  EXPECT_EQ(run(command("[ -e " + path("once") + " ] || { touch " + path("once") +
+                        "; exit 3; }; cp parameters.txt outputs.txt")),
+            kThree);
+  EXPECT_THAT(refusal(command("exit 3", {.attempts = 2})),
+              AllOf(HasSubstr("forward model: a run with (0.1"),
+                    HasSubstr("failed 2 times, at last: sh: exit status 3")));
+  EXPECT_THAT(refusal(command("kill -SEGV $$", {.attempts = 1})), HasSubstr("signal 11"));
+}
+
+TEST_F(Models, ACommandThatHangsIsEndedWithAllThatItStarted) {
+  EXPECT_THAT(
+      refusal(command("echo $$ >" + path("pids") + "; sleep 1000 & echo $! >>" + path("pids") + "; wait",
+                      {.timeout_seconds = 0.3, .attempts = 1})),
+      HasSubstr("no end in time"));
+  std::ifstream pids(path("pids"));
+  int seen = 0;
+  for (pid_t pid = 0; pids >> pid; ++seen) {
+    // Whoever adopts an orphan may take a moment to bury it.
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string all{std::istreambuf_iterator<char>(stat), {}};
+    EXPECT_TRUE(all.empty() || all.find(") Z ") != std::string::npos) << all;
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+TEST_F(Models, ACommandsOutputsAreReadCarefully) {
+  const ModelOptions once{.attempts = 1};
+  EXPECT_THAT(refusal(command("true", once)), HasSubstr("outputs.txt"));
+  EXPECT_THAT(refusal(command("echo 1 2 >outputs.txt", once)), HasSubstr("output 3"));
+  EXPECT_THAT(refusal(command("echo 1 2 nan >outputs.txt", once)),
+              AllOf(HasSubstr("output 3"), HasSubstr("'nan'")));
+  EXPECT_THAT(refusal(command("echo 1 2 3 4 >outputs.txt")),
+              HasSubstr("more than the 3 outputs that the problem file says"));
+  EXPECT_THAT(refusal({Command{{"/no/such/program"}}, once}),
+              HasSubstr("cannot start /no/such/program: No such file"));
+}
+
+TEST_F(Models, APythonFunctionGetsEachBitAndMayPrint) {
+  EXPECT_EQ(run(python("import sys\ndef f(p):\n  print('now')\n  return [p[0], p[1], p[2]]\n")), kThree);
+}
+
+TEST_F(Models, APythonFunctionThatRaisesIsNamed) {
+  const ModelOptions once{.attempts = 1};
+  EXPECT_THAT(refusal(python("def f(p):\n  raise ValueError('not today')\n", once)),
+              AllOf(HasSubstr("model.py:f"), HasSubstr("ValueError: not today")));
+  EXPECT_THAT(refusal(python("def f(p):\n  return [1, 2, float('nan')]\n", once)),
+              HasSubstr("output 3 is not finite"));
+  EXPECT_THAT(refusal(python("def f(p):\n  return [1, 2]\n")),
+              HasSubstr("gives 2 outputs, and the problem file says 3"));
+  EXPECT_THAT(refusal(python("def g(p):\n  pass\n", once)), HasSubstr("has ended, see above: exit status 1"));
+  EXPECT_THAT(refusal(python("import time\ndef f(p):\n  time.sleep(1000)\n",
+                             {.timeout_seconds = 0.3, .attempts = 1})),
+              HasSubstr("has not answered in time"));
+}
+
+TEST_F(Models, APythonProcessThatDiesIsStartedAnew) {
+  EXPECT_EQ(run(python("import os\ndef f(p):\n  if not os.path.exists('" + path("once") + "'):\n    open('" +
+                       path("once") + "', 'w').close()\n    os._exit(1)\n  return p\n")),
+            kThree);
+}
+
+TEST_F(Models, AnUmBridgeServerIsStartedAndAsked) {
+  EXPECT_THAT(run(umbridge("none"), 3, {1, 2, 3}), ElementsAre(3, 2, 3.25));
+}
+
+TEST_F(Models, AnUmBridgeServerThatDiesInARunIsStartedAnew) {
+  EXPECT_THAT(run(umbridge("dies"), 3, {1, 2, 3}), ElementsAre(3, 2, 3.25));
+}
+
+TEST_F(Models, WhatAnUmBridgeServerRefusesIsSaid) {
+  const ModelOptions once{.attempts = 1};
+  EXPECT_THAT(refusal(umbridge("refuses", once)),
+              HasSubstr("/Evaluate: status 400, InvalidInput: not today"));
+  EXPECT_THAT(refusal(umbridge("garbage", once)), HasSubstr("/Evaluate: status 200"));
+  EXPECT_THAT(refusal(umbridge("hangs", {.timeout_seconds = 0.3, .attempts = 1})), HasSubstr("/Evaluate"));
+  EXPECT_THAT(refusal(umbridge("sizes")),
+              HasSubstr("the model 'forward' has 5 parameters, and the problem file 3"));
+  EXPECT_THAT(refusal(umbridge("version")), HasSubstr("protocol version 2.0, not 1.0"));
+  EXPECT_THAT(refusal({UmBridge{.address = "http://127.0.0.1:1", .start_seconds = 0.1}, once}),
+              HasSubstr("there is no UM-Bridge server at http://127.0.0.1:1"));
+  EXPECT_THAT(refusal({UmBridge{.address = "", .words = {"false"}}, once}),
+              HasSubstr("false has ended before it listened"));
+}
+
+// The same inverse problem, its forward model once here and once in Python: the same bits.
+TEST_F(Models, AProgramOfItsOwnIsAsGoodAsAFunction) {
+  const auto solve = [](Problem problem) {
+    Settings settings;
+    settings.reference_points = 20;
+    settings.most_points = 60;
+    settings.ensembles = 2;
+    settings.samples = 100;
+    Inversion inversion(std::move(problem), settings);
+    while (!inversion.done()) {
+      const Work work = inversion.next();
+      std::vector<double> rows(static_cast<std::size_t>(work.count * work.width));
+      for (std::int64_t k = 0; k < work.count; ++k)
+        work.task(k, std::span(rows).subspan(static_cast<std::size_t>(k * work.width),
+                                             static_cast<std::size_t>(work.width)));
+      inversion.absorb(rows);
+    }
+    return inversion.fingerprint();
+  };
+  ExternalProblem theirs = read_problem(EMPI_EXAMPLE "/oscillator.yaml");
+  Problem ours = theirs.problem;
+  theirs.problem.model = make_model(theirs.external);
+  ours.model = [](std::span<const double> p, std::span<double> y) {
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      const double t = 0.25 * static_cast<double>(k + 1);
+      y[k] = p[0] * std::exp(-p[2] * t) * std::cos(p[1] * t);
+    }
+  };
+  EXPECT_EQ(solve(theirs.problem), solve(ours));
+}
+
+}  // namespace
+}  // namespace surrogate
