@@ -49,6 +49,7 @@ TEST(Histories, ANewLeadReachesAMemberThatItHadGivenUpAsAnOrdinaryPod) {
 }
 TEST(Histories, ALeadThatHasHandedOverStaysUntilTheNextOneKnows) { expect_no_violation({40499, 516828}); }
 TEST(Histories, ALeadThatHasHandedOverDropsNobody) { expect_no_violation({645337}); }
+TEST(Histories, TheNextLeadConcludesNothingBeforeItLeads) { expect_no_violation({1026832}); }
 TEST(Histories, WhereTheQueueWasBeforeItIsNotAgain) { expect_no_violation({509907, 534597}); }
 TEST(Histories, AProgramThatEndsWhileALeaverIsBeingAskedToGoReturnsItsCode) { expect_no_violation({637105}); }
 
@@ -59,6 +60,8 @@ TEST(Histories, SilenceIsNotUndoneByWhatHasNotHadItsTurn) {
 }
 // a leaver that is cut off before its release;
 TEST(Histories, ALeaverThatIsCutOffBeforeItsReleaseFailsTheJob) { expect_no_violation({315394}); }
+// a next lead that could not be told so for longer than silence is borne;
+TEST(Histories, WhereTheNextLeadCannotBeToldNobodyLeads) { expect_no_violation({1037905}); }
 // and a lead before this one that was killed in the moment in which the next one led, where clusters let it
 // end.
 TEST(Histories, ALeadThatHasHandedOverIsDeletedWithGrace) { expect_no_violation({624264}); }

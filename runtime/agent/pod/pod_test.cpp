@@ -123,7 +123,8 @@ TEST_F(APod, ReachesEveryMemberWhenItComesToLead) {
   EXPECT_EQ(edges.sent_to<NewLead>("u2").size(), 1u);
 }
 
-// One whose answers were lost was heard each time that it said the same again, and declared lost (seed 1037905).
+// One whose answers were lost was heard each time that it said the same again, and declared lost (seed
+// 1037905).
 TEST_F(APod, HearsWhoRepeatsHimself) {
   using namespace std::chrono_literals;
   hand_over();

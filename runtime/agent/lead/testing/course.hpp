@@ -96,6 +96,7 @@ class Judge {
 
  private:
   void excuse_unreached(const SimulatedPod& pod);
+  void excuse_untold(const SimulatedPod& former);
 
   Course& course_;
 };

@@ -66,10 +66,20 @@ void Judge::excuse_unreached(const SimulatedPod& pod) {
   }
 }
 
+// A lead that has handed over, and could not tell the next one so for as long as silence is borne: nobody
+// leads.
+void Judge::excuse_untold(const SimulatedPod& former) {
+  if (!former.is_lead() || former.lead().membership().members.empty()) return;
+  const std::string& uid = former.lead().membership().lead().uid;
+  const SimulatedPod* next = uid == former.uid() ? nullptr : course_.world.find(uid);
+  if (next && !next->is_lead() && former.distance_to(uid) >= 9500ms) course_.may_fail = true;
+}
+
 // Nobody is declared lost who was heard of a moment ago. A lead that has ended is not there for those who
 // have not been told.
 void Judge::expect_guilt(const SimulatedPod& pod) {
   const std::string& reason = pod.outcome().reason;
+  excuse_untold(pod);
   for (const auto& [uid, other] : course_.world.pods) {
     const bool lead = reason.find("lost the lead (pod " + uid + ")") != reason.npos;
     if (!lead && reason.find("pod " + other->member().name + " is lost") == reason.npos) continue;
