@@ -3,7 +3,7 @@
 
 #include <httplib.h>
 
-#include "operator/agents/bounded_http.hpp"
+#include "runtime/base/bounded_http.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/protocol/json.hpp"
 
@@ -12,12 +12,13 @@ namespace emj {
 using nlohmann::json;
 
 struct AgentClient::Connection {
-  HttpAnswer ask(const std::string& method, const std::string& target, const json& body = {}) {
+  empi::HttpAnswer ask(const std::string& method, const std::string& target, const json& body = {}) {
     return http.ask(method, target, token, body.is_null() ? "" : empi::json_text::safe_text(body));
   }
 
   std::string address, token;
-  BoundedHttp http;
+  std::string peer;  // for messages
+  empi::BoundedHttp http;
 };
 
 namespace {
@@ -34,15 +35,17 @@ AgentError::Kind kind_of(int status) {
       return AgentError::Kind::NotFound;
     case 409:
       return AgentError::Kind::Conflict;
+    case 504:
+      return AgentError::Kind::NoAgent;
     default:
       return status >= 500 ? AgentError::Kind::Server : AgentError::Kind::BadRequest;
   }
 }
 
 // Nothing when the request was served.
-std::optional<AgentError> problem(const std::string& what, const std::string& address,
-                                  const HttpAnswer& answer) {
-  const std::string asked = what + " at agent " + address + ": ";
+std::optional<AgentError> problem(const std::string& what, const std::string& peer,
+                                  const empi::HttpAnswer& answer) {
+  const std::string asked = what + " at " + peer + ": ";
   if (answer.status == 0) return AgentError{AgentError::Kind::Unreachable, asked + answer.problem};
   if (answer.status >= 200 && answer.status < 300) return std::nullopt;
   const json body = empi::json_text::try_parse(answer.body, kReadable);
@@ -54,19 +57,20 @@ std::optional<AgentError> problem(const std::string& what, const std::string& ad
 }
 
 template <class T, class Read>
-AgentResult<T> answer(const std::string& what, const std::string& address, const HttpAnswer& given,
+AgentResult<T> answer(const std::string& what, const std::string& peer, const empi::HttpAnswer& given,
                       Read read) {
-  if (auto error = problem(what, address, given)) return *error;
+  if (auto error = problem(what, peer, given)) return *error;
   try {
     return T(read(empi::json_text::parse(given.body, kReadable)));
   } catch (const std::exception& error) {
     return AgentError{AgentError::Kind::Malformed,
-                      what + " at agent " + address + ": cannot read the answer: " + error.what()};
+                      what + " at " + peer + ": cannot read the answer: " + error.what()};
   }
 }
 
-AgentResult<Accepted> accepted(const std::string& what, const std::string& address, const HttpAnswer& given) {
-  if (auto error = problem(what, address, given)) return *error;
+AgentResult<Accepted> accepted(const std::string& what, const std::string& peer,
+                               const empi::HttpAnswer& given) {
+  if (auto error = problem(what, peer, given)) return *error;
   return Accepted{};
 }
 
@@ -86,15 +90,19 @@ const char* to_string(AgentError::Kind kind) {
       return "bad request";
     case AgentError::Kind::Server:
       return "server error";
+    case AgentError::Kind::NoAgent:
+      return "no agent";
     case AgentError::Kind::Malformed:
       return "malformed answer";
   }
   return "unknown";
 }
 
-AgentClient::AgentClient(const std::string& address, const std::string& token, AgentTimeouts timeouts)
-    : connection_(new Connection{
-          address, token, BoundedHttp(address, {timeouts.connect, timeouts.answer, kLongestAnswer})}) {}
+AgentClient::AgentClient(const std::string& address, const std::string& token, AgentTimeouts timeouts,
+                         const std::string& whom)
+    : connection_(
+          new Connection{address, token, whom + " " + address,
+                         empi::BoundedHttp(address, {timeouts.connect, timeouts.answer, kLongestAnswer})}) {}
 AgentClient::~AgentClient() = default;
 AgentClient::AgentClient(AgentClient&&) noexcept = default;
 AgentClient& AgentClient::operator=(AgentClient&&) noexcept = default;
@@ -103,31 +111,40 @@ const std::string& AgentClient::address() const { return connection_->address; }
 void AgentClient::use_token(const std::string& token) { connection_->token = token; }
 
 AgentResult<Accepted> AgentClient::health() {
-  return accepted("asking for health", address(), connection_->ask("GET", empi::paths::kHealth));
+  return accepted("asking for health", connection_->peer, connection_->ask("GET", empi::paths::kHealth));
 }
 
 AgentResult<empi::Report> AgentClient::report(std::int64_t since, std::int64_t fence) {
-  auto seen = read_report(since, fence);
+  return taking(fence, [&] { return read_report(since, fence); });
+}
+
+AgentResult<empi::Report> AgentClient::taking(std::int64_t fence,
+                                              const std::function<AgentResult<empi::Report>()>& read) {
+  auto seen = read();
   if (!seen || !fences_) return seen;
   const empi::MembershipView& view = seen.value().view;
   const auto& members = view.membership.members;
   const bool leads = !members.empty() && members.front().uid == view.uid;
   if (!leads || view.fence.value >= fence) return seen;
-  const auto taken =
-      accepted("taking the job", address(), connection_->ask("PUT", empi::paths::kFence, {{"fence", fence}}));
-  if (taken) return read_report(since, fence);  // an older controller may have commanded in between
+  const auto taken = accepted("taking the job", connection_->peer,
+                              connection_->ask("PUT", empi::paths::kFence, {{"fence", fence}}));
+  if (taken) return read();  // an older controller may have commanded in between
   if (taken.error().kind != AgentError::Kind::NotFound) return taken.error();
   fences_ = false;
   return seen;
 }
 
 // Agents of before there was kFence learn the fence by this.
-AgentResult<empi::Report> AgentClient::read_report(std::int64_t since, std::int64_t fence) {
-  if (!reports_) return report_in_parts(since);
+AgentResult<empi::Report> AgentClient::told(std::int64_t since, std::int64_t fence) {
   const std::string path = std::string(empi::paths::kReport) + "?since=" + std::to_string(since) +
                            "&fence=" + std::to_string(fence);
-  auto whole = answer<empi::Report>("asking for the report", address(), connection_->ask("GET", path),
-                                    [](const json& body) { return body.get<empi::Report>(); });
+  return answer<empi::Report>("asking for the report", connection_->peer, connection_->ask("GET", path),
+                              [](const json& body) { return body.get<empi::Report>(); });
+}
+
+AgentResult<empi::Report> AgentClient::read_report(std::int64_t since, std::int64_t fence) {
+  if (!reports_) return report_in_parts(since);
+  auto whole = told(since, fence);
   if (whole || whole.error().kind != AgentError::Kind::NotFound) return whole;
   reports_ = false;
   return report_in_parts(since);
@@ -145,30 +162,31 @@ AgentResult<empi::Report> AgentClient::report_in_parts(std::int64_t since) {
 }
 
 AgentResult<empi::MembershipView> AgentClient::membership() {
-  return answer<empi::MembershipView>("asking for the membership", address(),
+  return answer<empi::MembershipView>("asking for the membership", connection_->peer,
                                       connection_->ask("GET", empi::paths::kMembership),
                                       [](const json& body) { return body.get<empi::MembershipView>(); });
 }
 
 AgentResult<std::vector<empi::ChangeStatus>> AgentClient::changes() {
   return answer<std::vector<empi::ChangeStatus>>(
-      "asking for the changes", address(), connection_->ask("GET", empi::paths::kChange),
+      "asking for the changes", connection_->peer, connection_->ask("GET", empi::paths::kChange),
       [](const json& body) { return body.at("changes").get<std::vector<empi::ChangeStatus>>(); });
 }
 
 AgentResult<std::vector<empi::WindowSample>> AgentClient::samples(std::int64_t since) {
   const std::string path = std::string(empi::paths::kSample) + "?since=" + std::to_string(since);
   return answer<std::vector<empi::WindowSample>>(
-      "asking for samples", address(), connection_->ask("GET", path),
+      "asking for samples", connection_->peer, connection_->ask("GET", path),
       [](const json& body) { return body.at("windows").get<std::vector<empi::WindowSample>>(); });
 }
 
 AgentResult<Accepted> AgentClient::start(const empi::StartRequest& request) {
-  return accepted("starting the job", address(), connection_->ask("POST", empi::paths::kStart, request));
+  return accepted("starting the job", connection_->peer,
+                  connection_->ask("POST", empi::paths::kStart, request));
 }
 
 AgentResult<Accepted> AgentClient::change(const empi::ChangeRequest& request) {
-  return accepted("asking for change " + request.id, address(),
+  return accepted("asking for change " + request.id, connection_->peer,
                   connection_->ask("PUT", empi::paths::kChange, request));
 }
 
@@ -176,11 +194,11 @@ AgentResult<Accepted> AgentClient::cancel(const std::string& id, empi::Fence fen
   const std::string path = std::string(empi::paths::kChange) +
                            "?id=" + httplib::detail::encode_query_param(id) +
                            "&fence=" + std::to_string(fence.value);
-  return accepted("cancelling change " + id, address(), connection_->ask("DELETE", path));
+  return accepted("cancelling change " + id, connection_->peer, connection_->ask("DELETE", path));
 }
 
 AgentResult<Accepted> AgentClient::stop(empi::Fence fence, const std::string& reason) {
-  return accepted("stopping the job", address(),
+  return accepted("stopping the job", connection_->peer,
                   connection_->ask("POST", empi::paths::kStop, {{"fence", fence.value}, {"reason", reason}}));
 }
 

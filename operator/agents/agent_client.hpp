@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// HTTP to one agent, the lead as a rule: every request has the job's token and ends within the timeouts. The
-// agent is the tenant's: what it answers has a size, a deadline, and no right to be well-formed.
+// HTTP to one agent, the lead as a rule, or to its pod's sidecar: every request has the job's token and ends
+// within the timeouts. The agent is the tenant's: what it answers has a size, a deadline, and no right to be
+// well-formed.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +26,8 @@ struct AgentError {
     NotFound,      // 404
     Conflict,      // 409: stale fence or epoch, or not possible in this state
     BadRequest,    // 400 and other 4xx
-    Server,        // 5xx
+    Server,        // other 5xx
+    NoAgent,       // 504 of a sidecar: it is well, and its agent does not answer it
     Malformed      // an answer that this version cannot read
   };
   Kind kind = Kind::Unreachable;
@@ -45,8 +48,9 @@ inline constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;
 // One connection, kept open between requests. Not for use by two threads at once.
 class AgentClient {
  public:
-  AgentClient(const std::string& address, const std::string& token,
-              AgentTimeouts timeouts = {});  // address: host:port
+  // `address`: host:port. `whom`: for messages.
+  AgentClient(const std::string& address, const std::string& token, AgentTimeouts timeouts = {},
+              const std::string& whom = "agent");
   ~AgentClient();
   AgentClient(AgentClient&&) noexcept;
   AgentClient& operator=(AgentClient&&) noexcept;
@@ -57,6 +61,11 @@ class AgentClient {
   // All three of one moment; of three moments from an agent of before there was a report. A job that runs is
   // taken: what is told is of a lead that refuses who has a fence below `fence`.
   AgentResult<empi::Report> report(std::int64_t since, std::int64_t fence);
+  // The same by `read`, which is somebody else's way to the agent.
+  AgentResult<empi::Report> taking(std::int64_t fence,
+                                   const std::function<AgentResult<empi::Report>()>& read);
+  // One question: a peer that does not know it is NotFound.
+  AgentResult<empi::Report> told(std::int64_t since, std::int64_t fence);
   // Windows with an index above `since`, oldest first.
   AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
   AgentResult<Accepted> start(const empi::StartRequest& request);

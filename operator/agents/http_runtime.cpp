@@ -5,6 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "operator/agents/pod_reports.hpp"
+
 namespace emj {
 
 namespace {
@@ -49,8 +51,8 @@ std::string news_of(const std::vector<const PodView*>& pods) {
 }
 
 // Asks with one token after the other until one is not refused. `stale`: the newest one was.
-template <class Ask>
-auto with_tokens(const std::vector<std::string>& tokens, AgentClient& agent, bool& stale, Ask ask) {
+template <class Client, class Ask>
+auto with_tokens(const std::vector<std::string>& tokens, Client& agent, bool& stale, const Ask& ask) {
   agent.use_token(tokens.front());
   auto result = ask(agent);
   for (std::size_t i = 1; i <= tokens.size(); ++i) {
@@ -67,7 +69,8 @@ auto with_tokens(const std::vector<std::string>& tokens, AgentClient& agent, boo
 
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
-  std::unique_ptr<AgentClient> lead;
+  std::unique_ptr<PodReports> lead;
+  PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
   std::deque<empi::WindowSample> windows;
   std::deque<empi::ChangeRecord> changes;
@@ -89,6 +92,12 @@ std::string HttpRuntime::address_of(const std::string& ip) const {
   const auto colons = std::ranges::count(ip, ':');
   if (colons == 1 || ip.starts_with('[')) return ip;  // of a local pod, with its port
   return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.agent_port);
+}
+
+std::string HttpRuntime::sidecar_of(const std::string& ip) const {
+  const auto colons = std::ranges::count(ip, ':');
+  if (options_.sidecar_port == 0 || colons == 1 || ip.starts_with('[')) return "";
+  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.sidecar_port);
 }
 
 AgentClient HttpRuntime::client_for(const std::string& address) const {
@@ -151,10 +160,11 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     const PodView& pod = *candidates[asked];
     const std::string address = address_of(pod.ip);
     if (!memory.lead || memory.lead->address() != address) {
-      memory.lead = std::make_unique<AgentClient>(client_for(address));
+      memory.lead = std::make_unique<PodReports>(address, sidecar_of(pod.ip), options_.timeouts);
     }
-    const auto answer = with_tokens(tokens, *memory.lead, stale_token,
-                                    [&](AgentClient& lead) { return lead.report(since, job.status.fence); });
+    const auto answer = with_tokens(tokens, *memory.lead, stale_token, [&](PodReports& lead) {
+      return lead.report(since, job.status.fence, memory.sidecars, clock_);
+    });
     if (!answer) {
       if (asked == 0) problem = answer.error().message;
       continue;
@@ -178,7 +188,9 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     }
     remember(memory, report);
     if (!members.empty()) memory.lead_uid = pod.uid;
-    return told(to_runtime_view(report.view, report.changes));
+    RuntimeView view = to_runtime_view(report.view, report.changes);
+    view.unmeasured = memory.lead->unmeasured();
+    return told(std::move(view));
   }
   memory.next_candidate += most;
   memory.lead.reset();
@@ -273,7 +285,7 @@ Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,
   JobMemory& memory = memory_of(job);
   if (!memory.lead) return Outcome::retry("the lead is not known yet");
   bool stale_token = false;
-  return to_outcome(with_tokens(tokens_of_(job), *memory.lead, stale_token, ask));
+  return to_outcome(with_tokens(tokens_of_(job), memory.lead->agent(), stale_token, ask));
 }
 
 void HttpRuntime::forget(const JobKey& key) {

@@ -23,6 +23,7 @@ struct HttpRuntimeOptions {
   int agent_port = 0;          // where PodView::ip is an address without a port
   std::size_t windows = 600;   // newest windows kept per job
   std::size_t changes = 1000;  // newest changes kept per job
+  int sidecar_port = 0;        // likewise, 0: there are none, and agents are asked
 };
 
 class HttpRuntime : public Runtime {
@@ -54,6 +55,7 @@ class HttpRuntime : public Runtime {
   JobMemory& memory_of(const ElasticMPIJob& job);
   AgentClient client_for(const std::string& address) const;
   std::string address_of(const std::string& ip) const;
+  std::string sidecar_of(const std::string& ip) const;
   RuntimeView ask_members(const ElasticMPIJob& job, JobMemory& memory, std::vector<const PodView*> candidates,
                           std::size_t most);
   void remember(JobMemory& memory, const empi::ChangeRecord& record);

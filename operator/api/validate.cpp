@@ -176,10 +176,6 @@ std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job) {
   if (job.spec.local)
     refuse(out, "spec.local", "is for local runs (empi run) only", "a job without it",
            "remove it: a cluster has real nodes and a real network");
-  // Until the operator on a cluster has a scheduler (the same rule is in crds/elasticmpijob.yaml).
-  if (!job.spec.scheduling.queue_name.empty())
-    refuse(out, "spec.scheduling.queueName", "is for local runs (empi run) only so far", "a job without it",
-           "leave it out: on a cluster jobs start as soon as their pods find room");
   if (job.spec.worker.pod.image.empty())
     refuse(out, "spec.worker.template.spec.containers[0].image", "missing", "a container image");
   return out;

@@ -20,7 +20,20 @@ Resources limit_of(const Amounts& quota) {
   return {quota.cpu ? milli(*quota.cpu) : kNotCounted, quota.memory ? mebi(*quota.memory) : kNotCounted};
 }
 
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (toleration.op == "Exists") return toleration.key.empty() || toleration.key == taint.key;
+  return toleration.key == taint.key && toleration.value == taint.value;
+}
+
+bool keeps_away(const Taint& taint, const PoolSpec& pool) {
+  return taint.effect != "PreferNoSchedule" &&
+         std::ranges::none_of(pool.tolerations, [&](const Toleration& t) { return tolerates(t, taint); });
+}
+
 bool matches(const NodeView& node, const PoolSpec& pool) {
+  if (std::ranges::any_of(node.taints, [&](const Taint& taint) { return keeps_away(taint, pool); }))
+    return false;
   return std::ranges::all_of(pool.node_selector, [&](const auto& label) {
     const auto found = node.labels.find(label.first);
     return found != node.labels.end() && found->second == label.second;
@@ -28,7 +41,8 @@ bool matches(const NodeView& node, const PoolSpec& pool) {
 }
 
 void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeView>& nodes,
-                 const std::vector<ForeignPod>& foreign, std::set<std::string>& taken) {
+                 const std::vector<ForeignPod>& foreign, const std::string& queue,
+                 std::set<std::string>& taken) {
   std::set<std::string> own;
   for (const NodeView& node : nodes) {
     if (!node.usable || !matches(node, pool)) continue;
@@ -41,7 +55,8 @@ void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeVie
     room.pool.capacity += node.allocatable;
   }
   for (const ForeignPod& pod : foreign) {
-    if (!own.contains(pod.node)) continue;
+    const bool ours = !pod.queue.empty() && pod.queue == queue;
+    if (ours || !own.contains(pod.node)) continue;
     room.pool.capacity -= pod.requests;
     room.foreign_milli_cpu += pod.requests.milli_cpu;
   }
@@ -50,7 +65,8 @@ void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeVie
 }  // namespace
 
 std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::vector<NodeView>>& nodes,
-                               const std::vector<ForeignPod>& foreign, std::set<std::string>& taken) {
+                               const std::vector<ForeignPod>& foreign, std::set<std::string>& taken,
+                               const std::string& name) {
   std::vector<PoolRoom> rooms;
   for (const PoolSpec& pool : spec.pools) {
     PoolRoom room;
@@ -60,7 +76,7 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       const Resources bound = room.pool.capacity;
       room.pool.capacity = {};
       room.unreadable = !nodes;
-      if (nodes) count_nodes(room, pool, *nodes, foreign, taken);
+      if (nodes) count_nodes(room, pool, *nodes, foreign, name, taken);
       room.pool.capacity = smaller(room.pool.capacity, bound);
     }
     room.pool.capacity -= {pool.headroom.cpu ? milli(*pool.headroom.cpu) : 0,
@@ -72,13 +88,16 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
 }
 
 int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
-               const Resources& worker) {
+               const Resources& worker, const std::string& priority_class) {
   std::int64_t room = 1'000'000;
   const auto bound = [&room](const std::optional<std::int64_t>& left, std::int64_t each) {
     if (left && each > 0) room = std::min(room, std::max<std::int64_t>(0, *left) / each);
   };
   for (const NamespaceQuota& quota : quotas) {
-    if (quota.namespace_name != namespace_name) continue;
+    const auto& classes = quota.priority_classes;
+    if (quota.namespace_name != namespace_name ||
+        (classes && std::ranges::find(*classes, priority_class) == classes->end()))
+      continue;
     bound(quota.milli_cpu_left, worker.milli_cpu);
     bound(quota.memory_mib_left, worker.memory_mib);
     bound(quota.pods_left, 1);

@@ -17,17 +17,20 @@ struct PoolRoom {
   queue::Pool pool;
   int nodes = 0;
   std::int64_t foreign_milli_cpu = 0;
+  std::int64_t unplaceable_milli_cpu = 0;
   bool overlaps = false;    // some of its nodes count for a pool before it
   bool unreadable = false;  // it goes by nodes, and these cannot be read
 };
 
 // In the order of the spec's pools. A node counts for the first pool that it matches; `taken` has the names
-// of those that count already, and gets this queue's.
+// of those that count already, and gets this queue's. `name`: the queue's, whose own workers are not foreign.
 std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::vector<NodeView>>& nodes,
-                               const std::vector<ForeignPod>& foreign, std::set<std::string>& taken);
+                               const std::vector<ForeignPod>& foreign, std::set<std::string>& taken,
+                               const std::string& name = {});
 
-// How many workers more of this shape the quotas of a namespace leave room for (rule Q30).
+// How many workers more of this shape, in pods of this PriorityClass, the quotas of a namespace leave room
+// for (rule Q30).
 int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
-               const queue::Resources& worker);
+               const queue::Resources& worker, const std::string& priority_class = {});
 
 }  // namespace emj

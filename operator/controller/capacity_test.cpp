@@ -40,6 +40,39 @@ TEST(Capacity, OfNodesIsWhatUsableOnesHaveAndNobodyElseUses) {
   EXPECT_EQ(rooms("[{name: a, capacity: Nodes, quota: {cpu: 2}}]")[0].pool.capacity.milli_cpu, 2000);
 }
 
+TEST(Capacity, OfNodesWithATaintIsForPoolsThatTolerateIt) {
+  auto tainted = nodes();
+  tainted[0].taints = {{"dedicated", "mpi", "NoSchedule"}, {"busy", "", "PreferNoSchedule"}};
+  const auto milli = [&](const std::string& tolerations) {
+    return rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}, tolerations: " + tolerations + "}]",
+                 tainted)[0]
+        .pool.capacity.milli_cpu;
+  };
+  EXPECT_EQ(milli("[]"), 0);
+  EXPECT_EQ(milli("[{key: dedicated, operator: Exists}]"), 7500);
+  EXPECT_EQ(milli("[{key: dedicated, value: mpi, effect: NoSchedule}]"), 7500);
+  EXPECT_EQ(milli("[{key: dedicated, value: other}]"), 0);
+  EXPECT_EQ(milli("[{key: dedicated, value: mpi, effect: NoExecute}]"), 0);
+}
+
+TEST(Capacity, AQueuesOwnWorkersAreForeignToOthersOnly) {
+  const QueueSpec spec = queue_of("  pools: [{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}]\n").spec;
+  const auto of = [&](const std::string& name) {
+    std::set<std::string> taken;
+    return rooms_of(spec, nodes(), {{"n1", {500, 100}, ""}, {"n1", {2000, 0}, "main"}}, taken, name)[0]
+        .pool.capacity.milli_cpu;
+  };
+  EXPECT_EQ(of("main"), 7500);
+  EXPECT_EQ(of("other"), 5500);
+  EXPECT_EQ(of(""), 5500);
+}
+
+TEST(Capacity, AQuotaOfPriorityClassesBoundsTheirPodsOnly) {
+  const std::vector<NamespaceQuota> quotas = {{"a", "urgent", {}, {}, 2, std::vector<std::string>{"urgent"}}};
+  EXPECT_EQ(quota_room(quotas, "a", {1000, 0}, "urgent"), 2);
+  EXPECT_GT(quota_room(quotas, "a", {1000, 0}, "low"), 1000);
+}
+
 TEST(Capacity, ANodeCountsOnce) {
   const auto found =
       rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}, {name: b, capacity: Nodes}]");

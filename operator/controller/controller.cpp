@@ -50,6 +50,13 @@ void Controller::ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& p
   }
 }
 
+std::optional<QueueGrant> Controller::grant_for(const ElasticMPIJob& job) const {
+  if (scheduler_) return scheduler_->grant_of(job.metadata.uid);
+  return QueueGrant{std::nullopt, QueueCause::NoSuchQueue,
+                    "this operator has no queues: it was installed without them (chart value queues.enabled)",
+                    std::nullopt};
+}
+
 std::optional<Observed> Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory,
                                             Time now) {
   const bool asked_to_start =
@@ -72,7 +79,11 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   observed.command_problem = memory.command_problem;
   observed.internal_error = memory.internal_error;
   observed.scale_problem = std::exchange(memory.scale_problem, "");
-  if (scheduler_) observed.grant = scheduler_->grant_of(record.job.metadata.uid);
+  if (const std::string& queue = record.job.spec.scheduling.queue_name; !queue.empty()) {
+    observed.grant = grant_for(record.job);
+    if (const auto spec = scheduler_ ? scheduler_->queue(queue) : std::nullopt)
+      observed.pending_bound = spec->pending;
+  }
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
   const bool silent = !observed.runtime.reachable || observed.runtime.lead_silent;
@@ -81,6 +92,11 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   else if (!memory.silent_since)
     memory.silent_since = now;
   observed.silent_since = memory.silent_since;
+  if (observed.runtime.unmeasured.empty())
+    memory.unmeasured_since.reset();
+  else if (!memory.unmeasured_since)
+    memory.unmeasured_since = now;
+  observed.unmeasured_since = memory.unmeasured_since;
   if (observed.runtime.stale_token)
     report(key, "an agent does not take the job's token", cluster_.renew_token(record.job), memory);
   if (options_.fence == 0 && observed.runtime.fence > std::max(observed.fence, record.job.status.fence)) {
@@ -234,9 +250,13 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   result.requeue_after = next_look(observed, decision.status, memory, now);
 
   if (decision.status != record->job.status) {
-    if (!report(key, "writing the status", cluster_.write_status(record->job, decision.status), memory)) {
+    const Outcome written = cluster_.write_status(record->job, decision.status);
+    if (!report(key, "writing the status", written, memory)) {
+      const bool conflict = written.kind == Outcome::Kind::Conflict;
       // Not ours until it is written: somebody else may have written the same number.
       if (record->job.status.fence < observed.fence) memory.fence = 0;
+      if (scheduler_ && !conflict)
+        scheduler_->saw(record->job, observed.pods);  // others need not wait for it
       result.status = record->job.status;
       result.terminal = false;
       result.requeue_after = options_.fast;
@@ -280,11 +300,27 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   return result;
 }
 
+// Where a job in a queue has a pool, its pods are made for the nodes of that pool or not at all.
+Outcome Controller::create_pods(const ElasticMPIJob& job, const std::vector<int>& workers) {
+  const std::string& queue = job.spec.scheduling.queue_name;
+  const std::string place = !queue.empty() && job.status.allocation ? job.status.allocation->pool : "";
+  const auto spec = scheduler_ && !place.empty() ? scheduler_->queue(queue) : std::nullopt;
+  const PoolSpec* pool = nullptr;
+  if (spec) {
+    const auto found = std::ranges::find(spec->pools, place, &PoolSpec::name);
+    if (found != spec->pools.end()) pool = &*found;
+  }
+  if (!place.empty() && !pool)
+    return Outcome::retry("pool " + place + " of ElasticQueue \"" + queue +
+                          "\" cannot be read: no pods are made while it does not say on which nodes");
+  std::vector<nlohmann::json> pods;
+  for (const int worker : workers) pods.push_back(build_pod(job, worker, options_.build, pool));
+  return cluster_.create_pods(job, pods);
+}
+
 bool Controller::make_pods(const JobKey& key, const ElasticMPIJob& job, const std::vector<int>& workers,
                            Memory& memory, ReconcileResult& result) {
-  std::vector<nlohmann::json> pods;
-  for (const int worker : workers) pods.push_back(build_pod(job, worker, options_.build));
-  const Outcome outcome = cluster_.create_pods(job, pods);
+  const Outcome outcome = create_pods(job, workers);
   if (outcome.kind == Outcome::Kind::Refused) {
     memory.invalid_template = outcome.message;
     memory.invalid_generation = job.metadata.generation;

@@ -81,7 +81,8 @@ class Controller {
     std::string scale_problem;     // why the last size of the autoscaler was refused
     std::int64_t newer_fence = 0;  // somebody else's, seen since:
     Time newer_since{};
-    std::optional<Time> silent_since;  // the lead has not answered since then
+    std::optional<Time> silent_since;      // the lead has not answered since then
+    std::optional<Time> unmeasured_since;  // its sidecar has not
     Time last_samples{};
     std::vector<Sample> samples;
     std::optional<Time> last_decision;  // newest one already logged
@@ -102,7 +103,9 @@ class Controller {
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;
   void overtake(const JobKey& key, const JobStatus& status, Memory& memory, Time now);
   void ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& pods);
+  std::optional<QueueGrant> grant_for(const ElasticMPIJob& job) const;
   std::optional<Observed> observe(const JobRecord& record, const JobKey& key, Memory& memory, Time now);
+  Outcome create_pods(const ElasticMPIJob& job, const std::vector<int>& workers);
   bool make_pods(const JobKey& key, const ElasticMPIJob& job, const std::vector<int>& workers, Memory& memory,
                  ReconcileResult& result);
   // What is not done fails the pass, and is reported.

@@ -75,8 +75,9 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
   for (std::size_t p = 0; p < rooms.size(); ++p) {
     const PoolRoom& room = rooms[p];
     const std::int64_t capacity = room.pool.capacity.milli_cpu;
-    status.pools.push_back({room.pool.name, room.nodes, capacity, capacity - ledgers[p].free.milli_cpu,
-                            ledgers[p].promised.milli_cpu, room.foreign_milli_cpu, 0});
+    const std::int64_t held = capacity - room.unplaceable_milli_cpu - ledgers[p].free.milli_cpu;
+    status.pools.push_back({room.pool.name, room.nodes, capacity, held, ledgers[p].promised.milli_cpu,
+                            room.foreign_milli_cpu, room.unplaceable_milli_cpu});
     overlaps = overlaps || room.overlaps;
     unreadable = unreadable || room.unreadable;
   }
@@ -105,6 +106,14 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
 
 void count_release(QueueStatus& status, double seconds) {
   status.release_seconds += (seconds - status.release_seconds) / kReleases;
+}
+
+bool same_but_for_use(const QueueStatus& one, QueueStatus other) {
+  other.usage_time = one.usage_time;
+  other.usage = one.usage;
+  other.busy_percent = one.busy_percent;
+  other.release_seconds = one.release_seconds;
+  return one == other;
 }
 
 bool urgent(const QueueStatus& before, const QueueStatus& now) {

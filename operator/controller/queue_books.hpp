@@ -20,6 +20,9 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
 // What a shrink took from the decision until its pods were gone, into the average over about twenty.
 void count_release(QueueStatus& status, double seconds);
 
+// Whether they differ in nothing but how much was used and how long things took.
+bool same_but_for_use(const QueueStatus& one, QueueStatus other);
+
 // Whether `now` says something that should not wait: another capacity, another first job.
 bool urgent(const QueueStatus& before, const QueueStatus& now);
 

@@ -3,7 +3,7 @@
 
 // What the scheduler needs from whatever holds queues, nodes and quotas: the Kubernetes API or this machine.
 // The same contract as that of Cluster: every verb is idempotent, blocks for a bounded time and throws
-// nothing. All but look_at() are called by the scheduler's thread only.
+// nothing. All but spec_of() and look_at() are called by the scheduler's thread only.
 
 #include <map>
 #include <optional>
@@ -16,10 +16,15 @@
 
 namespace emj {
 
-// A queue as stored. One that cannot be read says why; its jobs wait.
+// A queue as stored. One that cannot be read, or is not ours, says why; its jobs wait.
 struct QueueRecord {
   ElasticQueue queue;
   std::string unreadable{};
+};
+
+// That keeps pods away which do not tolerate it.
+struct Taint {
+  std::string key, value, effect;
 };
 
 struct NodeView {
@@ -27,12 +32,14 @@ struct NodeView {
   std::map<std::string, std::string> labels;
   queue::Resources allocatable;
   bool usable = true;  // ready and not cordoned
+  std::vector<Taint> taints{};
 };
 
-// A pod on a node that no job in a queue owns.
+// What pods on a node ask for together: workers of the jobs of one queue, or those that no queue knows of.
 struct ForeignPod {
   std::string node;
   queue::Resources requests;
+  std::string queue{};  // to which they are not foreign
 };
 
 // A ResourceQuota of a namespace, as far as it bounds workers.
@@ -40,6 +47,7 @@ struct NamespaceQuota {
   std::string namespace_name;
   std::string name;
   std::optional<std::int64_t> milli_cpu_left, memory_mib_left, pods_left;
+  std::optional<std::vector<std::string>> priority_classes{};  // of pods that it counts; absent: of all
 };
 
 class QueueCluster {
@@ -47,6 +55,8 @@ class QueueCluster {
   virtual ~QueueCluster() = default;
 
   virtual std::vector<QueueRecord> queues() = 0;
+  // By the name of a queue: nothing where there is none that can be read. From any thread.
+  virtual std::optional<QueueSpec> spec_of(const std::string& queue) = 0;
   // Of pools by nodes. Nothing: nodes cannot be read (a namespaced installation), and such pools have nothing
   // to give.
   virtual std::optional<std::vector<NodeView>> nodes() { return std::nullopt; }

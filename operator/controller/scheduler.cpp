@@ -6,7 +6,7 @@
 #include "operator/controller/queue_books.hpp"
 #include "operator/decide/queue/backfill.hpp"
 #include "operator/decide/queue/explain.hpp"
-#include "operator/decide/queue/job_demand.hpp"
+#include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/plan.hpp"
 
 namespace emj {
@@ -37,28 +37,10 @@ queue::Allocation counted(const AllocationStatus& allocation, const QueueSpec& s
 
 }  // namespace
 
-// --- what passes over jobs see ---------------------------------------------------------------------
-
-std::optional<QueueGrant> Grants::of(const std::string& uid) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = grants_.find(uid);
-  return found == grants_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void Grants::set(const std::string& uid, QueueGrant grant) {
-  const std::lock_guard lock(mutex_);
-  grants_[uid] = std::move(grant);
-}
-
-void Grants::erase(const std::string& uid) {
-  const std::lock_guard lock(mutex_);
-  grants_.erase(uid);
-}
-
 // --- news ------------------------------------------------------------------------------------------
 
 Scheduler::Scheduler(QueueCluster& cluster, Clock clock, Log log, SchedulerOptions options)
-    : cluster_(cluster), clock_(std::move(clock)), log_(std::move(log)), options_(options) {
+    : cluster_(cluster), clock_(std::move(clock)), log_(std::move(log)), options_(std::move(options)) {
   due_ = clock_();
 }
 
@@ -68,22 +50,32 @@ void Scheduler::wake_at(Time time) {
   woken_.notify_all();
 }
 
+// Of those that were expected, this is known now.
+void Scheduler::seen_first(const JobKey& key, Time now) {
+  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+}
+
 void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
   const JobKey key = key_of(job);
-  const bool ours = !job.spec.scheduling.queue_name.empty();
-  const Time now = clock_();
-  const std::lock_guard lock(mutex_);
-  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
-  const auto known = latest_.find(key);
-  if (!ours) {
-    if (known == latest_.end()) return;
-    latest_.erase(known);
-    inbox_[key] = nullptr;
-    return wake_at(now + options_.gather);
-  }
+  if (job.spec.scheduling.queue_name.empty()) return gone(key);
   const int count = living(pods);
-  if (known != latest_.end() && known->second->living_pods == count && known->second->job == job) return;
-  const SeenJob seen = std::make_shared<const Seen>(Seen{job, count});
+  SeenJob before;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = latest_.find(key); known != latest_.end()) before = known->second;
+  }
+  const Time now = clock_();
+  if (before && before->living_pods == count && before->job == job) {
+    const std::lock_guard lock(mutex_);
+    return seen_first(key, now);
+  }
+  auto needs = before && before->job.spec.worker.pod == job.spec.worker.pod &&
+                       before->job.spec.slots_per_worker == job.spec.slots_per_worker
+                   ? before->needs
+                   : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
+  const SeenJob seen = std::make_shared<const Seen>(Seen{job, count, std::move(needs)});
+  const std::lock_guard lock(mutex_);
+  seen_first(key, now);
   latest_[key] = seen;
   inbox_[key] = seen;
   wake_at(now + options_.gather);
@@ -92,7 +84,7 @@ void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) 
 void Scheduler::gone(const JobKey& key) {
   const Time now = clock_();
   const std::lock_guard lock(mutex_);
-  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+  seen_first(key, now);
   if (latest_.erase(key) == 0) return;
   inbox_[key] = nullptr;
   wake_at(now + options_.gather);
@@ -101,7 +93,7 @@ void Scheduler::gone(const JobKey& key) {
 void Scheduler::unreadable(const JobKey& key) {
   const Time now = clock_();
   const std::lock_guard lock(mutex_);
-  if (expected_.erase(key) > 0 && expected_.empty()) wake_at(now);
+  seen_first(key, now);
 }
 
 void Scheduler::expect(const std::vector<JobKey>& jobs) {
@@ -148,11 +140,24 @@ void Scheduler::run(const std::stop_token& stop) {
 
 void Scheduler::forget(const JobKey& key) {
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
-    grants_.erase(known->second->job.metadata.uid);
+    grants_.erase(known->second.seen->job.metadata.uid);
     jobs_.erase(known);
   }
   outstanding_.erase(key);
   releasing_.erase(key);
+  unplaceable_.forget(key);
+}
+
+// It is not taken from those that run.
+void Scheduler::hide_unplaceable(Round& round) {
+  queue::QueueState& state = round.state;
+  for (std::size_t p = 0; p < round.rooms.size(); ++p) {
+    const queue::Resources hidden =
+        queue::smaller(unplaceable_.of(round.record.queue.metadata.name, state.pools[p], round.now),
+                       queue::positive(queue::make_ledgers(state)[p].free));
+    state.pools[p].capacity -= hidden;
+    round.rooms[p].unplaceable_milli_cpu = hidden.milli_cpu;
+  }
 }
 
 void Scheduler::take_news(Time now) {
@@ -164,10 +169,12 @@ void Scheduler::take_news(Time now) {
   for (const auto& [key, seen] : news) {
     const auto known = jobs_.find(key);
     const bool another =
-        seen && known != jobs_.end() && known->second->job.metadata.uid != seen->job.metadata.uid;
+        seen && known != jobs_.end() && known->second.seen->job.metadata.uid != seen->job.metadata.uid;
     if (!seen || another) forget(key);
     if (!seen) continue;
-    jobs_[key] = seen;
+    if (known != jobs_.end() && !another)
+      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->shape + options_.sidecar);
+    jobs_[key] = {seen};
     const auto given = outstanding_.find(key);
     if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
       outstanding_.erase(given);
@@ -175,13 +182,15 @@ void Scheduler::take_news(Time now) {
     if (since == releasing_.end() || outstanding_.contains(key) || !seen->job.status.allocation ||
         seen->living_pods > seen->job.status.allocation->workers)
       continue;
-    const auto status = statuses_.find(seen->job.spec.scheduling.queue_name);
-    if (status != statuses_.end()) count_release(status->second, queue::seconds_between(since->second, now));
+    const auto taken = taken_.find(seen->job.spec.scheduling.queue_name);
+    if (taken != taken_.end())
+      count_release(taken->second.status, queue::seconds_between(since->second, now));
     releasing_.erase(since);
   }
 }
 
 Time Scheduler::plan(Time now) {
+  const auto begin = std::chrono::steady_clock::now();
   take_news(now);
   wake_.reset();
   std::vector<QueueRecord> records = cluster_.queues();
@@ -189,44 +198,62 @@ Time Scheduler::plan(Time now) {
   const auto nodes = cluster_.nodes();
   const std::vector<ForeignPod> foreign = cluster_.foreign();
   const std::vector<NamespaceQuota> quotas = cluster_.quotas();
-  std::set<std::string> taken;
+  std::set<std::string> counted, served;  // nodes, queues
   for (const QueueRecord& record : records) {
-    if (!record.unreadable.empty() || !take_queue(record)) continue;
-    Round round(record, quotas, rooms_of(record.queue.spec, nodes, foreign, taken), now);
+    if (!record.unreadable.empty() || !take_queue(record, now)) continue;
+    served.insert(record.queue.metadata.name);
+    Round round(record, quotas,
+                rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
     plan_queue(round);
   }
   tell_without_queue(records);
+  std::erase_if(taken_, [&](const auto& taken) {  // of one that is deleted nothing is gone on from
+    return std::ranges::none_of(records,
+                                [&](const QueueRecord& r) { return r.queue.metadata.name == taken.first; });
+  });
+  if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
 }
 
 // A scheduler before this one may still be writing: after this write it is refused (rule Q27).
-bool Scheduler::take_queue(const QueueRecord& record) {
+bool Scheduler::take_queue(const QueueRecord& record, Time now) {
   const std::string& name = record.queue.metadata.name;
-  if (statuses_.contains(name)) return true;
+  const std::int64_t fence = record.queue.status.fence;
+  if (const auto found = taken_.find(name);
+      found != taken_.end() && found->second.uid == record.queue.metadata.uid) {
+    Taken& taken = found->second;
+    if (fence <= taken.status.fence) return true;
+    if (taken.newer_fence != fence) {
+      log_("queue " + name + ": another operator has taken it");
+      taken.newer_fence = fence;
+      taken.newer_since = now;
+    }
+    if (now - taken.newer_since < options_.overtaken) return false;
+  }
   QueueStatus status = record.queue.status;
   ++status.fence;
   const Outcome outcome = cluster_.write_queue_status(record.queue, status);
   if (!outcome.ok()) {
-    log_("queue " + name + ": taking it: " + outcome.message);
-    const Time again = clock_() + options_.gather;
-    wake_ = wake_ ? std::min(*wake_, again) : again;
+    if (outcome.kind != Outcome::Kind::Conflict) log_("queue " + name + ": taking it: " + outcome.message);
+    wake(now + options_.gather);
     return false;
   }
-  statuses_[name] = written_[name] = status;
+  taken_[name] = {record.queue.metadata.uid, status, status, {}};
   return true;
 }
 
 void Scheduler::plan_queue(Round& round) {
   const ElasticQueue& queue = round.record.queue;
-  QueueStatus& status = statuses_.at(queue.metadata.name);
+  QueueStatus& status = taken_.at(queue.metadata.name).status;
   queue::QueueState& state = round.state;
   state.rules = queue::rules_of(queue.spec);
   for (const PoolRoom& room : round.rooms) state.pools.push_back(room.pool);
-  for (const auto& [key, seen] : jobs_)
-    if (seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, seen);
+  for (auto& [key, known] : jobs_)
+    if (known.seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, known);
   std::ranges::sort(state.jobs, [](const queue::Demand& a, const queue::Demand& b) {
     return a.since != b.since ? a.since < b.since : a.uid < b.uid;
   });
+  hide_unplaceable(round);
   count_use(status, queue.spec, state, round.now);
   for (const NamespaceUsage& usage : status.usage) state.usage[usage.namespace_name] = usage.cpu_hours;
   state.busy = status.busy_percent / 100;
@@ -235,13 +262,21 @@ void Scheduler::plan_queue(Round& round) {
   give(round, plan);
   tell_waiting(round, plan);
   write_status(round, plan);
-  if (plan.wake) wake_ = wake_ ? std::min(*wake_, *plan.wake) : *plan.wake;
+  if (options_.planned) options_.planned({queue.metadata.name, status, state, plan, round.now});
+  if (plan.wake) wake(*plan.wake);
 }
 
-void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen) {
+void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
   const QueueSpec& spec = round.record.queue.spec;
+  const SeenJob& seen = known.seen;
   const JobStatus& status = seen->job.status;
-  auto asked = queue::demand_of(seen->job, seen->living_pods, spec, options_.sidecar, round.now);
+  const queue::Objective objective = round.state.rules.objective;
+  if (!known.curve || known.objective != objective) {
+    known.curve = queue::curve_of(seen->job, objective);
+    known.objective = objective;
+  }
+  auto asked = queue::demand_of(seen->job, *seen->needs, known.curve, seen->living_pods, spec,
+                                options_.sidecar, round.now);
   if (std::holds_alternative<queue::NoWish>(asked)) return;
   const auto given = outstanding_.find(key);
   if (const auto* refused = std::get_if<queue::Refused>(&asked); refused && given == outstanding_.end())
@@ -257,7 +292,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen)
     // It keeps its place, and is passed over meanwhile.
     demand->frozen_until = std::max(demand->frozen_until, *status.queue->retry_after);
     if (demand->queued()) demand->written = false;
-    wake_ = wake_ ? std::min(*wake_, *status.queue->retry_after) : *status.queue->retry_after;
+    wake(*status.queue->retry_after);
   }
   if (demand->written && !quota_allows(round, seen, *demand)) return;
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
@@ -269,7 +304,8 @@ void Scheduler::add_demand(Round& round, const JobKey& key, const SeenJob& seen)
 // A quota bounds starts and growth, and takes nothing back. Nobody is shrunk for a job that its namespace has
 // no room for.
 bool Scheduler::quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand) {
-  const int room = quota_room(round.quotas, demand.namespace_name, demand.worker);
+  const int room = quota_room(round.quotas, demand.namespace_name, demand.worker,
+                              seen->job.spec.scheduling.priority_class_name);
   if (demand.queued() && demand.allocation.promised == 0 && demand.floor > demand.held + room) {
     tell(seen, QueueCause::Quota,
          "needs " + std::to_string(demand.floor) + " workers, and the ResourceQuotas of namespace " +
@@ -297,7 +333,7 @@ void Scheduler::give(Round& round, const queue::Plan& plan) {
     if (grant.kind == Kind::Yield && grant.other >= 0)
       allocation.yields_to = full_name(round.state.jobs[grant.other]);
     if (grant.allocation.workers < demand.allocation.workers) releasing_.try_emplace(key, round.now);
-    log_(key.namespace_name + "/" + key.name + ": " + allocation.reason);
+    log_(key.namespace_name + "/" + key.name + ": Granted: " + allocation.reason);
     grants_.set(demand.uid, {allocation, QueueCause::Unknown, "", {}});
     outstanding_[key] = {std::move(allocation), demand.uid};
     cluster_.look_at(key);
@@ -336,14 +372,19 @@ void Scheduler::tell(const SeenJob& seen, QueueCause cause, const std::string& r
 void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
   const ElasticQueue& queue = round.record.queue;
   const std::string& name = queue.metadata.name;
-  QueueStatus& status = statuses_.at(name);
-  describe_queue(status, queue, round.state, round.rooms, plan, round.now);
-  const bool rested = !written_at_.contains(name) || round.now - written_at_[name] >= options_.between_status;
-  if (status == written_[name] || (!rested && !urgent(written_[name], status))) return;
-  const Outcome outcome = cluster_.write_queue_status(queue, status);
+  Taken& taken = taken_.at(name);
+  describe_queue(taken.status, queue, round.state, round.rooms, plan, round.now);
+  const bool rested = !taken.written_at || round.now - *taken.written_at >= options_.between_status;
+  if (!rested && !urgent(taken.written, taken.status)) {
+    // What is counted on by the clock is always news, and worth no plan of its own.
+    if (!same_but_for_use(taken.written, taken.status)) wake(*taken.written_at + options_.between_status);
+    return;
+  }
+  if (taken.status == taken.written) return;
+  const Outcome outcome = cluster_.write_queue_status(queue, taken.status);
   if (outcome.ok()) {
-    written_[name] = status;
-    written_at_[name] = round.now;
+    taken.written = taken.status;
+    taken.written_at = round.now;
   } else if (outcome.kind != Outcome::Kind::Conflict) {
     log_("queue " + name + ": writing its status: " + outcome.message);
   }
@@ -353,7 +394,8 @@ void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
 void Scheduler::tell_without_queue(const std::vector<QueueRecord>& records) {
   std::string names;
   for (const QueueRecord& record : records) names += (names.empty() ? "" : ", ") + record.queue.metadata.name;
-  for (const auto& [key, seen] : jobs_) {
+  for (const auto& [key, known] : jobs_) {
+    const SeenJob& seen = known.seen;
     const std::string& wanted = seen->job.spec.scheduling.queue_name;
     const auto record =
         std::ranges::find(records, wanted, [](const QueueRecord& r) { return r.queue.metadata.name; });
@@ -363,7 +405,7 @@ void Scheduler::tell_without_queue(const std::vector<QueueRecord>& records) {
                (names.empty() ? ", nor any other" : "; there are: " + names));
     else if (!record->unreadable.empty())
       tell(seen, QueueCause::NoSuchQueue,
-           "ElasticQueue \"" + wanted + "\" cannot be read: " + record->unreadable);
+           "ElasticQueue \"" + wanted + "\" is not served: " + record->unreadable);
   }
 }
 

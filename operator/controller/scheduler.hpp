@@ -18,6 +18,8 @@
 //   std::jthread thread([&](std::stop_token stop) { scheduler.run(stop); });   // or turn() in a loop of
 //   one's own
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -30,30 +32,34 @@
 #include <vector>
 
 #include "operator/controller/capacity.hpp"
+#include "operator/controller/grants.hpp"
 #include "operator/controller/queue_cluster.hpp"
+#include "operator/controller/unplaceable.hpp"
 #include "operator/decide/decide.hpp"
+#include "operator/decide/queue/job_demand.hpp"
 #include "operator/decide/queue/state.hpp"
 
 namespace emj {
 
-// What jobs in queues are told, by uid; passes over jobs read it, the scheduler writes it. Safe from several
-// threads.
-class Grants {
- public:
-  std::optional<QueueGrant> of(const std::string& uid) const;
-  void set(const std::string& uid, QueueGrant grant);
-  void erase(const std::string& uid);
-
- private:
-  mutable std::mutex mutex_;
-  std::map<std::string, QueueGrant> grants_;
+// One plan for one queue, for whoever counts.
+struct PlanReport {
+  const std::string& queue;
+  const QueueStatus& status;
+  const queue::QueueState& state;
+  const queue::Plan& plan;
+  Time now;
 };
 
 struct SchedulerOptions {
   Millis gather{100};            // a plan is made so long after the first news: news come in flocks
   Millis steady{30000};          // and this long after the last one without any
   Millis between_status{10000};  // of a queue's status, unless its capacity or its head has changed
-  queue::Resources sidecar{};    // of each worker, beside its container
+  // A fence of a queue above ours that has not moved for so long is nobody's, as that of a job.
+  Millis overtaken{60000};
+  queue::Resources sidecar{};  // of each worker, beside its container
+  // By the scheduler's thread: of each plan, and when all queues are done, which those are.
+  std::function<void(const PlanReport&)> planned{};
+  std::function<void(const std::set<std::string>& queues, std::chrono::steady_clock::duration took)> pass{};
 };
 
 class Scheduler {
@@ -66,6 +72,8 @@ class Scheduler {
 
   // Of the job with this uid.
   std::optional<QueueGrant> grant_of(const std::string& uid) const { return grants_.of(uid); }
+  // Of the queue with this name, where there is one that can be read.
+  std::optional<QueueSpec> queue(const std::string& name) const { return cluster_.spec_of(name); }
   // The job with its status as just written, and its living pods. Jobs without a queue may be handed in as
   // well.
   void saw(const ElasticMPIJob& job, const std::vector<PodView>& pods);
@@ -89,8 +97,14 @@ class Scheduler {
   struct Seen {
     ElasticMPIJob job;
     int living_pods = 0;
+    std::shared_ptr<const queue::WorkerNeeds> needs;
   };
   using SeenJob = std::shared_ptr<const Seen>;
+  struct Known {
+    SeenJob seen;
+    std::shared_ptr<const queue::Curve> curve{};  // for this objective; null: not needed yet
+    queue::Objective objective{};
+  };
   // What was given out and has not been seen in a status yet.
   struct Outstanding {
     AllocationStatus allocation;
@@ -110,13 +124,25 @@ class Scheduler {
     std::map<std::string, SeenJob> jobs;  // by uid
   };
 
-  void wake_at(Time time);  // with mutex_ held
+  void wake_at(Time time);  // with mutex_ held, as the next
+  void seen_first(const JobKey& key, Time now);
+  // A queue that this scheduler has taken.
+  struct Taken {
+    std::string uid;
+    QueueStatus status;   // as counted on
+    QueueStatus written;  // as last written
+    std::optional<Time> written_at;
+    std::int64_t newer_fence = 0;  // somebody else's, seen since:
+    Time newer_since{};
+  };
+  void wake(Time time) { wake_ = wake_ ? std::min(*wake_, time) : time; }
   Time plan(Time now);
   void take_news(Time now);
   void forget(const JobKey& key);
   void plan_queue(Round& round);
-  bool take_queue(const QueueRecord& record);
-  void add_demand(Round& round, const JobKey& key, const SeenJob& seen);
+  void hide_unplaceable(Round& round);
+  bool take_queue(const QueueRecord& record, Time now);
+  void add_demand(Round& round, const JobKey& key, Known& known);
   bool quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
@@ -140,12 +166,11 @@ class Scheduler {
   std::optional<Time> due_;
 
   // The scheduler's thread only.
-  std::map<JobKey, SeenJob> jobs_;
+  std::map<JobKey, Known> jobs_;
   std::map<JobKey, Outstanding> outstanding_;
-  std::map<JobKey, Time> releasing_;             // since when they let go of workers
-  std::map<std::string, QueueStatus> statuses_;  // of queues, as counted on
-  std::map<std::string, QueueStatus> written_;   // as last written
-  std::map<std::string, Time> written_at_;
+  std::map<JobKey, Time> releasing_;  // since when they let go of workers
+  Unplaceable unplaceable_;
+  std::map<std::string, Taken> taken_;
   std::optional<Time> wake_;
 };
 

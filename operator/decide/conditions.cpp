@@ -48,8 +48,6 @@ void set_if_known(Pass& pass, const char* type, bool value, const std::string& r
   if (value || find_condition(pass.status, type)) pass.set_condition(type, value, reason, message);
 }
 
-constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
-
 // With the reason where one is known.
 std::string because(const std::string& what, const std::string& problem) {
   return problem.empty() ? what : what + ": " + problem;
@@ -135,18 +133,39 @@ std::string gravest(const JobStatus& status) {
   return "";
 }
 
-void set_degraded(Pass& pass) {
+// Why the job is looked at with one eye at most. No reason: it is not.
+struct Trouble {
+  std::string reason, message;
+  std::optional<Time> since;
+};
+
+std::optional<Trouble> trouble(const Pass& pass) {
   const JobState state = pass.status.state;
   const RuntimeView& runtime = pass.seen.runtime;
-  const bool silent = (state == JobState::Running || state == JobState::Resizing) &&
-                      (!runtime.reachable || runtime.lead_silent);
+  if (state != JobState::Running && state != JobState::Resizing) return std::nullopt;
+  if (!runtime.reachable || runtime.lead_silent)
+    return Trouble{"LeadUnreachable",
+                   because("nothing is changed until the lead agent answers", runtime.problem),
+                   pass.seen.silent_since};
+  if (!runtime.unmeasured.empty())
+    return Trouble{
+        "SidecarSilent",
+        because("its efficiency is not known and policies see nothing new until the sidecar of the "
+                "lead's pod answers; the program goes on, and its size may be set",
+                runtime.unmeasured),
+        pass.seen.unmeasured_since};
+  return std::nullopt;
+}
+
+void set_degraded(Pass& pass) {
+  const std::optional<Trouble> found = trouble(pass);
+  if (!found) return set_if_known(pass, condition::kDegraded, false, "AsExpected", "");
   const Condition* before = find_condition(pass.status, condition::kDegraded);
-  if (silent && before && before->status == "True") return;  // the words of its beginning do
-  const Time from_then_on = pass.seen.silent_since.value_or(pass.now) + kSilence;
-  const bool degraded = silent && pass.now >= from_then_on;
-  if (silent && !degraded) return pass.wake_at(from_then_on);
-  set_if_known(pass, condition::kDegraded, degraded, degraded ? "LeadUnreachable" : "AsExpected",
-               degraded ? because("nothing is changed until the lead agent answers", runtime.problem) : "");
+  // The words of its beginning do.
+  if (before && before->status == "True" && before->reason == found->reason) return;
+  const Time from_then_on = found->since.value_or(pass.now) + kSilence;
+  if (pass.now < from_then_on) return pass.wake_at(from_then_on);
+  pass.set_condition(condition::kDegraded, true, found->reason, found->message);
 }
 
 }  // namespace
@@ -164,7 +183,9 @@ void update_conditions(Pass& pass) {
 
   const auto& wait = status.queue;
   const bool queued = state == JobState::Queued;
-  set_if_known(pass, condition::kQueued, queued, queued && wait ? to_string(wait->cause) : "Allocated",
+  const bool looked_at = wait && wait->cause != QueueCause::Unknown;
+  const QueueCause cause = looked_at ? wait->cause : QueueCause::Waiting;
+  set_if_known(pass, condition::kQueued, queued, queued ? to_string(cause) : "Allocated",
                queued && wait ? wait->reason : "");
   set_if_known(pass, condition::kSuspended, state == JobState::Suspended,
                state == JobState::Suspended ? "Suspended" : "Resumed",

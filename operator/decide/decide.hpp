@@ -38,6 +38,7 @@ struct PodView {
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
   std::string runtime_image = {};                      // that has brought agent and libraries into it
+  std::optional<Time> unschedulable_since = {};        // no node has room for it
 
   bool operator==(const PodView&) const = default;
 };
@@ -79,6 +80,7 @@ struct RuntimeView {
   bool survives_loss = false;  // the lead drops members that are lost, and the job goes on
   std::string message;         // Failed: which rank, how, its last lines
   std::string problem;         // why the lead has not answered, in words
+  std::string unmeasured;      // why no windows could be asked for though the lead answers, in words
   bool stale_token = false;    // an agent refused the newest token: it may have an older one only
 };
 
@@ -106,8 +108,12 @@ struct Observed {
   std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
   std::string command_problem;   // why the lead has not taken the last command, until it takes one
   std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
-  std::optional<Time> silent_since;  // the lead has not answered since then
-  std::optional<QueueGrant> grant;   // of a job in a queue
+  std::optional<Time> silent_since;      // the lead has not answered since then
+  std::optional<Time> unmeasured_since;  // the lead's sidecar has not answered since then
+  std::optional<QueueGrant> grant;       // of a job in a queue
+  // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be
+  // read, and nothing is given back.
+  std::optional<Seconds> pending_bound;
   // What went wrong in this program itself over the job, until a pass ends well.
   std::string internal_error;
 };

@@ -64,6 +64,8 @@ class Pass {
 // lastTransitionTime moves only when the condition's status flips.
 void set_condition(std::vector<Condition>& conditions, Condition condition, Time now);
 
+constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
+
 std::string workers_text(int count);           // "1 worker", "4 workers"
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
 // One of `workers` that is not ready, if possible one that says why: "demo-w-3: no node has room".
@@ -74,11 +76,13 @@ std::string start_problem(
 // The steps of decide(), in the order they are taken; each file holds one concern.
 bool queue_step(Pass& pass);  // queueing.cpp: false while the job waits in its queue
 // The run is over, and the next may begin after `pause`: nothing where the job is in no queue.
-void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason);  // queueing.cpp
+void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason,
+                    QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
 // A start that failed: true when the queue has the job again.
-bool back_to_queue(Pass& pass, const std::string& reason);  // queueing.cpp
-void drop_allocation(Pass& pass);                           // queueing.cpp: of a run that is over
-void update_forecast(Pass& pass);                           // queueing.cpp
+bool back_to_queue(Pass& pass, const std::string& reason,
+                   QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
+void drop_allocation(Pass& pass);                                // queueing.cpp: of a run that is over
+void update_forecast(Pass& pass);                                // queueing.cpp
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
 void update_performance(Pass& pass);           // sizing.cpp

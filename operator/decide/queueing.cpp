@@ -37,6 +37,78 @@ void give_back(Pass& pass, int workers, const std::string& why) {
   pass.event("GivenBack", allocation.reason);
 }
 
+Time next_attempt(Pass& pass) {
+  WaitStatus& wait = *pass.status.queue;
+  return pass.now + empi::backoff(kFirstRetry, kLongestRetry, wait.attempts++);
+}
+
+// Of these, for which no node has had room for as long as the queue bears (rule Q29).
+IndexSet unplaced(Pass& pass, const IndexSet& workers) {
+  IndexSet found;
+  for (const int index : workers) {
+    const PodView* pod = pass.pod(index);
+    if (!pod || pod->terminating || !pod->unschedulable_since) continue;
+    const Time bound = *pod->unschedulable_since + *pass.seen.pending_bound;
+    if (pass.now >= bound)
+      found.insert(index);
+    else
+      pass.wake_at(bound);
+  }
+  return found;
+}
+
+// Takes such workers out of one that is planned, and tells how many.
+int take_out_unplaced(Pass& pass, IndexSet& planned, IndexSet& created, std::string& why) {
+  const IndexSet out = unplaced(pass, planned);
+  if (!out.empty()) why = missing_worker(pass, out);
+  for (const int index : out) {
+    planned.erase(index);
+    created.erase(index);
+  }
+  return out.size();
+}
+
+// Workers that find no node are given back, and asked for again later. False: too few are left to start with.
+bool give_back_unplaced(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (!pass.seen.pending_bound) return true;
+  int out = 0;
+  std::string why;
+  if (status.start && !status.start->requested)
+    out += take_out_unplaced(pass, status.start->workers, status.start->created, why);
+  if (status.resize && status.resize->phase == ResizePhase::CreatingPods)
+    out += take_out_unplaced(pass, status.resize->add, status.resize->created, why);
+  if (status.awaited) out += take_out_unplaced(pass, status.awaited->workers, status.awaited->created, why);
+  if (out == 0) return true;
+  why = "no node has had room for " + workers_text(out) + " for " +
+        std::to_string(pass.seen.pending_bound->count()) + " s; missing: " + why;
+  const int left = std::max(0, allocated_workers(status) - out);
+  const int size = left > 0 ? feasible_size(pass.spec, left) : 0;
+  if (!runs(status) && (size < pass.spec.worker.min_replicas || size > left)) {
+    back_to_queue(pass, why, QueueCause::Unplaceable);
+    delete_all(pass, DeleteReason::NeverJoined);
+    return false;
+  }
+  status.queue->retry_after = next_attempt(pass);
+  status.queue->cause = QueueCause::Unplaceable;
+  status.queue->reason = why;
+  give_back(pass, runs(status) ? std::max(size, status.active_workers.size()) : size, why);
+  return true;
+}
+
+// For as long as it is not to be asked for again.
+bool was_unplaced(const Pass& pass) {
+  const WaitStatus& wait = *pass.status.queue;
+  return wait.cause == QueueCause::Unplaceable && wait.retry_after && pass.now < *wait.retry_after;
+}
+
+void forget_wait(WaitStatus& wait) {
+  wait.cause = QueueCause::Unknown;
+  wait.reason.clear();
+  wait.expected_start.reset();
+  wait.retry_after.reset();
+}
+
 void tell_of(Pass& pass, const AllocationStatus& before, const AllocationStatus& now) {
   if (now.workers > before.workers)
     pass.event("Allocated", now.reason);
@@ -84,10 +156,13 @@ void tell_why_it_waits(Pass& pass) {
     return;
   }
   const bool promised = pass.status.allocation && pass.status.allocation->promised > 0;
-  QueueCause cause = promised ? QueueCause::Promised : QueueCause::Waiting;
+  const bool told = grant && grant->cause != QueueCause::Unknown;
+  // What an earlier scheduler has said holds until this one speaks.
+  if (!promised && !told && !wait.reason.empty() && wait.cause != QueueCause::Promised) return;
+  QueueCause cause = promised ? QueueCause::Promised : QueueCause::Unknown;
   std::string reason = promised ? pass.status.allocation->reason : "its queue has not looked at it yet";
   std::optional<Time> start;
-  if (grant && !promised && grant->cause != QueueCause::Unknown) {
+  if (!promised && told) {
     cause = grant->cause;
     reason = grant->reason;
     start = grant->expected_start;
@@ -115,11 +190,7 @@ bool wait_in_queue(Pass& pass) {
 void start_with_what_it_has(Pass& pass) {
   JobStatus& status = pass.status;
   if (status.state == JobState::Queued) status.state = JobState::Pending;
-  WaitStatus& wait = *status.queue;
-  wait.cause = QueueCause::Unknown;
-  wait.reason.clear();
-  wait.expected_start.reset();
-  wait.retry_after.reset();
+  if (!was_unplaced(pass)) forget_wait(*status.queue);
   // It starts with those that came in time.
   const bool fewer =
       status.start && status.start->requested && status.start->workers.size() < status.allocation->workers;
@@ -128,6 +199,7 @@ void start_with_what_it_has(Pass& pass) {
 
 void keep_only_what_is_used(Pass& pass) {
   JobStatus& status = pass.status;
+  if (status.queue->cause == QueueCause::Unplaceable && !was_unplaced(pass)) forget_wait(*status.queue);
   if (status.resize || status.awaited) return;
   const int size = status.active_workers.size();
   const auto& blocked = status.blocked;
@@ -172,10 +244,12 @@ bool queue_step(Pass& pass) {
   if (runs(status)) {
     // Whoever had it before has started it without the queue: what it has is what it has.
     if (allocated == 0) next_version(pass).workers = status.active_workers.size();
+    give_back_unplaced(pass);
     keep_only_what_is_used(pass);
     return true;
   }
   if (allocated == 0) return wait_in_queue(pass);
+  if (!give_back_unplaced(pass)) return false;
   start_with_what_it_has(pass);
   return true;
 }
@@ -190,25 +264,24 @@ void drop_allocation(Pass& pass) {
   next.yields_to.clear();
 }
 
-void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason) {
+void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason, QueueCause cause) {
   if (!pass.status.queue) return;
   WaitStatus& wait = *pass.status.queue;
   wait.retry_after = pass.now + pause;
-  wait.cause = QueueCause::StartFailed;
+  wait.cause = cause;
   wait.reason = reason + "; in the queue again, next attempt in " + std::to_string(pause.count()) + " s";
   wait.expected_start.reset();
   drop_allocation(pass);
   pass.wake_at(*wait.retry_after);
 }
 
-bool back_to_queue(Pass& pass, const std::string& reason) {
+bool back_to_queue(Pass& pass, const std::string& reason, QueueCause cause) {
   if (!in_queue(pass.spec) || !pass.status.queue) return false;
-  const Seconds pause = empi::backoff(kFirstRetry, kLongestRetry, pass.status.queue->attempts);
-  ++pass.status.queue->attempts;
-  pause_in_queue(pass, pause, reason);
+  const Millis pause = next_attempt(pass) - pass.now;
+  pause_in_queue(pass, std::chrono::duration_cast<Seconds>(pause), reason, cause);
   pass.status.start.reset();
   pass.status.state = JobState::Queued;
-  pass.warning("StartFailed", pass.status.queue->reason);
+  pass.warning(cause == QueueCause::Unplaceable ? "Unplaceable" : "StartFailed", pass.status.queue->reason);
   return true;
 }
 

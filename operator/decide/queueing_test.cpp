@@ -11,6 +11,7 @@
 namespace emj {
 namespace {
 
+using ::testing::HasSubstr;
 using testing_world::make_job;
 using testing_world::World;
 
@@ -80,6 +81,19 @@ TEST(Queued, TakesAGrantForThePresentVersionOnly) {
   ASSERT_EQ(world.size(), 3);
   world.settle(3);  // the same grant once more is none
   EXPECT_EQ(world.status().allocation->sequence, 1);
+}
+
+TEST(Queued, SaysWhatItsQueueSaysAndKeepsThatWhileNobodySpeaks) {
+  World world = queued();
+  world.reconcile();
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("has not looked at it yet"));
+  say(world, QueueCause::Waiting, "needs 4 workers");
+  world.reconcile();
+  EXPECT_EQ(world.status().queue->reason, "needs 4 workers");
+  const JobStatus before = world.status();
+  world.grant.reset();  // the operator begins anew
+  world.reconcile();
+  EXPECT_EQ(world.status(), before);
 }
 
 TEST(Queued, TakesItsRestOfTheWordsOnlyWithAnotherCause) {
@@ -158,6 +172,80 @@ TEST(Queued, StartsWithThoseThatCameAndGivesTheOthersBack) {
   EXPECT_EQ(world.size(), 3);
   EXPECT_EQ(allocated(world), 3);
   EXPECT_FALSE(world.status().resize);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+// Rule Q29. The kubelet's view: these have found no node since now.
+void have_no_node(World& world) {
+  world.pending_bound = Seconds(60);
+  for (PodView& pod : world.pods)
+    if (pod.phase == PodPhase::Pending) {
+      pod.unschedulable_since = world.now;
+      pod.message = "Unschedulable: 0/3 nodes are available";
+    }
+}
+
+TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
+  World world = queued(2);
+  give(world, 4);
+  world.reconcile();
+  have_no_node(world);
+  world.now += Seconds(59);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Starting);
+  world.now += Seconds(1);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Queued);
+  EXPECT_EQ(allocated(world), 0);
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Unplaceable);
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("no node has had room for 4 workers for 60 s"));
+  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
+  EXPECT_TRUE(world.had_event("Unplaceable"));
+  EXPECT_EQ(world.of_type<DeletePod>().size(), 4u);
+}
+
+TEST(Queued, StartsOnTheNodesThatItFindsLongBeforeTheTimeToJoinIsOver) {
+  World world = queued(2);
+  give(world, 4);
+  world.reconcile();
+  world.room = 3;
+  world.make_all_ready();
+  have_no_node(world);
+  world.now += Seconds(60);
+  for (int i = 0; i < 8; ++i) world.reconcile();
+  EXPECT_EQ(world.size(), 3);
+  EXPECT_EQ(allocated(world), 3);
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Unplaceable) << "until it may be tried again";
+  world.remove_terminating();
+  EXPECT_EQ(world.pods.size(), 3u);
+  world.now += Seconds(30);
+  world.reconcile();
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Unknown);
+  EXPECT_FALSE(world.status().queue->retry_after);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Queued, WhatAGrowFindsNoNodeForIsGivenBack) {
+  World world = running_with(2);
+  give(world, 5);
+  world.room = 3;
+  world.reconcile();
+  world.make_all_ready();
+  have_no_node(world);
+  for (int i = 0; i < 12; ++i) {  // who is there joins
+    world.reconcile();
+    world.advance_change();
+    world.now += Seconds(1);
+  }
+  ASSERT_EQ(world.size(), 3);
+  EXPECT_EQ(allocated(world), 5);
+  world.now += Seconds(60);
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(allocated(world), 3);
+  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
+  world.remove_terminating();
+  EXPECT_EQ(world.pods.size(), 3u);
+  EXPECT_FALSE(world.status().awaited);
   EXPECT_PROMISES_KEPT(world);
 }
 

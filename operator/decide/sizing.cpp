@@ -264,6 +264,7 @@ void run_autoscaling(Pass& pass, int target) {
 namespace {
 
 bool is_stale(const Pass& pass, const Sample& newest) {
+  if (pass.seen.unmeasured_since && pass.now - *pass.seen.unmeasured_since >= kSilence) return true;
   return pass.now - newest.end > 5 * (newest.end - newest.start) + Seconds(5);
 }
 

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/decide/testing/policy_input.hpp"
 #include "operator/decide/testing/running_job.hpp"
 
 namespace emj {
 namespace {
 
 using testing::HasSubstr;
+using testing_policy::sample_at;
 using testing_world::started;
 using testing_world::World;
 
@@ -113,6 +115,40 @@ TEST(Degraded, OnlyOnceTheLeadHasBeenSilentForAWhile) {
   world.lead.reachable = true;
   world.reconcile();
   EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "False");
+}
+
+// The job itself is well, and a size that somebody asks for is made.
+TEST(Degraded, OnceTheSidecarHasBeenSilentForAWhile) {
+  World world = started(2);
+  world.samples = {sample_at(world.now - Seconds(10), Seconds(10), 2, .25)};
+  world.reconcile();
+  ASSERT_EQ(world.status().performance->efficiency_percent, 80);
+  world.sidecar_problem = "asking for the report at sidecar 10.0.0.1:7401: Connection refused";
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "Degraded"), nullptr);
+  world.now += Seconds(15);
+  world.reconcile();
+  const Condition degraded = *find_condition(world.status(), "Degraded");
+  EXPECT_EQ(degraded.status, "True");
+  EXPECT_EQ(degraded.reason, "SidecarSilent");
+  EXPECT_THAT(degraded.message, HasSubstr("Connection refused"));
+  EXPECT_EQ(world.status().performance->efficiency_percent, std::nullopt) << "Unknown";
+  world.ask_for(3);
+  world.reconcile();
+  EXPECT_EQ(pending(world), "");
+  EXPECT_TRUE(world.status().resize);
+
+  world.lead.reachable = false;
+  world.reconcile();
+  world.now += Seconds(15);
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->reason, "LeadUnreachable") << "which is worse";
+  world.lead.reachable = true;
+  world.sidecar_problem.clear();
+  world.samples.push_back(sample_at(world.now - Seconds(10), Seconds(10), 2, .25));
+  world.reconcile();
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "False");
+  EXPECT_EQ(world.status().performance->efficiency_percent, 80);
 }
 
 // A size that was given up is tried again after a while; what hinders that is said then.

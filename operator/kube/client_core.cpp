@@ -139,6 +139,11 @@ ApiResult<std::string> Client::perform(Call& call) {
     request.answer_timeout =
         call.answer_timeout.count() > 0 ? call.answer_timeout : shared.options.answer_timeout;
     request.connect_timeout = std::min(request.connect_timeout, request.answer_timeout);
+    if (call.write) {
+      const std::uint64_t number = ++shared.writes;
+      if (shared.options.before_write)
+        shared.options.before_write({number, call.verb, call.resource, call.key, call.dry_run});
+    }
     std::unique_ptr<Connection> connection;
     try {
       connection = shared.take(snapshot);
@@ -148,11 +153,6 @@ ApiResult<std::string> Client::perform(Call& call) {
       error.kind = ApiError::Kind::Unreachable;
       error.message = asked + ": " + problem.what();
       return error;
-    }
-    if (call.write) {
-      const std::uint64_t number = ++shared.writes;
-      if (shared.options.before_write)
-        shared.options.before_write({number, call.verb, call.resource, call.key, call.dry_run});
     }
     HttpOutcome outcome = connection->send(request);
     shared.give_back(std::move(connection));

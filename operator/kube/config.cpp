@@ -76,6 +76,19 @@ std::string decode_base64(const std::string& text, const std::string& origin) {
   return bytes;
 }
 
+std::string encode_base64(const std::string& bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    unsigned group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
 Config in_cluster_config(const Surroundings& surroundings) {
   const std::string host = surroundings.environment("KUBERNETES_SERVICE_HOST");
   const std::string port = surroundings.environment("KUBERNETES_SERVICE_PORT");

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "operator/kube/exec_plugin.hpp"
+
 namespace emj::kube {
 
 class ConfigError : public std::runtime_error {
@@ -31,6 +33,7 @@ struct Config {
   Material ca;  // PEM; empty: the certificates that the system trusts
   Material client_certificate, client_key;
   Material token;
+  ExecPlugin exec;  // instead of token and client certificate
   std::string namespace_name = "default";
   std::string origin;  // "in-cluster service account", "/root/.kube/config, context admin@c"
 };
@@ -54,6 +57,7 @@ Config load_config(const std::string& explicit_file = {}, const std::string& con
 
 // The bytes of `material`. Throws ConfigError when its file cannot be read or is empty.
 std::string read_material(const Material& material);
+std::string encode_base64(const std::string& bytes);
 std::string decode_base64(const std::string& text, const std::string& origin);  // throws ConfigError
 
 }  // namespace emj::kube

@@ -116,8 +116,8 @@ TEST_F(ConfigTest, ErrorsNameFileAndField) {
   EXPECT_EQ(refusal(with(server + ", insecure-skip-tls-verify: perhaps", "")),
             at + ": clusters[c].insecure-skip-tls-verify: is 'perhaps', expected true or false");
   EXPECT_EQ(
-      refusal(with(server, "exec: {command: aws}")),
-      at + ": users[u].exec: is not supported: use token, tokenFile or client-certificate with client-key");
+      refusal(with(server, "auth-provider: {name: gcp}")),
+      at + ": users[u].auth-provider: is not supported: use exec, token, tokenFile or client-certificate with client-key");
   EXPECT_EQ(refusal(with(server, "client-key: k")),
             at + ": users[u].client-certificate: is missing: certificate and key belong together");
   EXPECT_EQ(refusal(with(server, ""), "y"), at + ": contexts: there is no 'y'; there are: x");

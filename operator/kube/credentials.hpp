@@ -2,11 +2,12 @@
 #pragma once
 
 // The credentials of a Config, kept fresh: files are read again when they are older than a minute, and at
-// once after a 401. Kubelets rotate projected tokens and authorities rotate certificates without a word.
-// Any thread may call anything.
+// once after a 401; a plugin is run again when what it gave expires, and after a 401. Kubelets rotate
+// projected tokens and authorities rotate certificates without a word. Any thread may call anything.
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "operator/kube/clock.hpp"
@@ -34,7 +35,11 @@ class Credentials {
   const Config& config() const { return config_; }
 
  private:
-  void read();  // with mutex_ held
+  void read(bool refused);  // with mutex_ held
+  // What the plugin gives, of a run that is still good unless it was refused.
+  Config plugged(bool refused);
+  bool is_over() const;
+  void try_read(bool refused);
 
   const Config config_;
   Clock& clock_;
@@ -42,7 +47,8 @@ class Credentials {
   std::mutex mutex_;
   Snapshot snapshot_;
   Instant read_at_{};
-  std::string last_problem_;  // logged once
+  std::optional<ExecCredential> given_;  // by the plugin
+  std::string last_problem_;             // logged once
 };
 
 }  // namespace emj::kube

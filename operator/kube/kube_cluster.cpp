@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "operator/api/parse.hpp"
+#include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
 
 namespace emj::manager {
@@ -28,18 +29,6 @@ constexpr std::size_t kPodsAtOnce = 8;
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
 
 Outcome changed_since() { return {Outcome::Kind::Conflict, "the job is another one by now, or was changed"}; }
-
-Outcome outcome_of(const kube::ApiError& error) {
-  switch (error.kind) {
-    case Kind::Conflict:
-    case Kind::AlreadyExists:
-      return {Outcome::Kind::Conflict, error.message};
-    case Kind::Invalid:
-      return Outcome::refused(error.message);
-    default:
-      return Outcome::retry(error.message);
-  }
-}
 
 // Owned by a job of the same name that was deleted: garbage collection has not come to it yet.
 bool is_of_predecessor(const json& object, const ElasticMPIJob& job) {

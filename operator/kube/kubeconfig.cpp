@@ -6,8 +6,11 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "operator/kube/config.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
 
@@ -48,15 +51,17 @@ void add_entries(const YAML::Node& root, const std::string& file, const std::str
   if (!entries || entries.IsNull()) return;
   if (!entries.IsSequence()) throw ConfigError(file + ": " + list + ": expected a list");
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::string at = list + "[" + std::to_string(i) + "]";
+    const std::string at = file + ": " + list + "[" + std::to_string(i) + "].";
     const YAML::Node entry = entries[i];
     if (!entry.IsMap() || !entry["name"] || !entry["name"].IsScalar())
-      throw ConfigError(file + ": " + at + ".name: is missing");
+      throw ConfigError(at + "name: is missing");
     const std::string name = entry["name"].Scalar();
     YAML::Node body = entry[inner];
     if (!body || body.IsNull()) body = YAML::Node(YAML::NodeType::Map);
-    if (!body.IsMap()) throw ConfigError(file + ": " + at + "." + inner + ": expected an object");
-    into.emplace(name, Entry{body, file, list + "[" + name + "]"});  // the first one stays
+    if (!body.IsMap()) throw ConfigError(at + inner + ": expected an object");
+    std::string field = list;
+    field.append("[").append(name).append("]");
+    into.emplace(name, Entry{body, file, std::move(field)});  // the first one stays
   }
 }
 
@@ -107,11 +112,81 @@ void read_cluster(const Entry& cluster, Config& config) {
                       ": contradicts certificate-authority: remove one of them");
 }
 
+std::vector<std::string> texts_of(const Entry& entry, const std::string& name) {
+  std::vector<std::string> texts;
+  const YAML::Node list = entry.body[name];
+  if (!list || list.IsNull()) return texts;
+  bool good = list.IsSequence();
+  for (std::size_t i = 0; good && i < list.size(); ++i) {
+    good = list[i].IsScalar();
+    if (good) texts.push_back(list[i].Scalar());
+  }
+  if (!good) throw ConfigError(entry.where(name) + ": expected a list of texts");
+  return texts;
+}
+
+std::map<std::string, std::string> variables_of(const Entry& entry) {
+  std::map<std::string, std::string> variables;
+  const YAML::Node list = entry.body["env"];
+  if (!list || list.IsNull()) return variables;
+  bool good = list.IsSequence();
+  for (std::size_t i = 0; good && i < list.size(); ++i) {
+    const YAML::Node name = list[i].IsMap() ? list[i]["name"] : YAML::Node(),
+                     value = list[i].IsMap() ? list[i]["value"] : YAML::Node();
+    good = name && name.IsScalar() && !name.Scalar().empty() && value && value.IsScalar() &&
+           name.Scalar().find('=') == std::string::npos;
+    if (good) variables[name.Scalar()] = value.Scalar();
+  }
+  if (!good) throw ConfigError(entry.where("env") + ": expected a list of {name, value}");
+  return variables;
+}
+
+// What a plugin is told of the cluster, as kubectl does.
+std::string cluster_info(const Config& config) {
+  nlohmann::json info = {{"server", config.server}};
+  if (!config.tls_server_name.empty()) info["tls-server-name"] = config.tls_server_name;
+  if (config.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
+  if (!config.ca.empty()) info["certificate-authority-data"] = encode_base64(read_material(config.ca));
+  return empi::json_text::safe_text(info);
+}
+
+ExecPlugin plugin_of(const Entry& user, const Config& config) {
+  const YAML::Node body = user.body["exec"];
+  if (!body.IsMap()) throw ConfigError(user.where("exec") + ": expected an object");
+  const Entry exec{body, user.file, user.field + ".exec"};
+  ExecPlugin plugin{.command = text_of(exec, "command"),
+                    .arguments = texts_of(exec, "args"),
+                    .environment = variables_of(exec),
+                    .api_version = text_of(exec, "apiVersion"),
+                    .install_hint = text_of(exec, "installHint"),
+                    .origin = user.where("exec")};
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1")
+    throw ConfigError(exec.where("apiVersion") + ": is '" + plugin.api_version +
+                      "', expected client.authentication.k8s.io/v1 or v1beta1");
+  if (plugin.command.empty()) throw ConfigError(exec.where("command") + ": is missing");
+  // With a slash it is a path, and then one from the kubeconfig's folder.
+  if (plugin.command.find('/') != std::string::npos)
+    plugin.command = (fs::absolute(user.file).parent_path() / plugin.command).string();
+  if (text_of(exec, "interactiveMode") == "Always")
+    throw ConfigError(
+        exec.where("interactiveMode") +
+        ": is Always: programs that ask on the terminal are not supported; take a token instead "
+        "(kubectl create token ACCOUNT)");
+  if (flag_of(exec, "provideClusterInfo")) plugin.cluster = cluster_info(config);
+  return plugin;
+}
+
 void read_user(const Entry& user, Config& config) {
-  for (const char* name : {"exec", "auth-provider", "username", "password", "as", "as-groups", "as-uid"}) {
+  for (const char* name : {"auth-provider", "username", "password", "as", "as-groups", "as-uid"}) {
     if (user.body[name])
-      throw ConfigError(user.where(name) +
-                        ": is not supported: use token, tokenFile or client-certificate with client-key");
+      throw ConfigError(
+          user.where(name) +
+          ": is not supported: use exec, token, tokenFile or client-certificate with client-key");
+  }
+  if (user.body["exec"]) {
+    config.exec = plugin_of(user, config);
+    return;
   }
   config.client_certificate = material_of(user, "client-certificate");
   config.client_key = material_of(user, "client-key");

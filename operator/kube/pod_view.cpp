@@ -4,24 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/agents/convert.hpp"
+#include "operator/kube/json_member.hpp"
 #include "operator/objects/pods.hpp"
 
 namespace emj::manager {
 namespace {
 
 using nlohmann::json;
-
-const json& member(const json& object, const char* name) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(name);
-  return found == object.end() ? none : *found;
-}
-
-std::string text(const json& object, const char* name) {
-  const json& value = member(object, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
 
 PodPhase phase_from(const std::string& phase) {
   if (phase == "Pending") return PodPhase::Pending;
@@ -56,13 +45,6 @@ std::string why_waiting(const json& status) {
   return text(scheduled, "status") == "False" ? reason_and_message(scheduled) : std::string();
 }
 
-json only(const json& object, std::initializer_list<const char*> names) {
-  json kept = json::object();
-  for (const char* name : names)
-    if (const json& value = member(object, name); !value.is_null()) kept[name] = value;
-  return kept;
-}
-
 // A container's status as far as it waits or has ended; null while it runs.
 json not_running(const json& container) {
   const json& state = member(container, "state");
@@ -91,6 +73,10 @@ PodView to_pod_view(const json& pod, const std::string& job) {
   view.disruption_target = text(named(conditions, "type", "DisruptionTarget"), "status") == "True";
   view.runtime_image =
       text(named(member(member(pod, "spec"), "initContainers"), "name", kSidecarName), "image");
+  const json& scheduled = named(conditions, "type", "PodScheduled");
+  // Not of a pod with a scheduling gate: that waits for whoever has put it there.
+  if (text(scheduled, "status") == "False" && text(scheduled, "reason") == "Unschedulable")
+    view.unschedulable_since = parse_time(text(scheduled, "lastTransitionTime"));
   view.message = view.phase == PodPhase::Pending ? why_waiting(status) : reason_and_message(status);
 
   const json& worker = named(member(status, "containerStatuses"), "name", "worker");
@@ -121,7 +107,8 @@ void reduce_pod(json& pod) {
   for (const json& condition : member(status, "conditions")) {
     const std::string type = text(condition, "type");
     if (type == "Ready" || type == "DisruptionTarget" || type == "PodScheduled")
-      state["conditions"].push_back(only(condition, {"type", "status", "reason", "message"}));
+      state["conditions"].push_back(
+          only(condition, {"type", "status", "reason", "message", "lastTransitionTime"}));
   }
   for (const char* list : {"initContainerStatuses", "containerStatuses"})
     for (const json& container : member(status, list))

@@ -32,6 +32,8 @@ inline const Resource nodes{"", "v1", "nodes", "Node", false};
 inline const Resource network_policies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
 inline const Resource leases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline const Resource events{"events.k8s.io", "v1", "events", "Event"};
+inline const Resource resource_quotas{"", "v1", "resourcequotas", "ResourceQuota"};
+inline const Resource elastic_queues{"elasticmpi.io", "v1alpha1", "elasticqueues", "ElasticQueue", false};
 inline const Resource elastic_mpi_jobs{"elasticmpi.io", "v1alpha1", "elasticmpijobs", "ElasticMPIJob"};
 }  // namespace resources
 

@@ -8,6 +8,11 @@ LocalQueue::LocalQueue(ElasticQueue queue, std::function<void(const JobKey&)> lo
 
 std::vector<QueueRecord> LocalQueue::queues() { return {QueueRecord{queue()}}; }
 
+std::optional<QueueSpec> LocalQueue::spec_of(const std::string& name) {
+  const ElasticQueue own = queue();
+  return own.metadata.name == name ? std::optional(own.spec) : std::nullopt;
+}
+
 Outcome LocalQueue::write_queue_status(const ElasticQueue&, const QueueStatus& status) {
   const std::lock_guard lock(mutex_);
   queue_.status = status;

@@ -17,6 +17,7 @@ class LocalQueue : public QueueCluster {
   LocalQueue(ElasticQueue queue, std::function<void(const JobKey&)> look_at);
 
   std::vector<QueueRecord> queues() override;
+  std::optional<QueueSpec> spec_of(const std::string& queue) override;
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override;
   void look_at(const JobKey& key) override { look_at_(key); }
 

@@ -7,7 +7,7 @@
 //     spec.yaml     the job as it is now      status.json  its status
 //     events.log    one line per event        socket       commands to the running controller
 //     lock          locked while it runs      token        the job's bearer token (0600)
-//     run           of which `empi run` it is one, while it runs
+//     run           of which `empi run` it is one, while it runs      efficiency.json  of the last window
 
 #include <optional>
 #include <string>

@@ -186,11 +186,21 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
        {{"postStart", {{"exec", {{"command", json::array({programs + "install", kRuntimeFolder})}}}}}}},
       {"env", agent_environment(job, pod)},
       {"ports", json::array({{{"name", "metrics"}, {"containerPort", kMetricsPort}}})},
+      // A program that keeps all processors to itself is no reason: a minute without an answer is a sidecar
+      // that hangs. (One that ends is started again by itself.)
+      {"livenessProbe",
+       {{"httpGet", {{"path", "/healthz"}, {"port", kMetricsPort}}},
+        {"periodSeconds", 10},
+        {"timeoutSeconds", 5},
+        {"failureThreshold", 6}}},
       {"volumeMounts",
        json::array({mount("elastic-mpi-runtime", kRuntimeFolder), mount("elastic-mpi-run", kRunFolder, true),
                     mount("elastic-mpi-token", kTokenFolder, true)})},
       {"securityContext", container_security()},
-      {"resources", {{"requests", {{"cpu", "10m"}, {"memory", "32Mi"}}}}}};
+      {"resources",
+       {{"requests",
+         {{"cpu", std::to_string(kSidecarMilliCpu) + "m"},
+          {"memory", std::to_string(kSidecarMemoryMib) + "Mi"}}}}}};
   // Where a quota wants limits, the template has them for the worker: then of every container.
   for (const auto& [name, amount] : {std::pair{"cpu", "500m"}, std::pair{"memory", "128Mi"}})
     if (!member(worker_limits, name).is_null()) sidecar["resources"]["limits"][name] = amount;
@@ -209,6 +219,20 @@ void add_tolerations(json& tolerations) {
                              {"effect", "NoExecute"},
                              {"tolerationSeconds", kUnreachableSeconds}});
   }
+}
+
+// What the template says of the same labels is the same, or the queue had not admitted the job.
+void put_into_pool(const PoolSpec& pool, json& spec) {
+  if (!pool.node_selector.empty()) fill(spec["nodeSelector"], pool.node_selector);
+  json tolerations = json::array();
+  for (const Toleration& toleration : pool.tolerations) {
+    json entry = {{"operator", toleration.op.empty() ? "Equal" : toleration.op}};
+    for (const auto& [name, value] : {std::pair{"key", toleration.key}, std::pair{"value", toleration.value},
+                                      std::pair{"effect", toleration.effect}})
+      if (!value.empty()) entry[name] = value;
+    tolerations.push_back(std::move(entry));
+  }
+  if (!tolerations.empty()) append(spec["tolerations"], tolerations);
 }
 
 void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
@@ -247,7 +271,7 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
 std::string service_name(const std::string& job) { return job + "-workers"; }
 std::string token_secret_name(const std::string& job) { return job + "-token"; }
 
-json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options) {
+json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options, const PoolSpec* pool) {
   const std::string name = worker_name(job.metadata.name, index);
   const json document = empi::json_text::parse(job.spec.worker.pod.document);
   json metadata = member(document, "metadata");
@@ -262,6 +286,7 @@ json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options)
   }
   json spec = member(document, "spec");
   if (!spec.is_object()) spec = json::object();
+  if (pool) put_into_pool(*pool, spec);
   build_pod_spec(job, name, options, spec);
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata}, {"spec", spec}};
 }
@@ -291,7 +316,11 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
   const auto in_namespace = [](const std::string& name) -> json {
     return {{"matchLabels", {{"kubernetes.io/metadata.name", name}}}};
   };
-  const auto tcp = [](int port) -> json { return json::array({{{"protocol", "TCP"}, {"port", port}}}); };
+  const auto tcp = [](std::initializer_list<int> ports) {
+    json list = json::array();
+    for (const int port : ports) list.push_back({{"protocol", "TCP"}, {"port", port}});
+    return list;
+  };
   const json same_job = {{"podSelector", {{"matchLabels", selector_labels(job)}}}};
   const json from_operator = {
       {"namespaceSelector", in_namespace(options.operator_namespace)},
@@ -309,9 +338,10 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
       {"spec",
        {{"podSelector", {{"matchLabels", selector_labels(job)}}},
         {"policyTypes", json::array({"Ingress", "Egress"})},
-        {"ingress", json::array({{{"from", json::array({same_job})}},
-                                 {{"from", json::array({from_operator})}, {"ports", tcp(kAgentPort)}},
-                                 {{"from", json::array({from_prometheus})}, {"ports", tcp(kMetricsPort)}}})},
+        {"ingress",
+         json::array({{{"from", json::array({same_job})}},
+                      {{"from", json::array({from_operator})}, {"ports", tcp({kAgentPort, kMetricsPort})}},
+                      {{"from", json::array({from_prometheus})}, {"ports", tcp({kMetricsPort})}}})},
         {"egress", json::array({{{"to", json::array({same_job})}},
                                 {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
 }

@@ -8,13 +8,15 @@
 #include <string>
 
 #include "operator/api/job.hpp"
+#include "operator/api/queue.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace emj {
 
 inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;  // agents of one job, and the operator
 inline constexpr const char* kSidecarName = "elastic-mpi-sidecar";
-inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus
+inline constexpr int kSidecarMilliCpu = 10, kSidecarMemoryMib = 32;    // that its container asks for
+inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus, and the operator
 
 // What the operator's installation, not the job, decides.
 struct BuildOptions {
@@ -31,13 +33,15 @@ std::string service_name(const std::string& job);       // headless service: <jo
 std::string token_secret_name(const std::string& job);  // <job>-token
 
 // The pod of worker `index`: container `worker` runs `elastic-mpi-agent -- command args`.
-nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options = {});
+// `pool`: of the queue that has given the worker, whose nodes it is to run on.
+nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options = {},
+                         const PoolSpec* pool = nullptr);
 // Headless, publishNotReadyAddresses: newcomers must resolve before they are ready.
 nlohmann::json build_service(const ElasticMPIJob& job);
 // `token` is HMAC(operator's root key, job UID), computed by the caller.
 nlohmann::json build_token_secret(const ElasticMPIJob& job, const std::string& token);
-// Admits: within the job, operator -> agent, Prometheus -> sidecar, DNS. null when spec.network.policy is
-// None.
+// Admits: within the job, operator -> agent and sidecar, Prometheus -> sidecar, DNS. null when
+// spec.network.policy is None.
 nlohmann::json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options = {});
 
 }  // namespace emj

@@ -123,6 +123,7 @@ TEST(Pod, HasANativeSidecarForTheMetrics) {
   const json sidecar = by_name(spec["initContainers"], "elastic-mpi-sidecar");
   EXPECT_EQ(sidecar["restartPolicy"], "Always");
   EXPECT_EQ(sidecar["ports"][0]["containerPort"], kMetricsPort);
+  EXPECT_EQ(sidecar["livenessProbe"]["httpGet"]["port"], kMetricsPort) << "one that hangs is started again";
   const json worker_run = by_name(spec["containers"][0]["volumeMounts"], "elastic-mpi-run");
   EXPECT_EQ(by_name(sidecar["volumeMounts"], "elastic-mpi-run")["mountPath"], worker_run["mountPath"]);
   EXPECT_FALSE(by_name(spec["initContainers"], "fetch").is_null()) << "the user's own init container stays";
@@ -297,6 +298,7 @@ TEST(NetworkPolicy, AdmitsExactlyTheFourPaths) {
   EXPECT_EQ(spec["ingress"][0]["from"][0]["podSelector"]["matchLabels"]["elasticmpi.io/job-name"], "demo");
   EXPECT_FALSE(spec["ingress"][0]["from"][0].contains("namespaceSelector"));
   EXPECT_EQ(spec["ingress"][1]["ports"][0]["port"], kAgentPort);
+  EXPECT_EQ(spec["ingress"][1]["ports"][1]["port"], kMetricsPort) << "whom it observes the job through";
   EXPECT_EQ(spec["ingress"][2]["ports"][0]["port"], kMetricsPort);
   ASSERT_EQ(spec["egress"].size(), 2u);
   EXPECT_EQ(spec["egress"][1]["ports"][0]["port"], 53);

@@ -50,11 +50,13 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
                 std::chrono::duration<double>(options_.partition_seconds))},
            edges_) {
   reactor_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signal(); });
+  view_ = std::make_unique<HttpApi>(options_.run_dir + "/" + names::kViewSocketFile, token_, *this);
   http_ = std::make_unique<HttpApi>(options_.address, options_.port, token_, *this);
 }
 
 bool Agent::stop() {
   http_.reset();
+  view_.reset();
   edges_.stop();
   for (const ProcId& proc : pod_.ranks().unconnected())  // on their way to PMIx when they were killed
     edges_.pmix().died_unconnected(proc);

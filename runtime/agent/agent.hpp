@@ -86,7 +86,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   UniqueFd signals_;
   AgentEdges edges_;
   Pod pod_;
-  std::unique_ptr<HttpApi> http_;
+  std::unique_ptr<HttpApi> http_, view_;
 };
 
 }  // namespace empi::agent

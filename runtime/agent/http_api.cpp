@@ -74,8 +74,22 @@ struct HttpApi::Impl {
     };
   }
 
+  using Request = const httplib::Request&;
+  static std::int64_t number(Request request, const char* name) {
+    return number_in(request.get_param_value(name)).value_or(-1);
+  }
+
+  void route_report() {
+    server.Get(paths::kReport, route_to([this](Request r) { return handlers.report(number(r, "since")); }));
+  }
+
+  void serve() {
+    thread = std::thread([this] { server.listen_after_bind(); });
+    server.wait_until_ready();
+  }
+
   void route() {
-    using Request = const httplib::Request&;
+    route_report();
     server.Get(paths::kHealth, [this](Request, httplib::Response& r) { answer(r, handlers.health()); });
     server.Post(paths::kStart, route_to([this](Request r) { return handlers.start(parse_body(r)); }));
     server.Put(paths::kChange, route_to([this](Request r) { return handlers.put_change(parse_body(r)); }));
@@ -88,13 +102,7 @@ struct HttpApi::Impl {
                     return handlers.cancel_change(r.get_param_value("id"), Fence{*fence});
                   }));
     server.Get(paths::kMembership, route_to([this](Request) { return handlers.membership(); }));
-    const auto number = [](Request r, const char* name) {
-      return number_in(r.get_param_value(name)).value_or(-1);
-    };
-    server.Get(paths::kSample,
-               route_to([this, number](Request r) { return handlers.samples(number(r, "since")); }));
-    server.Get(paths::kReport,
-               route_to([this, number](Request r) { return handlers.report(number(r, "since")); }));
+    server.Get(paths::kSample, route_to([this](Request r) { return handlers.samples(number(r, "since")); }));
     server.Put(paths::kFence, route_to([this](Request r) { return handlers.put_fence(parse_body(r)); }));
     server.Post(paths::kStop, route_to([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage,
@@ -110,8 +118,16 @@ HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHand
   if (impl_->port < 0)
     throw std::runtime_error("cannot listen on " + address + ":" + std::to_string(port) +
                              ": is the address ours and the port free?");
-  impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
-  impl_->server.wait_until_ready();
+  impl_->serve();
+}
+
+HttpApi::HttpApi(const std::string& socket, TokenFile& token, ApiHandlers& handlers, const HttpLimits& limits)
+    : impl_(std::make_unique<Impl>(token, handlers, limits)) {
+  impl_->route_report();
+  if (!impl_->server.open_unix(socket))
+    throw std::runtime_error("cannot listen on '" + socket +
+                             "': is its folder writable, and the path below 108 bytes?");
+  impl_->serve();
 }
 
 int HttpApi::port() const { return impl_->port; }

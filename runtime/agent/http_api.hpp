@@ -46,10 +46,12 @@ class HttpApi {
   // Port 0: any.
   HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
           const HttpLimits& limits = {});
+  // By a Unix socket, for the pod's sidecar: the report, and no command.
+  HttpApi(const std::string& socket, TokenFile& token, ApiHandlers& handlers, const HttpLimits& limits = {});
   ~HttpApi();
   HttpApi(const HttpApi&) = delete;
   HttpApi& operator=(const HttpApi&) = delete;
-  int port() const;
+  int port() const;  // 0: a Unix socket
 
  private:
   struct Impl;

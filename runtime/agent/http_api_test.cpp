@@ -15,6 +15,7 @@
 
 #include "runtime/agent/peers.hpp"
 #include "runtime/agent/reactor.hpp"
+#include "runtime/base/bounded_http.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/protocol/json.hpp"
@@ -40,7 +41,7 @@ struct Handlers final : ApiHandlers {
   ApiAnswer cancel_change(const std::string&, Fence) override { return {}; }
   ApiAnswer membership() override { return {200, "{}"}; }
   ApiAnswer samples(std::int64_t) override { return {}; }
-  ApiAnswer report(std::int64_t) override { return {}; }
+  ApiAnswer report(std::int64_t) override { return {200, "{}"}; }
   ApiAnswer put_fence(const json&) override { return {}; }
   ApiAnswer stop(const json&) override { return {}; }
   std::vector<std::thread::id> batches;  // of the connection that each came on
@@ -127,6 +128,26 @@ TEST_F(HttpApiTest, WithoutATokenNoByteOfABodyIsRead) {
     EXPECT_EQ(answer.find("Keep-Alive"), std::string::npos) << answer;
     EXPECT_TRUE(client.is_closed()) << "what follows is no request";
   }
+}
+
+// The sidecar's way: whoever can ask by it cannot command.
+TEST_F(HttpApiTest, ByItsSocketAnAgentTellsAndTakesNoCommand) {
+  const std::string path = folder + "/view.sock";
+  {
+    HttpApi api(path, *token, handlers);
+    BoundedHttp client(path, {});
+    EXPECT_EQ(client.ask("GET", paths::kReport, "secret").status, 200);
+    EXPECT_EQ(client.ask("GET", paths::kReport, "wrong").status, 401);
+    EXPECT_EQ(client.ask("POST", paths::kStop, "secret", R"({"fence": 1})").status, 404);
+    EXPECT_EQ(client.ask("PUT", paths::kFence, "secret", R"({"fence": 1})").status, 404);
+    EXPECT_EQ(client.ask("PUT", paths::kChange, "secret", R"({"x": ""})").status, 404);
+    EXPECT_EQ(client.ask("POST", paths::kMessage, "secret", "{}").status, 404);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::ofstream(path) << "of a killed predecessor";
+  HttpApi api(path, *token, handlers);
+  EXPECT_EQ(BoundedHttp(path, {}).ask("GET", paths::kReport, "secret").status, 200);
+  EXPECT_THROW(HttpApi(folder + "/" + std::string(120, 'x'), *token, handlers), std::runtime_error);
 }
 
 TEST_F(HttpApiTest, ABodyIsBoundedAlsoWithAToken) {

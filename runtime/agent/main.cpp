@@ -38,7 +38,8 @@ std::string shm_folder(const Options& options) {
 // What the agent keeps in its run directory; other things in there are not ours.
 std::vector<std::string> own_files(const Options& options, const std::string& shm) {
   std::vector<std::string> paths = {options.run_dir + "/pmix",
-                                    options.run_dir + "/" + empi::names::kSocketFile, shm};
+                                    options.run_dir + "/" + empi::names::kSocketFile,
+                                    options.run_dir + "/" + empi::names::kViewSocketFile, shm};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(options.run_dir, error))
     if (entry.path().filename().string().starts_with(empi::names::kPagePrefix)) paths.push_back(entry.path());

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -225,7 +226,9 @@ HttpServer::HttpServer(const HttpLimits& limits, Check check)
   });
 }
 
-HttpServer::~HttpServer() = default;
+HttpServer::~HttpServer() {
+  if (!socket_.empty()) ::unlink(socket_.c_str());
+}
 
 int HttpServer::open(const std::string& address, int port) {
   if (port == 0)
@@ -235,6 +238,15 @@ int HttpServer::open(const std::string& address, int port) {
   if (port > 0)
     ::listen(svr_sock_, kBacklog);  // httplib's own is 5: a pod's start is many connections at once
   return port;
+}
+
+bool HttpServer::open_unix(const std::string& path) {
+  ::unlink(path.c_str());
+  set_address_family(AF_UNIX);
+  set_tcp_nodelay(false);
+  if (!bind_to_port(path, 80)) return false;
+  socket_ = path;
+  return ::chmod(path.c_str(), 0660) == 0;
 }
 
 HttpServer::HandlerResponse HttpServer::before_body(const httplib::Request& request,

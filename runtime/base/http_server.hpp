@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace empi {
 
@@ -32,6 +33,9 @@ class HttpServer final : public httplib::Server {
 
   // Port 0: any. Returns the port, or -1 when it cannot be had. Connections wait from now on.
   int open(const std::string& address, int port);
+  // A Unix socket for this user and group, removed at the end; one that is there already is replaced. False:
+  // it cannot be had.
+  bool open_unix(const std::string& path);
 
  private:
   class Connections;
@@ -43,6 +47,7 @@ class HttpServer final : public httplib::Server {
   const HttpLimits limits_;
   const Check check_;
   const std::unique_ptr<Connections> connections_;
+  std::string socket_;
 };
 
 }  // namespace empi

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/agent_client.hpp"
 
-#include <httplib.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <iterator>
@@ -10,40 +10,51 @@
 
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/base/plain_http.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi::sidecar {
+namespace {
 
-struct AgentClient::Http {
-  httplib::Client client;
-  Http(const std::string& host, int port) : client(host, port) {
-    // No connection is kept: the agent's side of it would look for the next request a hundred times a second.
-    want_plain_answers(client);
-    client.set_connection_timeout(std::chrono::milliseconds(300));
-    client.set_read_timeout(std::chrono::milliseconds(700));
-  }
-  nlohmann::json get(const std::string& path, const std::string& token) {
-    httplib::Headers headers;
-    if (!token.empty()) headers.emplace("Authorization", "Bearer " + token);
-    const httplib::Result answer = client.Get(path, headers);
-    if (!answer) throw std::runtime_error(path + ": " + httplib::to_string(answer.error()));
-    if (answer->status != 200)
-      throw std::runtime_error(path + ": status " + std::to_string(answer->status) + ", " + answer->body);
-    return json_text::parse(answer->body, json_text::kDeepestMessage);
-  }
-};
+using std::chrono::milliseconds;
 
-AgentClient::AgentClient(const std::string& host, int port, agent::TokenFile* token, std::string pod_uid)
-    : http_(std::make_unique<Http>(host, port)), token_(token), pod_uid_(std::move(pod_uid)) {}
+constexpr std::size_t kLongest = std::size_t{4} << 20;  // what the operator takes of an answer, too
+constexpr HttpBounds kLook{milliseconds(300), milliseconds(1000), kLongest};
+// Below the 2 s that the operator waits for us.
+constexpr HttpBounds kReport{milliseconds(300), milliseconds(1500), kLongest};
+// The agent is the tenant's, and our memory is small.
+constexpr json_text::Limits kReadable{json_text::kDeepestMessage, kLongest / 16};
 
-AgentClient::~AgentClient() = default;
+}  // namespace
+
+AgentClient::AgentClient(std::string socket, const std::string& host, int port, agent::TokenFile* token,
+                         std::string pod_uid)
+    : socket_(std::move(socket)),
+      looks_{{socket_, kLook}, {host + ":" + std::to_string(port), kLook}},
+      reports_{{socket_, kReport}, {host + ":" + std::to_string(port), kReport}},
+      token_(token),
+      pod_uid_(std::move(pod_uid)) {}
+
+HttpAnswer AgentClient::ask(Ways& ways, const std::string& target, const std::string& token) const {
+  BoundedHttp& way = ::access(socket_.c_str(), F_OK) == 0 ? ways.socket : ways.port;
+  return way.ask("GET", target, token);
+}
+
+HttpAnswer AgentClient::report(std::int64_t since, std::int64_t fence, const std::string& token) {
+  const std::string target =
+      std::string(paths::kReport) + "?since=" + std::to_string(since) + "&fence=" + std::to_string(fence);
+  const std::scoped_lock lock(reports_mutex_);
+  return ask(reports_, target, token);
+}
 
 std::optional<AgentView> AgentClient::look() {
   try {
     const std::string token = token_ ? token_->current() : "";
-    const std::string path = std::string(paths::kReport) + "?since=" + std::to_string(since_);
-    auto report = http_->get(path, token).get<Report>();
+    const std::string target = std::string(paths::kReport) + "?since=" + std::to_string(since_);
+    const HttpAnswer answer = ask(looks_, target, token);
+    if (answer.status == 0) throw std::runtime_error(target + ": " + answer.problem);
+    if (answer.status != 200)
+      throw std::runtime_error(target + ": status " + std::to_string(answer.status) + ", " + answer.body);
+    auto report = json_text::parse(answer.body, kReadable).get<Report>();
     const MembershipView& member = report.view;
     AgentView view;
     view.epoch = member.membership.epoch.value;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the sidecar learns from the agent of its own pod: the epoch, and on the lead's pod the job's windows
-// and changes.
+// and changes. By the agent's Unix socket; an agent of an earlier version has none, and is asked at its port.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/bounded_http.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/protocol/change.hpp"
 #include "runtime/protocol/sample.hpp"
@@ -25,17 +27,28 @@ struct AgentView {
 
 class AgentClient {
  public:
-  // `token`: may be null; must outlive this.
-  AgentClient(const std::string& host, int port, agent::TokenFile* token, std::string pod_uid);
-  ~AgentClient();
+  // `socket`: where the agent's is, once it runs. `token`: may be null; must outlive this.
+  AgentClient(std::string socket, const std::string& host, int port, agent::TokenFile* token,
+              std::string pod_uid);
 
   // One request, for the windows since the last look. Nothing when the agent does not answer within a second;
   // the first time in a row it is said on stderr.
   std::optional<AgentView> look();
 
+  // The agent's own words, unread, for somebody else with his token; status 0 when it has not answered within
+  // 1.5 s. From any thread.
+  HttpAnswer report(std::int64_t since, std::int64_t fence, const std::string& token);
+
  private:
-  struct Http;
-  std::unique_ptr<Http> http_;
+  // Two ways to one agent.
+  struct Ways {
+    BoundedHttp socket, port;
+  };
+  HttpAnswer ask(Ways& ways, const std::string& target, const std::string& token) const;
+
+  const std::string socket_;
+  Ways looks_, reports_;
+  std::mutex reports_mutex_;
   agent::TokenFile* token_;
   std::string pod_uid_;
   std::int64_t since_ = -1;  // index of the newest window that we have in full

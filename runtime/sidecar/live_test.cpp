@@ -4,6 +4,8 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include <fstream>
+
 #include "runtime/agent/testing/elastic_fixture.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
@@ -73,6 +75,18 @@ TEST_F(Live, MeasuresRanksThroughAChange) {
         return value > 0 && value <= 1;
     return false;
   });
+  // The operator's look says what a look at the agent says.
+  std::string token;
+  std::ifstream(std::filesystem::path(pods.run_dir(members[0].uid)).parent_path() / "token") >> token;
+  const auto looked = client.Get(paths::kReport, {{"Authorization", "Bearer " + token}});
+  ASSERT_TRUE(looked);
+  ASSERT_EQ(looked->status, 200) << looked->body;
+  EXPECT_TRUE(std::filesystem::exists(pods.run_dir(members[0].uid) + "/" + names::kViewSocketFile));
+  const auto report = nlohmann::json::parse(looked->body).get<Report>();
+  EXPECT_EQ(report.view.membership.epoch.value, 2);
+  EXPECT_EQ(report.view.membership.members.size(), 3u);
+  EXPECT_EQ(report.changes.size(), 1u);
+  EXPECT_FALSE(report.windows.empty());
   expect_finish(6);
   EXPECT_EQ(sidecar->stop(SIGTERM, 60), 0);
 }

@@ -13,6 +13,7 @@ Options parse_options(int argc, char** argv) {
   o.port = names::kDefaultSidecarPort;
   o.agent_port = names::kDefaultAgentPort;
   o.agent_host = "127.0.0.1";
+  o.listen.clear();
   bool no_agent = false;
   const options::Program program{
       .what =
@@ -24,7 +25,7 @@ Options parse_options(int argc, char** argv) {
            &o.run_dir,
            "folder with the ranks' pages",
            {.variable = names::kRunDir, .required = true}},
-          {"--listen", &o.listen, "address to listen on", {.shows_default = true}},
+          {"--listen", &o.listen, "address to listen on, by default all of the pod's"},
           {"--port",
            &o.port,
            "port to listen on, 0 for any free one",
@@ -62,6 +63,8 @@ Options parse_options(int argc, char** argv) {
           {"--per-rank", &o.identity.per_rank, "series for every rank, too"},
       }};
   options::read_or_exit(program, argc, argv);
+  // "::" takes IPv4, too, where there is IPv6 at all.
+  if (o.listen.empty()) o.listen = o.agent_host.find(':') != std::string::npos ? "::" : "0.0.0.0";
   if (no_agent) o.agent_host.clear();
   return o;
 }

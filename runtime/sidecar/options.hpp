@@ -9,7 +9,7 @@ namespace empi::sidecar {
 
 struct Options {
   std::string run_dir;
-  std::string listen = "0.0.0.0";
+  std::string listen;
   int port = 0;            // 0: any free one, printed
   std::string agent_host;  // empty: no agent to ask (rigid runs without one)
   int agent_port = 0;

@@ -1,39 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sidecar/server.hpp"
 
-#include <httplib.h>
-
+#include <charconv>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "runtime/base/exposition.hpp"
+#include "runtime/base/http_server.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/metrics.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::sidecar {
 
+namespace {
+
+// Prometheus, the kubelet, the operator, and people with a browser.
+constexpr HttpLimits kLimits{.head = std::size_t{16} << 10, .body = 0, .connections = 64};
+
+constexpr std::string_view kBearer = "Bearer ";
+
+bool is_open(const std::string& path) { return path != paths::kSample && path != paths::kReport; }
+
+void refuse(httplib::Response& answer, int status, const std::string& error) {
+  answer.status = status;
+  answer.set_content(json_text::safe_text({{"error", error}}), "application/json");
+}
+
+std::int64_t number(const httplib::Request& request, const char* name) {
+  const std::string text = request.get_param_value(name);
+  std::int64_t value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
 struct Server::Http {
-  httplib::Server server;
+  HttpServer server;
+  explicit Http(HttpServer::Check check) : server(kLimits, std::move(check)) {}
 };
 
 Server::Server(const Options& options)
-    : options_(options), reader_(options.run_dir), state_(options.identity), http_(std::make_unique<Http>()) {
+    : options_(options), reader_(options.run_dir), state_(options.identity) {
   if (!options_.token_file.empty()) token_ = std::make_unique<agent::TokenFile>(options_.token_file);
   if (!options_.agent_host.empty())
-    agent_ = std::make_unique<AgentClient>(options_.agent_host, options_.agent_port, token_.get(),
-                                           options_.pod_uid);
-  http_->server.new_task_queue = [] { return new httplib::ThreadPool(2); };
-  http_->server.set_payload_max_length(64 * 1024);
-  http_->server.set_keep_alive_timeout(1);
-  // SO_REUSEPORT, which the library sets, would let two sidecars share a port silently.
-  http_->server.set_socket_options([](socket_t socket) {
-    const int yes = 1;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
+    agent_ =
+        std::make_unique<AgentClient>(options_.run_dir + "/" + names::kViewSocketFile, options_.agent_host,
+                                      options_.agent_port, token_.get(), options_.pod_uid);
+  http_ = std::make_unique<Http>(
+      [this](const httplib::Request& request, httplib::Response& answer, bool& trusted) {
+        trusted = !token_ || token_->accepts_header(request.get_header_value("Authorization"));
+        if (trusted || is_open(request.path)) return true;
+        refuse(answer, 401, "wrong token: expected the job's as Authorization: Bearer");
+        return false;
+      });
   add_routes();
-  port_ = options_.port != 0
-              ? (http_->server.bind_to_port(options_.listen, options_.port) ? options_.port : -1)
-              : http_->server.bind_to_any_port(options_.listen);
+  port_ = http_->server.open(options_.listen, options_.port);
   if (port_ < 0)
     throw std::runtime_error("cannot listen on " + options_.listen + ":" + std::to_string(options_.port) +
                              ": is another sidecar running in this pod?");
@@ -68,15 +93,19 @@ void Server::add_routes() {
     const std::scoped_lock lock(mutex_);
     answer.set_content(state_.metrics(), metrics::kExpositionType);
   });
-  http_->server.Get(paths::kSample, [this](const httplib::Request& request, httplib::Response& answer) {
-    if (token_ && !token_->accepts_header(request.get_header_value("Authorization"))) {
-      answer.status = 401;
-      answer.set_content(R"({"error": "wrong token: expected the job's as Authorization: Bearer"})",
-                         "application/json");
-      return;
-    }
+  http_->server.Get(paths::kSample, [this](const httplib::Request&, httplib::Response& answer) {
     const std::scoped_lock lock(mutex_);
     answer.set_content(json_text::safe_text({{"windows", state_.windows()}}), "application/json");
+  });
+  // As the agent says it, at this moment: we are in its place, and know nothing better.
+  http_->server.Get(paths::kReport, [this](const httplib::Request& request, httplib::Response& answer) {
+    if (!agent_) return refuse(answer, 404, "this sidecar runs without an agent");
+    std::string token = request.get_header_value("Authorization");
+    if (token.starts_with(kBearer)) token.erase(0, kBearer.size());
+    HttpAnswer given = agent_->report(number(request, "since"), number(request, "fence"), token);
+    if (given.status == 0) return refuse(answer, 504, "this pod's agent does not answer: " + given.problem);
+    answer.status = given.status;
+    answer.set_content(std::move(given.body), "application/json");
   });
   http_->server.Get("/healthz", [this](const httplib::Request&, httplib::Response& answer) {
     const std::uint64_t age_ns = profile::monotonic_ns() - sampled_ns_;

@@ -8,7 +8,9 @@
 #include <functional>
 #include <thread>
 
+#include "runtime/base/bounded_http.hpp"
 #include "runtime/base/exposition.hpp"
+#include "runtime/base/http_server.hpp"
 #include "runtime/profile/read/window_reader.hpp"
 #include "runtime/profile/testing/synthetic_page.hpp"
 #include "runtime/protocol/json.hpp"
@@ -207,6 +209,62 @@ TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
   }
   agent.stop();
   thread.join();
+}
+
+// The operator's look: what the agent says, by its socket, and never by the port of commands.
+TEST_F(Sidecar, AnswersTheOperatorsLookFromItsAgent) {
+  std::ofstream(token_file) << "secret\n";
+  std::atomic<bool> slow = false, over = false;
+  std::atomic<int> by_port = 0;
+  const HttpServer::Check check = [](const auto& request, auto& answer, bool& trusted) {
+    trusted = request.get_header_value("Authorization") == "Bearer secret";
+    if (!trusted) answer.status = 401;
+    return trusted;
+  };
+  HttpServer agent({}, check);
+  agent.Get(paths::kReport, [&](const httplib::Request& request, httplib::Response& answer) {
+    while (slow && !over) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    answer.set_content(R"({"asked": ")" + request.get_param_value("since") + " " +
+                           request.get_param_value("fence") + R"("})",
+                       "application/json");
+  });
+  httplib::Server port_of_commands;
+  port_of_commands.set_pre_routing_handler([&](const auto&, auto&) {
+    ++by_port;
+    return httplib::Server::HandlerResponse::Unhandled;
+  });
+  const int port = port_of_commands.bind_to_any_port("127.0.0.1");
+  ASSERT_TRUE(agent.open_unix(folder.path() / names::kViewSocketFile));
+  std::thread threads[] = {std::thread([&] { agent.listen_after_bind(); }),
+                           std::thread([&] { port_of_commands.listen_after_bind(); })};
+  agent.wait_until_ready();
+  port_of_commands.wait_until_ready();
+  Process sidecar(
+      with(program(), {"--listen", "127.0.0.1"}),
+      environment({variable(names::kTokenFile, token_file), variable(names::kPodAddress, "127.0.0.1"),
+                   variable(names::kAgentPort, std::to_string(port))}));
+  BoundedHttp operators("127.0.0.1:" + std::to_string(port_in(sidecar.line(kPatience))), {});
+  const std::string target = std::string(paths::kReport) + "?since=41&fence=3";
+  EXPECT_EQ(operators.ask("GET", target, "wrong").status, 401);
+  EXPECT_EQ(operators.ask("GET", "/metrics", "").status, 200) << "Prometheus has no token";
+  HttpAnswer answer = operators.ask("GET", target, "secret");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, R"({"asked": "41 3"})");
+  EXPECT_EQ(operators.ask("PUT", paths::kFence, "secret", R"({"fence": 9})").status, 413)
+      << "nothing is commanded by this port";
+  slow = true;
+  answer = operators.ask("GET", target, "secret");
+  EXPECT_EQ(answer.status, 504) << "soon enough for the operator: " << answer.problem;
+  EXPECT_EQ(operators.ask("GET", "/healthz", "").status, 200) << "the sidecar itself is well";
+  slow = false;
+  EXPECT_EQ(operators.ask("GET", target, "secret").status, 200);
+  EXPECT_EQ(by_port, 0);
+  over = true;
+  agent.stop();
+  port_of_commands.stop();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(operators.ask("GET", target, "secret").status, 504) << "the agent has ended";
+  EXPECT_EQ(sidecar.stop(SIGTERM, kPatience), 0);
 }
 
 TEST_F(Sidecar, SaysWhatIsWrongWithItsSettings) {

@@ -7,7 +7,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
 need_own_cluster
 begin_case
-expected_log='did not confirm the start|^(byte-by-byte|endless|a-gibibyte|many-values|wrong-json): .* at agent '
+expected_log='did not confirm the start|^(byte-by-byte|endless|a-gibibyte|many-values|wrong-json): .* at (agent|sidecar) '
 
 # The one that leads may change while this runs.
 operator_processes() {

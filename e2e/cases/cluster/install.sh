@@ -37,6 +37,8 @@ may() { [[ $(kubectl auth can-i "$@" --as="system:serviceaccount:$system:elastic
 may_not() { ! may "$@" 2>/dev/null; }
 expect 'it may create pods' may create pods
 for verb in get list watch; do expect "it may not $verb secrets" may_not $verb secrets; done
+expect 'for its queues it may see nodes' may list nodes
+expect 'and not change them' may_not patch nodes
 expect 'it may not write jobs as a whole' may_not update elasticmpijobs
 expect 'it may not enter pods' may_not create pods --subresource=exec
 

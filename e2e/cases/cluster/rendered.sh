@@ -19,6 +19,9 @@ taken_with_options() {
 
 expect 'helm/install.yaml is up to date (else: ./dev e2e manifest >helm/install.yaml)' rendered
 expect 'the API server takes it' taken
+taken_with_queues() { render --set queues.enabled=true "$@" | dry_run; }
+expect 'the API server takes the chart with queues' taken_with_queues
+expect 'with queues of one namespace as well' taken_with_queues --set watchNamespace=elastic-mpi
 expect 'the API server takes the chart for one namespace, with the dashboard' taken_with_options
 expect 'the dashboard is JSON' jq -e '.panels | length > 5' "$root/helm/elastic-mpi/dashboards/elastic-mpi.json"
 expect 'helm lint is content' helm lint --strict "$root/helm/elastic-mpi"

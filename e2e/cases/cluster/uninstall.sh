@@ -13,7 +13,7 @@ job orphan 0
 runs orphan 2
 helm uninstall elastic-mpi --namespace "$system" --wait >/dev/null 2>&1
 within 60 'the operator is gone' no_operator
-expect 'the CRD is there' kubectl get crd elasticmpijobs.elasticmpi.io
+expect 'the CRDs are there' kubectl get crd elasticmpijobs.elasticmpi.io elasticqueues.elasticmpi.io
 expect 'the job is there' job_is orphan '.status.state == "Running"'
 iterates orphan
 left() { # what still has the chart's label, of every kind that a chart can have

@@ -20,3 +20,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "elastic-mpi.rootKeySecret" -}}
 {{ .Values.rootKey.existingSecret | default (printf "%s-root-key" (include "elastic-mpi.name" .)) }}
 {{- end }}
+
+{{- define "elastic-mpi.queueRules" -}}
+- apiGroups: [elasticmpi.io]
+  resources: [elasticqueues]
+  verbs: [list, watch]
+- apiGroups: [elasticmpi.io]
+  resources: [elasticqueues/status]
+  verbs: [update]
+{{- end }}

@@ -23,6 +23,7 @@ struct MemoryCluster : Cluster {
     if (read.metadata.uid != record->job.metadata.uid) return {Outcome::Kind::Conflict, "another job"};
     calls.push_back("status");
     if (fail_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
+    if (refuse_status) return Outcome::refused("status: Invalid value");
     record->job.status = status;
     return Outcome::done();
   }
@@ -90,7 +91,7 @@ struct MemoryCluster : Cluster {
   std::string refusal, quota, conflict;
   Outcome scale_outcome;
   std::string defect_in_reading, defect_in_writing;
-  bool fail_status = false;
+  bool fail_status = false, refuse_status = false;
 };
 
 struct MemoryRuntime : Runtime {

@@ -19,6 +19,11 @@ namespace emj::testing {
 
 struct MemoryQueues : QueueCluster {
   std::vector<QueueRecord> queues() override { return records; }
+  std::optional<QueueSpec> spec_of(const std::string& name) override {
+    for (const QueueRecord& record : records)
+      if (record.queue.metadata.name == name) return record.queue.spec;
+    return std::nullopt;
+  }
   std::optional<std::vector<NodeView>> nodes() override { return all_nodes; }
   std::vector<ForeignPod> foreign() override { return foreign_pods; }
   std::vector<NamespaceQuota> quotas() override { return all_quotas; }

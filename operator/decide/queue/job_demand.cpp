@@ -59,12 +59,40 @@ std::vector<int> sizes_of(const ElasticMPIJob& job) {
   return sizes;
 }
 
+// Places of the pools that it names, of all where it names none.
 std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) {
   std::vector<int> places;
-  for (const std::string& name : job.spec.scheduling.pools)
+  const auto add = [&](const auto& matches) {
     for (std::size_t i = 0; i < queue.pools.size(); ++i)
-      if (queue.pools[i].name == name) places.push_back(static_cast<int>(i));
+      if (matches(queue.pools[i])) places.push_back(static_cast<int>(i));
+  };
+  for (const std::string& name : job.spec.scheduling.pools)
+    add([&](const PoolSpec& pool) { return pool.name == name; });
+  if (job.spec.scheduling.pools.empty()) add([](const PoolSpec&) { return true; });
   return places;
+}
+
+// Its template's labels and the pool's, which its pods would have as well, ask for the same nodes (rule Q24).
+// Else: the label.
+std::optional<std::string> contradiction(const WorkerNeeds& needs, const PoolSpec& pool) {
+  for (const auto& [label, value] : pool.node_selector)
+    if (const auto own = needs.node_selector.find(label);
+        own != needs.node_selector.end() && own->second != value)
+      return label;
+  return std::nullopt;
+}
+
+// Why it may run in none of the pools it names, in words; else nothing, and `places` keeps those that it may
+// run in.
+std::string leave_possible(std::vector<int>& places, const WorkerNeeds& needs, const QueueSpec& queue) {
+  std::string label;
+  std::erase_if(places, [&](int place) {
+    const auto found = contradiction(needs, queue.pools[place]);
+    if (found) label = *found;
+    return found.has_value();
+  });
+  if (!places.empty()) return {};
+  return "the template's nodeSelector asks for another " + label + " than the nodes of the pools have";
 }
 
 std::string names_of(const std::vector<PoolSpec>& pools) {
@@ -94,21 +122,26 @@ bool changes_size(const ElasticMPIJob& job, int living_pods) {
          living_pods != allocated(job);
 }
 
-Demand fill_in(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
-               Time now) {
+int present_size(const ElasticMPIJob& job) {
+  if (allocated(job) > 0) return allocated(job);
+  return keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
+}
+
+Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
+               int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
   const JobStatus& status = job.status;
   Demand demand;
   demand.uid = job.metadata.uid;
   demand.name = job.metadata.name;
   demand.namespace_name = job.metadata.namespace_name;
-  demand.worker = shape_of(job.spec) + sidecar;
+  demand.worker = needs.shape + sidecar;
   demand.reference = keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
   const SizeRange range = range_of(job, queue);
   demand.floor = range.floor;
   demand.wish = range.wish;
   demand.trusted = std::max(trusted_size(job), demand.floor);
-  const int present = allocated(job) > 0 ? allocated(job) : demand.reference;
-  demand.curve = curve_over(job, sizes_of(job), present, rules_of(queue).objective);
+  const int present = present_size(job);
+  demand.curve = curve;
   demand.held = std::max(allocated(job), living_pods);
   demand.resizing = changes_size(job, living_pods);
   demand.since = status.queue ? status.queue->since : job.metadata.creation_time.value_or(now);
@@ -129,13 +162,25 @@ Demand fill_in(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue
 
 }  // namespace
 
-Resources shape_of(const JobSpec& spec) {
+WorkerNeeds needs_of(const JobSpec& spec) {
   const json pod = empi::json_text::try_parse(spec.worker.pod.document);
-  const auto first = json::json_pointer("/spec/containers/0");
-  const json container = pod.is_object() && pod.contains(first) ? pod[first] : json();
+  const auto at = [&pod](const char* path) {
+    const auto place = json::json_pointer(path);
+    return pod.is_object() && pod.contains(place) ? pod[place] : json();
+  };
+  const json container = at("/spec/containers/0");
   const double cpus = request_of(container, "cpu").value_or(spec.slots_per_worker);
   const double bytes = request_of(container, "memory").value_or(0);
-  return {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
+  WorkerNeeds needs;
+  needs.shape = {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
+  if (const json selector = at("/spec/nodeSelector"); selector.is_object())
+    for (const auto& [label, value] : selector.items())
+      if (value.is_string()) needs.node_selector[label] = value.get<std::string>();
+  return needs;
+}
+
+std::shared_ptr<const Curve> curve_of(const ElasticMPIJob& job, Objective objective) {
+  return curve_over(job, sizes_of(job), present_size(job), objective);
 }
 
 SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue) {
@@ -172,6 +217,12 @@ std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, Ti
 
 Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
                 Time now) {
+  return demand_of(job, needs_of(job.spec), curve_of(job, rules_of(queue).objective), living_pods, queue,
+                   sidecar, now);
+}
+
+Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
+                int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
   const JobStatus& status = job.status;
   const bool ours = !job.spec.managed_by || *job.spec.managed_by == kManagerName;
   const bool over = is_terminal(status.state) || job.metadata.deletion_time || !ours;
@@ -182,11 +233,13 @@ Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queu
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
-  Demand demand = fill_in(job, living_pods, queue, sidecar, now);
-  if (!job.spec.scheduling.pools.empty() && demand.pools.empty() && allocated(job) == 0)
+  Demand demand = fill_in(job, needs, curve, living_pods, queue, sidecar, now);
+  if (demand.pools.empty() && allocated(job) == 0)
     return Refused{QueueCause::NotAdmitted,
                    "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),
                    {}};
+  const std::string nowhere = demand.pools.empty() ? "" : leave_possible(demand.pools, needs, queue);
+  if (!nowhere.empty() && allocated(job) == 0) return Refused{QueueCause::NotAdmitted, nowhere, {}};
   if (over || status.state == JobState::Suspended || job.spec.suspend) {
     demand.written = false;  // what is left of it counts, and that is all
     demand.resizing = true;

@@ -3,6 +3,7 @@
 // statuses plans the same (rules Q8, Q25).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,13 +25,24 @@ struct NoWish {};  // over, suspended, or somebody else's
 
 using Asked = std::variant<NoWish, Refused, Demand>;
 
+// What of its pod template counts. Reading that takes longer than all the rest: once for each job that is
+// handed in, not at each plan.
+struct WorkerNeeds {
+  Resources shape;  // of one, by the requests of its container; without any a CPU for each slot, as its pod
+                    // then asks for
+  std::map<std::string, std::string> node_selector;
+};
+WorkerNeeds needs_of(const JobSpec& spec);
+
 // `living_pods`: with those that end. `sidecar`: what a worker takes beside its container (nothing in local
-// runs).
+// runs). `needs` and `curve` are those of this very job; demand_of(job, ...) finds them out.
+Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
+                int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now);
 Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
                 Time now);
 
-// Of one worker, by the requests of its container; without any a CPU for each slot, as its pod then asks for.
-Resources shape_of(const JobSpec& spec);
+// Over the sizes that it may have; the speed is 1 at what it has, else at the reference size.
+std::shared_ptr<const Curve> curve_of(const ElasticMPIJob& job, Objective objective);
 
 // Least and most workers (rule Q15). Floor: minReplicas, or what it has where it may not be preempted or is
 // rigid. Wish: what its policy asks the queue for; a size that somebody has set; else all that it may have.

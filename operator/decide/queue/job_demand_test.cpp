@@ -61,10 +61,10 @@ void measure(ElasticMPIJob& of, int workers, double seconds) {
 }
 
 TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
-  EXPECT_EQ(shape_of(job("", "  slotsPerWorker: 2\n").spec), (Resources{2000, 0}));
-  EXPECT_EQ(shape_of(job("", "", 2, 8, ", resources: {requests: {cpu: 500m, memory: 1Gi}}").spec),
+  EXPECT_EQ(needs_of(job("", "  slotsPerWorker: 2\n").spec).shape, (Resources{2000, 0}));
+  EXPECT_EQ(needs_of(job("", "", 2, 8, ", resources: {requests: {cpu: 500m, memory: 1Gi}}").spec).shape,
             (Resources{500, 1024}));
-  EXPECT_EQ(shape_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec), (Resources{3000, 0}));
+  EXPECT_EQ(needs_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec).shape, (Resources{3000, 0}));
 }
 
 TEST(JobDemand, OfOneThatWaits) {

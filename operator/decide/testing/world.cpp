@@ -41,6 +41,7 @@ Observed World::observe() const {
   observed.pods = pods;
   observed.samples = samples;
   observed.grant = grant;
+  observed.pending_bound = pending_bound;
   observed.fence = fence;
   observed.cancel_requested = cancel_requested;
   observed.resume_autoscaling = resume_autoscaling;
@@ -48,7 +49,9 @@ Observed World::observe() const {
   observed.creation_problem = creation_problem_;
   observed.scale_problem = scale_problem;
   observed.silent_since = silent_since_;
+  observed.unmeasured_since = unmeasured_since_;
   observed.runtime.problem = lead_problem;
+  observed.runtime.unmeasured = sidecar_problem;
   RuntimeView& view = observed.runtime;
   view.reachable = lead.reachable && lead.epoch > 0;
   if (!view.reachable) return observed;
@@ -70,6 +73,9 @@ Observed World::observe() const {
 void World::reconcile(bool status_written, std::size_t actions_done) {
   const bool silent = lead.epoch > 0 && (!lead.reachable || lead.silent);
   silent_since_ = !silent ? std::nullopt : silent_since_ ? silent_since_ : std::optional(now);
+  unmeasured_since_ = sidecar_problem.empty() ? std::nullopt
+                      : unmeasured_since_     ? unmeasured_since_
+                                              : std::optional(now);
   const Observed observed = observe();
   Decision decision = decide(observed, now);
   check_decision(observed, decision);

@@ -50,9 +50,10 @@ class World {
   Lead lead;
   std::vector<Sample> samples;
   std::optional<QueueGrant> grant;
+  std::optional<Seconds> pending_bound;
   std::int64_t fence = 1;
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
-  std::string invalid_template, scale_problem, lead_problem;
+  std::string invalid_template, scale_problem, lead_problem, sidecar_problem;
   std::size_t quota = SIZE_MAX;     // pods that may exist at a time
   std::size_t room = SIZE_MAX;      // pods that the nodes have room for
   std::vector<Action> actions;      // of the latest reconcile()
@@ -130,7 +131,7 @@ class World {
 
   std::set<int> seen_;
   int next_uid_ = 1, next_foreign_ = 1;
-  std::optional<Time> silent_since_;
+  std::optional<Time> silent_since_, unmeasured_since_;
   std::string creation_problem_;  // of the last pod that was to be created
   bool stopped_ = false;
 };

@@ -169,9 +169,12 @@ void ObjectServer::change(const Request& request, Exchange& exchange) {
   const auto found = objects_.find(path);
   if (found == objects_.end()) return exchange.reply(404, failure(404, "NotFound", path + " not found"));
   if (request.method == "DELETE") {
-    exchange.reply(200, found->second.dump());
+    json gone = found->second;
+    gone["metadata"]["resourceVersion"] = std::to_string(++version_);
+    changes_.push_back({path, "DELETED", gone});
     objects_.erase(found);
-    return;
+    changed_.notify_all();
+    return exchange.reply(200, gone.dump());
   }
   const json body = json::parse(request.body);
   const json& metadata = body.value("metadata", json::object());

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 
 #include "operator/api/queue.hpp"
@@ -118,23 +119,33 @@ int submit(const std::string& manifest, const Overrides& overrides, const std::s
   return 0;
 }
 
-int queue(const std::string& name) {
+std::vector<std::string> local_queue_lines(const std::string& name) {
   const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
-  bool any = false;
+  std::vector<std::string> lines;
   for (const auto& [run, names] : runs_of(local::known_jobs())) {
     const local::Reply reply =
         local::send_command(local::StateFolder(names.front()), {local::Command::Verb::Queue});
     if (!reply.ok) continue;
     const auto queue = parse_stored_queue(empi::json_text::try_parse(reply.message));
-    if (!queue) return refuse("the run of job " + names.front() + " tells of its queue: " + queue.message());
+    if (!queue)
+      throw std::runtime_error("the run of job " + names.front() + " tells of its queue: " + queue.message());
     if (!name.empty() && queue.value().metadata.name != name) continue;
     std::vector<ElasticMPIJob> jobs;
     for (const std::string& job : names)
       if (const auto state = local::StateFolder(job).read()) jobs.push_back(*state);
-    for (const std::string& line : queue_lines(queue.value(), jobs, now)) std::printf("%s\n", line.c_str());
-    any = true;
+    for (std::string& line : queue_lines(queue.value(), jobs, now)) lines.push_back(std::move(line));
   }
-  if (any) return 0;
+  return lines;
+}
+
+int queue(const std::string& name) {
+  try {
+    const std::vector<std::string> lines = local_queue_lines(name);
+    for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+    if (!lines.empty()) return 0;
+  } catch (const std::runtime_error& error) {
+    return refuse(error.what());
+  }
   return refuse((name.empty() ? "no queue here" : "no queue named " + name) +
                 ": `empi run A.yaml B.yaml` and `empi run A.yaml --workers N` make one while they run");
 }

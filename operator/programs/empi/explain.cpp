@@ -29,30 +29,6 @@ std::string span_text(Millis span) { return duration_text(std::chrono::duration<
 
 std::string workers_text(int workers) { return format("%d worker%s", workers, workers == 1 ? "" : "s"); }
 
-const char* meaning(ResizePhase phase) {
-  switch (phase) {
-    case ResizePhase::CreatingPods:
-      return "the newcomers' pods are created and started";
-    case ResizePhase::Requested:
-      return "sent to the lead, which has not begun it yet";
-    case ResizePhase::Preparing:
-      return "the newcomers' ranks start";
-    case ResizePhase::Building:
-      return "the ranks build their next world while the program goes on";
-    case ResizePhase::Ready:
-      return "the ranks agree on the iteration at which to change";
-    case ResizePhase::Window:
-      return "data moves and the program stands still";
-    case ResizePhase::Cancelling:
-      return "given up, because another size was asked for";
-    case ResizePhase::RollingBack:
-      return "taken back: the job goes on as it was";
-    case ResizePhase::Draining:
-      return "done; those that leave are being released";
-  }
-  return "";
-}
-
 // What a decision to wait waits for, where the spec or the status knows it better than the reason's words.
 std::string awaited_by(const DecisionRecord& decision, const ElasticMPIJob& job, Time now) {
   const AutoscalingSpec& spec = job.spec.autoscaling;
@@ -219,6 +195,30 @@ void say_model(const ElasticMPIJob& job, Lines& lines) {
 }
 
 }  // namespace
+
+const char* meaning(ResizePhase phase) {
+  switch (phase) {
+    case ResizePhase::CreatingPods:
+      return "the newcomers' pods are created and started";
+    case ResizePhase::Requested:
+      return "sent to the lead, which has not begun it yet";
+    case ResizePhase::Preparing:
+      return "the newcomers' ranks start";
+    case ResizePhase::Building:
+      return "the ranks build their next world while the program goes on";
+    case ResizePhase::Ready:
+      return "the ranks agree on the iteration at which to change";
+    case ResizePhase::Window:
+      return "data moves and the program stands still";
+    case ResizePhase::Cancelling:
+      return "given up, because another size was asked for";
+    case ResizePhase::RollingBack:
+      return "taken back: the job goes on as it was";
+    case ResizePhase::Draining:
+      return "done; those that leave are being released";
+  }
+  return "";
+}
 
 std::vector<std::string> why_lines(const ElasticMPIJob& job, Time now) {
   const JobStatus& status = job.status;

@@ -10,6 +10,8 @@
 
 namespace emj::cli {
 
+const char* meaning(ResizePhase phase);
+
 // What was asked for and who decides, what the change in hand or the next one waits for, the recorded
 // decisions, and what an iteration takes by the number of workers, as measured and as the model has it.
 std::vector<std::string> why_lines(const ElasticMPIJob& job, Time now);

@@ -17,6 +17,7 @@
 #include "operator/programs/empi/cluster/steering.hpp"
 #include "operator/programs/empi/commands.hpp"
 #include "operator/programs/empi/completion.hpp"
+#include "operator/programs/empi/dashboard/command.hpp"
 #include "operator/programs/empi/import/command.hpp"
 #include "operator/programs/empi/run.hpp"
 #include "operator/programs/empi/simulate.hpp"
@@ -76,7 +77,7 @@ struct Arguments {
   cli::ClusterOptions cluster;
   cli::ImportOptions imported;
   std::string command, manifest, job, shell;
-  int replicas = 0;
+  int replicas = 0, port = cli::dashboard::kDefaultPort;
   bool once = false, events = false, follow = false;
 };
 
@@ -162,10 +163,9 @@ std::vector<empi::options::Command> commands(Arguments& a) {
          {.repeated = true}},
         {"--beside", &a.job, "a job of the run (where there are several runs)"}},
        &a.run.overrides.arguments},
-      {"queue",
-       "show who runs and who waits in the queues of `empi run`, and why",
-       "Examples:\n  empi queue\n  empi queue local",
-       {{"name", &a.job, "its name (default: all)"}}},
+      {"queue", "show who runs and who waits in the queues of `empi run` or of a cluster, and why",
+       "Examples:\n  empi queue\n  empi queue local\n  kubectl empi queue -A",
+       with({{"name", &a.job, "its name (default: all)"}}, cli::cluster_options_of_all(a.cluster))},
       {"scale", "change the number of workers of a running job",
        "Examples:\n  empi scale jacobi 8\n  kubectl empi scale jacobi 8",
        with({job,
@@ -193,6 +193,14 @@ std::vector<empi::options::Command> commands(Arguments& a) {
        with({job}, cli::cluster_options(a.cluster))},
       {"resume", "let the autoscaler go on after a size was set by hand", "Example:\n  empi resume jacobi",
        with({job}, cli::cluster_options(a.cluster))},
+      {"dashboard", "show jobs on a page in the browser, on this machine only",
+       "Examples:\n  empi dashboard\n  empi dashboard --context prod -n team\n"
+       "It prints the address to open, which holds a key, and serves until Ctrl-C.",
+       with({{"--port",
+              &a.port,
+              "port at 127.0.0.1, 0 for any free one",
+              {.check = in_range(0, 65535), .shows_default = true}}},
+            cli::cluster_options_of_all(a.cluster))},
       {"simulate", "try the scheduler of queues on the log of a machine", kSimulateFooter,
        simulate_options(a.simulate)},
       {"import",
@@ -275,9 +283,11 @@ int on_cluster(cli::ClusterAccess& access, const Arguments& a) {
   };
   const bool live = isatty(STDOUT_FILENO) == 1 && !a.once;
   if (a.command == "run") return run_on_cluster(access, a, note);
-  if (a.command == "submit" || a.command == "queue")
-    throw cli::Refusal(a.command + " is for local jobs (empi run)");
+  if (a.command == "submit")
+    throw cli::Refusal("submit is for local jobs (empi run); on a cluster: kubectl apply -f " + a.manifest);
+  if (a.command == "queue") queue(access, a.job, a.cluster.all_namespaces, std::cout);
   if (a.command == "top") top(access, a.job, a.cluster.all_namespaces, live, std::cout);
+  if (a.command == "dashboard") return cli::dashboard::show_cluster(a.port, access, a.cluster);
   if (a.command == "history") history(access, a.job, a.events, std::cout);
   if (a.command == "why") why(access, a.job, std::cout);
   if (a.command == "logs") logs(access, a.job, a.follow, std::cout, note);
@@ -295,6 +305,7 @@ int dispatch(const Arguments& a, const std::vector<std::string>& arguments) {
   if (a.command == "cancel") return cli::ask(a.job, {local::Command::Verb::Cancel, 0});
   if (a.command == "resume") return cli::ask(a.job, {local::Command::Verb::Resume, 0});
   if (a.command == "top") return cli::top(a.job, a.once);
+  if (a.command == "dashboard") return cli::dashboard::show_local_jobs(a.port);
   if (a.command == "simulate") return cli::simulate(a.simulate);
   if (a.command == "history") return cli::history(a.job, a.events);
   if (a.command == "import") return cli::import_file(a.imported);

@@ -28,15 +28,20 @@ std::string sizes_of(const ElasticMPIJob& job) {
   return text;
 }
 
-std::string running_line(const ElasticMPIJob& job, Time now) {
-  std::string text = "  " + job.metadata.name + "  " + to_string(job.status.state) + "  " + sizes_of(job);
+std::string name_of(const ElasticMPIJob& job, bool namespaces) {
+  return namespaces ? job.metadata.namespace_name + "/" + job.metadata.name : job.metadata.name;
+}
+
+std::string running_line(const ElasticMPIJob& job, Time now, bool namespaces) {
+  std::string text =
+      "  " + name_of(job, namespaces) + "  " + to_string(job.status.state) + "  " + sizes_of(job);
   if (job.status.start_time) text += "  " + waited_text(*job.status.start_time, now);
   const std::string& reason = job.status.allocation->reason;
   return reason.empty() ? text : text + "  " + reason;
 }
 
 // The queue's words are newer than the job's: those are written when the kind of reason changes.
-std::string waiting_line(const ElasticMPIJob& job, const QueueStatus& queue, Time now) {
+std::string waiting_line(const ElasticMPIJob& job, const QueueStatus& queue, Time now, bool namespaces) {
   const WaitStatus wait = job.status.queue.value_or(WaitStatus{});
   std::string reason = wait.reason;
   std::optional<Time> start = wait.expected_start;
@@ -45,7 +50,7 @@ std::string waiting_line(const ElasticMPIJob& job, const QueueStatus& queue, Tim
     reason = head.reason;
     start = head.expected_start;
   }
-  std::string text = "  " + job.metadata.name + "  " + to_string(job.status.state);
+  std::string text = "  " + name_of(job, namespaces) + "  " + to_string(job.status.state);
   if (job.status.queue) text += "  waits " + waited_text(wait.since, now);
   if (!reason.empty()) text += "  " + reason;
   if (start) text += "; about " + to_string(*start).substr(11, 8);
@@ -81,19 +86,19 @@ std::string queue_line(const ElasticQueue& queue) {
 }
 
 std::vector<std::string> queue_lines(const ElasticQueue& queue, const std::vector<ElasticMPIJob>& jobs,
-                                     Time now) {
+                                     Time now, bool namespaces) {
   std::vector<const ElasticMPIJob*> waiting;
   std::vector<std::string> lines{queue_line(queue)};
   for (const ElasticMPIJob& job : jobs) {
     if (job.spec.scheduling.queue_name != queue.metadata.name || is_terminal(job.status.state)) continue;
     if (has_workers(job))
-      lines.push_back(running_line(job, now));
+      lines.push_back(running_line(job, now, namespaces));
     else
       waiting.push_back(&job);
   }
   std::ranges::stable_sort(waiting, {},
                            [&](const ElasticMPIJob* job) { return place_in(queue.status, *job); });
-  for (const ElasticMPIJob* job : waiting) lines.push_back(waiting_line(*job, queue.status, now));
+  for (const ElasticMPIJob* job : waiting) lines.push_back(waiting_line(*job, queue.status, now, namespaces));
   return lines;
 }
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "operator/objects/pods.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::cli {
 
@@ -47,6 +49,8 @@ RunningJob::RunningJob(ElasticMPIJob job, JobSource source)
       recorder_(cleared(source_.output, job_.metadata.name), job_) {}
 
 void RunningJob::start(local::LocalCluster& cluster, local::LocalJobOptions options) {
+  std::error_code none;
+  std::filesystem::remove(folder_.file(kFiguresFile), none);  // of an earlier run
   options.manifest = source_.manifest;
   options.load = [source = source_](const std::string& text) {
     return load_manifest(text, source.manifest, source.overrides);
@@ -61,6 +65,16 @@ void RunningJob::look(Time now, const ReconcileResult& pass, const std::vector<e
   const auto living =
       std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
   recorder_.look(now, pass.status, static_cast<int>(living) * job_.spec.slots_per_worker, windows);
+  tell_figures();
+}
+
+void RunningJob::tell_figures() const {
+  const LiveFigures& figures = recorder_.figures();
+  if (!figures.known) return;
+  local::write_file_atomically(folder_.file(kFiguresFile),
+                               empi::json_text::text({{"efficiency", figures.efficiency},
+                                                      {"loadBalance", figures.load_balance},
+                                                      {"communication", figures.communication}}));
 }
 
 std::string RunningJob::progress(Time now) {

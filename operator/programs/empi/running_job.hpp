@@ -16,6 +16,10 @@
 
 namespace emj::cli {
 
+// In the job's state folder while it runs: what is measured of the last window, for whoever looks from
+// elsewhere.
+inline constexpr const char* kFiguresFile = "efficiency.json";
+
 class RunningJob {
  public:
   using Clock = local::EventLoop::Clock;
@@ -47,6 +51,7 @@ class RunningJob {
 
  private:
   std::string progress(Time now);
+  void tell_figures() const;
 
   ElasticMPIJob job_;
   JobSource source_;  // with absolute paths

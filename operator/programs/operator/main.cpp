@@ -55,6 +55,7 @@ empi::options::OptionList describe(ManagerOptions& o, Times& t) {
        &o.build.worker_user,
        "user and group of workers whose template names none; 0: the platform chooses",
        {.check = in_range(0, 2147483647), .shows_default = true}},
+      {"--queues", &o.queues, "jobs may wait in ElasticQueues, and share by them what a cluster has"},
       {"!--no-leader-election", &o.leader_election, "for a single replica"},
       {"--lease-namespace", &o.lease_namespace, "default: the one we run in"},
       {"--lease-name", &o.lease_name, "", {.shows_default = true}},

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/kube/pod_view.hpp"
+#include "operator/kube/queue_objects.hpp"
 #include "runtime/base/exposition.hpp"
 #include "runtime/base/http_server.hpp"
 #include "runtime/protocol/metrics.hpp"
@@ -53,6 +54,16 @@ std::string host_name() {
 }  // namespace
 
 namespace {
+
+// What a worker's pod asks for beside its container (operator/objects/pods.cpp).
+constexpr queue::Resources kSidecar{kSidecarMilliCpu, kSidecarMemoryMib};
+
+Time present() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
+
+bool moved(const kube::Change& change) {
+  const auto at = [](const kube::ObjectPtr& pod) { return pod ? kept_placement(*pod) : std::nullopt; };
+  return at(change.before) != at(change.after);
+}
 
 // Any pod may reach the port: no peer is to hold it for long, and the newest get their answer, for one of
 // them is the kubelet.
@@ -114,16 +125,18 @@ Manager::Manager(ManagerOptions options, Log log)
   watch.reduce = reduce_job;
   jobs_ = std::make_unique<kube::Informer>(*client_, resources::elastic_mpi_jobs, watch,
                                            [this](const kube::Change& c) { changed(c.key, c.received); });
-  watch.reduce = reduce_pod;
+  watch.reduce = options_.queues ? reduce_placed_pod : reduce_pod;
   watch.label_selector = std::string(kLabelRole) + "=worker";
   pods_ = std::make_unique<kube::Informer>(*client_, resources::pods, watch, [this](const kube::Change& c) {
     if (const auto job = job_of(c.after ? *c.after : *c.before)) changed(*job, c.received);
+    if (scheduler_ && moved(c)) scheduler_->news();
   });
+  if (options_.queues) make_scheduler(watch);
   cluster_ =
       std::make_unique<KubeCluster>(*client_, *jobs_, *pods_, *events_, root_key_, options_.build, log_);
   runtime_ = std::make_unique<HttpRuntime>(
       [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
-      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64});
+      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64, kMetricsPort});
   AskingOptions asking;
   asking.took = [this](Millis time) { metrics_.waited(OperatorMetrics::Wait::Agent, time); };
   asking_ = std::make_unique<AskingRuntime>(
@@ -133,10 +146,8 @@ Manager::Manager(ManagerOptions options, Log log)
   controller.build = options_.build;
   controller.fast = Millis(100);
   controller.steady = options_.steady;
-  controller_ = std::make_unique<Controller>(
-      *cluster_, *asking_,
-      [] { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }, log_,
-      controller);
+  controller_ =
+      std::make_unique<Controller>(*cluster_, *asking_, present, log_, controller, scheduler_.get());
 
   if (options_.leader_election) {
     kube::LeaderOptions leader;
@@ -156,6 +167,31 @@ Manager::Manager(ManagerOptions options, Log log)
                                        }});
   }
   serve();
+}
+
+void Manager::make_scheduler(const kube::WatcherOptions& watch) {
+  kube::WatcherOptions plain;
+  plain.namespace_name = watch.namespace_name;
+  plain.log = watch.log;
+  kube_queue_ = std::make_unique<KubeQueue>(
+      *client_, *jobs_, *pods_, plain,
+      KubeQueue::Told{[this](const JobKey& key) { queue_.add({key.namespace_name, key.name}); },
+                      [this] { scheduler_->news(); }});
+  SchedulerOptions options;
+  options.sidecar = kSidecar;
+  options.planned = [this](const PlanReport& report) { metrics_.planned(report); };
+  options.pass = [this](const std::set<std::string>& queues, kube::Instant::duration took) {
+    metrics_.scheduled(queues, took);
+  };
+  scheduler_ = std::make_unique<Scheduler>(*kube_queue_, present, log_, options);
+}
+
+std::vector<std::pair<std::string, const kube::Informer*>> Manager::watches() const {
+  std::vector<std::pair<std::string, const kube::Informer*>> watches{{"elasticmpijobs", jobs_.get()},
+                                                                     {"pods", pods_.get()}};
+  if (kube_queue_)
+    for (const auto& watch : kube_queue_->watches()) watches.push_back(watch);
+  return watches;
 }
 
 Manager::~Manager() {
@@ -186,8 +222,8 @@ void Manager::serve() {
 }
 
 std::string Manager::healthy() const {
-  for (const auto& [name, informer] : {std::pair{"jobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
-    if (informer->idle() > kStuckWatch) return std::string("the watch of ") + name + " is stuck";
+  for (const auto& [name, informer] : watches())
+    if (informer->idle() > kStuckWatch) return "the watch of " + name + " is stuck";
   // Its job would never be looked at again.
   if (const auto oldest = oldest_pass();
       oldest && seconds_since(oldest->second) > static_cast<double>(options_.stuck_pass.count()))
@@ -203,21 +239,22 @@ std::optional<std::pair<kube::ObjectKey, kube::Instant>> Manager::oldest_pass() 
 }
 
 std::string Manager::ready() const {
-  if (!jobs_->synced()) return "the list of jobs is not there yet: " + jobs_->stats().last_problem;
-  if (!pods_->synced()) return "the list of pods is not there yet: " + pods_->stats().last_problem;
+  for (const auto& [name, informer] : watches())
+    if (!informer->synced())
+      return "the list of " + name + " is not there yet: " + informer->stats().last_problem;
   return "";
 }
 
 std::string Manager::metrics_text() const {
   OperatorMetrics::Now now;
   now.queue = queue_.stats();
-  for (const auto& [name, informer] :
-       {std::pair{"elasticmpijobs", jobs_.get()}, std::pair{"pods", pods_.get()}})
+  for (const auto& [name, informer] : watches())
     now.watches.push_back(
         {name, std::chrono::duration<double>(informer->age()).count(), informer->stats().failures});
   now.requests = client_->counts();
   for (kube::RequestCount& count : lease_client_->counts()) now.requests.push_back(std::move(count));
   now.leading = leading_;
+  now.queues = options_.queues;
   if (const auto oldest = oldest_pass()) now.longest_pass_seconds = seconds_since(oldest->second);
   now.events_lost = events_->lost();
   return metrics_.text(now);
@@ -243,6 +280,7 @@ void Manager::answered(const kube::ObjectKey& job) {
 int Manager::run() {
   jobs_->start();
   pods_->start();
+  if (kube_queue_) kube_queue_->start();
   if (elector_)
     elector_->start();
   else
@@ -252,11 +290,14 @@ int Manager::run() {
     condition_.wait(lock, [this] { return ended_.has_value(); });
   }
   log_("stopping");
+  scheduling_.request_stop();
   queue_.shut_down();
   if (!queue_.drain(longest_pass)) log_("a pass over a job did not come to its end in time");
   for (std::thread& thread : threads_) thread.join();
+  if (scheduling_.joinable()) scheduling_.join();
   jobs_->stop();
   pods_->stop();
+  if (kube_queue_) kube_queue_->stop();
   events_->stop(kLastWords);
   if (elector_) elector_->release();
   return *ended_;
@@ -276,13 +317,36 @@ void Manager::lead() {
   const std::lock_guard lock(mutex_);
   if (ended_) return;
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  if (scheduler_) scheduling_ = std::jthread([this](const std::stop_token& stop) { schedule(stop); });
+}
+
+bool Manager::wait_for_lists() {
+  while (!jobs_->wait_synced(Millis(200)) || !pods_->wait_synced(Millis(200))) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return false;
+  }
+  // Before the first pass over any of them: nothing is given out while one is not known.
+  if (scheduler_)
+    std::call_once(expected_, [this] {
+      std::vector<JobKey> keys;
+      for (const kube::ObjectPtr& job : jobs_->list()) {
+        const kube::ObjectKey key = kube::key_of(*job);
+        keys.push_back({key.namespace_name, key.name});
+      }
+      scheduler_->expect(keys);
+    });
+  return true;
+}
+
+void Manager::schedule(const std::stop_token& stop) {
+  if (!wait_for_lists()) return;
+  while (!kube_queue_->wait_synced(Millis(200)))
+    if (stop.stop_requested()) return;
+  scheduler_->run(stop);
 }
 
 void Manager::work() {
-  while (!jobs_->wait_synced(Millis(200)) || !pods_->wait_synced(Millis(200))) {
-    const std::lock_guard lock(mutex_);
-    if (ended_) return;
-  }
+  if (!wait_for_lists()) return;
   while (const auto taken = queue_.take()) {
     const kube::ObjectKey& key = taken->key;
     const bool news = taken->lane == kube::WorkQueue::Lane::News;

@@ -18,6 +18,7 @@
 #include "operator/agents/http_runtime.hpp"
 #include "operator/controller/controller.hpp"
 #include "operator/kube/kube_cluster.hpp"
+#include "operator/kube/kube_queue.hpp"
 #include "operator/kube/leader.hpp"
 #include "operator/kube/work_queue.hpp"
 #include "operator/programs/operator/metrics.hpp"
@@ -41,6 +42,8 @@ struct ManagerOptions {
   // A pass over a job that takes longer makes /healthz fail. Every request of a pass ends within seconds.
   Seconds stuck_pass{900};
   BuildOptions build;
+  // Jobs may name an ElasticQueue; without it nothing is read but jobs and their pods.
+  bool queues = false;
   // For tests: the process ends in front of the write of this number (1 is the first), "7", or of the first
   // of a kind, "delete pods"; empty: none.
   std::string crash_at_write;
@@ -67,6 +70,10 @@ class Manager {
   void changed(const kube::ObjectKey& job, kube::Instant received);
   void answered(const kube::ObjectKey& job);
   void lead();
+  void make_scheduler(const kube::WatcherOptions& watch);
+  void schedule(const std::stop_token& stop);
+  bool wait_for_lists();  // of jobs and pods; false at the end
+  std::vector<std::pair<std::string, const kube::Informer*>> watches() const;
   void work();
   void pass_over(const kube::ObjectKey& key);
   void end(int code);
@@ -83,11 +90,15 @@ class Manager {
   kube::WorkQueue queue_{{.first_backoff = Millis(5), .longest_backoff = Millis(30000)}, kube::real_clock()};
   std::unique_ptr<kube::Informer> jobs_, pods_;
   std::unique_ptr<KubeCluster> cluster_;
+  std::unique_ptr<KubeQueue> kube_queue_;  // these two: with queues only
+  std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<HttpRuntime> runtime_;
   std::unique_ptr<AskingRuntime> asking_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::vector<std::thread> threads_;
+  std::jthread scheduling_;
+  std::once_flag expected_;  // the scheduler knows what jobs there are
   std::atomic<bool> leading_{false};
 
   mutable std::mutex mutex_;

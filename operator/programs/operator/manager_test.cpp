@@ -82,10 +82,12 @@ class Operator : public ::testing::Test {
     if (request.method == "GET") {
       const bool jobs = request.path.ends_with("/elasticmpijobs");
       const bool pods = request.path.ends_with("/pods");
+      const bool queues = request.path.ends_with("/elasticqueues");
       const json list = {{"metadata", {{"resourceVersion", "9"}}},
-                         {"items", jobs   ? jobs_
-                                   : pods ? pods_
-                                          : json::array()}};
+                         {"items", jobs     ? jobs_
+                                   : pods   ? pods_
+                                   : queues ? queues_
+                                            : json::array()}};
       return exchange.reply(200, list.dump());
     }
     if (writes_status(request)) gate.wait_for(Seconds(20));
@@ -118,6 +120,10 @@ class Operator : public ::testing::Test {
   }
 
   json jobs_, pods_;
+  const json queues_ = json::array({json::parse(R"({
+    "apiVersion": "elasticmpi.io/v1alpha1", "kind": "ElasticQueue",
+    "metadata": {"name": "main", "uid": "uid-main", "resourceVersion": "6", "generation": 1},
+    "spec": {"pools": [{"name": "p", "quota": {"cpu": 4}}]}})")});
   std::promise<void> gate_;
   std::shared_future<void> gate = gate_.get_future().share();  // status writes wait here
   bool opened_ = false;
@@ -215,6 +221,45 @@ TEST_F(ImpatientOperator, IsNotHealthyWhileAPassHangs) {
   ASSERT_TRUE(hanging);
   EXPECT_EQ(hanging->status, 503);
   EXPECT_EQ(hanging->body, "the pass over job a/demo is stuck\n");
+}
+
+ManagerOptions with_queues() {
+  ManagerOptions options;
+  options.queues = true;
+  return options;
+}
+class OperatorWithQueues : public Operator {
+ protected:
+  OperatorWithQueues() : Operator(with_queues()) {}
+};
+
+bool takes_queue(const Request& request) {
+  return request.method == "PUT" && request.path.ends_with("/elasticqueues/main/status");
+}
+
+// Not before every job was seen once: the pass over `demo` has to come to its end.
+TEST_F(OperatorWithQueues, TakesThemWhenItKnowsWhatThereIs) {
+  wait_for(writes_status);
+  EXPECT_FALSE(std::ranges::any_of(server.requests(), takes_queue));
+  open();
+  const std::size_t place = wait_for(takes_queue);
+  const json taken = json::parse(server.requests()[place].body);
+  EXPECT_EQ(taken["status"]["fence"], 1);
+  EXPECT_EQ(taken["metadata"]["resourceVersion"], "6") << "against what was read";
+  httplib::Client http("127.0.0.1", manager->port());
+  const auto ready = http.Get("/readyz"), metrics = http.Get("/metrics");
+  ASSERT_TRUE(ready && metrics);
+  EXPECT_EQ(ready->body, "ok\n");
+  EXPECT_THAT(metrics->body, HasSubstr("empi_scheduler_pass_seconds_count"));
+  EXPECT_THAT(metrics->body, HasSubstr("empi_operator_watch_age_seconds{resource=\"foreignpods\"}"));
+}
+
+TEST_F(Operator, WithoutQueuesReadsNothingOfThem) {
+  open();
+  wait_for(writes_status);
+  for (const Request& request : server.requests())
+    for (const char* kind : {"/elasticqueues", "/nodes", "/resourcequotas"})
+      EXPECT_EQ(request.path.find(kind), std::string::npos) << request.path;
 }
 
 // Jobs that run, each with an agent that takes a question and does not answer: as many as there are threads.

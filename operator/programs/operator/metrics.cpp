@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/exposition.hpp"
-
 namespace emj::manager {
 namespace {
 
@@ -77,6 +75,59 @@ void OperatorMetrics::forget(const JobKey& key) {
   seen_.erase(key);
 }
 
+void OperatorMetrics::planned(const PlanReport& report) {
+  using Kind = queue::Grant::Kind;
+  const std::lock_guard lock(mutex_);
+  Queue& queue = queues_[report.queue];
+  queue.running = report.status.running;
+  queue.queued = report.status.queued;
+  queue.pools = report.status.pools;
+  for (const queue::Grant& grant : report.plan.grants) {
+    ++queue.grants[static_cast<std::size_t>(grant.kind)];
+    if (grant.kind == Kind::Start || grant.kind == Kind::Backfill)
+      queue.waits.observe(queue::seconds_between(report.state.jobs[grant.job].since, report.now));
+  }
+}
+
+void OperatorMetrics::scheduled(const std::set<std::string>& queues,
+                                std::chrono::steady_clock::duration took) {
+  const std::lock_guard lock(mutex_);
+  pass_.observe(std::chrono::duration<double>(took).count());
+  std::erase_if(queues_, [&](const auto& queue) { return !queues.contains(queue.first); });
+}
+
+void OperatorMetrics::write_queues(Exposition& out) const {
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  out.metric(metrics::kQueueJobs);
+  for (const auto& [name, queue] : queues_) {
+    out.sample(queue.running, {{"queue", name}, {"state", "running"}});
+    out.sample(queue.queued, {{"queue", name}, {"state", "queued"}});
+  }
+  out.metric(metrics::kQueueWait);
+  for (const auto& [name, queue] : queues_)
+    out.histogram(queue.waits.bounds(), queue.waits.counts(), queue.waits.sum(), {{"queue", name}});
+  out.metric(metrics::kCapacity);
+  for (const auto& [name, queue] : queues_)
+    for (const PoolStatus& pool : queue.pools) {
+      const std::int64_t free = pool.capacity_milli_cpu - pool.held_milli_cpu - pool.unplaceable_milli_cpu;
+      const std::int64_t promised = std::min(pool.promised_milli_cpu, std::max<std::int64_t>(0, free));
+      for (const auto& [state, milli] : {std::pair{"held", pool.held_milli_cpu},
+                                         {"promised", promised},
+                                         {"free", free - promised},
+                                         {"unplaceable", pool.unplaceable_milli_cpu},
+                                         {"foreign", pool.foreign_milli_cpu}})
+        out.sample(number(milli) * 1e-3, {{"queue", name}, {"pool", pool.name}, {"state", state}});
+    }
+  out.metric(metrics::kSchedulerPass);
+  out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
+  out.metric(metrics::kGrants);
+  constexpr std::array kReasons{"start", "backfill", "promise", "withdraw",
+                                "yield", "giveback", "grow",    "move"};
+  for (const auto& [name, queue] : queues_)
+    for (std::size_t kind = 0; kind < kReasons.size(); ++kind)
+      out.sample(number(queue.grants[kind]), {{"queue", name}, {"reason", kReasons[kind]}});
+}
+
 std::string OperatorMetrics::text(const Now& now) const {
   const auto number = [](auto value) { return static_cast<double>(value); };
   const std::lock_guard lock(mutex_);
@@ -138,6 +189,7 @@ std::string OperatorMetrics::text(const Now& now) const {
   out.metric(metrics::kDecisions);
   for (const auto& [what, count] : decisions_)
     out.sample(number(count), {{"policy", what[0]}, {"action", what[1]}, {"reason", what[2]}});
+  if (now.queues) write_queues(out);
   out.metric(metrics::kLeader);
   out.sample(now.leading ? 1 : 0);
   out.metric(metrics::kEventsLost);

@@ -8,13 +8,16 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "operator/api/job.hpp"
 #include "operator/controller/cluster.hpp"
+#include "operator/controller/scheduler.hpp"
 #include "operator/kube/client.hpp"
 #include "operator/kube/work_queue.hpp"
+#include "runtime/base/exposition.hpp"
 #include "runtime/protocol/metrics.hpp"
 
 namespace emj::manager {
@@ -61,6 +64,20 @@ inline constexpr Metric kDecisions{"empi_operator_decisions_total", Type::Counte
                                    "Decisions of the autoscaler by policy, action and reason (one word "
                                    "of DecisionCause)."};
 inline constexpr Metric kLeader{"empi_operator_leader", Type::Gauge, "", "1 while this process leads."};
+inline constexpr Metric kQueueJobs{"empi_queue_jobs", Type::Gauge, "",
+                                   "Jobs of an ElasticQueue by state: running, queued."};
+inline constexpr Metric kQueueWait{
+    "empi_queue_wait_seconds", Type::Histogram, "seconds",
+    "How long jobs have waited in an ElasticQueue when they were given workers."};
+inline constexpr Metric kCapacity{"empi_capacity_cores", Type::Gauge, "",
+                                  "CPUs of a pool of an ElasticQueue by state: held, promised, free, "
+                                  "unplaceable (free in pieces that are too small); foreign is beside them."};
+inline constexpr Metric kSchedulerPass{"empi_scheduler_pass_seconds", Type::Histogram, "seconds",
+                                       "How long it takes to plan for all ElasticQueues."};
+inline constexpr Metric kGrants{
+    "empi_scheduler_grants_total", Type::Counter, "",
+    "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
+    "withdraw, yield, giveback, grow, move."};
 inline constexpr Metric kEventsLost{
     "empi_operator_events_lost_total", Type::Counter, "",
     "Kubernetes Events that could not be written or were over an object's budget."};
@@ -92,6 +109,9 @@ class OperatorMetrics {
   // The job's status after a pass: counts what is new in it since the pass before.
   void look(const JobKey& key, const JobStatus& status);
   void forget(const JobKey& key);
+  void planned(const PlanReport& report);
+  // All queues are planned for, and these are those that there are.
+  void scheduled(const std::set<std::string>& queues, std::chrono::steady_clock::duration took);
 
   struct Watched {
     std::string resource;
@@ -103,6 +123,7 @@ class OperatorMetrics {
     std::vector<Watched> watches;
     std::vector<kube::RequestCount> requests;
     bool leading = false;
+    bool queues = false;  // there may be some
     double longest_pass_seconds = 0;
     std::uint64_t events_lost = 0;
   };
@@ -118,10 +139,19 @@ class OperatorMetrics {
     int desired = 0, ready = 0, joined = 0;
     std::optional<Time> last_resize, last_decision;
   };
+  struct Queue {
+    int running = 0, queued = 0;
+    std::vector<PoolStatus> pools;
+    Histogram waits{{1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200}};
+    std::array<std::uint64_t, 8> grants{};  // by queue::Grant::Kind
+  };
   void count_resize(const LastResize& resize);
+  void write_queues(empi::metrics::Exposition& out) const;  // with mutex_ held
 
   mutable std::mutex mutex_;
   std::map<JobKey, Seen> seen_;
+  std::map<std::string, Queue> queues_;
+  Histogram pass_{{.0001, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}};
   std::array<std::uint64_t, 4> results_{};
   Histogram duration_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
   std::vector<Histogram> waits_ = std::vector<Histogram>(6, wait_histogram());  // by Wait

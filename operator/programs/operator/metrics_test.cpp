@@ -103,6 +103,42 @@ TEST(OperatorMetrics, ShowsRequestsAndPasses) {
   EXPECT_THAT(text, HasSubstr("empi_operator_wait_seconds_count{at=\"news\"} 0\n"));
 }
 
+// A plan of queue `main` that starts a job that has waited 40 s.
+void plan_a_start(OperatorMetrics& metrics) {
+  const Time now{Seconds(1000)};
+  QueueStatus status;
+  status.running = 2;
+  status.queued = 1;
+  status.pools = {{"p", 1, 8000, 3000, 2000, 500, 1000}};
+  queue::QueueState state;
+  state.jobs.emplace_back();
+  state.jobs[0].since = now - Seconds(40);
+  queue::Plan plan;
+  plan.grants = {{.job = 0, .kind = queue::Grant::Kind::Start, .allocation = {}}};
+  metrics.planned({"main", status, state, plan, now});
+  metrics.scheduled({"main"}, Millis(2));
+}
+
+TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
+  OperatorMetrics metrics;
+  plan_a_start(metrics);
+  OperatorMetrics::Now now;
+  now.queues = true;
+  const std::string text = metrics.text(now);
+  for (const char* line :
+       {"empi_queue_jobs{queue=\"main\",state=\"queued\"} 1",
+        "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"held\"} 3",
+        "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"promised\"} 2",
+        "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"free\"} 2",
+        "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"unplaceable\"} 1",
+        "empi_scheduler_grants_total{queue=\"main\",reason=\"start\"} 1",
+        "empi_queue_wait_seconds_sum{queue=\"main\"} 40", "empi_scheduler_pass_seconds_count 1"})
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+  metrics.scheduled({}, Millis(1));
+  EXPECT_THAT(metrics.text(now), Not(HasSubstr("queue=\"main\""))) << "it is gone";
+  EXPECT_THAT(OperatorMetrics().text({}), Not(HasSubstr("empi_queue"))) << "there can be none";
+}
+
 // Every metric there is, before Prometheus' own judge: names, units, types, help texts.
 TEST(OperatorMetrics, PassPromtool) {
   if (!*EMPI_PROMTOOL) GTEST_SKIP() << "promtool is not installed: it is in the package prometheus";
@@ -115,7 +151,9 @@ TEST(OperatorMetrics, PassPromtool) {
   metrics.look(job, status);
   metrics.reconciled(OperatorMetrics::Result::Ok, .02);
   metrics.reacted(.01);
+  plan_a_start(metrics);
   OperatorMetrics::Now now;
+  now.queues = true;
   now.watches = {{"pods", 1, 2}};
   now.requests = {{"create", "pods", 201, 7}};
   const std::string text = metrics.text(now);

@@ -51,7 +51,7 @@ operator_values() {
   image=$(image operator)
   printf '%s\n' --set "image.registry=${image%/*}" --set "image.tag=${image##*:}" \
     --set options.leaseSeconds=6 --set options.renewSeconds=4 --set options.retrySeconds=1 \
-    --set options.lookSeconds=2 --set-string "podAnnotations.image=$(stat -c %Y "$tar" 2>/dev/null || echo given)"
+    --set options.lookSeconds=2 --set queues.enabled=true --set-string "podAnnotations.image=$(stat -c %Y "$tar" 2>/dev/null || echo given)"
 }
 
 # helm_upgrade [OPTIONS]: installs or upgrades, and waits until the operator is ready.

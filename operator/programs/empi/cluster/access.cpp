@@ -154,4 +154,19 @@ std::vector<ElasticMPIJob> ClusterAccess::jobs(bool of_all_namespaces) {
   return jobs;
 }
 
+std::vector<ElasticQueue> ClusterAccess::queues() {
+  const auto list = client_->list(resources::elastic_queues, "");
+  if (!list && list.error().kind == Kind::NotFound)
+    throw Refusal("the Elastic MPI of the cluster of " + client_->config().origin +
+                  " knows no queues: it is older than they are, or not installed");
+  if (!list && list.error().kind == Kind::Forbidden)
+    throw Refusal(list.error().message + "; ask for a ClusterRoleBinding to elastic-mpi-queue-view");
+  if (!list) throw refusal(list.error());
+  std::vector<ElasticQueue> queues;
+  for (const auto& object : list.value().items)
+    if (const auto queue = parse_stored_queue(object)) queues.push_back(queue.value());
+  std::ranges::sort(queues, {}, [](const ElasticQueue& queue) { return queue.metadata.name; });
+  return queues;
+}
+
 }  // namespace emj::cli

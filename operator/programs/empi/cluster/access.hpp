@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/api/job.hpp"
+#include "operator/api/queue.hpp"
 #include "operator/kube/client.hpp"
 #include "operator/programs/empi/input.hpp"
 #include "runtime/base/options.hpp"
@@ -47,6 +47,7 @@ class ClusterAccess {
 
   ElasticMPIJob job(const std::string& name);
   std::vector<ElasticMPIJob> jobs(bool of_all_namespaces = false);  // by namespace and name
+  std::vector<ElasticQueue> queues();                               // by name, those that can be read
   kube::ObjectKey key(const std::string& name) const { return {namespace_, name}; }
   // Why `error` came, and what to do.
   Refusal refusal(const kube::ApiError& error) const;

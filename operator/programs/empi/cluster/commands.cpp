@@ -10,6 +10,7 @@
 
 #include "operator/programs/empi/console.hpp"
 #include "operator/programs/empi/explain.hpp"
+#include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/table.hpp"
 #include "operator/programs/empi/view.hpp"
 #include "runtime/base/text.hpp"
@@ -115,6 +116,22 @@ void top(ClusterAccess& access, const std::string& job, bool all_namespaces, boo
       lines = {std::string("not refreshed: ") + problem.what()};
     }
   }
+}
+
+void queue(ClusterAccess& access, const std::string& name, bool all_namespaces, std::ostream& out) {
+  const std::vector<ElasticQueue> queues = access.queues();
+  const std::vector<ElasticMPIJob> jobs = access.jobs(all_namespaces);
+  std::string known;
+  bool any = false;
+  for (const ElasticQueue& queue : queues) {
+    known += (known.empty() ? "" : ", ") + queue.metadata.name;
+    if (!name.empty() && queue.metadata.name != name) continue;
+    print(queue_lines(queue, jobs, present(), all_namespaces), out);
+    any = true;
+  }
+  if (any) return;
+  if (queues.empty()) throw Refusal("no ElasticQueue in the cluster of " + access.client().config().origin);
+  throw Refusal("no ElasticQueue named " + name + "; there: " + known);
 }
 
 void history(ClusterAccess& access, const std::string& name, bool events, std::ostream& out) {

@@ -47,6 +47,40 @@ TEST_F(ClusterCommandTest, TopShowsTheJobsOfTheNamespaceOrOfAll) {
   EXPECT_THAT(out_.str(), HasSubstr("demo"));
 }
 
+TEST_F(ClusterCommandTest, AQueueShowsItsJobsOfTheNamespaceOrOfAll) {
+  const auto put = [&](const std::string& name, const std::string& space, int workers) {
+    auto job = stored_job(name, space);
+    job["spec"]["scheduling"]["queueName"] = "main";
+    job["status"]["state"] = workers > 0 ? "Running" : "Queued";
+    job["status"]["allocation"] = {
+        {"workers", workers}, {"sequence", 1}, {"reason", "gets all that is free"}};
+    job["status"]["queue"] = {
+        {"since", "2026-01-31T12:00:00Z"}, {"cause", "Waiting"}, {"reason", "old words"}};
+    server_.put(job_path(name, space), job);
+  };
+  put("demo", "team", 2);
+  put("far", "other", 0);
+  ClusterAccess cluster = access();
+  EXPECT_THAT(refusal_of([&] { queue(cluster, "", false, out_); }),
+              HasSubstr("no ElasticQueue in the cluster"));
+  server_.put("/apis/elasticmpi.io/v1alpha1/elasticqueues/main",
+              {{"metadata", {{"name", "main"}}},
+               {"spec", {{"pools", {{{"name", "p"}, {"quota", {{"cpu", 4}}}}}}}},
+               {"status",
+                {{"running", 1},
+                 {"queued", 1},
+                 {"head", {{{"namespace", "other"}, {"name", "far"}, {"reason", "needs 4 workers"}}}}}}});
+  queue(cluster, "main", false, out_);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("queue main  "), HasSubstr("1 job runs, 1 waits"),
+                                HasSubstr("  demo  Running  2 workers"), Not(HasSubstr("far"))));
+  out_.str("");
+  queue(cluster, "", true, out_);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("  team/demo  Running"), HasSubstr("  other/far  Queued"),
+                                HasSubstr("needs 4 workers")));
+  EXPECT_THAT(refusal_of([&] { queue(cluster, "mian", false, out_); }),
+              HasSubstr("no ElasticQueue named mian; there: main"));
+}
+
 TEST_F(ClusterCommandTest, AJobThatCannotBeReadDoesNotHideTheOthers) {
   auto strange = stored_job("strange");
   strange["spec"] = "of another version";

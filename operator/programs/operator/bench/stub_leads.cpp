@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents of simulated pods, for ./dev bench k8s-scale: one process answers for every pod address.
+// Agents and sidecars of simulated pods, for ./dev bench k8s-scale: one process answers for every pod address.
 //
 // The addresses are made local (ip route add local POD-CIDR dev lo), so that one listener gets all requests
 // and knows the pod by the local address of the connection. It speaks the agents' protocol (runtime/protocol)
@@ -299,17 +299,23 @@ httplib::Server::Handler handler(std::function<Answer(const httplib::Request&)> 
   };
 }
 
+namespace paths = empi::paths;
+using Request = const httplib::Request&;
+
+std::int64_t number(const std::string& text, std::int64_t otherwise) {
+  return text.empty() ? otherwise : std::strtoll(text.c_str(), nullptr, 10);
+}
+
+// What the agents' sidecars tell, too.
+void route_report(httplib::Server& server, Leads& leads) {
+  server.Get(paths::kReport,
+             handler([&](Request r) { return leads.report(r, number(r.get_param_value("since"), -1)); }));
+}
+
 void route(httplib::Server& server, Leads& leads) {
-  namespace paths = empi::paths;
-  using Request = const httplib::Request&;
-  const auto number = [](const std::string& text, std::int64_t otherwise) {
-    return text.empty() ? otherwise : std::strtoll(text.c_str(), nullptr, 10);
-  };
   server.Get(paths::kHealth, handler([](Request) { return Answer{200, {{"ok", true}}}; }));
   server.Post(paths::kStart, handler([&](Request r) { return leads.start(r); }));
-  server.Get(paths::kReport, handler([&, number](Request r) {
-               return leads.report(r, number(r.get_param_value("since"), -1));
-             }));
+  route_report(server, leads);
   server.Put(paths::kFence, handler([&](Request r) {
                const empi::Fence fence{json::parse(r.body).at("fence").get<std::int64_t>()};
                return leads.ask(r, [&](Job& job, const std::string&) { return job.take(fence); });
@@ -318,7 +324,7 @@ void route(httplib::Server& server, Leads& leads) {
                const auto change = json::parse(r.body).get<empi::ChangeRequest>();
                return leads.ask(r, [&](Job& job, const std::string&) { return job.put_change(change); });
              }));
-  server.Delete(paths::kChange, handler([&, number](Request r) {
+  server.Delete(paths::kChange, handler([&](Request r) {
                   const empi::Fence fence{number(r.get_param_value("fence"), -1)};
                   return leads.ask(r, [&](Job& job, const std::string&) {
                     return job.cancel(r.get_param_value("id"), fence);
@@ -348,15 +354,19 @@ int main(int argc, char** argv) {
   empi::options::read_or_exit(program, argc, argv);
 
   Leads leads{Millis(change_millis)};
-  httplib::Server server;
-  server.new_task_queue = [] { return new ThreadPerConnection; };
-  server.set_tcp_nodelay(true);
-  server.set_keep_alive_max_count(1'000'000'000);
-  server.set_keep_alive_timeout(1);
-  route(server, leads);
-  if (!server.listen("0.0.0.0", port)) {
-    std::fprintf(stderr, "stub_leads: cannot listen on port %d\n", port);
-    return 1;
+  httplib::Server agents, sidecars;
+  for (httplib::Server* server : {&agents, &sidecars}) {
+    server->new_task_queue = [] { return new ThreadPerConnection; };
+    server->set_tcp_nodelay(true);
+    server->set_keep_alive_max_count(1'000'000'000);
+    server->set_keep_alive_timeout(1);
   }
-  return 0;
+  route(agents, leads);
+  route_report(sidecars, leads);
+  std::thread looks([&] { sidecars.listen("0.0.0.0", empi::names::kDefaultSidecarPort); });
+  const bool listened = agents.listen("0.0.0.0", port);
+  if (!listened) std::fprintf(stderr, "stub_leads: cannot listen on port %d\n", port);
+  sidecars.stop();
+  looks.join();
+  return listened ? 0 : 1;
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // HTTP to a peer that is not trusted: agents are the tenant's processes. An exchange ends within a time from
 // its first byte to its last, however slowly they come, and an answer has a size. Nothing is decompressed.
-
+#pragma once
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
 
-#include "operator/api/time.hpp"
-
-namespace emj {
+namespace empi {
 
 struct HttpBounds {
-  Millis connect{1000};
-  Millis whole{5000};                        // request and answer
+  std::chrono::milliseconds connect{1000};
+  std::chrono::milliseconds whole{5000};     // request and answer
   std::size_t bytes = std::size_t{4} << 20;  // of the answer, head and body
 };
 
@@ -27,7 +24,8 @@ struct HttpAnswer {
 // One connection, kept open between requests. Not for use by two threads at once.
 class BoundedHttp {
  public:
-  BoundedHttp(const std::string& address, HttpBounds bounds);  // host:port, an IPv6 host in brackets
+  // host:port, an IPv6 host in brackets; or the path of a Unix socket.
+  BoundedHttp(const std::string& address, HttpBounds bounds);
   ~BoundedHttp();
 
   HttpAnswer ask(const std::string& method, const std::string& target, const std::string& bearer,
@@ -36,7 +34,8 @@ class BoundedHttp {
  private:
   class Client;
   const HttpBounds bounds_;
+  const bool local_;
   std::unique_ptr<Client> client_;
 };
 
-}  // namespace emj
+}  // namespace empi

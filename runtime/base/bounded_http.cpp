@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/agents/bounded_http.hpp"
+#include "runtime/base/bounded_http.hpp"
 
 #include <httplib.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace emj {
+namespace empi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ class BoundedStream : public httplib::Stream {
 
   bool wait(short events) const {
     while (true) {
-      const auto left = std::chrono::ceil<Millis>(deadline_ - Clock::now()).count();
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
       pollfd entry{socket_, events, 0};
       const int ready = left > 0 ? poll(&entry, 1, static_cast<int>(left)) : 0;
       if (ready > 0) return true;
@@ -86,7 +86,10 @@ class BoundedStream : public httplib::Stream {
   std::size_t next_ = 0, end_ = 0;
 };
 
+bool is_path(const std::string& address) { return address.starts_with('/'); }
+
 std::pair<std::string, int> host_and_port(const std::string& address) {
+  if (is_path(address)) return {address, 80};  // the port is not used
   const auto colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -100,6 +103,9 @@ std::pair<std::string, int> host_and_port(const std::string& address) {
 
 class BoundedHttp::Client : public httplib::ClientImpl {
  public:
+  Client(const std::string& address, const HttpBounds& bounds) : Client(host_and_port(address), bounds) {
+    if (is_path(address)) set_address_family(AF_UNIX);
+  }
   Client(const std::pair<std::string, int>& at, const HttpBounds& bounds)
       : ClientImpl(at.first, at.second), bounds_(bounds) {
     set_connection_timeout(std::min(bounds.connect, bounds.whole));
@@ -133,7 +139,7 @@ class BoundedHttp::Client : public httplib::ClientImpl {
 };
 
 BoundedHttp::BoundedHttp(const std::string& address, HttpBounds bounds)
-    : bounds_(bounds), client_(std::make_unique<Client>(host_and_port(address), bounds)) {}
+    : bounds_(bounds), local_(is_path(address)), client_(std::make_unique<Client>(address, bounds)) {}
 BoundedHttp::~BoundedHttp() = default;
 
 HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target, const std::string& bearer,
@@ -142,8 +148,9 @@ HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target
   httplib::Request request;
   request.method = method;
   request.path = target;
-  request.headers.emplace("Authorization", "Bearer " + bearer);
+  if (!bearer.empty()) request.headers.emplace("Authorization", "Bearer " + bearer);
   // httplib's servers would take Brotli at its highest level: milliseconds of the processor of a rank's node.
+  if (local_) request.headers.emplace("Host", "localhost");
   request.headers.emplace("Accept-Encoding", "identity");
   if (!json_body.empty()) request.headers.emplace("Content-Type", "application/json");
   request.body = json_body;
@@ -161,4 +168,4 @@ HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target
   return answer;
 }
 
-}  // namespace emj
+}  // namespace empi

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Queues, nodes, quotas and the pods of others on the Kubernetes API, for the scheduler. All reads come from
+// caches that watches keep up to date. Only what changes what there is to give is news.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operator/controller/queue_cluster.hpp"
+#include "operator/kube/client.hpp"
+#include "operator/kube/informer.hpp"
+#include "operator/kube/node_use.hpp"
+
+namespace emj::manager {
+
+class KubeQueue : public QueueCluster {
+ public:
+  struct Told {
+    std::function<void(const JobKey&)> look_at;  // from the scheduler
+    std::function<void()> news;                  // for it; from a watch's thread
+  };
+  // `jobs`, `pods`: the caches of jobs and of their workers, whose pods keep_placement() has been applied to.
+  // Of one namespace (`watch.namespace_name`) nodes cannot be read, and pools must say what they have. Queues
+  // that are not for that namespace alone are somebody else's.
+  KubeQueue(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
+            const kube::WatcherOptions& watch, Told told);
+
+  void start();
+  void stop();
+  bool wait_synced(Millis timeout);  // real time; of each list
+  // What is watched, by the plural of its resource.
+  const std::vector<std::pair<std::string, const kube::Informer*>>& watches() const { return watches_; }
+
+  std::vector<QueueRecord> queues() override;
+  std::optional<QueueSpec> spec_of(const std::string& queue) override;
+  std::optional<std::vector<NodeView>> nodes() override;
+  std::vector<ForeignPod> foreign() override;
+  std::vector<NamespaceQuota> quotas() override;
+  Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override;
+  void look_at(const JobKey& key) override { told_.look_at(key); }
+
+ private:
+  // Of an object that was read: again only when it is another one.
+  template <class T>
+  using Readings = std::map<kube::ObjectKey, std::pair<kube::ObjectPtr, T>>;
+  template <class T, class Read>
+  static void read_all(Readings<T>& readings, const std::vector<kube::ObjectPtr>& objects, const Read& read);
+  std::unique_ptr<kube::Informer> make(const kube::Resource& resource, const kube::WatcherOptions& watch,
+                                       std::function<void(const kube::Change&)> on_change);
+  void read_queues();  // with mutex_ held
+
+  kube::Client& client_;
+  kube::Informer& jobs_;
+  kube::Informer& pods_;
+  const std::string served_;  // the namespace that is looked after; empty: all
+  const Told told_;
+  NodeUse node_use_;
+  std::mutex mutex_;
+  Readings<QueueRecord> queue_readings_;
+  // What a status write has made of a resource version, for a second write of the same plan.
+  std::map<std::string, std::pair<std::string, std::string>> written_;
+  // The scheduler's thread only.
+  Readings<NodeView> node_readings_;
+  Readings<std::optional<NamespaceQuota>> quota_readings_;
+
+  std::unique_ptr<kube::Informer> queues_, quotas_, nodes_, foreign_;  // the last two: of all namespaces only
+  std::vector<std::pair<std::string, const kube::Informer*>> watches_;
+};
+
+}  // namespace emj::manager

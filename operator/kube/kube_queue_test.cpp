@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scheduler sees of a cluster, and what it writes: against a server in this process that keeps
+// objects.
+
+#include "operator/kube/kube_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "operator/kube/queue_objects.hpp"
+#include "operator/kube/testing/object_server.hpp"
+#include "operator/objects/pods.hpp"
+
+namespace emj::manager {
+namespace {
+
+using kube::testing::ObjectServer;
+using nlohmann::json;
+using queue::Resources;
+using ::testing::HasSubstr;
+
+const std::string queues_path = "/apis/elasticmpi.io/v1alpha1/elasticqueues/";
+
+json queue_object(const std::string& name,
+                  const std::string& spec = R"({"pools": [{"name": "p", "quota": {"cpu": 4}}]})") {
+  return {{"apiVersion", "elasticmpi.io/v1alpha1"},
+          {"kind", "ElasticQueue"},
+          {"metadata", {{"name", name}, {"generation", 1}}},
+          {"spec", json::parse(spec)}};
+}
+
+// On node n1, with a container that asks for so much.
+json pod_object(const std::string& name, const std::string& cpu, const std::string& owner = {}) {
+  json pod = {{"metadata", {{"name", name}, {"namespace", "a"}}},
+              {"spec",
+               {{"nodeName", "n1"},
+                {"containers", {{{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}}}}},
+              {"status", {{"phase", "Running"}}}};
+  if (owner.empty()) return pod;
+  pod["metadata"]["labels"] = {{kLabelRole, "worker"}};
+  pod["metadata"]["ownerReferences"] = {{{"uid", owner}, {"controller", true}}};
+  return pod;
+}
+
+class KubeQueueTest : public ::testing::Test {
+ protected:
+  struct Seen {
+    explicit Seen(KubeQueueTest& test, const std::string& namespace_name = {})
+        : client(test.server.config()), jobs(client, kube::resources::elastic_mpi_jobs, {}, nullptr) {
+      kube::WatcherOptions workers;
+      workers.reduce = reduce_placed_pod;
+      pods = std::make_unique<kube::Informer>(client, kube::resources::pods, workers, nullptr);
+      kube::WatcherOptions watch;
+      watch.namespace_name = namespace_name;
+      queue = std::make_unique<KubeQueue>(client, jobs, *pods, watch,
+                                          KubeQueue::Told{[](const JobKey&) {}, [this] { ++news; }});
+      jobs.start();
+      pods->start();
+      queue->start();
+      EXPECT_TRUE(jobs.wait_synced(Millis(20000)) && pods->wait_synced(Millis(20000)) &&
+                  queue->wait_synced(Millis(20000)));
+    }
+    ~Seen() {
+      queue->stop();
+      pods->stop();
+      jobs.stop();
+      client.stop();
+    }
+    Resources foreign(const std::string& of = {}) const {
+      Resources sum;
+      for (const ForeignPod& pod : queue->foreign())
+        if (pod.queue == of) sum += pod.requests;
+      return sum;
+    }
+
+    kube::Client client;
+    kube::Informer jobs;
+    std::unique_ptr<kube::Informer> pods;
+    std::unique_ptr<KubeQueue> queue;
+    std::atomic<int> news{0};
+  };
+  void put_pod(const json& pod) {
+    server.put("/api/v1/namespaces/a/pods/" + std::string(pod["metadata"]["name"]), pod);
+  }
+  void put_job(const std::string& name, const std::string& queue) {
+    json job = {{"metadata", {{"name", name}, {"namespace", "a"}, {"uid", "uid-" + name}}}};
+    if (!queue.empty()) job["spec"]["scheduling"]["queueName"] = queue;
+    server.put("/apis/elasticmpi.io/v1alpha1/namespaces/a/elasticmpijobs/" + name, job);
+  }
+
+  ObjectServer server;
+};
+
+TEST_F(KubeQueueTest, PodsThatNoQueueKnowsOfAreForeign) {
+  put_job("queued", "main");
+  put_job("alone", "");
+  put_pod(pod_object("web", "1500m"));
+  put_pod(pod_object("queued-w-0", "1", "uid-queued"));
+  put_pod(pod_object("alone-w-0", "200m", "uid-alone"));
+  put_pod(pod_object("gone-w-0", "30m", "uid-gone"));
+  json ended = pod_object("ended", "8");
+  ended["status"]["phase"] = "Succeeded";
+  put_pod(ended);
+  Seen seen(*this);
+  EXPECT_EQ(seen.foreign(), (Resources{1730, 0}));
+  EXPECT_EQ(seen.foreign("main"), (Resources{1000, 0}));
+  const int before = seen.news;
+  server.erase("/api/v1/namespaces/a/pods/web");
+  EXPECT_TRUE(server.wait_until([&] { return seen.foreign() == Resources{230, 0}; }));
+  EXPECT_GT(seen.news, before);
+}
+
+// As Kubernetes' own scheduler counts.
+TEST(Placement, OfAPodIsTheMostThatItsContainersAskForAtATime) {
+  json pod = pod_object("web", "1");
+  const auto asks = [](const char* cpu, const char* memory) -> json {
+    return {{"resources", {{"requests", {{"cpu", cpu}, {"memory", memory}}}}}};
+  };
+  json sidecar = asks("100m", "64Mi");
+  sidecar["restartPolicy"] = "Always";
+  pod["spec"]["initContainers"] = json::array({sidecar, asks("3", "1Gi")});
+  pod["spec"]["overhead"] = {{"cpu", "50m"}};
+  EXPECT_EQ(placement_of(pod)->requests, (Resources{3150, 1088}));
+  pod["spec"]["initContainers"][1] = asks("500m", "0");
+  EXPECT_EQ(placement_of(pod)->requests, (Resources{1150, 64}));
+  pod["spec"]["resources"]["requests"]["cpu"] = "2";
+  EXPECT_EQ(placement_of(pod)->requests, (Resources{2050, 64}));
+  pod["spec"].erase("nodeName");
+  EXPECT_FALSE(placement_of(pod));
+}
+
+TEST(NodeViews, AreOfWhatIsKept) {
+  json node = {{"metadata", {{"name", "n1"}, {"labels", {{"pool", "hpc"}}}, {"managedFields", 1}}},
+               {"spec", {{"taints", {{{"key", "k"}, {"effect", "NoSchedule"}}}}}},
+               {"status",
+                {{"allocatable", {{"cpu", "3920m"}, {"memory", "1049599Ki"}}},
+                 {"conditions", {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", "now"}}}}}}};
+  reduce_node(node);
+  NodeView view = to_node_view(node);
+  EXPECT_EQ(view.allocatable, (Resources{3920, 1024}));
+  EXPECT_EQ(view.labels.at("pool"), "hpc");
+  EXPECT_TRUE(view.usable);
+  EXPECT_EQ(view.taints.at(0).key, "k");
+  node["spec"]["unschedulable"] = true;
+  EXPECT_FALSE(to_node_view(node).usable);
+  node["spec"].erase("unschedulable");
+  node["status"]["conditions"][0]["status"] = "Unknown";
+  EXPECT_FALSE(to_node_view(node).usable);
+}
+
+TEST(Quotas, LeaveWhatIsHardAndNotUsed) {
+  json quota = {{"metadata", {{"name", "q"}, {"namespace", "a"}}},
+                {"status",
+                 {{"hard", {{"requests.cpu", "4"}, {"memory", "1Gi"}, {"pods", "10"}, {"count/pods", "4"}}},
+                  {"used", {{"requests.cpu", "500m"}, {"pods", "3"}, {"count/pods", "3"}}}}}};
+  reduce_quota(quota);
+  const auto found = to_quota(quota);
+  EXPECT_EQ(found->milli_cpu_left, 3500);
+  EXPECT_EQ(found->memory_mib_left, 1024);
+  EXPECT_EQ(found->pods_left, 1);
+  EXPECT_FALSE(found->priority_classes);
+  quota["spec"]["scopes"] = {"Terminating"};
+  EXPECT_FALSE(to_quota(quota)) << "workers have no deadline";
+  quota["spec"] = {
+      {"scopeSelector",
+       {{"matchExpressions", {{{"scopeName", "PriorityClass"}, {"operator", "In"}, {"values", {"high"}}}}}}}};
+  EXPECT_EQ(to_quota(quota)->priority_classes, std::vector<std::string>{"high"});
+}
+
+TEST_F(KubeQueueTest, AStatusIsWrittenAgainstTheVersionThatWasRead) {
+  server.put(queues_path + "main", queue_object("main"));
+  Seen seen(*this);
+  const ElasticQueue read = seen.queue->queues().at(0).queue;
+  QueueStatus status = read.status;
+  status.fence = 1;
+  ASSERT_TRUE(seen.queue->write_queue_status(read, status).ok());
+  status.running = 3;
+  ASSERT_TRUE(seen.queue->write_queue_status(read, status).ok()) << "the second of one plan";
+  EXPECT_EQ(server.object(queues_path + "main")["status"]["running"], 3);
+  EXPECT_EQ(seen.queue->queues().at(0).queue.status.fence, 1) << "it is known at once";
+  json others = server.object(queues_path + "main");
+  others["status"]["fence"] = 9;
+  server.put(queues_path + "main", others);
+  ASSERT_TRUE(server.wait_until([&] { return seen.queue->queues().at(0).queue.status.fence == 9; }));
+  EXPECT_EQ(seen.queue->write_queue_status(read, status).kind, Outcome::Kind::Conflict);
+  EXPECT_EQ(server.object(queues_path + "main")["status"]["fence"], 9);
+}
+
+TEST_F(KubeQueueTest, OfItsOwnStatusWritesNoNewsIsMade) {
+  server.put(queues_path + "main", queue_object("main"));
+  Seen seen(*this);
+  const ElasticQueue read = seen.queue->queues().at(0).queue;
+  const int before = seen.news;
+  QueueStatus status = read.status;
+  status.running = 1;
+  ASSERT_TRUE(seen.queue->write_queue_status(read, status).ok());
+  EXPECT_EQ(seen.news, before);
+  json changed = server.object(queues_path + "main");
+  changed["spec"]["hold"] = "Start";
+  server.put(queues_path + "main", changed);
+  EXPECT_TRUE(server.wait_until([&] { return seen.news > before; }));
+  EXPECT_EQ(seen.queue->spec_of("main")->hold, HoldMode::Start);
+  EXPECT_FALSE(seen.queue->spec_of("other"));
+}
+
+TEST_F(KubeQueueTest, OfOneNamespaceNodesAreNotReadAndQueuesOfOthersNotServed) {
+  server.put(queues_path + "main", queue_object("main"));
+  server.put(queues_path + "own",
+             queue_object("own", R"({"namespaces": ["a"], "pools": [{"name": "p", "quota": {"cpu": 4}}]})"));
+  Seen seen(*this, "a");
+  EXPECT_FALSE(seen.queue->nodes());
+  const auto records = seen.queue->queues();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_THAT(records[0].unreadable, HasSubstr("serves queues with spec.namespaces [a]"));
+  EXPECT_EQ(records[1].unreadable, "");
+}
+
+TEST_F(KubeQueueTest, AQueueThatCannotBeReadSaysWhy) {
+  server.put(queues_path + "main", queue_object("main", R"({"pools": []})"));
+  Seen seen(*this);
+  const auto records = seen.queue->queues();
+  EXPECT_EQ(records.at(0).queue.metadata.name, "main");
+  EXPECT_THAT(records[0].unreadable, HasSubstr("spec.pools"));
+  EXPECT_FALSE(seen.queue->spec_of("main"));
+}
+
+}  // namespace
+}  // namespace emj::manager
