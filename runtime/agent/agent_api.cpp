@@ -163,6 +163,8 @@ ApiAnswer Agent::batch(const Batch& batch) {
     case Arrival::Dismissed:
       return refuse(409, "pod " + batch.from + " is no member of the job any more");
     case Arrival::Repeated:
+      reactor_.post([this, from = batch.from] { pod_.heard(from); });
+      break;
     case Arrival::New:
       break;
   }

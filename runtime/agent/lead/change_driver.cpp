@@ -94,7 +94,7 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   status_.from_ranks = membership.ranks();
   status_.to_ranks = plan_.next_members().ranks();
   for (auto* set : {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_,
-                    &past_, &finalising_, &gone_, &left_})
+                    &past_, &finalising_, &gone_, &left_, &ended_})
     set->clear();
   progress_ = {};
   lost_.clear();

@@ -63,7 +63,10 @@ class ChangeDriver {
   // asks `lost` when the change is over drops those from the membership.
   void mark_lost(const std::set<ProcId>& ranks) { gone_.insert(ranks.begin(), ranks.end()); }  // long ago
   void queue_is_at(const std::string& address, TimePoint now);
-  bool has_left(const ProcId& proc) const { return left_.contains(proc); }
+  bool has_left(const ProcId& proc) const { return left_.contains(proc) && !ended_.contains(proc); }
+  // It came to the end of the program before it was told to leave: its end is that of a member.
+  bool has_ended(const ProcId& proc) const { return active() && ended_.contains(proc); }
+  bool awaits_an_end() const;                                               // of one of these
   const std::map<std::string, std::string>& lost() const { return lost_; }  // uid -> what happened
 
   // Steps since the last call, in order.
@@ -143,6 +146,7 @@ class ChangeDriver {
   Progress progress_;
   // Of a master-worker program.
   std::set<ProcId> left_;
+  std::set<ProcId> ended_;  // of these: because the program ends
   std::map<std::string, std::string> lost_;
   std::string queue_address_;
   bool attach_ordered_ = false, depart_ordered_ = false;

@@ -44,7 +44,7 @@ void ChangeDriver::rank_finalizes(const RankReport& report, TimePoint now) {
   const std::string rank = "rank " + name_of(report.proc);
   finalising_.insert(report.proc);
   if (plan_.tasks && state_ == State::Window) {
-    left_.insert(report.proc);  // the program ends before it was asked to leave
+    if (left_.insert(report.proc).second) ended_.insert(report.proc);  // before it was asked to leave
   } else if (role(report.proc) == Role::Joiner) {
     const std::string reason = rank + " finalised instead of joining";
     if (state_ == State::Window) return interrupt(Event::JoinerLost, reason, {});  // it has not voted

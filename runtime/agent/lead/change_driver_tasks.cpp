@@ -58,6 +58,8 @@ void ChangeDriver::advance_tasks(TimePoint now) {
     enter_committed(now);
 }
 
+bool ChangeDriver::awaits_an_end() const { return active() && !std::ranges::includes(gone_, ended_); }
+
 // A leaver that dies has left. Any other member, and a joiner once it is one, is lost, and the job goes on.
 void ChangeDriver::tasks_rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now) {
   const Role who = role(proc);

@@ -21,6 +21,7 @@ void Lead::hand_over_to(const std::string& uid) {
 }
 
 void Lead::take_over(const HandOver& m, Moment now) {
+  leads_ = false;
   fence_ = m.record.fence;
   membership_ = m.record.membership();
   next_space_ = m.record.next_space;
@@ -38,6 +39,8 @@ void Lead::take_over(const HandOver& m, Moment now) {
 
 // The lead before us tells, too, and may be gone before all have heard.
 void Lead::begin_to_lead(Moment now) {
+  leads_ = true;
+  if (held_back_) return conclude(std::move(*held_back_));
   for (const std::string& uid : others()) last_heard_[uid] = now.running;
   send_all(others(), NewLead{self_.uid, membership_});
   drop_lost_members();
@@ -46,16 +49,27 @@ void Lead::begin_to_lead(Moment now) {
 
 // The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is
 // passed on.
-void Lead::on_message(const HandedOver&, const std::string& from, Moment now) {
-  if (!handing_over_ || from != successor_) return;
+void Lead::on_message(const HandedOver&, const std::string& from, Moment) {
+  if (!handing_over_ || handed_over_ || from != successor_) return;
   for (const Member& member : membership_.members) not_told_.insert(member.uid);
   send_all({not_told_.begin(), not_told_.end()}, NewLead{from, membership_});
   log::info("handed the lead over to pod {}", from);
-  leaves_at_ = now.clock + kFormerLeadStays;
+  handed_over_ = true;
 }
 
-void Lead::on_message(const LeadKnown&, const std::string& from, Moment) {
-  if (handing_over_ && not_told_.erase(from) && not_told_.empty()) leave_as_former_lead();
+// Until the next lead knows that it leads, nobody does: that it hears so may take as long as silence is
+// borne.
+void Lead::on_message(const LeadKnown&, const std::string& from, Moment now) {
+  if (!handed_over_ || !not_told_.erase(from)) return;
+  if (from == successor_) leaves_at_ = now.clock + kFormerLeadStays;
+  if (not_told_.empty()) leave_as_former_lead();
+}
+
+// It is the next lead's to judge by now. That may lead all the same when we do not hear it; if it is gone,
+// its members find out.
+void Lead::lost_as_former_lead(const std::string& uid) {
+  not_told_.erase(uid);
+  if (uid == successor_ || not_told_.empty()) leave_as_former_lead();
 }
 
 void Lead::leave_as_former_lead() {

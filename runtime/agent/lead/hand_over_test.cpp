@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 
 namespace empi::agent {
 namespace {
+
+using namespace std::chrono_literals;
 
 // Three pods with a rank each, whose agents and ranks do what the lead wants; the first leaves.
 class LeavingLead : public ::testing::Test {
@@ -101,6 +104,68 @@ TEST_F(LeavingLead, NothingIsAnsweredThatMayArriveAfterTheHandOver) {
   EXPECT_TRUE(replies.empty()) << replies.size() << " answers";
   do_forget();
   EXPECT_TRUE(handed_over);
+}
+
+// Until it is told it does not lead, and takes this one for its lead: the answer to the hand-over came after
+// 5 s, the word that it leads was behind it, and the job had no lead any more.
+TEST_F(LeavingLead, StaysUntilTheNextLeadKnowsThatItLeads) {
+  do_forget();
+  lead.on(HandedOver{}, "u1", now);
+  lead.on(LeadKnown{}, "u2", now);
+  const auto after = [](std::chrono::seconds time) { return Moment{ChangeDriver::TimePoint{} + time, time}; };
+  lead.tick(after(9s));
+  EXPECT_FALSE(lead.verdict());
+  lead.on(LeadKnown{}, "u1", after(9s));
+  EXPECT_TRUE(lead.verdict());
+}
+
+TEST_F(LeavingLead, DoesNotWaitLongForOtherMembers) {
+  do_forget();
+  lead.on(HandedOver{}, "u1", now);
+  lead.on(LeadKnown{}, "u1", now);
+  lead.tick({ChangeDriver::TimePoint{} + kFormerLeadStays, kFormerLeadStays});
+  EXPECT_TRUE(lead.verdict());
+}
+
+// A next lead that is silent may lead all the same, and only this pod not hear it.
+TEST_F(LeavingLead, DoesNotJudgeWhomItHasHandedOverTo) {
+  do_forget();
+  lead.on(HandedOver{}, "u1", now);
+  lead.take_actions();
+  lead.pod_lost("u2", "the test says so", now);
+  EXPECT_FALSE(lead.verdict());
+  lead.pod_lost("u1", "the test says so", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Stopped);
+  for (const LeadAction& action : lead.take_actions()) {
+    const auto* sent = std::get_if<SendMessage>(&action);
+    EXPECT_FALSE(sent && std::holds_alternative<End>(sent->message));
+  }
+}
+
+// Two pods that decide at a time made two lists of members.
+TEST_F(LeavingLead, LeavesLossesToTheNextLeadFromTheHandOverOn) {
+  do_forget();
+  lead.pod_lost("u2", "the test says so", now);
+  EXPECT_FALSE(lead.verdict());
+  lead.pod_lost("u1", "the test says so", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("pod-1"), std::string::npos) << lead.verdict()->reason;
+}
+
+// All had ended by what was passed on to it. It told them so, not the former lead, which found the members
+// silent and told another story to those that had not heard.
+TEST_F(LeavingLead, TheNextLeadConcludesNothingBeforeItLeads) {
+  do_forget();
+  ASSERT_TRUE(handed_over);
+  Lead next({"u1", "job"});
+  next.take_over(*handed_over, now);
+  for (const Member& member : next.membership().members)
+    next.on(RankExited{{member.nspace, member.first_rank}, 7, 0, true, true, {}}, member.uid, now);
+  EXPECT_FALSE(next.verdict());
+  next.begin_to_lead(now);
+  ASSERT_TRUE(next.verdict());
+  EXPECT_EQ(next.verdict()->exit_code, 7);
 }
 
 // Those of the pods that have left, too: a fence of their namespace was waiting for them.

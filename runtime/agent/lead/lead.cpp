@@ -91,11 +91,12 @@ void Lead::learn(const Beat& m, const std::string& from, Moment now) {
 }
 
 // A pod goes on saying that its rank keeps the queue when that has passed it on: while the one that we know
-// lives, its own word counts.
+// lives, its own word counts, and never that of one which has left the queue or ended.
 bool Lead::is_news(const RankReport& queue) const {
   if (!state_.queue_keeper) return true;
   if (queue.proc == *state_.queue_keeper) return queue.address != state_.queue_address;
-  return spaces_.living_of({*state_.queue_keeper}).empty();
+  const auto lives = [this](const ProcId& proc) { return !spaces_.living_of({proc}).empty(); };
+  return lives(queue.proc) && !driver_.has_left(queue.proc) && !lives(*state_.queue_keeper);
 }
 
 void Lead::tick(Moment now) {
@@ -136,9 +137,14 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
   actions_.push_back(DropPod{uid});
   lost_pods_.insert(uid);
   last_heard_.erase(uid);
+  if (handed_over_) return lost_as_former_lead(uid);
   const bool in_change = driver_.is_union_member(uid);
   const Member* member = membership_.find(uid);
   const std::string what = "pod " + name_of_pod(uid) + " is lost: " + why;
+  if (handing_over_ && uid != successor_) {  // the next lead's to judge, or ours if that is lost
+    if (member) state_.lost.try_emplace(uid, what);
+    return;
+  }
   if (in_change) driver_.pod_lost(uid, what, now.clock);
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
@@ -166,6 +172,10 @@ void Lead::fail_job(const std::string& reason, int exit_code, std::vector<std::s
 
 void Lead::conclude(JobOutcome outcome) {
   if (verdict_) return;
+  if (!leads_) {
+    if (!held_back_) held_back_ = std::move(outcome);
+    return;
+  }
   outcome.last_change = last_change();
   tell_all(outcome);
   verdict_ = std::move(outcome);

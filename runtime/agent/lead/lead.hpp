@@ -35,7 +35,8 @@ namespace empi::agent {
 // A rank that ends without a word, or because a peer is gone, often follows another one whose report, the
 // cause, is under way.
 inline constexpr std::chrono::milliseconds kPatienceForCause{300};
-// What comes late to a lead that has handed over is passed on; no longer than this.
+// What comes late to a lead that has handed over is passed on; no longer than this once the next one knows
+// that it leads, which tells the others itself.
 inline constexpr std::chrono::seconds kFormerLeadStays{5};
 
 // Of the agent that leads.
@@ -173,11 +174,14 @@ class Lead {
   // --- hand_over.cpp
   void hand_over_to(const std::string& uid);
   bool still_ours(const Message& message, const std::string& from);
+  void lost_as_former_lead(const std::string& uid);
   void leave_as_former_lead();
 
   const LeadIdentity self_;
   std::vector<LeadAction> actions_;
   std::optional<JobOutcome> verdict_;
+  bool leads_ = true;  // not yet, of one that has taken over; until then it concludes nothing
+  std::optional<JobOutcome> held_back_;
 
   Fence fence_;
   Membership membership_;
@@ -212,6 +216,7 @@ class Lead {
   // Once we are the lead no more.
   std::optional<ChangeStatus> handing_over_;  // the change that we leave by
   std::string successor_;
+  bool handed_over_ = false;        // it has everything
   std::set<std::string> not_told_;  // members that do not know the new lead yet
   std::optional<ChangeDriver::TimePoint> leaves_at_;
 };

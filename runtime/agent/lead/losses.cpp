@@ -32,7 +32,11 @@ bool Lead::survives_loss_of_pod(const std::string& uid) const {
 // the pod of the lead or of the queue the other ranks go on.
 void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                      const std::vector<std::string>& tail) {
-  if (survives_loss_of_pod(uid)) return drop_member(uid, what, tail);
+  if (survives_loss_of_pod(uid)) {
+    if (leads_) return drop_member(uid, what, tail);
+    state_.lost.try_emplace(uid, what);  // and goes as soon as we lead
+    return;
+  }
   log::warn("{}; its tasks are given to others", what);
   tell_dropped({"", {proc}, membership_});
 }
@@ -68,7 +72,9 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   dismiss(uid, {JobResult::Failed, what, 1, tail, {}});
   tell_dropped({uid, ranks_of(member), membership_});
   if (membership_.members.empty()) return fail_job(what + ", and nobody is left", 1, tail);
-  if (handing_over_ && uid == successor_) hand_over_to(membership_.lead().uid);
+  if (!handing_over_ || uid != successor_) return;
+  drop_lost_members();  // the next one may be one of them
+  if (!verdict_) hand_over_to(membership_.lead().uid);
 }
 
 void Lead::drop_lost_members() {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,6 +21,7 @@ class Losses : public ::testing::Test {
   const Moment now{};
   Lead lead{{"uid-0", "job"}};
   std::vector<Member> members;
+  std::optional<HandOver> handed_over;
 
   void SetUp() override {
     lead.start({Fence{1},
@@ -33,11 +36,13 @@ class Losses : public ::testing::Test {
   }
   void obey() {
     for (auto actions = lead.take_actions(); !actions.empty(); actions = lead.take_actions())
-      for (const LeadAction& action : actions)
-        if (const auto* sent = std::get_if<SendMessage>(&action))
-          if (const auto* step = std::get_if<Step>(&sent->message))
-            for (const std::string& uid : sent->uids)
-              lead.on(StepDone{step->change, step->number, {}}, uid, now);
+      for (const LeadAction& action : actions) {
+        const auto* sent = std::get_if<SendMessage>(&action);
+        const auto* step = sent ? std::get_if<Step>(&sent->message) : nullptr;
+        if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
+        for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
+          lead.on(StepDone{step->change, step->number, {}}, uid, now);
+      }
   }
   ProcId rank(std::size_t i) const { return {members[i].nspace, members[i].first_rank}; }
   RankReport report_of(std::size_t i, RankReport::Kind kind) const {
@@ -57,13 +62,13 @@ class Losses : public ::testing::Test {
     lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
     obey();
   }
-  // The second and the third pod are to go, and their ranks have been told to.
-  void begin_leave() {
+  // Pods are to go, and their ranks have been told to.
+  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}) {
     ChangeRequest leave;
     leave.id = "c";
     leave.fence = Fence{1};
     leave.epoch = Epoch{1};
-    leave.remove = {"uid-1", "uid-2"};
+    leave.remove = std::move(uids);
     leave.deadline_ms = 10'000;
     ASSERT_EQ(lead.begin_change(leave, now).status, 200);
     obey();
@@ -82,6 +87,44 @@ TEST_F(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
   EXPECT_TRUE(lead.verdict());
 }
 
+// Where the queue is, is lost: that a rank had it once which has ended meanwhile did not save the job.
+TEST_F(Losses, WhoHasEndedDoesNotKeepTheQueueAgain) {
+  report(1, RankReport::Kind::Queue);
+  for (const std::size_t i : {0, 1}) ends(i, 0, 0, true);
+  lead.on(Beat{.queue = report_of(0, RankReport::Kind::Queue)}, "uid-0", now);
+  lead.pod_lost("uid-1", "the test says so", now);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// A leaver had passed it to a pod that was lost by then, and was not gone yet: the job went on without a
+// queue.
+TEST_F(Losses, WhoHasLeftTheQueueDoesNotKeepItAgain) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"});
+  lead.pod_lost("uid-2", "the test says so", now);
+  report(2, RankReport::Kind::Queue);
+  report(1, RankReport::Kind::Agreed);
+  lead.on(Beat{.queue = report_of(1, RankReport::Kind::Queue)}, "uid-1", now);
+  EXPECT_FALSE(lead.verdict());
+  ends(1, 0, 0, true);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// It made a new epoch by what was passed on to it, took the word that it leads for old news, and never led.
+TEST_F(Losses, TheNextLeadDropsNobodyBeforeItLeads) {
+  begin_leave({"uid-0"});
+  report(1, RankReport::Kind::Queue);
+  report(0, RankReport::Kind::Agreed);
+  ends(0, 0, 0, true);
+  ASSERT_TRUE(handed_over);
+  Lead next({"uid-1", "job"});
+  next.take_over(*handed_over, now);
+  next.on(RankExited{rank(2), 0, SIGKILL, false, true, {}}, "uid-2", now);
+  EXPECT_EQ(next.membership().members.size(), 2u);
+  next.begin_to_lead(now);
+  EXPECT_EQ(next.membership().members.size(), 1u);
+}
+
 // The other leaver has its last task in hand still: how long that takes must not decide about the job.
 TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
   begin_leave();
@@ -94,6 +137,19 @@ TEST_F(Losses, WhatALeaverReturnsCountsUntilItHasLeftTheQueue) {
   ends(0, 0, 0, true);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
+// Its program ended while it was being asked to leave: the code that it returned was nobody's, and the job a
+// success.
+TEST_F(Losses, WhatALeaverReturnsCountsWhereTheProgramEndsFirst) {
+  begin_leave({"uid-1"});
+  report(1, RankReport::Kind::Finalizing);
+  report(1, RankReport::Kind::Finalized);
+  for (const std::size_t i : {0, 2}) ends(i, 0, 0, true);
+  EXPECT_FALSE(lead.verdict());
+  ends(1, 7, 0, true);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->exit_code, 7) << lead.verdict()->reason;
 }
 
 TEST_F(Losses, ALeaverThatCrashesOnceItHasLeftTheQueueFailsNothing) {

@@ -69,7 +69,7 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
   if (spaces_.rank_exited(exit.proc)) deliver(rendezvous_.rank_gone(exit.proc));
   const auto owner = spaces_.owner(exit.proc);
   const bool left = owner && has_left_the_queue(driver_, exit.proc, owner->uid);
-  const bool member = owner && membership_.find(owner->uid) && !left;
+  const bool member = owner && !left && (membership_.find(owner->uid) || driver_.has_ended(exit.proc));
   if (left && (exit.code || !good_end)) log::warn("{}, after it has left the queue of tasks", what);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     state_.last_tail = exit.tail;
@@ -132,7 +132,7 @@ void Lead::fail_if_ranks_are_missing() {
 }
 
 void Lead::succeed_when_all_done() {
-  if (verdict_ || membership_.members.empty()) return;
+  if (verdict_ || membership_.members.empty() || driver_.awaits_an_end()) return;
   // Asked at every rank's end.
   const std::size_t ended = state_.exit_codes.size() + state_.lost_ranks.size();
   if (ended < static_cast<std::size_t>(membership_.ranks())) return;

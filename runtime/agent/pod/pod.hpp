@@ -59,6 +59,8 @@ class Pod {
   void terminate();  // the pod was asked to go
   // Whatever comes; what it cannot act on it tells the log.
   void receive(const Message& message, const std::string& from);
+  // It repeats what has come before: our answer was lost, and it is there.
+  void heard(const std::string& from);
   // Nothing can be delivered to a pod, and never could (not `reached`).
   void unreachable(const std::string& uid, Standing standing, bool reached, const std::string& why);
   void end(const JobOutcome& outcome);  // of this pod, in any way

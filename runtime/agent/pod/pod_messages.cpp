@@ -14,10 +14,8 @@ namespace empi::agent {
 void Pod::receive(const Message& message, const std::string& from) {
   if (over_) return;
   try {
-    if (lead_) {
-      lead_->heard(from, edges_.moment());
-      if (lead_->on(message, from, edges_.moment())) return follow_lead();
-    }
+    heard(from);
+    if (lead_ && lead_->on(message, from, edges_.moment())) return follow_lead();
     std::visit(
         [&](const auto& m) {
           if constexpr (requires { on_message(m, from); }) on_message(m, from);
@@ -26,6 +24,10 @@ void Pod::receive(const Message& message, const std::string& from) {
   } catch (const std::exception& error) {  // whatever a peer sends, it does not end us
     log::warn("cannot act on message '{}' from {}: {}", op_of(message), from, error.what());
   }
+}
+
+void Pod::heard(const std::string& from) {
+  if (!over_ && lead_) lead_->heard(from, edges_.moment());
 }
 
 void Pod::send(const std::string& uid, const Message& message) {

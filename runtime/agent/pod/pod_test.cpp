@@ -20,6 +20,7 @@ class Edges : public PodEdges {
   std::set<ProcId> deaf;
   std::deque<std::function<void()>> posted;
   std::optional<JobOutcome> outcome;
+  RunningTime running{0};
 
   void run() {
     while (!posted.empty()) {
@@ -36,7 +37,7 @@ class Edges : public PodEdges {
     return all;
   }
 
-  Moment moment() override { return {}; }
+  Moment moment() override { return {.clock = {}, .running = running}; }
   void post(std::function<void()> what) override { posted.push_back(std::move(what)); }
   void after(std::chrono::milliseconds, std::function<void()> what) override { post(std::move(what)); }
   bool knows(const std::string& uid) override { return known.contains(uid); }
@@ -100,20 +101,42 @@ class APod : public ::testing::Test {
     report.change = change;
     pod.rank_reported(report);
   }
+  // The lead leaves, and this pod is the next.
+  void hand_over() {
+    next = next_membership(members, {}, {"u0"});
+    HandOver all;
+    all.record = JobRecord{Fence{1},     next.epoch,     "u0",         2,
+                           kLeaverGrace, ProbeMode::All, {"u1", "u2"}, {lay_out("job.1", members.members)}};
+    pod.receive(all, "u0");
+  }
+  void come_to_lead() { pod.receive(NewLead{"u1", next}, "u0"); }
+  Membership next;
 };
 
 // As an ordinary pod it had given the other one up, which is the lead's to judge. It could send it nothing as
 // the next lead: its requests hung (seeds 61453 and 201400 of the simulated histories).
 TEST_F(APod, ReachesEveryMemberWhenItComesToLead) {
-  const Membership next = next_membership(members, {}, {"u0"});
   edges.known = {"u0"};
-  HandOver all;
-  all.record = JobRecord{Fence{1},     next.epoch,     "u0",         2,
-                         kLeaverGrace, ProbeMode::All, {"u1", "u2"}, {lay_out("job.1", members.members)}};
-  pod.receive(all, "u0");
+  hand_over();
   edges.known.erase("u2");
-  pod.receive(NewLead{"u1", next}, "u0");
+  come_to_lead();
   EXPECT_EQ(edges.sent_to<NewLead>("u2").size(), 1u);
+}
+
+// One whose answers were lost was heard each time that it said the same again, and declared lost (seed
+// 1037905).
+TEST_F(APod, HearsWhoRepeatsHimself) {
+  using namespace std::chrono_literals;
+  hand_over();
+  come_to_lead();
+  edges.running = 9s;
+  pod.heard("u2");
+  edges.running = 18s;
+  pod.second();
+  EXPECT_FALSE(pod.over());
+  edges.running = 20s;
+  pod.second();
+  EXPECT_TRUE(pod.over());
 }
 
 // The old lead and the new one both tell who leads. A request that comes twice under one number may come when

@@ -7,6 +7,10 @@ namespace empi::agent::histories {
 
 using namespace std::chrono_literals;
 
+namespace {
+constexpr Ms kGrace = 5s;  // from SIGTERM to SIGKILL: the shortest there is, of local clusters
+}
+
 void Controller::begin() {
   World& world = course_.world;
   StartRequest request;
@@ -30,10 +34,21 @@ void Controller::look() {
     return;
   }
   for (const auto& [uid, other] : world.pods)  // it deletes what has no place any more
-    if (!now.find(uid) && other->alive() && !other->over() && other.get() != pod) course_.pod_dies(*other);
+    if (!now.find(uid) && other->alive() && !other->over() && other.get() != pod) delete_pod(*other);
   if (course_.quiet || course_.program.finished() || now.members.empty()) return;
   if (world.dice.percent(30)) return;
   request_change(*pod, now);
+}
+
+// As a cluster does, local ones too: it is told, and has time to end by itself. A lead that has handed over
+// uses it to tell all members so.
+void Controller::delete_pod(SimulatedPod& pod) {
+  if (!deleted_.insert(pod.uid()).second) return;
+  course_.world.tell("delete pod " + pod.uid());
+  pod.terminate();
+  course_.world.events.after(kGrace, [this, &pod] {
+    if (pod.alive() && !pod.over()) course_.pod_dies(pod);
+  });
 }
 
 void Controller::chat(const Membership& now) {

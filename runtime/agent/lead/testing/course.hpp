@@ -52,11 +52,13 @@ class Controller {
 
  private:
   void look();
+  void delete_pod(SimulatedPod& pod);
   void request_change(SimulatedPod& pod, const Membership& now);
   void chat(const Membership& now);
 
   Course& course_;
   int next_change_ = 1;
+  std::set<std::string> deleted_;
 };
 
 class Faults {
@@ -93,6 +95,9 @@ class Judge {
   void expect_end();
 
  private:
+  void excuse_unreached(const SimulatedPod& pod);
+  void excuse_untold(const SimulatedPod& former);
+
   Course& course_;
 };
 

@@ -58,6 +58,12 @@ std::string_view why_not_met(ChangeState state, ChangeEvent event) {
   }
 }
 
+std::string in_words(const std::vector<std::size_t>& kinds, Fate fate) {
+  std::string words;
+  for (const std::size_t kind : kinds) words.append(words.empty() ? "" : ", ").append(ops()[kind]);
+  return words.append(": ").append(kFateNames[static_cast<std::size_t>(fate)]);
+}
+
 std::vector<std::string> describe(const Coverage& coverage) {
   std::vector<std::string> lines;
   for (const S state : kChangeStates)
@@ -76,6 +82,16 @@ std::vector<std::string> describe(const Coverage& coverage) {
               std::to_string(coverage.messages[kind][fate]);
     lines.push_back(line);
   }
+  const auto say = [&lines](std::string_view what, std::uint64_t count) {
+    lines.push_back(std::string(what) + ": " + std::to_string(count));
+  };
+  say("histories", coverage.histories);
+  say("changes", coverage.changes);
+  say("faults", coverage.faults);
+  say("rotations of the key", coverage.keys);
+  say("controllers that took over", coverage.controllers);
+  say("requests of ranks that were answered", coverage.requests);
+  say("jobs that failed", coverage.failed_jobs);
   return lines;
 }
 
@@ -94,6 +110,8 @@ std::vector<std::string> gaps(const Coverage& coverage) {
     for (std::size_t fate = 0; fate < kFates; ++fate)
       if (coverage.messages[kind][fate] == 0)
         lines.push_back("no message " + std::string(ops()[kind]) + " was " + std::string(kFateNames[fate]));
+  if (coverage.keys == 0) lines.push_back("no key was rotated");
+  if (coverage.controllers == 0) lines.push_back("no controller took over while a change was in hand");
   return lines;
 }
 

@@ -17,7 +17,8 @@ struct Coverage {
   std::set<std::pair<ChangeState, ChangeEvent>> cells;
   MessageCount messages{};
   std::uint64_t histories = 0, changes = 0, faults = 0, failed_jobs = 0;
-  std::uint64_t requests = 0;  // of PMIx, that were answered
+  std::uint64_t keys = 0, controllers = 0;  // that followed others
+  std::uint64_t requests = 0;               // of PMIx, that were answered
   // The sum of a hash of what each history tells: the same where the same seeds had the same courses.
   std::uint64_t digest = 0;
 };
@@ -25,6 +26,8 @@ struct Coverage {
 // Why the lead never asks the table for this cell; empty when it does, or when the table refuses the event.
 std::string_view why_not_met(ChangeState state, ChangeEvent event);
 
+// "hand_over, end: lost": messages of one request, as indices of Message.
+std::string in_words(const std::vector<std::size_t>& kinds, Fate fate);
 // The table with what was met, and the messages.
 std::vector<std::string> describe(const Coverage& coverage);
 // What should have been met and was not, and cells that were and should not have been.

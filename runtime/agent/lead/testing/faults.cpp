@@ -11,10 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The window, which is short, is tried more often.
-constexpr ChangeState kHunted[] = {ChangeState::Preparing, ChangeState::Building, ChangeState::Ready,
-                                   ChangeState::Window,    ChangeState::Window,   ChangeState::Window,
-                                   ChangeState::Committed, ChangeState::Draining, ChangeState::RollingBack};
+// The short ones are tried more often.
+constexpr ChangeState kHunted[] = {ChangeState::Preparing,  ChangeState::Building,  ChangeState::Ready,
+                                   ChangeState::Ready,      ChangeState::Window,    ChangeState::Window,
+                                   ChangeState::Window,     ChangeState::Committed, ChangeState::Draining,
+                                   ChangeState::RollingBack};
 
 }  // namespace
 
@@ -129,6 +130,7 @@ void Faults::rotate_key() {
   std::vector<std::string> both = course_.tokens;
   both.insert(both.begin(), key);
   course_.world.tell("rotate the key");
+  ++course_.coverage.keys;
   for (const auto& [uid, pod] : course_.world.pods)
     course_.world.events.after(course_.world.dice.delay(0, 15'000),
                                [pod = pod.get(), both] { pod->set_tokens(both); });
@@ -140,6 +142,7 @@ void Faults::change_controller() {
   course_.fence.value += 1;
   SimulatedPod* pod = course_.lead();
   if (!pod || state_of(*pod) == ChangeState::Stable) return;
+  ++course_.coverage.controllers;
   if (pod->cancel("none of ours", course_.fence).status == 200)
     course_.world.violate("a change that is not in hand is cancelled");
   if (pod->cancel(change_of(*pod), old).status == 200)

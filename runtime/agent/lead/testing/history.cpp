@@ -22,9 +22,10 @@ std::uint64_t digest_of(Course& course) {
   return fnv1a(told + std::to_string(course.program.traffic().answered()));
 }
 
-std::vector<std::string> run(std::uint64_t seed, Coverage& coverage) {
+std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
   Course course(seed, coverage);
   World& world = course.world;
+  world.tells_messages = tell_messages;
   Controller controller(course);
   Faults faults(course);
   Judge judge(course);
@@ -58,10 +59,10 @@ std::vector<std::string> run(std::uint64_t seed, Coverage& coverage) {
 
 }  // namespace
 
-std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage) {
+std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
   g_coverage = &coverage;
   g_history_hooks.met = met;
-  std::vector<std::string> violations = run(seed, coverage);
+  std::vector<std::string> violations = run(seed, coverage, tell_messages);
   g_history_hooks.met = nullptr;
   return violations;
 }

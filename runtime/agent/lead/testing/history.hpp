@@ -10,6 +10,6 @@
 namespace empi::agent::histories {
 
 // The violations, in words; none when all is well. The same seed is the same history.
-std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage);
+std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, bool tell_messages = false);
 
 }  // namespace empi::agent::histories

@@ -55,19 +55,46 @@ void Judge::expect_rest() {
     course_.world.violate("a request hangs: " + what);
 }
 
+// A member whose former lead has gone, and whom the next one could not reach for as long as silence is borne,
+// to tell it so: it is lost, and so is the job.
+void Judge::excuse_unreached(const SimulatedPod& pod) {
+  for (const auto& [uid, next] : course_.world.pods) {
+    if (!next->alive() || next->over() || !next->is_lead()) continue;
+    if (!next->lead().membership().find(pod.uid()) || next->distance_to(pod.uid()) < 9500ms) continue;
+    course_.excused.insert(pod.uid());
+    course_.may_fail = true;
+  }
+}
+
+// A lead that has handed over, and could not tell the next one so for as long as silence is borne: nobody
+// leads.
+void Judge::excuse_untold(const SimulatedPod& former) {
+  if (!former.is_lead() || former.lead().membership().members.empty()) return;
+  const std::string& uid = former.lead().membership().lead().uid;
+  const SimulatedPod* next = uid == former.uid() ? nullptr : course_.world.find(uid);
+  if (next && !next->is_lead() && former.distance_to(uid) >= 9500ms) course_.may_fail = true;
+}
+
 // Nobody is declared lost who was heard of a moment ago. A lead that has ended is not there for those who
 // have not been told.
 void Judge::expect_guilt(const SimulatedPod& pod) {
   const std::string& reason = pod.outcome().reason;
+  excuse_untold(pod);
   for (const auto& [uid, other] : course_.world.pods) {
     const bool lead = reason.find("lost the lead (pod " + uid + ")") != reason.npos;
     if (!lead && reason.find("pod " + other->member().name + " is lost") == reason.npos) continue;
     if (!other->alive() || other->over()) {
       if (pod.is_lead() && !pod.lead().membership().find(pod.uid())) course_.left_behind.insert(pod.uid());
+      if (lead) excuse_unreached(pod);
       continue;
     }
-    // One that the lead has sent home, and that has not heard so.
-    if (lead && other->is_lead() && !other->lead().membership().find(pod.uid())) continue;
+    // One that the lead has sent home, and that has not heard so. Before its release its end is that of the
+    // job.
+    if (lead && other->is_lead() && !other->lead().membership().find(pod.uid())) {
+      const bool cut_off = pod.distance_to(uid) >= 9500ms;
+      course_.may_fail = course_.may_fail || (cut_off && !course_.program.released(pod.uid()));
+      continue;
+    }
     if (lead || pod.is_lead()) {
       const bool unheard = reason.find("not heard of") != reason.npos;
       const bool given_up = course_.world.unreachable.contains(uid);

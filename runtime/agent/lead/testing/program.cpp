@@ -226,6 +226,7 @@ void Program::finalize_later(const ProcId& proc) {
 }
 
 void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
+  if (ranks_[proc].finishing) return;  // it is past its loop
   if (proc == keeper_) {
     keeper_ = ranks_of(pod.plan().value().next_members().lead()).front();
     say(keeper_, Kind::Queue, "", true, world_.dice.delay(1, 200));
@@ -292,11 +293,12 @@ void Program::finalize(const ProcId& proc, int code) {
 
 void Program::finish(const std::set<ProcId>& failing) {
   finished_ = true;
-  for (const auto& [proc, rank] : ranks_)
-    if (rank.alive && rank.member && !rank.leaving)
-      world_.events.after(
-          world_.dice.delay(1, 300),
-          [this, proc = proc, code = failing.contains(proc) ? 7 : 0] { finalize(proc, code); });
+  for (auto& [proc, rank] : ranks_) {
+    if (!rank.alive || !rank.member || rank.leaving) continue;
+    rank.finishing = true;
+    world_.events.after(world_.dice.delay(1, 300),
+                        [this, proc = proc, code = failing.contains(proc) ? 7 : 0] { finalize(proc, code); });
+  }
 }
 
 }  // namespace empi::agent::histories

@@ -49,7 +49,7 @@ class Program {
   struct Rank {
     std::string pod;
     bool alive = true, connected = false, hello = false, hangs = false, ending = false, finalized = false,
-         member = false, leaving = false;
+         member = false, leaving = false, finishing = false;
   };
   // One change, as far as MPI knows it.
   struct Attempt {

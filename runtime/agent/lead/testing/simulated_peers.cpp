@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "runtime/agent/lead/testing/coverage.hpp"
 #include "runtime/agent/lead/testing/simulated_pod.hpp"
 #include "runtime/base/backoff.hpp"
 #include "runtime/base/json_text.hpp"
@@ -55,6 +56,8 @@ void SimulatedPeers::admit(const std::string& uid) {
   peer->outbox = std::make_unique<Outbox>(own_.uid(), uid, "s" + std::to_string(++sessions_), Patience{});
   peers_[uid] = std::move(peer);
 }
+
+void SimulatedPeers::heard(const std::string& uid) { heard_[uid] = {world_.events.now(), own_.stalled()}; }
 
 void SimulatedPeers::put(const std::string& uid, const MessageBytes& message) {
   const auto at = peers_.find(uid);
@@ -137,6 +140,7 @@ void SimulatedPeers::deliver(const std::string& to, const PeerPtr& peer, Simulat
   const auto stopped = std::chrono::ceil<Ms>(other.stalled_until() - world_.events.now());
   if (stopped > 0ms && fate == Fate::Arrived) fate = stopped > kReadTimeout ? Fate::Late : Fate::Arrived;
   for (const std::size_t kind : kinds) ++world_.messages[kind][static_cast<std::size_t>(fate)];
+  if (world_.tells_messages) world_.tell_message(own_.uid() + " -> " + to + " " + in_words(kinds, fate));
   const bool late = !world_.meter && world_.dice.percent(3);
   const Ms there = std::max(stopped, 0ms) + world_.dice.delay(0, late ? 300 : 3);
   const auto take = [this, to, sent, token] {
@@ -177,9 +181,9 @@ Attempt SimulatedPeers::arrive(const Sent& batch, const std::string& token) {
     case Arrival::Dismissed:
       return Attempt::Stranger;
     case Arrival::Repeated:
+      own_.hear_again(batch->from);
       break;
     case Arrival::New:
-      heard_[batch->from] = {world_.events.now(), own_.stalled()};
       own_.receive(batch);
   }
   return Attempt::Delivered;

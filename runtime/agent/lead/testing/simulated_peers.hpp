@@ -27,6 +27,10 @@ class SimulatedPeers {
   void part(const std::string& uid, bool stranger);
   void drop(const std::string& uid);
 
+  // The agent has its turn with what the other has said. That it has arrived is not enough: until then an
+  // agent judges by what it knows, and silence that was long enough is not undone by what comes in the same
+  // moment.
+  void heard(const std::string& uid);
   Ms silence_of(const std::string& other) const { return since(heard_, other); }
   Ms distance_to(const std::string& other) const { return since(reached_, other); }
 

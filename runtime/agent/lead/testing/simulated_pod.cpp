@@ -63,6 +63,10 @@ void SimulatedPod::stall(Ms time) {
   stalled_ += std::chrono::duration_cast<Ms>(until - from);
 }
 
+void SimulatedPod::terminate() {
+  post([this] { pod_.terminate(); });
+}
+
 void SimulatedPod::every_tick() {
   clock_.advance(world_.events.now());
   pod_.tick();
@@ -111,10 +115,18 @@ void SimulatedPod::drop(const std::string& uid) {
 
 void SimulatedPod::receive(const std::shared_ptr<const Batch>& batch) {
   post([this, batch] {
+    peers_.heard(batch->from);
     for (const std::string& bytes : batch->messages) {
       if (meter()) ++meter()->heard;
       pod_.receive(decode_message(bytes), batch->from);
     }
+  });
+}
+
+void SimulatedPod::hear_again(const std::string& uid) {
+  post([this, uid] {
+    peers_.heard(uid);
+    pod_.heard(uid);
   });
 }
 

@@ -30,6 +30,7 @@ class SimulatedPod final : public PodEdges {
   // --- What befalls it.
   void die() { alive_ = false; }
   void stall(Ms time);
+  void terminate();  // as a kubelet does: SIGTERM
   void set_tokens(std::vector<std::string> tokens) { peers_.set_tokens(std::move(tokens)); }
   // For how long, of the time in which it ran, this pod has heard nothing of the other, or could tell it
   // nothing.
@@ -55,6 +56,7 @@ class SimulatedPod final : public PodEdges {
   RunningTime running_time() const { return clock_.now(); }
   Meter* meter() const;  // ours, while it measures us
   void receive(const std::shared_ptr<const Batch>& batch);
+  void hear_again(const std::string& uid);
   void unreachable(const std::string& uid, Standing standing, bool reached);
 
   // --- PodEdges.

@@ -50,6 +50,12 @@ void World::tell(const std::string& what) {
   log::debug("{}", story.back());
 }
 
+void World::tell_message(const std::string& what) {
+  if (!tells_messages) return;
+  tell(what);
+  story.pop_back();
+}
+
 SimulatedPod* World::find(const std::string& uid) {
   const auto at = pods.find(uid);
   return at == pods.end() ? nullptr : at->second.get();

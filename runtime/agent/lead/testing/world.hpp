@@ -69,8 +69,10 @@ struct World {
   std::vector<std::string> violations;
   std::vector<std::string> story;  // what has befallen whom, to be read where something is violated
   Meter* meter = nullptr;
+  bool tells_messages = false;
 
   void tell(const std::string& what);
+  void tell_message(const std::string& what);  // to the log alone
   void violate(const std::string& what) { violations.push_back(what); }
   SimulatedPod* find(const std::string& uid);
 };
