@@ -198,7 +198,8 @@ void Scheduler::learn(const ElasticMPIJob& before, const ElasticMPIJob& now) {
   if (taken == taken_.end()) return;
   QueueStatus& status = taken->second.status;
   queue::learn_points(status.models, now);
-  if (is_terminal(now.status.state) && !is_terminal(before.status.state)) queue::learn_end(status, before, now);
+  if (is_terminal(now.status.state) && !is_terminal(before.status.state))
+    queue::learn_end(status, before, now);
 }
 
 Time Scheduler::plan(Time now) {

@@ -115,9 +115,9 @@ TEST_F(ConfigTest, ErrorsNameFileAndField) {
             at + ": clusters[c].proxy-url: proxies are not supported: use a direct address");
   EXPECT_EQ(refusal(with(server + ", insecure-skip-tls-verify: perhaps", "")),
             at + ": clusters[c].insecure-skip-tls-verify: is 'perhaps', expected true or false");
-  EXPECT_EQ(
-      refusal(with(server, "auth-provider: {name: gcp}")),
-      at + ": users[u].auth-provider: is not supported: use exec, token, tokenFile or client-certificate with client-key");
+  EXPECT_EQ(refusal(with(server, "auth-provider: {name: gcp}")),
+            at + ": users[u].auth-provider: is not supported: use exec, token, tokenFile or "
+                 "client-certificate with client-key");
   EXPECT_EQ(refusal(with(server, "client-key: k")),
             at + ": users[u].client-certificate: is missing: certificate and key belong together");
   EXPECT_EQ(refusal(with(server, ""), "y"), at + ": contexts: there is no 'y'; there are: x");

@@ -76,6 +76,6 @@ inline constexpr char kParkedThread[] = "empi parked";  // a helper thread that 
 // --- files in the run directory ---
 inline constexpr char kSocketFile[] = "agent.sock";
 inline constexpr char kViewSocketFile[] = "view.sock";  // of the agent: what it knows, for the sidecar
-inline constexpr char kPagePrefix[] = "page.";  // page.<pmix namespace>.<rank>
+inline constexpr char kPagePrefix[] = "page.";          // page.<pmix namespace>.<rank>
 
 }  // namespace empi::names

@@ -356,14 +356,14 @@ void Checkpointer::interrupt() {
 }
 
 // Said once for as long as it is the same, whatever the file's name.
-void Checkpointer::trouble(const std::string& text) {
-  std::string why = text;
-  if (const auto at = part_.empty() ? why.npos : why.find(path_of(part_)); at != why.npos)
-    why.replace(at, path_of(part_).size(), "a file in " + folder_);
-  if (why == last_trouble_) return;
-  last_trouble_ = why;
-  std::fprintf(stderr, "elastic::Loop: no checkpoint: %s; the run goes on\n", why.c_str());
-  MPIX_Checkpoint_adapt(0, 0, 0, 0, why.c_str());
+void Checkpointer::trouble(const std::string& why) {
+  std::string words = why;
+  if (const auto at = part_.empty() ? words.npos : words.find(path_of(part_)); at != why.npos)
+    words.replace(at, path_of(part_).size(), "a file in " + folder_);
+  if (words == last_trouble_) return;
+  last_trouble_ = words;
+  std::fprintf(stderr, "elastic::Loop: no checkpoint: %s; the run goes on\n", words.c_str());
+  MPIX_Checkpoint_adapt(0, 0, 0, 0, words.c_str());
 }
 
 // --- Going on from one.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents and sidecars of simulated pods, for ./dev bench k8s-scale: one process answers for every pod address.
+// Agents and sidecars of simulated pods, for ./dev bench k8s-scale: one process answers for every pod
+// address.
 //
 // The addresses are made local (ip route add local POD-CIDR dev lo), so that one listener gets all requests
 // and knows the pod by the local address of the connection. It speaks the agents' protocol (runtime/protocol)
