@@ -12,7 +12,7 @@ expected_log='did not confirm the start|^(byte-by-byte|endless|a-gibibyte|many-v
 # The one that leads may change while this runs.
 operator_processes() {
   local pod
-  for pod in $(operator_pods); do processes_of_pod "${pod#pod/}" '^elastic-mpi-operator '; done
+  for pod in $(operator_pods); do processes_of_pod "${pod#pod/}" '^(/usr/local/bin/)?elastic-mpi-operator '; done
 }
 memory() { # VmRSS|VmHWM: of the largest, in MiB
   local pid

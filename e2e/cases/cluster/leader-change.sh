@@ -17,7 +17,7 @@ job led 0 '.spec.worker.replicas = 4'
 runs led 4
 fence=$(value led .status.fence)
 old=$(leader)
-pid=$(processes_of_pod "$old" '^elastic-mpi-operator ')
+pid=$(processes_of_pod "$old" '^(/usr/local/bin/)?elastic-mpi-operator ')
 expect "the leader's process is found" test -n "$pid"
 
 k scale emj led --replicas=2 >/dev/null
