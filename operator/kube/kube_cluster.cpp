@@ -311,6 +311,8 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
   if (!answer && answer.error().kind == Kind::AlreadyExists) {
     const kube::ObjectKey name{key.namespace_name, pod.at("metadata").at("name")};
     answer = client_.get(resources::pods, name);
+    if (!answer && answer.error().kind == Kind::NotFound)  // a predecessor's, that has just gone
+      answer = client_.create(resources::pods, key.namespace_name, pod);
     if (answer && is_of_predecessor(answer.value(), job))
       return Outcome::retry("pod " + name.name + " is of a deleted job of this name: it has yet to end");
     if (answer && kube::controller_uid_of(answer.value()) != uid)

@@ -164,6 +164,16 @@ TEST_F(KubeClusterTest, ThePredecessorsChildrenAreWaitedForWithoutAFuss) {
   EXPECT_TRUE(create_pod(op).ok());
 }
 
+TEST_F(KubeClusterTest, APodThatHasJustGoneIsInNobodysWay) {
+  const std::string pod = "/api/v1/namespaces/a/pods/db-w-0";
+  server.put(pod, {{"metadata", {{"name", "db-w-0"}, {"namespace", "a"}, {"uid", "before"}}}});
+  server.let_vanish(pod);
+  Operator op(*this);
+  const Outcome made = create_pod(op);
+  EXPECT_TRUE(made.ok()) << made.message;
+  EXPECT_EQ(kube::controller_uid_of(server.object(pod)), "uid-job");
+}
+
 // They may take the whole of their grace: nothing that a user should delete or rename anything for.
 TEST_F(KubeClusterTest, ThePredecessorsPodsAreWaitedForInWords) {
   const json owner = {{"apiVersion", kApiVersion},

@@ -54,6 +54,10 @@ void ObjectServer::put(const std::string& path, json object) {
 
 void ObjectServer::erase(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  take_away(path);
+}
+
+void ObjectServer::take_away(const std::string& path) {
   json object = objects_.at(path);
   object["metadata"]["resourceVersion"] = std::to_string(++version_);
   changes_.push_back({path, "DELETED", object});
@@ -144,12 +148,20 @@ void ObjectServer::create(const Request& request, Exchange& exchange) {
     dry_runs_.push_back(query);
     if (refusal_ > 0) return exchange.reply(refusal_, failure(refusal_, "BadRequest", refusal_message_));
   }
-  if (objects_.contains(path)) return exchange.reply(409, failure(409, "AlreadyExists", path + " exists"));
+  if (objects_.contains(path)) {
+    if (path == vanishing_ && !request.query.contains("dryRun")) take_away(path);
+    return exchange.reply(409, failure(409, "AlreadyExists", path + " exists"));
+  }
   if (!request.query.contains("dryRun")) {
     store(path, object);
     object = objects_[path];
   }
   exchange.reply(201, object.dump());
+}
+
+void ObjectServer::let_vanish(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  vanishing_ = path;
 }
 
 void ObjectServer::let_creates_meet(const std::string& plural, int many) {

@@ -29,6 +29,8 @@ class ObjectServer {
   // From now on creating with dryRun answers so.
   void refuse_dry_runs(int status, const std::string& message);
   std::vector<std::string> dry_runs() const;  // queries of POSTs with dryRun
+  // Once a create of it has been refused because it is there, it is there no more.
+  void let_vanish(const std::string& path);
   // Creates of `plural` are answered when so many wait, or after 20 s; but the first, at once. How many have
   // waited at a time, at most.
   void let_creates_meet(const std::string& plural, int many);
@@ -46,12 +48,14 @@ class ObjectServer {
   void create(const Request& request, Exchange& exchange);
   void change(const Request& request, Exchange& exchange);
   void store(const std::string& path, json object);  // with mutex_ held
+  void take_away(const std::string& path);           // with mutex_ held
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::map<std::string, json> objects_;
   std::vector<Change> changes_;
   std::vector<std::string> dry_runs_;
+  std::string vanishing_;
   std::string meeting_;  // the plural
   int meeting_of_ = 0, met_ = 0, most_met_ = 0, before_meeting_ = 0;
   int refusal_ = 0;
