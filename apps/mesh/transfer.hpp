@@ -40,7 +40,7 @@ struct Transfer {
   // say): `blank` has that length.
   // New cells are numbered as in the rank's final leaves. keep() may see new begin = -1 never.
   template <class T, class Get, class Keep, class Put, class Refine, class Coarsen>
-  void apply(Get get, Keep keep, Put put, Refine refine, Coarsen coarsen, const T& blank = T{}) const {
+  void apply(Get get, Keep keep, Put put, Refine refine, const Coarsen& coarsen, const T& blank = T{}) const {
     T given = blank;
     std::int32_t next = give_first_to >= 0 ? -1 : 0;
     const auto emit = [&](const T& value) {

@@ -210,11 +210,11 @@ class Loop {
     WeightsOf weights;
     MarksOf marks;
     if (weight)
-      weights = [&data, weight](std::vector<double>& out) {
+      weights = [&data, weight = std::move(weight)](std::vector<double>& out) {
         for (const T& element : data) out.push_back(weight(element));
       };
     if (may_cut)
-      marks = [&data, may_cut](std::vector<std::uint8_t>& out) {
+      marks = [&data, may_cut = std::move(may_cut)](std::vector<std::uint8_t>& out) {
         for (const T& element : data) out.push_back(may_cut(element) ? 1 : 0);
       };
     add_sequence(std::make_unique<detail::VectorArray<T>>(data), std::move(weights), std::move(marks));
