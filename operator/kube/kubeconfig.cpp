@@ -51,7 +51,8 @@ void add_entries(const YAML::Node& root, const std::string& file, const std::str
   if (!entries || entries.IsNull()) return;
   if (!entries.IsSequence()) throw ConfigError(file + ": " + list + ": expected a list");
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::string at = file + ": " + list + "[" + std::to_string(i) + "].";
+    std::string at = file;
+    at.append(": ").append(list).append("[").append(std::to_string(i)).append("].");
     const YAML::Node entry = entries[i];
     if (!entry.IsMap() || !entry["name"] || !entry["name"].IsScalar())
       throw ConfigError(at + "name: is missing");

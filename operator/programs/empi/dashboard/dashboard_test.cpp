@@ -97,7 +97,7 @@ TEST(DashboardData, ReadsTheSplitOfTheWholeJob) {
 
 class DashboardServer : public testing::Test {
  protected:
-  httplib::Result get(const std::string& path, httplib::Headers fields = {}) {
+  httplib::Result get(const std::string& path, const httplib::Headers& fields = {}) {
     httplib::Client client("127.0.0.1", server_.port());
     return client.Get(path, fields);
   }
