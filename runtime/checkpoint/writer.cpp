@@ -33,7 +33,7 @@ void prune(const std::string& folder, const std::string& program, int keep) {
   std::string error;
   int kept = 0;
   for (const std::string& name : newest_first(program, list(folder, error)))
-    if (++kept > keep) unlink((folder + "/" + name).c_str());
+    if (++kept > keep) unlink(std::string(folder).append("/").append(name).c_str());
 }
 
 }  // namespace
