@@ -19,7 +19,7 @@ profile-overhead|bench_profile_overhead|run time with the profile over without i
 change-scale|bench_change_scale|processor time that one grow from half costs the lead of 100 and 400 simulated pods with 64 ranks each; arguments: numbers of pods
 histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1)
 schedule|bench_schedule|a pass of the scheduler over 10,000 jobs on 100,000 workers, and its parts
-simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes, all: minutes)
+simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes liars deadlines, all: minutes)
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)
 masterworker-world|bench_world|what rebuilding MPI_COMM_WORLD adds to the end of a phase, for 4 and 8 ranks; argument: phases (16)
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
@@ -35,7 +35,9 @@ elastic-tsunami|python3 apps/bench/elastic_tsunami.py|the elastic tsunami agains
 elastic-spe10|python3 apps/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
 sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
-elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods'
+elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods
+deadline|python3 apps/bench/goals.py deadline|Jacobi with six deadlines, from infeasible to loose, on emulated slow pods (12 min); --out DIR
+budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (7 min); --out DIR'
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache

@@ -90,7 +90,7 @@ layering() {
       rule("runtime/queue/", "^runtime/(base|protocol|queue)/", "the queue knows neither MPI nor agents")
       rule("runtime/rank/", "^runtime/(base|protocol|profile/write|rank)/|^elastic_mpi\\.h$", "libelastic_mpi knows neither agent nor sdk")
       rule("runtime/checkpoint/", "^runtime/(base|checkpoint)/", "the file of a checkpoint knows neither MPI nor agents")
-      rule("runtime/sdk/", "^runtime/(base|protocol|queue|checkpoint|sdk)/|^runtime/rank/queue_api\\.h$|^elastic_[a-z_]+(/[a-z]+)?\\.hp*$", "the sdk stands on libelastic_mpi and the queue")
+      rule("runtime/sdk/", "^runtime/(base|protocol|queue|checkpoint|sdk)/|^runtime/rank/(queue|recovery)_api\\.h$|^elastic_[a-z_]+(/[a-z]+)?\\.hp*$", "the sdk stands on libelastic_mpi and the queue")
       rule("runtime/agent/", "^runtime/(base|protocol|profile/read|agent)/", "the agent knows ranks by runtime/protocol and their pages")
       rule("runtime/quirks/", "^runtime/quirks/", "what Open MPI does is shown by itself")
       rule("runtime/sidecar/", "^runtime/(base|protocol|profile/read|sidecar)/", "the sidecar knows ranks by their pages, the agent by runtime/protocol")

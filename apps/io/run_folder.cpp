@@ -75,4 +75,25 @@ void write_progress(const std::string& folder, const Progress& p, bool force) {
     throw FileError(path, "", "room for another line", "none", "is the folder writable and not full?");
 }
 
+void cut_progress(const std::string& folder, double seconds) {
+  const std::string path = folder + "/cells.csv";
+  std::ifstream file(path);
+  if (!file) return;
+  std::string kept, line;
+  while (std::getline(file, line)) {
+    const auto comma = line.find(',');
+    char* end = nullptr;
+    const char* begin = line.c_str() + (comma == line.npos ? line.size() : comma + 1);
+    const double time = std::strtod(begin, &end);
+    if (end == begin || time <= seconds) kept += line + "\n";
+  }
+  write_text(path, kept);
+}
+
+void expect_same_case(const std::string& checkpoint, const std::string& run) {
+  if (checkpoint == run) return;
+  throw FileError("the checkpoint is of another case, of [" + checkpoint + "], and this run is of [" + run +
+                  "]: give it that one's arguments, or another folder for checkpoints");
+}
+
 }  // namespace io

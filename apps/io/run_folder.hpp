@@ -30,4 +30,10 @@ struct Progress {
 /// ranks}. At most once in half a second unless `force`. Throws FileError.
 void write_progress(const std::string& folder, const Progress& progress, bool force = false);
 
+/// For a run that goes on from a checkpoint of this simulated time, s: drops the lines of cells.csv that are
+/// of later. Throws FileError.
+void cut_progress(const std::string& folder, double seconds);
+/// The same: `checkpoint`, `run`: what their results depend on. Throws FileError, with both, if they differ.
+void expect_same_case(const std::string& checkpoint, const std::string& run);
+
 }  // namespace io

@@ -102,5 +102,20 @@ TEST_F(RunFolder, SnapshotsAreInOrder) {
   EXPECT_EQ(snapshot_number(found[1]), "0002");
 }
 
+TEST_F(RunFolder, ARunThatGoesOnTellsItsCourseOnce) {
+  cut_progress(folder_.path(""), 100);  // nothing there
+  const std::string told = "wall_clock_s,simulated_s,cells,ranks\n1.000,0.0,8,1\n2.000,100.0,9,1\n";
+  folder_.write("cells.csv", told + "3.000,100.5,9,1\n4.000,200.0,9,1\n");
+  cut_progress(folder_.path(""), 100);
+  EXPECT_EQ(std::string(read_bytes(folder_.path("cells.csv")).data(), told.size()), told);
+  EXPECT_EQ(fs::file_size(folder_.path("cells.csv")), told.size());
+}
+
+TEST_F(RunFolder, ACheckpointOfAnotherCaseIsRefusedWithBoth) {
+  expect_same_case("level 4", "level 4");
+  const std::string said = test::file_error_of([] { expect_same_case("level 4", "level 5"); });
+  EXPECT_NE(said.find("of another case, of [level 4], and this run is of [level 5]"), said.npos) << said;
+}
+
 }  // namespace
 }  // namespace io

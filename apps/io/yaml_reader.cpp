@@ -2,6 +2,7 @@
 #include "apps/io/yaml_reader.hpp"
 
 #include "apps/io/file_error.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
 namespace io {
@@ -24,11 +25,9 @@ void YamlReader::fail(const YAML::Node& node, const std::string& expected, const
 void YamlReader::expect_map(const YAML::Node& node, const std::string& what,
                             const std::set<std::string>& keys) const {
   if (!node.IsMap()) fail(node, what + " as a map", "something else", "write NAME: VALUE lines");
-  std::string list;
-  for (const auto& key : keys) list += (list.empty() ? "" : ", ") + key;
   for (const auto& entry : node)
     if (const auto key = entry.first.as<std::string>(""); !keys.contains(key))
-      fail(entry.first, "one of " + list, "'" + key + "'", "correct the name");
+      fail(entry.first, "one of " + empi::joined(keys), "'" + key + "'", "correct the name");
 }
 
 void YamlReader::number(const YAML::Node& parent, const char* key, double lowest, double highest,

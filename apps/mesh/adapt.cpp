@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <elastic_mpi/comm.hpp>
 
 #include "apps/mesh/mesh.hpp"
 #include "apps/mesh/mpi_check.hpp"
@@ -131,8 +132,8 @@ void Mesh::unite_siblings(Transfer& transfer) {
   std::vector<Ends> ends(static_cast<std::size_t>(ranks));
   check_mpi(MPI_Allgather(&mine, 3, MPI_UINT64_T, ends.data(), 3, MPI_UINT64_T, comm_),
             "sharing the new cuts");
-  int my_rank = 0, before = -1;
-  check_mpi(MPI_Comm_rank(comm_, &my_rank), "asking for the rank");
+  const int my_rank = elastic::rank_of(comm_);
+  int before = -1;
   for (int r = 0; r < ranks; ++r) {
     if (ends[r].count == 0) continue;
     const Leaf first{ends[r].first};

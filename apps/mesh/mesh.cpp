@@ -2,6 +2,7 @@
 #include "apps/mesh/mesh.hpp"
 
 #include <algorithm>
+#include <elastic_mpi/comm.hpp>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -11,16 +12,8 @@
 namespace mesh {
 namespace {
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "asking for the rank");
-  return rank;
-}
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  check_mpi(MPI_Comm_size(comm, &size), "asking for the number of ranks");
-  return size;
-}
+using elastic::rank_of;
+using elastic::size_of;
 
 void check_domain(const Domain& d) {
   if (d.nx < 1 || d.ny < 1 || d.nx > 181 || d.ny > 181 || d.roots() > kMaxRoots)

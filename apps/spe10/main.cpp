@@ -22,6 +22,8 @@ namespace {
 using namespace spe10;
 
 // What all ranks hold alike besides the simulator's clock.
+constexpr double kDay = 86400;  // s
+
 struct Totals {
   double next_snapshot = 0;
   int snapshots = 0;
@@ -50,9 +52,8 @@ class Run {
       });
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
-      show_progress(MPI_COMM_WORLD, true);
-      loop.report(0, 0);  // what took time until here is no iteration
     }
+    case_ = name_case(options, scenario_);
     register_data();
   }
 
@@ -102,11 +103,28 @@ class Run {
 
  private:
   void register_data() {
-    loop_.replicate(sim_.clock(), totals_, sim_.wells(), curves_);
+    loop_.replicate(sim_.clock(), totals_, sim_.wells(), curves_, case_);
     loop_.data([this](MPI_Comm everybody, double capacity) { return sim_.move(everybody, capacity); },
-               [this] { sim_.accept(); });
+               [this] { sim_.accept(); }, [this] { return sim_.save(); },
+               [this](MPI_Comm world, const auto& parts) { sim_.load(world, parts); });
+    loop_.checkpoint();    // where and how often is the job's matter (spec.checkpoint)
+    loop_.on_save([] {});  // the multigrid need not be made anew for it
     loop_.on_release([this] { sim_.release(); });
-    loop_.on_rebuild([this](MPI_Comm world) { sim_.rebuild(world); });
+    loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
+      if (std::exchange(starts, false)) start_series(world);
+      sim_.rebuild(world);
+    });
+  }
+
+  // What goes on from a checkpoint continues what was written until then.
+  void start_series(MPI_Comm world) {
+    io::on_first_rank(world, [&] {
+      if (!loop_.restored()) return clear_series(options_.out);
+      io::expect_same_case(case_, name_case(options_, scenario_));
+      io::cut_progress(options_.out, sim_.clock().days * kDay);
+    });
+    show_progress(world, true);
+    loop_.report(0, 0);  // what took time until here is no iteration
   }
 
   void snapshot(MPI_Comm world) {
@@ -119,8 +137,7 @@ class Run {
   }
 
   void show_progress(MPI_Comm world, bool last) {
-    constexpr double day = 86400;
-    io::Progress progress{sim_.clock().days * day, options_.days * day, sim_.clock().steps, 0, 0};
+    io::Progress progress{sim_.clock().days * kDay, options_.days * kDay, sim_.clock().steps, 0, 0};
     progress.cells =
         static_cast<std::int64_t>(mesh::total(world, static_cast<double>(sim_.columns().own()))) *
         sim_.columns().frame.nz;
@@ -134,6 +151,7 @@ class Run {
   Simulator sim_;
   Totals totals_;
   std::vector<double> curves_;
+  std::string case_;  // that a checkpoint is of
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: workers that join and leave while empi-surrogate runs, are killed in the middle of a phase, and
-// the one with the queue that leaves, do not change a bit of its surrogate and of its samples.
+// the one with the queue that leaves, do not change a bit of its surrogate and of its samples; nor does the
+// loss of all of them, when the program goes on from a checkpoint.
 // (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
 #include <gtest/gtest.h>
 
@@ -112,6 +113,36 @@ TEST_F(SurrogateOnPods, AModelInPythonGoesWithItsWorkers) {
   expect_members(2);
   EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
   for (const Member& m : first) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+  EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
+}
+
+TEST_F(SurrogateOnPods, AKilledRunGoesOnFromACheckpoint) {
+  // Many phases, for it is between them that checkpoints are taken.
+  const std::vector<std::string> arguments{
+      "--cells",       "24",  "--reference-points", "40",  "--level",   "2",   "--growth",  "0.3",
+      "--most-points", "120", "--samples",          "640", "--burn-in", "800", "--segment", "100"};
+  run_alone(arguments);
+  const auto checkpointed = [&](LocalPods& on, int ranks) {
+    on.slots = 1;
+    on.environment[empi::names::kCheckpointDir] = folder / "checkpoints";
+    on.environment[empi::names::kCheckpointSeconds] = "0.01";
+    on.command = {program(), "--out", folder / "resized"};
+    on.command.insert(on.command.end(), arguments.begin(), arguments.end());
+    const std::vector<Member> members = on.launch(ranks);
+    on.start(members);
+    return members;
+  };
+  {
+    LocalPods first;
+    first.environment["EMPI_SLOWDOWN"] = "8";
+    const std::vector<Member> members = checkpointed(first, 2);
+    first.wait_until("a third checkpoint",
+                     [&] { return fs::exists(folder / "checkpoints/empi-surrogate.000003.h5"); });
+    for (const Member& m : members) first.signal(m.uid, SIGKILL);
+    for (const Member& m : members) first.wait_for_end(m.uid);
+  }
+  for (const Member& m : checkpointed(pods, 3)) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+  EXPECT_NE(pods.all_logs().find("goes on from"), std::string::npos) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
 }
 

@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <elastic_mpi.hpp>
 #include <memory>
+#include <utility>
 
 #include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/tsunami/app/ground.hpp"
+#include "apps/tsunami/app/maxima.hpp"
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
@@ -26,6 +28,7 @@ using tsunami::Options;
 struct Clock {
   double time = 0;  // s, simulated
   std::int64_t steps = 0;
+  double step_length = 0;  // s
   double next_snapshot = 0;
   int snapshots = 0;
   double volume_at_start = 0;           // m^3
@@ -41,9 +44,11 @@ class Run {
         scenario_(std::move(scenario)),
         setup_(tsunami::make_setup(options)),
         solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
-                               : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)) {
+                               : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)),
+        maxima_(options, setup_, solver_.metric()) {
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
-    series_.resize(2 * scenario_.gauges.size());
+    series_.resize(scenario_.gauges.size());
+    case_ = tsunami::name_case(options, scenario_);
     if (!loop.joining()) {
       io::on_first_rank(MPI_COMM_WORLD, [&] {
         tsunami::clear_results(options.out);
@@ -62,12 +67,15 @@ class Run {
     double limit = options_.end - clock_.time;
     if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);
     solver_.step(limit);
+    maxima_.note(solver_);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
+    clock_.step_length = solver_.step_length();
     clock_.updates += clock_.cells;
     loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
     reported_ = solver_.updates();
     if (clock_.steps % options_.adapt_every == 0) {
+      maxima_.settle(solver_);
       if (solver_.adapt()) {
         clock_.volume_added += solver_.added();
         solver_.balance(1, options_.balance_tolerance);
@@ -82,6 +90,8 @@ class Run {
   void finish(MPI_Comm world) {
     if (options_.snapshot_every > 0) snapshot(world);
     solver_.sample_gauges();
+    maxima_.settle(solver_);
+    maxima_.write(world, options_.out + "/" + tsunami::kMaximaFile, scenario_.description);
     show_progress(world, true);
     tsunami::Summary summary;
     summary.cells = clock_.cells;
@@ -101,27 +111,38 @@ class Run {
 
  private:
   void register_data() {
-    loop_.replicate(clock_);
-    for (std::size_t g = 0; g < scenario_.gauges.size(); ++g)
-      loop_.replicate(series_[2 * g], series_[2 * g + 1]);
+    loop_.replicate(clock_, case_);
+    for (auto& series : series_) loop_.replicate(series);
     // A second child never begins a part: siblings stay together, so that they can be joined again.
     loop_.sequence<swe::Element>(solver_.elements(), nullptr,
                                  [](const swe::Element& e) { return !e.leaf.is_second(); });
-    loop_.on_release([this] {
+    loop_.data([this](MPI_Comm everybody, double capacity) { return maxima_.move(everybody, capacity); },
+               [this] { maxima_.accept(); }, [this] { return maxima_.save(); },
+               [this](MPI_Comm, const auto& parts) { maxima_.load(parts); });
+    const auto take_out = [this] {
+      maxima_.settle(solver_);
       solver_.elements();
-      for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) {
-        series_[2 * g] = solver_.gauges()[g].time;
-        series_[2 * g + 1] = solver_.gauges()[g].eta;
-      }
-    });
-    loop_.on_rebuild([this](MPI_Comm world) {
-      solver_.set_clock(clock_.time, clock_.steps);
+      for (std::size_t g = 0; g < series_.size(); ++g) series_[g] = solver_.gauges()[g].samples;
+    };
+    loop_.on_release(take_out);
+    loop_.on_save(take_out);
+    loop_.checkpoint();  // where and how often is the job's matter (spec.checkpoint)
+    loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
+      if (std::exchange(starts, false)) start_series(world);
+      solver_.set_clock(clock_.time, clock_.steps, clock_.step_length);
       if (clock_.steps > 0)
-        for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) {
-          solver_.gauges()[g].time = series_[2 * g];
-          solver_.gauges()[g].eta = series_[2 * g + 1];
-        }
+        for (std::size_t g = 0; g < series_.size(); ++g) solver_.gauges()[g].samples = series_[g];
       solver_.rebuild(world);
+      maxima_.note(solver_);
+    });
+  }
+
+  // What goes on from a checkpoint continues what was written until then.
+  void start_series(MPI_Comm world) {
+    io::on_first_rank(world, [&] {
+      if (!loop_.restored()) return tsunami::clear_series(options_.out);
+      io::expect_same_case(case_, tsunami::name_case(options_, scenario_));
+      io::cut_progress(options_.out, clock_.time);
     });
   }
 
@@ -149,8 +170,10 @@ class Run {
   tsunami::Scenario scenario_;
   swe::Parameters setup_;
   swe::Solver solver_;
+  tsunami::Maxima maxima_;
   Clock clock_;
-  std::vector<std::vector<double>> series_;  // per gauge: times, surface
+  std::vector<std::vector<swe::GaugeSample>> series_;  // per gauge
+  std::string case_;                                   // that a checkpoint is of
   std::int64_t reported_ = 0;
 };
 

@@ -27,6 +27,7 @@ def main():
     parser.add_argument("dir", type=pathlib.Path)
     parser.add_argument("--grows", type=int, default=0, help="committed grows at least")
     parser.add_argument("--shrinks", type=int, default=0, help="committed shrinks at least")
+    parser.add_argument("--shrinks-from", type=int, default=0, help="one that had so many workers has become smaller")
     parser.add_argument("--pictures", nargs="*", default=[], help="a PNG must exist whose name starts so")
     parser.add_argument("--no-gauges", action="store_true", help="an application without tide gauges")
     parser.add_argument("--no-cells", action="store_true", help="an application without a mesh")
@@ -47,6 +48,9 @@ def main():
         found = sum(c["kind"] == kind for c in changes)
         if found < least:
             broken.append(f"{found} committed {kind}s, at least {least} expected")
+    if args.shrinks_from and not any(c["kind"] == "shrink" for c in changes):
+        if max((c["to"] for c in changes), default=0) >= args.shrinks_from:
+            broken.append(f"no committed shrink of a job that had {args.shrinks_from} workers or more")
     pause = sum(c["pause_ms"] for c in changes) / 1000
     if abs(pause - summary.get("pause_total_s", -1)) > 1e-3 + 1e-3 * pause:
         broken.append(f"pause_total_s {summary.get('pause_total_s')} is not the sum of the pauses {pause}")

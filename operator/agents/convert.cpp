@@ -286,6 +286,7 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.program = program_of(view);
   result.ending = view.ending;
   result.survives_loss = view.survives_loss;
+  result.recovering = cut(view.recovering, kLongestReason);
   result.message = message_of(view.outcome);
   result.checkpoint = checkpoint_of(view.checkpoint);
   result.checkpoint_trouble = cut(view.checkpoint.trouble, kLongestReason);
@@ -297,6 +298,7 @@ empi::StartRequest to_start_request(const JobSpec& spec, std::int64_t fence,
   empi::StartRequest request;
   request.fence.value = fence;
   request.members = std::move(members);
+  request.recover = spec.resize.on_worker_loss != "Fail";
   request.leaver_grace = spec.runtime.leaver_grace;
   request.probe = spec.runtime.probe == Probe::Root ? empi::ProbeMode::Root : empi::ProbeMode::All;
   return request;

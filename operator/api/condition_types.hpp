@@ -24,13 +24,18 @@ inline constexpr const char* kResizePending = "ResizePending";
 inline constexpr const char* kAutoscalingPaused = "AutoscalingPaused";
 inline constexpr const char* kSizeAdjusted = "SizeAdjusted";
 inline constexpr const char* kCheckpointFailing = "CheckpointFailing";
+inline constexpr const char* kDeadlineAtRisk = "DeadlineAtRisk";
+inline constexpr const char* kBudgetAtRisk = "BudgetAtRisk";
 // False of a job that another version has written in a way that this one cannot read.
 inline constexpr const char* kReadable = "Readable";
 inline constexpr const char* kReasonUnreadable = "Unreadable";  // its status.reason
 
+inline constexpr const char* kReasonCancelled = "Cancelled";  // of Failed: by the user
+
 inline constexpr std::array kAll{
-    kWorkersReady,  kRunning,           kResizing,      kSuspended,          kQueued,   kSucceeded,
-    kFailed,        kOutcomeUnknown,    kInternalError, kPodCreationBlocked, kDegraded, kResizeBlocked,
-    kResizePending, kAutoscalingPaused, kSizeAdjusted,  kCheckpointFailing,  kReadable};
+    kWorkersReady,      kRunning,        kResizing,       kSuspended,         kQueued,
+    kSucceeded,         kFailed,         kOutcomeUnknown, kInternalError,     kPodCreationBlocked,
+    kDegraded,          kResizeBlocked,  kResizePending,  kAutoscalingPaused, kSizeAdjusted,
+    kCheckpointFailing, kDeadlineAtRisk, kBudgetAtRisk,   kReadable};
 
 }  // namespace emj::condition

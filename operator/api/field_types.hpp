@@ -31,6 +31,7 @@ struct Range {
 
 inline constexpr Range kAny{};
 inline constexpr Range kNotNegative{0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Range kPositive{1, std::numeric_limits<std::int64_t>::max()};
 inline constexpr Range kPercent{0, 100};
 inline constexpr Range kWorkerCount{1, 10000};
 inline constexpr std::int64_t kDayInSeconds = 86400;

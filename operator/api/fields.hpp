@@ -14,8 +14,9 @@ EMJ_NAMES(Probe, 2, {Probe::All, "All"}, {Probe::Root, "Root"})
 EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
 EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
           {AutoscalingMode::Auto, "Auto"})
-EMJ_NAMES(PolicyName, 7, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
+EMJ_NAMES(PolicyName, 9, {PolicyName::Threshold, "threshold"}, {PolicyName::Efficiency, "efficiency"},
           {PolicyName::Tasks, "tasks"}, {PolicyName::Throughput, "throughput"},
+          {PolicyName::Deadline, "deadline"}, {PolicyName::Budget, "budget"},
           {PolicyName::Stepping, "stepping"}, {PolicyName::Random, "random"}, {PolicyName::Manual, "manual"})
 EMJ_NAMES(DecisionCause, 13, {DecisionCause::Unknown, "Unknown"}, {DecisionCause::Grow, "Grow"},
           {DecisionCause::Shrink, "Shrink"}, {DecisionCause::BestSize, "BestSize"},
@@ -72,7 +73,7 @@ void describe(V& v, ResizeSpec& resize) {
   v.field("joinTimeoutSeconds", resize.join_timeout, Range{1, kDayInSeconds});
   v.field("patienceSeconds", resize.patience, Range{0, kDayInSeconds});
   v.field("onTimeout", resize.on_timeout);
-  v.choice("onWorkerLoss", resize.on_worker_loss, {"Fail"});
+  v.choice("onWorkerLoss", resize.on_worker_loss, {"Recover", "Fail"});
 }
 
 template <class V>
@@ -94,6 +95,7 @@ void describe(V& v, PolicySpec& policy) {
   });
   v.object("throughput",
            [&](V& v) { v.field("weightPercent", policy.throughput.weight_percent, Range{1, 10000}); });
+  v.object("deadline", [&](V& v) { v.field("marginPercent", policy.deadline.margin_percent, kPercent); });
   v.object("stepping", [&](V& v) {
     v.field("step", policy.stepping.step, Range{-10000, 10000});
     v.field("intervalSeconds", policy.stepping.interval, Range{1, kDayInSeconds});
@@ -169,6 +171,9 @@ void describe(V& v, JobSpec& spec) {
     v.field("expectedSeconds", spec.scheduling.expected, Range{1, 10 * 365 * kDayInSeconds});
     v.field("model", spec.scheduling.model);
     v.list("scalability", spec.scheduling.scalability, Range{1, 64});
+    v.field("deadline", spec.scheduling.deadline);
+    v.field("deadlineSeconds", spec.scheduling.deadline_after, Range{1, 10 * 365 * kDayInSeconds});
+    v.field("budget", spec.scheduling.budget, kPositive);
   });
   v.object("network", [&](V& v) { v.field("policy", spec.network.policy); });
   v.object("checkpoint", spec.checkpoint);
@@ -286,6 +291,7 @@ void describe(V& v, AllocationStatus& allocation) {
   v.field("time", allocation.time);
   v.field("reason", allocation.reason);
   v.field("yieldsTo", allocation.yields_to);
+  v.field("pricePerWorkerHour", allocation.price_per_worker_hour);
 }
 
 template <class V>
@@ -296,6 +302,7 @@ void describe(V& v, WaitStatus& wait) {
   v.field("retryAfter", wait.retry_after);
   v.word("cause", wait.cause);
   v.field("reason", wait.reason);
+  v.field("deadline", wait.deadline);
 }
 
 template <class V>
@@ -304,6 +311,24 @@ void describe(V& v, ForecastStatus& forecast) {
   v.field("errorPercent", forecast.error_percent);
   v.word("source", forecast.source);
   v.field("time", forecast.time);
+  v.field("finish", forecast.finish);
+  v.field("workers", forecast.workers);
+}
+
+template <class V>
+void describe(V& v, CostStatus& cost) {
+  v.field("spent", cost.spent);
+  v.field("perHour", cost.per_hour);
+  v.field("workers", cost.workers);
+  v.field("time", cost.time);
+}
+
+template <class V>
+void describe(V& v, UsageStatus& usage) {
+  v.field("since", usage.since);
+  v.field("workerSeconds", usage.worker_seconds);
+  v.field("workers", usage.workers);
+  v.field("time", usage.time);
 }
 
 template <class V>
@@ -395,6 +420,8 @@ void describe(V& v, JobStatus& status) {
   v.object("allocation", status.allocation);
   v.object("queue", status.queue);
   v.object("forecast", status.forecast);
+  v.object("cost", status.cost);
+  v.object("usage", status.usage);
   v.list("decisions", status.decisions);
   v.object("policyState", [&](V& v) { describe(v, status.policy_state); });
   v.field("restarts", status.restarts);

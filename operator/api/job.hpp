@@ -74,6 +74,15 @@ struct WorkerSpec {
   bool operator==(const WorkerSpec&) const = default;
 };
 
+// An amount as Kubernetes writes it ("100m", "256Gi"), not negative; kept as it was written.
+struct Quantity {
+  std::string text;
+
+  bool operator==(const Quantity&) const = default;
+};
+// In base units (CPUs, bytes); of one that has been read.
+double amount(const Quantity& quantity);
+
 enum class RuntimeMode { Malleable, Rigid };
 
 // Who calls MPI_Probe_adapt: every rank, or rank 0 alone.
@@ -105,13 +114,23 @@ struct ResizeSpec {
   Seconds join_timeout{600};          // from pods being created until they are ready
   Seconds patience{5};                // newcomers that are ready wait as long for the others
   OnTimeout on_timeout = OnTimeout::Rollback;
-  std::string on_worker_loss = "Fail";  // the only value until recovery exists
+  std::string on_worker_loss;  // "": as Recover, where the program can
 
   bool operator==(const ResizeSpec&) const = default;
 };
 
 enum class AutoscalingMode { Off, Recommend, Auto };
-enum class PolicyName { Threshold, Efficiency, Tasks, Throughput, Stepping, Random, Manual };
+enum class PolicyName {
+  Threshold,
+  Efficiency,
+  Tasks,
+  Throughput,
+  Deadline,
+  Budget,
+  Stepping,
+  Random,
+  Manual
+};
 
 struct ThresholdParameters {
   int low_percent = 10;    // L: grow when MTCT stays below
@@ -159,12 +178,20 @@ struct ThroughputParameters {
   bool operator==(const ThroughputParameters&) const = default;
 };
 
+// Just enough workers for spec.scheduling.deadline.
+struct DeadlineParameters {
+  int margin_percent = 5;  // of the time that is predicted to be left: as much earlier it aims
+
+  bool operator==(const DeadlineParameters&) const = default;
+};
+
 struct PolicySpec {
   PolicyName name = PolicyName::Threshold;
   ThresholdParameters threshold;
   EfficiencyParameters efficiency;
   TasksParameters tasks;
   ThroughputParameters throughput;
+  DeadlineParameters deadline;
   SteppingParameters stepping;
   RandomParameters random;
 
@@ -217,6 +244,10 @@ struct SchedulingSpec {
   std::optional<Seconds> expected;            // run time at the reference size: for backfill, ends nothing
   std::string model;                          // jobs of one name share what is learned
   std::vector<ScalabilityPoint> scalability;  // ascending by workers; empty: not known
+  std::optional<Time> deadline;               // by which it should be over; at most one of the two
+  std::optional<Seconds> deadline_after;      // the same, from its creation
+  std::optional<Quantity> budget;  // of the whole run, in the unit of the pools' prices; without a queue CPU
+                                   // hours
 
   bool operator==(const SchedulingSpec&) const = default;
 };
@@ -285,6 +316,9 @@ struct ElasticMPIJob {
 
   bool operator==(const ElasticMPIJob&) const = default;
 };
+
+// When the job should be over, if that is said; deadlineSeconds count from its creation.
+std::optional<Time> deadline_of(const ElasticMPIJob& job);
 
 // The names users write and read.
 const char* to_string(RuntimeMode mode);

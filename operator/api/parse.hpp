@@ -35,6 +35,8 @@ enum class Origin { Manifest, Stored };
 std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin = Origin::Manifest);
 // Changes that an update must not make: immutable fields, and the template while the job is not suspended.
 std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after);
+// What can only be said when the job is made: a deadline that is over by then.
+std::vector<Violation> validate_start(const ElasticMPIJob& job, Time now);
 // What the Kubernetes operator refuses: spec.local, and, as it does not schedule yet, a queue.
 std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job);
 

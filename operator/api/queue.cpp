@@ -85,8 +85,6 @@ void check_pool(const PoolSpec& pool, const std::string& path, Violations& out) 
 
 }  // namespace
 
-double amount(const Quantity& quantity) { return parse_quantity(quantity.text).value_or(0); }
-
 std::vector<Violation> validate(const ElasticQueue& queue) {
   Violations out;
   const QueueSpec& spec = queue.spec;

@@ -26,15 +26,6 @@ inline constexpr const char* kQueueKind = "ElasticQueue";
 
 // --- spec ---------------------------------------------------------------------------------------
 
-// An amount as Kubernetes writes it ("100m", "256Gi"), not negative; kept as it was written.
-struct Quantity {
-  std::string text;
-
-  bool operator==(const Quantity&) const = default;
-};
-// In base units (CPUs, bytes); of one that has been read.
-double amount(const Quantity& quantity);
-
 struct Amounts {
   std::optional<Quantity> cpu;
   std::optional<Quantity> memory;
@@ -61,6 +52,7 @@ struct PoolSpec {
   Amounts headroom;                                  // never given out
   std::map<std::string, std::string> node_selector;  // of its nodes; put on the pods as well
   std::vector<Toleration> tolerations;               // likewise
+  Quantity price{"0"};                               // of a CPU for an hour, in any unit
 
   bool operator==(const PoolSpec&) const = default;
 };

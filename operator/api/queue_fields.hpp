@@ -47,6 +47,7 @@ void describe(V& v, PoolSpec& pool) {
   v.object("headroom", [&](V& v) { describe(v, pool.headroom); });
   v.field("nodeSelector", pool.node_selector);
   v.list("tolerations", pool.tolerations, kUpTo64);
+  v.field("pricePerCPUHour", pool.price, kNotNegative);
 }
 
 template <class V>

@@ -11,6 +11,7 @@
 namespace emj {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string queue_text(const std::string& spec) {
@@ -40,6 +41,8 @@ TEST(Queue, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {
   EXPECT_THAT(text, HasSubstr("or capacity: Nodes"));
   EXPECT_THAT(refusal("  pools: [{name: a, capacity: Nodes}, {name: a, capacity: Nodes}]\n"),
               HasSubstr("spec.pools[1]: is the second one of \"a\""));
+  EXPECT_THAT(refusal("  pools: [{name: a, capacity: Nodes, pricePerCPUHour: -1}]\n"),
+              HasSubstr("spec.pools[0].pricePerCPUHour: is -1, expected a quantity"));
   EXPECT_THAT(refusal("  pools: []\n"),
               HasSubstr("spec.pools: has 0 entries, expected a number of them from 1"));
   EXPECT_THAT(refusal("  pools: [{name: a, quota: {cpu: lots}}]\n"),
@@ -50,15 +53,45 @@ TEST(Queue, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {
 
 // What is not there is not promised (decision K8).
 TEST(Queue, FieldsOfWhatDoesNotExistAreUnknown) {
-  for (const char* field :
-       {"pricePerCPUHour: \"1\"", "spot: true", "provisioningSeconds: 5", "speedPercent: 50"})
+  for (const char* field : {"spot: true", "provisioningSeconds: 5", "speedPercent: 50"})
     EXPECT_THAT(refusal(std::string("  pools: [{name: a, capacity: Nodes, ") + field + "}]\n"),
                 HasSubstr("unknown field"))
         << field;
-  for (const char* field : {"deadline: 2026-01-31T12:00:00Z", "deadlineSeconds: 5", "budget: \"3\""})
-    EXPECT_THAT(job_refusal(std::string("  scheduling: {queueName: main, ") + field + "}\n"),
-                HasSubstr("unknown field"))
-        << field;
+}
+
+TEST(Goals, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {
+  EXPECT_THAT(job_refusal("  autoscaling: {mode: Auto, policy: {name: deadline}}\n"),
+              AllOf(HasSubstr("spec.autoscaling.policy.name: is deadline without a deadline"),
+                    HasSubstr("expected spec.scheduling.deadline"), HasSubstr("; say by when")));
+  EXPECT_THAT(job_refusal("  scheduling: {budget: \"-1\"}\n"),
+              AllOf(HasSubstr("spec.scheduling.budget: is \"-1\""), HasSubstr("a quantity above 0")));
+  EXPECT_THAT(job_refusal("  scheduling: {budget: 0}\n"), HasSubstr("spec.scheduling.budget: is 0"));
+  EXPECT_THAT(job_refusal("  scheduling: {deadline: soon}\n"),
+              AllOf(HasSubstr("is \"soon\""), HasSubstr("a time such as 2026-01-31T12:00:00Z")));
+}
+
+TEST(Goals, ADeadlineIsATimeOrCountsFromTheCreation) {
+  ElasticMPIJob job = parse_yaml(job_text("  scheduling: {deadlineSeconds: 90}\n"), "job.yaml").value();
+  EXPECT_FALSE(deadline_of(job));
+  job.metadata.creation_time = Time{Seconds(1000)};
+  EXPECT_EQ(deadline_of(job), Time{Seconds(1090)});
+  EXPECT_TRUE(validate_start(job, Time{Seconds(5000)}).empty());
+  job.spec.scheduling.deadline = Time{Seconds(1500)};
+  EXPECT_EQ(deadline_of(job), Time{Seconds(1500)});
+  EXPECT_TRUE(validate_start(job, Time{Seconds(1499)}).empty());
+  const auto late = validate_start(job, Time{Seconds(1500)});
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_THAT(to_string(late[0], "job.yaml"),
+              AllOf(HasSubstr("spec.scheduling.deadline: is 1970-01-01T00:25:00Z, which is over"),
+                    HasSubstr("a time that is still to come"), HasSubstr("or deadlineSeconds")));
+}
+
+// A goal that nothing is sized for is no error, but it is said.
+TEST(Goals, SaysWhereNoSizeIsChosenForThem) {
+  const auto job = parse_yaml(job_text("  scheduling: {deadlineSeconds: 60, budget: 3}\n"), "job.yaml");
+  ASSERT_TRUE(job.ok());
+  EXPECT_THAT(job.message(), AllOf(HasSubstr("warning: spec.scheduling.deadlineSeconds: is watched"),
+                                   HasSubstr("warning: spec.scheduling.budget: is watched")));
 }
 
 TEST(Queue, HasNoNamespace) {
@@ -115,16 +148,23 @@ TEST(Fingerprint, OfWhatWasKnownBeforeStaysTheSame) {
   EXPECT_EQ(before, "0213d04c768be304");
   spec.policy.throughput.weight_percent = 50;
   EXPECT_NE(fingerprint(spec), before);
+  spec.policy.throughput = {};
+  spec.policy.deadline.margin_percent = 20;
+  EXPECT_NE(fingerprint(spec), before);
 }
 
 // Every status of a job in a queue outlives the operator.
 TEST(QueuedJob, ItsStatusIsReadAsItIsWritten) {
   JobStatus status;
   status.state = JobState::Queued;
-  status.allocation = AllocationStatus{2, 4, "hpc", 7, Time{Seconds(1000)}, "grows", "default/b"};
+  status.allocation = AllocationStatus{2, 4, "hpc", 7, Time{Seconds(1000)}, "grows", "default/b", .12};
   status.queue = WaitStatus{Time{Seconds(900)},  Time{Seconds(2000)},  2,
                             Time{Seconds(1100)}, QueueCause::TooLarge, "needs 9 workers"};
   status.forecast = ForecastStatus{120.5, 10, ForecastSource::Progress, Time{Seconds(1000)}};
+  status.forecast->finish = Time{Seconds(1120)};
+  status.forecast->workers = 4;
+  status.cost = CostStatus{1.5, 4, 4, Time{Seconds(1000)}};
+  status.usage = UsageStatus{Time{Seconds(950)}, 40.5, 4, Time{Seconds(960)}};
   status.policy_state.wish = 6;
   const auto read = parse_status(status_to_json(status));
   ASSERT_TRUE(read.ok()) << read.message();

@@ -278,13 +278,18 @@ class Reader {
     for (const auto& [key, text] : found.items())
       read(std::string(path).append(".").append(key), text, value[key], Range{});
   }
-  void read(const std::string& path, const json& found, Quantity& value, const Range&) {
-    if (found.is_string() && parse_quantity(found.get_ref<const std::string&>()).value_or(-1) >= 0)
-      value.text = found.get<std::string>();
-    else if (found.is_number_integer() && found.get<std::int64_t>() >= 0)
-      value.text = empi::json_text::text(found);
+  // A range from 1 on: more than nothing.
+  void read(const std::string& path, const json& found, Quantity& value, const Range& range) {
+    const bool number = found.is_number_integer();
+    const std::string text = found.is_string() ? found.get<std::string>() : empi::json_text::text(found);
+    const double size = found.is_string() || number ? parse_quantity(text).value_or(-1) : -1;
+    const bool positive = range.minimum > 0 && range.minimum <= range.maximum;
+    if (size > 0 || (size == 0 && !positive))
+      value.text = text;
     else
-      context_.refuse_type(path, found, "a quantity such as \"500m\", 2 or \"4Gi\"");
+      context_.refuse_type(
+          path, found,
+          std::string("a quantity") + (positive ? " above 0" : "") + " such as \"500m\", 2 or \"4Gi\"");
   }
   template <class E>
     requires std::is_enum_v<E>

@@ -145,6 +145,8 @@ struct AllocationStatus {
   Time time{};  // of the promise, where there is one: older ones are served first
   std::string reason;
   std::string yields_to;  // namespace/name of the job that its last workers went to
+  // Of one worker in its pool; absent where no pool of the queue has a price: then CPU hours are counted.
+  std::optional<double> price_per_worker_hour = {};
 
   bool operator==(const AllocationStatus&) const = default;
 };
@@ -170,6 +172,8 @@ struct WaitStatus {
   std::optional<Time> retry_after;
   QueueCause cause = QueueCause::Unknown;
   std::string reason;  // why it waits, in words
+  // That it came with, where it could have been met then, as far as anybody could tell.
+  std::optional<Time> deadline = {};
 
   bool operator==(const WaitStatus&) const = default;
 };
@@ -182,9 +186,36 @@ struct ForecastStatus {
   int error_percent = 0;
   ForecastSource source = ForecastSource::Unknown;
   Time time{};
+  std::optional<Time> finish = {};  // time + seconds_left
+  int workers = 0;                  // the size that it holds for
 
   bool operator==(const ForecastStatus&) const = default;
 };
+
+// What the job costs: workers by their price, from the first pod to the last one's end. At any later time t
+// as long as it keeps its size: spent + per_hour (t - time).
+struct CostStatus {
+  double spent = 0;     // in the unit of the pools' prices; without a queue CPU hours
+  double per_hour = 0;  // now
+  int workers = 0;      // that are paid for now
+  Time time{};
+
+  bool operator==(const CostStatus&) const = default;
+};
+
+// What a job has had, for accounts: it adds up over restarts and suspensions.
+struct UsageStatus {
+  Time since{};               // its first workers became members
+  double worker_seconds = 0;  // of members, until `time`
+  int workers = 0;            // members since then
+  Time time{};
+
+  bool operator==(const UsageStatus&) const = default;
+};
+
+inline double worker_seconds(const UsageStatus& usage, Time until) {
+  return usage.worker_seconds + usage.workers * std::chrono::duration<double>(until - usage.time).count();
+}
 
 // Why, in one of a few words, for metrics; `reason` says it with its numbers.
 enum class DecisionCause {
@@ -323,7 +354,9 @@ struct JobStatus {
   std::optional<CheckpointStatus> checkpoint;
   std::optional<AllocationStatus> allocation;  // of a job in a queue
   std::optional<WaitStatus> queue;             // likewise
-  std::optional<ForecastStatus> forecast;      // likewise
+  std::optional<ForecastStatus> forecast;
+  std::optional<CostStatus> cost;
+  std::optional<UsageStatus> usage;  // absent before it has run
   std::vector<DecisionRecord> decisions;
   PolicyState policy_state;
   int restarts = 0;

@@ -5,6 +5,7 @@
 
 #include "operator/api/index_set.hpp"
 #include "operator/api/job.hpp"
+#include "operator/api/parse.hpp"
 #include "operator/api/result.hpp"
 #include "operator/api/time.hpp"
 
@@ -161,6 +162,15 @@ int reference_size(const JobSpec& spec) {
   return feasible_size(spec,
                        worker.replicas.value_or(std::min(worker.max_replicas, 2 * worker.min_replicas)));
 }
+
+std::optional<Time> deadline_of(const ElasticMPIJob& job) {
+  const SchedulingSpec& scheduling = job.spec.scheduling;
+  if (scheduling.deadline || !scheduling.deadline_after || !job.metadata.creation_time)
+    return scheduling.deadline;
+  return *job.metadata.creation_time + *scheduling.deadline_after;
+}
+
+double amount(const Quantity& quantity) { return parse_quantity(quantity.text).value_or(0); }
 
 int feasible_size(const JobSpec& spec, int wanted) {
   const int clamped = std::clamp(wanted, spec.worker.min_replicas,

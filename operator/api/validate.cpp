@@ -109,10 +109,39 @@ void check_scalability(const std::vector<ScalabilityPoint>& points, Violations& 
   }
 }
 
+// Without what it is to keep to a policy would have nothing to do.
+void check_goals(const JobSpec& spec, Violations& out) {
+  const SchedulingSpec& scheduling = spec.scheduling;
+  const std::string path = "spec.scheduling";
+  const PolicyName policy = spec.autoscaling.policy.name;
+  const bool deadline = scheduling.deadline || scheduling.deadline_after;
+  if (scheduling.deadline && scheduling.deadline_after)
+    refuse(out, path + ".deadlineSeconds",
+           "is " + text(scheduling.deadline_after->count()) + " beside deadline " +
+               to_string(*scheduling.deadline),
+           "one of the two", "deadlineSeconds count from the creation of the job, deadline is a time");
+  if (policy == PolicyName::Deadline && !deadline)
+    refuse(out, "spec.autoscaling.policy.name", "is deadline without a deadline",
+           "spec.scheduling.deadline (a time such as 2026-01-31T12:00:00Z) or deadlineSeconds beside it",
+           "say by when the job should be over, or take another policy");
+  if (policy == PolicyName::Budget && !scheduling.budget)
+    refuse(out, "spec.autoscaling.policy.name", "is budget without a budget",
+           "spec.scheduling.budget beside it: a quantity above 0, in the unit of the pools' prices",
+           "say what the job may cost (without a queue in CPU hours), or take another policy");
+  const bool decides = spec.autoscaling.mode != AutoscalingMode::Off;
+  if (deadline && !(decides && policy == PolicyName::Deadline))
+    warn(out, path + (scheduling.deadline ? ".deadline" : ".deadlineSeconds"),
+         "is watched, but no size is chosen for it", "policy deadline, with mode Auto, chooses them");
+  if (scheduling.budget && !(decides && policy == PolicyName::Budget))
+    warn(out, path + ".budget", "is watched, but no size is chosen for it",
+         "policy budget, with mode Auto, chooses them");
+}
+
 void check_scheduling(const JobSpec& spec, Violations& out) {
   const SchedulingSpec& scheduling = spec.scheduling;
   const std::string path = "spec.scheduling";
   check_scalability(scheduling.scalability, out);
+  check_goals(spec, out);
   if (!scheduling.queue_name.empty()) {
     if (!checking::is_label(scheduling.queue_name, 63))
       refuse(out, path + ".queueName", "is \"" + scheduling.queue_name + "\"",
@@ -192,6 +221,17 @@ std::vector<Violation> validate_for_cluster(const ElasticMPIJob& job) {
            "remove it: a cluster has real nodes and a real network");
   if (job.spec.worker.pod.image.empty())
     refuse(out, "spec.worker.template.spec.containers[0].image", "missing", "a container image");
+  return out;
+}
+
+std::vector<Violation> validate_start(const ElasticMPIJob& job, Time now) {
+  Violations out;
+  const auto& deadline = job.spec.scheduling.deadline;
+  if (deadline && *deadline <= now)
+    refuse(out, "spec.scheduling.deadline",
+           "is " + to_string(*deadline) + ", which is over: it is " +
+               to_string(std::chrono::floor<Seconds>(now)),
+           "a time that is still to come", "or deadlineSeconds, which count from the job's creation");
   return out;
 }
 

@@ -51,6 +51,7 @@ std::vector<FieldInfo> known_fields() {
 std::string fingerprint(const AutoscalingSpec& autoscaling) {
   json spec = written(autoscaling);
   if (autoscaling.policy.throughput == ThroughputParameters{}) spec["policy"].erase("throughput");
+  if (autoscaling.policy.deadline == DeadlineParameters{}) spec["policy"].erase("deadline");
   const std::uint64_t hash = empi::fnv1a(empi::json_text::text(spec));
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "operator/controller/accounting.hpp"
+
 namespace emj {
 
 namespace {
@@ -116,10 +118,16 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
 // period. Best effort; after that they end in any case.
 void Controller::end_program(Memory& memory) {
   if (!memory.running) return;
+  account(*memory.running);
   const JobStatus& status = memory.running->status;
   runtime_.stop(*memory.running,
                 StopJob{status.lead_uid, std::max(status.fence, memory.fence), "the job was deleted"});
   memory.running.reset();
+}
+
+// By whoever ends the job, so that each has one line: a job that has ended is not looked at for this again.
+void Controller::account(const ElasticMPIJob& job) const {
+  if (options_.account) options_.account(key_of(job), accounting_line(job, clock_()));
 }
 
 // A tenth is what waiting for the next look can add to anything that takes its time, and a look costs
@@ -270,6 +278,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   ElasticMPIJob job = record->job;
   job.status = decision.status;
   if (scheduler_) scheduler_->saw(job, observed.pods);
+  if (result.terminal && !is_terminal(record->job.status.state)) account(job);
   memory.running.reset();
   if (job.status.epoch > 0 && !result.terminal) {
     memory.running = job;

@@ -32,6 +32,9 @@ struct ControllerOptions {
   Millis steady{1000};  // otherwise, and at the latest
   // A fence above ours that has not moved for so long is nobody's: its holder would not have let us lead.
   Millis overtaken{60000};
+  // Of each job that has ended, once that is written, or that was deleted while it ran: its line for accounts
+  // (accounting.hpp). From any thread.
+  std::function<void(const JobKey& key, const std::string& line)> account{};
 };
 
 struct ReconcileResult {
@@ -98,6 +101,7 @@ class Controller {
   ReconcileResult broken_off(const JobKey& key, const std::string& what);
   Millis next_look(const Observed& observed, const JobStatus& decided, Memory& memory, Time now) const;
   void end_program(Memory& memory);
+  void account(const ElasticMPIJob& job) const;
   Memory& memory_of(const JobKey& key);
   Memory& memory_for(const JobKey& key, const std::string& uid);
   std::int64_t fence_for(const JobStatus& status, Memory& memory) const;

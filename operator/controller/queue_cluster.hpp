@@ -18,8 +18,9 @@ namespace emj {
 
 // A queue as stored. One that cannot be read, or is not ours, says why; its jobs wait.
 struct QueueRecord {
-  ElasticQueue queue;
+  ElasticQueue queue;  // of an unreadable one: its metadata
   std::string unreadable{};
+  bool others = false;  // another operator's: nothing is written into it
 };
 
 // That keeps pods away which do not tolerate it.
@@ -64,6 +65,11 @@ class QueueCluster {
   virtual std::vector<NamespaceQuota> quotas() { return {}; }
   // `read`: the queue as queues() gave it. Refused as a Conflict when somebody else has written since.
   virtual Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) = 0;
+  // Into a queue that cannot be read: why, as its condition Ready, unless it says so already.
+  virtual Outcome tell_unreadable(const QueueRecord& record) {
+    static_cast<void>(record);
+    return Outcome::done();
+  }
   // A pass over this job is due: there is a grant for it, or something else to tell. Does not wait; it may be
   // called while a pass over this very job runs.
   virtual void look_at(const JobKey& key) = 0;

@@ -8,6 +8,8 @@
 #include "operator/decide/queue/explain.hpp"
 #include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/plan.hpp"
+#include "operator/decide/queue/urgent.hpp"
+#include "runtime/base/joined.hpp"
 
 namespace emj {
 namespace {
@@ -152,10 +154,11 @@ void Scheduler::forget(const JobKey& key) {
 // It is not taken from those that run.
 void Scheduler::hide_unplaceable(Round& round) {
   queue::QueueState& state = round.state;
+  const auto ledgers = queue::make_ledgers(state);
   for (std::size_t p = 0; p < round.rooms.size(); ++p) {
     const queue::Resources hidden =
         queue::smaller(unplaceable_.of(round.record.queue.metadata.name, state.pools[p], round.now),
-                       queue::positive(queue::make_ledgers(state)[p].free));
+                       queue::positive(ledgers[p].free));
     state.pools[p].capacity -= hidden;
     round.rooms[p].unplaceable_milli_cpu = hidden.milli_cpu;
   }
@@ -213,19 +216,38 @@ Time Scheduler::plan(Time now) {
   const std::vector<NamespaceQuota> quotas = cluster_.quotas();
   std::set<std::string> counted, served;  // nodes, queues
   for (const QueueRecord& record : records) {
-    if (!record.unreadable.empty() || !take_queue(record, now)) continue;
+    if (!record.unreadable.empty()) {
+      if (!record.others) tell_unreadable(record);
+      continue;
+    }
+    troubles_.erase(record.queue.metadata.name);
+    if (!take_queue(record, now)) continue;
     served.insert(record.queue.metadata.name);
     Round round(record, quotas,
                 rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
     plan_queue(round);
   }
   tell_without_queue(records);
-  std::erase_if(taken_, [&](const auto& taken) {  // of one that is deleted nothing is gone on from
+  const auto deleted = [&](const auto& entry) {
     return std::ranges::none_of(records,
-                                [&](const QueueRecord& r) { return r.queue.metadata.name == taken.first; });
-  });
+                                [&](const QueueRecord& r) { return r.queue.metadata.name == entry.first; });
+  };
+  std::erase_if(taken_, deleted);  // nothing is gone on from
+  std::erase_if(troubles_, deleted);
   if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
+}
+
+// Its status is no longer as we have written it, so it is taken anew when it can be read again.
+void Scheduler::tell_unreadable(const QueueRecord& record) {
+  const std::string& name = record.queue.metadata.name;
+  taken_.erase(name);
+  const Outcome told = cluster_.tell_unreadable(record);
+  std::string trouble = record.unreadable;
+  if (!told.ok() && told.kind != Outcome::Kind::Conflict) trouble += "; telling so: " + told.message;
+  std::string& before = troubles_[name];
+  if (trouble != before) log_("queue " + name + " cannot be read, its jobs are left as they are: " + trouble);
+  before = std::move(trouble);
 }
 
 // A scheduler before this one may still be writing: after this write it is refused (rule Q27).
@@ -309,6 +331,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     if (demand->queued()) demand->written = false;
     wake(*status.queue->retry_after);
   }
+  queue::keep_to_deadline(*demand, round.now);
   if (demand->written && !quota_allows(round, seen, *demand)) return;
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
   if (!demand->queued() && demand->allocation.pool < 0) return;
@@ -341,7 +364,11 @@ void Scheduler::give(Round& round, const queue::Plan& plan) {
     AllocationStatus allocation;
     allocation.workers = grant.allocation.workers;
     allocation.promised = grant.allocation.promised;
-    if (grant.allocation.pool >= 0) allocation.pool = round.state.pools[grant.allocation.pool].name;
+    if (grant.allocation.pool >= 0) {
+      allocation.pool = round.state.pools[grant.allocation.pool].name;
+      allocation.price_per_worker_hour =
+          queue::worker_price(round.record.queue.spec, allocation.pool, demand.worker);
+    }
     allocation.sequence = version_of(seen->job) + 1;
     allocation.time = grant.allocation.time;
     allocation.reason = explain(round.state, grant, round.now);
@@ -407,8 +434,7 @@ void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
 
 // Running jobs keep what they have (rule Q28).
 void Scheduler::tell_without_queue(const std::vector<QueueRecord>& records) {
-  std::string names;
-  for (const QueueRecord& record : records) names += (names.empty() ? "" : ", ") + record.queue.metadata.name;
+  const std::string names = empi::joined(records, [](const QueueRecord& r) { return r.queue.metadata.name; });
   for (const auto& [key, known] : jobs_) {
     const SeenJob& seen = known.seen;
     const std::string& wanted = seen->job.spec.scheduling.queue_name;

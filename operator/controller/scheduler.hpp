@@ -143,6 +143,7 @@ class Scheduler {
   void learn(const ElasticMPIJob& before, const ElasticMPIJob& now);
   void plan_queue(Round& round);
   void hide_unplaceable(Round& round);
+  void tell_unreadable(const QueueRecord& record);
   bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
   bool quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand);
@@ -174,6 +175,7 @@ class Scheduler {
   Unplaceable unplaceable_;
   queue::Lessons lessons_;
   std::map<std::string, Taken> taken_;
+  std::map<std::string, std::string> troubles_;  // by queue: why it cannot be read, as last told
   std::optional<Time> wake_;
 };
 

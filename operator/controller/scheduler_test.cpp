@@ -14,6 +14,7 @@
 namespace emj {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::kPerfect;
@@ -64,6 +65,36 @@ TEST(Scheduler, TheOperatorMayDieInFrontOfEveryWrite) {
     if (world.writes_left >= 0 || HasFailure()) break;  // there were no more
   }
   EXPECT_GT(writes, 5);
+}
+
+// Rule Q28. What runs is resized by its owner, loses and gets workers, and ends; what waits says why.
+TEST(Scheduler, JobsOfAQueueThatCannotBeReadAreStillLookedAfter) {
+  QueueWorld world(8);
+  run_a_and_let_b_come_with(world, 8);
+  world.jobs["b"]->job.spec.worker.min_replicas = world.jobs["b"]->job.spec.worker.max_replicas = 8;
+  world.jobs["b"]->job.spec.worker.replicas = 8;
+  QueueRecord& record = world.cluster.records[0];
+  world.settle(2);
+  record.unreadable = "spec.objective: is \"speed\"";
+  const std::int64_t fence = record.queue.status.fence;
+  world.jobs["a"]->ask_for(3);
+  world.settle(30);
+  EXPECT_EQ(world.jobs["a"]->size(), 3);
+  EXPECT_EQ(world.jobs["a"]->status().state, JobState::Running);
+  EXPECT_THAT(world.jobs["b"]->status().queue->reason, HasSubstr("is not served: spec.objective"));
+  EXPECT_THAT(world.cluster.told_unreadable, Contains("main: spec.objective: is \"speed\""));
+  EXPECT_EQ(world.cluster.records[0].queue.status.fence, fence) << "nothing of it is written by a plan";
+  EXPECT_EQ(std::ranges::count_if(
+                world.log,
+                [](const std::string& line) { return line.find("cannot be read") != std::string::npos; }),
+            1);
+  record.queue.status.conditions = {{"Ready", "False", "Unreadable", "", {}, 0}};  // as it was told
+  record.unreadable.clear();
+  world.jobs["a"]->lead.program = ProgramState::Succeeded;
+  world.settle(80);
+  EXPECT_EQ(world.jobs["a"]->status().state, JobState::Succeeded);
+  EXPECT_EQ(world.jobs["b"]->size(), 8) << "served again";
+  EXPECT_EQ(record.queue.status.conditions.at(0).status, "True");
 }
 
 // Rule Q33: who begins with what is written gives out the same.

@@ -125,15 +125,23 @@ AutoscaleResult by_hand(const PolicyInput& input) {
   return result;
 }
 
+bool in_phase_of_tasks(const PolicyInput& input) {
+  return !input.windows.empty() && input.windows.back().tasks.total > 0;
+}
+
+// Fits a model to what was measured at several sizes.
+bool goes_by_model(PolicyName policy) {
+  return policy == PolicyName::Efficiency || policy == PolicyName::Throughput ||
+         policy == PolicyName::Deadline || policy == PolicyName::Budget;
+}
+
 // Selects and remembers what the policy may judge. What is missing, or "".
 std::string select_evidence(const AutoscalingSpec& spec, Evidence evidence, PolicyInput& input,
                             PolicyState& state, double& work_per_iteration, std::vector<Sample>& whole) {
-  const bool searches = evidence == Evidence::Iterations && (spec.policy.name == PolicyName::Efficiency ||
-                                                             spec.policy.name == PolicyName::Throughput);
+  const bool searches = evidence == Evidence::Iterations && goes_by_model(spec.policy.name);
   GateResult data = gate(spec, input, evidence, searches ? state.phase_since : std::nullopt);
   if (searches && !data.stale) {
-    if (input.windows.back().tasks.total > 0)
-      return "this is a master-worker program, which policy tasks sizes";
+    if (in_phase_of_tasks(input)) return "this is a master-worker program, which policy tasks sizes";
     const auto change = detect_phase_change(data.steady);
     if (change) {
       change_phase(input, state, *change);
@@ -184,18 +192,18 @@ std::optional<Time> next_tick(const AutoscalingSpec& spec, Evidence evidence, co
                                                                       : spec.policy.random.interval);
 }
 
-// Throughput of a master-worker program is a matter of its tasks.
-AutoscalingSpec for_program(AutoscalingSpec spec, const PolicyInput& input) {
-  const bool tasks = !input.windows.empty() && input.windows.back().tasks.total > 0;
+// Throughput of a master-worker program is a matter of its tasks, and so is the time it has left.
+std::unique_ptr<Policy> policy_for(AutoscalingSpec spec, const PolicyInput& input) {
+  const bool tasks = in_phase_of_tasks(input);
   if (spec.policy.name == PolicyName::Throughput && tasks) spec.policy.name = PolicyName::Tasks;
-  return spec;
+  return make_policy(spec, tasks ? Evidence::Tasks : Evidence::Iterations);
 }
 
 }  // namespace
 
 AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input, PolicyState& state) {
   if (spec.mode == AutoscalingMode::Off || spec.policy.name == PolicyName::Manual) return by_hand(input);
-  const std::unique_ptr<Policy> policy = make_policy(for_program(spec, input));
+  const std::unique_ptr<Policy> policy = policy_for(spec, input);
   const std::string name = std::string(policy->name()) + ": ";
   const Evidence evidence = policy->evidence();
   PolicyInput seen = input;
@@ -217,6 +225,7 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   AutoscaleResult result;
   result.look_again = next_tick(spec, evidence, state);
   result.wanted = wanted;
+  result.outlook = proposal.outlook;
   if (proposal.prediction) result.measured_seconds = proposal.prediction->measured_seconds;
   if (wanted == input.current) {
     state.up_since.reset();
@@ -235,8 +244,12 @@ AutoscaleResult autoscale(const AutoscalingSpec& spec, const PolicyInput& input,
   result.line = name + proposal.reason + ": " + arrow(input.current, wanted);
   if (evidence != Evidence::Clock) {
     const auto refusal = guard(spec, seen, wanted, proposal, work_per_iteration, state);
-    if (refusal)
-      return wait(input, refusal->cause, result.line + ", not yet: " + refusal->reason, refusal->until);
+    if (refusal) {
+      AutoscaleResult later =
+          wait(input, refusal->cause, result.line + ", not yet: " + refusal->reason, refusal->until);
+      later.outlook = proposal.outlook;
+      return later;
+    }
   }
   if (proposal.prediction) result.predicted_seconds = proposal.prediction->predicted_seconds;
   result.cause = wanted > input.current ? DecisionCause::Grow : DecisionCause::Shrink;

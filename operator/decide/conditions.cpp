@@ -72,6 +72,7 @@ std::optional<Standstill> standstill(const Pass& pass) {
     return Standstill{"MembershipUnknown", wish + "the lead shows epoch " + std::to_string(runtime.epoch) +
                                                ", the job has been at " + std::to_string(status.epoch)};
   if (runtime.ending) return Standstill{"ProgramEnding", wish + "the program is ending"};
+  if (!runtime.recovering.empty()) return Standstill{"Recovering", wish + runtime.recovering};
   if (runtime.change)
     return Standstill{"OtherChange",
                       wish + "the lead has " + runtime.change->id + " of an earlier controller in hand"};
@@ -126,7 +127,8 @@ std::string gravest(const JobStatus& status) {
   for (const char* type :
        {condition::kFailed, condition::kInternalError, condition::kPodCreationBlocked, condition::kDegraded,
         condition::kResizeBlocked, condition::kResizePending, condition::kAutoscalingPaused,
-        condition::kSizeAdjusted, condition::kCheckpointFailing}) {
+        condition::kSizeAdjusted, condition::kCheckpointFailing, condition::kDeadlineAtRisk,
+        condition::kBudgetAtRisk}) {
     const Condition* holds = find_condition(status, type);
     if (!holds || holds->status != "True") continue;
     return holds->type == condition::kFailed ? holds->reason : holds->type;

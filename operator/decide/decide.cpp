@@ -50,7 +50,7 @@ bool past_deadline(Pass& pass) {
 // Reasons that end a job from outside, whatever it is doing. True when it has ended or rests.
 bool ended_from_outside(Pass& pass) {
   if (pass.seen.cancel_requested) {
-    fail(pass, "Cancelled", "cancelled by the user", false);
+    fail(pass, condition::kReasonCancelled, "cancelled by the user", false);
   } else if (!pass.seen.invalid_template.empty() && pass.status.active_workers.empty()) {
     fail(pass, "InvalidTemplate", pass.seen.invalid_template, false);
   } else if (past_deadline(pass)) {
@@ -70,6 +70,17 @@ void run_step(Pass& pass) {
   const int target = target_size(pass);
   run_autoscaling(pass, target);
   resize_step(pass, target);
+}
+
+// Written when the number of members changes, which is a write anyhow.
+void count_usage(Pass& pass) {
+  JobStatus& status = pass.status;
+  const int workers = status.active_workers.size();
+  if (workers == (status.usage ? status.usage->workers : 0)) return;
+  if (!status.usage) status.usage = UsageStatus{pass.now, 0, 0, pass.now};
+  status.usage->worker_seconds = worker_seconds(*status.usage, pass.now);
+  status.usage->workers = workers;
+  status.usage->time = pass.now;
 }
 
 void step(Pass& pass) {
@@ -106,6 +117,7 @@ Decision decide(const Observed& observed, Time now) {
   if (is_terminal(pass.status.state)) {
     clean_up(pass);
     delete_when_due(pass);
+    update_cost(pass);
     return pass.finish();
   }
   const RuntimeView& runtime = observed.runtime;
@@ -117,7 +129,10 @@ Decision decide(const Observed& observed, Time now) {
   update_performance(pass);
   update_tasks(pass);
   update_forecast(pass);
+  update_cost(pass);
+  update_risks(pass);
   update_conditions(pass);
+  count_usage(pass);
   return pass.finish();
 }
 

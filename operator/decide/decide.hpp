@@ -78,6 +78,7 @@ struct RuntimeView {
   ProgramState program = ProgramState::NotStarted;
   bool ending = false;               // a rank has finalised: no more changes
   bool survives_loss = false;        // the lead drops members that are lost, and the job goes on
+  std::string recovering;            // it is about to, in words; until then no change begins
   std::string message;               // Failed: which rank, how, its last lines
   std::string problem;               // why the lead has not answered, in words
   std::string unmeasured;            // why no windows could be asked for though the lead answers, in words

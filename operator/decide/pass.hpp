@@ -23,6 +23,7 @@ class Pass {
   JobStatus status;
   std::vector<Action> actions;
   std::string autoscaling;
+  std::optional<Outlook> outlook;  // where this pass has judged a goal
 
   template <class A>
   void act(A action) {
@@ -82,18 +83,25 @@ void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason,
 bool back_to_queue(Pass& pass, const std::string& reason,
                    QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
 void drop_allocation(Pass& pass);                                // queueing.cpp: of a run that is over
-void update_forecast(Pass& pass);                                // queueing.cpp
 void adopt_program_range(Pass& pass);  // sizing.cpp: what the program says that it can use
 int within_program(const PolicyState& state, int workers);  // sizing.cpp: as many of them as it can use
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
 void update_performance(Pass& pass);
-void update_checkpoint(Pass& pass);        // checkpoints.cpp
-void update_tasks(Pass& pass);             // sizing.cpp
-void start_step(Pass& pass);               // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
-bool ended_by_program(Pass& pass);         // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                  // ending.cpp
+void update_forecast(Pass& pass);                       // outlook.cpp: when it will be over
+void update_cost(Pass& pass);                           // outlook.cpp
+double price_per_hour(const Pass& pass);                // outlook.cpp: of a worker
+double spent_until(const CostStatus& cost, Time time);  // outlook.cpp: at the present size
+// The job takes as long at least by spec.scheduling.expectedSeconds, were its speed in proportion to its
+// workers; 0: it does not say.
+double least_seconds(const JobSpec& spec);  // outlook.cpp
+void update_risks(Pass& pass);              // outlook.cpp: conditions DeadlineAtRisk, BudgetAtRisk
+void update_checkpoint(Pass& pass);         // checkpoints.cpp
+void update_tasks(Pass& pass);              // sizing.cpp
+void start_step(Pass& pass);                // start.cpp: Pending, Starting
+void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
+bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                   // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished

@@ -54,6 +54,16 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
+// What the run is to keep to (spec.scheduling), and what of it is used up.
+struct Goals {
+  std::optional<Time> deadline;
+  std::optional<double> budget;
+  double spent = 0;
+  double per_worker_hour = 1;  // price of one
+
+  bool operator==(const Goals&) const = default;
+};
+
 struct PolicyInput {
   std::vector<Sample> windows;  // oldest first; all that are known, the guards select
   std::vector<Sample> steady;   // all windows of the present size and phase that count; set by autoscale()
@@ -65,6 +75,7 @@ struct PolicyInput {
   std::vector<int> allowed;         // ascending; empty: all
   std::vector<SizeChange> history;  // oldest first; the start of the job counts as a change 0 -> n
   Time now{};
+  Goals goals;
 };
 
 // A policy that predicts says what a change would bring; then it has judged the expected gain itself.
@@ -77,6 +88,16 @@ struct Prediction {
   bool lasting = false;       // what speaks for it cannot turn round again: no lock-out of reversals
 };
 
+// Whether a goal can be kept to, by any size that the job may have.
+struct Outlook {
+  bool at_risk = false;
+  Time finish{};      // of policy deadline: at the wanted size, at risk of the fastest one
+  double price = 0;   // of policy budget: of the whole run, likewise
+  std::string words;  // why it is at risk
+
+  bool operator==(const Outlook&) const = default;
+};
+
 // What a policy wants, in words with the numbers it used.
 struct Proposal {
   int wanted = 0;
@@ -84,6 +105,7 @@ struct Proposal {
   bool insufficient_data = false;
   bool rebalance = false;  // stay, though the size is not what is wrong: the work is shared out unevenly
   std::optional<Prediction> prediction = {};
+  std::optional<Outlook> outlook = {};  // of policies with a goal
 };
 
 // What a policy measures by.
@@ -109,7 +131,8 @@ class Policy {
   }
 };
 
-std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec);
+// `goes_by`: what deadline and budget find out the time left from.
+std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec, Evidence goes_by = Evidence::Iterations);
 
 enum class Verdict {
   Scale,      // Auto: write this size
@@ -125,6 +148,7 @@ struct AutoscaleResult {
   DecisionCause cause = DecisionCause::BestSize;              // the line in one word
   bool rebalance = false;                                     // Keep, but the work should be shared out anew
   std::optional<double> measured_seconds, predicted_seconds;  // of an iteration now, and at `wanted`
+  std::optional<Outlook> outlook = {};                        // where a goal was judged
   std::optional<Time> look_again;  // earliest time at which the verdict can change without new samples
 };
 

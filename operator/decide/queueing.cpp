@@ -12,9 +12,7 @@ namespace {
 
 constexpr Seconds kFirstRetry{30};
 constexpr Seconds kLongestRetry{600};
-constexpr Seconds kForecastInterval{30};
 constexpr Seconds kNewsOfStart{60};  // an expected start that has moved by less is no news
-constexpr double kLeastProgress = .05;
 
 bool runs(const JobStatus& status) { return !status.active_workers.empty(); }
 
@@ -135,12 +133,14 @@ void enter(Pass& pass) {
   const bool resumed = pass.seen.job.status.state == JobState::Suspended;
   WaitStatus& wait = pass.status.queue.emplace();
   wait.since = resumed ? pass.now : pass.seen.job.metadata.creation_time.value_or(pass.now);
+  const auto deadline = deadline_of(pass.seen.job);
+  if (deadline && least_seconds(pass.spec) <= std::chrono::duration<double>(*deadline - wait.since).count())
+    wait.deadline = deadline;
 }
 
 void leave_queue(JobStatus& status) {
   status.allocation.reset();
   status.queue.reset();
-  status.forecast.reset();
   status.policy_state.wish.reset();
   if (status.state == JobState::Queued) status.state = JobState::Pending;
 }
@@ -230,8 +230,11 @@ int policy_wish(const JobSpec& spec, const PolicyState& state) {
                      spec.autoscaling.policy.name != PolicyName::Manual && state.paused_spec.empty();
   if (!sizes) return spec.worker.replicas.value_or(spec.worker.max_replicas);
   if (state.wish) return *state.wish;
-  return spec.autoscaling.policy.name == PolicyName::Throughput ? spec.worker.max_replicas
-                                                                : reference_size(spec);
+  // These are given what the queue finds right for them until they have measured what they need.
+  const PolicyName policy = spec.autoscaling.policy.name;
+  const bool as_given =
+      policy == PolicyName::Throughput || policy == PolicyName::Deadline || policy == PolicyName::Budget;
+  return as_given ? spec.worker.max_replicas : reference_size(spec);
 }
 
 }  // namespace
@@ -291,31 +294,6 @@ bool back_to_queue(Pass& pass, const std::string& reason, QueueCause cause) {
   pass.status.state = JobState::Queued;
   pass.warning(cause == QueueCause::Unplaceable ? "Unplaceable" : "StartFailed", pass.status.queue->reason);
   return true;
-}
-
-// By progress over the windows of the present size (rule Q12), or by the tasks that are left.
-void update_forecast(Pass& pass) {
-  JobStatus& status = pass.status;
-  if (!in_queue(pass.spec) || !runs(status)) return status.forecast.reset();
-  const auto& samples = pass.seen.samples;
-  if (samples.empty() || (status.forecast && pass.now - status.forecast->time < kForecastInterval)) return;
-  const Sample& newest = samples.back();
-  if (status.tasks && status.tasks->predicted_finish && newest.tasks.total > 0) {
-    const double left = std::chrono::duration<double>(*status.tasks->predicted_finish - pass.now).count();
-    status.forecast = ForecastStatus{std::max(0.0, left), 0, ForecastSource::Tasks, pass.now};
-    return;
-  }
-  const auto first = std::ranges::find_if(samples, [&](const Sample& sample) {
-    return sample.workers == newest.workers && sample.epoch == newest.epoch && sample.progress >= 0;
-  });
-  if (first == samples.end() || newest.progress <= first->progress) return;
-  const bool enough = newest.progress >= kLeastProgress ||
-                      (status.start_time && pass.now - *status.start_time >= kNewsOfStart);
-  if (!enough) return;
-  const double seconds = std::chrono::duration<double>(newest.end - first->end).count();
-  const double left = (1 - newest.progress) * seconds / (newest.progress - first->progress);
-  const int error = static_cast<int>(std::lround(100 * std::clamp(newest.ci_halfwidth, 0.0, 1.0)));
-  status.forecast = ForecastStatus{left, error, ForecastSource::Progress, pass.now};
 }
 
 }  // namespace emj

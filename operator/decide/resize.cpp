@@ -130,7 +130,8 @@ void create_pods(Pass& pass, int target) {
     return give_up(pass, "a new worker failed: " + *failed, false);
   const bool all_ready = ready_of(pass, resize.add) == resize.add;
   const int joining = all_ready ? 0 : some_may_join(pass);
-  const bool lead_ready = pass.lead_known() && !pass.seen.runtime.change && lost_leavers(pass).empty();
+  const bool lead_ready = pass.lead_known() && !pass.seen.runtime.change &&
+                          pass.seen.runtime.recovering.empty() && lost_leavers(pass).empty();
   if ((all_ready || joining > 0) && lead_ready) {
     if (!all_ready) go_on_without_the_rest(pass, joining);
     resize.phase = ResizePhase::Requested;

@@ -101,7 +101,8 @@ void unknown_to_lead(Pass& pass, int target) {
                        (pass.seen.command_problem.empty() ? "" : ": " + pass.seen.command_problem),
                    true);
   if (pass.seen.runtime.ending) return supersede(pass, "the program is ending");
-  if (pass.seen.runtime.change) return;  // another one, of an earlier controller: it ends first
+  if (pass.seen.runtime.change) return;               // another one, of an earlier controller: it ends first
+  if (!pass.seen.runtime.recovering.empty()) return;  // refused until the ranks have a world again
   pass.wake_at(resize.deadline);
   if (wants_another(pass, target)) return cancel(pass, target);
   send(pass);

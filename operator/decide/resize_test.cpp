@@ -92,6 +92,29 @@ TEST(Grow, ALostWorkerWhileTheChangeIsSentIsNoCommit) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// The ranks that are left make a world of their own first, and the lead refuses changes until they have.
+TEST(Grow, AReplacementJoinsWhenTheOthersHaveRecovered) {
+  World world = started(3);
+  world.lead.survives_loss = true;
+  world.lead.members.pop_back();
+  ++world.lead.epoch;
+  world.lead.recovering =
+      "rank 2 (pod demo-w-2) was killed by signal 9; the other ranks make a world without it";
+  world.vanish(2);
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  ASSERT_TRUE(world.pod(3));
+  world.make_ready(3);
+  for (int i = 0; i < 3; ++i) {
+    world.reconcile();
+    EXPECT_FALSE(world.did<SendChange>());
+    world.now += Seconds(1);
+  }
+  world.lead.recovering.clear();
+  world.settle(12);
+  EXPECT_EQ(to_string(world.status().active_workers), "0-1,3");
+  EXPECT_PROMISES_KEPT(world);
+}
+
 // A node takes a worker of a program that survives that: its pod is gone some moments before the lead has
 // noticed, and its replacement is on its way already.
 TEST(Drain, AWorkerThatVanishesWhileItsReplacementComesIsReplacedByThatOne) {

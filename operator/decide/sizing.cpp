@@ -110,6 +110,14 @@ PolicyInput policy_input(const Pass& pass) {
   input.allowed = pass.spec.resize.allowed_replicas;
   input.history = pass.status.policy_state.changes;
   input.now = pass.now;
+  const auto& budget = pass.spec.scheduling.budget;
+  input.goals.deadline = deadline_of(pass.seen.job);
+  if (budget && pass.status.cost) {
+    const CostStatus& cost = *pass.status.cost;
+    input.goals.budget = amount(*budget);
+    input.goals.spent = spent_until(cost, pass.now);
+    input.goals.per_worker_hour = cost.workers > 0 ? cost.per_hour / cost.workers : price_per_hour(pass);
+  }
   return input;
 }
 
@@ -278,6 +286,7 @@ void run_autoscaling(Pass& pass, int target) {
                                                pass.status.blocked || rest_is_late(pass));
   if (!settled || !pass.seen.runtime.reachable || pass.seen.runtime.ending) return;
   const AutoscaleResult result = autoscale(autoscaling, policy_input(pass), state);
+  pass.outlook = result.outlook;
   record_achieved(pass);
   carry_out(pass, result);
   if (result.look_again) pass.wake_at(*result.look_again);

@@ -9,6 +9,7 @@
 #include "operator/api/parse.hpp"
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
+#include "operator/kube/unreadable.hpp"
 
 namespace emj::manager {
 namespace {
@@ -141,29 +142,11 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
 Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
   const kube::ObjectPtr object = as_read(record.job);
   if (!object) return changed_since();
-  const json* status = object->contains("status") ? &object->at("status") : nullptr;
-  json conditions = json::array();
-  if (status && status->is_object() && status->contains("conditions") && (*status)["conditions"].is_array())
-    conditions = (*status)["conditions"];
   const std::string message = record.unreadable.substr(0, kLongestMessage);
-  const auto is_ours = [](const json& condition) {
-    return condition.is_object() && condition.value("type", json()) == condition::kReadable;
-  };
-  auto told = std::ranges::find_if(conditions, is_ours);
-  if (told != conditions.end() && told->value("status", json()) == "False" &&
-      told->value("message", json()) == message)
-    return Outcome::done();
-  if (told == conditions.end()) told = conditions.insert(conditions.end(), json::object());
-  *told = {{"type", condition::kReadable},
-           {"status", "False"},
-           {"reason", "UnknownVersion"},
-           {"message", message},
-           {"lastTransitionTime",
-            to_string(std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()))}};
-  json changed = *object;
-  changed["status"]["conditions"] = std::move(conditions);
-  changed["status"]["reason"] = condition::kReasonUnreadable;
-  const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), changed,
+  auto changed = with_false_condition(*object, condition::kReadable, "UnknownVersion", message);
+  if (!changed) return Outcome::done();
+  (*changed)["status"]["reason"] = condition::kReasonUnreadable;
+  const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), *changed,
                                      {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());
   jobs_.wrote(kube::uid_of(*object), answer.value());

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/kube/json_member.hpp"
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/queue_objects.hpp"
+#include "operator/kube/unreadable.hpp"
 #include "operator/objects/pods.hpp"
 
 namespace emj::manager {
@@ -33,6 +35,7 @@ QueueRecord read_queue(const json& object, const std::string& served) {
   record.queue.metadata.name = key.name;
   record.queue.metadata.uid = kube::uid_of(object);
   record.queue.metadata.resource_version = kube::resource_version_of(object);
+  record.others = queue.ok();
   record.unreadable = queue ? "this operator looks after namespace " + served +
                                   " and serves queues with spec.namespaces [" + served + "]"
                             : queue.message();
@@ -178,6 +181,20 @@ Outcome KubeQueue::write_queue_status(const ElasticQueue& read, const QueueStatu
     const std::lock_guard lock(mutex_);
     written_[name] = {read.metadata.resource_version, kube::resource_version_of(answer.value())};
   }
+  queues_->wrote(kube::uid_of(*object), answer.value());
+  return Outcome::done();
+}
+
+Outcome KubeQueue::tell_unreadable(const QueueRecord& record) {
+  const kube::ObjectKey key{"", record.queue.metadata.name};
+  const kube::ObjectPtr object = queues_->get(key);
+  if (!object || kube::resource_version_of(*object) != record.queue.metadata.resource_version)
+    return {Outcome::Kind::Conflict, "the queue is another one by now, or was changed"};
+  const auto changed =
+      with_false_condition(*object, "Ready", condition::kReasonUnreadable, record.unreadable);
+  if (!changed) return Outcome::done();
+  const auto answer = client_.update(resources::elastic_queues, key, *changed, {.subresource = "status"});
+  if (!answer) return outcome_of(answer.error());
   queues_->wrote(kube::uid_of(*object), answer.value());
   return Outcome::done();
 }

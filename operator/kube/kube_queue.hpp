@@ -43,6 +43,7 @@ class KubeQueue : public QueueCluster {
   std::vector<ForeignPod> foreign() override;
   std::vector<NamespaceQuota> quotas() override;
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override;
+  Outcome tell_unreadable(const QueueRecord& record) override;
   void look_at(const JobKey& key) override { told_.look_at(key); }
 
  private:

@@ -215,6 +215,7 @@ TEST_F(KubeQueueTest, OfOneNamespaceNodesAreNotReadAndQueuesOfOthersNotServed) {
   const auto records = seen.queue->queues();
   ASSERT_EQ(records.size(), 2u);
   EXPECT_THAT(records[0].unreadable, HasSubstr("serves queues with spec.namespaces [a]"));
+  EXPECT_TRUE(records[0].others) << "its own operator writes its conditions";
   EXPECT_EQ(records[1].unreadable, "");
 }
 
@@ -225,6 +226,42 @@ TEST_F(KubeQueueTest, AQueueThatCannotBeReadSaysWhy) {
   EXPECT_EQ(records.at(0).queue.metadata.name, "main");
   EXPECT_THAT(records[0].unreadable, HasSubstr("spec.pools"));
   EXPECT_FALSE(seen.queue->spec_of("main"));
+}
+
+// What it has learned and who has taken it stay as they are: somebody may read it one day.
+TEST_F(KubeQueueTest, AQueueThatCannotBeReadHasThatAsAConditionAndKeepsItsStatus) {
+  json main = queue_object("main", R"({"pools": []})");
+  main["metadata"]["generation"] = 3;
+  main["status"] = {{"fence", 7},
+                    {"usage", {{{"namespace", "a"}, {"cpuHours", 2}}}},
+                    {"conditions", {{{"type", "Ready"}, {"status", "True"}}, {{"type", "PoolOverlap"}}}}};
+  server.put(queues_path + "main", main);
+  Seen seen(*this);
+  const QueueRecord record = seen.queue->queues().at(0);
+  ASSERT_TRUE(seen.queue->tell_unreadable(record).ok());
+  const json told = server.object(queues_path + "main");
+  EXPECT_EQ(told["status"]["fence"], 7);
+  EXPECT_EQ(told["status"]["usage"], main["status"]["usage"]);
+  const json& ready = told["status"]["conditions"].at(0);
+  EXPECT_EQ(ready["status"], "False");
+  EXPECT_EQ(ready["reason"], "Unreadable");
+  EXPECT_THAT(std::string(ready["message"]), HasSubstr("spec.pools"));
+  EXPECT_EQ(ready["observedGeneration"], 3);
+  EXPECT_EQ(told["status"]["conditions"].size(), 2u);
+  const json version = told["metadata"]["resourceVersion"];
+  ASSERT_TRUE(seen.queue->tell_unreadable(seen.queue->queues().at(0)).ok());
+  EXPECT_EQ(server.object(queues_path + "main")["metadata"]["resourceVersion"], version) << "said once";
+}
+
+TEST_F(KubeQueueTest, EvenAStatusThatIsNoneIsReplacedByThat) {
+  json main = queue_object("main");
+  main["status"] = "running";
+  server.put(queues_path + "main", main);
+  Seen seen(*this);
+  const QueueRecord record = seen.queue->queues().at(0);
+  EXPECT_THAT(record.unreadable, HasSubstr("status"));
+  ASSERT_TRUE(seen.queue->tell_unreadable(record).ok());
+  EXPECT_EQ(server.object(queues_path + "main")["status"]["conditions"].at(0)["status"], "False");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "operator/kube/config.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
@@ -211,19 +212,15 @@ Config kubeconfig(const std::vector<std::string>& files, const std::string& want
     std::error_code ignored;
     if (fs::exists(file, ignored)) add_file(file, merged);
   }
-  if (merged.files.empty()) {
-    std::string list;
-    for (const std::string& file : files) list += (list.empty() ? "" : ", ") + file;
-    throw ConfigError("no kubeconfig: " + list + " does not exist; set KUBECONFIG");
-  }
+  if (merged.files.empty())
+    throw ConfigError("no kubeconfig: " + empi::joined(files) + " does not exist; set KUBECONFIG");
   const std::string name = wanted.empty() ? merged.current_context : wanted;
   if (name.empty()) throw ConfigError(merged.files + ": current-context: is missing; name a context");
   const auto find = [&](const std::map<std::string, Entry>& entries, const std::string& key,
                         const std::string& by) -> const Entry& {
     const auto found = entries.find(key);
     if (found != entries.end()) return found->second;
-    std::string known;
-    for (const auto& [other, entry] : entries) known += (known.empty() ? "" : ", ") + other;
+    const std::string known = empi::joined(std::views::keys(entries));
     throw ConfigError(merged.files + ": " + by + ": there is no '" + key + "'" +
                       (known.empty() ? "" : "; there are: " + known));
   };

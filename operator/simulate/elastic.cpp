@@ -12,6 +12,7 @@
 
 #include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/plan.hpp"
+#include "operator/decide/queue/urgent.hpp"
 #include "operator/simulate/schedule_run.hpp"
 #include "runtime/base/text.hpp"
 
@@ -23,9 +24,10 @@ using queue::Grant;
 using queue::Plan;
 using queue::seconds_between;
 
-constexpr double kProgressKnown = 60;  // seconds of a run after which its progress tells its end
-constexpr double kBusyDay = 86400;     // time constant of the average use, rule Q3
-constexpr int kPassesAtOnce = 10'000;  // at one instant: more is a livelock (rule Q34)
+constexpr double kProgressKnown = 60;    // seconds of a run after which its progress tells its end
+constexpr double kBusyDay = 86400;       // time constant of the average use, rule Q3
+constexpr int kPassesAtOnce = 10'000;    // at one instant: more is a livelock (rule Q34)
+constexpr double kDeadlineMargin = .05;  // as of policy deadline
 constexpr queue::Resources kProcessor{1000, 0};
 
 struct Event {
@@ -149,6 +151,8 @@ class Elastic {
     demand.since = job.submit;
     demand.work_left = claimed(id);
     demand.lost_seconds = options_.pause;
+    demand.deadline = options_.moldable ? std::nullopt : job.deadline;
+    demand.margin = kDeadlineMargin;
     state_.jobs.push_back(std::move(demand));
     ids_.push_back(id);
   }
@@ -194,11 +198,24 @@ class Elastic {
     }
   }
 
+  // A deadline counts that can be met by what the user claims (step 2' of the design).
+  void aim(int id, Demand& demand) {
+    const Job& job = workload_.jobs[id];
+    const double fastest = claimed(id) / job.curve->speed_of(job.most);
+    demand.deadline_counts = queue::after(job.submit, fastest) <= *job.deadline;
+    demand.floor = job.floor;
+    demand.wish = job.most;
+    keep_to_deadline(demand, now_);
+  }
+
   void passes() {
     for (std::size_t i = 0; i < ids_.size(); ++i) {
-      if (state_.jobs[i].queued()) continue;
-      account(ids_[i], state_.jobs[i]);
-      report(ids_[i], state_.jobs[i]);
+      Demand& demand = state_.jobs[i];
+      if (!demand.queued()) {
+        account(ids_[i], demand);
+        report(ids_[i], demand);
+      }
+      if (demand.deadline) aim(ids_[i], demand);
     }
     update_busy();
     for (bool again = true; again;) {

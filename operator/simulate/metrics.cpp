@@ -80,6 +80,17 @@ Summary summarise(const Workload& workload, const ScheduleRun& run, JobClass whi
   return summary;
 }
 
+double deadlines_met(const Workload& workload, const ScheduleRun& run, JobClass which) {
+  int jobs = 0, met = 0;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const Job& job = workload.jobs[i];
+    if (!job.deadline || !of_class(job, which)) continue;
+    ++jobs;
+    met += run.jobs[i].end <= *job.deadline;
+  }
+  return jobs == 0 ? 1 : static_cast<double>(met) / jobs;
+}
+
 double late_share(const Workload& workload, const ScheduleRun& run, const ScheduleRun& other,
                   JobClass which) {
   int jobs = 0, late = 0;

@@ -28,6 +28,9 @@ enum class JobClass { All, Rigid, Malleable };
 
 Summary summarise(const Workload& workload, const ScheduleRun& run, JobClass which = JobClass::All);
 
+// Share of the jobs with a deadline that have met it.
+double deadlines_met(const Workload& workload, const ScheduleRun& run, JobClass which = JobClass::All);
+
 // Share of the jobs of a class that end more than an hour later than in the other schedule.
 double late_share(const Workload& workload, const ScheduleRun& run, const ScheduleRun& other, JobClass which);
 

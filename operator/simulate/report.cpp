@@ -94,6 +94,8 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
       text += between + format("      \"%s\": {\"jobs\": %d", name, s.jobs);
       between = ",\n";
       for (const Figure& figure : kFigures) text += format(", \"%s\": %.9g", figure.name, s.*figure.value);
+      if (workload.deadlines())
+        text += format(", \"deadlinesMet\": %.9g", deadlines_met(workload, result.run, which));
       text += format(", \"lateShare\": %.9g}", late_share(workload, result.run, results.front().run, which));
     }
     text += "\n    }";

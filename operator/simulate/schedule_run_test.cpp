@@ -200,6 +200,18 @@ TEST(Schedule, TakesALowClaimForWhatItsUsersOthersWereWorth) {
   EXPECT_LT(mean_of(true, false, false), mean_of(true, true, false)) << "and gives nothing to the honest";
 }
 
+// Jobs that keep to a deadline meet more of them than EASY, and than jobs that take what there is.
+TEST(Schedule, MeetsDeadlines) {
+  const Trace trace = random_trace(5, 1000, 3);
+  const Workload aimed = make_workload(trace, 32, {.malleable_percent = 60, .deadline_factor = 1.5});
+  const Workload plain = make_workload(trace, 32, {.malleable_percent = 60});
+  const ScheduleRun run = run_elastic(aimed, {});
+  EXPECT_GT(deadlines_met(aimed, run), 1.1 * deadlines_met(aimed, run_easy(aimed)));
+  EXPECT_GE(deadlines_met(aimed, run), deadlines_met(aimed, run_elastic(plain, {})));
+  EXPECT_DOUBLE_EQ(deadlines_met(plain, run), 1) << "nobody has one";
+  for (const JobRun& job : run.jobs) EXPECT_LT(job.changes, 50) << "it comes to rest";
+}
+
 // Figures as they were when this was written: whoever changes one of them on purpose says why beside it.
 TEST(Schedule, OfTwoThousandJobsHasTheStoredFigures) {
   struct Case {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ./dev bench simulate [SET...]: the figures of traces in $EMPI_DATA/swf-traces. Sets: kth (default), mixes,
-// lublin, lanl, classes, liars; `all` takes minutes.
+// lublin, lanl, classes, liars, deadlines; `all` takes minutes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -112,6 +112,19 @@ void liars() {
   say("kth.liars.own_believed", lying[1], "1");
 }
 
+// Every job should be over within one and a half times the run time at its request.
+void deadlines() {
+  const Workload workload = made(kth(), {.deadline_factor = 1.5});
+  const ScheduleRun easy = run_easy(workload);
+  const ScheduleRun ours = run_elastic(workload, {});
+  const double met = deadlines_met(workload, ours), easys = deadlines_met(workload, easy);
+  say("kth.deadline_met", met / easys, "1");
+  say("kth.deadline_share", met, "1");
+  say("kth.deadline_share.easy", easys, "1");
+  say("kth.deadline_share.without", deadlines_met(workload, run_elastic(made(kth(), {}), {})), "1");
+  say("kth.deadline.proc_hours", summarise(workload, ours).processor_hours, "h");
+}
+
 void one_trace(const std::string& name, const Trace& trace, int jobs) {
   const Workload workload = made(trace, {.jobs = jobs});
   const Summary easy = summarise(workload, run_easy(workload));
@@ -162,13 +175,15 @@ void classes(int seeds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::set<std::string> known = {"kth", "mixes", "lublin", "lanl", "classes", "liars", "all"};
+  const std::set<std::string> known = {"kth",     "mixes", "lublin",    "lanl",
+                                       "classes", "liars", "deadlines", "all"};
   std::set<std::string> sets(argv + 1, argv + argc);
   for (const std::string& set : sets) {
     if (known.contains(set)) continue;
-    std::fprintf(
-        stderr, "bench simulate: unknown set '%s'; there are kth, mixes, lublin, lanl, classes, liars, all\n",
-        set.c_str());
+    std::fprintf(stderr,
+                 "bench simulate: unknown set '%s'; there are kth, mixes, lublin, lanl, classes, liars, "
+                 "deadlines, all\n",
+                 set.c_str());
     return 2;
   }
   if (sets.empty()) sets = {"kth"};
@@ -179,5 +194,6 @@ int main(int argc, char** argv) {
   if (wanted("lanl")) one_trace("lanl", lanl(), 20000);
   if (wanted("classes")) classes(10);
   if (wanted("liars")) liars();
+  if (wanted("deadlines")) deadlines();
   return 0;
 }

@@ -42,6 +42,14 @@ TEST(Trace, IsReadWithTheSizeOfItsMachine) {
   EXPECT_EQ(second.user, 7);
 }
 
+TEST(Trace, HasCommentsBehindJobsToo) {
+  std::string line = kJob;
+  line.insert(line.size() - 1, " ; namespace=a name=b");
+  const auto trace = parse_trace(line, "t.swf");
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(trace.value().jobs[0].processors, 4);
+}
+
 TEST(Trace, IsRefusedByLineAndField) {
   EXPECT_EQ(refusal(std::string(kJob) + "1 2 3\n"),
             "t.swf:2: expected 18 fields, found 3; is the file cut off?");

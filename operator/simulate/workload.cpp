@@ -74,6 +74,8 @@ Workload make_workload(const Trace& trace, int processors, const WorkloadOptions
     job.user = source.user;
     job.submit = queue::after(kOrigin, first + (source.submit - first) / options.load);
     job.run_seconds = source.run_seconds;
+    if (options.deadline_factor > 0)
+      job.deadline = queue::after(job.submit, options.deadline_factor * job.run_seconds);
     job.lies = liars.contains(source.user);
     job.estimate = job.lies ? kLie : source.estimate;
     job.reference = job.floor = job.most = source.processors;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "operator/api/time.hpp"
@@ -27,6 +28,7 @@ struct Job {
   int floor = 1;
   int most = 1;
   bool malleable = false;
+  std::optional<Time> deadline;               // by which it should be over
   bool lies = false;                          // its user says a minute of every job
   std::shared_ptr<const queue::Curve> curve;  // speed 1 at the reference size
 };
@@ -36,6 +38,8 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;
   double floor_percent = 0;  // no job is taken below this much of its request
   double load = 1;           // arrivals are as many times as close together
+  double deadline_factor =
+      0;  // of the run time at the request, from the arrival: the deadline of each; 0: none
   double liars_percent = 0;  // of the jobs are of users who say a minute of each
   int jobs = 0;              // the first so many; 0: all
   queue::Objective objective = queue::Objective::Fair;
@@ -45,6 +49,8 @@ struct Workload {
   int processors = 0;
   std::vector<Job> jobs;  // ascending by submit
   int too_large = 0;      // left out: larger than the machine
+
+  bool deadlines() const { return !jobs.empty() && jobs.front().deadline.has_value(); }
 };
 
 // When the first second of a trace is, on the clock of the simulation.

@@ -326,16 +326,18 @@ struct PassedOn {
 };
 
 struct Dropped {
-  static constexpr std::string_view
-      kOp = "dropped",
-      kDoc = "Of the lead of a master-worker program: these ranks are lost, the job goes on.";
+  static constexpr std::string_view kOp = "dropped",
+                                    kDoc = "Of the lead: these ranks are lost, the job goes on without them.";
   std::string uid;  // the pod, when all of it is lost
   std::vector<ProcId> procs;
   Membership membership;
+  // The members' ranks are to make a world of this name (R18); "": of a master-worker program, nobody stops.
+  std::string recovery = {};
   static void describe(auto& m, auto&& field) {
     field("uid", m.uid);
     field("procs", m.procs);
     field("membership", m.membership);
+    field("recovery", m.recovery);
   }
 };
 

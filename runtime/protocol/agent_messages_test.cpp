@@ -90,7 +90,7 @@ std::vector<Message> examples() {
           NewLead{"u0", kMembers},
           LeadKnown{},
           PassedOn{"u1", encode(Message(Beat{true}))},
-          Dropped{"u1", kRanks, kMembers},
+          Dropped{"u1", kRanks, kMembers, "recover-4"},
           End{{JobResult::Failed, "rank 1 was killed by signal 9", 137, {"a line"}}}};
 }
 

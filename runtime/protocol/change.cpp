@@ -22,17 +22,17 @@ constexpr int O = static_cast<int>(S::Stable);
 
 constexpr int kTable[kChangeStates.size()][kChangeEvents.size()] = {
     // clang-format off
-    //             Reques Joiner World  Confir Agreed Disagr Record Leaver Rolled Joiner Member Cancel Dead-  Job-   Probes
-    //             ted    sUp    Built  med           eed    Spread sGone  Back   Lost   Lost          line   Ending Differ
-    /* Stable   */ {P,    X,     X,     X,     X,     X,     X,     X,     X,     _,     F,     _,     _,     _,     _},
-    /* Preparing*/ {X,    B,     X,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
-    /* Building */ {X,    _,     R,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
-    /* Ready    */ {X,    X,     _,     W,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K},
-    /* Window   */ {X,    X,     X,     _,     C,     K,     X,     X,     X,     _,     F,     _,     _,     _,     _},
-    /* Committed*/ {X,    X,     X,     X,     _,     X,     D,     X,     X,     F,     F,     _,     _,     _,     _},
-    /* Draining */ {X,    X,     X,     X,     _,     X,     _,     O,     X,     F,     F,     _,     _,     _,     _},
-    /* RollingBk*/ {X,    _,     _,     X,     X,     _,     X,     X,     O,     _,     F,     _,     _,     _,     _},
-    /* Failed   */ {X,    _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _},
+    //             Reques Joiner World  Confir Agreed Disagr Record Leaver Rolled Joiner Member Cancel Dead-  Job-   Probes Member
+    //             ted    sUp    Built  med           eed    Spread sGone  Back   Lost   Lost          line   Ending Differ Down
+    /* Stable   */ {P,    X,     X,     X,     X,     X,     X,     X,     X,     _,     F,     _,     _,     _,     _,     _},
+    /* Preparing*/ {X,    B,     X,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K,     K},
+    /* Building */ {X,    _,     R,     X,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K,     K},
+    /* Ready    */ {X,    X,     _,     W,     X,     X,     X,     X,     X,     K,     F,     K,     K,     K,     K,     K},
+    /* Window   */ {X,    X,     X,     _,     C,     K,     X,     X,     X,     _,     F,     _,     _,     _,     _,     _},
+    /* Committed*/ {X,    X,     X,     X,     _,     X,     D,     X,     X,     F,     F,     _,     _,     _,     _,     _},
+    /* Draining */ {X,    X,     X,     X,     _,     X,     _,     O,     X,     F,     F,     _,     _,     _,     _,     _},
+    /* RollingBk*/ {X,    _,     _,     X,     X,     _,     X,     X,     O,     _,     F,     _,     _,     _,     _,     _},
+    /* Failed   */ {X,    _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _,     _},
     // clang-format on
 };
 
@@ -100,6 +100,8 @@ std::string_view to_string(ChangeEvent event) {
       return "JobEnding";
     case E::ProbesDoNotMatch:
       return "ProbesDoNotMatch";
+    case E::MemberDown:
+      return "MemberDown";
   }
   return "?";
 }

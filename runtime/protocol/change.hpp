@@ -12,7 +12,8 @@
 //   Preparing, Building, Ready: any failure -> RollingBack -> Stable (epoch e)
 //   Window: only the ranks' agreement decides, a failure or the deadline merely makes it fail
 //   from Committed on a joiner is a member
-//   a lost member -> Failed (recovery: not yet)
+//   a lost member -> Failed; of a program that goes on without it (R18): the change is called back as far as
+//   it can be, and the member is dropped when it is over
 #pragma once
 #include <array>
 #include <cstdint>
@@ -39,21 +40,22 @@ enum class ChangeState {
 };
 
 enum class ChangeEvent {
-  Requested,        // the controller asks for a change
-  JoinersUp,        // every joiner is past MPI_Init (at once when nobody joins)
-  WorldBuilt,       // every rank has built the next world and every joiner waits in begin
-  Confirmed,        // every rank is armed for the same iteration and the lead has confirmed it
-  Agreed,           // a rank reports that the agreement in the window succeeded
-  Disagreed,        // a rank reports that it failed
-  RecordSpread,     // every agent of the union knows epoch e+1
-  LeaversGone,      // every rank is past the shared communication and the leavers' ranks have exited
-  RolledBack,       // every old rank has dropped the attempt, the joiners are gone
-  JoinerLost,       // a joiner's rank or agent died, or never came
-  MemberLost,       // a rank or agent of the committed membership died unplanned
-  Cancel,           // the controller changed its mind
-  Deadline,         // the change's time is over
-  JobEnding,        // a rank has left its loop or finalises
-  ProbesDoNotMatch  // which calls of MPI_Probe_adapt are the same one cannot be told (probe_marks.hpp)
+  Requested,         // the controller asks for a change
+  JoinersUp,         // every joiner is past MPI_Init (at once when nobody joins)
+  WorldBuilt,        // every rank has built the next world and every joiner waits in begin
+  Confirmed,         // every rank is armed for the same iteration and the lead has confirmed it
+  Agreed,            // a rank reports that the agreement in the window succeeded
+  Disagreed,         // a rank reports that it failed
+  RecordSpread,      // every agent of the union knows epoch e+1
+  LeaversGone,       // every rank is past the shared communication and the leavers' ranks have exited
+  RolledBack,        // every old rank has dropped the attempt, the joiners are gone
+  JoinerLost,        // a joiner's rank or agent died, or never came
+  MemberLost,        // a rank or agent of the committed membership died unplanned, and the job cannot go on
+  Cancel,            // the controller changed its mind
+  Deadline,          // the change's time is over
+  JobEnding,         // a rank has left its loop or finalises
+  ProbesDoNotMatch,  // which calls of MPI_Probe_adapt are the same one cannot be told (probe_marks.hpp)
+  MemberDown         // as MemberLost, of a program that can go on without it
 };
 
 inline constexpr std::array kChangeStates = {
@@ -61,10 +63,10 @@ inline constexpr std::array kChangeStates = {
     ChangeState::Ready,    ChangeState::Window,      ChangeState::Committed,
     ChangeState::Draining, ChangeState::RollingBack, ChangeState::Failed};
 inline constexpr std::array kChangeEvents = {
-    ChangeEvent::Requested,  ChangeEvent::JoinersUp,  ChangeEvent::WorldBuilt,      ChangeEvent::Confirmed,
-    ChangeEvent::Agreed,     ChangeEvent::Disagreed,  ChangeEvent::RecordSpread,    ChangeEvent::LeaversGone,
-    ChangeEvent::RolledBack, ChangeEvent::JoinerLost, ChangeEvent::MemberLost,      ChangeEvent::Cancel,
-    ChangeEvent::Deadline,   ChangeEvent::JobEnding,  ChangeEvent::ProbesDoNotMatch};
+    ChangeEvent::Requested,  ChangeEvent::JoinersUp,  ChangeEvent::WorldBuilt,       ChangeEvent::Confirmed,
+    ChangeEvent::Agreed,     ChangeEvent::Disagreed,  ChangeEvent::RecordSpread,     ChangeEvent::LeaversGone,
+    ChangeEvent::RolledBack, ChangeEvent::JoinerLost, ChangeEvent::MemberLost,       ChangeEvent::Cancel,
+    ChangeEvent::Deadline,   ChangeEvent::JobEnding,  ChangeEvent::ProbesDoNotMatch, ChangeEvent::MemberDown};
 
 std::string_view to_string(ChangeState state);
 std::string_view to_string(ChangeEvent event);

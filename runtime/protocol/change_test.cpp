@@ -25,7 +25,7 @@ const std::map<std::pair<S, E>, S> kMoves = {
 bool before_window(S s) { return s == S::Preparing || s == S::Building || s == S::Ready; }
 bool gives_up(E e) {
   return e == E::JoinerLost || e == E::Cancel || e == E::Deadline || e == E::JobEnding ||
-         e == E::ProbesDoNotMatch;
+         e == E::ProbesDoNotMatch || e == E::MemberDown;
 }
 
 TEST(ChangeTable, EveryStateTimesEveryEvent) {
@@ -40,7 +40,7 @@ TEST(ChangeTable, EveryStateTimesEveryEvent) {
       } else if (state == S::Failed) {
         EXPECT_EQ(next, S::Failed) << "failure is final";
       } else if (event == E::MemberLost) {
-        EXPECT_EQ(next, S::Failed) << "until recovery exists a lost member fails the job";
+        EXPECT_EQ(next, S::Failed) << "without recovery a lost member fails the job";
       } else if (before_window(state) && gives_up(event)) {
         EXPECT_EQ(next, S::RollingBack) << "before the window every failure rolls back";
       } else if (event == E::JoinerLost && (state == S::Committed || state == S::Draining)) {

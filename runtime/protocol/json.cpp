@@ -204,7 +204,8 @@ void to_json(json& j, const StartRequest& s) {
   j = {{"fence", s.fence.value},
        {"members", s.members},
        {"leaverGraceSeconds", s.leaver_grace.count()},
-       {"probe", to_string(s.probe)}};
+       {"probe", to_string(s.probe)},
+       {"recover", s.recover}};
 }
 void from_json(const json& j, StartRequest& s) {
   wire::get_integer(j, "fence", s.fence.value);
@@ -213,6 +214,7 @@ void from_json(const json& j, StartRequest& s) {
   const auto probe = probe_mode_from(j.value("probe", "all"));
   if (!probe) throw std::invalid_argument("probe is \"" + j.value("probe", "") + "\": expected all or root");
   s.probe = *probe;
+  s.recover = j.value("recover", true);
 }
 
 void to_json(json& j, const JobOutcome& o) {
@@ -237,6 +239,7 @@ void to_json(json& j, const MembershipView& v) {
        {"ranks", v.ranks},
        {"ending", v.ending},
        {"survivesLoss", v.survives_loss},
+       {"recovering", v.recovering},
        {"parkedHelpers", v.parked_helpers},
        {"parkedSeconds", v.parked_seconds},
        {"leaveRequests", v.leave_requests},
@@ -252,6 +255,7 @@ void from_json(const json& j, MembershipView& v) {
   v.ranks = wire::integer_or(j, "ranks", 0);
   v.ending = j.value("ending", false);
   v.survives_loss = j.value("survivesLoss", false);
+  v.recovering = j.value("recovering", "");
   v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});

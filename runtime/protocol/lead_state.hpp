@@ -32,12 +32,20 @@ struct LeadState {
   std::set<ProcId> without_init;            // members' ranks that have ended well and never connected
   std::map<std::string, std::string> lost;  // members to be dropped when no change is in hand: uid -> why
   CheckpointNews checkpoint;
+  // Recovery (R18).
+  bool may_recover = true;      // the job's manifest has nothing against it
+  bool recoverable = false;     // the program has copies of every rank's data
+  std::string recovery;         // name of the world that is being made; "": none is
+  std::set<ProcId> recovered;   // that have it, and their data
+  std::int64_t resumed_at = 0;  // the iteration that the program last went on from,
+  int resumed_times = 0;        // and how often it went on from that one
 
   void remember(ChangeStatus past);
 
   static void describe(auto& state, auto&& field) {
     auto& [history, hello, exit_codes, first_failure, last_tail, parked, leave_requests, ending, tasks,
-           queue_keeper, queue_address, lost_ranks, without_init, lost, checkpoint] = state;
+           queue_keeper, queue_address, lost_ranks, without_init, lost, checkpoint, may_recover, recoverable,
+           recovery, recovered, resumed_at, resumed_times] = state;
     field("history", history);
     field("hello", hello);
     field("exitCodes", exit_codes);
@@ -53,6 +61,12 @@ struct LeadState {
     field("withoutInit", without_init);
     field("lost", lost);
     field("checkpoint", checkpoint);
+    field("mayRecover", may_recover);
+    field("recoverable", recoverable);
+    field("recovery", recovery);
+    field("recovered", recovered);
+    field("resumedAt", resumed_at);
+    field("resumedTimes", resumed_times);
   }
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 12> kReports = {{
+constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 14> kReports = {{
     {RankReport::Kind::Hello, "hello"},
     {RankReport::Kind::Ready, "ready"},
     {RankReport::Kind::Built, "built"},
@@ -26,8 +26,10 @@ constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 12> kReports
     {RankReport::Kind::Queue, "queue"},
     {RankReport::Kind::WorldDropped, "world_dropped"},
     {RankReport::Kind::Checkpoint, "checkpoint"},
+    {RankReport::Kind::Recoverable, "recoverable"},
+    {RankReport::Kind::Recovered, "recovered"},
 }};
-constexpr std::array<std::pair<RankOrder::Kind, std::string_view>, 7> kOrders = {{
+constexpr std::array<std::pair<RankOrder::Kind, std::string_view>, 8> kOrders = {{
     {RankOrder::Kind::Prepare, "prepare"},
     {RankOrder::Kind::Build, "build"},
     {RankOrder::Kind::Cancel, "cancel"},
@@ -35,6 +37,7 @@ constexpr std::array<std::pair<RankOrder::Kind, std::string_view>, 7> kOrders = 
     {RankOrder::Kind::Attach, "attach"},
     {RankOrder::Kind::Leave, "leave"},
     {RankOrder::Kind::Lost, "lost"},
+    {RankOrder::Kind::Recover, "recover"},
 }};
 
 template <class Names, class Kind>

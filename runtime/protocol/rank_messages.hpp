@@ -31,8 +31,11 @@ struct RankReport {
     Queue,         // of a master-worker program: this rank keeps the queue from now on. Fields: address
     WorldDropped,  // of a master-worker program: the world at the end of a phase will not be built. Fields:
                    // address (what the keys that are published for it begin with)
-    Checkpoint     // a checkpoint is whole, or why there is none, or what the program goes on from. Fields:
+    Checkpoint,    // a checkpoint is whole, or why there is none, or what the program goes on from. Fields:
                    // checkpoint
+    Recoverable,   // what this program has of a lost rank is on another pod by now: it can go on without it
+    Recovered      // the world that was ordered by Recover has its data and goes on (ok), or cannot. Fields:
+                   // address (name of that world), ok, error, iteration (that it goes on from)
   };
   Kind kind = Kind::Hello;
   ProcId proc;
@@ -44,6 +47,7 @@ struct RankReport {
   int parked = 0;          // helper threads that never came back, for the metric
   bool tasks = false;      // a master-worker program (elastic::MasterWorker)
   std::string address;     // where workers reach the queue: host:port/key
+  std::int64_t iteration = 0;
   CheckpointNews checkpoint = {};
 
   static void describe(auto& m, auto&& field) {
@@ -61,6 +65,7 @@ struct RankReport {
     field("parked", m.parked);
     field("tasks", m.tasks);
     field("address", m.address);
+    field("iteration", m.iteration);
     field("checkpoint", m.checkpoint);
   }
 };
@@ -80,6 +85,7 @@ struct RankOrder {
     Leave,  // leave when the task in hand is done. procs: all that leave in this change; port: id of the rank
             // (nspace/rank) that keeps the queue next, if this one does now
     Lost,   // procs: ranks that are gone, and will not come back
+    Recover  // ranks of the world are gone: leave it, and make one of `procs`, in their order, named `port`
   };
   Kind kind = Kind::Prepare;
   std::string change;

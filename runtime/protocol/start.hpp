@@ -28,6 +28,7 @@ struct StartRequest {
   std::vector<Member> members;  // nspace and first_rank are filled in by the lead
   std::chrono::seconds leaver_grace = kLeaverGrace;
   ProbeMode probe = ProbeMode::All;
+  bool recover = true;  // a program that can goes on without members that are lost (R18)
 };
 
 // Travels as text, "" while the job runs.
@@ -57,8 +58,11 @@ struct MembershipView {
   // pods, another agent its own pod's.
   int ranks = 0;
   bool ending = false;  // a rank has finalised: no more changes
-  // A master-worker program: the lead drops members that are lost (epoch e+1), and the job goes on.
+  // The lead drops members that are lost (epoch e+1), and the job goes on: a master-worker program, or one
+  // that can go on from its snapshots.
   bool survives_loss = false;
+  // Its ranks make a world without those that were lost: until they have it there is no change. A sentence.
+  std::string recovering;
   // Helper threads that never came back from changes that were rolled back, over the members' ranks; known to
   // the lead, as far as reported since it became that.
   int parked_helpers = 0;

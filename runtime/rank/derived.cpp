@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/rank/derived.hpp"
 
+#include <mpi-ext.h>
+
 #include <numeric>
 
 namespace empi::adapt {
@@ -31,6 +33,13 @@ void DerivedObjects::made(MPI_File file, const char* by) {
 void DerivedObjects::freed(const void* handle) {
   const std::lock_guard lock(mutex_);
   objects_.erase(handle);
+}
+
+void DerivedObjects::revoke() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, object] : objects_)
+    if (object.kind == Kind::Communicator)
+      PMPIX_Comm_revoke(static_cast<MPI_Comm>(const_cast<void*>(handle)));
 }
 
 // The caller frees the groups.

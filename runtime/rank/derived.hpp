@@ -18,6 +18,8 @@ class DerivedObjects {
   void made(MPI_Win win, const char* by);
   void made(MPI_File file, const char* by);
   void freed(const void* handle);
+  // The communicators: the processes of the world are not all there any more (R18). Any thread.
+  void revoke();
 
   // Those with members on both sides: `leaving[r]` says whether rank r of `union_comm` leaves. Named for the
   // reader ("communicator 'halo' made by MPI_Cart_create"). Local.

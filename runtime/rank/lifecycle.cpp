@@ -129,6 +129,16 @@ EMPI_EXPORT int MPIX_Tasks_spent_on_changes(long long nanoseconds) {
   return rank().spent_on_changes(nanoseconds);
 }
 
+EMPI_EXPORT int MPIX_Recovery_watch(MPIX_Recovery_stop stop) { return rank().watch_losses(stop); }
+
+EMPI_EXPORT int MPIX_Recovery_ready(void) { return rank().losses_can_be_borne(); }
+
+EMPI_EXPORT int MPIX_Recovery_world(MPI_Comm* world) { return rank().recovery_world(world); }
+
+EMPI_EXPORT int MPIX_Recovery_adopt(long long iteration) { return rank().adopt_recovered(iteration); }
+
+EMPI_EXPORT void MPIX_Recovery_failed(const char* error) { rank().recovery_failed(error); }
+
 EMPI_EXPORT int MPIX_Task_queue_adapt(long long phase, long long total, long long done, long long queued) {
   return rank().task_queue(phase, total, done, queued);
 }

@@ -198,6 +198,8 @@ int Rank::probe(int* adapt_flag, int* proc_status, MPI_Info* info) {
   if (left_) [[unlikely]]
     end_leaver();
   if (!malleable_ || joining_) return MPI_SUCCESS;
+  if (recovering_.load(std::memory_order_relaxed)) [[unlikely]]
+    stop_here();
   if (window_agreed_) [[unlikely]]
     withdraw();
   const std::uint64_t count = page_->rank_state.probes.load(std::memory_order_relaxed) + 1;

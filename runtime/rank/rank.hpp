@@ -18,6 +18,7 @@
 #include "runtime/rank/attempt.hpp"
 #include "runtime/rank/iterations.hpp"
 #include "runtime/rank/queue_api.h"
+#include "runtime/rank/recovery_api.h"
 #include "runtime/rank/tasks_world.hpp"
 #include "runtime/rank/threads.hpp"
 
@@ -58,6 +59,13 @@ class Rank {
   int adopt_tasks_world(const std::string& name);
   int tasks_left();
   int tasks_changed();
+  // The calls of recovery_api.h; see there.
+  int watch_losses(MPIX_Recovery_stop stop);
+  int losses_can_be_borne();
+  int recovery_world(MPI_Comm* world);
+  int adopt_recovered(long long iteration);
+  [[noreturn]] void recovery_failed(const char* error);
+  void stop_here();  // leaves what the application's thread is in, if the program says how
   int finalize();
   int finalize_rigid();  // of a program that cannot adapt
 
@@ -99,6 +107,13 @@ class Rank {
   std::shared_ptr<TasksWorld> give_up_tasks_world();  // any thread
   void tell_tasks(int what, const std::string& text);
   int patience_ms() const;
+
+  // --- rank_recovery.cpp
+  void leave_iteration();                       // control thread
+  void order_recovery(const RankOrder& order);  // control thread
+  void revoke_what_was_lost();
+  void vote_no_from_outside();
+  RankOrder await_recovery();
 
   std::shared_ptr<Attempt> attempt();
 
@@ -145,6 +160,16 @@ class Rank {
   std::mutex tasks_world_mutex_;             // guards the next two; nothing is called with it held
   std::shared_ptr<TasksWorld> tasks_world_;  // being built, or built and not adopted
   int lost_before_build_ = 0;                // of ranks_lost_
+
+  // Recovery.
+  std::atomic<MPIX_Recovery_stop> stop_{nullptr};
+  std::atomic<bool> recovering_{false};            // ranks of the world are lost
+  std::mutex recovery_mutex_;                      // guards the next three
+  RankOrder recovery_;                             // the newest order
+  std::shared_ptr<TasksWorld> recovery_building_;  // by it
+  Attempt::Outcome recovery_made_;                 // by it, and not adopted
+  std::string recovery_tried_;                     // its name, once it was
+  std::uint64_t recovery_since_ns_ = 0;
 };
 
 // Lives for ever: other threads use it while the process exits.

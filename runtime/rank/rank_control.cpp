@@ -57,7 +57,10 @@ void Rank::obey(const RankOrder& order) {
       return;
     case RankOrder::Kind::Lost:
       ranks_lost_.fetch_add(static_cast<int>(order.procs.size()), std::memory_order_release);
+      if (stop_) return leave_iteration();
       return order_tasks(order);
+    case RankOrder::Kind::Recover:
+      return order_recovery(order);
     case RankOrder::Kind::Attach:
     case RankOrder::Kind::Leave:
       return order_tasks(order);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "elastic_mpi.h"
+#include "runtime/base/joined.hpp"
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/rank/derived.hpp"
 #include "runtime/rank/rank.hpp"
@@ -23,12 +24,6 @@ constexpr std::uint64_t kLongestDismissalNs = 10000000000;  // a joiner that is 
 
 double milliseconds(std::uint64_t from_ns, std::uint64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-6;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 }  // namespace

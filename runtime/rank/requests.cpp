@@ -56,12 +56,14 @@ void WorldRequests::keep(MPI_Request request, const char* by) {
 std::uint64_t WorldRequests::number_of(MPI_Request request) const {
   if (!request || kept_.load(std::memory_order_acquire) == 0) return 0;
   const std::lock_guard lock(mutex_);
+  if (table_.empty()) return 0;
   const Entry& entry = table_[place_of(request)];
   return entry.handle ? entry.number : 0;
 }
 
 void WorldRequests::end(MPI_Request request, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
+  if (table_.empty()) return;
   std::size_t hole = place_of(request);
   if (!table_[hole].handle || table_[hole].number != number) return;
   table_[hole] = {};
@@ -87,6 +89,12 @@ std::vector<std::string> WorldRequests::live() {
                     (is_persistent(by) ? " persistent request" : " pending request") +
                     (number == 1 ? "" : "s") + " of " + std::string(by));
   return found;
+}
+
+void WorldRequests::forget() {
+  const std::lock_guard lock(mutex_);
+  table_.clear();
+  kept_.store(0, std::memory_order_release);
 }
 
 WorldRequests::Ending::Ending(int count, MPI_Request* requests) : requests_(requests) {

@@ -28,6 +28,8 @@ class WorldRequests {
   // Those that a change must not leave behind, with how many of each: "2 persistent requests of
   // MPI_Recv_init". One that has completed, and was only not asked for, is none. Local.
   std::vector<std::string> live();
+  // The world that they were made on has lost a process (R18): nobody completes them.
+  void forget();
 
   // Around a call that may end requests: those that it makes null.
   class Ending {

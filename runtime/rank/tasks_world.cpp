@@ -61,7 +61,7 @@ bool TasksWorld::unite_with_other_half(int half) {
 
 bool TasksWorld::done(const char* what, int result) {
   const std::lock_guard lock(mutex_);
-  if (result == MPI_SUCCESS && !given_up_) return true;
+  if (result == MPI_SUCCESS && !given_up_ && !asked_) return true;
   char text[MPI_MAX_ERROR_STRING] = "given up";
   int length = 0;
   if (result != MPI_SUCCESS) PMPI_Error_string(result, text, &length);
@@ -75,6 +75,11 @@ bool TasksWorld::keep(MPI_Comm made) {
   made_.push_back(made);
   if (given_up_) PMPIX_Comm_revoke(made);
   return !given_up_;
+}
+
+void TasksWorld::ask_to_give_up() {
+  const std::lock_guard lock(mutex_);
+  asked_ = true;
 }
 
 void TasksWorld::give_up() {

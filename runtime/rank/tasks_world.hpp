@@ -27,6 +27,8 @@ class TasksWorld {
   // From any thread: gives up; what there is is revoked, so that `build` returns everywhere. What was revoked
   // is never freed (see Attempt::drop).
   void give_up();
+  // The same, by the thread that builds: when it next looks.
+  void ask_to_give_up();
   // After a good end on all ranks; the caller owns it. Local.
   MPI_Comm take();
 
@@ -46,7 +48,7 @@ class TasksWorld {
   const int rank_, size_;
   mutable std::mutex mutex_;
   std::condition_variable over_;
-  bool given_up_ = false, ended_ = false;
+  bool asked_ = false, given_up_ = false, ended_ = false;
   std::string error_;
   std::vector<MPI_Comm> made_;  // the last one is the largest group so far
 };

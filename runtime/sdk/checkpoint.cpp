@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// elastic::Loop::checkpoint: what all ranks agree on; files and threads are in runtime/checkpoint.
+// Taking checkpoints: what all ranks agree on; files and threads are in runtime/checkpoint.
 //
 // At a look, a reduction of four numbers, ranks learn alike whether all have written, whether to take a
 // checkpoint now, and after how many iterations they look again. Taking one copies what is registered; each
@@ -15,152 +15,39 @@
 #include <cstdlib>
 #include <random>
 
-#include "elastic_mpi/blocks.hpp"
+#include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/replicate.hpp"
-#include "runtime/checkpoint/cadence.hpp"
-#include "runtime/checkpoint/file.hpp"
 #include "runtime/checkpoint/series.hpp"
-#include "runtime/checkpoint/writer.hpp"
-#include "runtime/protocol/names.hpp"
-#include "runtime/sdk/loop_state.hpp"
+#include "runtime/sdk/checkpointer.hpp"
 
 namespace elastic {
 namespace {
-
-namespace checkpoint = empi::checkpoint;
-namespace names = empi::names;
 
 constexpr double kLongestLook = 30;   // s: iterations may become longer meanwhile
 constexpr double kWritingLook = 0.2;  // s: until a file that is written gets its name
 constexpr double kSlow = 300;         // s: writing one for longer is told
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-double number_of(const char* name, double otherwise) {
-  const std::string text = variable(name);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return text.empty() || *end != '\0' || !(value > 0) ? otherwise : value;
-}
-
-std::int64_t wall_millis() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "asking for the rank");
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  check_mpi(MPI_Comm_size(comm, &size), "asking for the number of ranks");
-  return size;
-}
-
-// The text of rank 0.
-std::string same_text(MPI_Comm world, const std::string& text) {
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  std::vector<std::byte> bytes(begin, begin + text.size());
-  broadcast_bytes(world, 0, bytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace
-
-class Checkpointer final : public Checkpoints {
- public:
-  Checkpointer(Loop::State& loop, std::int64_t every, std::string folder)
-      : loop_(loop),
-        folder_(std::move(folder)),
-        program_(program_invocation_short_name),
-        keep_(static_cast<int>(number_of(names::kCheckpointKeep, 2))),
-        slots_(static_cast<int>(number_of(names::kSlots, 1))) {
-    cadence_.every_seconds = number_of(names::kCheckpointSeconds, 0);
-    cadence_.mtbf_hours = number_of(names::kCheckpointMtbfHours, checkpoint::kMtbfHours);
-    if (cadence_.every_seconds <= 0) cadence_.every_iterations = every;
-  }
-
-  bool restore() override;
-  void after_iteration() override;
-  void interrupt() override;
-
-  // Moves with a change: joiners do as the others do.
-  void register_with(Loop& loop) { loop.replicate(until_look_, next_number_, last_millis_, last_iteration_); }
-
- private:
-  enum Word { kBusy, kFailed, kTake, kLook, kWords };
-
-  void look();
-  bool is_due() const;
-  std::int64_t next_look() const;
-  void settle_writing(bool failed);
-  void take();
-  checkpoint::Contents contents(const std::vector<std::int64_t>& counts, std::size_t ranks) const;
-  std::vector<checkpoint::Part> parts() const;
-  bool try_one(const std::string& path, std::string& why);
-  void fetch(const std::string& path, const checkpoint::Found& found);
-  void fetch_item(const std::string& path, const checkpoint::Found& found, std::size_t part);
-  void cut_anew();
-  bool all_well(std::string& why);
-  void drop();
-  void trouble(const std::string& text);
-  std::string path_of(const std::string& name) const { return folder_ + "/" + name; }
-
-  Loop::State& loop_;
-  const std::string folder_, program_;
-  const int keep_, slots_;
-  checkpoint::Cadence cadence_;
-  checkpoint::Beside beside_;
-
-  // The same on all ranks.
-  std::int64_t until_look_ = 1, next_number_ = 1, last_millis_ = 0, last_iteration_ = 0;
-  bool writing_ = false;  // a checkpoint was taken, and not all were known to have written it
-  checkpoint::Contents contents_;
-  checkpoint::Places places_;
-  std::string part_;
-
-  // Of this rank.
-  bool laid_out_here_ = false;  // this rank was rank 0 when the last one was taken
-  bool finishing_ = false, told_slow_ = false;
-  std::string error_;
-  std::string last_trouble_;
-  double cost_ = 0, taken_at_ = 0, written_seconds_ = 0;
-  std::int64_t iterations_at_look_ = 0;
-  double time_of_look_ = 0;
-};
 
 void Loop::checkpoint(std::int64_t every, const std::string& folder) {
   if (every < 0)
     throw Error("elastic::Loop::checkpoint(" + std::to_string(every) + "): expected 0 or more iterations");
-  const std::string of_job = variable(names::kCheckpointDir);
-  const std::string chosen = of_job.empty() ? folder : of_job;
-  if (chosen.empty() && variable(names::kCheckpointFrom).empty()) return;
-  auto checkpointer = std::make_unique<Checkpointer>(*state_, every, chosen);
-  if (!chosen.empty())
+  CheckpointSettings settings(every, folder);
+  if (!settings.wanted()) return;
+  const bool writes = !settings.folder.empty();
+  auto checkpointer = std::make_unique<Checkpointer>(*state_, std::move(settings));
+  if (writes)
     checkpointer->register_with(*this);  // the file to go on from may be named to the first start only
   state_->checkpoints = std::move(checkpointer);
 }
 
-// --- Writing.
+std::int64_t Checkpointer::wall_millis() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
 
 void Checkpointer::after_iteration() {
-  if (folder_.empty() || --until_look_ > 0) return;
+  if (settings_.folder.empty() || --until_look_ > 0) return;
   look();
 }
 
@@ -189,7 +76,7 @@ void Checkpointer::look() {
   time_of_look_ = MPI_Wtime();
   if (all[kBusy]) {
     if (first && MPI_Wtime() - taken_at_ > kSlow && !std::exchange(told_slow_, true))
-      trouble("the volume is slow or gone: " + path_of(part_) + " has been written for more than " +
+      trouble("the volume is slow or gone: " + settings_.path_of(part_) + " has been written for more than " +
               std::to_string(static_cast<int>(kSlow)) + " s");
     return;
   }
@@ -200,28 +87,29 @@ void Checkpointer::look() {
 }
 
 bool Checkpointer::is_due() const {
-  if (cadence_.every_iterations > 0) return loop_.iterations - last_iteration_ >= cadence_.every_iterations;
-  const int nodes = (size_of(MPI_COMM_WORLD) + slots_ - 1) / slots_;
+  if (settings_.cadence.every_iterations > 0)
+    return loop_.iterations - last_iteration_ >= settings_.cadence.every_iterations;
+  const int nodes = settings_.nodes(size_of(MPI_COMM_WORLD));
   return static_cast<double>(wall_millis() - last_millis_) / 1e3 >=
-         checkpoint::interval(cadence_, cost_, nodes);
+         checkpoint::interval(settings_.cadence, cost_, nodes);
 }
 
 std::int64_t Checkpointer::next_look() const {
   const bool writing = writing_ || beside_.busy() || is_due();
   const std::int64_t done = loop_.iterations - iterations_at_look_;
   const double elapsed = time_of_look_ > 0 ? MPI_Wtime() - time_of_look_ : 0;
-  const int nodes = (size_of(MPI_COMM_WORLD) + slots_ - 1) / slots_;
-  const double left =
-      checkpoint::interval(cadence_, cost_, nodes) - static_cast<double>(wall_millis() - last_millis_) / 1e3;
-  const bool by_count = cadence_.every_iterations > 0;
+  const int nodes = settings_.nodes(size_of(MPI_COMM_WORLD));
+  const double left = checkpoint::interval(settings_.cadence, cost_, nodes) -
+                      static_cast<double>(wall_millis() - last_millis_) / 1e3;
+  const bool by_count = settings_.cadence.every_iterations > 0;
   const std::int64_t soon = checkpoint::next_look(writing    ? kWritingLook
                                                   : by_count ? kLongestLook
                                                              : left,
                                                   done, elapsed, writing ? kWritingLook : kLongestLook);
   if (!by_count) return soon;
   // Exactly at the iteration that was asked for.
-  const std::int64_t due = last_iteration_ + cadence_.every_iterations - loop_.iterations;
-  return due > 0 ? (writing ? std::min(soon, due) : due) : std::min(soon, cadence_.every_iterations);
+  const std::int64_t due = last_iteration_ + settings_.cadence.every_iterations - loop_.iterations;
+  return due > 0 ? (writing ? std::min(soon, due) : due) : std::min(soon, settings_.cadence.every_iterations);
 }
 
 // All ranks have ended with their shares.
@@ -235,15 +123,15 @@ void Checkpointer::settle_writing(bool failed) {
   }
   written_seconds_ = beside_.seconds();
   if (failed) {
-    beside_.start([path = path_of(part_)](const checkpoint::Abandoned&) {
+    beside_.start([path = settings_.path_of(part_)](const checkpoint::Abandoned&) {
       unlink(path.c_str());
       return std::string();
     });
     return;
   }
   finishing_ = true;
-  beside_.start([folder = folder_, part = part_, contents = contents_, places = places_,
-                 keep = keep_](const checkpoint::Abandoned& abandoned) {
+  beside_.start([folder = settings_.folder, part = part_, contents = contents_, places = places_,
+                 keep = settings_.keep](const checkpoint::Abandoned& abandoned) {
     return checkpoint::finish(folder, part, contents, places, keep, abandoned);
   });
 }
@@ -255,26 +143,11 @@ void Checkpointer::take() {
   const auto ranks = static_cast<std::size_t>(size_of(world));
   checkpoint::Share share;
   share.rank = static_cast<std::size_t>(rank_of(world));
-  std::vector<std::int64_t> mine, counts;
   std::string why;
-  const auto add = [&](std::span<const std::byte> bytes, std::size_t element_bytes) {
-    share.data.insert(share.data.end(), bytes.begin(), bytes.end());
-    mine.push_back(static_cast<std::int64_t>(bytes.size() / element_bytes));
-  };
-  const bool as_in_a_change = loop_.save_hooks.empty() && !loop_.release_hooks.empty();
-  if (as_in_a_change) loop_.release();
-  try {
-    for (const auto& hook : loop_.save_hooks) hook();
-    add(first ? loop_.values.save() : std::vector<std::byte>(), 1);
-    for (const auto& item : loop_.items) {
-      const Stored stored = item->store();
-      add(stored.bytes, item->shape().element_bytes);
-    }
-  } catch (const std::exception& e) {
-    why = e.what();
-  }
-  if (as_in_a_change) loop_.rebuild();
-  mine.resize(loop_.items.size() + 1);
+  StoredAll stored = loop_.store_all(first, why);
+  share.data = std::move(stored.bytes);
+  const std::vector<std::int64_t> mine = std::move(stored.counts);
+  std::vector<std::int64_t> counts;
   const auto n = static_cast<int>(mine.size());
   counts.resize(mine.size() * ranks);
   check_mpi(MPI_Allgather(mine.data(), n, MPI_INT64_T, counts.data(), n, MPI_INT64_T, world),
@@ -308,9 +181,9 @@ void Checkpointer::take() {
     return;
   }
   places_ = {.parts = {laid.begin() + 3, laid.end()}, .checksums = laid[2], .file_bytes = laid[1]};
-  part_ = checkpoint::part_name(program_, contents_.number, static_cast<std::uint32_t>(laid[0]));
+  part_ = checkpoint::part_name(settings_.program, contents_.number, static_cast<std::uint32_t>(laid[0]));
   laid_out_here_ = first;
-  share.path = path_of(part_);
+  share.path = settings_.path_of(part_);
   share.contents = contents_;
   share.places = places_;
   beside_.start([share = std::make_shared<checkpoint::Share>(std::move(share))](
@@ -336,7 +209,7 @@ std::vector<checkpoint::Part> Checkpointer::parts() const {
 
 checkpoint::Contents Checkpointer::contents(const std::vector<std::int64_t>& counts,
                                             std::size_t ranks) const {
-  checkpoint::Contents c{.program = program_, .parts = parts()};
+  checkpoint::Contents c{.program = settings_.program, .parts = parts()};
   for (std::size_t rank = 0; rank < ranks; ++rank)
     for (std::size_t p = 0; p < c.parts.size(); ++p)
       c.parts[p].counts.push_back(static_cast<std::uint64_t>(counts[rank * c.parts.size() + p]));
@@ -349,7 +222,7 @@ void Checkpointer::interrupt() {
   if (unnamed) beside_.abandon();
   // What others may still write to is deleted all the same: it is gone when they close it.
   if (unnamed && laid_out_here_)
-    beside_.start([path = path_of(part_)](const checkpoint::Abandoned&) {
+    beside_.start([path = settings_.path_of(part_)](const checkpoint::Abandoned&) {
       unlink(path.c_str());
       return std::string();
     });
@@ -358,149 +231,12 @@ void Checkpointer::interrupt() {
 // Said once for as long as it is the same, whatever the file's name.
 void Checkpointer::trouble(const std::string& why) {
   std::string words = why;
-  if (const auto at = part_.empty() ? words.npos : words.find(path_of(part_)); at != why.npos)
-    words.replace(at, path_of(part_).size(), "a file in " + folder_);
+  if (const auto at = part_.empty() ? words.npos : words.find(settings_.path_of(part_)); at != why.npos)
+    words.replace(at, settings_.path_of(part_).size(), "a file in " + settings_.folder);
   if (words == last_trouble_) return;
   last_trouble_ = words;
   std::fprintf(stderr, "elastic::Loop: no checkpoint: %s; the run goes on\n", words.c_str());
   MPIX_Checkpoint_adapt(0, 0, 0, 0, words.c_str());
-}
-
-// --- Going on from one.
-
-// Whether no rank has a reason against. Of those that have, the first keeps it, and says it.
-bool Checkpointer::all_well(std::string& why) {
-  const int rank = rank_of(MPI_COMM_WORLD), nobody = size_of(MPI_COMM_WORLD);
-  const int mine = why.empty() ? nobody : rank;
-  int first = nobody;
-  check_mpi(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "agreeing on a checkpoint");
-  if (first != rank) why.clear();
-  return first == nobody;
-}
-
-bool Checkpointer::restore() {
-  const MPI_Comm world = MPI_COMM_WORLD;
-  const bool first = rank_of(world) == 0;
-  const std::string from = variable(names::kCheckpointFrom);
-  std::string list;
-  std::int64_t next = 1;
-  if (first && !folder_.empty()) {
-    std::string error;
-    const auto found = checkpoint::list(folder_, error);
-    if (!error.empty()) trouble(error);
-    next = checkpoint::next_number(program_, found);
-    for (const std::string& name : checkpoint::newest_first(program_, found)) list += path_of(name) + "\n";
-    for (const std::string& name : found)  // nobody writes them any more
-      if (checkpoint::part_number(program_, name)) unlink(path_of(name).c_str());
-  }
-  if (!from.empty()) list = from;
-  std::string why, taken;
-  for (const std::string& path : lines_of(same_text(world, list))) {
-    why.clear();
-    if (try_one(path, why)) {
-      taken = path;
-      break;
-    }
-    if (!why.empty())
-      std::fprintf(stderr, "elastic::Loop: the checkpoint %s is refused: %s\n", path.c_str(), why.c_str());
-    if (!from.empty())
-      throw Error("the checkpoint " + path + " that the job is to go on from is refused" +
-                  (why.empty() ? "; another rank says why" : ": " + why));
-  }
-  check_mpi(MPI_Bcast(&next, 1, MPI_INT64_T, 0, world), "sharing the number of the next checkpoint");
-  until_look_ = 1;
-  next_number_ = next;
-  last_iteration_ = loop_.iterations;
-  last_millis_ = wall_millis();
-  if (taken.empty()) return false;
-  if (first) {
-    std::fprintf(stderr, "elastic::Loop: goes on from %s, iteration %lld, written by %zu ranks\n",
-                 taken.c_str(), static_cast<long long>(loop_.iterations), contents_.ranks());
-    MPIX_Checkpoint_restored_adapt(loop_.iterations, taken.c_str());
-  }
-  return true;
-}
-
-// Whether all ranks have all of it. If not, nothing has changed, and `why` is said where it is known.
-bool Checkpointer::try_one(const std::string& path, std::string& why) {
-  auto found = checkpoint::inspect(path);
-  if (!found)
-    why = found.error();
-  else
-    why = checkpoint::difference(found.value().contents, program_, parts());
-  if (!all_well(why)) return false;
-  try {
-    fetch(path, found.value());
-  } catch (const std::exception& e) {
-    why = e.what();
-  }
-  if (!all_well(why)) {
-    drop();
-    return false;
-  }
-  // Each is collective, and may throw anywhere.
-  for (const auto& item : loop_.items) {
-    try {
-      item->load(MPI_COMM_WORLD);
-    } catch (const std::exception& e) {
-      why = e.what();
-    }
-    if (all_well(why)) continue;
-    drop();
-    return false;
-  }
-  loop_.values.accept();
-  for (const auto& item : loop_.items) item->accept();
-  cut_anew();
-  contents_ = std::move(found.value().contents);
-  return true;
-}
-
-void Checkpointer::fetch(const std::string& path, const checkpoint::Found& found) {
-  std::vector<std::byte> values(found.contents.parts[0].total());
-  if (const auto why = read_elements(path, found, 0, 0, values.size(), values.data()); !why.empty())
-    throw Error(why);
-  loop_.values.restore(values);
-  for (std::size_t p = 1; p < found.contents.parts.size(); ++p) fetch_item(path, found, p);
-}
-
-void Checkpointer::fetch_item(const std::string& path, const checkpoint::Found& found, std::size_t p) {
-  const checkpoint::Part& part = found.contents.parts[p];
-  Item& item = *loop_.items[p - 1];
-  const int ranks = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
-  Taken taken{.first = 0, .count = 0, .total = static_cast<std::int64_t>(part.total()), .parts = {}};
-  if (item.by_ranks()) {
-    const RowRange writers = equal_rows(static_cast<std::int64_t>(part.counts.size()), ranks, rank);
-    taken.first = static_cast<std::int64_t>(part.first(static_cast<std::size_t>(writers.first)));
-    for (std::int64_t w = writers.first; w < writers.first + writers.count; ++w) {
-      taken.parts.push_back(static_cast<std::int64_t>(part.counts[static_cast<std::size_t>(w)]));
-      taken.count += taken.parts.back();
-    }
-  } else {
-    const RowRange mine = equal_rows(taken.total, ranks, rank);
-    taken.first = mine.first;
-    taken.count = mine.count;
-  }
-  std::byte* room = item.make_room_for(taken);
-  const auto why = read_elements(path, found, p, static_cast<std::uint64_t>(taken.first),
-                                 static_cast<std::uint64_t>(taken.count), room);
-  if (!why.empty()) throw Error(why);
-}
-
-// As a change would: equal numbers of elements are not equal weights.
-void Checkpointer::cut_anew() {
-  for (const auto& item : loop_.items) {
-    if (!item->cut_after_restoring()) continue;
-    agree(MPI_COMM_WORLD, [&] { item->measure(); });
-    item->prepare(MPI_COMM_WORLD, loop_.capacity);
-    agree(MPI_COMM_WORLD, [&] { item->make_room(); });
-    item->transfer(MPI_COMM_WORLD, loop_.capacity);
-    item->accept();
-  }
-}
-
-void Checkpointer::drop() {
-  for (const auto& item : loop_.items) item->drop();
 }
 
 }  // namespace elastic

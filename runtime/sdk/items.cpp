@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "elastic_mpi/blocks.hpp"
+#include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/replicate.hpp"
 #include "elastic_mpi/sequence.hpp"
 
@@ -15,12 +16,6 @@ void move_array(const SequencePlan& plan, MPI_Comm everybody, detail::Array& dat
                 std::byte* fresh) {
   const auto abandon = [](void* array) { static_cast<detail::Array*>(array)->abandon_fresh(); };
   plan.move_bytes(everybody, element_bytes, data.bytes(), fresh, abandon, &data);
-}
-
-std::size_t rank_in(MPI_Comm comm) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "asking for the rank");
-  return static_cast<std::size_t>(rank);
 }
 
 void append(std::vector<std::byte>& out, const void* data, std::size_t size) {
@@ -76,7 +71,7 @@ void BlockItem::prepare(MPI_Comm everybody, double capacity) {
   // A rank whose vector no longer fits still takes part, so that every rank sees the error.
   const std::size_t row_bytes = intact ? columns * data_->element_bytes() : SequencePlan::bad_size;
   plan_.emplace(everybody, block_.count_, row_bytes, std::span<const double>{}, capacity);
-  next_first_ = plan_->new_offsets()[rank_in(everybody)];
+  next_first_ = plan_->new_offsets()[static_cast<std::size_t>(rank_of(everybody))];
   next_count_ = plan_->new_count();
 }
 
@@ -94,6 +89,12 @@ void BlockItem::accept() noexcept {
   data_->accept();
   block_.first_ = next_first_;
   block_.count_ = next_count_;
+}
+
+std::shared_ptr<void> BlockItem::accept_and_keep() {
+  std::shared_ptr<void> kept = data_->accept_and_keep();
+  accept();
+  return kept;
 }
 
 Shape BlockItem::shape() const {
@@ -191,7 +192,7 @@ void ReplicatedValues::stage(const std::vector<std::byte>& packed, std::size_t a
 }
 
 std::int64_t ReplicatedValues::move(MPI_Comm everybody, const std::string& registered, bool joining) {
-  const bool root = rank_in(everybody) == 0;
+  const bool root = rank_of(everybody) == 0;
   std::vector<std::byte> packed;
   if (root) packed = pack(registered);
   broadcast_bytes(everybody, 0, packed);

@@ -54,6 +54,13 @@ class Item {
   virtual bool transfer_may_throw() const { return false; }
   virtual void accept() noexcept = 0;
   virtual void drop() noexcept = 0;
+  /// As accept; what was current before lives on with what is returned, for messages may still arrive there.
+  virtual std::shared_ptr<void> accept_and_keep() {
+    accept();
+    return nullptr;
+  }
+  /// As drop, and the fresh storage lives on: MPI may still write to it.
+  virtual void abandon() noexcept = 0;
 
   virtual Shape shape() const = 0;
   /// What a checkpoint gets of this rank. Local; may throw on some ranks only.
@@ -82,6 +89,8 @@ class BlockItem final : public Item {
   std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override;
   void drop() noexcept override { data_->drop(); }
+  std::shared_ptr<void> accept_and_keep() override;
+  void abandon() noexcept override { data_->abandon_fresh(); }
   Shape shape() const override;
   Stored store() override;
   std::byte* make_room_for(const Taken& taken) override;
@@ -108,6 +117,8 @@ class SequenceItem final : public Item {
   std::int64_t transfer(MPI_Comm everybody, double capacity) override;
   void accept() noexcept override { data_->accept(); }
   void drop() noexcept override { data_->drop(); }
+  std::shared_ptr<void> accept_and_keep() override { return data_->accept_and_keep(); }
+  void abandon() noexcept override { data_->abandon_fresh(); }
   Shape shape() const override;
   Stored store() override;
   std::byte* make_room_for(const Taken& taken) override;
@@ -135,6 +146,7 @@ class CustomItem final : public Item {
     loaded_.clear();
   }
   void drop() noexcept override { loaded_.clear(); }
+  void abandon() noexcept override { static_cast<void>(new std::vector(std::move(loaded_))); }
   Shape shape() const override { return {}; }
   Stored store() override;
   bool by_ranks() const override { return true; }

@@ -4,7 +4,9 @@
 #include <exception>
 
 #include "elastic_mpi.hpp"
+#include "elastic_mpi/comm.hpp"
 #include "runtime/sdk/loop_state.hpp"
+#include "runtime/sdk/snapshots.hpp"
 
 // clang-format off: needs mpi.h before it
 #include <mpi-ext.h>
@@ -18,15 +20,6 @@ bool is_roll_back(int code) {
   int error_class = code;
   MPI_Error_class(code, &error_class);
   return code == MPIX_ERR_ADAPT_ROLLED_BACK || error_class == MPIX_ERR_ADAPT_ROLLED_BACK;
-}
-
-bool is_elsewhere(const std::exception& e) {
-  if (dynamic_cast<const GivenUpElsewhere*>(&e)) return true;
-  const auto* error = dynamic_cast<const Error*>(&e);
-  if (!error || error->code() == MPI_SUCCESS) return false;
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(error->code(), &error_class);
-  return error_class == MPIX_ERR_REVOKED || error_class == MPIX_ERR_PROC_FAILED;
 }
 
 }  // namespace
@@ -54,12 +47,7 @@ void Loop::add_value(std::unique_ptr<detail::Value> value) { state_->values.add(
 const Block& Loop::add_block(std::unique_ptr<detail::Array> data, std::int64_t rows, std::int64_t columns) {
   auto item = std::make_unique<BlockItem>(std::move(data), rows, columns);
   const Block& block = item->block();
-  if (!state_->joining) {
-    int rank = 0, size = 0;
-    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank");
-    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "asking for the number of ranks");
-    item->start(size, rank);
-  }
+  if (!state_->joining) item->start(size_of(MPI_COMM_WORLD), rank_of(MPI_COMM_WORLD));
   state_->items.push_back(std::move(item));
   return block;
 }
@@ -125,8 +113,11 @@ void Loop::run(const std::function<bool(MPI_Comm)>& iteration) {
 void Loop::State::run(const std::function<bool(MPI_Comm)>& iteration) {
   if (left) return;
   ++entered;
+  snapshot_due = true;
   if (joining) {
-    if (!window()) throw Error("joining the job: the change was rolled back: " + last_rollback);
+    or_recover([this] {
+      if (!window()) throw Error("joining the job: the change was rolled back: " + last_rollback);
+    });
     MPIX_Probe_adapt_aligned();  // the others, too, iterate before they probe
   } else if (checkpoints && entered == 1 && checkpoints->restore()) {
     restored = true;
@@ -137,10 +128,7 @@ void Loop::State::run(const std::function<bool(MPI_Comm)>& iteration) {
   }
   if (entered < phase)
     return;  // this rank has joined in a later one, or what it goes on from is of a later one
-  while (!left && iteration(MPI_COMM_WORLD)) {
-    ++iterations;
-    if (checkpoints) checkpoints->after_iteration();
-    if (adapt_now()) window();
+  while (!left && (snapshots ? go_on_or_recover(iteration) : go_on(iteration))) {
   }
   if (checkpoints) checkpoints->interrupt();
 }

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,22 @@ class Checkpoints {
   virtual void interrupt() = 0;
 };
 
+/// All that is registered of one rank: the replicated values, then each item.
+struct StoredAll {
+  std::vector<std::byte> bytes;
+  std::vector<std::int64_t> counts;  // elements of each; the values' are bytes
+};
+
+class Snapshots;
+
 // Another rank has the cause and says it.
 class GivenUpElsewhere : public Error {
  public:
   using Error::Error;
 };
+
+// Whether an exception only says that another rank has a cause: it gave something up, or was lost.
+bool is_elsewhere(const std::exception& e);
 
 // Does local work on all ranks. Throws on every rank if it throws on any. Collective.
 template <class Work>
@@ -49,6 +61,7 @@ void agree(MPI_Comm everybody, Work work) {
 }
 
 struct Loop::State {
+  ~State();
   void run(const std::function<bool(MPI_Comm)>& iteration);
   bool window();
   void move_all(MPI_Comm everybody);
@@ -58,8 +71,27 @@ struct Loop::State {
   bool adapt_now();
   std::string registered() const;
 
+  // --- stored.cpp
+  /// Without the values where another rank has them. Collective as far as the program's hooks are; `why`: why
+  /// it could not be done on this rank.
+  StoredAll store_all(bool with_values, std::string& why);
+  /// What this of so many ranks takes of an item that has been stored by as many as there are counts.
+  static Taken taken_of(const Item& item, std::span<const std::int64_t> counts, int ranks, int rank);
+  /// As a change would: equal numbers of elements are not equal weights. Collective.
+  void cut_anew(MPI_Comm world);
+  void drop_items();
+
+  // --- recovery.cpp
+  /// One iteration, and what is between it and the next. False when it was the last.
+  bool go_on(const std::function<bool(MPI_Comm)>& iteration);
+  /// The same, of a program that goes on without ranks that are lost in it.
+  bool go_on_or_recover(const std::function<bool(MPI_Comm)>& iteration);
+  void or_recover(const std::function<void()>& work);
+  void recover();
+
   ReplicatedValues values;
   std::unique_ptr<Checkpoints> checkpoints;  // where the program and the job want them
+  std::unique_ptr<Snapshots> snapshots;      // where the program wants them
   std::vector<std::unique_ptr<Item>> items;
   std::vector<std::function<void()>> release_hooks, save_hooks;
   std::vector<std::function<void(MPI_Comm)>> rebuild_hooks;
@@ -69,9 +101,10 @@ struct Loop::State {
   bool joining = false, leaving = false, left = false;
   std::int64_t iterations = 0;  // done; the same on all ranks
   bool restored = false;
-  int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
-  int entered = 0;  // of these: on this rank
-  int changes = 0, rollbacks = 0;
+  bool snapshot_due = false;  // before anything else
+  int phase = 0;              // calls of run() that have begun; the same on all ranks, joiners are told
+  int entered = 0;            // of these: on this rank
+  int changes = 0, rollbacks = 0, recoveries = 0;
   std::string last_rollback;
   bool built = false;  // the rebuild hooks ran and the release hooks did not since
   int passing_exceptions = 0;

@@ -17,12 +17,11 @@
 #include <sstream>
 #include <thread>
 
-#include "elastic_master_worker.hpp"
+#include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/replicate.hpp"
 #include "runtime/protocol/names.hpp"
-#include "runtime/queue/packing.hpp"
-#include "runtime/queue/participant.hpp"
 #include "runtime/rank/queue_api.h"
+#include "runtime/sdk/master_worker_state.hpp"
 
 namespace elastic {
 namespace {
@@ -33,12 +32,6 @@ using empi::tasks::Participant;
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-int world_rank() {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "asking for the rank");
-  return rank;
 }
 
 // "nspace/rank" under an agent, as the agents name ranks.
@@ -76,40 +69,6 @@ std::string own_host() {
   if (const std::string given = variable(empi::names::kPodAddress); !given.empty()) return given;
   return here == everywhere ? "127.0.0.1" : address_of_host_name();
 }
-
-}  // namespace
-
-struct MasterWorker::State {
-  // Order of the agent, on a thread of the library; the first two may come before there is a participant.
-  std::mutex mutex;
-  std::condition_variable ordered;
-  std::string attach_to;
-  std::vector<std::string> leave_ids;
-  std::optional<Participant> participant;
-  bool joining = false, left = false;
-  bool values_known = true;  // not on a joiner before it has the values
-  std::vector<std::unique_ptr<detail::Value>> values;
-  std::size_t received = 0;  // values that have been taken from what a joiner got
-  Bytes arrived;
-  std::size_t arrived_at = 0;
-  empi::tasks::SharedBytes results;
-  int workers = 1;
-  bool changed = false, uses_world = false;
-  double busy = 0;
-  std::int64_t change_ns = 0;  // of which the agent knows
-  int passing_exceptions = 0;
-
-  Bytes pack() const;
-  void take_one(detail::Value& value);
-  void make_participant(const std::string& id, const std::string& host);
-  void join();
-  void start(int rank);
-  void leave_as_told();
-  void hear(int what, const std::string& text);
-  void report_changes();
-};
-
-namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -165,6 +124,7 @@ void MasterWorker::State::make_participant(const std::string& id, const std::str
 
 // Rank 0 keeps the queue; the others learn by MPI where it is. Collective over the ranks that start the job.
 void MasterWorker::State::start(int rank) {
+  starts = true;
   std::vector<std::byte> address;
   participant->on_master([&](const std::string& text) {
     address = empi::tasks::bytes_of(text);
@@ -202,7 +162,7 @@ MasterWorker::MasterWorker(int& argc, char**& argv) : state_(std::make_unique<St
   check_mpi(MPI_Init_adapt(&argc, &argv, &status), "MPI_Init_adapt");
   s.passing_exceptions = std::uncaught_exceptions();
   MPI_Comm_size(MPI_COMM_WORLD, &s.workers);
-  const int rank = world_rank();
+  const int rank = rank_of(MPI_COMM_WORLD);
   s.make_participant(own_id(rank), own_host());
   try {
     if (status == MPI_ADAPT_STATUS_JOINING)
@@ -302,6 +262,7 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
   s.results.reset();
   receive_values();
   if (s.left) return {};
+  if (s.checkpoints) s.checkpoints->before_phase(*this);
   // Reports a task as a unit of work, and lets an emulated slow node take its time.
   const auto counted = [&task, &s](std::int64_t index, std::byte* result) {
     s.report_changes();
@@ -328,6 +289,7 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
   MPIX_Task_queue_adapt(0, 0, 0, 0);  // no phase is in work
   s.left = outcome.left;
   if (s.left) return {};
+  ++s.phases;
   s.workers = outcome.workers;
   s.changed = s.changed || outcome.changed;
   s.results = std::move(outcome.results);

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <string>
 
+#include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/cuts.hpp"
+#include "runtime/sdk/requests.hpp"
 
 namespace elastic {
 namespace {
@@ -27,7 +29,6 @@ enum Fault : std::int64_t { weight_size = 1, weight_value = 2, capacity_value = 
 enum Weighting : std::int64_t { given = 1, absent = 2 };
 
 constexpr int kTag = 7211;
-constexpr std::int64_t kLargestMessage = std::int64_t{1} << 30;  // the count of an MPI call is an int
 
 bool valid(double x) { return std::isfinite(x) && x >= 0; }
 
@@ -101,75 +102,13 @@ std::vector<Candidate> nearest_of_all(MPI_Comm comm, const std::vector<Candidate
   return best;
 }
 
-// Requests whose buffers must not go away while MPI may use them.
-class Requests {
- public:
-  explicit Requests(MPI_Comm comm) : comm_(comm) {}
-
-  void send(const std::byte* data, std::int64_t bytes, int peer) {
-    in_pieces(bytes, [&](std::int64_t at, int n, MPI_Request* request) {
-      return MPI_Isend(data + at, n, MPI_BYTE, peer, kTag, comm_, request);
-    });
-  }
-
-  void receive(std::byte* data, std::int64_t bytes, int peer) {
-    in_pieces(bytes, [&](std::int64_t at, int n, MPI_Request* request) {
-      return MPI_Irecv(data + at, n, MPI_BYTE, peer, kTag, comm_, request);
-    });
-  }
-
-  // Waits until all have ended. Returns an MPI error code; after an error the requests and the buffers stay
-  // MPI's for good: it may go on with a message that a revoked communicator ended for us, and Open MPI aborts
-  // if such a request was freed (quirk requests-freed). So nothing is freed before it is certain that all is
-  // well.
-  int wait() {
-    for (const auto request : requests_) {
-      for (int done = 0; !done && code_ == MPI_SUCCESS;) {
-        const int code = MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS) code_ = code;
-      }
-    }
-    if (code_ == MPI_SUCCESS && interrupted()) code_ = MPIX_ERR_REVOKED;
-    if (code_ == MPI_SUCCESS)
-      code_ = MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    return code_;
-  }
-
- private:
-  template <class Start>
-  void in_pieces(std::int64_t bytes, Start start) {
-    for (std::int64_t at = 0; at < bytes && code_ == MPI_SUCCESS; at += kLargestMessage) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      code_ = start(at, static_cast<int>(std::min(kLargestMessage, bytes - at)), &request);
-      if (code_ == MPI_SUCCESS) requests_.push_back(request);
-    }
-  }
-
-  bool interrupted() const {
-    int revoked = 0, failed = 0;
-    MPI_Group lost = MPI_GROUP_NULL;
-    if (MPIX_Comm_is_revoked(comm_, &revoked) != MPI_SUCCESS) return true;
-    if (MPIX_Comm_get_failed(comm_, &lost) == MPI_SUCCESS) {
-      MPI_Group_size(lost, &failed);
-      MPI_Group_free(&lost);
-    }
-    return revoked != 0 || failed != 0;
-  }
-
-  MPI_Comm comm_;
-  std::vector<MPI_Request> requests_;
-  int code_ = MPI_SUCCESS;
-};
-
 }  // namespace
 
 SequencePlan::SequencePlan(MPI_Comm comm, std::int64_t count, std::size_t element_bytes,
                            std::span<const double> weight, double capacity,
                            std::span<const std::uint8_t> may_cut) {
-  int rank = 0, size = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "moving a sequence: asking for the rank");
-  check_mpi(MPI_Comm_size(comm, &size), "moving a sequence: asking for the size");
-  rank_ = static_cast<std::size_t>(rank);
+  const int size = size_of(comm);
+  rank_ = static_cast<std::size_t>(rank_of(comm));
   const auto offers = gather_all(comm, size, offer(count, element_bytes, weight, capacity, may_cut));
   check(offers);
 
@@ -205,7 +144,7 @@ SequencePlan::SequencePlan(MPI_Comm comm, std::int64_t count, std::size_t elemen
   for (const double w : weight) here += scale.units(w);
   std::int64_t before = 0, total = 0, at = 0;
   for (const auto sum : gather_all(comm, size, here)) {
-    if (at++ < rank) before += sum;
+    if (at++ < static_cast<int>(rank_)) before += sum;
     total += sum;
   }
   const auto wanted = wanted_cuts(total, capacities);
@@ -236,7 +175,7 @@ void SequencePlan::move_bytes(MPI_Comm comm, std::size_t element_bytes, const vo
   const auto outgoing = overlaps(old_begin, old_offsets_[rank_ + 1], new_offsets_);
   const auto incoming = overlaps(new_begin, new_offsets_[rank_ + 1], old_offsets_);
 
-  Requests requests(comm);
+  Requests requests(comm, kTag);
   for (const auto& t : incoming)
     if (static_cast<std::size_t>(t.peer) != rank_)
       requests.receive(target + (t.begin - new_begin) * bytes, t.count * bytes, t.peer);

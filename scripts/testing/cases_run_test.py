@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What e2e/cases/run.sh says of cases that fail, and scripts/ci_summary.py of what run.sh said.
+"""What e2e/cases/run.sh says of cases that fail, and scripts/ci_summary.py of what run.sh said; which restarts of the operator
+fail a case.
 
 Usage: cases_run_test.py SOURCE-FOLDER
 """
@@ -69,3 +70,25 @@ expect("a long case is the first of those that run alone",
        [line.split()[1] for line in said.splitlines() if line.startswith("case ")] == ["good", "late", "after"], said)
 status, said, summary = run(["after", "good", "late"], "", claimed=["good", "late"])
 expect("what another cluster has taken is left to it", status == 0 and "case after ok" in said and "1 cases, 0 failed" in summary, said)
+
+
+def crashes(before, after):
+    """Of pods (uid, restarts, last exit status) before and after a case."""
+    texts = ["\n".join(" ".join(map(str, pod)) for pod in pods) for pods in (before, after)]
+    script = f"set -euo pipefail; source {source}/e2e/cases/cluster/lib/log.sh; crashes \"$1\" \"$2\""
+    return int(subprocess.run(["bash", "-c", script, "-", *texts], text=True, timeout=60, check=True, stdout=subprocess.PIPE).stdout)
+
+
+quiet = [("one", 0, ""), ("two", 3, 139)]
+for what, after, expected in [
+        ("an operator that goes on is none", quiet, 0),
+        ("nor is one that gave up its lease", [("one", 1, 75), ("two", 3, 139)], 0),
+        ("nor is one that crashed before and now gave up its lease", [("one", 0, ""), ("two", 4, 75)], 0),
+        ("a signal is one", [("one", 1, 139), ("two", 3, 139)], 1),
+        ("an exit that nobody planned is one", [("one", 1, 1), ("two", 3, 139)], 1),
+        ("so is a clean exit, which the kubelet asks for where it gets no answer", [("one", 1, 0), ("two", 3, 139)], 1),
+        ("so is one of a pod that is new", [("one", 0, ""), ("three", 1, 137)], 1),
+        ("so is one that is hidden by another after it", [("one", 2, 75), ("two", 3, 139)], 1),
+        ("both count", [("one", 1, 134), ("two", 5, 1)], 3)]:
+    expect(f"of the operator's crashes: {what}", crashes(quiet, after) == expected, after, crashes(quiet, after))
+expect("without an operator there is none", crashes([], []) == 0)

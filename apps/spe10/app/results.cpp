@@ -60,8 +60,13 @@ void write_curves(const std::string& folder, const Deck& deck, const std::vector
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"(index\.html|(cells|production)\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
-      R"(|spe10-\d{4}(-\d+)?\.p?vtu|snapshot-\d{4}\.bin|(water|cut)-\d{4}\.png)");
+      R"(index\.html|production\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
+      R"(|spe10-\d{4}(-\d+)?\.p?vtu|(water|cut)-\d{4}\.png)");
+  io::clear_folder(folder, ours);
+}
+
+void clear_series(const std::string& folder) {
+  static const std::regex ours(R"(cells\.csv|snapshot-\d{4}\.bin)");
   io::clear_folder(folder, ours);
 }
 

@@ -9,9 +9,11 @@
 
 namespace spe10 {
 
-// Removes what an earlier run left in the folder (made if it is not there). Rank 0 only. Throws
-// io::FileError.
+// Removes what an earlier run left in the folder (made if it is not there), but for what clear_series()
+// removes: pictures and the course of the run, which a run that goes on from a checkpoint goes on with. Rank
+// 0 only. Throws io::FileError.
 void clear_results(const std::string& folder);
+void clear_series(const std::string& folder);
 
 // What is known when the run begins, for those who draw while it goes on: spe10.json {case, wells: [{name,
 // injector, block}]}. Rank 0 only. Throws io::FileError.

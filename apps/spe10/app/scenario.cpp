@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/scenario.hpp"
 
+#include "runtime/base/text.hpp"
+
 namespace spe10 {
 
 Scenario make_scenario(const Options& o) {
@@ -29,6 +31,15 @@ Scenario make_scenario(const Options& o) {
   setup.time.mobility = o.mobility_error, setup.time.longest = o.longest;
   setup.solver.tolerance = o.tolerance, setup.solver.rows_per_rank = o.rows_per_rank;
   return s;
+}
+
+std::string name_case(const Options& o, const Scenario& scenario) {
+  return scenario.description +
+         empi::format("; deck %s, %d layers in %d, seed %llu, levels %d to %d", o.deck.c_str(), o.layers,
+                      o.split, static_cast<unsigned long long>(o.seed), o.coarsest, o.finest) +
+         empi::format("; refined at %g and %g psi, coarsened at %g and %g psi, each %d steps", o.refine_s,
+                      o.refine_p, o.coarsen_s, o.coarsen_p, o.adapt_every) +
+         empi::format("; mobility error %g, steps of %g days at most", o.mobility_error, o.longest);
 }
 
 }  // namespace spe10

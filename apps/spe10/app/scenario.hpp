@@ -19,4 +19,7 @@ struct Scenario {
 // Throws io::FileError.
 Scenario make_scenario(const Options& options);
 
+// All that the flow depends on, in one line: two runs of one name may go on from each other's checkpoints.
+std::string name_case(const Options& options, const Scenario& scenario);
+
 }  // namespace spe10

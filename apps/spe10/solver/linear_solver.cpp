@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <elastic_mpi/comm.hpp>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -167,10 +168,9 @@ LinearSolver::~LinearSolver() {
 
 void LinearSolver::choose_leaders(const SparseRows& system) {
   chosen_ = true;
-  int rank = 0;
+  const int rank = elastic::rank_of(comm_);
+  ranks_ = elastic::size_of(comm_);
   auto total = static_cast<std::int64_t>(system.count());
-  elastic::check_mpi(MPI_Comm_rank(comm_, &rank), "asking for the rank");
-  elastic::check_mpi(MPI_Comm_size(comm_, &ranks_), "asking for the number of ranks");
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM, comm_), "counting rows");
   groups_ = static_cast<int>(std::clamp<std::int64_t>(total / options_.rows_per_rank, 1, ranks_));
   if (groups_ == ranks_) return;

@@ -2,6 +2,7 @@
 #include "apps/spe10/solver/pressure.hpp"
 
 #include <algorithm>
+#include <elastic_mpi/comm.hpp>
 #include <limits>
 #include <stdexcept>
 
@@ -12,7 +13,7 @@ namespace spe10 {
 
 Pressure::Pressure(const Columns& columns, const Borders& borders, int wells, SolverOptions options)
     : columns_(columns), borders_(borders), wells_(wells), solver_(columns.mesh.comm(), options) {
-  elastic::check_mpi(MPI_Comm_rank(columns.mesh.comm(), &rank_), "asking for the rank");
+  rank_ = elastic::rank_of(columns.mesh.comm());
   number_faces();
   make_pattern();
 }

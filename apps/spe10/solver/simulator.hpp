@@ -103,6 +103,11 @@ class Simulator {
   void release() { pressure_.reset(); }
   std::int64_t move(MPI_Comm everybody, double capacity);
   void accept();
+  // For checkpoints: this rank's columns as bytes, and what some ranks have saved, in their order, put aside
+  // in equal shares (collective on comm; accept() and rebuild() follow). load() throws std::runtime_error if
+  // it is of another number of layers.
+  std::vector<std::byte> save() const;
+  void load(MPI_Comm comm, const std::vector<std::span<const std::byte>>& parts);
   void rebuild(MPI_Comm comm);
 
   Clock& clock() { return clock_; }
@@ -128,6 +133,9 @@ class Simulator {
   double sum(double mine) const;
   std::vector<std::int8_t> marks();
   void transfer(const mesh::Transfer& t);
+  std::vector<double> state() const;
+  std::int64_t put_aside(MPI_Comm comm, std::span<const mesh::Leaf> leaves, std::span<const double> state,
+                         double capacity);
 
   Setup setup_;
   Columns columns_;

@@ -2,7 +2,9 @@
 // Where the mesh is fine, how columns follow it, and how they move between ranks.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <elastic_mpi/sequence.hpp>
+#include <stdexcept>
 
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/simulator.hpp"
@@ -123,21 +125,61 @@ bool Simulator::balance(double tolerance) {
 }
 
 // All columns weigh the same, nz prisms, so the cuts need no weights.
-std::int64_t Simulator::move(MPI_Comm everybody, double capacity) {
-  const std::size_t width = 2 * columns_.nz();
+// Per column its saturations and its pressures.
+std::vector<double> Simulator::state() const {
   std::vector<double> state;
-  state.reserve(columns_.own() * width);
+  state.reserve(columns_.own() * 2 * columns_.nz());
   for (std::size_t i = 0; i < columns_.own(); ++i)
     for (const auto* field : {&columns_.s, &columns_.p})
       state.insert(state.end(), field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i, 0)),
                    field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i + 1, 0)));
-  const auto leaves = columns_.mesh.leaves();
-  const std::size_t bytes = sizeof(mesh::Leaf) + width * sizeof(double);
-  const elastic::SequencePlan plan(everybody, static_cast<std::int64_t>(leaves.size()), bytes, {}, capacity,
+  return state;
+}
+
+std::int64_t Simulator::put_aside(MPI_Comm comm, std::span<const mesh::Leaf> leaves,
+                                  std::span<const double> state, double capacity) {
+  const std::size_t width = 2 * columns_.nz(), bytes = sizeof(mesh::Leaf) + width * sizeof(double);
+  const elastic::SequencePlan plan(comm, static_cast<std::int64_t>(leaves.size()), bytes, {}, capacity,
                                    mesh::cut_positions(leaves));
-  moved_leaves_ = plan.move(everybody, leaves);
-  moved_state_ = plan.move(everybody, std::span<const double>(state), width);
+  moved_leaves_ = plan.move(comm, leaves);
+  moved_state_ = plan.move(comm, state, width);
   return plan.sent_bytes(bytes);
+}
+
+std::int64_t Simulator::move(MPI_Comm everybody, double capacity) {
+  return put_aside(everybody, columns_.mesh.leaves(), state(), capacity);
+}
+
+std::vector<std::byte> Simulator::save() const {
+  std::vector<std::byte> saved;
+  const auto append = [&](std::span<const std::byte> bytes) {
+    saved.insert(saved.end(), bytes.begin(), bytes.end());
+  };
+  append(std::as_bytes(columns_.mesh.leaves()));
+  const std::vector<double> values = state();
+  append(std::as_bytes(std::span(values)));
+  return saved;
+}
+
+void Simulator::load(MPI_Comm comm, const std::vector<std::span<const std::byte>>& parts) {
+  const std::size_t width = 2 * columns_.nz(), bytes = sizeof(mesh::Leaf) + width * sizeof(double);
+  std::vector<mesh::Leaf> leaves;
+  std::vector<double> state;
+  bool fits = true;
+  for (const auto& part : parts) {
+    const std::size_t count = part.size() / bytes;
+    fits &= part.size() % bytes == 0;
+    if (!fits) break;
+    leaves.resize(leaves.size() + count);
+    state.resize(state.size() + count * width);
+    std::memcpy(leaves.data() + leaves.size() - count, part.data(), count * sizeof(mesh::Leaf));
+    std::memcpy(state.data() + state.size() - count * width, part.data() + count * sizeof(mesh::Leaf),
+                count * width * sizeof(double));
+  }
+  int all = fits;
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "looking at a checkpoint");
+  if (all == 0) throw std::runtime_error("it is of a reservoir with another number of layers");
+  put_aside(comm, leaves, state, 1);
 }
 
 void Simulator::accept() {

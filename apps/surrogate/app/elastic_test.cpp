@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "apps/surrogate/app/inversion.hpp"
+#include "apps/surrogate/app/testing/run_through.hpp"
 #include "runtime/queue/packing.hpp"
 #include "runtime/queue/participant.hpp"
 
@@ -115,7 +116,8 @@ class Worker {
     thread_ = std::thread([this, joining] {
       try {
         run(joining);
-      } catch (const Broken&) {  // its connection is closed below, as the kernel does for a killed process
+      } catch (const Broken&) {
+        ended_broken = true;  // its connection is closed below, as the kernel does for a killed process
       } catch (const std::exception& e) {
         error = e.what();
       }
@@ -135,7 +137,7 @@ class Worker {
 
   const std::string id;
   Participant participant;
-  std::atomic<bool> broken{false}, over{false};
+  std::atomic<bool> broken{false}, ended_broken{false}, over{false};
   std::uint64_t fingerprint = 0;  // 0: it was not there at the end
   std::string error;
 
@@ -176,16 +178,7 @@ class Worker {
 
 std::uint64_t alone() {
   Inversion inversion(problem(nullptr), settings());
-  while (!inversion.done()) {
-    const Work work = inversion.next();
-    std::vector<double> rows;
-    std::vector<double> row(static_cast<std::size_t>(work.width));
-    for (std::int64_t index = 0; index < work.count; ++index) {
-      work.task(index, row);
-      rows.insert(rows.end(), row.begin(), row.end());
-    }
-    inversion.absorb(rows);
-  }
+  test::run_through(inversion);
   return inversion.fingerprint();
 }
 

@@ -13,12 +13,15 @@
 #include "apps/io/file_error.hpp"
 #include "apps/surrogate/app/options.hpp"
 #include "apps/surrogate/app/results.hpp"
+#include "apps/surrogate/app/testing/run_through.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
 #include "apps/surrogate/sampler/random.hpp"
 #include "apps/surrogate/sampler/testing/chi_squared.hpp"
 
 namespace surrogate {
 namespace {
+
+using test::run_phase;
 
 Problem oscillator() {
   Problem p;
@@ -44,18 +47,6 @@ Settings small() {
   s.sampler.chains = 4;
   s.sampler.burn_in = 1500;
   return s;
-}
-
-void run_phase(Inversion& inversion, std::mt19937* order = nullptr) {
-  const Work work = inversion.next();
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(work.count));
-  std::iota(indices.begin(), indices.end(), 0);
-  if (order != nullptr) std::ranges::shuffle(indices, *order);
-  std::vector<double> rows(static_cast<std::size_t>(work.count * work.width));
-  for (const std::int64_t index : indices)
-    work.task(index, std::span(rows).subspan(static_cast<std::size_t>(index * work.width),
-                                             static_cast<std::size_t>(work.width)));
-  inversion.absorb(rows);
 }
 
 mcmc::Sequences coordinate(const Inversion& inversion, std::size_t k) {

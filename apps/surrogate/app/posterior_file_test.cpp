@@ -9,6 +9,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/test_files.hpp"
+#include "apps/surrogate/app/testing/run_through.hpp"
 
 namespace surrogate {
 namespace {
@@ -28,14 +29,7 @@ Inversion solved() {
   settings.samples = 60;
   settings.sampler.burn_in = 20;
   Inversion inversion(std::move(problem), settings);
-  while (!inversion.done()) {
-    const Work work = inversion.next();
-    std::vector<double> rows(static_cast<std::size_t>(work.count * work.width));
-    for (std::int64_t k = 0; k < work.count; ++k)
-      work.task(k, std::span(rows).subspan(static_cast<std::size_t>(k * work.width),
-                                           static_cast<std::size_t>(work.width)));
-    inversion.absorb(rows);
-  }
+  test::run_through(inversion);
   return inversion;
 }
 

@@ -116,6 +116,19 @@ std::string describe_model(const Problem& problem, const std::string& note) {
   return about.dump();
 }
 
+std::string describe_run(const Problem& problem, const Settings& s, const std::string& note) {
+  return describe_model(problem, note) +
+         empi::format("; level %d, tolerance %g, growth %g, at most %lld points, %d reference points",
+                      s.level, s.tolerance, s.growth, static_cast<long long>(s.most_points),
+                      s.reference_points) +
+         empi::format(
+             "; %d ensembles of %d chains, %lld samples in segments of %lld, %lld burnt in, seed %llu",
+             s.ensembles, s.sampler.chains, static_cast<long long>(s.samples),
+             static_cast<long long>(s.segment), static_cast<long long>(s.sampler.burn_in),
+             static_cast<unsigned long long>(s.seed)) +
+         (s.delayed_acceptance ? ", delayed acceptance" : "");
+}
+
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours) {
   const json before = json::parse(theirs), now = json::parse(ours);
   for (const auto& [key, value] : now.items())

@@ -14,6 +14,10 @@ void clear_results(const std::string& folder, const std::string& keep = "");
 /// What tells a surrogate of this model from one of another: `note` and the parameters' ranges. JSON text.
 std::string describe_model(const Problem& problem, const std::string& note);
 
+/// All that the results depend on, in one line: two runs of one description may go on from each other's
+/// checkpoints.
+std::string describe_run(const Problem& problem, const Settings& settings, const std::string& note);
+
 /// Throws io::FileError when the surrogate in `path` is of another model: descriptions of both.
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours);
 

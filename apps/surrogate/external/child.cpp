@@ -68,6 +68,11 @@ int milliseconds_until(Deadline until) {
 
 }  // namespace
 
+Deadline deadline_in(double seconds) {
+  return steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
 Child::Child(const Start& start) {
   std::vector<std::string> words = start.words, environment = start.environment;
   for (char** entry = environ; *entry != nullptr; ++entry)

@@ -13,6 +13,9 @@ namespace surrogate {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+/// seconds: from now.
+Deadline deadline_in(double seconds);
+
 /// A program of the user's, in a process group of its own, with pipes to its input and from its output; its
 /// messages go to ours. It never sees that we are a rank: the variables of Open MPI, PMIx and Elastic MPI are
 /// not in its environment, so that it may use MPI itself. It is killed, with all of its group, when this

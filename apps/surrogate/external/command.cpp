@@ -43,9 +43,7 @@ class CommandRunner : public Runner {
     for (const double parameter : parameters) text += empi::format("%.17g\n", parameter);
     io::write_text(scratch.path() + "/parameters.txt", text);
     Child child({.words = command_.words, .folder = scratch.path(), .environment = {}});
-    const auto until =
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(timeout_));
+    const Deadline until = deadline_in(timeout_);
     if (const std::string end = child.wait(until); !end.empty())
       throw std::runtime_error(command_.words[0] + ": " + end);
     read(scratch.path() + "/outputs.txt", outputs);

@@ -9,6 +9,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
 namespace surrogate {
@@ -28,9 +29,7 @@ std::unique_ptr<Runner> make_runner(const External& external) {
 }
 
 std::string list(std::span<const double> values) {
-  std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ", ") + empi::format("%.17g", value);
-  return text;
+  return empi::joined(values, [](double value) { return empi::format("%.17g", value); });
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // Forward models that are programs of their own: nothing of them is compiled here (docs/surrogate.md).
 #pragma once
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,7 +44,7 @@ struct External {
   ModelOptions options;
 };
 
-/// How often, and how, the forward model has been asked; of one rank.
+/// Outputs of a forward run with these parameters.
 using ForwardModel = std::function<void(std::span<const double> parameters, std::span<double> outputs)>;
 
 /// The forward model. Each rank makes one; programs are started with the first run. Its runs throw

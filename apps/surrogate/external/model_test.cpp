@@ -13,7 +13,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/test_files.hpp"
-#include "apps/surrogate/app/inversion.hpp"
+#include "apps/surrogate/app/testing/run_through.hpp"
 #include "apps/surrogate/external/problem_file.hpp"
 
 namespace surrogate {
@@ -173,14 +173,7 @@ TEST_F(Models, AProgramOfItsOwnIsAsGoodAsAFunction) {
     settings.ensembles = 2;
     settings.samples = 100;
     Inversion inversion(std::move(problem), settings);
-    while (!inversion.done()) {
-      const Work work = inversion.next();
-      std::vector<double> rows(static_cast<std::size_t>(work.count * work.width));
-      for (std::int64_t k = 0; k < work.count; ++k)
-        work.task(k, std::span(rows).subspan(static_cast<std::size_t>(k * work.width),
-                                             static_cast<std::size_t>(work.width)));
-      inversion.absorb(rows);
-    }
+    test::run_through(inversion);
     return inversion.fingerprint();
   };
   ExternalProblem theirs = read_problem(EMPI_EXAMPLE "/oscillator.yaml");

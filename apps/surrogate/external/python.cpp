@@ -41,9 +41,7 @@ class PythonRunner : public Runner {
   void run(std::span<const double> parameters, std::span<double> outputs) override {
     if (!child_)
       child_.emplace(Child::Start{{"python3", "-c", kServe, function_.file, function_.function}, "", {}});
-    const auto until =
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(timeout_));
+    const Deadline until = deadline_in(timeout_);
     const nlohmann::json question(std::vector<double>(parameters.begin(), parameters.end()));
     std::optional<std::string> line;
     if (child_->write_line(empi::json_text::text(question))) line = child_->read_line(until);

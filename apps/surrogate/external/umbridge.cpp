@@ -99,8 +99,7 @@ class UmBridgeRunner : public Runner {
 
   // Until it answers anything.
   void wait_for(const std::string& address) {
-    const auto until =
-        steady_clock::now() + milliseconds(static_cast<std::int64_t>(1000 * server_.start_seconds));
+    const Deadline until = deadline_in(server_.start_seconds);
     client_->set_read_timeout(std::chrono::seconds(10));
     while (!client_->Get("/Info")) {
       if (child_ && !child_->running())

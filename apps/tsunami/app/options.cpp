@@ -66,6 +66,8 @@ void check(const Options& o) {
     refuse("--topography without a source, --dtopo or --faults: the default source is that of Chile 2010");
   if (o.coarsen_m > o.refine_m)
     refuse("--coarsen above --refine: cells would be refined and coarsened for ever");
+  if (o.maxima > 0 && (o.east - o.west) / o.maxima * ((o.north - o.south) / o.maxima) > 4e6)
+    refuse("--maxima asks for more than 4,000,000 points in this domain: take a larger distance");
   for (const GaugeOption& g : o.gauges)
     if (g.lon <= o.west || g.lon >= o.east || g.lat <= o.south || g.lat >= o.north)
       refuse("gauge " + g.id + " is outside of the domain");
@@ -148,6 +150,10 @@ Options parse_options(int argc, char** argv) {
           {"--snapshot-every",
            &o.snapshot_every,
            "simulated seconds between pictures; 0: none",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--maxima",
+           &o.maxima,
+           "degrees between points of maxima.nc, the highest that the water has been; 0: none",
            {.check = options::not_negative(), .shows_default = true}},
           {"--gauge", &gauges,
            "ID:LON:LAT[:FILE[:BEGIN-END]], FILE with the observed record, judged in that window (s); may be "

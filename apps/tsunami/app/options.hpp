@@ -29,6 +29,7 @@ struct Options {
   bool coriolis = false;                      // the earth's rotation
   bool walls = false;                         // else waves leave through the borders
   double snapshot_every = 1800;               // s; 0: none
+  double maxima = 0.25;                       // degrees between two points of the raster of maxima; 0: none
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;

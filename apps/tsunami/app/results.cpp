@@ -13,6 +13,7 @@
 #include "apps/tsunami/io/gauge.hpp"
 #include "runtime/base/hash.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/text.hpp"
 
 namespace tsunami {
 namespace {
@@ -69,8 +70,13 @@ json compare(const Gauge& gauge, const io::TimeSeries& computed) {
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"((index\.html|ground\.bin|cells\.csv|progress\.json|resources\.png|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
-      R"(|snapshot-\d{4}\.bin|wave-\d{4}\.png|gauge-[^/]*\.(csv|png)))");
+      R"(index\.html|ground\.bin|progress\.json|resources\.png|maxima\.nc|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
+      R"(|wave-\d{4}\.png|gauge-[^/]*\.(csv|png))");
+  io::clear_folder(folder, ours);
+}
+
+void clear_series(const std::string& folder) {
+  static const std::regex ours(R"(cells\.csv|snapshot-\d{4}\.bin)");
   io::clear_folder(folder, ours);
 }
 
@@ -100,12 +106,9 @@ void announce_results(const std::string& folder, const Scenario& scenario) {
 void write_gauges(const std::string& folder, const Scenario& scenario,
                   const std::vector<swe::GaugeSeries>& series) {
   for (std::size_t i = 0; i < series.size(); ++i) {
-    std::string text = "time_s,eta_m\n";
-    char line[64];
-    for (std::size_t k = 0; k < series[i].time.size(); ++k) {
-      std::snprintf(line, sizeof line, "%.3f,%.6f\n", series[i].time[k], series[i].eta[k]);
-      text += line;
-    }
+    std::string text = "time_s,eta_m,depth_m,u_m_s,v_m_s,level\n";
+    for (const auto& [time, eta, depth, u, v, level] : series[i].samples)
+      text += empi::format("%.3f,%.6f,%.4f,%.6f,%.6f,%.0f\n", time, eta, depth, u, v, level);
     io::write_text(folder + "/gauge-" + scenario.gauges[i].id + ".csv", text);
   }
 }
@@ -114,8 +117,12 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                    const std::vector<swe::GaugeSeries>& series) {
   write_gauges(folder, scenario, series);
   json gauges = json::array();
-  for (std::size_t i = 0; i < series.size(); ++i)
-    gauges.push_back(compare(scenario.gauges[i], io::make_series(series[i].time, series[i].eta)));
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    std::vector<double> times, surface;
+    for (const swe::GaugeSample& sample : series[i].samples)
+      times.push_back(sample.time), surface.push_back(sample.eta);
+    gauges.push_back(compare(scenario.gauges[i], io::make_series(std::move(times), std::move(surface))));
+  }
   io::write_text(folder + "/tsunami.json", empi::json_text::text({{"cells_final", s.cells},
                                                                   {"steps", s.steps},
                                                                   {"cell_updates", s.updates},

@@ -12,13 +12,18 @@
 
 namespace tsunami {
 
-// Removes what an earlier run left in the folder (made if it is not there). Rank 0 only. Throws
-// io::FileError.
+// Removes what an earlier run left in the folder (made if it is not there), but for what clear_series()
+// removes: pictures and the course of the run, which a run that goes on from a checkpoint goes on with. Rank
+// 0 only. Throws io::FileError.
 void clear_results(const std::string& folder);
+void clear_series(const std::string& folder);
 
 // What is known when the run begins, for those who draw while it goes on: tsunami.json {case, gauges: [{id,
 // lon, lat, observed}]}. Rank 0 only. Throws io::FileError.
 void announce_results(const std::string& folder, const Scenario& scenario);
+
+// The highest that the water has been (maxima.hpp).
+inline constexpr char kMaximaFile[] = "maxima.nc";
 
 // gauge-ID.csv as far as they are known. Rank 0 only. Throws io::FileError.
 void write_gauges(const std::string& folder, const Scenario& scenario,

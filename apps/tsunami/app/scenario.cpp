@@ -13,6 +13,8 @@
 #include "apps/tsunami/io/faults.hpp"
 #include "apps/tsunami/io/okada.hpp"
 #include "apps/tsunami/io/topography.hpp"
+#include "runtime/base/joined.hpp"
+#include "runtime/base/text.hpp"
 
 namespace tsunami {
 namespace {
@@ -176,8 +178,7 @@ Scenario make_scenario(const Options& options) {
                               std::max(begin, 0.0), end, box.west, box.east, box.south, box.north});
     scenario.surface = start;
   }
-  std::string names = built_in ? "built-in analytic ocean" : "";
-  for (const std::string& path : topography) names += (names.empty() ? "" : ", ") + path;
+  const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
   scenario.description = "bathymetry: " + names + "; source: " + source.name;
 
   for (const GaugeOption& gauge : options.gauges) scenario.gauges.push_back(read_record(gauge, options));
@@ -210,6 +211,15 @@ swe::Parameters make_setup(const Options& options) {
   if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = 2;  // order 1 flattens the wave to half of its height before it reaches DART 32412
   return setup;
+}
+
+std::string name_case(const Options& o, const Scenario& scenario) {
+  return scenario.description +
+         empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
+                      o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
+         empi::format("; refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
+                      o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning,
+                      o.coriolis ? ", coriolis" : "", o.walls ? ", walls" : "");
 }
 
 }  // namespace tsunami

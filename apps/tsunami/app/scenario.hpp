@@ -32,4 +32,7 @@ Scenario make_scenario(const Options& options);
 // Mesh and physics for the options; the domain's root squares are as square as the domain allows.
 swe::Parameters make_setup(const Options& options);
 
+// All that the water depends on, in one line: two runs of one name may go on from each other's checkpoints.
+std::string name_case(const Options& options, const Scenario& scenario);
+
 }  // namespace tsunami

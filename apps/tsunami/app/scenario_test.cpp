@@ -156,11 +156,11 @@ nlohmann::json judged(const ScratchFolder& folder, const GaugeOption& option, do
   Scenario s;
   Gauge gauge{option, {}, ""};
   gauge.observed = "record.txt";
-  swe::GaugeSeries computed{0, 0, {}, {}};
+  swe::GaugeSeries computed{0, 0, {}};
   for (double t = 0; t <= record_end; t += 60)
     gauge.record.t.push_back(t), gauge.record.v.push_back(std::sin(t / 600));
   for (double t = 0; t <= run_end; t += 20)
-    computed.time.push_back(t), computed.eta.push_back(std::sin(t / 600) + 0.1);
+    computed.samples.push_back({t, std::sin(t / 600) + 0.1, 0, 0, 0, 0});
   s.gauges = {gauge};
   write_results(std::filesystem::path(folder.path("x")).parent_path(), {}, s, {computed});
   std::ifstream file(folder.path("tsunami.json"));

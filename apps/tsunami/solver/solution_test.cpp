@@ -227,8 +227,15 @@ TEST(Sphere, AWaveRunsWithTheSpeedOfTheWaterDepth) {
   run(s, 4000);
   const auto& gauge = s.gauges()[0];
   double arrival = 0;
-  for (std::size_t k = 0; k < gauge.time.size() && arrival == 0; ++k)
-    if (gauge.eta[k] > 0.25) arrival = gauge.time[k];
+  for (const GaugeSample& sample : gauge.samples) {
+    if (sample.eta <= 0.25 || arrival != 0) continue;
+    arrival = sample.time;
+    // Of a long wave that runs east: u = eta sqrt(g / h).
+    EXPECT_NEAR(sample.u, sample.eta * std::sqrt(kG / 4000), 0.02 * sample.u);
+    EXPECT_NEAR(sample.v, 0, 1e-3 * sample.u);
+    EXPECT_NEAR(sample.depth, 4000 + sample.eta, 1e-9);
+    EXPECT_EQ(sample.level, 12);
+  }
   const double expected = 4 * std::numbers::pi / 180 * setup.frame.radius / std::sqrt(kG * 4000);
   EXPECT_NEAR(arrival, expected, 0.01 * expected);
 }

@@ -13,6 +13,8 @@
 namespace swe {
 namespace {
 
+constexpr std::size_t kGaugeValues = 5;  // of a sample, but for its time
+
 Parameters checked(const Parameters& s) {
   const auto refuse = [](const std::string& what) { throw std::invalid_argument("swe: " + what); };
   if (s.coarsest < 0 || s.coarsest > s.finest)
@@ -268,13 +270,11 @@ double Solver::step(double max_dt) {
 
   // The gauges' values ride along with the one reduction of the step.
   reduction_.assign(1, rate);
-  for (const std::int32_t cell : gauge_cells_)
-    reduction_.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
+  append_gauges(reduction_);
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, reduction_.data(), static_cast<int>(reduction_.size()),
                                    MPI_DOUBLE, MPI_MAX, mesh_.comm()),
                      "finding the time step");
-  for (std::size_t g = 0; g < gauges_.size(); ++g)
-    gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(reduction_[g + 1]);
+  keep_gauges(reduction_.data() + 1);
   rate = reduction_[0];
   if (!std::isfinite(rate)) refuse_state();
   last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
@@ -296,7 +296,7 @@ void Solver::add_gauge(double x, double y) {
   if (!leaf)
     throw std::invalid_argument("swe: gauge (" + std::to_string(x) + ", " + std::to_string(y) +
                                 ") lies outside of the domain");
-  gauges_.push_back({x, y, {}, {}});
+  gauges_.push_back({x, y, {}});
   gauge_leaves_.push_back(*leaf);
   locate_gauges();
 }
@@ -304,6 +304,27 @@ void Solver::add_gauge(double x, double y) {
 void Solver::locate_gauges() {
   gauge_cells_.clear();
   for (const mesh::Leaf leaf : gauge_leaves_) gauge_cells_.push_back(mesh_.find(leaf));
+}
+
+// To be reduced by their maximum: one rank has each.
+void Solver::append_gauges(std::vector<double>& values) const {
+  for (const std::int32_t cell : gauge_cells_) {
+    if (cell < 0) {
+      values.insert(values.end(), kGaugeValues, -std::numeric_limits<double>::infinity());
+      continue;
+    }
+    const Cell c = this->cell(static_cast<std::size_t>(cell));
+    const double depth = c.eta - c.b, flow = depth > setup_.physics.dry_tolerance ? 1 / depth : 0;
+    const auto level = static_cast<double>(mesh_.leaves()[static_cast<std::size_t>(cell)].level());
+    for (const double value : {c.eta, depth, c.hu * flow, c.hv * flow, level}) values.push_back(value);
+  }
+}
+
+void Solver::keep_gauges(const double* values) {
+  for (GaugeSeries& gauge : gauges_) {
+    gauge.samples.push_back({time_, values[0], values[1], values[2], values[3], values[4]});
+    values += kGaugeValues;
+  }
 }
 
 void Solver::refuse_state() const {
@@ -346,13 +367,11 @@ void Solver::sample_gauges() {
                      "checking the state");
   if (unsound != 0) refuse_state();
   std::vector<double> values;
-  for (const std::int32_t cell : gauge_cells_)
-    values.push_back(cell >= 0 ? eta_[cell] : -std::numeric_limits<double>::infinity());
+  append_gauges(values);
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                                    MPI_MAX, mesh_.comm()),
                      "reading the gauges");
-  for (std::size_t g = 0; g < gauges_.size(); ++g)
-    gauges_[g].time.push_back(time_), gauges_[g].eta.push_back(values[g]);
+  keep_gauges(values.data());
 }
 
 std::vector<Element>& Solver::elements() {

@@ -88,9 +88,15 @@ struct Element {
   Cell cell;
 };
 
+// What the cell around a gauge had: m, m, m/s east and north (0 in less than dry_tolerance); its level.
+struct GaugeSample {
+  double time, eta, depth, u, v, level;  // time: s
+  friend bool operator==(const GaugeSample&, const GaugeSample&) = default;
+};
+
 struct GaugeSeries {
   double x, y;
-  std::vector<double> time, eta;  // s, m; the series is the same on every rank
+  std::vector<GaugeSample> samples;  // the same on every rank
 };
 
 // A state that no sea can have. All ranks throw it together, with the same words: time, cell, place.
@@ -130,12 +136,17 @@ class Solver {
 
   double time() const { return time_; }
   std::int64_t steps() const { return steps_; }
-  void set_clock(double time, std::int64_t steps) { time_ = time, steps_ = steps; }
+  // s: the length of the last step, had its caller not cut it; the next one looks half of it ahead.
+  double step_length() const { return last_dt_; }
+  void set_clock(double time, std::int64_t steps, double step_length) {
+    time_ = time, steps_ = steps, last_dt_ = step_length;
+  }
   // Cells updated by this rank so far (work units).
   std::int64_t updates() const { return updates_; }
   std::size_t cells() const { return mesh_.cells(); }
 
-  // eta at the points is recorded at the start of every step. Points outside of the domain are an error.
+  // The state at the points is recorded at the start of every step. Points outside of the domain are an
+  // error.
   void add_gauge(double x, double y);
   std::vector<GaugeSeries>& gauges() { return gauges_; }
   // Records the present state too (at the end of a run). Throws as step() does. Collective.
@@ -162,6 +173,8 @@ class Solver {
   Cell coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const;
   std::vector<std::int8_t> marks();
   void locate_gauges();
+  void append_gauges(std::vector<double>& values) const;
+  void keep_gauges(const double* values);
   void connect();
   void connect_faces();
   double flux_order1(const Fields& fields, const Fluxes& fluxes);

@@ -79,6 +79,13 @@ expect 'the template waits until the job is suspended' refuses 'wait until statu
   '{"spec":{"worker":{"template":{"metadata":{"labels":{"new":"label"}}}}}}'
 k patch emj unseen --subresource=status --type=merge -p '{"status":{"state":"Suspended"}}' >/dev/null
 expect 'then it may change' takes unseen '{"spec":{"worker":{"template":{"metadata":{"labels":{"new":"label"}}}}}}'
+# Lists of the template are merged by their keys, as those of a Pod.
+adds_a_variable() {
+  jq -n '{apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: "unseen"}, spec: {worker: {template: {spec:
+    {containers: [{name: "worker", env: [{name: "OTHER", value: "1"}]}]}}}}}' | k apply --server-side --field-manager=other -f - >/dev/null
+}
+expect 'somebody else may apply one variable of it' adds_a_variable
+expect 'which takes nothing away' job_is unseen '.spec.worker.template.spec.containers[0] | .command != null and any(.env[]; .name == "OTHER")'
 k annotate emj live elasticmpi.io/cancel=true >/dev/null
 ends live Failed 20
 expect 'it was cancelled' condition live Failed 'Cancelled'

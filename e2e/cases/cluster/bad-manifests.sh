@@ -42,7 +42,7 @@ in_words() { # what was refused is said why
 }
 expect 'each was taken, or refused in words' in_words
 taken=$(grep -c '^201' "$folder/answers")
-expect 'enough of them were taken' test $((5 * taken)) -gt "$count"
+expect 'enough of them were taken' test $((10 * taken)) -gt "$count"
 
 # What a job says of itself: why it failed, that it cannot be read, what it waits for, or that it is suspended. One that
 # is another operator's says nothing.

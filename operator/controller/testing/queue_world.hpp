@@ -21,7 +21,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<QueueRecord> queues() override { return records; }
   std::optional<QueueSpec> spec_of(const std::string& name) override {
     for (const QueueRecord& record : records)
-      if (record.queue.metadata.name == name) return record.queue.spec;
+      if (record.queue.metadata.name == name && record.unreadable.empty()) return record.queue.spec;
     return std::nullopt;
   }
   std::optional<std::vector<NodeView>> nodes() override { return all_nodes; }
@@ -34,6 +34,10 @@ struct MemoryQueues : QueueCluster {
     ++status_writes;
     return Outcome::done();
   }
+  Outcome tell_unreadable(const QueueRecord& record) override {
+    told_unreadable.push_back(record.queue.metadata.name + ": " + record.unreadable);
+    return Outcome::done();
+  }
   void look_at(const JobKey& key) override { looked_at.push_back(key); }
 
   std::vector<QueueRecord> records;
@@ -41,6 +45,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<ForeignPod> foreign_pods;
   std::vector<NamespaceQuota> all_quotas;
   std::vector<JobKey> looked_at;
+  std::vector<std::string> told_unreadable;
   int status_writes = 0;
   bool refuse_status = false;
 };

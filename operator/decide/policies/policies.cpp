@@ -27,7 +27,7 @@ int step_down(const PolicyInput& input) {
   return feasible(input, std::max(1, input.step.factor2() ? n / 2 : n - input.step.workers));
 }
 
-std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec) {
+std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec, Evidence goes_by) {
   switch (spec.policy.name) {
     case PolicyName::Threshold:
       return std::make_unique<ThresholdPolicy>(spec.policy.threshold);
@@ -37,6 +37,10 @@ std::unique_ptr<Policy> make_policy(const AutoscalingSpec& spec) {
       return std::make_unique<TasksPolicy>(spec);
     case PolicyName::Throughput:
       return std::make_unique<ThroughputPolicy>(spec);
+    case PolicyName::Deadline:
+      return std::make_unique<DeadlinePolicy>(spec, goes_by);
+    case PolicyName::Budget:
+      return std::make_unique<BudgetPolicy>(spec, goes_by);
     case PolicyName::Stepping:
       return std::make_unique<SteppingPolicy>(spec.policy.stepping);
     case PolicyName::Random:

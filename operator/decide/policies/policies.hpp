@@ -51,6 +51,38 @@ class ThroughputPolicy : public EfficiencyPolicy {
   const char* name() const override { return "throughput"; }
 };
 
+// Just enough workers for the job's deadline (rule Q17): the least size that ends in time with the margin,
+// the fastest where none does. The present one is kept while half of the margin is left.
+class DeadlinePolicy : public Policy {
+ public:
+  DeadlinePolicy(const AutoscalingSpec& spec, Evidence evidence)
+      : parameters_(spec.policy.deadline),
+        tolerance_(spec.min_expected_gain_percent / 100.0),
+        evidence_(evidence) {}
+  const char* name() const override { return "deadline"; }
+  Evidence evidence() const override { return evidence_; }
+  Proposal propose(const PolicyInput& input, PolicyState& state) const override;
+
+ private:
+  DeadlineParameters parameters_;
+  double tolerance_;
+  Evidence evidence_;
+};
+
+// The fastest size that the job's budget pays to the end (rule Q18), the cheapest where it pays none.
+class BudgetPolicy : public Policy {
+ public:
+  BudgetPolicy(const AutoscalingSpec& spec, Evidence evidence)
+      : tolerance_(spec.min_expected_gain_percent / 100.0), evidence_(evidence) {}
+  const char* name() const override { return "budget"; }
+  Evidence evidence() const override { return evidence_; }
+  Proposal propose(const PolicyInput& input, PolicyState& state) const override;
+
+ private:
+  double tolerance_;
+  Evidence evidence_;
+};
+
 // The running phase of a master-worker program: grow while the queue is long against the cost of a change,
 // shrink in the tail, nothing when it would not pay.
 class TasksPolicy : public Policy {

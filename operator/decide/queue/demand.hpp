@@ -51,6 +51,12 @@ struct Demand {
   double weight = 1;
   double work = 0;  // that an iteration reports, for the objective Workload
   int priority = 0;
+  // By when it should be over, of a job whose policy keeps to that, and how much earlier it aims, as a share
+  // of the time left. It counts if it could be met at submission and was not changed since (step 2').
+  std::optional<Time> deadline;
+  double margin = 0;
+  bool deadline_counts = false;
+  bool sized = false;      // its policy has judged the size it needs while it runs: that is its wish
   std::vector<int> pools;  // that it may use, by preference, as places in QueueState::pools; empty: all
   Allocation allocation;
   // Whether the allocation stands in the job's status. One that was given out a moment ago is counted, but

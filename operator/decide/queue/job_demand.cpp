@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/requests.hpp"
 #include "operator/decide/policies/cost.hpp"
 #include "operator/decide/queueing.hpp"
 #include "runtime/base/json_text.hpp"
@@ -16,18 +17,6 @@ using nlohmann::json;
 
 bool runs(const JobStatus& status) {
   return status.state == JobState::Running || status.state == JobState::Resizing;
-}
-
-std::optional<double> request_of(const json& container, const char* name) {
-  for (const char* kind : {"requests", "limits"}) {
-    const auto place = json::json_pointer(std::string("/resources/") + kind + "/" + name);
-    if (!container.is_object() || !container.contains(place)) continue;
-    const json& amount = container[place];
-    if (amount.is_number()) return amount.get<double>();
-    if (!amount.is_string()) continue;
-    if (const auto read = parse_quantity(amount.get<std::string>())) return read;
-  }
-  return std::nullopt;
 }
 
 int least_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.min_replicas); }
@@ -69,6 +58,11 @@ std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) 
   for (const std::string& name : job.spec.scheduling.pools)
     add([&](const PoolSpec& pool) { return pool.name == name; });
   if (job.spec.scheduling.pools.empty()) add([](const PoolSpec&) { return true; });
+  // All nodes compute alike, so the cheapest pool is the one that costs least in time, and in which a budget
+  // pays for most workers (rule Q19).
+  const PolicyName policy = job.spec.autoscaling.policy.name;
+  if (policy == PolicyName::Deadline || policy == PolicyName::Budget)
+    std::ranges::stable_sort(places, {}, [&](int place) { return amount(queue.pools[place].price); });
   return places;
 }
 
@@ -127,6 +121,24 @@ int present_size(const ElasticMPIJob& job) {
   return keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
 }
 
+// Of a job that is sized for it. What it came with is in its status: who changes a deadline later, or could
+// not have met it, has no claim on others.
+void fill_in_deadline(Demand& demand, const ElasticMPIJob& job) {
+  const JobStatus& status = job.status;
+  const AutoscalingSpec& autoscaling = job.spec.autoscaling;
+  const auto deadline = deadline_of(job);
+  const bool keeps = autoscaling.mode == AutoscalingMode::Auto &&
+                     autoscaling.policy.name == PolicyName::Deadline &&
+                     status.policy_state.paused_spec.empty();
+  if (!deadline || !keeps) return;
+  const Condition* risk = find_condition(status, condition::kDeadlineAtRisk);
+  demand.deadline = deadline;
+  demand.margin = autoscaling.policy.deadline.margin_percent / 100.0;
+  demand.deadline_counts =
+      status.queue && status.queue->deadline == deadline && !(risk && risk->status == "True");
+  demand.sized = allocated(job) > 0 && status.policy_state.wish.has_value();
+}
+
 Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
                int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
   const JobStatus& status = job.status;
@@ -156,6 +168,7 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   if (!status.policy_state.measured.empty())
     demand.work = status.policy_state.measured.back().work_per_iteration;
   demand.priority = priority_of(job, queue);
+  fill_in_deadline(demand, job);
   demand.pools = pools_of_job(job, queue);
   return demand;
 }
@@ -177,6 +190,13 @@ WorkerNeeds needs_of(const JobSpec& spec) {
     for (const auto& [label, value] : selector.items())
       if (value.is_string()) needs.node_selector[label] = value.get<std::string>();
   return needs;
+}
+
+std::optional<double> worker_price(const QueueSpec& queue, const std::string& pool, const Resources& worker) {
+  const auto priced = [](const PoolSpec& of) { return amount(of.price) > 0; };
+  const auto found = std::ranges::find(queue.pools, pool, &PoolSpec::name);
+  if (found == queue.pools.end() || std::ranges::none_of(queue.pools, priced)) return std::nullopt;
+  return amount(found->price) * static_cast<double>(worker.milli_cpu) / 1000;
 }
 
 std::shared_ptr<const Curve> curve_of(const ElasticMPIJob& job, Objective objective) {

@@ -41,6 +41,9 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
 Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
                 Time now);
 
+// Of one worker for an hour; nothing where no pool of the queue has a price.
+std::optional<double> worker_price(const QueueSpec& queue, const std::string& pool, const Resources& worker);
+
 // Over the sizes that it may have; the speed is 1 at what it has, else at the reference size.
 std::shared_ptr<const Curve> curve_of(const ElasticMPIJob& job, Objective objective);
 

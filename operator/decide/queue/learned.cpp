@@ -27,8 +27,8 @@ void drop_oldest(Records& records, std::size_t most) {
   records.erase(std::ranges::min_element(records, {}, [](const auto& record) { return record.time; }));
 }
 
-LearnedModel& model_for(std::vector<LearnedModel>& models, const ElasticMPIJob& job, Time time) {
-  const std::string key = model_key(job.spec);
+LearnedModel& model_for(std::vector<LearnedModel>& models, const ElasticMPIJob& job, const std::string& key,
+                        Time time) {
   for (LearnedModel& model : models) {
     if (model.namespace_name != job.metadata.namespace_name || model.key != key) continue;
     model.time = std::max(model.time, time);
@@ -79,9 +79,11 @@ std::string model_key(const JobSpec& spec) {
 }
 
 void learn_points(std::vector<LearnedModel>& models, const ElasticMPIJob& job) {
+  if (job.status.policy_state.measured.empty()) return;
+  const std::string key = model_key(job.spec);
   for (const MeasuredSize& measured : job.status.policy_state.measured) {
     const bool known = measured.iteration_seconds > 0 && measured.compute_seconds > 0;
-    if (known) learn_point(model_for(models, job, measured.time), measured);
+    if (known) learn_point(model_for(models, job, key, measured.time), measured);
   }
 }
 
@@ -99,7 +101,7 @@ void learn_end(QueueStatus& status, const ElasticMPIJob& before, const ElasticMP
   if (const auto said = said_seconds(before))
     count_claim(status.claims, before.metadata.namespace_name, *said, taken, *to);
   if (ended.status.state != JobState::Succeeded) return;
-  LearnedModel& model = model_for(status.models, before, *to);
+  LearnedModel& model = model_for(status.models, before, model_key(before.spec), *to);
   ++model.runs;
   model.worker_seconds += (taken * reference - model.worker_seconds) / std::min(kRuns, model.runs);
   std::erase_if(model.points, [&](const LearnedPoint& point) { return model.runs - point.run > kRuns; });

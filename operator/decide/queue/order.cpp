@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "operator/decide/queue/urgent.hpp"
+
 namespace emj::queue {
 namespace {
 
@@ -12,6 +14,7 @@ struct Place {
   int job;
   int priority;
   bool overdue;
+  bool urgent;
   Time key;
 };
 
@@ -63,11 +66,12 @@ std::vector<int> waiting_order(const QueueState& state, Time now) {
       if (fresh) found->second = share_penalty(state, job.namespace_name);
       key = after(key, found->second);
     }
-    places.push_back({i, job.priority, overdue(state, job, now), key});
+    places.push_back({i, job.priority, overdue(state, job, now), is_urgent(state, job, now), key});
   }
   const auto before = [](const Place& a, const Place& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     if (a.overdue != b.overdue) return a.overdue;
+    if (a.urgent != b.urgent) return a.urgent;
     return a.key < b.key;
   };
   // Mostly they are in order as they come.

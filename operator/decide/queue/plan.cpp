@@ -10,12 +10,14 @@
 #include "operator/decide/queue/moves.hpp"
 #include "operator/decide/queue/order.hpp"
 #include "operator/decide/queue/promise.hpp"
+#include "operator/decide/queue/urgent.hpp"
 
 namespace emj::queue {
 namespace {
 
-// Steps 3 to 7.
+// Steps 3 to 8.
 void serve_waiting(Draft& draft, const std::vector<int>& order) {
+  serve_urgent(draft);
   withdraw_promises(draft, order);
   Admission admission = admit(draft.state, draft.ledgers, order, draft.now);
   grant_promises(draft, admission.admitted);

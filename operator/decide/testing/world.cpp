@@ -69,6 +69,7 @@ Observed World::observe() const {
   view.ended = lead.ended;
   view.released = lead.released;
   view.survives_loss = lead.survives_loss;
+  view.recovering = lead.recovering;
   return observed;
 }
 

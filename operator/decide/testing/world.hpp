@@ -33,6 +33,7 @@ struct Lead {
   std::string message;
   bool ending = false;
   bool survives_loss = false;
+  std::string recovering;
   CheckpointStatus checkpoint;
   std::string checkpoint_trouble;
 

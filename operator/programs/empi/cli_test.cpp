@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/local/process.hpp"
 #include "operator/programs/empi/manifest.hpp"
 #include "operator/programs/empi/recorder.hpp"
@@ -146,6 +147,8 @@ TEST_F(RecorderTest, AddsUpCoreSecondsAndChanges) {
   recorder.look(start_ + Seconds(10), status, 4, {});
   recorder.look(start_ + Seconds(15), status, 4, {});
   status.completion_time = start_ + Seconds(15);
+  status.conditions.push_back(
+      {condition::kDeadlineAtRisk, "True", "Missed", "ended at 12:00:01, the deadline of 12:00:00", {}, 0});
   empi::ChangeRecord grow{"change-1", "grow", "", empi::ChangeOutcome::Committed, 2, 4, {}};
   grow.times.pause_ms = 30;
   grow.times.lost_ms = 150;
@@ -157,6 +160,8 @@ TEST_F(RecorderTest, AddsUpCoreSecondsAndChanges) {
   EXPECT_DOUBLE_EQ(s["core_seconds"], 2 * 10 + 4 * 5);
   EXPECT_DOUBLE_EQ(s["cpu_seconds"], 7.5);
   EXPECT_DOUBLE_EQ(s["run_time_s"], 15);
+  EXPECT_DOUBLE_EQ(s["finish_s"], 15);
+  EXPECT_EQ(s["risks"][0]["reason"], "Missed");
   EXPECT_DOUBLE_EQ(s["pause_total_s"], 0.03);
   EXPECT_DOUBLE_EQ(s["adaptation_share"], 0.01);
   EXPECT_EQ(s["changes"][0]["moved_bytes"], 4096);

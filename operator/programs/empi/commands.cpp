@@ -16,6 +16,7 @@
 #include "operator/programs/empi/explain.hpp"
 #include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/view.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::cli {
@@ -30,8 +31,7 @@ int refuse(const std::string& text) {
 }
 
 std::string no_such_job(const std::string& job) {
-  std::string known;
-  for (const std::string& name : local::known_jobs()) known += (known.empty() ? "" : ", ") + name;
+  const std::string known = empi::joined(local::known_jobs());
   return "no job named " + job + " in " + local::state_root() +
          (known.empty() ? "; no job is known there" : "; known: " + known);
 }
@@ -104,11 +104,10 @@ int submit(const std::string& manifest, const Overrides& overrides, const std::s
   const auto runs = runs_of(beside.empty() ? local::known_jobs() : std::vector<std::string>{beside});
   if (runs.empty())
     return refuse("nothing runs to add job " + name + " to: start it with `empi run " + manifest + "`");
-  if (runs.size() > 1) {
-    std::string jobs;
-    for (const auto& [run, others] : runs) jobs += (jobs.empty() ? "" : ", ") + others.front();
-    return refuse("several runs go on (of " + jobs + "): say which one by --beside JOB");
-  }
+  if (runs.size() > 1)
+    return refuse("several runs go on (of " +
+                  empi::joined(runs, [](const auto& run) { return run.second.front(); }) +
+                  "): say which one by --beside JOB");
   local::Command command{local::Command::Verb::Submit};
   command.submission = {std::filesystem::absolute(manifest), overrides.fields, overrides.arguments,
                         std::filesystem::current_path(),

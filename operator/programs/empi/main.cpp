@@ -119,6 +119,11 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
        &s.max_wait,
        "seconds after which nobody passes a job (default: no bound)",
        {.check = number_between(0, 1e9)}},
+      {"--deadline",
+       &s.deadline,
+       "each job should be over so many times its run time after it came (default: none)",
+       {.check = number_between(0, 1e6)}},
+      {"--price", &s.price, "of a processor for an hour, in any unit", {.check = number_between(0, 1e9)}},
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/manifest.hpp"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "operator/api/parse.hpp"
@@ -45,7 +46,12 @@ std::vector<Violation> apply(const std::string& text, json& object) {
 }  // namespace
 
 Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides) {
-  if (const auto text = local::read_file(file)) return load_manifest(*text, file, overrides);
+  if (const auto text = local::read_file(file)) {
+    Result<ElasticMPIJob> job = load_manifest(*text, file, overrides);
+    if (!job) return job;
+    auto late = validate_start(job.value(), std::chrono::floor<Millis>(std::chrono::system_clock::now()));
+    return late.empty() ? job : Result<ElasticMPIJob>(std::move(late), file);
+  }
   return Result<ElasticMPIJob>(
       std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
       file);

@@ -24,7 +24,7 @@ struct JobSource {
 };
 
 // Manifest, or its text -> checked job. Violations name file and line; those of an override name the
-// override.
+// override. A file is that of a job to be started now: its deadline is still to come.
 Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides);
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides);

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "operator/api/condition_types.hpp"
 #include "operator/local/process.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -107,6 +108,18 @@ namespace {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
+// What was said last of deadline and budget.
+json risks(const JobStatus& status) {
+  json said = json::array();
+  for (const char* type : {condition::kDeadlineAtRisk, condition::kBudgetAtRisk})
+    if (const Condition* risk = find_condition(status, type))
+      said.push_back({{"type", type},
+                      {"holds", risk->status == "True"},
+                      {"reason", risk->reason},
+                      {"message", risk->message}});
+  return said;
+}
+
 }  // namespace
 
 void Recorder::write_summary(const JobStatus& status, const std::vector<empi::ChangeRecord>& changes,
@@ -130,6 +143,8 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<empi::Ch
       {"reason", failed && failed->status == "True" ? failed->message : ""},
       {"start_time_s", seconds(started_.time_since_epoch())},  // since 1970; of time_s in profile.csv
       {"run_time_s", run},
+      {"finish_s", seconds(status.completion_time.value_or(last_look_) - started_)},  // since start_time_s
+      {"risks", risks(status)},
       {"core_seconds", core_seconds_},
       {"cpu_seconds", slowed ? core_seconds_ : cpu_seconds},
       {"cpu_seconds_is", slowed ? "core_seconds (ranks held x wall time): slow ranks are emulated by sleeping"

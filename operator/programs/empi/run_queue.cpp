@@ -8,6 +8,7 @@
 #include "operator/controller/capacity.hpp"
 #include "operator/decide/queue/job_demand.hpp"
 #include "operator/local/process.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
 namespace emj::cli {
@@ -62,12 +63,10 @@ Result<ElasticQueue> queue_of_run(const QueueOptions& options, const std::vector
   const std::set<std::string> names = names_of(jobs);
   ElasticQueue queue;
   if (options.file.empty()) {
-    if (names.size() > 1) {
-      std::string all;
-      for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-      return {std::vector{problem("spec.scheduling.queueName", "the jobs name several queues: " + all,
+    if (names.size() > 1)
+      return {std::vector{problem("spec.scheduling.queueName",
+                                  "the jobs name several queues: " + empi::joined(names),
                                   "one queue for all jobs of a run; give it by --queue FILE")}};
-    }
     queue.metadata.name = names.empty() ? kDefaultName : *names.begin();
     queue.spec.pools = {pool_of(options.workers > 0 ? options.workers : cpus)};
     queue.spec.growth.cooldown = kCooldown;

@@ -90,6 +90,21 @@ void say_what_is_left_out(const simulate::Trace& trace, const simulate::Workload
   if (workload.too_large > 0) std::printf("left out: %d larger than the machine\n", workload.too_large);
 }
 
+void say_what_is_met(const simulate::Workload& workload, const std::vector<simulate::Result>& results) {
+  std::printf("deadlines met:");
+  for (const simulate::Result& result : results)
+    std::printf(" %s %.1f %%", result.name.c_str(), 100 * deadlines_met(workload, result.run));
+  std::printf("\n");
+}
+
+void say_what_it_costs(const simulate::Workload& workload, const std::vector<simulate::Result>& results,
+                       double price) {
+  std::printf("cost:");
+  for (const simulate::Result& result : results)
+    std::printf(" %s %.0f", result.name.c_str(), price * summarise(workload, result.run).processor_hours);
+  std::printf("\n");
+}
+
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
@@ -112,6 +127,7 @@ int simulate(const SimulateOptions& options) {
                                                      .seed = options.seed,
                                                      .floor_percent = options.floor,
                                                      .load = options.load,
+                                                     .deadline_factor = options.deadline,
                                                      .jobs = options.jobs,
                                                      .objective = by_name(kObjectives, options.objective)});
   if (workload.jobs.empty()) {
@@ -129,6 +145,8 @@ int simulate(const SimulateOptions& options) {
               static_cast<int>(workload.jobs.size()), processors);
   say_what_is_left_out(trace.value(), workload);
   std::fputs(summary_table(workload, results).c_str(), stdout);
+  if (options.deadline > 0) say_what_is_met(workload, results);
+  if (options.price > 0) say_what_it_costs(workload, results, options.price);
   if (options.output.empty()) return 0;
   Folder folder(options.output);
   folder.write("summary.json", summary_json(trace.value(), workload, results));

@@ -21,6 +21,8 @@ struct SimulateOptions {
   std::string objective = "fair";
   std::string backfill = "easy";
   double max_wait = 0;  // seconds
+  double deadline = 0;  // times the run time at the request; 0: no job has one
+  double price = 0;     // of a processor for an hour; 0: none
 };
 
 // Prints the table. 0, or 2 where the trace cannot be used, or 1 where files cannot be written, in words.

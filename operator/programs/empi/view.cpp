@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/joined.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/text.hpp"
 
@@ -98,9 +99,7 @@ std::string progress_text(const std::string& progress_json, double now_s, Remain
   if (progress.contains("phase") && progress["phase"].is_string())
     parts.push_back(progress["phase"].get<std::string>());
   if (const auto cells = number("cells")) parts.push_back(format("%.0f cells", *cells));
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
+  return empi::joined(parts);
 }
 
 std::string sizes_text(const JobStatus& status) {

@@ -146,6 +146,9 @@ Manager::Manager(ManagerOptions options, Log log)
   controller.build = options_.build;
   controller.fast = Millis(100);
   controller.steady = options_.steady;
+  controller.account = [this](const JobKey& key, const std::string& line) {
+    log_(key.namespace_name + "/" + key.name + ": Accounting: " + line);
+  };
   controller_ =
       std::make_unique<Controller>(*cluster_, *asking_, present, log_, controller, scheduler_.get());
 
@@ -163,7 +166,7 @@ Manager::Manager(ManagerOptions options, Log log)
         kube::LeaderElector::Callbacks{[this](int) { lead(); },
                                        [this](const std::string& why) {
                                          log_("no longer the leader: " + why);
-                                         _exit(1);  // at once: another may command already
+                                         _exit(kLostLease);  // at once: another may command already
                                        }});
   }
   serve();

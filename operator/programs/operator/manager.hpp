@@ -49,6 +49,10 @@ struct ManagerOptions {
   std::string crash_at_write;
 };
 
+// Exit status of a process that could not keep its lease: no failure of its own, and it is to be started
+// anew.
+inline constexpr int kLostLease = 75;
+
 class Manager {
  public:
   using Log = std::function<void(const std::string& line)>;
@@ -56,7 +60,7 @@ class Manager {
   Manager(ManagerOptions options, Log log);
   ~Manager();
 
-  // Works until stop(). 0 after a clean end, 1 when another process has become the leader.
+  // Works until stop(). 0 after a clean end. Whoever cannot keep the lease ends the process by kLostLease.
   int run();
   void stop();  // from any thread
   int port() const { return port_; }

@@ -33,13 +33,15 @@ bool ChangeDriver::try_move(Event event, State to) {
 
 bool ChangeDriver::committed() const { return state_ == State::Committed || state_ == State::Draining; }
 
+// Of a master-worker program it has the queue in the window, which nothing leads back from.
+bool ChangeDriver::joined() const { return committed() || (plan_.tasks && state_ == State::Window); }
+
 double ChangeDriver::milliseconds_since(TimePoint start, TimePoint now) const {
   return std::chrono::duration<double, std::milli>(now - start).count();
 }
 
 ChangeDriver::Role ChangeDriver::role(const ProcId& proc) const {
-  if (joiner_ranks_.contains(proc))
-    return committed() && !put_back(OldFault::B2) ? Role::Stayer : Role::Joiner;
+  if (joiner_ranks_.contains(proc)) return joined() && !put_back(OldFault::B2) ? Role::Stayer : Role::Joiner;
   if (leaver_ranks_.contains(proc)) return Role::Leaver;
   return old_ranks_.contains(proc) ? Role::Stayer : Role::None;
 }
@@ -297,7 +299,15 @@ void ChangeDriver::on_built(const RankReport& report, TimePoint now) {
   }
 }
 
+// Old ranks are of one mind unless one of them dies while they vote.
+bool ChangeDriver::is_split(const RankReport& vote) const {
+  if (lost_.empty() || role(vote.proc) == Role::Joiner) return false;
+  return vote.ok ? state_ == State::RollingBack : committed();
+}
+
 void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
+  if (!plan_.tasks && is_split(report))
+    return fail(Event::MemberLost, lost_.begin()->second + ", while the ranks voted: some went on, some not");
   ChangeTimes& t = status_.times;
   t.wait_ms = std::max(t.wait_ms, report.wait_ms);
   t.pause_ms = std::max(t.pause_ms, report.pause_ms);
@@ -334,6 +344,8 @@ void ChangeDriver::reported(const RankReport& report, TimePoint now) {
     case RankReport::Kind::Queue:
     case RankReport::Kind::WorldDropped:
     case RankReport::Kind::Checkpoint:
+    case RankReport::Kind::Recoverable:
+    case RankReport::Kind::Recovered:
       break;
     case RankReport::Kind::Built:
       if (ours) on_built(report, now);

@@ -57,13 +57,19 @@ class ChangeDriver {
   // A rank of the union has ended. `clean`: exit code 0, or its MPI was finalised.
   void rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now);
   void pod_lost(const std::string& uid, const std::string& what, TimePoint now);
+  // All of a pod whose loss the job survives (R18): it is dropped when the change is over.
+  void member_down(const std::string& uid, const std::string& what, TimePoint now);
   void cancel(const std::string& reason, TimePoint now);
   void tick(TimePoint now);  // deadlines
+  // Neither a joiner that is no member yet, nor a leaver that may go.
+  bool counts_as_member(const ProcId& proc) const;
   // Of a master-worker program: where its queue is. The loss of a member does not end its changes; whoever
   // asks `lost` when the change is over drops those from the membership.
   void mark_lost(const std::set<ProcId>& ranks) { gone_.insert(ranks.begin(), ranks.end()); }  // long ago
   void queue_is_at(const std::string& address, TimePoint now);
   bool has_left(const ProcId& proc) const { return left_.contains(proc) && !ended_.contains(proc); }
+  // It works by now, and nothing calls it back: what becomes of it becomes of a member.
+  bool has_joined(const ProcId& proc) const { return active() && joined() && joiner_ranks_.contains(proc); }
   // It came to the end of the program before it was told to leave: its end is that of a member.
   bool has_ended(const ProcId& proc) const { return active() && ended_.contains(proc); }
   bool awaits_an_end() const;                                               // of one of these
@@ -76,7 +82,8 @@ class ChangeDriver {
   enum class Role { None, Stayer, Leaver, Joiner };
   // Moves to `to` when that is where the table leads by `event`. Whether it has.
   bool try_move(ChangeEvent event, ChangeState to);
-  bool committed() const;  // a joiner is a member from here on
+  bool committed() const;
+  bool joined() const;  // a joiner is a member from here on
   void enter_building(TimePoint now);
   void enter_committed(TimePoint now);
   void propose(TimePoint now);
@@ -89,6 +96,7 @@ class ChangeDriver {
   void interrupt(ChangeEvent by, const std::string& reason, std::vector<ProcId> dead);
   void on_built(const RankReport& report, TimePoint now);
   void on_agreed(const RankReport& report, TimePoint now);
+  bool is_split(const RankReport& vote) const;
   void step_complete(TimePoint now);
   void answered_by_nobody(const std::string& uid, TimePoint now);
   void advance(TimePoint now);  // whatever has become possible

@@ -102,6 +102,25 @@ void ChangeDriver::pod_lost(const std::string& uid, const std::string& what, Tim
   answered_by_nobody(uid, now);
 }
 
+bool ChangeDriver::counts_as_member(const ProcId& proc) const {
+  const Role who = role(proc);
+  return active() && (who == Role::Stayer || (who == Role::Leaver && !released_));
+}
+
+void ChangeDriver::member_down(const std::string& uid, const std::string& what, TimePoint now) {
+  const Member* member = plan_.old.find(uid);
+  const auto joiner = std::ranges::find(plan_.add, uid, &Member::uid);
+  if (!member && joiner != plan_.add.end()) member = &*joiner;
+  if (!active() || !member || !lost_.try_emplace(uid, what).second) return;
+  const std::vector<ProcId> ranks = ranks_of(*member);
+  gone_.insert(ranks.begin(), ranks.end());
+  if (state_ == State::Window)
+    interrupt(Event::MemberDown, what, ranks);
+  else
+    give_up(Event::MemberDown, what, now);
+  answered_by_nobody(uid, now);
+}
+
 void ChangeDriver::answered_by_nobody(const std::string& uid, TimePoint now) {
   unanswered_.erase(uid);
   if (step_ && unanswered_.empty()) step_complete(now);

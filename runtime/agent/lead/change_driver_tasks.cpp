@@ -60,17 +60,16 @@ void ChangeDriver::advance_tasks(TimePoint now) {
 
 bool ChangeDriver::awaits_an_end() const { return active() && !std::ranges::includes(gone_, ended_); }
 
-// A leaver that dies has left. Any other member, and a joiner once it is one, is lost, and the job goes on.
+// A leaver that dies has left. Any other member is lost, and the job goes on.
 void ChangeDriver::tasks_rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now) {
   const Role who = role(proc);
-  const bool decided = state_ == State::Window || state_ == State::Committed || state_ == State::Draining;
-  if (who == Role::Joiner && !decided) {
+  if (who == Role::Joiner) {
     give_up(Event::JoinerLost, what, now);
-  } else if (who == Role::Leaver && decided) {
+  } else if (who == Role::Leaver && joined()) {
     left_.insert(proc);
   } else if (!clean) {
     lost_.try_emplace(pod_of(proc), what);
-  } else if (!decided && state_ != State::RollingBack) {
+  } else if (!joined() && state_ != State::RollingBack) {
     give_up(Event::JobEnding, what, now);
   }
   advance(now);

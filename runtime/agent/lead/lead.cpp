@@ -113,6 +113,8 @@ void Lead::tick(Moment now) {
       fail_job(s.what, s.exit_code, {});
   }
   if (verdict_) return;
+  bound_recovery(now);
+  if (verdict_) return;
   driver_.tick(now.clock);
   deliver(rendezvous_.expire(now.clock));
   perform_steps(now);
@@ -145,13 +147,21 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
     if (member) state_.lost.try_emplace(uid, what);
     return;
   }
-  if (in_change) driver_.pod_lost(uid, what, now.clock);
+  const bool is_down = in_change && recovers() && driver_.counts_as_member(ranks_of(*find_pod(uid)).front());
+  if (is_down)
+    driver_.member_down(uid, what, now.clock);
+  else if (in_change)
+    driver_.pod_lost(uid, what, now.clock);
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
-  if (member && !survives_loss_of_pod(uid)) {
+  if (is_down) {
+    tell_lost_in_change(uid);
+  } else if (member && !survives_loss_of_pod(uid)) {
     if (!in_change || state_.tasks) fail_job(what, 1, {});
   } else if (member && !in_change) {
     drop_member(uid, what, {});
+  } else if (in_change && state_.tasks) {
+    tell_lost_in_change(uid);
   }
   perform_steps(now);
   succeed_when_all_done();
@@ -223,7 +233,8 @@ void Lead::describe(MembershipView& view) const {
   view.ranks = members_ranks();
   view.ending = state_.ending;
   view.checkpoint = state_.checkpoint;
-  view.survives_loss = state_.tasks && state_.queue_keeper.has_value();
+  view.survives_loss = recovers() || (state_.tasks && state_.queue_keeper.has_value());
+  view.recovering = describe_recovery();
   std::set<std::string_view> members;
   for (const Member& member : membership_.members) members.insert(member.uid);
   view.parked_helpers = 0;
@@ -255,11 +266,16 @@ int Lead::members_ranks() const {
   return ranks;
 }
 
-std::string Lead::name_of_pod(const std::string& uid) const {
+const Member* Lead::find_pod(const std::string& uid) const {
   const ChangePlan& plan = driver_.plan();
   for (const std::vector<Member>* members : {&membership_.members, &plan.old.members, &plan.add})
-    if (const auto at = std::ranges::find(*members, uid, &Member::uid); at != members->end()) return at->name;
-  return uid;
+    if (const auto at = std::ranges::find(*members, uid, &Member::uid); at != members->end()) return &*at;
+  return nullptr;
+}
+
+std::string Lead::name_of_pod(const std::string& uid) const {
+  const Member* pod = find_pod(uid);
+  return pod ? pod->name : uid;
 }
 
 std::string Lead::name_of_rank(const ProcId& proc) const {

@@ -127,6 +127,7 @@ class Lead {
   void conclude(JobOutcome outcome);
   void tell_all(const JobOutcome& outcome);
   int members_ranks() const;
+  const Member* find_pod(const std::string& uid) const;  // of the job or of the change in hand
   std::string name_of_pod(const std::string& uid) const;
   std::string name_of_rank(const ProcId& proc) const;
   JobRecord record() const;        // for pods that know the members
@@ -148,6 +149,7 @@ class Lead {
   void on_message(const LeadKnown& m, const std::string& from, Moment now);
 
   // --- ranks.cpp
+  bool is_member(const ProcId& proc, const std::string& uid) const;  // `uid`: its pod
   void rank_gone(const RankExited& exit, Moment now);
   void rank_aborted(const RankAborted& m, const std::string& what, Moment now);
   void member_failed(const std::string& what, const RankExited& exit, Moment now);
@@ -161,15 +163,25 @@ class Lead {
   void start_step_done(const StepDone& m, const std::string& from);
   void change_over(Moment now);
 
-  // --- losses.cpp: master-worker programs, which survive the loss of members
+  // --- losses.cpp: programs that survive the loss of members
   void on_queue_report(const RankReport& report, Moment now);
+  bool queue_is_on_its_way() const;
   bool survives(const RankExited& exit) const;
   bool survives_loss_of_pod(const std::string& uid) const;
   void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                  const std::vector<std::string>& tail);
   void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);
   void tell_dropped(Dropped dropped);
+  void tell_lost_in_change(const std::string& uid);
   void drop_lost_members();
+
+  // --- recovery.cpp: those that go on from copies of their data (R18)
+  bool recovers() const;
+  bool has_parked() const;
+  void begin_recovery();
+  void on_recovered(const RankReport& report);
+  void bound_recovery(Moment now);
+  std::string describe_recovery() const;
 
   // --- hand_over.cpp
   void hand_over_to(const std::string& uid);
@@ -201,6 +213,7 @@ class Lead {
   std::set<std::string> lost_pods_;       // that were members, or were to be
   std::set<ProcId> told_ended_;           // ranks whose end we have dealt with
   std::string reported_change_;           // the last one that is in the history
+  std::optional<ChangeDriver::TimePoint> recovery_due_;
 
   // A verdict that waits for a better reason.
   struct Suspicion {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Master-worker programs (decision R8): a member that is lost is dropped from the membership, while nobody
-// else stops. Only the pod with the queue and the lead cannot be lost.
+// A member that is lost is dropped from the membership, and the job goes on. Of a master-worker program
+// (decision R8) nobody else stops; only the pod with the queue and the lead cannot be lost. Others go back to
+// their last snapshots (recovery.cpp); only the lead cannot be lost.
 #include <signal.h>
 
 #include "runtime/agent/lead/lead.hpp"
@@ -15,21 +16,33 @@ void Lead::on_queue_report(const RankReport& report, Moment now) {
   driver_.queue_is_at(report.address, now.clock);
 }
 
+// Who kept the queue has passed it on and left, and nobody has said yet that he has it. Where it has ended as
+// a member, the program is over.
+bool Lead::queue_is_on_its_way() const {
+  const ProcId& keeper = *state_.queue_keeper;
+  const bool ended = spaces_.living_of({keeper}).empty() && !state_.exit_codes.contains(keeper);
+  return ended || driver_.has_left(keeper);
+}
+
 // A rank that was killed from outside. One that crashes or gives an error would do so again in another place.
 bool Lead::survives(const RankExited& exit) const {
   const bool from_outside =
       exit.signal == SIGKILL || exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP;
-  return from_outside && state_.tasks && state_.queue_keeper && exit.proc != *state_.queue_keeper;
+  if (!from_outside) return false;
+  return recovers() || (state_.tasks && state_.queue_keeper && exit.proc != *state_.queue_keeper);
 }
 
 bool Lead::survives_loss_of_pod(const std::string& uid) const {
-  if (!state_.tasks || !state_.queue_keeper || uid == self_.uid) return false;
+  if (uid == self_.uid) return false;
+  if (recovers()) return true;
+  if (!state_.tasks || !state_.queue_keeper) return false;
+  if (queue_is_on_its_way()) return false;  // to this pod, as likely as not
   const auto owner = spaces_.owner(*state_.queue_keeper);
   return owner && owner->uid != uid;
 }
 
 // A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced. In
-// the pod of the lead or of the queue the other ranks go on.
+// the pod of the lead or of the queue the other ranks go on, where they can.
 void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                      const std::vector<std::string>& tail) {
   if (survives_loss_of_pod(uid)) {
@@ -37,11 +50,21 @@ void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::stri
     state_.lost.try_emplace(uid, what);  // and goes as soon as we lead
     return;
   }
+  if (!state_.tasks) return fail_job(what + ", in the pod of the lead", 1, tail);
   log::warn("{}; its tasks are given to others", what);
   tell_dropped({"", {proc}, membership_});
 }
 
 void Lead::tell_dropped(Dropped dropped) { send_all(uids_of(membership_.members), std::move(dropped)); }
+
+// It is dropped when the change is over. But a leaver may wait for it, to hand the queue over or to see it
+// follow the queue, and the change for the leaver.
+void Lead::tell_lost_in_change(const std::string& uid) {
+  const Member* pod = find_pod(uid);
+  if (!pod) return;
+  const std::vector<ProcId> ranks = ranks_of(*pod);
+  if (is_member(ranks.front(), uid)) tell_dropped({"", ranks, membership_});
+}
 
 void Lead::drop_member(const std::string& uid, const std::string& what,
                        const std::vector<std::string>& tail) {
@@ -60,7 +83,8 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   record.reason = what;
   record.released = {uid};
   state_.remember(std::move(record));
-  log::warn("{}; pod {} is dropped from the job, its tasks are given to others", what, member.name);
+  log::warn("{}; pod {} is dropped from the job, {}", what, member.name,
+            state_.tasks ? "its tasks are given to others" : "the others go on from their last snapshot");
   for (const ProcId& proc : ranks_of(member)) {
     state_.exit_codes.erase(proc);
     state_.lost_ranks.erase(proc);
@@ -70,7 +94,8 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
   dismiss(uid, {JobResult::Failed, what, 1, tail, {}});
-  tell_dropped({uid, ranks_of(member), membership_});
+  if (!state_.tasks) begin_recovery();
+  tell_dropped({uid, ranks_of(member), membership_, state_.recovery});
   if (membership_.members.empty()) return fail_job(what + ", and nobody is left", 1, tail);
   if (!handing_over_ || uid != successor_) return;
   drop_lost_members();  // the next one may be one of them
@@ -80,12 +105,20 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
 void Lead::drop_lost_members() {
   const auto lost = std::exchange(state_.lost, {});
   for (const auto& [uid, what] : lost) {
-    if (survives_loss_of_pod(uid))
+    const Member* member = membership_.find(uid);
+    if (!member) continue;
+    if (survives_loss_of_pod(uid)) {
       drop_member(uid, what, {});
-    else if (lost_pods_.contains(uid) && membership_.find(uid))
-      return fail_job(what, 1, {});
-    else if (membership_.find(uid))
+    } else if (lost_pods_.contains(uid) || !state_.tasks) {
+      const bool parked = state_.recoverable && has_parked();
+      return fail_job(what + (parked ? ", in a change that not all helper threads came back from" : ""), 1,
+                      {});
+    } else {
+      std::vector<ProcId> ranks = ranks_of(*member);
+      std::erase_if(ranks, [this](const ProcId& proc) { return !state_.lost_ranks.contains(proc); });
       log::warn("{}; its tasks are given to others", what);
+      tell_dropped({"", std::move(ranks), membership_});
+    }
   }
   if (!lost.empty()) succeed_when_all_done();
 }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +24,7 @@ class Losses : public ::testing::Test {
   Lead lead{{"uid-0", "job"}};
   std::vector<Member> members;
   std::optional<HandOver> handed_over;
+  std::map<std::string, std::set<ProcId>> told_lost;  // by whom was told
 
   void SetUp() override {
     lead.start({Fence{1},
@@ -40,6 +43,9 @@ class Losses : public ::testing::Test {
         const auto* sent = std::get_if<SendMessage>(&action);
         const auto* step = sent ? std::get_if<Step>(&sent->message) : nullptr;
         if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
+        if (const auto* said = sent ? std::get_if<Dropped>(&sent->message) : nullptr)
+          for (const std::string& uid : sent->uids)
+            told_lost[uid].insert(said->procs.begin(), said->procs.end());
         for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
           lead.on(StepDone{step->change, step->number, {}}, uid, now);
       }
@@ -54,6 +60,14 @@ class Losses : public ::testing::Test {
     report.address = kind == RankReport::Kind::Queue ? members[i].address + "/queue" : "";
     return report;
   }
+  ProcId joiner(int rank) const { return {"job.2", static_cast<std::uint32_t>(rank)}; }
+  void say(RankReport::Kind kind, const ProcId& proc, const std::string& uid) {
+    RankReport report = report_of(0, kind);
+    report.proc = proc;
+    report.change = kind == RankReport::Kind::Built ? "c" : "";
+    lead.on(RankReported{report, {proc}}, uid, now);
+    obey();
+  }
   void report(std::size_t i, RankReport::Kind kind) {
     lead.on(RankReported{report_of(i, kind), {rank(i)}}, members[i].uid, now);
     obey();
@@ -62,16 +76,20 @@ class Losses : public ::testing::Test {
     lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
     obey();
   }
-  // Pods are to go, and their ranks have been told to.
-  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}) {
+  // Pods are to go, and their ranks have been told to; others have come.
+  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}, std::vector<Member> add = {}) {
     ChangeRequest leave;
     leave.id = "c";
     leave.fence = Fence{1};
     leave.epoch = Epoch{1};
     leave.remove = std::move(uids);
+    leave.add = std::move(add);
     leave.deadline_ms = 10'000;
     ASSERT_EQ(lead.begin_change(leave, now).status, 200);
     obey();
+    for (const RankReport::Kind kind : {RankReport::Kind::Hello, RankReport::Kind::Built})
+      for (const Member& member : leave.add)
+        for (int r = 0; r < member.slots; ++r) say(kind, joiner(r), member.uid);
     ASSERT_EQ(lead.state(), ChangeState::Window);
   }
 };
@@ -167,6 +185,81 @@ TEST_F(Losses, ALeaverThatCrashesInItsLastTaskFailsTheJob) {
   ends(1, 0, SIGSEGV, false);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->reason, "rank 1 (pod pod-1) was killed by signal 11");
+}
+
+// It was killed while a leaver had its last task in hand, in the pod that had taken the queue over and cannot
+// be dropped: it never counted as ended, and the job went on for ever.
+TEST_F(Losses, AJoinerThatIsKilledBeforeTheCommitCountsAsEnded) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
+  say(RankReport::Kind::Queue, joiner(0), "uid-3");
+  lead.on(RankExited{joiner(1), 0, SIGKILL, false, true, {}}, "uid-3", now);
+  report(1, RankReport::Kind::Agreed);
+  ends(1, 0, 0, true);
+  ASSERT_EQ(lead.state(), ChangeState::Stable);
+  EXPECT_EQ(told_lost["uid-2"], std::set{joiner(1)});
+  for (const std::size_t i : {0, 2}) ends(i, 0, 0, true);
+  EXPECT_FALSE(lead.verdict());
+  lead.on(RankExited{joiner(0), 0, 0, true, true, {}}, "uid-3", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
+// From the window on it works like a member, and nothing calls it back: when it crashes, it would again.
+TEST_F(Losses, AJoinerThatCrashesBeforeTheCommitIsAMemberThatCrashes) {
+  begin_leave({"uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
+  lead.on(RankExited{joiner(1), 0, SIGSEGV, false, true, {"last words"}}, "uid-3", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "joining rank job.2/1 (pod pod-3) was killed by signal 11");
+}
+
+TEST_F(Losses, AJoinerThatAbortsBeforeTheCommitIsAMemberThatAborts) {
+  begin_leave({"uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
+  lead.on(RankAborted{joiner(1), 3, "on purpose", {}}, "uid-3", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->exit_code, 3);
+}
+
+// Its connections may say nothing: who hands the queue over to it, or waits for it to come along, waited
+// until the change was over, and the change waited for him.
+TEST_F(Losses, WhoIsLostDuringAChangeIsSaidAtOnce) {
+  begin_leave({"uid-0"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
+  lead.pod_lost("uid-1", "the test says so", now);
+  obey();
+  EXPECT_EQ(lead.state(), ChangeState::Window);
+  EXPECT_EQ(told_lost["uid-0"], std::set{rank(1)});
+  lead.pod_lost("uid-3", "the test says so", now);
+  obey();
+  EXPECT_EQ(told_lost["uid-0"], (std::set{rank(1), joiner(0), joiner(1)}));
+}
+
+// Who kept the queue has passed it on and left, and nobody has said that he has it: it was passed to the pod
+// that is lost. The workers of a queue whose machine has gone hear nothing of it.
+TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLost) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"});
+  report(1, RankReport::Kind::Agreed);
+  lead.pod_lost("uid-2", "the test says so", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "pod pod-2 is lost: the test says so");
+}
+
+TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLostLater) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"});
+  report(1, RankReport::Kind::Agreed);
+  ends(1, 0, 0, true);
+  ASSERT_EQ(lead.state(), ChangeState::Stable);
+  lead.pod_lost("uid-2", "the test says so", now);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// The queue has come to its end with the program.
+TEST_F(Losses, WhereTheQueueHasEndedPodsCanBeLost) {
+  report(1, RankReport::Kind::Queue);
+  ends(1, 0, 0, true);
+  lead.pod_lost("uid-2", "the test says so", now);
+  EXPECT_FALSE(lead.verdict());
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
     state_.tasks = state_.tasks || report.tasks;
   }
   if (report.kind == RankReport::Kind::Queue) on_queue_report(report, now);
+  if (report.kind == RankReport::Kind::Recoverable) state_.recoverable = true;
+  if (report.kind == RankReport::Kind::Recovered) on_recovered(report);
   if (report.kind == RankReport::Kind::Checkpoint) state_.checkpoint.update(report.checkpoint);
   if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.end_change(report.address, ""));
   const bool committed =
@@ -57,6 +59,10 @@ void Lead::on_message(const RankExited& m, const std::string& from, Moment now) 
   fail_if_ranks_are_missing();
 }
 
+bool Lead::is_member(const ProcId& proc, const std::string& uid) const {
+  return membership_.find(uid) || driver_.has_ended(proc) || driver_.has_joined(proc);
+}
+
 void Lead::rank_gone(const RankExited& exit, Moment now) {
   const bool good_end = exit.signal == 0 && exit.may_exit;
   std::string what = name_of_rank(exit.proc);
@@ -69,19 +75,25 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
   if (spaces_.rank_exited(exit.proc)) deliver(rendezvous_.rank_gone(exit.proc));
   const auto owner = spaces_.owner(exit.proc);
   const bool left = owner && has_left_the_queue(driver_, exit.proc, owner->uid);
-  const bool member = owner && !left && (membership_.find(owner->uid) || driver_.has_ended(exit.proc));
+  const bool member = owner && !left && is_member(exit.proc, owner->uid);
   if (left && (exit.code || !good_end)) log::warn("{}, after it has left the queue of tasks", what);
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     state_.last_tail = exit.tail;
     if (state_.tasks && member && !good_end && !survives(exit)) return member_failed(what, exit, now);
-    driver_.rank_exited(exit.proc, good_end, what, now.clock);
+    const bool is_down = recovers() && survives(exit) && driver_.counts_as_member(exit.proc);
+    if (is_down && owner->uid != self_.uid) {
+      driver_.member_down(owner->uid, what, now.clock);
+      tell_dropped({"", {exit.proc}, membership_});
+    } else {
+      driver_.rank_exited(exit.proc, good_end, what, now.clock);
+    }
   } else if (member && !good_end) {
     if (!survives(exit)) return member_failed(what, exit, now);
     rank_lost(exit.proc, owner->uid, what, exit.tail);
   }
   if (member && state_.tasks && !good_end) {
     state_.lost_ranks.insert(exit.proc);
-  } else if (member) {
+  } else if (member && good_end) {
     state_.exit_codes[exit.proc] = exit.code;
     if (exit.code) log::warn("{}: the job fails when all have ended", what);
     if (exit.code && state_.first_failure.result == JobResult::Running)
@@ -108,12 +120,12 @@ void Lead::on_message(const RankAborted& m, const std::string& from, Moment now)
     rank_aborted(m, what, now);
 }
 
-// MPI_Abort ends the ranks of a communicator. Those of a joiner are joiners alone until the change is
-// committed: the change is rolled back, the job goes on.
+// MPI_Abort ends the ranks of a communicator. Those of a joiner are joiners alone until they are members: the
+// change is rolled back, the job goes on.
 void Lead::rank_aborted(const RankAborted& m, const std::string& what, Moment now) {
   const auto owner = spaces_.owner(m.proc);
   const bool left = owner && has_left_the_queue(driver_, m.proc, owner->uid);
-  if (owner && membership_.find(owner->uid) && !left) return fail_job(what, m.status, m.tail);
+  if (owner && !left && is_member(m.proc, owner->uid)) return fail_job(what, m.status, m.tail);
   if (!owner || !driver_.active() || !driver_.is_union_member(owner->uid)) return;  // dismissed already
   state_.last_tail = m.tail;
   driver_.rank_exited(m.proc, false, what, now.clock);

@@ -64,6 +64,7 @@ void Lead::start(const StartRequest& request, Moment now) {
   leaver_grace_ = request.leaver_grace;
   membership_ = {Epoch{1}, request.members};
   probe_ = request.probe;
+  state_.may_recover = request.recover;
   spaces_.add(lay_out(self_.job + "." + std::to_string(next_space_++), membership_.members));
   start_step_ = kStartPrepare;
   for (const Member& member : membership_.members) {
@@ -99,6 +100,7 @@ ApiAnswer Lead::begin_change(const ChangeRequest& request, Moment now) {
     if (driver_.plan().id == request.id) return {200, json_text::safe_text(driver_.status())};
     return refuse(409, "change " + driver_.plan().id + " is in hand: one at a time");
   }
+  if (!state_.recovery.empty()) return refuse(409, "the job is recovering: " + describe_recovery());
   if (request.epoch != membership_.epoch)
     return refuse(409, "epoch " + std::to_string(request.epoch.value) + " is stale: the job is in epoch " +
                            std::to_string(membership_.epoch.value));

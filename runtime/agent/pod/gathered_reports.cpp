@@ -17,6 +17,7 @@ bool goes_alone(const RankReport& report) {
 std::chrono::milliseconds patience_with(const RankReport& report) {
   switch (report.kind) {
     case RankReport::Kind::Hello:
+    case RankReport::Kind::Recoverable:
     case RankReport::Kind::Built:
     case RankReport::Kind::AtBegin:
     case RankReport::Kind::Past:
@@ -30,7 +31,8 @@ std::chrono::milliseconds patience_with(const RankReport& report) {
 
 bool alike(const RankReport& a, const RankReport& b) {
   return a.kind == b.kind && a.change == b.change && a.ok == b.ok && a.error == b.error &&
-         a.tasks == b.tasks && !goes_alone(a) && !goes_alone(b);
+         a.tasks == b.tasks && a.address == b.address && a.iteration == b.iteration && !goes_alone(a) &&
+         !goes_alone(b);
 }
 
 void add_up(RankReport& sum, const RankReport& report) {

@@ -185,6 +185,12 @@ void Pod::on_message(const Dropped& m, const std::string&) {
   order.procs = m.procs;
   for (const ProcId& proc : order.procs) edges_.notify_dead(proc);
   order_all(order);
+  if (m.recovery.empty()) return;
+  RankOrder recover;
+  recover.kind = RankOrder::Kind::Recover;
+  recover.port = m.recovery;
+  recover.procs = ranks_of(m.membership.members);
+  order_all(recover);
 }
 
 void Pod::on_message(const End& m, const std::string&) { end(m.outcome); }

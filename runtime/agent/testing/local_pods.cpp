@@ -233,7 +233,7 @@ HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const s
 
 void LocalPods::start(const std::vector<Member>& members) {
   const HttpAnswer a = call("POST", members.front(), paths::kStart,
-                            json(StartRequest{fence, members, leaver_grace, probe}).dump());
+                            json(StartRequest{fence, members, leaver_grace, probe, recover}).dump());
   if (a.status != 200)
     throw std::runtime_error("start was refused: " + std::to_string(a.status) + " " + a.body);
   members_.clear();

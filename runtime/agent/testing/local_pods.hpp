@@ -55,6 +55,7 @@ class LocalPods {
   int slots = 2;
   std::chrono::seconds leaver_grace = kLeaverGrace;
   ProbeMode probe = ProbeMode::All;
+  bool recover = true;               // a program that can goes on without members that are lost
   std::vector<std::string> wrapper;  // put before the agent's command line, for example valgrind
   std::chrono::seconds patience{60};
 

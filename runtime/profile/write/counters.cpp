@@ -10,8 +10,7 @@ thread_local constinit ThreadState thread_state{};
 
 namespace {
 
-Page unshared_page;                         // for a process without an agent
-constexpr double kShortestSleepNs = 200e3;  // nanosleep overshoots by some 60 us: save up shorter ones
+Page unshared_page;  // for a process without an agent
 
 }  // namespace
 
@@ -19,7 +18,7 @@ Counting* const counting_instance = new Counting;
 
 Counting::Counting() : page_(&unshared_page) {}
 
-void Counting::set_slowdown(double factor) { slowdown_ = factor; }
+void Counting::set_slowdown(double factor) { core_.set_factor(factor); }
 
 void Counting::start(Page& page) {
   clock_.anchor();
@@ -32,7 +31,7 @@ void Counting::start(Page& page) {
     c.start_ns = monotonic_ns();
     c.progress = -1;
   });
-  cpu_at_exit_ = thread_cpu_ns();
+  begin_computing();
   thread_state = {true, 0};
 }
 
@@ -86,17 +85,15 @@ void Counting::choose_next_sample(std::uint64_t now) {
   until_sample_ = 1 + static_cast<std::int64_t>((random_ >> 32) * (2 * sampling_ - 1) >> 32);
 }
 
-// A rank on a core k times slower needs k times the CPU time: the rest is slept. The sleep is useful time.
+// The sleep is useful time.
 void Counting::emulate() {
-  owed_ns_ += (slowdown_ - 1) * static_cast<double>(thread_cpu_ns() - cpu_at_exit_);
-  cpu_at_exit_ = thread_cpu_ns();
-  if (owed_ns_ < kShortestSleepNs) return;
   const std::uint64_t before = monotonic_ns();
-  const auto sleep = static_cast<std::uint64_t>(owed_ns_);
-  const timespec length{static_cast<time_t>(sleep / 1000000000u), static_cast<long>(sleep % 1000000000u)};
+  const std::uint64_t due = core_.due(thread_cpu_ns(), before);
+  if (due == 0) return;
+  const timespec length{static_cast<time_t>(due / 1000000000u), static_cast<long>(due % 1000000000u)};
   nanosleep(&length, nullptr);
   const std::uint64_t slept = monotonic_ns() - before;
-  owed_ns_ -= static_cast<double>(slept);
+  core_.slept(slept);
   write([&](Counters& c) { c.emulated_ns += slept; });
 }
 

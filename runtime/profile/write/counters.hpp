@@ -9,6 +9,7 @@
 #pragma once
 #include <cstdint>
 
+#include "runtime/profile/write/slow_core.hpp"
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/page.hpp"
 
@@ -38,7 +39,7 @@ class Counting {
 
   void enter(Blocking blocking) {
     ++calls_;
-    if (slowdown_ > 1) [[unlikely]]
+    if (core_.slows()) [[unlikely]]
       emulate();
     if (blocking == Blocking::No) {
       ++quick_calls_;
@@ -63,20 +64,20 @@ class Counting {
         record(now, blocking, collective);
       }
     }
-    if (slowdown_ > 1) [[unlikely]]
-      cpu_at_exit_ = thread_cpu_ns();
+    if (core_.slows()) [[unlikely]]
+      begin_computing();
   }
 
   // Entry point that is no MPI call (MPI_Probe_adapt): the emulation takes its due there too.
   void pass() {
-    if (slowdown_ > 1) [[unlikely]] {
+    if (core_.slows()) [[unlikely]] {
       emulate();
-      cpu_at_exit_ = thread_cpu_ns();
+      begin_computing();
     }
   }
   // The emulation leaves out what was computed since the last exit (an adaptation window).
   void forgive_cpu() {
-    if (slowdown_ > 1) cpu_at_exit_ = thread_cpu_ns();
+    if (core_.slows()) begin_computing();
   }
 
   void add_iteration(double seconds);
@@ -94,6 +95,7 @@ class Counting {
 
  private:
   void emulate();
+  void begin_computing() { core_.begin(thread_cpu_ns(), monotonic_ns()); }
   void record(std::uint64_t now, Blocking blocking, Collective collective);
   void choose_next_sample(std::uint64_t now);
   void publish_entry() {
@@ -121,9 +123,7 @@ class Counting {
   std::uint64_t last_publish_ = 0;   // ticks
   std::uint64_t spacing_ticks_ = 0;  // 10 us
   std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
-  double slowdown_ = 1;
-  std::uint64_t cpu_at_exit_ = 0;
-  double owed_ns_ = 0;  // sleep not taken yet: short ones are saved up
+  SlowCore core_;
 };
 
 extern Counting* const counting_instance;  // never destroyed: threads may call MPI while the process exits

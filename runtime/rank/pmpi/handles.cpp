@@ -14,6 +14,12 @@ bool owned_by_library(MPI_Comm comm) {
   return comm == MPI_COMM_WORLD || comm == current_world() || is_window_communicator(comm);
 }
 
+// What was revoked is never freed (quirk revoked-freed).
+bool is_revoked(MPI_Comm comm) {
+  int revoked = 0;
+  return comm != MPI_COMM_NULL && PMPIX_Comm_is_revoked(comm, &revoked) == MPI_SUCCESS && revoked;
+}
+
 int refuse(MPI_Comm comm) {
   PMPI_Comm_call_errhandler(actual(comm), MPI_ERR_COMM);
   return MPI_ERR_COMM;
@@ -27,6 +33,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
   const CallScope scope(Blocking::No, Collective::No);
   if (comm && owned_by_library(*comm)) return refuse(*comm);
   if (comm) derived().freed(*comm);
+  if (comm && is_revoked(*comm)) return *comm = MPI_COMM_NULL, MPI_SUCCESS;
   return PMPI_Comm_free(comm);
 }
 
@@ -34,6 +41,7 @@ int MPI_Comm_disconnect(MPI_Comm* comm) {
   const CallScope scope(Blocking::Yes, Collective::Yes);
   if (comm && owned_by_library(*comm)) return refuse(*comm);
   if (comm) derived().freed(*comm);
+  if (comm && is_revoked(*comm)) return *comm = MPI_COMM_NULL, MPI_SUCCESS;
   return PMPI_Comm_disconnect(comm);
 }
 

@@ -70,6 +70,17 @@ class MasterWorker {
     receive_values();
   }
 
+  /// Writes checkpoints of all that is registered by replicate(), between phases, and lets a new start of the
+  /// program go on from the newest whole one, on any number of ranks: true when the values are now those of a
+  /// checkpoint. After the last replicate() and before the first phase, on all ranks alike, joining ones too;
+  /// collective over the ranks that start together, local and false on joiners. folder: on a volume that all
+  /// ranks share; what the job says (spec.checkpoint) goes before it; with neither there are none. They come
+  /// as often as their cost and failures of nodes ask for, 10 s to 10 min, written by a thread of the master;
+  /// a volume that fails costs the checkpoint, never the run. What is lost with the job is the phase in hand.
+  /// Programs that call it link ElasticMPI::checkpoint and HDF5. Throws Error on all ranks when the file that
+  /// the job is to go on from cannot be used.
+  bool checkpoint(const std::string& folder = {});
+
   /// Makes MPI_COMM_WORLD, whenever a phase has ended, the world of all ranks that have its results: rank 0
   /// is the master(). Where ranks have come or gone it is rebuilt, in the background while the last tasks are
   /// done; map() returns when it is there. Without this call a change costs nothing at the end of a phase,
@@ -150,6 +161,7 @@ class MasterWorker {
   std::span<const std::byte> phase(std::int64_t count, std::int64_t result_bytes,
                                    const std::function<void(std::int64_t, std::byte*)>& task);
 
+  friend class PhaseCheckpointer;
   struct State;
   std::unique_ptr<State> state_;
 };

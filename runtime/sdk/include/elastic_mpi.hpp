@@ -73,9 +73,10 @@ class Array {
   virtual std::size_t size() const = 0;
   virtual const std::byte* bytes() const = 0;
   virtual std::byte* make_fresh(std::size_t size) = 0;
-  virtual void accept() noexcept = 0;         // fresh becomes the user's
-  virtual void drop() noexcept = 0;           // fresh is not needed
-  virtual void abandon_fresh() noexcept = 0;  // fresh must live on: MPI may still write to it
+  virtual void accept() noexcept = 0;                   // fresh becomes the user's
+  virtual std::shared_ptr<void> accept_and_keep() = 0;  // the same, and what was the user's is returned
+  virtual void drop() noexcept = 0;                     // fresh is not needed
+  virtual void abandon_fresh() noexcept = 0;            // fresh must live on: MPI may still write to it
   virtual void resize(std::size_t size) = 0;
 };
 
@@ -94,6 +95,10 @@ class VectorArray final : public Array {
   void accept() noexcept override {
     if (fresh_) user_.swap(*fresh_);
     fresh_.reset();
+  }
+  std::shared_ptr<void> accept_and_keep() override {
+    if (fresh_) user_.swap(*fresh_);
+    return std::shared_ptr<std::vector<T>>(std::move(fresh_));
   }
   void drop() noexcept override { fresh_.reset(); }
   void abandon_fresh() noexcept override { static_cast<void>(fresh_.release()); }
@@ -249,6 +254,21 @@ class Loop {
   /// Whether run() went on from a checkpoint. Known from the first run() on. Local.
   bool restored() const;
 
+  /// Lets the program go on when ranks are lost: a pod that is killed, a node without power. While it runs,
+  /// copies of all that is registered are kept in memory, each rank's on another pod, too; after a loss the
+  /// ranks that are left make a world of their own, get their parts of the newest whole copy, and run() goes
+  /// on at the iteration of that copy, on fewer ranks. What is computed since then is computed again; what is
+  /// not registered is not set back. every: iterations between two copies; 0: so that they cost about a
+  /// hundredth of the run, a second apart or more. Memory: up to four times what is registered. Before run(),
+  /// on all ranks alike, joining ones too; data that moves itself needs save and load. The iteration is left
+  /// by an exception of MPI's error handler: let no handler of the program keep it, and set none on
+  /// MPI_COMM_WORLD afterwards. It has no effect without an agent, or where the job says `onWorkerLoss:
+  /// Fail`. Not borne: the loss of the lead's pod, of a pod and the one with its copies at once, and a crash
+  /// of the program, which would crash again. Local. Throws Error for every < 0.
+  void recoverable(std::int64_t every = 0);
+  /// How often this process went on without others that were lost. Local.
+  int recoveries() const;
+
   /// Called with the old world still there, before data moves: free what was made from it. Not called on
   /// joiners. Must not throw. Several are called in reverse order of registration.
   void on_release(std::function<void()> hook);
@@ -297,6 +317,7 @@ class Loop {
   void add_sequence(std::unique_ptr<detail::Array> data, WeightsOf weights, MarksOf marks);
 
   friend class Checkpointer;
+  friend class Snapshots;
   struct State;
   std::unique_ptr<State> state_;
 };

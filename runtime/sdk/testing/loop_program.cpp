@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A malleable program that checks all it owns in every iteration: what is replicated, what is in blocks, what
 // is a sequence, what moves itself, and that objects of the old world are gone. Ends when the file `stop` is
-// there. With a second argument it writes a checkpoint every so many iterations. Any finding ends the process
-// with an exception, and so the job with an error.
+// there. With a second argument it writes a checkpoint every so many iterations (0: none), with a third it
+// goes on when ranks are lost, from copies every so many. Any finding ends the process with an exception, and
+// so the job with an error.
 #include <unistd.h>
 
 #include <cinttypes>
@@ -60,7 +61,7 @@ void expect_partition(MPI_Comm world, std::int64_t first, std::int64_t count, st
 
 class Program {
  public:
-  Program(elastic::Loop& loop, std::string folder, std::int64_t checkpoint_every)
+  Program(elastic::Loop& loop, std::string folder, std::int64_t checkpoint_every, std::int64_t recover_every)
       : loop_(loop), folder_(std::move(folder)) {
     loop.wish(1, 64);
     try {
@@ -76,10 +77,11 @@ class Program {
               [this] { tally_ = next_tally_; }, [this] { return save_tally(); },
               [this](MPI_Comm, const auto& parts) { load_tally(parts); });
     if (checkpoint_every > 0) loop.checkpoint(checkpoint_every, folder_ + "/checkpoints");
+    if (recover_every > 0) loop.recoverable(recover_every);
     if (loop.joining() && file("mismatch")) loop.replicate(unexpected_);
     loop.on_release([this] {
-      expect(duplicate_ != MPI_COMM_NULL, "released twice");
-      MPI_Comm_free(&duplicate_);
+      expect(duplicate_ != MPI_COMM_NULL || loop_.recoveries() > 0, "released twice");
+      if (duplicate_ != MPI_COMM_NULL) MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
@@ -99,6 +101,7 @@ class Program {
     MPI_Comm_free(&duplicate_);
     if (here.rank == 0 && loop_.restored()) std::printf("went on from step %" PRId64 "\n", first_step_);
     if (here.rank == 0) std::printf("finished ranks %d rollbacks %d\n", here.size, loop_.rollbacks());
+    if (here.rank == 0 && loop_.recoveries() > 0) std::printf("recoveries %d\n", loop_.recoveries());
   }
 
  private:
@@ -172,7 +175,8 @@ class Program {
       const Cell& c = cells_[static_cast<std::size_t>(i)];
       expect(c.number == cells_[0].number + i && c.visits == step_, "a cell is out of order or old");
     }
-    const bool first_cut = initial_ranks_ == 0 || loop_.changes() > 0 || loop_.restored();
+    const bool first_cut =
+        initial_ranks_ == 0 || loop_.changes() > 0 || loop_.restored() || loop_.recoveries() > 0;
     expect(mine == 0 || !first_cut || starts_family(cells_[0]), "a family was cut");
     check_tally(world);
 
@@ -207,17 +211,17 @@ class Program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    std::fprintf(
-        stderr,
-        "usage: %s FOLDER [EVERY]; files in it (stop, throw-first, throw-last, mismatch) steer the run\n",
-        argv[0]);
+  if (argc < 2 || argc > 4) {
+    std::fprintf(stderr,
+                 "usage: %s FOLDER [EVERY [EVERY]]; files in it (stop, throw-first, throw-last, mismatch) "
+                 "steer the run\n",
+                 argv[0]);
     return 2;
   }
   const std::string folder = argv[1];
   try {
     elastic::Loop loop(argc, argv);
-    Program program(loop, folder, argc == 3 ? std::stoll(argv[2]) : 0);
+    Program program(loop, folder, argc >= 3 ? std::stoll(argv[2]) : 0, argc == 4 ? std::stoll(argv[3]) : 0);
     program.run();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Manifests that somebody might write, one a line: any JSON type at any place of a job's manifest, mostly of its pod
-# template, which the schema leaves open. The same for the same seed; operator/api/testing/random_json.hpp does the
+# Manifests that somebody might write, one a line: any JSON at any place of a job's manifest, mostly of its pod template:
+# of another type, which the schema refuses, or another value of the same type, which it mostly takes. The same for the same seed; operator/api/testing/random_json.hpp does the
 # same for the tests without a server.
 # Usage: jq -nc --argjson count N --argjson seed S --arg namespace NAMESPACE -f bad_manifests.jq
 
@@ -16,11 +16,13 @@ def keys_of_people: ["key", "name", "labels", "value", "spec", "cpu", "foo", "",
 def any_value($a; $b; $c): at(plain; $a) as $x | at(plain; $b) as $y | at(keys_of_people; $c) as $key |
   at([$x, $x, $x, [$x], [$x, $y], {($key): $x}, {($key): [$x]}, [{($key): $x}, $y], {($key): {name: $y}}]; $c);
 
+def alike($type; $a): at(plain | map(select(type == $type)); $a);
+
 # Of seven numbers: somewhere below $within stands something else than before, or something besides, or nothing.
 def spoil($within; $n):
   ([paths | select(.[:($within | length)] == $within)]) as $places | at($places; $n[0]) as $place
-  | any_value($n[1]; $n[2]; $n[3]) as $value
   | (getpath($place) | type) as $type
+  | (if $n[6] % 6 == 0 then any_value($n[1]; $n[2]; $n[3]) else alike($type; $n[1]) end) as $value
   | if $type == "object" and $n[4] % 3 == 0 then setpath($place + [at(keys_of_people; $n[5])]; $value)
     elif $type == "array" and $n[4] % 3 == 0 then setpath($place; getpath($place) + [$value])
     elif $n[4] % 12 == 1 then delpaths([$place])

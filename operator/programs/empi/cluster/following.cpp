@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/cluster/following.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -218,7 +221,9 @@ std::string create(ClusterAccess& access, const RunOnCluster& options, bool name
   auto loaded = load_manifest(text, options.manifest, options.overrides);
   if (!loaded) throw Refusal(first_line(loaded.message()));
   ElasticMPIJob& job = loaded.value();
-  const auto violations = validate_for_cluster(job);
+  auto violations = validate_for_cluster(job);
+  std::ranges::move(validate_start(job, std::chrono::floor<Millis>(std::chrono::system_clock::now())),
+                    std::back_inserter(violations));
   if (refuses(violations)) throw Refusal(to_string(violations.front(), options.manifest));
   if (!names_a_namespace(text, options.manifest)) job.metadata.namespace_name.clear();
   choose_namespace(access, job, options.manifest, namespace_given);

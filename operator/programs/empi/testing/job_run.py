@@ -7,6 +7,7 @@ import atexit
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -142,3 +143,28 @@ def expect_nothing_left():
     while leftovers := [p.name for p in pathlib.Path("/dev/shm").iterdir() if p.name.startswith(tuple(names))]:
         assert time.monotonic() < end, leftovers
         time.sleep(0.05)
+
+
+def check_hello(run_text, ranks):
+    for rank in range(ranks):
+        assert f"Hello, World! I am process {rank} of {ranks}" in run_text, run_text
+
+
+def documented(page, part):
+    """The commands of a part of the docs, in words, without `empi`."""
+    text = (pathlib.Path(__file__).parents[4] / "docs" / page).read_text()
+    lines = text.split(f"\n## {part}\n")[1].split("\n## ")[0].splitlines()
+    return [line.split()[1:] for line in lines if line.startswith("    empi ")]
+
+
+def on_terminal(*arguments):
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen([BIN / "empi", *arguments], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
+    os.close(terminal)
+    text = b""
+    try:
+        while chunk := os.read(controller, 4096):
+            text += chunk
+    except OSError:
+        pass
+    return process.wait(timeout=PATIENCE), text

@@ -8,15 +8,15 @@ Every wait is bounded; every process that a case starts is gone at its end, and 
 import json
 import os
 import pathlib
-import pty
 import re
 import signal
 import subprocess
 import sys
 import time
 
-from job_run import (BIN, ENVIRONMENT, HELLO, PATIENCE, SLOW, WORK, Run, empi, expect_nothing_left, manifest,
-                     marked_processes, names_on_machine, queue)
+import many_jobs
+from job_run import (BIN, ENVIRONMENT, HELLO, PATIENCE, SLOW, WORK, Run, check_hello, documented, empi, expect_nothing_left,
+                     manifest, marked_processes, names_on_machine, on_terminal)
 
 
 def bad_manifest():
@@ -37,11 +37,6 @@ def bad_manifest():
 """)
     unstable = empi("run", threshold, check=False)
     assert unstable.returncode == 2 and "threshold" in unstable.stderr, unstable
-
-
-def check_hello(run_text, ranks):
-    for rank in range(ranks):
-        assert f"Hello, World! I am process {rank} of {ranks}" in run_text, run_text
 
 
 def rigid_namespaces():
@@ -233,6 +228,30 @@ def compute_bound():
         "windowSeconds: 1\n    windows: 3", "windowSeconds: 3\n    windows: 1") + "  local: {slowdownFactor: 16}\n"), [4])
 
 
+def documented_deadline():
+    """The commands of docs/scheduling.md: on one worker the job would be late, so it gets more; a deadline that is over is
+    refused."""
+    commands = documented("scheduling.md", "Deadlines and budgets")
+    assert [words[0] for words in commands] == ["run", "why"], commands
+    work = ["empi-jacobi", "--n", "256", "--iterations", "2000", "--tolerance", "0", "--work-factor", "40"]
+    wanted = FINDS_ITS_SIZE.replace("efficiency", "deadline").replace("windows: 3", "windows: 1")
+    late = manifest("late", work, extra=wanted + "  scheduling: {deadline: \"2020-01-31T12:00:00Z\"}\n")
+    refused = empi("run", late, check=False)
+    assert refused.returncode == 2 and "spec.scheduling.deadline: is 2020-01-31T12:00:00Z, which is over" in refused.stderr, refused
+    manifest("deadline", work, replicas=0, least=1, most=4, extra=wanted +
+             "  scheduling: {deadlineSeconds: 50}\n  local: {slowdownFactor: 16}\n")
+    run = Run(*[WORK / word for word in commands[0][1:]])
+    run.wait_for("another worker", lambda: run.status().get("joinedReplicas", 0) > 1)
+    run.wait_for("a forecast", lambda: "forecast" in run.status())
+    status = run.status()
+    assert status["forecast"]["source"] == "Progress" and status["forecast"]["finish"], status["forecast"]
+    assert status["cost"]["perHour"] >= 1 and status["cost"]["workers"] >= 1, status["cost"]
+    assert "policy deadline" in empi(*commands[1]).stdout
+    empi("cancel", "deadline")
+    assert run.wait() == 1, run.text()
+    assert any(d["policy"] == "deadline" and d["action"] == "Scale" for d in run.summary()["decisions"]), run.summary()
+
+
 def long_queue():
     """A master-worker program with a long queue grows, and its status says when the phase will be over."""
     work = ["empi-mandelbrot", "--width", "1024", "--height", "20000", "--iterations", "20000"]
@@ -267,159 +286,6 @@ def several_at_once():
         empi("cancel", run.name)
         assert run.wait() == 1, run.text()
         assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
-
-
-def documented(page, part):
-    """The commands of a part of the docs, in words, without `empi`."""
-    text = (pathlib.Path(__file__).parents[4] / "docs" / page).read_text()
-    lines = text.split(f"\n## {part}\n")[1].split("\n## ")[0].splitlines()
-    return [line.split()[1:] for line in lines if line.startswith("    empi ")]
-
-
-def many():
-    """Jobs of one process: each has its folder, its state and its commands, and ends without the others."""
-    loopback = "  local: {network: Loopback}\n"
-    run = Run(manifest("a", HELLO, rigid=True), manifest("b", SLOW, replicas=1),
-              manifest("c", SLOW, replicas=1, extra=loopback), arguments=["--queue", queue("roomy", 8)])
-    for job in "bc":
-        run.wait_for_size(1, job)
-    run.wait_for("the end of a", lambda: "job a: Succeeded" in run.text())
-    check_hello(run.text(), 2)
-    assert run.summary("a")["result"] == "Succeeded"
-    assert "is not running" in empi("scale", "a", 1, check=False).stderr
-    for job in "bc":
-        assert "asked queue roomy for 2 workers" in empi("scale", job, 2).stdout
-    for job in "bc":
-        run.wait_for_size(2, job)
-    tokens = {(WORK / "state" / job / "token").read_text() for job in "bc"}
-    assert len(tokens) == 2 and not (WORK / "state/a/token").exists()
-    empi("submit", manifest("d", HELLO, replicas=1, rigid=True))
-    run.wait_for("the end of d", lambda: "job d: Succeeded" in run.text())
-    assert run.summary("d")["result"] == "Succeeded"
-    empi("cancel", "b")
-    run.wait_for("the end of b", lambda: "job b: Failed" in run.text())
-    assert run.status("c")["state"] == "Running", run.status("c")
-    assert "b: creating 1 worker" in run.text() and "c: creating 1 worker" in run.text(), run.text()
-    run.process.send_signal(signal.SIGINT)
-    assert run.wait() == 1, run.text()
-    assert [c["outcome"] for c in run.summary("b")["changes"]] == ["committed"], run.summary("b")
-    assert "cancelled" in run.summary("c")["reason"]
-    assert (run.out / "c/c-w-0.log").exists() and not (run.out / "c/b-w-0.log").exists()
-
-
-def many_succeed():
-    """One exit code for all, one view of all; --stagger keeps them apart."""
-    hello = [manifest(name, HELLO, replicas=1, rigid=True) for name in ("one", "two")]
-    alone, text = on_terminal("run", hello[0], "--workers", "1")
-    assert alone == 0 and b"queue local  " in text, text
-    code, text = on_terminal("run", *hello, "--stagger", "1", "--out", "o")
-    assert code == 0 and re.search(b"\none  [A-Z]", text) and re.search(b"\ntwo  [A-Z]", text), text
-    assert -1 < text.find(b"two  starts in 1 s") < text.find(b"job two: output in"), text
-    failing = manifest("fails", ["sh", "-c", "exit 3"], replicas=1, rigid=True)
-    result = empi("run", hello[0], failing, check=False)
-    assert result.returncode == 3 and "job one: Succeeded" in result.stdout, result
-
-
-def submitted():
-    """A job that comes later belongs to the run as those do that it began with."""
-    late = manifest("late", SLOW, replicas=1)
-    alone = empi("submit", late, check=False)
-    assert alone.returncode == 1 and "nothing runs to add job late to: start it with `empi run" in alone.stderr, alone
-    run = Run(manifest("first", SLOW, replicas=1))
-    run.wait_for_size(1)
-    assert "output in " + str(WORK / "late-out") in empi("submit", late, "--set", "worker.maxReplicas=2").stdout
-    run.wait_for_size(1, "late")
-    assert "limited to 2" in empi("scale", "late", 9).stdout
-    run.wait_for_size(2, "late")
-    again = empi("submit", late, check=False)
-    assert again.returncode == 1 and "running already" in again.stderr, again
-    late.write_text(late.read_text().replace("minReplicas: 1", "minReplicas: none"))
-    assert empi("submit", late, check=False).returncode == 2
-    other = Run(manifest("other", SLOW, replicas=1))
-    other.wait_for_size(1)
-    more = manifest("more", HELLO, replicas=1, rigid=True)
-    which = empi("submit", more, check=False)
-    assert which.returncode == 1 and "--beside JOB" in which.stderr, which
-    empi("submit", more, "--beside", "other", "--out", "m")
-    other.wait_for("the end of more", lambda: "job more: Succeeded" in other.text())
-    assert json.loads((WORK / "m/summary.json").read_text())["result"] == "Succeeded"
-    empi("cancel", "first")
-    run.wait_for("the end of first", lambda: "job first: Failed" in run.text())
-    assert run.status("late")["state"] == "Running", "the run goes on for the other"
-    for process in (run.process, other.process):
-        process.send_signal(signal.SIGINT)
-    assert run.wait() == other.wait() == 1
-    assert "cancelled" in json.loads((WORK / "late-out/summary.json").read_text())["reason"]
-
-
-def local_queue():
-    """Three jobs on four workers: who wants more waits, others shrink for it, and grow again when it has gone."""
-    wide = manifest("wide", SLOW, replicas=4)
-    fixed = manifest("fixed", SLOW, replicas=2, rigid=True)
-    run = Run(wide, fixed, arguments=["--queue", queue("four", 4), "--stagger", 1])
-    run.wait_for_size(2, "fixed")
-    run.wait_for_size(2, "wide")
-    assert "Yielding" in empi("history", "wide", "--events").stdout
-    assert "no queue named none" in empi("queue", "none", check=False).stderr
-    empi("submit", manifest("third", SLOW, replicas=3, rigid=True))
-    told = "queue four  4 of 4 CPUs held; 2 jobs run, 1 waits"
-    run.wait_for("third to wait and be told why", lambda: told in (text := empi("queue", "four").stdout)
-                 and "  third  Queued" in text and "needs 3 workers of 1 CPU" in text)
-    assert "third  Queued" in empi("top", "third").stdout
-    too_large = empi("submit", manifest("huge", SLOW, replicas=9, most=9, rigid=True), check=False)
-    assert too_large.returncode == 1 and "needs at least 9 workers" in too_large.stderr, too_large
-    empi("cancel", "fixed")
-    run.wait_for_size(3, "third")
-    run.wait_for_size(1, "wide")
-    empi("cancel", "third")
-    run.wait_for_size(4, "wide")
-    empi("submit", manifest("fourth", SLOW, replicas=4, rigid=True))
-    run.wait_for("fourth to wait", lambda: run.status("fourth").get("state") == "Queued")
-    run.process.send_signal(signal.SIGINT)
-    assert run.wait() == 1, run.text()
-    assert "cancelled" in run.summary("wide")["reason"] and "cancelled" in run.summary("fourth")["reason"]
-    assert run.summary("fourth")["core_seconds"] == 0, run.summary("fourth")
-
-
-def documented_queue():
-    """The commands of docs/scheduling.md, as they stand there."""
-    commands = documented("scheduling.md", "On one machine")
-    assert [words[0] for words in commands] == ["run", "submit", "queue", "cancel"], commands
-    jobs = {f"{name}.yaml": manifest(name, SLOW, replicas=0) for name in "abcd"}
-    run = Run(*[jobs[word] for word in commands[0] if word in jobs],
-              arguments=[word for word in commands[0][1:] if word not in jobs])
-    for job in "abc":
-        run.wait_for(f"{job} to run", lambda: run.status(job).get("state") == "Running")
-    empi(*commands[1])
-    run.wait_for("d to run", lambda: run.status("d").get("state") == "Running")
-    lines = empi(*commands[2]).stdout.splitlines()
-    assert lines[0].startswith("queue local  4 of 4 CPUs held") and len(lines) == 5, lines
-    empi(*commands[3])
-    run.wait_for("the end of b", lambda: "job b: Failed" in run.text())
-    run.process.send_signal(signal.SIGINT)
-    assert run.wait() == 1, run.text()
-
-
-def many_refused():
-    """What is wrong with one of them is said before anything is started."""
-    good = manifest("good", HELLO)
-    (WORK / "copy.yaml").write_text(good.read_text())
-    twice = empi("run", good, WORK / "copy.yaml", check=False)
-    assert twice.returncode == 2 and len(twice.stderr.splitlines()) == 1, twice
-    assert "copy.yaml: metadata.name: 'good' is the name of the job in" in twice.stderr, twice
-    bad = manifest("bad", HELLO, least=9)
-    wrong = empi("run", good, bad, check=False)
-    assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
-    assert not (WORK / "state").exists(), "nothing was started"
-    large = manifest("large", SLOW, replicas=3, least=3)
-    small = empi("run", good, large, "--workers", 2, check=False)
-    assert small.returncode == 2 and len(small.stderr.splitlines()) == 1, small
-    assert "needs at least 3 workers" in small.stderr and "--workers" in small.stderr, small
-    assert not (WORK / "state").exists(), "nothing was started"
-    late = Run(good, manifest("later", HELLO), arguments=["--stagger", 3600])
-    late.wait_for("the end of good", lambda: "job good: Succeeded" in late.text())
-    late.process.send_signal(signal.SIGINT)
-    assert late.wait() == 1 and "job later: not started" in late.text(), late.text()
 
 
 def interrupt():
@@ -536,19 +402,6 @@ def network_limits():
         assert result.returncode == 1 and "sch_netem" in result.stderr, result.stderr
 
 
-def on_terminal(*arguments):
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen([BIN / "empi", *arguments], env=ENVIRONMENT, stdout=terminal, stderr=terminal, cwd=WORK)
-    os.close(terminal)
-    text = b""
-    try:
-        while chunk := os.read(controller, 4096):
-            text += chunk
-    except OSError:
-        pass
-    return process.wait(timeout=PATIENCE), text
-
-
 def terminal():
     """On a terminal the view is drawn, and rank output stays in the files."""
     code, text = on_terminal("run", manifest("hello", HELLO, replicas=1, rigid=True))
@@ -581,6 +434,6 @@ def help_and_completion():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[2]]()
+    {**vars(many_jobs), **globals()}[sys.argv[2]]()
     expect_nothing_left()
     print(f"{sys.argv[2]}: ok")

@@ -55,6 +55,11 @@ def main():
         assert turnaround["elastic"] < turnaround["easy"], turnaround
         assert "yields" in (folder / "a" / "decisions.log").read_text()
         empi(folder / "a" / "schedule.swf", "--jobs", 50)
+        table = empi(plain, "--deadline", 1.5, "--price", .04, "--out", folder / "d")
+        assert "\ndeadlines met: easy " in table and "\ncost: easy " in table, table
+        met = {name: s["all"]["deadlinesMet"] for name, s in
+               json.loads((folder / "d" / "summary.json").read_text())["schedules"].items()}
+        assert met["elastic"] > met["easy"], met
 
         packed.write_bytes(packed.read_bytes()[:-30])
         assert "is cut off or damaged" in empi(packed, status=2)

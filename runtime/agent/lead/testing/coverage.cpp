@@ -46,6 +46,8 @@ std::string_view why_not_met(ChangeState state, ChangeEvent event) {
       return state == S::Window ? "" : "in RollingBack a vote is noted, and decides nothing";
     case E::ProbesDoNotMatch:
       return state == S::Ready ? "" : "probes are read in Ready alone";
+    case E::MemberDown:
+      return "simulated programs do not go on without a member";
     case E::JobEnding:
       return state == S::Window ? "a rank that ends in the window disagrees" : "";
     case E::JoinerLost:

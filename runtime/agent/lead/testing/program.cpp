@@ -107,6 +107,7 @@ std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrde
       depart(pod, proc, order.change);
       break;
     case RankOrder::Kind::Lost:
+    case RankOrder::Kind::Recover:  // such programs are not simulated
       break;
   }
   return "";

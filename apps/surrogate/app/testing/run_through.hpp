@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "apps/surrogate/app/inversion.hpp"
+
+namespace surrogate::test {
+
+/// The tasks of one phase in this thread, one after the other; with `order`, shuffled by it.
+inline void run_phase(Inversion& inversion, std::mt19937* order = nullptr) {
+  const Work work = inversion.next();
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(work.count));
+  std::iota(indices.begin(), indices.end(), 0);
+  if (order != nullptr) std::ranges::shuffle(indices, *order);
+  std::vector<double> rows(static_cast<std::size_t>(work.count * work.width));
+  for (const std::int64_t index : indices)
+    work.task(index, std::span(rows).subspan(static_cast<std::size_t>(index * work.width),
+                                             static_cast<std::size_t>(work.width)));
+  inversion.absorb(rows);
+}
+
+inline void run_through(Inversion& inversion) {
+  while (!inversion.done()) run_phase(inversion);
+}
+
+}  // namespace surrogate::test

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Promise: a tsunami that is killed goes on from its newest checkpoint, on another number of ranks, and ends
+// as if nothing had happened: the same bits in each cell, the same gauges, one course of the run.
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/io/report.hpp"
+#include "apps/io/test_files.hpp"
+#include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/names.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using empi::Member;
+using empi::testing::LocalPods;
+
+std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "empi-tsunami"; }
+
+class TsunamiOnPods : public testing::Test {
+ protected:
+  // One start of the job; all write checkpoints to the same folder.
+  struct Run {
+    Run(const TsunamiOnPods& test, int ranks, const std::string& slowdown, const std::string& finest = "13") {
+      pods.slots = 1;
+      pods.environment["EMPI_SLOWDOWN"] = slowdown;
+      pods.environment[empi::names::kCheckpointDir] = test.folder.path("checkpoints");
+      pods.environment[empi::names::kCheckpointSeconds] = "0.2";
+      pods.command = {program(), "--out", test.folder.path("out"), "--finest", finest};
+      pods.command.insert(pods.command.end(), test.arguments.begin(), test.arguments.end());
+      members = pods.launch(ranks);
+      pods.start(members);
+    }
+    LocalPods pods;
+    std::vector<Member> members;
+  };
+
+  int checkpoints() const {
+    std::error_code none;
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path("checkpoints"), none))
+      count += entry.path().extension() == ".h5";
+    return count;
+  }
+  std::string content(const std::string& name) const {
+    std::ifstream in(folder.path(name));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::vector<double> maxima(const std::string& run) const {
+    int file = 0;
+    EXPECT_EQ(nc_open(folder.path(run + "/maxima.nc").c_str(), NC_NOWRITE, &file), NC_NOERR);
+    std::vector<double> all;
+    for (const char* name : {"max_elevation", "max_speed", "max_flood_depth", "arrival_time"}) {
+      std::vector<double> values(240 * 240);
+      int id = 0;
+      EXPECT_EQ(nc_inq_varid(file, name, &id), NC_NOERR) << name;
+      EXPECT_EQ(nc_get_var_double(file, id, values.data()), NC_NOERR) << name;
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    nc_close(file);
+    EXPECT_GT(std::ranges::count_if(all, [](double v) { return v > 0; }), 10000);
+    return all;
+  }
+
+  const std::vector<std::string> arguments{"--data",           "/none", "--end",   "14400",
+                                           "--snapshot-every", "3600",  "--gauge", "buoy:-86.4:-17.98"};
+  const io::test::ScratchFolder folder;
+};
+
+TEST_F(TsunamiOnPods, AKilledRunGoesOnAndEndsInTheSameBits) {
+  {
+    Run run(*this, 3, "20");
+    run.pods.wait_until("two checkpoints and a picture", [&] {
+      return checkpoints() >= 2 && fs::exists(folder.path("out/snapshot-0001.bin"));
+    });
+    for (const Member& m : run.members) run.pods.signal(m.uid, SIGKILL);
+    for (const Member& m : run.members) run.pods.wait_for_end(m.uid);
+  }
+  {
+    Run other(*this, 1, "1", "14");
+    EXPECT_EQ(other.pods.wait_for_end(other.members[0].uid), 2);
+    EXPECT_NE(other.pods.all_logs().find("the checkpoint is of another case"), std::string::npos)
+        << other.pods.all_logs();
+  }
+  Run again(*this, 2, "1");
+  for (const Member& m : again.members) EXPECT_EQ(again.pods.wait_for_end(m.uid), 0) << again.pods.all_logs();
+  EXPECT_NE(again.pods.all_logs().find("goes on from"), std::string::npos) << again.pods.all_logs();
+
+  std::string alone = program() + " --out " + folder.path("alone") + " --finest 13";
+  for (const auto& a : arguments) alone += " " + a;
+  ASSERT_EQ(std::system((alone + " >/dev/null").c_str()), 0);
+  const auto results = [&](const char* run) {
+    return io::read_json(fs::path(folder.path(run)) / "tsunami.json");
+  };
+  const nlohmann::json undisturbed = results("alone"), restarted = results("out");
+  for (const char* figure : {"state_hash", "steps", "cell_updates", "cells_final"})
+    EXPECT_EQ(restarted.at(figure), undisturbed.at(figure)) << figure;
+  EXPECT_EQ(content("out/gauge-buoy.csv"), content("alone/gauge-buoy.csv"));
+  EXPECT_EQ(maxima("out"), maxima("alone"));
+  for (int k = 0; k <= 4; ++k) {  // they tell whose a cell is, too
+    const std::string name = "/snapshot-000" + std::to_string(k) + ".bin";
+    EXPECT_EQ(content("out" + name).size(), content("alone" + name).size()) << name;
+  }
+  const std::vector<double> times = io::Table(folder.path("out/cells.csv")).numbers("simulated_s");
+  EXPECT_TRUE(std::ranges::is_sorted(times)) << "the course of the run is told twice";
+}
+
+}  // namespace

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a job has used, in one line that outlives it: a record of the Standard Workload Format (version 2.2,
+// 18 numbers; `empi simulate` reads it), and behind that, as a comment, what the format has no field for.
+// Pure.
+//
+//   1834 1790000000 12 340 16 -1 -1 8 600 -1 1 77 -1 5 9 -1 -1 -1 ; namespace=a name=b queue=main
+//       uid=... workerSeconds=2720.5 state=Succeeded        (all in one line)
+//
+// Times are in seconds, the submission since 1970; processors are ranks: workers times slots. What has a name
+// here and a number there (job, user, executable, queue) has one that is made of the name, the same in each
+// line; the user is the namespace.
+
+#include <string>
+
+#include "operator/api/job.hpp"
+
+namespace emj {
+
+// `now`: when it has ended, if its status does not say that since it was deleted.
+std::string accounting_line(const ElasticMPIJob& job, Time now);
+
+}  // namespace emj

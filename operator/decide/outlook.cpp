@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the job will be over, what it costs, and whether it keeps to its deadline and its budget. All of it
+// moves with every window: it is written when it has moved by a useful amount (decision K6').
+
+#include <algorithm>
+#include <cmath>
+
+#include "operator/api/requests.hpp"
+#include "operator/decide/pass.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj {
+namespace {
+
+using empi::format;
+
+constexpr Seconds kForecastInterval{30};
+constexpr Seconds kOld{900};           // told again although it has not moved
+constexpr Seconds kFirstProgress{60};  // from then on a small progress tells enough, too
+constexpr double kLeastProgress = .05;
+constexpr Millis kMoved{10000};  // of a finish: less is no news,
+constexpr int kMovedShare = 20;  // nor is less than such a part of the time left
+
+double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
+
+std::optional<ForecastStatus> forecast_by_tasks(const Pass& pass) {
+  const auto& tasks = pass.status.tasks;
+  if (!tasks || !tasks->predicted_finish || pass.seen.samples.back().tasks.total == 0) return std::nullopt;
+  const double left = std::max(0.0, seconds_between(pass.now, *tasks->predicted_finish));
+  return ForecastStatus{left, 0, ForecastSource::Tasks, pass.now};
+}
+
+// By progress over the windows of the present size (rule Q12).
+std::optional<ForecastStatus> forecast_by_progress(const Pass& pass) {
+  const auto& samples = pass.seen.samples;
+  const Sample& newest = samples.back();
+  const auto first = std::ranges::find_if(samples, [&](const Sample& sample) {
+    return sample.workers == newest.workers && sample.epoch == newest.epoch && sample.progress >= 0;
+  });
+  if (first == samples.end() || newest.progress <= first->progress) return std::nullopt;
+  const auto& started = pass.status.start_time;
+  if (newest.progress < kLeastProgress && !(started && pass.now - *started >= kFirstProgress))
+    return std::nullopt;
+  const double seconds = seconds_between(first->end, newest.end);
+  const double left = (1 - newest.progress) * seconds / (newest.progress - first->progress);
+  const int error = static_cast<int>(std::lround(100 * std::clamp(newest.ci_halfwidth, 0.0, 1.0)));
+  return ForecastStatus{left, error, ForecastSource::Progress, pass.now};
+}
+
+bool is_news(const ForecastStatus& before, const ForecastStatus& now) {
+  if (before.workers != now.workers || before.source != now.source || !before.finish) return true;
+  const Millis moved = std::chrono::abs(*now.finish - *before.finish);
+  return moved >= std::max(kMoved, (*now.finish - now.time) / kMovedShare) || now.time - before.time >= kOld;
+}
+
+bool told_now(const Pass& pass) { return pass.status.forecast && pass.status.forecast->time == pass.now; }
+
+// A running program is judged by its policy where that chooses sizes for the goal.
+bool sizes_for(const Pass& pass, PolicyName goal) {
+  return pass.spec.autoscaling.mode == AutoscalingMode::Auto && pass.spec.autoscaling.policy.name == goal &&
+         pass.status.policy_state.paused_spec.empty();
+}
+
+struct Judged {
+  bool at_risk = false;
+  std::string reason, message;
+};
+
+// Words are for the reader: they are renewed when something has turned, or with the forecast.
+void tell(Pass& pass, const char* type, const Judged& judged) {
+  const Condition* before = find_condition(pass.status, type);
+  if (!before && !judged.at_risk) return;
+  const bool same = before && before->reason == judged.reason && (before->status == "True") == judged.at_risk;
+  if (same && !told_now(pass)) return;
+  if (judged.at_risk && !(before && before->status == "True")) pass.warning(type, judged.message);
+  pass.set_condition(type, judged.at_risk, judged.reason, judged.message);
+}
+
+std::string at_text(Time time) { return to_string(std::chrono::floor<Seconds>(time)); }
+
+std::optional<Judged> judge_deadline(Pass& pass, Time deadline) {
+  const JobStatus& status = pass.status;
+  const std::string due = "the deadline of " + at_text(deadline);
+  if (status.completion_time) {
+    const std::string ended = "ended at " + at_text(*status.completion_time) + ", " + due;
+    if (status.state != JobState::Succeeded) return Judged{false, "Ended", ended};
+    const bool late = *status.completion_time > deadline;
+    return Judged{late, late ? "Missed" : "Met", ended};
+  }
+  const auto& forecast = status.forecast;
+  const std::string by_forecast = forecast && forecast->finish
+                                      ? "; on " + workers_text(forecast->workers) +
+                                            " it will be over at about " + at_text(*forecast->finish)
+                                      : "";
+  if (pass.now > deadline) return Judged{true, "Passed", due + " is over" + by_forecast};
+  pass.wake_at(deadline + Millis(1));
+  if (status.active_workers.empty()) {
+    const Time soonest =
+        pass.now + std::chrono::ceil<Seconds>(std::chrono::duration<double>(least_seconds(pass.spec)));
+    if (soonest <= deadline) return std::nullopt;
+    return Judged{true, "Infeasible",
+                  due + " cannot be met any more: by expectedSeconds the job takes " +
+                      format("%.0f s at least", least_seconds(pass.spec))};
+  }
+  if (sizes_for(pass, PolicyName::Deadline)) {
+    if (!pass.outlook) return std::nullopt;
+    return Judged{pass.outlook->at_risk, pass.outlook->at_risk ? "Infeasible" : "InTime",
+                  pass.outlook->words};
+  }
+  if (!forecast || !forecast->finish) return std::nullopt;
+  const bool late = *forecast->finish > deadline;
+  return Judged{late, late ? "Late" : "InTime", late ? due + " is not met" + by_forecast : ""};
+}
+
+std::optional<Judged> judge_budget(const Pass& pass, double budget) {
+  const JobStatus& status = pass.status;
+  if (!status.cost) return std::nullopt;
+  const double spent = spent_until(*status.cost, pass.now);
+  const std::string of = format("%.4g of the budget of %.4g", spent, budget);
+  if (status.completion_time)
+    return Judged{spent > budget, spent > budget ? "Exceeded" : "Kept", "ended, it has cost " + of};
+  if (spent > budget) return Judged{true, "Exceeded", "it has cost " + of + " so far, and goes on"};
+  if (sizes_for(pass, PolicyName::Budget)) {
+    if (!pass.outlook) return std::nullopt;
+    return Judged{pass.outlook->at_risk, pass.outlook->at_risk ? "Infeasible" : "Affordable",
+                  pass.outlook->words};
+  }
+  const auto& forecast = status.forecast;
+  if (!forecast || !forecast->finish) return std::nullopt;
+  const double all = spent_until(*status.cost, std::max(pass.now, *forecast->finish));
+  const bool dear = all > budget;
+  return Judged{dear, dear ? "Dear" : "Affordable",
+                dear ? format("on %s it will have cost about %.4g, the budget is %.4g",
+                              workers_text(forecast->workers).c_str(), all, budget)
+                     : ""};
+}
+
+}  // namespace
+
+double spent_until(const CostStatus& cost, Time time) {
+  return cost.spent + cost.per_hour * std::max(0.0, seconds_between(cost.time, time)) / 3600;
+}
+
+void update_forecast(Pass& pass) {
+  JobStatus& status = pass.status;
+  if (status.active_workers.empty()) return status.forecast.reset();
+  const auto& samples = pass.seen.samples;
+  if (samples.empty() || (status.forecast && pass.now - status.forecast->time < kForecastInterval)) return;
+  auto forecast = forecast_by_tasks(pass);
+  if (!forecast) forecast = forecast_by_progress(pass);
+  if (!forecast) return;
+  forecast->workers = samples.back().workers;
+  forecast->finish =
+      forecast->time +
+      std::chrono::ceil<Seconds>(std::chrono::duration<double>(std::min(forecast->seconds_left, 1e9)));
+  if (!status.forecast || is_news(*status.forecast, *forecast)) status.forecast = forecast;
+}
+
+// Rule Q18. What is written holds for as long as the job keeps its size, so nothing is written meanwhile.
+void update_cost(Pass& pass) {
+  auto& cost = pass.status.cost;
+  const auto held = static_cast<int>(std::ranges::count_if(pass.seen.pods, [](const PodView& pod) {
+    return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed;
+  }));
+  if (!cost && held == 0) return;
+  if (!cost) cost = CostStatus{0, 0, 0, pass.now};
+  if (held == cost->workers && !told_now(pass)) return;
+  const double spent = spent_until(*cost, pass.now);
+  const double each = held > 0 && held == cost->workers ? cost->per_hour / held : price_per_hour(pass);
+  *cost = {spent, held * each, held, pass.now};
+}
+
+double least_seconds(const JobSpec& spec) {
+  const auto& expected = spec.scheduling.expected;
+  if (!expected) return 0;
+  const int most = spec.runtime.mode == RuntimeMode::Rigid ? reference_size(spec)
+                                                           : feasible_size(spec, spec.worker.max_replicas);
+  return static_cast<double>(expected->count()) * reference_size(spec) / std::max(most, reference_size(spec));
+}
+
+double price_per_hour(const Pass& pass) {
+  const auto& allocation = pass.status.allocation;
+  if (allocation && allocation->price_per_worker_hour) return *allocation->price_per_worker_hour;
+  return worker_cpus(pass.spec);
+}
+
+void update_risks(Pass& pass) {
+  const SchedulingSpec& scheduling = pass.spec.scheduling;
+  const auto deadline = deadline_of(pass.seen.job);
+  const Judged none{false, "NoGoal", ""};
+  if (const auto judged = deadline ? judge_deadline(pass, *deadline) : none)
+    tell(pass, condition::kDeadlineAtRisk, *judged);
+  if (const auto judged = scheduling.budget ? judge_budget(pass, amount(*scheduling.budget)) : none)
+    tell(pass, condition::kBudgetAtRisk, *judged);
+}
+
+}  // namespace emj

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies deadline and budget (rules Q17, Q18): the least that is enough, and the most that is paid for.
+// Both re-compute with every window, as seed 002 does, and neither ever ends a job.
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "operator/decide/policies/cost.hpp"
+#include "operator/decide/policies/policies.hpp"
+#include "operator/decide/policies/remaining.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj {
+namespace {
+
+using empi::format;
+using empi::time_text;
+
+// The size that a job has is kept while this share of the margin is left, so that noise moves nothing.
+constexpr double kKeptMargin = 0.5;
+constexpr double kBudgetMargin = 0.05;  // of what is still to be spent
+constexpr double kReturn = 10;          // times its cost: as many worker seconds must a shrink free
+constexpr double kEndSeconds = 10;      // that workers are paid after the program has ended
+
+struct Sizes {
+  std::vector<int> all, judged;
+};
+
+Sizes sizes_of(const PolicyInput& input, const Remaining& remaining) {
+  Sizes sizes{possible_sizes(input), {}};
+  for (const int n : sizes.all)
+    if (n == input.current || (n >= remaining.smallest && n <= remaining.largest)) sizes.judged.push_back(n);
+  return sizes;
+}
+
+template <class Value>
+int least(const std::vector<int>& sizes, const Value& value) {
+  return *std::ranges::min_element(sizes, {}, value);
+}
+
+// Of those that are about as fast as the fastest the smallest.
+int fastest(const std::vector<int>& sizes, const Remaining& remaining, double tolerance) {
+  const double best = remaining.seconds(least(sizes, remaining.seconds));
+  return *std::ranges::find_if(sizes, [&](int n) { return remaining.seconds(n) <= best * (1 + tolerance); });
+}
+
+Proposal propose_size(int wanted, const PolicyInput& input, const Remaining& remaining, std::string reason,
+                      Outlook outlook) {
+  Prediction prediction;
+  prediction.measured_seconds = remaining.iteration(input.current);
+  if (wanted != input.current) prediction.predicted_seconds = remaining.iteration(wanted);
+  // Who is late cannot wait until a reversal is open again.
+  prediction.lasting = wanted > input.current;
+  Proposal proposal{wanted, std::move(reason), false, false, prediction};
+  proposal.outlook = std::move(outlook);
+  return proposal;
+}
+
+Proposal unknown(const PolicyInput& input, const std::string& missing) {
+  return {input.current, missing, true, false, {}};
+}
+
+std::string at_text(Time time) { return to_string(std::chrono::floor<Seconds>(time)); }
+
+Time after(Time from, double seconds) {
+  return from + std::chrono::ceil<Millis>(std::chrono::duration<double>(std::min(seconds, 1e9)));
+}
+
+}  // namespace
+
+Proposal DeadlinePolicy::propose(const PolicyInput& input, PolicyState& state) const {
+  std::string missing;
+  const auto remaining = remaining_time(input, state, evidence_, missing);
+  if (!remaining) return unknown(input, missing);
+  if (!input.goals.deadline) return unknown(input, "the job has no deadline");
+  const double time = std::chrono::duration<double>(*input.goals.deadline - input.now).count();
+  const double margin = parameters_.margin_percent / 100.0 + remaining->error;
+  const int current = input.current;
+  const Sizes sizes = sizes_of(input, *remaining);
+  const auto enough = [&](int n) { return remaining->seconds(n) * (1 + margin) <= time; };
+  const bool kept = remaining->seconds(current) * (1 + kKeptMargin * margin) <= time;
+  const int best = least(sizes.all, remaining->seconds);
+  const double soonest = remaining->seconds(best);
+  const std::string known = remaining->words + ", the deadline is " +
+                            (time > 0 ? "in " + time_text(time) : "over for " + time_text(-time));
+  const auto on = [&](int n) {
+    return format(", %d would take %s", n, time_text(remaining->seconds(n)).c_str());
+  };
+
+  if (soonest > time) {
+    const int to = fastest(sizes.judged, *remaining, tolerance_);
+    Outlook outlook{
+        true, after(input.now, soonest), 0,
+        format("of the sizes that the job may have none meets the deadline of %s: on %d workers, the "
+               "fastest, it will be over at about %s",
+               at_text(*input.goals.deadline).c_str(), best, at_text(after(input.now, soonest)).c_str())};
+    return propose_size(to, input, *remaining, known + on(best) + ", the least of all, and is late",
+                        std::move(outlook));
+  }
+  const auto floor = std::ranges::find_if(sizes.judged, enough);
+  int to = floor == sizes.judged.end() ? fastest(sizes.judged, *remaining, tolerance_) : *floor;
+  if (to > current && kept) to = current;
+  std::string why = to == current ? "" : on(to);
+  if (to < current) {
+    const double saved = (current - to) * remaining->seconds(to);
+    const double price = change_cost(input.history, current, to).lost_seconds * current;
+    if (saved < kReturn * price) {
+      why += format(", but frees %.0f worker seconds only, a change costs %.0f", saved, price);
+      to = current;
+    }
+  } else if (const auto below = std::ranges::lower_bound(sizes.judged, current);
+             to == current && below != sizes.judged.begin()) {
+    why += on(*(below - 1));
+  }
+  Outlook outlook{false, after(input.now, remaining->seconds(to)), 0, {}};
+  return propose_size(to, input, *remaining, known + why, std::move(outlook));
+}
+
+Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) const {
+  std::string missing;
+  const auto remaining = remaining_time(input, state, evidence_, missing);
+  if (!remaining) return unknown(input, missing);
+  if (!input.goals.budget) return unknown(input, "the job has no budget");
+  const int current = input.current;
+  const double rate = input.goals.per_worker_hour / 3600;
+  const double left = *input.goals.budget - input.goals.spent;
+  const Sizes sizes = sizes_of(input, *remaining);
+  // Newcomers are paid from their first second, leavers until they are gone.
+  const auto price = [&](int n) {
+    const double leaving =
+        n < current ? (current - n) * change_cost(input.history, current, n).delay_seconds : 0;
+    return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
+  };
+  const double margin = kBudgetMargin + remaining->error;
+  const auto paid = [&](int n) { return price(n) * (1 + (n == current ? kKeptMargin : 1) * margin) <= left; };
+  const int cheapest = least(sizes.all, price);
+  const std::string known =
+      remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
+  const auto on = [&](int n) {
+    return format(", %d would take %s and cost %.4g more", n, time_text(remaining->seconds(n)).c_str(),
+                  price(n));
+  };
+  const double least_price = input.goals.spent + price(cheapest);
+  if (price(cheapest) > left) {
+    Outlook outlook{
+        true,
+        {},
+        least_price,
+        format("of the sizes that the job may have none keeps to the budget of %.4g: on %s, the "
+               "cheapest, it will have cost about %.4g",
+               *input.goals.budget, (std::to_string(cheapest) + " workers").c_str(), least_price)};
+    return propose_size(least(sizes.judged, price), input, *remaining,
+                        known + on(cheapest) + ", the least of all, and is too much", std::move(outlook));
+  }
+  std::vector<int> affordable;
+  std::ranges::copy_if(sizes.judged, std::back_inserter(affordable), paid);
+  int to = affordable.empty() ? least(sizes.judged, price) : fastest(affordable, *remaining, tolerance_);
+  std::string why = to == current ? on(current) : on(to);
+  const double gain = 1 - remaining->seconds(to) / remaining->seconds(current);
+  const bool keeps = to != current && paid(current) && gain < std::max(tolerance_, remaining->error) &&
+                     price(to) > price(current) * (1 - tolerance_);
+  if (keeps) {
+    why += ", which is not worth a change";
+    to = current;
+  }
+  Outlook outlook{false, {}, input.goals.spent + price(to), {}};
+  return propose_size(to, input, *remaining, known + why, std::move(outlook));
+}
+
+}  // namespace emj

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies deadline and budget on jobs whose speed is known: figures 2 and 3 of seed 002, and what they stand
+// for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "operator/decide/testing/curves.hpp"
+
+namespace emj {
+namespace {
+
+using namespace testing_policy;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int kMost = 19;  // nodes, as in the seed
+
+// Jacobi: next to no communication. 2,000 iterations take 850 s on 19 workers.
+Curve jacobi() {
+  return {[](int n) { return 8.0 / n; }, [](int) { return .004; }, [](int) { return .98; }, kMost};
+}
+double run_time(const Curve& curve, int workers, double iterations) {
+  return iterations * curve.seconds(workers);
+}
+
+AutoscalingSpec policy(PolicyName name) {
+  AutoscalingSpec spec;
+  spec.mode = AutoscalingMode::Auto;
+  spec.policy.name = name;
+  spec.scale_up_stabilization = spec.scale_down_stabilization = spec.cooldown = Seconds(0);
+  return spec;
+}
+
+// A whole run.
+struct WholeRun {
+  WholeRun(const Curve& curve, double iterations_, int start, const AutoscalingSpec& spec,
+           double jitter = 0.01)
+      : job(curve, start, spec, jitter), iterations(iterations_) {
+    job.progress = 0;
+  }
+
+  void window() {
+    const int workers = job.size();
+    const double lasts = std::min(10.0, (iterations - done) * job.curve.seconds(workers));
+    done = lasts < 10 ? iterations : done + lasts / job.curve.seconds(workers);
+    job.progress = std::min(1.0, done / iterations);
+    job.input.goals.spent += job.input.goals.per_worker_hour * workers * lasts / 3600;
+    worker_seconds += workers * lasts;
+    if (job.progress < 1) job.run(Seconds(10));
+    seconds += lasts;
+    if (job.last.outlook) at_risk.push_back(job.last.outlook->at_risk);
+  }
+  WholeRun& to_the_end() {
+    while (done < iterations && seconds < 1e5) window();
+    return *this;
+  }
+  bool was_at_risk() const { return std::ranges::find(at_risk, true) != at_risk.end(); }
+
+  SyntheticJob job;
+  double iterations;
+  double done = 0, seconds = 0, worker_seconds = 0;
+  std::vector<bool> at_risk;  // at each decision
+};
+
+WholeRun by_deadline(double deadline, int start = 8, const Curve& curve = jacobi(),
+                     double iterations = 2000) {
+  WholeRun run(curve, iterations, start, policy(PolicyName::Deadline));
+  run.job.input.goals.deadline = t0 + Seconds(std::lround(deadline));
+  return run.to_the_end();
+}
+
+TEST(Deadline, FiguresTwoAndThreeOfSeed002) {
+  const Curve curve = jacobi();
+  ASSERT_NEAR(run_time(curve, kMost, 2000), 850, 1);
+  double before = kMost + 1;
+  for (const double deadline : {900, 1000, 1100, 1200, 1400}) {
+    const WholeRun run = by_deadline(deadline, 10);
+    const std::string told = run.job.last.line;
+    EXPECT_LE(run.seconds, deadline) << told;
+    EXPECT_FALSE(run.was_at_risk()) << deadline << ": " << told;
+    EXPECT_LE(run.worker_seconds / run.seconds, before) << "fewer workers for a later one: " << told;
+    before = run.worker_seconds / run.seconds;
+    int least = 1;
+    while (run_time(curve, least, 2000) > deadline) ++least;
+    EXPECT_LE(run.worker_seconds, 1.1 * least * run_time(curve, least, 2000)) << told;
+  }
+  EXPECT_LE(before, 13) << "12 workers take 1341 s";
+}
+
+TEST(Deadline, OneThatCannotBeMetIsSaidAtOnceAndRunsOnTheFastest) {
+  const WholeRun run = by_deadline(800);
+  ASSERT_FALSE(run.at_risk.empty());
+  EXPECT_TRUE(run.at_risk.front());
+  EXPECT_GE(run.job.size(), 18) << "within 5 % of the fastest: " << run.job.last.line;
+  ASSERT_TRUE(run.job.last.outlook);
+  EXPECT_THAT(run.job.last.outlook->words, AllOf(HasSubstr("none meets the deadline of"),
+                                                 HasSubstr("the fastest, it will be over at about")));
+  EXPECT_LE(run.seconds, 1.1 * run_time(jacobi(), kMost, 2000));
+}
+
+TEST(Deadline, IsMetFromAnySizeWhateverTheCurve) {
+  for (const char* name : {"compute_bound", "amdahl", "concave", "retrograde", "measured_tsunami"}) {
+    if (!curves().contains(name)) continue;
+    const Curve& curve = curves().at(name);
+    for (const int start : {1, 4, curve.most}) {
+      // Long enough to measure, and as long as half of the way between the fastest and the one it starts at.
+      int fastest = 1;
+      for (int n = 1; n <= curve.most; ++n)
+        if (curve.seconds(n) < curve.seconds(fastest)) fastest = n;
+      const double iterations = 3600 / curve.seconds(fastest);
+      const double deadline = 1.5 * 3600;
+      const WholeRun run = by_deadline(deadline, start, curve, iterations);
+      EXPECT_LE(run.seconds, deadline) << name << " from " << start << ": " << run.job.last.line;
+      EXPECT_LE(run.job.changes(), 8)
+          << name << " from " << start << ": " << testing::PrintToString(run.job.sizes);
+    }
+  }
+}
+
+// What it has is enough: noise must move nothing.
+TEST(Deadline, ALooseOneIsLeftAlone) {
+  const WholeRun run = by_deadline(8000, 4);
+  EXPECT_LE(run.job.changes(), 3) << testing::PrintToString(run.job.sizes) << run.job.last.line;
+  EXPECT_LE(run.job.size(), 3);
+  EXPECT_LE(run.seconds, 8000);
+}
+
+TEST(Deadline, OneThatComesNearerIsFollowed) {
+  WholeRun run(jacobi(), 2000, 8, policy(PolicyName::Deadline));
+  run.job.input.goals.deadline = t0 + Seconds(2000);
+  for (int i = 0; i < 20; ++i) run.window();
+  const int before = run.job.size();
+  run.job.input.goals.deadline = t0 + Seconds(1200);
+  run.to_the_end();
+  EXPECT_GT(run.job.size(), before);
+  EXPECT_LE(run.seconds, 1200) << run.job.last.line;
+}
+
+TEST(Deadline, WithoutProgressNobodyCanTell) {
+  SyntheticJob job(jacobi(), 4, policy(PolicyName::Deadline));
+  job.input.goals.deadline = t0 + Seconds(1000);
+  job.run(Seconds(300));
+  EXPECT_EQ(job.size(), 4);
+  EXPECT_EQ(job.last.cause, DecisionCause::NoData);
+  EXPECT_THAT(job.last.line, HasSubstr("does not report its progress"));
+  EXPECT_FALSE(job.last.outlook);
+}
+
+// Tasks tell how much is left, too.
+TEST(Deadline, OfAMasterWorkerPhaseGoesByItsTasks) {
+  PolicyInput input = input_with({.1, .1, .1, .1}, 4);
+  std::int64_t done = 100;
+  for (Sample& sample : input.windows) {
+    sample.tasks = {1, 1000, done += 20, 1000 - done - 4, 20, 40, 84, 3, .98};
+  }
+  input.history = {{t0 - Seconds(600), 0, 4, 0, 0, 0}};
+  input.goals.deadline = t0 + Seconds(200);  // 820 tasks of 2 s: 4 need more than 400 s
+  const AutoscaleResult grows = judge(input, policy(PolicyName::Deadline));
+  EXPECT_EQ(grows.wanted, 8) << grows.line;
+  EXPECT_THAT(grows.line, HasSubstr("of 1000 tasks of this phase done"));
+  input.goals.deadline = t0 + Seconds(2000);
+  EXPECT_EQ(judge(input, policy(PolicyName::Deadline)).wanted, 2)
+      << "half of what it has, then it looks again";
+}
+
+// A price of 1 a worker hour.
+WholeRun by_budget(double worker_hours, int start, const Curve& curve, double iterations) {
+  WholeRun run(curve, iterations, start, policy(PolicyName::Budget));
+  run.job.input.goals.budget = worker_hours;
+  return run.to_the_end();
+}
+
+TEST(Budget, TheFastestSizeThatItPays) {
+  const Curve& curve = curves().at("amdahl");
+  const double iterations = 3000;
+  for (const int paid : {2, 4, 8, 12}) {
+    const double budget = 1.08 * paid * run_time(curve, paid, iterations) / 3600;
+    const WholeRun run = by_budget(budget, 4, curve, iterations);
+    EXPECT_LE(run.worker_seconds / 3600, budget) << "overrun: " << run.job.last.line;
+    EXPECT_FALSE(run.was_at_risk()) << run.job.last.line;
+    EXPECT_LE(run.seconds, 1.15 * run_time(curve, paid, iterations))
+        << paid << ": " << testing::PrintToString(run.job.sizes) << run.job.last.line;
+  }
+}
+
+TEST(Budget, OneThatIsTooSmallIsSaidAtOnceAndRunsOnTheCheapest) {
+  const Curve& curve = curves().at("amdahl");
+  const WholeRun run = by_budget(.5 * run_time(curve, 1, 3000) / 3600, 4, curve, 3000);
+  ASSERT_FALSE(run.at_risk.empty());
+  EXPECT_TRUE(run.at_risk.front());
+  EXPECT_EQ(run.job.size(), 1);
+  EXPECT_THAT(run.job.last.outlook->words, AllOf(HasSubstr("none keeps to the budget of"),
+                                                 HasSubstr("the cheapest, it will have cost about")));
+}
+
+TEST(Budget, MoreThanEnoughBuysTheFastestAndNoMore) {
+  const Curve& curve = curves().at("retrograde");
+  const WholeRun run = by_budget(1e6, 1, curve, 3000);
+  EXPECT_GE(run.job.size(), 3);
+  EXPECT_LE(run.job.size(), 5) << "more would be slower: " << run.job.last.line;
+}
+
+}  // namespace
+}  // namespace emj

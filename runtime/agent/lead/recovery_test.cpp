@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that go on from copies of their data: which losses are borne, what everybody is told, and what
+// ends it.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/agent/lead/lead.hpp"
+
+namespace empi::agent {
+namespace {
+
+using std::chrono::seconds;
+
+// Four pods of two ranks.
+class Recovery : public ::testing::Test {
+ protected:
+  Moment now;
+  Lead lead{{"uid-0", "job"}};
+  std::vector<Member> members;
+  std::optional<Dropped> told;  // who is left
+
+  void SetUp() override {
+    StartRequest request{Fence{1}, {}};
+    for (int i = 0; i < 4; ++i) {
+      const std::string n = std::to_string(i);
+      request.members.push_back({"uid-" + n, "pod-" + n, "pod-" + n + ":1", 2, "", 0});
+    }
+    lead.start(request, now);
+    obey();
+    members = lead.membership().members;
+    for (std::size_t i = 0; i < members.size(); ++i) report(i, RankReport::Kind::Hello);
+    for (std::size_t i = 0; i < members.size(); ++i) report(i, RankReport::Kind::Recoverable);
+  }
+  void obey() {
+    for (bool more = true; more;) {
+      const auto actions = lead.take_actions();
+      more = !actions.empty();
+      for (const LeadAction& action : actions) {
+        const auto* sent = std::get_if<SendMessage>(&action);
+        const auto* step = sent ? std::get_if<Step>(&sent->message) : nullptr;
+        if (const auto* said = sent ? std::get_if<Dropped>(&sent->message) : nullptr;
+            said && !said->recovery.empty())
+          told = *said;
+        for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
+          lead.on(StepDone{step->change, step->number, {}}, uid, now);
+      }
+    }
+  }
+  void report(std::size_t i, RankReport::Kind kind, const std::string& name = "", std::int64_t iteration = 0,
+              const std::string& error = "") {
+    RankReport report;
+    report.kind = kind;
+    report.address = name;
+    report.iteration = iteration;
+    report.ok = error.empty();
+    report.error = error;
+    const auto ranks = ranks_of(members[i]);
+    report.proc = ranks.front();
+    lead.on(RankReported{report, {ranks.begin(), ranks.end()}}, members[i].uid, now);
+    obey();
+  }
+  void is_killed(std::size_t i, int signal = SIGKILL) {
+    lead.on(RankExited{ranks_of(members[i]).front(), 0, signal, false, true, {"last words"}}, members[i].uid,
+            now);
+    obey();
+  }
+  void recover(std::vector<std::size_t> pods, std::int64_t iteration) {
+    const std::string name = told->recovery;
+    for (const std::size_t i : pods) report(i, RankReport::Kind::Recovered, name, iteration);
+  }
+  MembershipView view() const {
+    MembershipView view;
+    lead.describe(view);
+    return view;
+  }
+  ChangeRequest growth() const {
+    ChangeRequest grow;
+    grow.id = "c";
+    grow.fence = Fence{1};
+    grow.epoch = lead.membership().epoch;
+    grow.add = {{"uid-9", "pod-9", "pod-9:1", 2, "", 0}};
+    grow.deadline_ms = 10'000;
+    return grow;
+  }
+};
+
+TEST_F(Recovery, ThePodOfARankThatWasKilledIsDroppedAndTheOthersAreToldWhoIsLeft) {
+  EXPECT_TRUE(view().survives_loss);
+  is_killed(2);
+  ASSERT_FALSE(lead.verdict());
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->uid, "uid-2");
+  EXPECT_EQ(told->membership.members.size(), 3u);
+  EXPECT_EQ(lead.membership().epoch.value, 2);
+  EXPECT_NE(view().recovering.find("was killed by signal 9"), std::string::npos) << view().recovering;
+  recover({0, 1}, 40);
+  EXPECT_NE(view().recovering, "");
+  recover({3}, 40);
+  EXPECT_EQ(view().recovering, "");
+  EXPECT_EQ(lead.known_changes().back().origin, ChangeOrigin::LostMember);
+}
+
+TEST_F(Recovery, NoChangeBeginsBeforeAllHaveTheirData) {
+  is_killed(2);
+  const ApiAnswer refused = lead.begin_change(growth(), now);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_NE(refused.body.find("recovering"), std::string::npos) << refused.body;
+  recover({0, 1, 3}, 40);
+  EXPECT_EQ(lead.begin_change(growth(), now).status, 200);
+}
+
+TEST_F(Recovery, AFurtherLossBeginsItAnew) {
+  is_killed(2);
+  const std::string first = told->recovery;
+  recover({0}, 40);
+  lead.pod_lost("uid-1", "its agent was not heard of for 10 s", now);
+  obey();
+  EXPECT_NE(told->recovery, first);
+  EXPECT_EQ(told->membership.members.size(), 2u);
+  report(3, RankReport::Kind::Recovered, first, 40);  // late
+  EXPECT_NE(view().recovering, "");
+  recover({0, 3}, 40);
+  EXPECT_EQ(view().recovering, "");
+}
+
+TEST_F(Recovery, WhatCannotGoOnEndsTheJobInWords) {
+  is_killed(2);
+  report(1, RankReport::Kind::Recovered, told->recovery, 0, "no copy is left of what rank 4 had");
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("no copy is left of what rank 4 had"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+TEST_F(Recovery, ARankThatNeverComesBackEndsItWithinABound) {
+  is_killed(2);
+  lead.tick(now);
+  recover({0, 1}, 40);
+  now.clock += seconds(301);
+  lead.tick(now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("rank 4 (pod pod-3) has not within 300 s"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+TEST_F(Recovery, ACrashIsTheProgramsOwn) {
+  is_killed(2, SIGSEGV);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+}
+
+TEST_F(Recovery, TheThirdLossAfterOneIterationIsTheProgramsOwn) {
+  is_killed(3);
+  recover({0, 1, 2}, 40);
+  is_killed(2);
+  recover({0, 1}, 40);
+  ASSERT_FALSE(lead.verdict());
+  is_killed(1);
+  recover({0}, 40);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("3 times after iteration 40"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+TEST_F(Recovery, LossesAtDifferentIterationsDoNotCountTogether) {
+  is_killed(3);
+  recover({0, 1, 2}, 40);
+  is_killed(2);
+  recover({0, 1}, 60);
+  is_killed(1);
+  recover({0}, 80);
+  EXPECT_FALSE(lead.verdict());
+}
+
+TEST_F(Recovery, ARankInThePodOfTheLeadEndsTheJob) {
+  is_killed(0);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("in the pod of the lead"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+TEST_F(Recovery, OnceARankFinalisesALossEndsTheJob) {
+  report(1, RankReport::Kind::Finalizing);
+  EXPECT_FALSE(view().survives_loss);
+  is_killed(2);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// Before the window the change is called back, and the member is dropped when that is over.
+TEST_F(Recovery, ALossInAChangeEndsTheChangeAndThenTheMembership) {
+  ASSERT_EQ(lead.begin_change(growth(), now).status, 200);
+  obey();
+  ASSERT_EQ(lead.state(), ChangeState::Preparing);
+  is_killed(2);
+  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->membership.members.size(), 3u);
+  const auto changes = lead.known_changes();
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].outcome, ChangeOutcome::RolledBack);
+  EXPECT_EQ(changes[0].ended_by, ChangeEvent::MemberDown);
+}
+
+TEST(RecoveryRefused, WhereTheJobSaysFailALossEndsIt) {
+  Moment now;
+  Lead lead{{"uid-0", "job"}};
+  StartRequest request{Fence{1},
+                       {{"uid-0", "pod-0", "pod-0:1", 1, "", 0}, {"uid-1", "pod-1", "pod-1:1", 1, "", 0}}};
+  request.recover = false;
+  lead.start(request, now);
+  RankReport report;
+  report.kind = RankReport::Kind::Recoverable;
+  report.proc = ranks_of(lead.membership().members[1]).front();
+  lead.on(RankReported{report, {report.proc}}, "uid-1", now);
+  lead.on(RankExited{report.proc, 0, SIGKILL, false, true, {}}, "uid-1", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+}
+
+}  // namespace
+}  // namespace empi::agent

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// elastic::Loop::recoverable on agents. Promise: when pods or ranks are killed, at any moment, the others go
+// on with every value as it was at one iteration; what cannot be borne ends the job in words.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/json.hpp"
+
+namespace elastic {
+namespace {
+
+using empi::Member;
+using empi::testing::LocalPods;
+namespace fs = std::filesystem;
+
+class RecoveryOnPods : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/elastic-recovery.XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder = name;
+    pods.command = {fs::read_symlink("/proc/self/exe").parent_path() / "loop_program", folder, "0", "20"};
+    pods.patience = std::chrono::seconds(60);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void start(int count, int slots) {
+    pods.slots = slots;
+    members = pods.launch(count);
+    pods.start(members);
+    wait_until_recoverable();
+  }
+  void wait_until_recoverable() {
+    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+  }
+  // With its agent, all at once.
+  void kill_pod(std::size_t i) { pods.signal(members[i].uid, SIGKILL); }
+  void expect_left(std::size_t count) {
+    pods.wait_until("the others go on", [&] {
+      const auto view = pods.membership();
+      return view.membership.members.size() == count && view.recovering.empty();
+    });
+    const auto left = pods.membership().membership;
+    std::erase_if(members, [&](const Member& m) { return !left.find(m.uid); });
+  }
+  void expect_good_end(int ranks) {
+    std::ofstream(folder + "/stop") << "\n";
+    for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+    const std::string wanted = "finished ranks " + std::to_string(ranks) + " ";
+    EXPECT_NE(pods.all_logs().find(wanted), std::string::npos) << "expected: " << wanted << "\n"
+                                                               << pods.all_logs();
+  }
+
+  // Killed by a signal from outside, as the kernel does when memory is short.
+  void kill_rank(std::size_t i) {
+    const auto ranks = pods.ranks(members[i].uid);
+    ASSERT_FALSE(ranks.empty());
+    kill(ranks.back(), SIGKILL);
+  }
+  void expect_failure(const std::string& why) {
+    for (const Member& m : members) pods.wait_for_end(m.uid);
+    EXPECT_NE(pods.all_logs().find(why), std::string::npos) << "expected: " << why << "\n" << pods.all_logs();
+  }
+
+  std::string folder;
+  LocalPods pods;
+  std::vector<Member> members;
+};
+
+TEST_F(RecoveryOnPods, TheOthersGoOnWithoutARankThatIsKilled) {
+  start(3, 2);
+  kill_rank(1);
+  expect_left(2);
+  expect_good_end(4);
+  EXPECT_NE(pods.all_logs().find("recoveries 1"), std::string::npos);
+}
+
+TEST_F(RecoveryOnPods, AnOddNumberGoesOn) {
+  start(4, 1);
+  kill_rank(1);
+  expect_left(3);
+  expect_good_end(3);
+}
+
+TEST_F(RecoveryOnPods, TheOthersGoOnWithoutAPodThatFallsSilent) {
+  start(3, 1);
+  kill_pod(2);
+  expect_left(2);
+  expect_good_end(2);
+}
+
+// The second one is lost while the others make a world without the first.
+TEST_F(RecoveryOnPods, TwoPodsThatHoldNothingOfEachOther) {
+  start(4, 1);
+  kill_rank(1);
+  kill_rank(3);
+  expect_left(2);
+  expect_good_end(2);
+}
+
+TEST_F(RecoveryOnPods, APodAndTheOneWithItsCopiesEndTheJobInWords) {
+  start(4, 1);
+  kill_rank(1);
+  kill_rank(2);
+  expect_failure("no copy is left of what rank 1 had");
+}
+
+TEST_F(RecoveryOnPods, AReplacementJoinsAndMayBeLostAgain) {
+  start(2, 2);
+  for (int again = 0; again < 2; ++again) {
+    kill_rank(1);
+    expect_left(1);
+    const auto added = pods.launch(1);
+    const auto status = pods.change({.add = added});
+    ASSERT_EQ(status.outcome, empi::ChangeOutcome::Committed) << status.reason << pods.all_logs();
+    members.push_back(added[0]);
+  }
+  const std::string removed = members[1].uid;
+  EXPECT_EQ(pods.change({.remove = {removed}}).outcome, empi::ChangeOutcome::Committed);
+  members.pop_back();
+  expect_good_end(2);
+}
+
+TEST_F(RecoveryOnPods, ALossWhileNewcomersAreAwaitedCallsTheChangeBack) {
+  start(4, 1);
+  const std::string id = pods.request_change({.add = {pods.missing_pod()}});
+  kill_rank(1);
+  EXPECT_EQ(pods.wait_for_change(id).outcome, empi::ChangeOutcome::RolledBack);
+  expect_left(3);
+  expect_good_end(3);
+}
+
+// Where it is met decides: the others go on, or, when MPI does not come back from making the next world, or
+// the vote was under way, the job ends in words.
+TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
+#ifndef EMPI_FULL_TESTS
+  GTEST_SKIP() << "in the full tests: it takes whatever moment it meets";
+#endif
+  using enum empi::ChangeState;
+  for (const auto state : {Building, Ready, Window, Draining}) {
+    SCOPED_TRACE(to_string(state));
+    LocalPods pods;
+    pods.command = this->pods.command;
+    pods.slots = 1;
+    pods.patience = std::chrono::seconds(90);
+    std::vector<Member> members = pods.launch(4);
+    pods.start(members);
+    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    const auto added = pods.launch(1);
+    const std::string id = pods.request_change({.add = added});
+    pods.wait_for_state(id, state);
+    kill(pods.ranks(members[1].uid).back(), SIGKILL);
+    const auto change = pods.wait_for_change_or_end(id);
+    if (change && change->outcome == empi::ChangeOutcome::Committed) members.push_back(added[0]);
+    const auto going_on = [&] {
+      const auto answer = pods.call("GET", members[0], empi::paths::kMembership);
+      if (answer.status != 200) return false;
+      const auto view = nlohmann::json::parse(answer.body).get<empi::MembershipView>();
+      return view.membership.members.size() == members.size() - 1 && view.recovering.empty();
+    };
+    bool goes_on = false;
+    pods.wait_until("the others go on, or not",
+                    [&] { return (goes_on = going_on()) || !pods.running(members[0].uid); });
+    if (goes_on) {
+      members.erase(members.begin() + 1);
+      std::ofstream(folder + "/stop") << "\n";
+      for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+      std::printf("a loss in %s was borne\n", std::string(to_string(state)).c_str());
+    } else {
+      EXPECT_NE(pods.all_logs().find("rank 1 (pod "), std::string::npos) << pods.all_logs();
+    }
+    fs::remove(folder + "/stop");
+  }
+}
+
+TEST_F(RecoveryOnPods, ARankInThePodOfTheLeadEndsTheJobInWords) {
+  start(2, 1);
+  kill_rank(0);
+  expect_failure("was killed by signal 9, in the pod of the lead");
+}
+
+TEST_F(RecoveryOnPods, WhereTheJobSaysFailALossEndsIt) {
+  pods.recover = false;
+  pods.slots = 1;
+  members = pods.launch(2);
+  pods.start(members);
+  pods.wait_until("the program iterates", [&] { return fs::exists(folder + "/iterating"); });
+  EXPECT_FALSE(pods.membership().survives_loss);
+  kill_rank(1);
+  expect_failure("was killed by signal 9");
+}
+
+}  // namespace
+}  // namespace elastic

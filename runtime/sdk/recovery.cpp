@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop goes on without ranks that are lost (decision R18).
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "elastic_mpi.hpp"
+#include "runtime/protocol/names.hpp"
+#include "runtime/rank/recovery_api.h"
+#include "runtime/sdk/loop_state.hpp"
+#include "runtime/sdk/snapshots.hpp"
+
+// clang-format off: needs mpi.h before it
+#include <mpi-ext.h>
+// clang-format on
+
+namespace elastic {
+namespace {
+
+// Whether a loss may be borne just now: outside of run() nobody would go on.
+bool may_stop = false;
+
+class MayStop {
+ public:
+  MayStop() { may_stop = true; }
+  ~MayStop() { may_stop = false; }
+  MayStop(const MayStop&) = delete;
+  MayStop& operator=(const MayStop&) = delete;
+};
+
+void stop() {
+  if (may_stop) throw Error("a rank of the job was lost", MPIX_ERR_PROC_FAILED);
+}
+
+int slots() {
+  const char* text = std::getenv(empi::names::kSlots);
+  const int number = text ? std::atoi(text) : 1;
+  return number > 0 ? number : 1;
+}
+
+bool is_of_mpi(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  return error && error->code() != MPI_SUCCESS;
+}
+
+}  // namespace
+
+bool is_elsewhere(const std::exception& e) {
+  if (dynamic_cast<const GivenUpElsewhere*>(&e)) return true;
+  const auto* error = dynamic_cast<const Error*>(&e);
+  if (!error || error->code() == MPI_SUCCESS) return false;
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(error->code(), &error_class);
+  return error_class == MPIX_ERR_REVOKED || error_class == MPIX_ERR_PROC_FAILED ||
+         error_class == MPIX_ERR_PROC_FAILED_PENDING;
+}
+
+Loop::State::~State() = default;
+
+void Loop::recoverable(std::int64_t every) {
+  if (every < 0)
+    throw Error("elastic::Loop::recoverable(" + std::to_string(every) + "): expected 0 or more iterations");
+  if (MPIX_Recovery_watch(&stop) != MPI_SUCCESS) return;  // nobody would say who is left
+  state_->snapshots = std::make_unique<Snapshots>(*state_, every, slots());
+}
+
+int Loop::recoveries() const { return state_->recoveries; }
+
+bool Loop::State::go_on(const std::function<bool(MPI_Comm)>& iteration) {
+  if (!iteration(MPI_COMM_WORLD)) return false;
+  ++iterations;
+  if (checkpoints) checkpoints->after_iteration();
+  if (snapshots) snapshots->after_iteration();
+  // What the snapshot before was taken of is with others by now, of whom some have left.
+  if (adapt_now() && window() && snapshots && !left) snapshots->take();
+  return true;
+}
+
+bool Loop::State::go_on_or_recover(const std::function<bool(MPI_Comm)>& iteration) {
+  bool again = true;
+  or_recover([&] {
+    if (std::exchange(snapshot_due, false)) snapshots->take();
+    // Nobody leaves while another one may have to go back.
+    again = go_on(iteration) || left || MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS;
+  });
+  return again;
+}
+
+void Loop::State::or_recover(const std::function<void()>& work) {
+  const MayStop here;
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    if (!snapshots || joining || !is_elsewhere(e)) throw;
+  }
+  recover();
+}
+
+void Loop::State::recover() {
+  if (checkpoints) checkpoints->interrupt();
+  for (;;) {
+    try {
+      release();
+      MPI_Comm world = MPI_COMM_NULL;
+      check_mpi(MPIX_Recovery_world(&world), "making a world of the ranks that are left");
+      snapshots->restore(world);
+      if (phase < entered)
+        throw Error(
+            "the newest copies are of an earlier run() of the program, to which there is no way back");
+      if (MPIX_Recovery_adopt(iterations) != MPI_SUCCESS) continue;
+      ++recoveries;
+      unprobed = 0;
+      leaving = false;
+      rebuild();
+      snapshots->take();
+      snapshot_due = false;
+      return;
+    } catch (const std::exception& e) {
+      drop_items();
+      // Whatever MPI says here, it says for the loss of another rank.
+      if (is_elsewhere(e) || is_of_mpi(e)) continue;
+      std::fprintf(stderr, "elastic::Loop: cannot go on without the ranks that were lost: %s\n", e.what());
+      MPIX_Recovery_failed(e.what());
+    }
+  }
+}
+
+}  // namespace elastic

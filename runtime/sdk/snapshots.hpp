@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of all that is registered, in memory, on this rank and on one of another pod (decision R18).
+//
+// A snapshot is taken by all ranks after the same iteration. Each keeps its own bytes and those of its ward,
+// the rank of the same slot on the pod before; so what one pod had is there when it is lost. Two snapshots
+// are kept: while one is under way the one before is whole. Memory: at most four times what is registered.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/sdk/loop_state.hpp"
+
+namespace elastic {
+
+/// One of each rank. Collective where it says so.
+class Snapshots {
+ public:
+  /// every: iterations between two; 0: so that they cost about a hundredth of the run, a second apart or
+  /// more. slots: ranks in a pod.
+  Snapshots(Loop::State& loop, std::int64_t every, int slots) : loop_(loop), every_(every), slots_(slots) {}
+
+  /// Collective over the world. Throws Error when ranks of it are lost, and where nothing is registered.
+  void take();
+  /// Takes one when it is time. Collective over the world.
+  void after_iteration();
+  /// Makes everything registered what it was in the newest snapshot that is all there. Collective over
+  /// `world`, of those who are left. Throws Error: on all of them alike when a part is lost, with a code of
+  /// MPI when ranks of this world are lost, too.
+  void restore(MPI_Comm world);
+
+ private:
+  struct Copy {
+    int rank = -1;  // of the world then; -1: none
+    std::vector<std::byte> bytes;
+  };
+  struct Snapshot {
+    std::int64_t number = 0;
+    int ranks = 0;
+    std::vector<std::int64_t> counts;  // of each rank, of each part
+    Copy own, ward;
+    std::span<const std::int64_t> counts_of(int rank, std::size_t parts) const {
+      return std::span(counts).subspan(static_cast<std::size_t>(rank) * parts, parts);
+    }
+  };
+  // What a rank has of a snapshot, as others are told.
+  struct Holding {
+    std::int64_t number = 0;
+    std::int32_t ranks = 0, own = -1, ward = -1, unused = 0;
+  };
+  using Holdings = std::array<Holding, 2>;
+  // The snapshot to go back to: who gives the part of each rank of its world.
+  struct Choice {
+    std::int64_t number = 0;
+    std::vector<int> givers;  // ranks of the present world
+  };
+
+  std::size_t parts() const { return loop_.items.size() + 1; }
+  std::vector<std::int64_t> bytes_of_parts(const Snapshot& s, int rank) const;
+  std::int64_t bytes_before(const Snapshot& s, int rank, std::size_t part) const;
+  void exchange(Snapshot& fresh, MPI_Comm world);
+  std::int64_t iterations_until_next(double since_last) const;
+  std::shared_ptr<Snapshot> find(std::int64_t number) const;
+  Holding holding_of(const std::shared_ptr<Snapshot>& snapshot) const;
+  Choice choose(MPI_Comm world) const;
+  void fetch_values(const Snapshot& s, const Choice& choice, MPI_Comm world);
+  void fetch_item(const Snapshot& s, const Choice& choice, std::size_t part, MPI_Comm world);
+  const Copy* copy_of(const Snapshot& s, int rank) const;
+
+  Loop::State& loop_;
+  const std::int64_t every_;
+  const int slots_;
+  std::shared_ptr<Snapshot> newest_, before_;
+  std::int64_t until_next_ = 1;  // the same on all ranks
+  bool ready_ = false, told_why_ = false;
+  double taken_at_ = 0, cost_ = 0;  // s
+  std::int64_t iteration_taken_ = 0;
+  // What messages of a world that was lost may still arrive in: for two more snapshots (quirk
+  // requests-freed).
+  std::vector<std::shared_ptr<void>> in_doubt_, long_in_doubt_;
+};
+
+}  // namespace elastic
