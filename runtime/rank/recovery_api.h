@@ -19,7 +19,8 @@ typedef void (*MPIX_Recovery_stop)(void);
 int MPIX_Recovery_watch(MPIX_Recovery_stop stop);
 /* What a rank has is on another pod, too: from now on the loss of ranks can be borne. Local. */
 int MPIX_Recovery_ready(void);
-/* After a stop: a world of those who are left, as the agents name them, which is not MPI_COMM_WORLD yet;
+/* After a stop, before anything of the old world is freed: revokes all of it, what the program has made with
+ * it, and gives a world of those who are left, as the agents name them, which is not MPI_COMM_WORLD yet;
  * errors on it are returned. Collective over them; waits until all are known. Called again when that world
  * has lost ranks, too. */
 int MPIX_Recovery_world(MPI_Comm* world);

@@ -101,9 +101,9 @@ void Loop::State::recover() {
   if (checkpoints) checkpoints->interrupt();
   for (;;) {
     try {
-      release();
       MPI_Comm world = MPI_COMM_NULL;
       check_mpi(MPIX_Recovery_world(&world), "making a world of the ranks that are left");
+      release();  // what has been revoked by now, and is not freed (quirk revoked-freed)
       snapshots->restore(world);
       if (phase < entered)
         throw Error(

@@ -17,7 +17,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+// clang-format off: needs mpi.h before it
+#include <mpi-ext.h>
+// clang-format on
 
 namespace {
 
@@ -81,10 +86,15 @@ class Program {
     if (loop.joining() && file("mismatch")) loop.replicate(unexpected_);
     loop.on_release([this] {
       expect(duplicate_ != MPI_COMM_NULL || loop_.recoveries() > 0, "released twice");
-      if (duplicate_ != MPI_COMM_NULL) MPI_Comm_free(&duplicate_);
+      if (duplicate_ == MPI_COMM_NULL) return;
+      MPIX_Comm_is_revoked(duplicate_, &was_revoked_);
+      MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
+      // Messages of those who are lost may still come; Open MPI would take them for some new communicator's.
+      expect(std::exchange(recoveries_, loop_.recoveries()) == loop_.recoveries() || was_revoked_,
+             "an object of a world that has lost ranks was freed before it was revoked");
       MPI_Comm_dup(world, &duplicate_);
       if (step_ == 0) fill_block();
     });
@@ -206,6 +216,7 @@ class Program {
   std::int64_t tally_ = 0, next_tally_ = 0, total_tally_ = 0;
   int unexpected_ = 7, initial_ranks_ = 0;
   MPI_Comm duplicate_ = MPI_COMM_NULL;
+  int was_revoked_ = 0, recoveries_ = 0;
 };
 
 }  // namespace
