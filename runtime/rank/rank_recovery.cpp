@@ -173,8 +173,9 @@ int Rank::recovery_world(MPI_Comm* world) {
     const RankOrder order = await_recovery();
     const ProcId self{page_->nspace, page_->rank};
     const auto place = std::ranges::find(order.procs, self) - order.procs.begin();
-    const auto fresh = std::make_shared<TasksWorld>(order.port, static_cast<int>(place),
-                                                    static_cast<int>(order.procs.size()));
+    const auto fresh =
+        std::make_shared<TasksWorld>(order.port, static_cast<int>(place),
+                                     static_cast<int>(order.procs.size()), TasksWorld::Ranks::AreOfOneWorld);
     {
       const std::lock_guard lock(recovery_mutex_);
       if (recovery_.port != order.port) continue;

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "runtime/rank/pmix_connect.hpp"
+
 namespace empi::adapt {
 
 namespace {
@@ -52,6 +54,7 @@ bool TasksWorld::unite_with_other_half(int half) {
   const std::string port = this->port() + std::to_string(first) + "." + std::to_string(half) + ".";
   const MPI_Comm mine = made_.back();
   MPI_Comm inter = MPI_COMM_NULL, union_comm = MPI_COMM_NULL;
+  const Acquainted acquainted(ranks_ == Ranks::AreOfOneWorld);
   const int met = upper ? PMPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, mine, &inter)
                         : PMPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, mine, &inter);
   if (!done("connect with the other half", met) || !keep(inter)) return false;

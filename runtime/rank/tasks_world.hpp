@@ -16,8 +16,11 @@ namespace empi::adapt {
 
 class TasksWorld {
  public:
+  enum class Ranks { MayBeNew, AreOfOneWorld };  // in which they all were before
+
   // `name`: the same on all ranks, never used before. This process becomes `rank` of `size`.
-  TasksWorld(std::string name, int rank, int size) : name_(std::move(name)), rank_(rank), size_(size) {}
+  TasksWorld(std::string name, int rank, int size, Ranks ranks)
+      : name_(std::move(name)), rank_(rank), size_(size), ranks_(ranks) {}
   TasksWorld(const TasksWorld&) = delete;
   TasksWorld& operator=(const TasksWorld&) = delete;
 
@@ -46,6 +49,7 @@ class TasksWorld {
 
   const std::string name_;
   const int rank_, size_;
+  const Ranks ranks_;
   mutable std::mutex mutex_;
   std::condition_variable over_;
   bool asked_ = false, given_up_ = false, ended_ = false;
