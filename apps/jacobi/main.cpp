@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
   // All that makes it malleable: what the ranks share, what they own, what depends on who takes part.
   loop.replicate(iteration, change);
   const elastic::Block& rows = loop.block(u, o.n, o.n);
-  loop.checkpoint();  // where and how often is the job's matter (spec.checkpoint)
+  loop.checkpoint();   // where and how often is the job's matter (spec.checkpoint)
+  loop.recoverable();  // a pod that is lost costs what was computed since the last copies
   loop.on_rebuild([&](MPI_Comm world) { sweep.emplace(world, o.n, rows.first(), rows.count()); });
   loop.run([&](MPI_Comm) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(o.pace_ms);

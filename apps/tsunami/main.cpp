@@ -120,6 +120,7 @@ class Run {
                [this] { maxima_.accept(); }, [this] { return maxima_.save(); },
                [this](MPI_Comm, const auto& parts) { maxima_.load(parts); });
     const auto take_out = [this] {
+      if (loop_.recovering()) return maxima_.forget();  // in the midst of a step or of a new mesh
       maxima_.settle(solver_);
       solver_.elements();
       for (std::size_t g = 0; g < series_.size(); ++g) series_[g] = solver_.gauges()[g].samples;
@@ -127,8 +128,11 @@ class Run {
     loop_.on_release(take_out);
     loop_.on_save(take_out);
     loop_.checkpoint();  // where and how often is the job's matter (spec.checkpoint)
+    loop_.recoverable();
     loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
       if (std::exchange(starts, false)) start_series(world);
+      if (loop_.recovering())
+        io::on_first_rank(world, [&] { io::cut_progress(options_.out, clock_.time); });
       solver_.set_clock(clock_.time, clock_.steps, clock_.step_length);
       if (clock_.steps > 0)
         for (std::size_t g = 0; g < series_.size(); ++g) solver_.gauges()[g].samples = series_[g];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: a tsunami that is killed goes on from its newest checkpoint, on another number of ranks, and ends
-// as if nothing had happened: the same bits in each cell, the same gauges, one course of the run.
+// as if nothing had happened: the same bits in each cell, the same gauges, one course of the run. One that
+// loses a rank on the way does so, too, without a new start.
 #include <gtest/gtest.h>
 #include <netcdf.h>
 #include <signal.h>
@@ -70,6 +71,27 @@ class TsunamiOnPods : public testing::Test {
     return all;
   }
 
+  // "out" is what a run of one rank gives that nothing happened to.
+  void expect_as_undisturbed() const {
+    std::string alone = program() + " --out " + folder.path("alone") + " --finest 13";
+    for (const auto& a : arguments) alone += " " + a;
+    ASSERT_EQ(std::system((alone + " >/dev/null").c_str()), 0);
+    const auto results = [&](const char* run) {
+      return io::read_json(fs::path(folder.path(run)) / "tsunami.json");
+    };
+    const nlohmann::json undisturbed = results("alone"), disturbed = results("out");
+    for (const char* figure : {"state_hash", "steps", "cell_updates", "cells_final"})
+      EXPECT_EQ(disturbed.at(figure), undisturbed.at(figure)) << figure;
+    EXPECT_EQ(content("out/gauge-buoy.csv"), content("alone/gauge-buoy.csv"));
+    EXPECT_EQ(maxima("out"), maxima("alone"));
+    for (int k = 0; k <= 4; ++k) {  // they tell whose a cell is, too
+      const std::string name = "/snapshot-000" + std::to_string(k) + ".bin";
+      EXPECT_EQ(content("out" + name).size(), content("alone" + name).size()) << name;
+    }
+    const std::vector<double> times = io::Table(folder.path("out/cells.csv")).numbers("simulated_s");
+    EXPECT_TRUE(std::ranges::is_sorted(times)) << "the course of the run is told twice";
+  }
+
   const std::vector<std::string> arguments{"--data",           "/none", "--end",   "14400",
                                            "--snapshot-every", "3600",  "--gauge", "buoy:-86.4:-17.98"};
   const io::test::ScratchFolder folder;
@@ -94,23 +116,23 @@ TEST_F(TsunamiOnPods, AKilledRunGoesOnAndEndsInTheSameBits) {
   for (const Member& m : again.members) EXPECT_EQ(again.pods.wait_for_end(m.uid), 0) << again.pods.all_logs();
   EXPECT_NE(again.pods.all_logs().find("goes on from"), std::string::npos) << again.pods.all_logs();
 
-  std::string alone = program() + " --out " + folder.path("alone") + " --finest 13";
-  for (const auto& a : arguments) alone += " " + a;
-  ASSERT_EQ(std::system((alone + " >/dev/null").c_str()), 0);
-  const auto results = [&](const char* run) {
-    return io::read_json(fs::path(folder.path(run)) / "tsunami.json");
-  };
-  const nlohmann::json undisturbed = results("alone"), restarted = results("out");
-  for (const char* figure : {"state_hash", "steps", "cell_updates", "cells_final"})
-    EXPECT_EQ(restarted.at(figure), undisturbed.at(figure)) << figure;
-  EXPECT_EQ(content("out/gauge-buoy.csv"), content("alone/gauge-buoy.csv"));
-  EXPECT_EQ(maxima("out"), maxima("alone"));
-  for (int k = 0; k <= 4; ++k) {  // they tell whose a cell is, too
-    const std::string name = "/snapshot-000" + std::to_string(k) + ".bin";
-    EXPECT_EQ(content("out" + name).size(), content("alone" + name).size()) << name;
-  }
-  const std::vector<double> times = io::Table(folder.path("out/cells.csv")).numbers("simulated_s");
-  EXPECT_TRUE(std::ranges::is_sorted(times)) << "the course of the run is told twice";
+  expect_as_undisturbed();
+}
+
+TEST_F(TsunamiOnPods, ALostRankCostsAFewStepsAndNoBit) {
+  Run run(*this, 3, "8");
+  run.pods.wait_until("copies and a picture", [&] {
+    return run.pods.membership().survives_loss && fs::exists(folder.path("out/snapshot-0001.bin"));
+  });
+  kill(run.pods.ranks(run.members[2].uid).front(), SIGKILL);
+  run.pods.wait_until("the others go on", [&] {
+    const auto view = run.pods.membership();
+    return view.membership.members.size() == 2 && view.recovering.empty();
+  });
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(run.pods.wait_for_end(run.members[i].uid), 0) << run.pods.all_logs();
+  EXPECT_NE(run.pods.all_logs().find("the job goes on from iteration"), std::string::npos);
+  expect_as_undisturbed();
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ struct Loop::State {
   int phase = 0;              // calls of run() that have begun; the same on all ranks, joiners are told
   int entered = 0;            // of these: on this rank
   int changes = 0, rollbacks = 0, recoveries = 0;
+  bool recovering = false;
   std::string last_rollback;
   bool built = false;  // the rebuild hooks ran and the release hooks did not since
   int passing_exceptions = 0;

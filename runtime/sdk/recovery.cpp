@@ -66,6 +66,7 @@ void Loop::recoverable(std::int64_t every) {
 }
 
 int Loop::recoveries() const { return state_->recoveries; }
+bool Loop::recovering() const { return state_->recovering; }
 
 bool Loop::State::go_on(const std::function<bool(MPI_Comm)>& iteration) {
   if (!iteration(MPI_COMM_WORLD)) return false;
@@ -99,6 +100,7 @@ void Loop::State::or_recover(const std::function<void()>& work) {
 
 void Loop::State::recover() {
   if (checkpoints) checkpoints->interrupt();
+  recovering = true;
   for (;;) {
     try {
       MPI_Comm world = MPI_COMM_NULL;
@@ -113,6 +115,7 @@ void Loop::State::recover() {
       unprobed = 0;
       leaving = false;
       rebuild();
+      recovering = false;
       snapshots->take();
       snapshot_due = false;
       return;

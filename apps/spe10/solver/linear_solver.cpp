@@ -239,6 +239,8 @@ SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
   if (leaders_ != MPI_COMM_NULL) {
     try {
       outcome.report = solve_here(all, solution);
+    } catch (const elastic::Error&) {
+      throw;  // of MPI: then the others are told by that
     } catch (const std::runtime_error& error) {
       std::snprintf(outcome.error, sizeof outcome.error, "%s", error.what());
     }

@@ -89,6 +89,8 @@ void Maxima::settle(const swe::Solver& solver) {
   cells_.clear();
 }
 
+void Maxima::forget() { cells_.clear(); }
+
 std::int64_t Maxima::move(MPI_Comm everybody, double capacity) {
   if (!kept()) return 0;
   next_ = raster_;

@@ -28,6 +28,8 @@ class Maxima {
   void note(const swe::Solver& solver);
   /// Before cells change or move, and before the raster is read.
   void settle(const swe::Solver& solver);
+  /// Instead, where the solver is not whole: what was noted since the last settle() is lost.
+  void forget();
 
   /// What elastic::Loop::data() wants. move() is collective over `everybody`: what a leaver knows, the others
   /// know after it. load() merges what ranks have saved.

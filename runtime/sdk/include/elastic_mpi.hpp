@@ -268,6 +268,10 @@ class Loop {
   void recoverable(std::int64_t every = 0);
   /// How often this process went on without others that were lost. Local.
   int recoveries() const;
+  /// Whether it is about to: in on_release, where the iteration was left anywhere and what is registered will
+  /// be set back, so that nothing is to be brought up to date or checked; and in on_rebuild, where what is
+  /// registered is of an earlier iteration again. Local.
+  bool recovering() const;
 
   /// Called with the old world still there, before data moves: free what was made from it. Not called on
   /// joiners. Must not throw. Several are called in reverse order of registration.
