@@ -131,8 +131,7 @@ class Run {
     loop_.recoverable();
     loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
       if (std::exchange(starts, false)) start_series(world);
-      if (loop_.recovering())
-        io::on_first_rank(world, [&] { io::cut_progress(options_.out, clock_.time); });
+      if (loop_.recovering()) io::on_first_rank(world, [&] { io::cut_progress(options_.out, clock_.time); });
       solver_.set_clock(clock_.time, clock_.steps, clock_.step_length);
       if (clock_.steps > 0)
         for (std::size_t g = 0; g < series_.size(); ++g) solver_.gauges()[g].samples = series_[g];

@@ -12,8 +12,8 @@ mark_log() {
 }
 # Of each pod: its uid, how often its container was started anew, the exit status before the last time.
 operator_restarts() {
-  kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o jsonpath='{range .items[*]}{.metadata.uid}{" "}{
-    .status.containerStatuses[0].restartCount}{" "}{.status.containerStatuses[0].lastState.terminated.exitCode}{"\n"}{end}'
+  kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o json |
+    jq -r '.items[] | .status.containerStatuses[0] as $it | "\(.metadata.uid) \($it.restartCount // 0) \($it.lastState.terminated.exitCode // "-")"'
 }
 lost_lease=75 # kLostLease of operator/programs/operator/manager.hpp
 # crashes BEFORE AFTER: how many restarts nobody planned. An operator that could not renew its lease on a busy machine
