@@ -35,6 +35,7 @@ struct LeadState {
   // Recovery (R18).
   bool may_recover = true;      // the job's manifest has nothing against it
   bool recoverable = false;     // the program has copies of every rank's data
+  std::set<ProcId> declared;    // the ranks that have said so, until all have
   std::string recovery;         // name of the world that is being made; "": none is
   std::set<ProcId> recovered;   // that have it, and their data
   std::int64_t resumed_at = 0;  // the iteration that the program last went on from,
@@ -45,7 +46,7 @@ struct LeadState {
   static void describe(auto& state, auto&& field) {
     auto& [history, hello, exit_codes, first_failure, last_tail, parked, leave_requests, ending, tasks,
            queue_keeper, queue_address, lost_ranks, without_init, lost, checkpoint, may_recover, recoverable,
-           recovery, recovered, resumed_at, resumed_times] = state;
+           declared, recovery, recovered, resumed_at, resumed_times] = state;
     field("history", history);
     field("hello", hello);
     field("exitCodes", exit_codes);
@@ -63,6 +64,7 @@ struct LeadState {
     field("checkpoint", checkpoint);
     field("mayRecover", may_recover);
     field("recoverable", recoverable);
+    field("declared", declared);
     field("recovery", recovery);
     field("recovered", recovered);
     field("resumedAt", resumed_at);

@@ -179,6 +179,7 @@ class Lead {
   bool recovers() const;
   bool has_parked() const;
   void begin_recovery();
+  void on_recoverable(const RankReport& report);
   void on_recovered(const RankReport& report);
   void bound_recovery(Moment now);
   std::string describe_recovery() const;

@@ -34,7 +34,7 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
     state_.tasks = state_.tasks || report.tasks;
   }
   if (report.kind == RankReport::Kind::Queue) on_queue_report(report, now);
-  if (report.kind == RankReport::Kind::Recoverable) state_.recoverable = true;
+  if (report.kind == RankReport::Kind::Recoverable) on_recoverable(report);
   if (report.kind == RankReport::Kind::Recovered) on_recovered(report);
   if (report.kind == RankReport::Kind::Checkpoint) state_.checkpoint.update(report.checkpoint);
   if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.end_change(report.address, ""));

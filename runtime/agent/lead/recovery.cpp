@@ -29,6 +29,15 @@ bool Lead::has_parked() const {
   });
 }
 
+// When all have: before, not every pod can tell its ranks of the others (Pod::rank_recoverable).
+void Lead::on_recoverable(const RankReport& report) {
+  if (state_.recoverable) return;
+  state_.declared.insert(report.proc);
+  state_.recoverable = std::ranges::all_of(
+      ranks_of(membership_.members), [this](const ProcId& proc) { return state_.declared.contains(proc); });
+  if (state_.recoverable) state_.declared.clear();
+}
+
 void Lead::begin_recovery() {
   state_.recovery = "recover-" + std::to_string(membership_.epoch.value);
   state_.recovered.clear();

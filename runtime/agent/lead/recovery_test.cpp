@@ -206,6 +206,23 @@ TEST_F(Recovery, ALossInAChangeEndsTheChangeAndThenTheMembership) {
   EXPECT_EQ(changes[0].ended_by, ChangeEvent::MemberDown);
 }
 
+// Until then not every pod can tell its ranks of the one that is lost.
+TEST(RecoveryRefused, WhereNotAllRanksHaveSaidSoALossEndsIt) {
+  Moment now;
+  Lead lead{{"uid-0", "job"}};
+  lead.start({Fence{1}, {{"uid-0", "pod-0", "pod-0:1", 1, "", 0}, {"uid-1", "pod-1", "pod-1:1", 1, "", 0}}},
+             now);
+  RankReport report;
+  report.kind = RankReport::Kind::Recoverable;
+  report.proc = ranks_of(lead.membership().members[1]).front();
+  lead.on(RankReported{report, {report.proc}}, "uid-1", now);
+  MembershipView view;
+  lead.describe(view);
+  EXPECT_FALSE(view.survives_loss);
+  lead.on(RankExited{report.proc, 0, SIGKILL, false, true, {}}, "uid-1", now);
+  EXPECT_TRUE(lead.verdict());
+}
+
 TEST(RecoveryRefused, WhereTheJobSaysFailALossEndsIt) {
   Moment now;
   Lead lead{{"uid-0", "job"}};
@@ -215,8 +232,10 @@ TEST(RecoveryRefused, WhereTheJobSaysFailALossEndsIt) {
   lead.start(request, now);
   RankReport report;
   report.kind = RankReport::Kind::Recoverable;
-  report.proc = ranks_of(lead.membership().members[1]).front();
-  lead.on(RankReported{report, {report.proc}}, "uid-1", now);
+  for (const Member& member : lead.membership().members) {
+    report.proc = ranks_of(member).front();
+    lead.on(RankReported{report, {report.proc}}, member.uid, now);
+  }
   lead.on(RankExited{report.proc, 0, SIGKILL, false, true, {}}, "uid-1", now);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->result, JobResult::Failed);

@@ -188,6 +188,7 @@ void Pod::rank_reported(const RankReport& report) {
   // Of what a rank is ready for its agent tells the lead, when all are.
   if (report.kind == RankReport::Kind::Ready) rank_ready(report);
   if (report.kind == RankReport::Kind::Ready && report.parked == 0) return;
+  if (report.kind == RankReport::Kind::Recoverable) return rank_recoverable(report);
   reports_.add(report, edges_.moment().clock);
   send_reports();
 }

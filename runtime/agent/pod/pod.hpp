@@ -22,6 +22,7 @@
 #include "runtime/agent/api_answer.hpp"
 #include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/pod/edges.hpp"
+#include "runtime/agent/pod/fetch.hpp"
 #include "runtime/agent/pod/gathered_reports.hpp"
 #include "runtime/agent/pod/local_ranks.hpp"
 #include "runtime/agent/wire/outbox.hpp"
@@ -130,7 +131,9 @@ class Pod {
   void do_fetch(const Step& m, const std::string& from);  // answers by itself, later
   void answer_fetch();
   void rank_ready(const RankReport& report);
-  void fetch_connection_data(std::function<void(const std::string& error)> done);
+  void fetch_of_other_side(Fetch::Answered done);
+  void fetch_connection_data(std::vector<Member> pods, std::size_t first, Fetch::Answered done);
+  void rank_recoverable(const RankReport& report);
   void do_read_probes(StepAnswer& answer);
   void do_build(StepAnswer& answer);
   void do_interrupt(const Step& m);
@@ -177,7 +180,8 @@ class Pod {
     std::string error = {};
   };
   std::optional<Fetching> fetching_;
-  std::map<ProcId, std::string> connection_data_;  // of the other side of a change
+  std::map<ProcId, std::string> connection_data_;  // of other pods' ranks, as far as it was needed
+  std::vector<RankReport> recoverable_;            // until the data of all pods is here
 
   std::optional<Lead> lead_;
   Requests requests_;

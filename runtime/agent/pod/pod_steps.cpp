@@ -166,7 +166,7 @@ void Pod::do_fetch(const Step& m, const std::string& from) {
     if (const std::string problem = edges_.order(proc, order); !problem.empty())
       fetching_->error = not_told(proc, order.kind, problem);
   }
-  fetch_connection_data([this, number = m.number](const std::string& error) {
+  fetch_of_other_side([this, number = m.number](const std::string& error) {
     if (!fetching_ || fetching_->number != number) return;
     fetching_->connected = true;
     if (fetching_->error.empty()) fetching_->error = error;
@@ -178,10 +178,15 @@ void Pod::do_fetch(const Step& m, const std::string& from) {
 // Before the building starts every agent has the modex data of the other side: if a joiner dies in the
 // middle, nobody is left asking for data that cannot be had (Open MPI crashes on that), and accept is
 // quicker.
-void Pod::fetch_connection_data(std::function<void(const std::string& error)> done) {
+void Pod::fetch_of_other_side(Fetch::Answered done) {
   const bool joining = plan_->joins(self_.uid);
   const std::vector<Member>& ours = joining ? plan_->add : plan_->old.members;
   const auto self = std::ranges::find(ours, self_.uid, &Member::uid);
+  fetch_connection_data(joining ? plan_->old.members : plan_->add,
+                        static_cast<std::size_t>(std::distance(ours.begin(), self)), std::move(done));
+}
+
+void Pod::fetch_connection_data(std::vector<Member> pods, std::size_t first, Fetch::Answered done) {
   const auto ask = [this](const Member& other, const Fetch::Answered& answered) {
     request(ModexOfPod{0, other.nspace}, other.uid, [this, other, answered](const Reply& r) {
       for (const Reply::Blob& blob : r.blobs)
@@ -189,8 +194,23 @@ void Pod::fetch_connection_data(std::function<void(const std::string& error)> do
       answered(r.status == kPmixSuccess ? "" : "no connection data from pod " + other.name);
     });
   };
-  Fetch::begin(joining ? plan_->old.members : plan_->add,
-               static_cast<std::size_t>(std::distance(ours.begin(), self)), ask, std::move(done));
+  Fetch::begin(std::move(pods), first, ask, std::move(done));
+}
+
+// Its lead hears of it when this pod has the connection data of all others: a rank that passes a revocation
+// on to one that is lost, and that it has never sent anything before, asks for that (quirk modex-refused).
+void Pod::rank_recoverable(const RankReport& report) {
+  recoverable_.push_back(report);
+  if (recoverable_.size() > 1) return;  // asked for already
+  std::vector<Member> others = membership_.members;
+  const auto self = std::ranges::find(others, self_.uid, &Member::uid);
+  const auto first = static_cast<std::size_t>(std::distance(others.begin(), self));
+  if (self != others.end()) others.erase(self);
+  fetch_connection_data(std::move(others), first, [this](const std::string&) {
+    if (over_) return;
+    for (const RankReport& held : std::exchange(recoverable_, {})) reports_.add(held, edges_.moment().clock);
+    send_reports();
+  });
 }
 
 void Pod::rank_ready(const RankReport& report) {

@@ -192,6 +192,29 @@ TEST_F(APod, SaysWhichRankCannotBeAsked) {
   }
 }
 
+// A rank that passes a revocation on to one that is lost, and that it has never sent anything before, asks
+// its agent for the data of that one, and crashes without (quirk modex-refused; seen with 16 ranks).
+TEST_F(APod, DeclaresItsRanksRecoverableWhenItHasTheConnectionDataOfAllPods) {
+  edges.known = {"u0", "u2"};
+  for (const ProcId& proc : ranks()) report(RankReport::Kind::Recoverable, proc);
+  EXPECT_TRUE(edges.sent_to<RankReported>("u0").empty());
+  for (const Member& other : {members.members[0], members.members[2]}) {
+    const auto asked = edges.sent_to<ModexOfPod>(other.uid);
+    ASSERT_EQ(asked.size(), 1u) << other.uid;
+    Reply reply{.id = asked[0].id};
+    for (const ProcId& proc : ranks_of(other)) reply.blobs.push_back({proc.rank, "of " + other.uid});
+    pod.receive(reply, other.uid);
+  }
+  edges.run();
+  const auto said = edges.sent_to<RankReported>("u0");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].report.kind, RankReport::Kind::Recoverable);
+  std::string data;
+  pod.connection_data(ranks_of(members.members[2]).back(),
+                      [&](int, const std::string& blob) { data = blob; });
+  EXPECT_EQ(data, "of u2");
+}
+
 TEST_F(APod, EndsWithItsLeadAndNotWithAnotherPod) {
   pod.unreachable("u2", Standing::Silent, true, "no answer");
   EXPECT_FALSE(edges.outcome);
