@@ -53,14 +53,21 @@ lost_or_whole() { whole || condition steady Failed 'WorkerLost|WorkerFailed|Prog
 within 30 'the members are the pods that run, or the job says that it lost one' lost_or_whole
 if job_is steady '.status.state == "Running"'; then iterates steady; fi
 
-# While it runs, without notice: the job starts again from the beginning as often as backoffLimit allows.
+# While it runs, without notice: the others go on from their last copies, and another takes its place.
 job lost 0 '.spec.runPolicy.backoffLimit = 1'
 runs lost 2
+iterates lost # so that there are copies
+k delete pod lost-w-1 --grace-period=0 --force >/dev/null 2>&1
+goes_on_without() { running lost 2 && job_is lost '.status.nextIndex == 3 and (.status.restarts // 0) == 0'; }
+within 60 'the others go on, and it is replaced' goes_on_without
+iterates lost
+
+# That of the lead: the job starts again from the beginning as often as backoffLimit allows.
 k delete pod lost-w-0 --grace-period=0 --force >/dev/null 2>&1
 within 60 'it is restarted' job_is lost '.status.restarts == 1'
 within 10 'an event says why and how' event lost '' 'restart 1 of 1, from the start of the program'
 runs lost 2 60
-k delete pod "$(pods lost | tail -n 1)" --grace-period=0 --force >/dev/null 2>&1
+k delete pod "$(pods lost | head -n 1)" --grace-period=0 --force >/dev/null 2>&1
 ends lost Failed 60
 expect 'the second time it fails and says that a worker was lost' condition lost Failed 'Worker|rank|lost|vanished'
 within 30 'no pod of it stays' pods_are lost 'all(.[]; .status.phase != "Running")'

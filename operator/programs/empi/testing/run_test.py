@@ -326,12 +326,19 @@ def kill_job_process():
 
 
 def kill_a_pod():
-    """A member that dies ends the job at once, with its reason."""
-    run = Run(manifest("jacobi", SLOW))
+    """Without a member that dies the others go on, and it is replaced; that of the lead, or any where the job says so,
+    ends it at once, with its reason."""
+    run = Run(manifest("jacobi", SLOW, extra="  checkpoint: {path: volume, everySeconds: 1}\n"))
+    run.wait_for("a checkpoint, and so copies in memory", lambda: list((WORK / "volume/jacobi").glob("*.h5")))
+    os.kill(process_of_rank(1), signal.SIGKILL)
+    run.wait_for("a replacement", lambda: run.status().get("activeWorkers") == "0,2")
     run.wait_for_size(2)
-    ranks = [pid for pid, command in marked_processes() if command.startswith("empi-jacobi")]
-    assert len(ranks) == 2, marked_processes()
-    os.kill(ranks[1], signal.SIGKILL)
+    os.kill(process_of_rank(0), signal.SIGKILL)
+    assert run.wait() == 1
+    assert "signal 9" in run.text(), run.text()
+    run = Run(manifest("jacobi", SLOW, extra="  resize: {onWorkerLoss: Fail}\n"))
+    run.wait_for_size(2)
+    os.kill(process_of_rank(1), signal.SIGKILL)
     assert run.wait() == 1
     assert "signal 9" in run.text(), run.text()
 
@@ -352,7 +359,7 @@ def checkpoint():
     path.write_text(text)
     first = files()
     run.wait_for("another checkpoint", lambda: files()[-1] > first[-1])
-    os.kill(marked_ranks()[-1], signal.SIGKILL)
+    os.kill(process_of_rank(0), signal.SIGKILL)  # in the pod of the lead
     assert run.wait() == 1
     assert f"goes on from {first[-1]}, iteration" in run.text(), run.text()
     assert run.status()["checkpoint"]["restoredIteration"] > 0, run.status()
@@ -369,6 +376,15 @@ def checkpoint():
     said = refused.stdout + refused.stderr
     assert refused.returncode == 1 and f"{foreign} that the job is to go on from is refused" in said, refused
     assert empi("run", path, "--from", WORK / "none.h5", check=False).returncode == 2
+
+
+def process_of_rank(number):
+    """One of those that the job started with."""
+    for pid in marked_ranks():
+        variables = dict(re.findall(r"(\w+)=([^\0]*)", pathlib.Path(f"/proc/{pid}/environ").read_text()))
+        if variables.get("PMIX_RANK") == str(number) and variables["PMIX_NAMESPACE"].endswith(".1"):
+            return pid
+    raise AssertionError(f"no process of rank {number} among {marked_processes()}")
 
 
 def marked_ranks():
