@@ -83,6 +83,11 @@ TEST(Quirks, AcceptRoot) {
   expect_ours_holds(2, "quirk_accept_root");
 }
 
+TEST(Quirks, GetStatus) {
+  look_for("get-status", 2, "quirk_get_status");
+  expect_ours_holds(2, "quirk_get_status");
+}
+
 // No way around it: with an Open MPI that has it no change may be rolled back.
 TEST(Quirks, EarlyRevocation) {
   const Ran bare = under_mpirun(3, "quirk_early_revocation", "", 8);

@@ -40,6 +40,8 @@ class Requests {
       for (int done = 0; !done && code_ == MPI_SUCCESS;) {
         const int code = MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS) code_ = code;
+        // That would not be told otherwise (quirk get-status).
+        if (!done && code_ == MPI_SUCCESS && interrupted()) code_ = MPIX_ERR_REVOKED;
       }
     }
     if (code_ == MPI_SUCCESS && interrupted()) code_ = MPIX_ERR_REVOKED;
