@@ -92,8 +92,10 @@ class Program {
     });
     loop.on_rebuild([this](MPI_Comm world) {
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
+      const bool goes_back = std::exchange(recoveries_, loop_.recoveries()) != loop_.recoveries();
+      expect(loop_.recovering() == goes_back, "recovering() says otherwise");
       // Messages of those who are lost may still come; Open MPI would take them for some new communicator's.
-      expect(std::exchange(recoveries_, loop_.recoveries()) == loop_.recoveries() || was_revoked_,
+      expect(!goes_back || was_revoked_,
              "an object of a world that has lost ranks was freed before it was revoked");
       MPI_Comm_dup(world, &duplicate_);
       if (step_ == 0) fill_block();
