@@ -113,7 +113,6 @@ class Rank {
   void order_recovery(const RankOrder& order);  // control thread
   void revoke_what_was_lost();
   void vote_no_from_outside();
-  void call_in_from_outside(const std::string& port);
   RankOrder await_recovery();
 
   std::shared_ptr<Attempt> attempt();

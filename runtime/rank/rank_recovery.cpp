@@ -4,10 +4,7 @@
 // an exception of the program, makes a world of those who are left (tasks_world.hpp), and adopts it when all
 // have their data. A further loss meanwhile begins all of it anew, under another name.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "elastic_mpi.h"
@@ -33,9 +30,6 @@ namespace {
 // For an agent's word of who is left: silence alone may last for partitionSeconds, a change in hand is called
 // back first. The lead's own bound (lead/recovery.cpp) is shorter.
 constexpr std::uint64_t kLongestWaitNs = 600000000000;
-// For the application's thread to leave what it is in; revocations of the others bring it out within
-// milliseconds.
-constexpr std::uint64_t kLongestComingNs = 2000000000;
 
 bool is_of_a_loss(int code) {
   int error_class = code;
@@ -140,31 +134,12 @@ void Rank::order_recovery(const RankOrder& order) {
     building = std::exchange(recovery_building_, nullptr);
     recovering_.store(true, std::memory_order_release);
   }
-  call_in_from_outside(order.port);
   if (!building) return;
   building->ask_to_give_up();
   RankReport report;
   report.kind = RankReport::Kind::WorldDropped;
   report.address = building->port();
   link_.send(report);
-}
-
-// A revocation does not always reach everybody (quirk lost-revocation). Whoever has not come by then is told
-// by another thread, which is a risk (quirk revoke-threads) that is smaller than that of waiting.
-void Rank::call_in_from_outside(const std::string& port) try {
-  helpers_.start("empi call", [this, port] {
-    const std::uint64_t start = monotonic_ns();
-    while (monotonic_ns() - start < kLongestComingNs) {
-      {
-        const std::lock_guard lock(recovery_mutex_);
-        if (recovery_tried_ == port || recovery_.port != port) return;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    revoke_what_was_lost();
-  });
-} catch (const std::system_error&) {
-  // No thread to have: then it comes by itself, or the lead's bound ends the job.
 }
 
 // One that was not tried yet.
