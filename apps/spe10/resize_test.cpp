@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: twenty resizes of a running empi-spe10, grows, shrinks and both at once, rank 0 leaving again and
 // again, neither lose water nor change its results beyond the solver's tolerance; nor does it to be killed,
-// and to go on from a checkpoint on other ranks, or to lose a rank.
+// and to go on from a checkpoint on other ranks.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -130,25 +128,6 @@ TEST_F(ReservoirOnPods, AKilledRunGoesOnFromACheckpoint) {
   expect_same_results(folder);
   const std::vector<double> ranks = io::Table(folder.path("resized/production.csv")).numbers("ranks");
   for (const double size : {3, 2}) EXPECT_NE(std::ranges::find(ranks, size), ranks.end()) << size;
-}
-
-// Within a solve, as likely as not.
-TEST_F(ReservoirOnPods, ALostRankCostsAFewStepsAndNoWater) {
-  pods.environment["EMPI_SLOWDOWN"] = "6";
-  start(pods, 3);
-  pods.wait_until("copies and some steps", [&] {
-    std::ifstream course(folder.path("resized/cells.csv"));
-    const auto lines = std::count(std::istreambuf_iterator<char>(course), {}, '\n');
-    return lines > 20 && pods.membership().survives_loss;
-  });
-  kill(pods.ranks(members[1].uid).front(), SIGKILL);
-  members.erase(members.begin() + 1);
-  for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
-  EXPECT_NE(pods.all_logs().find("the job goes on from iteration"), std::string::npos) << pods.all_logs();
-  run_alone();
-  expect_same_results(folder);
-  EXPECT_TRUE(std::ranges::is_sorted(io::Table(folder.path("resized/cells.csv")).numbers("simulated_s")))
-      << "the course of the run is told twice";
 }
 
 TEST_F(ReservoirOnPods, TwentyResizesKeepWaterAndResults) {
