@@ -107,7 +107,7 @@ class Run {
     loop_.data([this](MPI_Comm everybody, double capacity) { return sim_.move(everybody, capacity); },
                [this] { sim_.accept(); }, [this] { return sim_.save(); },
                [this](MPI_Comm world, const auto& parts) { sim_.load(world, parts); });
-    loop_.checkpoint();  // where and how often is the job's matter (spec.checkpoint)
+    loop_.checkpoint();    // where and how often is the job's matter (spec.checkpoint)
     loop_.on_save([] {});  // the multigrid need not be made anew for it
     loop_.on_release([this] { sim_.release(); });
     loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
