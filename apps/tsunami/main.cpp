@@ -28,7 +28,6 @@ using tsunami::Options;
 struct Clock {
   double time = 0;  // s, simulated
   std::int64_t steps = 0;
-  double step_length = 0;  // s
   double next_snapshot = 0;
   int snapshots = 0;
   double volume_at_start = 0;           // m^3
@@ -70,7 +69,6 @@ class Run {
     maxima_.note(solver_);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
-    clock_.step_length = solver_.step_length();
     clock_.updates += clock_.cells;
     loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
     reported_ = solver_.updates();
@@ -132,7 +130,7 @@ class Run {
     loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
       if (std::exchange(starts, false)) start_series(world);
       if (loop_.recovering()) io::on_first_rank(world, [&] { io::cut_progress(options_.out, clock_.time); });
-      solver_.set_clock(clock_.time, clock_.steps, clock_.step_length);
+      solver_.set_clock(clock_.time, clock_.steps);
       if (clock_.steps > 0)
         for (std::size_t g = 0; g < series_.size(); ++g) solver_.gauges()[g].samples = series_[g];
       solver_.rebuild(world);

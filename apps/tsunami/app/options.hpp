@@ -25,6 +25,8 @@ struct Options {
   int adapt_every = 10;                       // steps
   int buffer = 2;                             // cells
   double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
+  int order = 2;                              // of the scheme, 1 or 2
+  std::string solver = "hllc";                // of the Riemann problems at edges: hllc, augrie
   double manning = 0.025;                     // s/m^(1/3), in water shallower than 100 m; 0: none
   bool coriolis = false;                      // the earth's rotation
   bool walls = false;                         // else waves leave through the borders

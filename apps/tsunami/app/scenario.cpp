@@ -209,7 +209,9 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.buffer = options.buffer;
   setup.physics.manning = options.manning;                     // without it run-off races down slopes
   if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
-  setup.physics.order = 2;  // order 1 flattens the wave to half of its height before it reaches DART 32412
+  setup.physics.order = options.order;
+  setup.physics.solver =
+      options.solver == "augrie" ? swe::RiemannSolver::Augmented : swe::RiemannSolver::Hllc;
   return setup;
 }
 
@@ -217,9 +219,10 @@ std::string name_case(const Options& o, const Scenario& scenario) {
   return scenario.description +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
                       o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
-         empi::format("; refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
-                      o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning,
-                      o.coriolis ? ", coriolis" : "", o.walls ? ", walls" : "");
+         empi::format(
+             "; order %d, %s, refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
+             o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning,
+             o.coriolis ? ", coriolis" : "", o.walls ? ", walls" : "");
 }
 
 }  // namespace tsunami

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "apps/tsunami/solver/augmented_riemann.hpp"
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define SWE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -40,8 +42,8 @@ struct Batch {
   }
 };
 
-SWE_INLINE void batch_fluxes(const Physics& physics, Batch& s, std::int64_t count, double* __restrict mass,
-                             double* __restrict east, double* __restrict north) {
+SWE_INLINE void batch_hllc(const Physics& physics, Batch& s, std::int64_t count, double* __restrict mass,
+                           double* __restrict east, double* __restrict north) {
   const double g = physics.gravity, dry = physics.dry_tolerance;
 #pragma omp simd
   for (std::int64_t k = 0; k < count; ++k) {
@@ -81,6 +83,63 @@ SWE_INLINE void batch_fluxes(const Physics& physics, Batch& s, std::int64_t coun
     const double seen = undefined == 0.0 && speed >= 0.0 ? speed : kInfinity;
     s.worst.v[k] = larger(seen, s.worst.v[k]);
   }
+}
+
+SWE_INLINE void batch_augmented(const Physics& physics, Batch& s, std::int64_t count, double* __restrict mass,
+                                double* __restrict east, double* __restrict north) {
+  const double dry = physics.dry_tolerance;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const double nx = s.nx.v[k], ny = s.ny.v[k];
+    const double Hl = s.etal.v[k] - s.bl.v[k], Hr = s.etar.v[k] - s.br.v[k];
+    const double wl = (Hl > dry ? 1.0 : 0.0) / larger(Hl, dry), wr = (Hr > dry ? 1.0 : 0.0) / larger(Hr, dry);
+    const double ul = s.hul.v[k] * wl, vl = s.hvl.v[k] * wl, ur = s.hur.v[k] * wr, vr = s.hvr.v[k] * wr;
+    const EdgeFlux f = augmented_flux(physics.gravity, dry, {s.etal.v[k], s.bl.v[k], ul * nx + vl * ny},
+                                      {s.etar.v[k], s.br.v[k], ur * nx + vr * ny});
+    const double tangential = f.mass > 0.0 ? vl * nx - ul * ny : vr * nx - ur * ny;
+    const double m = f.mass * s.len.v[k], t = f.mass * tangential * s.len.v[k];
+    const double pl = f.left * s.len.v[k], pr = f.right * s.len.v[k];
+    mass[2 * k] = -m, mass[2 * k + 1] = m;
+    east[2 * k] = t * ny - pl * nx, east[2 * k + 1] = pr * nx - t * ny;
+    north[2 * k] = -(pl * ny + t * nx), north[2 * k + 1] = pr * ny + t * nx;
+    const double speed = f.speed * s.rate.v[k];
+    const double undefined = 0.0 * (((Hl + Hr) + (s.hul.v[k] + s.hvl.v[k])) + (s.hur.v[k] + s.hvr.v[k]));
+    s.worst.v[k] = larger(undefined == 0.0 && speed >= 0.0 ? speed : kInfinity, s.worst.v[k]);
+  }
+}
+
+SWE_INLINE void batch_fluxes(const Physics& physics, Batch& s, std::int64_t count, double* mass, double* east,
+                             double* north) {
+  if (physics.solver == RiemannSolver::Augmented)
+    batch_augmented(physics, s, count, mass, east, north);
+  else
+    batch_hllc(physics, s, count, mass, east, north);
+}
+
+// What a cell has in the direction of each of its three faces.
+struct Triple {
+  double v[3];
+};
+
+// The plane through the neighbours' values: its steps from the centroid to the faces, and how far it passes
+// the cell's own value by there.
+struct Plane {
+  Triple steps;
+  double offset;
+};
+
+// Steps to the faces, scaled so that none passes the neighbours' values by more than half, and a part of the
+// bend: a crest is not cut.
+constexpr double kPass = 1.5, kBend = 0.1;
+SWE_INLINE Triple limited(const Plane& plane, const Triple& to_neighbours) {
+  const double(&s)[3] = plane.steps.v, (&d)[3] = to_neighbours.v;
+  const double bend = kBend * std::abs(plane.offset);
+  const double top = kPass * larger(larger(larger(d[0], d[1]), d[2]), 0.0) + bend;
+  const double bottom = kPass * smaller(smaller(smaller(d[0], d[1]), d[2]), 0.0) - bend;
+  const double highest = larger(larger(s[0], s[1]), s[2]), lowest = smaller(smaller(s[0], s[1]), s[2]);
+  double share = 1.0;
+  if (highest > top) share = top / highest;
+  if (lowest < bottom) share = smaller(share, bottom / lowest);
+  return {{share * s[0], share * s[1], share * s[2]}};
 }
 
 SWE_INLINE double largest(const Lane& lane) {
@@ -132,83 +191,90 @@ double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& e
 SWE_CLONES
 bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
-                  const double* inner_east, const double* inner_north) {
+                  const Stage& stage) {
   double *const eta = cells.eta, *const hu = cells.hu, *const hv = cells.hv;
   const double* const b = cells.b;
   const double *const mass = fluxes.mass, *const east = fluxes.east, *const north = fluxes.north;
   const double dry = physics.dry_tolerance;
   std::int64_t unsound = 0;
-  const auto update = [&](std::int64_t i, double inner_x, double inner_y) __attribute__((always_inline)) {
+  // Generic in how a state is gained from that before the step, so that each order gets a loop of its own.
+  const auto update = [&](std::int64_t i, double inner_x, double inner_y,
+                          auto blend) __attribute__((always_inline)) {
     const std::int32_t s = slots[3 * i], t = slots[3 * i + 1], u = slots[3 * i + 2];
     const double k = dt * inverse_area[i];
-    const double next = eta[i] + k * ((mass[s] + mass[t]) + mass[u]);
+    const double next = blend(stage.eta, i, eta[i] + k * ((mass[s] + mass[t]) + mass[u]));
     const double hole = b[i] - next;  // mended where it is rounding, kept to be found where it is not
     const bool covered = hole <= kRounding * (1.0 + std::abs(b[i]));
     const double e = covered ? larger(next, b[i]) : next;
     const bool flows = e - b[i] > dry;
-    const double x = hu[i] + k * (((east[s] + east[t]) + east[u]) + inner_x);
-    const double y = hv[i] + k * (((north[s] + north[t]) + north[u]) + inner_y);
+    const double x = blend(stage.hu, i, hu[i] + k * (((east[s] + east[t]) + east[u]) + inner_x));
+    const double y = blend(stage.hv, i, hv[i] + k * (((north[s] + north[t]) + north[u]) + inner_y));
     unsound |= !covered | !(0.0 * (x + y) == 0.0);
     eta[i] = e;
     hu[i] = flows ? x : 0.0;
     hv[i] = flows ? y : 0.0;
   };
-  if (inner_east != nullptr) {
-    for (std::int64_t i = 0; i < count; ++i) update(i, inner_east[i], inner_north[i]);
+  const auto fresh = [](const double*, std::int64_t, double value)
+                         __attribute__((always_inline)) { return value; };
+  const auto mean = [](const double* before, std::int64_t i, double value)
+                        __attribute__((always_inline)) { return 0.5 * (before[i] + value); };
+  if (stage.eta != nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) update(i, stage.east[i], stage.north[i], mean);
+  } else if (stage.east != nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) update(i, stage.east[i], stage.north[i], fresh);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) update(i, 0.0, 0.0);
+    for (std::int64_t i = 0; i < count; ++i) update(i, 0.0, 0.0, fresh);
   }
   return unsound == 0;
 }
 
 SWE_CLONES
 void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
-                 double half_dt, std::int64_t count, const Faces& faces) {
-  const double g = physics.gravity;
+                 std::int64_t count, const Faces& faces) {
+  const double g = physics.gravity, dry = physics.dry_tolerance;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int32_t* const s = r.slots + 3 * i;
-    const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], depth = eta - cells.b[i];
+    const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], b = cells.b[i], depth = eta - b;
+    bool linear = r.linear[i] != 0 && depth > dry;
+    Triple x, y, e, u, v, z;  // ways to the neighbours, and how much higher their values are
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t edge = s[k] >> 1, other = (s[k] & 1) ? edges.left[edge] : edges.right[edge];
+      x.v[k] = r.to_face_x[s[k]] - r.to_face_x[s[k] ^ 1], y.v[k] = r.to_face_y[s[k]] - r.to_face_y[s[k] ^ 1];
+      e.v[k] = cells.eta[other] - eta, z.v[k] = cells.b[other] - b;
+      u.v[k] = cells.hu[other] - hu, v.v[k] = cells.hv[other] - hv;
+      linear = linear && cells.eta[other] - cells.b[other] > dry;
+    }
     r.east[i] = r.north[i] = 0;
-    bool smooth = r.linear[i] != 0;
-    double de[3], dx_[3], dy_[3], dhu[3], dhv[3];
-    for (int k = 0; k < 3; ++k) {
-      const std::int32_t e = s[k] >> 1, other = (s[k] & 1) ? edges.left[e] : edges.right[e];
-      de[k] = cells.eta[other] - eta, dhu[k] = cells.hu[other] - hu, dhv[k] = cells.hv[other] - hv;
-      dx_[k] = r.to_face_x[s[k]] - r.to_face_x[s[k] ^ 1], dy_[k] = r.to_face_y[s[k]] - r.to_face_y[s[k] ^ 1];
-    }
-    // gradient of the plane through the three neighbours' values
-    const double x1 = dx_[1] - dx_[0], y1 = dy_[1] - dy_[0], x2 = dx_[2] - dx_[0], y2 = dy_[2] - dy_[0];
-    const double scale = 1.0 / (x1 * y2 - x2 * y1);
-    const auto gradient = [&](const double(&d)[3], double& gx, double& gy) {
-      const double d1 = d[1] - d[0], d2 = d[2] - d[0];
-      gx = (d1 * y2 - d2 * y1) * scale, gy = (d2 * x1 - d1 * x2) * scale;
-    };
-    double ex, ey, ux, uy, vx, vy;
-    gradient(de, ex, ey), gradient(dhu, ux, uy), gradient(dhv, vx, vy);
-    double step[3];
-    for (int k = 0; k < 3; ++k) {
-      step[k] = ex * r.to_face_x[s[k]] + ey * r.to_face_y[s[k]];
-      smooth = smooth && std::abs(step[k]) <= physics.linear_slope * depth;
-    }
-    if (!smooth) {
-      for (int k = 0; k < 3; ++k) faces.eta[s[k]] = eta, faces.hu[s[k]] = hu, faces.hv[s[k]] = hv;
+    if (!linear) {
+      for (int k = 0; k < 3; ++k)
+        faces.eta[s[k]] = eta, faces.hu[s[k]] = hu, faces.hv[s[k]] = hv, faces.b[s[k]] = b;
       continue;
     }
-    // half a step of the linear equations inside of the cell (MUSCL-Hancock)
-    const double half_eta = eta - half_dt * (ux + vy);
-    const double half_hu = hu - half_dt * (g * depth) * ex, half_hv = hv - half_dt * (g * depth) * ey;
+    const double x1 = x.v[1] - x.v[0], y1 = y.v[1] - y.v[0], x2 = x.v[2] - x.v[0], y2 = y.v[2] - y.v[0];
+    const double scale = 1.0 / (x1 * y2 - x2 * y1);
+    // From the differences to the neighbours to those to the faces.
+    const auto to_faces = [&](const Triple& d) __attribute__((always_inline)) {
+      const double d1 = d.v[1] - d.v[0], d2 = d.v[2] - d.v[0];
+      const double gx = (d1 * y2 - d2 * y1) * scale, gy = (d2 * x1 - d1 * x2) * scale;
+      Plane f{{}, d.v[0] - (gx * x.v[0] + gy * y.v[0])};
+      for (int k = 0; k < 3; ++k) f.steps.v[k] = gx * r.to_face_x[s[k]] + gy * r.to_face_y[s[k]];
+      return f;
+    };
+    const Triple fe = limited(to_faces(e), e), fu = limited(to_faces(u), u), fv = limited(to_faces(v), v);
+    const Triple fz = to_faces(z).steps;
+    double thinned = 0.5 * depth;
+    for (int k = 0; k < 3; ++k) thinned = larger(thinned, std::abs(fe.v[k] - fz.v[k]));
+    const double share = 0.5 * depth / thinned;
     double east = 0, north = 0;
     for (int k = 0; k < 3; ++k) {
       const std::int32_t slot = s[k];
-      const double fx = r.to_face_x[slot], fy = r.to_face_y[slot];
-      const double eta_face = half_eta + step[k];
-      faces.eta[slot] = eta_face;
-      faces.hu[slot] = half_hu + (ux * fx + uy * fy);
-      faces.hv[slot] = half_hv + (vx * fx + vy * fy);
+      const double rise = share * fe.v[k], bed = b + share * fz.v[k];
+      faces.eta[slot] = eta + rise, faces.b[slot] = bed;
+      faces.hu[slot] = hu + share * fu.v[k], faces.hv[slot] = hv + share * fv.v[k];
       // surface force between centre and face; the constant part of the pressure sums to zero over the cell
       const EdgeMetric& m = edges.table[edges.edge_class[slot >> 1]];
-      const double sum = (half_eta - cells.b[i]) + (eta_face - faces.b[slot]);
-      const double force = 0.5 * g * sum * step[k] * m.length * ((slot & 1) ? 1.0 : -1.0);
+      const double sum = depth + ((eta + rise) - bed);
+      const double force = 0.5 * g * sum * rise * m.length * ((slot & 1) ? 1.0 : -1.0);
       east += force * m.nx, north += force * m.ny;
     }
     r.east[i] = east, r.north[i] = north;

@@ -15,6 +15,10 @@
 
 namespace swe {
 
+// HLL with an upwinded tangential momentum over reconstructed depths, or the augmented solver of
+// augmented_riemann.hpp.
+enum class RiemannSolver : std::uint8_t { Hllc, Augmented };
+
 struct Physics {
   double gravity = 9.81;        // m / s^2
   double dry_tolerance = 1e-3;  // m; thinner water has no velocity
@@ -22,12 +26,8 @@ struct Physics {
   double manning = 0.025;       // s / m^(1/3); 0: no friction
   double friction_depth = 100;  // m; deeper water feels no friction
   double rotation = 0;          // of the earth, rad / s (7.292e-5); on the sphere only
-  // 1, or 2: cells whose water and whose neighbours' is deeper than linear_depth are reconstructed linearly,
-  // in space and half a step in time, while the surface slope over the cell is below linear_slope of the
-  // depth. Steeper or shallower water falls back to order 1, which keeps depths >= 0.
-  int order = 1;
-  double linear_depth = 100;  // m below sea level
-  double linear_slope = 0.02;
+  int order = 1;                // 1, or 2: in space and in time
+  RiemannSolver solver = RiemannSolver::Hllc;
 };
 
 // Own, halo and exterior cells (structure of arrays).
@@ -38,8 +38,7 @@ struct Fields {
 
 // States at the mid points of edges, one per side: slot 2 * edge + (0 left | 1 right).
 struct Faces {
-  double *eta, *hu, *hv;
-  const double* b;
+  double *eta, *hu, *hv, *b;
 };
 
 // What a cell gains per second through each of its slots, already times the edge's length.
@@ -62,22 +61,35 @@ double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& 
 double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes);
 
-// Linear reconstruction of own cells by the plane through the three neighbours.
+// Linear reconstruction of own cells: the plane through the three neighbours' values, cut back
+//   - so that at no face a value passes the most distant of the neighbours' by more than half (Barth and
+//     Jespersen, AIAA-89-0366; the half is what leaves linear functions alone on every conforming mesh),
+//   - and the slopes of surface, bed and momentum together, so that at every face at least half of the mean
+//     depth is left. Water at rest has no slope of its surface, whatever becomes of its bed.
+// Dry cells, and those at the water's edge or at an open border, are constant.
 struct Reconstruction {
   const std::int32_t* slots;            // 3 per cell
   const double *to_face_x, *to_face_y;  // per slot: from the cell's centroid to the edge's mid point, m
-  const std::uint8_t* linear;           // per cell: 0 keeps order 1
+  const std::uint8_t* linear;           // per cell: 0 keeps it constant
   double *east, *north;                 // per cell: pressure of the sloping surface inside of the cell
 };
 void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
-                 double half_dt, std::int64_t count, const Faces& faces);
+                 std::int64_t count, const Faces& faces);
 
-// Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count).
-// False if a cell has become undefined, or its depth less than minus 1e-12 (1 m + |b|); it keeps that state,
-// to be found. What rounding takes below the bed is raised to it.
+// What update_cells() takes beside the fluxes at order 2.
+struct Stage {
+  const double *east = nullptr, *north = nullptr;             // inner forces
+  const double *eta = nullptr, *hu = nullptr, *hv = nullptr;  // state before the step; else null
+};
+
+// Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count), and
+// takes the mean with the state before the step if that is given (the second stage of Heun's method, which
+// keeps what Euler's keeps: Shu and Osher, J. Comput. Phys. 77 (1988) 439, eq. 2.15). False if a cell has
+// become undefined, or its depth less than minus 1e-12 (1 m + |b|); it keeps that state, to be found. What
+// rounding takes below the bed is raised to it.
 bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
-                  const double* inner_east = nullptr, const double* inner_north = nullptr);
+                  const Stage& stage = {});
 
 // Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
 // of second order, which keeps its size. f: per cell, 1 / s.

@@ -154,42 +154,6 @@ TEST(Thacker, BowlConverges) {
   EXPECT_GE(order, 0.7) << errors[0] << " " << errors[1];
 }
 
-// A standing wave in a closed basin of depth 100 m: eta = A cos(kx) cos(ky) cos(wt), w^2 = 2 g h k^2, for A
-// -> 0.
-double standing_wave_error(int level, int order) {
-  const double size = 1e5, depth = 100, amplitude = 1e-4, k = 2 * std::numbers::pi / size;
-  const double omega = k * std::sqrt(2 * kG * depth), end = 0.4 * 2 * std::numbers::pi / omega;
-  swe::Parameters setup{.domain = {1, 1},
-                        .frame = {.west = 0, .south = 0, .width = size, .height = size},
-                        .coarsest = level,
-                        .finest = level};
-  setup.physics.manning = 0;
-  setup.physics.order = order;
-  setup.physics.linear_depth = 50;
-  const auto wave = [&](double x, double y, double t) {
-    return amplitude * std::cos(k * x) * std::cos(k * y) * std::cos(omega * t);
-  };
-  Solver s(
-      MPI_COMM_SELF, setup, [=](double, double) { return -depth; },
-      [&](double x, double y) { return wave(x, y, 0); });
-  run(s, end);
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < s.cells(); ++i) {
-    const auto [x, y] = centroid(s, i);
-    error += s.area(i) * std::abs(s.cell(i).eta - wave(x, y, end)),
-        norm += s.area(i) * std::abs(wave(x, y, end));
-  }
-  return error / norm;
-}
-
-TEST(StandingWave, LinearReconstructionIsOfSecondOrderAndBetter) {
-  const double coarse = standing_wave_error(9, 2), fine = standing_wave_error(13, 2);
-  const double order = std::log2(coarse / fine) / 2;
-  RecordProperty("order", std::to_string(order));
-  EXPECT_GE(order, 1.5) << coarse << " " << fine;
-  EXPECT_LE(fine, 0.2 * standing_wave_error(13, 1));
-}
-
 TEST(Sphere, AreasAddUp) {
   const mesh::Domain domain{2, 3};
   const Frame frame{

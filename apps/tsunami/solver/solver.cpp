@@ -54,8 +54,9 @@ Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function su
     if (!t.changed) break;
     transfer(
         t,
-        [&](mesh::Leaf leaf, const Cell&) {
-          return std::pair{initial_cell(leaf.child(0), surface), initial_cell(leaf.child(1), surface)};
+        [&](mesh::Leaf leaf, const Sloped&) {
+          return std::pair{Sloped{initial_cell(leaf.child(0), surface)},
+                           Sloped{initial_cell(leaf.child(1), surface)}};
         },
         [&](mesh::Leaf parent, const Cell&, const Cell&) { return initial_cell(parent, surface); });
   }
@@ -151,59 +152,6 @@ void Solver::connect() {
   locate_gauges();
 }
 
-// Where faces lie, which cells may be linear, and the bed at the faces: all from the bed and the mesh alone.
-void Solver::connect_faces() {
-  const mesh::Edges& e = mesh_.edges();
-  const auto slots = mesh_.cell_slots();
-  const std::size_t own = cells();
-  for (auto& f : face_) f.resize(2 * e.size());
-  for (auto& f : to_face_) f.resize(2 * e.size());
-  for (auto& f : inner_) f.resize(own);
-  linear_.assign(own, 0);
-  for (std::size_t i = 0; i < own; ++i)
-    for (int k = 0; k < 3; ++k) {
-      const mesh::CellShape& shape = mesh_.shapes()[i];
-      const auto o = metric_.to_face(mesh_.leaves()[i].level(), shape.direction, shape.y_sum, k);
-      to_face_[0][slots[3 * i + k]] = o.x, to_face_[1][slots[3 * i + k]] = o.y;
-    }
-  double* const offsets[] = {to_face_[0].data(), to_face_[1].data()};
-  mesh_.halo().start(offsets, face_send_, face_receive_);
-  mesh_.halo().finish();
-
-  const double deep = setup_.sea_level - setup_.physics.linear_depth;
-  const auto exterior = static_cast<std::int32_t>(own + mesh_.halo_cells());
-  std::vector<double>& face_bed = face_[3];
-  for (std::size_t i = 0; i < own; ++i) {
-    bool linear = b_[i] < deep;
-    double d[3], x[3], y[3];
-    for (int k = 0; k < 3; ++k) {
-      const std::int32_t s = slots[3 * i + k], other = s % 2 == 0 ? e.right[s / 2] : e.left[s / 2];
-      linear = linear && other < exterior && b_[other] < deep;
-      d[k] = b_[other] - b_[i];
-      x[k] = to_face_[0][s] - to_face_[0][s ^ 1], y[k] = to_face_[1][s] - to_face_[1][s ^ 1];
-      face_bed[s] = b_[i];
-    }
-    if (!linear) continue;
-    const double x1 = x[1] - x[0], y1 = y[1] - y[0], x2 = x[2] - x[0], y2 = y[2] - y[0],
-                 scale = 1 / (x1 * y2 - x2 * y1);
-    const double gx = ((d[1] - d[0]) * y2 - (d[2] - d[0]) * y1) * scale;
-    const double gy = ((d[2] - d[0]) * x1 - (d[1] - d[0]) * x2) * scale;
-    // A bed that leaves less than half of the water over a face stays a step.
-    double steps[3];
-    for (int k = 0; k < 3; ++k) {
-      const std::int32_t s = slots[3 * i + k];
-      steps[k] = gx * to_face_[0][s] + gy * to_face_[1][s];
-      linear = linear && std::abs(steps[k]) <= 0.5 * (setup_.sea_level - b_[i]);
-    }
-    linear_[i] = linear;
-    for (int k = 0; k < 3 && linear; ++k) face_bed[slots[3 * i + k]] += steps[k];
-  }
-  double* const bed[] = {face_bed.data()};
-  mesh_.halo().start(bed, face_send_, face_receive_);
-  mesh_.halo().finish();
-  for (const auto& border : mesh_.boundary()) face_bed[2 * border.edge + 1] = b_[e.right[border.edge]];
-}
-
 EdgeList Solver::edge_list() const {
   const mesh::Edges& e = mesh_.edges();
   return {e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()};
@@ -218,30 +166,6 @@ double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes) {
   const double rate = edge_fluxes(setup_.physics, fields, edge_list(), 0, interior, fluxes);
   mesh_.halo().finish();
   return std::max(rate, edge_fluxes(setup_.physics, fields, edge_list(), interior, all, fluxes));
-}
-
-double Solver::flux_order2(const Fields& fields, const Fluxes& fluxes, double max_dt) {
-  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
-             all = static_cast<std::int64_t>(mesh_.edges().size());
-  const Faces faces{face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()};
-  double* const moving[] = {fields.eta, fields.hu, fields.hv};
-  mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
-  fill_exterior();
-  mesh_.halo().finish();
-  const Reconstruction r{mesh_.cell_slots().data(), to_face_[0].data(), to_face_[1].data(), linear_.data(),
-                         inner_[0].data(),          inner_[1].data()};
-  reconstruct(setup_.physics, fields, edge_list(), r, 0.5 * std::min(last_dt_, max_dt),
-              static_cast<std::int64_t>(cells()), faces);
-  double* const at_faces[] = {faces.eta, faces.hu, faces.hv};
-  mesh_.halo().start(at_faces, face_send_, face_receive_);
-  for (const auto& border : mesh_.boundary()) {
-    const std::int32_t outside = mesh_.edges().right[border.edge], slot = 2 * border.edge + 1;
-    faces.eta[slot] = fields.eta[outside], faces.hu[slot] = fields.hu[outside],
-    faces.hv[slot] = fields.hv[outside];
-  }
-  const double rate = face_fluxes(setup_.physics, faces, edge_list(), 0, interior, fluxes);
-  mesh_.halo().finish();
-  return std::max(rate, face_fluxes(setup_.physics, faces, edge_list(), interior, all, fluxes));
 }
 
 void Solver::fill_exterior() {
@@ -262,10 +186,10 @@ double Solver::step(double max_dt) {
   const bool quakes = motion.lift && time_ < motion.end;
   const double turn = time_ < motion.begin ? motion.begin : motion.end;
   if (quakes) max_dt = std::min(max_dt, turn - time_);
-  const Fields fields{eta_.data(), hu_.data(), hv_.data(), b_.data()};
+  const Fields fields = this->fields();
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
-  const bool linear = setup_.physics.order == 2;
-  double rate = linear ? flux_order2(fields, fluxes, max_dt) : flux_order1(fields, fluxes);
+  const bool second = setup_.physics.order == 2;
+  double rate = second ? flux_order2(fields, fluxes) : flux_order1(fields, fluxes);
   if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
@@ -277,11 +201,9 @@ double Solver::step(double max_dt) {
   keep_gauges(reduction_.data() + 1);
   rate = reduction_[0];
   if (!std::isfinite(rate)) refuse_state();
-  last_dt_ = rate > 0 ? setup_.physics.cfl / rate : max_dt;
-  const double dt = std::min(last_dt_, max_dt);
+  double dt = rate > 0 ? std::min(setup_.physics.cfl / rate, max_dt) : max_dt;
+  sound_ = second ? step_order2(fields, fluxes, dt) : advance(fields, fluxes, dt, {});
   const auto own = static_cast<std::int64_t>(cells());
-  sound_ = update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt, own,
-                        fluxes, linear ? inner_[0].data() : nullptr, linear ? inner_[1].data() : nullptr);
   if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, own);
   apply_friction(setup_.physics, fields, dt, shallow_);
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
@@ -289,6 +211,12 @@ double Solver::step(double max_dt) {
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();
   return dt;
+}
+
+// Adds what the fluxes of dt bring. False if a cell is unsound then.
+bool Solver::advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage) {
+  return update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt,
+                      static_cast<std::int64_t>(cells()), fluxes, stage);
 }
 
 void Solver::add_gauge(double x, double y) {
@@ -411,9 +339,6 @@ void Solver::rebuild(MPI_Comm comm) {
   }
   elements_ = {};
   mesh_.assign(std::move(leaves), comm);
-  // A rank that has just joined learns the length of the last step from the others.
-  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &last_dt_, 1, MPI_DOUBLE, MPI_MAX, comm),
-                     "sharing the time step");
   connect();
 }
 

@@ -94,6 +94,13 @@ struct GaugeSample {
   friend bool operator==(const GaugeSample&, const GaugeSample&) = default;
 };
 
+// A cell to be refined. What stands in for the slopes inside: how much more its first child has of eta, hu
+// and hv than itself, and how much more the first child of that child has than that.
+struct Sloped {
+  Cell cell;
+  std::array<double, 3> first = {}, first_of_first = {};
+};
+
 struct GaugeSeries {
   double x, y;
   std::vector<GaugeSample> samples;  // the same on every rank
@@ -112,13 +119,14 @@ class Solver {
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
   Solver(const Parameters& setup, SeaFloor bed);
 
-  // One time step of at most max_dt (s); returns its length. Throws StateError if a state is infinite or
-  // undefined or a depth below 0. Collective.
+  // One time step of at most max_dt (s), by Euler's method at order 1 and Heun's at order 2; returns its
+  // length. A step of order 2 that would leave a depth below 0 is taken again, of half the length. Throws
+  // StateError if a state is infinite or undefined or a depth below 0. Collective.
   double step(double max_dt);
   // Refines and coarsens by the criterion. New cells get the mean of the true bed, and their water stands as
   // high as their parent's, as in GeoClaw (Berger, George, LeVeque, Mandli, Adv. Water Resour. 34 (2011)
-  // 1195, section 6): momentum is kept, rest is kept, and volume but for cells across the shore, whose water
-  // added() counts. Returns whether any cell changed. Collective.
+  // 1195, section 6), at order 2 with the slope that it has there: momentum is kept, rest is kept, and volume
+  // but for cells across the shore, whose water added() counts. Returns whether any cell changed. Collective.
   bool adapt();
   // m^3 of water that the last adapt() added, of all ranks; the same on every rank but for the order of a
   // sum. Local.
@@ -136,11 +144,7 @@ class Solver {
 
   double time() const { return time_; }
   std::int64_t steps() const { return steps_; }
-  // s: the length of the last step, had its caller not cut it; the next one looks half of it ahead.
-  double step_length() const { return last_dt_; }
-  void set_clock(double time, std::int64_t steps, double step_length) {
-    time_ = time, steps_ = steps, last_dt_ = step_length;
-  }
+  void set_clock(double time, std::int64_t steps) { time_ = time, steps_ = steps; }
   // Cells updated by this rank so far (work units).
   std::int64_t updates() const { return updates_; }
   std::size_t cells() const { return mesh_.cells(); }
@@ -165,7 +169,7 @@ class Solver {
 
  private:
   Cell initial_cell(mesh::Leaf leaf, const Function& surface) const;
-  std::pair<Cell, Cell> refine(mesh::Leaf leaf, const Cell& parent, double& added) const;
+  std::pair<Sloped, Sloped> refine(mesh::Leaf leaf, const Sloped& parent, double& added) const;
   bool has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const;
   void mark_shore(std::vector<std::int8_t>& marks) const;
   bool moves(const mesh::Triangle& t) const;
@@ -178,10 +182,17 @@ class Solver {
   void connect();
   void connect_faces();
   double flux_order1(const Fields& fields, const Fluxes& fluxes);
-  double flux_order2(const Fields& fields, const Fluxes& fluxes, double max_dt);
+  double flux_order2(const Fields& fields, const Fluxes& fluxes);
+  void reconstruct_faces(const Fields& fields, const Faces& faces);
+  bool advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage);
+  bool step_order2(const Fields& fields, const Fluxes& fluxes, double& dt);
+  void find_slopes();
+  Sloped sloped(std::size_t i) const;
   EdgeList edge_list() const;
+  Fields fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
+  Faces faces() { return {face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()}; }
   void fill_exterior();
-  using RefineCell = std::function<std::pair<Cell, Cell>(mesh::Leaf, const Cell&)>;
+  using RefineCell = std::function<std::pair<Sloped, Sloped>(mesh::Leaf, const Sloped&)>;
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
   void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
   double average(const Function& f, mesh::Leaf leaf) const;
@@ -193,15 +204,16 @@ class Solver {
   Metric metric_;
   mesh::Mesh mesh_;
   std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
-  std::vector<double> spare_[4];           // the next mesh's arrays during a transfer
+  std::vector<double> spare_[4];           // the next mesh's arrays in a transfer, the last state in a step
   std::vector<double> inverse_area_;
   std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
   std::vector<double> flux_[3];
   // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).
   std::vector<double> face_[4], to_face_[2];
-  std::vector<std::uint8_t> linear_;  // per cell: may be reconstructed linearly
-  std::vector<double> inner_[2];      // per cell: force of its own surface slope
+  std::vector<std::uint8_t> linear_;                // per cell: 0 beside an open border, which stays constant
+  std::vector<double> inner_[2];                    // per cell: force of its own surface slope
+  std::vector<std::array<double, 6>> slopes_ = {};  // per cell, in an adaption: Sloped's
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
   std::vector<std::int32_t> shallow_;                                  // cells that may feel friction
   std::vector<Element> elements_;
@@ -210,7 +222,6 @@ class Solver {
   std::vector<std::int32_t> gauge_cells_;  // -1: another rank's
   std::vector<double> reduction_;
   double added_ = 0;
-  double last_dt_ = 0;  // not cut by a caller's limit; 0: none yet
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
   bool sound_ = true;  // of this rank's cells after the last step

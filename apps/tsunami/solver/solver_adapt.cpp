@@ -18,28 +18,44 @@ Activity activity_of(double value, double refine_above, double coarsen_below) {
 
 }  // namespace
 
-// The children get their true beds, and the parent's surface where that covers both. Else, in the sea and
-// across its shore, water stands as high as the parent's in what lies lower: rest is kept, and water is
-// added. Flooded land gives all of its water to the lower child; below sea level, both stand at it, as at the
-// start.
-std::pair<Cell, Cell> Solver::refine(mesh::Leaf leaf, const Cell& parent, double& added) const {
+// The children get their true beds, and the parent's surface, with its slope, where that covers both. Else,
+// in the sea and across its shore, water stands as high as the parent's in what lies lower: rest is kept, and
+// water is added. Flooded land gives all of its water to the lower child; below sea level, both stand at it,
+// as at the start.
+std::pair<Sloped, Sloped> Solver::refine(mesh::Leaf leaf, const Sloped& sloped, double& added) const {
+  const Cell& parent = sloped.cell;
   const mesh::Triangle t = setup_.domain.triangle(leaf);
   const mesh::Leaf leaf0 = leaf.child(0), leaf1 = leaf.child(1);
   const mesh::Triangle t0 = t.child(0), t1 = t.child(1);
   const double area0 = metric_.area(leaf0, t0), area1 = metric_.area(leaf1, t1);
   const double b0 = bed_of(leaf0, t0), b1 = bed_of(leaf1, t1);
   const double depth = parent.eta - parent.b, low = std::min(b0, b1), high = std::max(b0, b1);
-  const bool wet = depth > 0, land = parent.b >= setup_.sea_level;
+  const bool wet = depth > 0, land = parent.b >= setup_.sea_level, covered = wet && high < parent.eta;
   double level = wet ? parent.eta : low;
   if (land && wet && high >= parent.eta) level = low + depth * (area0 + area1) / (b0 < b1 ? area0 : area1);
   if (land && low < setup_.sea_level) level = std::max(level, setup_.sea_level);
-  const double eta0 = std::max(level, b0), eta1 = std::max(level, b1);
-  if (!(wet && high < parent.eta))
-    added += area0 * (eta0 - b0) + area1 * (eta1 - b1) - (area0 + area1) * depth;
+  // What the first child has more, the other has less: weighted by areas, their sum is 0.
+  const double more0 = 2 * area1 / (area0 + area1), less1 = 2 * area0 / (area0 + area1);
+  const double room = covered ? 0.5 * (parent.eta - high) : 0;
+  const double tilt = std::clamp(sloped.first[0], -room, room);
+  const double eta0 = std::max(level + more0 * tilt, b0), eta1 = std::max(level - less1 * tilt, b1);
+  if (!covered) added += area0 * (eta0 - b0) + area1 * (eta1 - b1) - (area0 + area1) * depth;
   const double mean = join(area0, eta0 - b0, area1, eta1 - b1);
-  const double share0 = mean > 0 ? (eta0 - b0) / mean : 0, share1 = mean > 0 ? (eta1 - b1) / mean : 0;
-  return {Cell{eta0, parent.hu * share0, parent.hv * share0, b0},
-          Cell{eta1, parent.hu * share1, parent.hv * share1, b1}};
+  std::pair<Sloped, Sloped> children{{{eta0, parent.hu, parent.hv, b0}}, {{eta1, parent.hu, parent.hv, b1}}};
+  auto& [first, second] = children;
+  if (setup_.physics.order == 2 && std::min(eta0 - b0, eta1 - b1) > 0.5 * mean) {
+    // Discharge is continuous where the bed is not.
+    first.cell.hu += more0 * sloped.first[1], first.cell.hv += more0 * sloped.first[2];
+    second.cell.hu -= less1 * sloped.first[1], second.cell.hv -= less1 * sloped.first[2];
+  } else {
+    const double share0 = mean > 0 ? (eta0 - b0) / mean : 0, share1 = mean > 0 ? (eta1 - b1) / mean : 0;
+    first.cell.hu *= share0, first.cell.hv *= share0;
+    second.cell.hu *= share1, second.cell.hv *= share1;
+  }
+  // Of children that are bisected once more for conformity.
+  first.first = sloped.first_of_first;
+  for (int f = 0; f < 3; ++f) second.first[f] = sloped.first[f] - sloped.first_of_first[f];
+  return children;
 }
 
 Cell Solver::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
@@ -143,25 +159,32 @@ void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
 void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen) {
   std::vector<double>* const fields[] = {&eta_, &hu_, &hv_, &b_};
   for (auto& field : spare_) field.resize(mesh_.all_cells());
-  t.apply<Cell>([&](std::int32_t i) { return cell(static_cast<std::size_t>(i)); },
-                [&](std::int32_t from, std::int32_t to, std::int32_t count) {
-                  for (int f = 0; f < 4; ++f)
-                    std::copy_n(fields[f]->data() + from, count, spare_[f].data() + to);
-                },
-                [&](std::int32_t i, const Cell& c) {
-                  spare_[0][i] = c.eta, spare_[1][i] = c.hu, spare_[2][i] = c.hv, spare_[3][i] = c.b;
-                },
-                refine, coarsen);
+  t.apply<Sloped>([&](std::int32_t i) { return sloped(static_cast<std::size_t>(i)); },
+                  [&](std::int32_t from, std::int32_t to, std::int32_t count) {
+                    for (int f = 0; f < 4; ++f)
+                      std::copy_n(fields[f]->data() + from, count, spare_[f].data() + to);
+                  },
+                  [&](std::int32_t i, const Sloped& s) {
+                    const Cell& c = s.cell;
+                    spare_[0][i] = c.eta, spare_[1][i] = c.hu, spare_[2][i] = c.hv, spare_[3][i] = c.b;
+                  },
+                  refine,
+                  [&](mesh::Leaf parent, const Sloped& first, const Sloped& second) {
+                    return Sloped{coarsen(parent, first.cell, second.cell)};
+                  });
+  slopes_.clear();
   for (int f = 0; f < 4; ++f) fields[f]->swap(spare_[f]);
   connect();
 }
 
 bool Solver::adapt() {
-  const auto t = mesh_.adapt(marks());
+  const auto wanted = marks();
+  if (setup_.physics.order == 2) find_slopes();
+  const auto t = mesh_.adapt(wanted);
   added_ = 0;
-  if (!t.changed) return false;
+  if (!t.changed) return slopes_.clear(), false;
   transfer(
-      t, [&](mesh::Leaf leaf, const Cell& c) { return refine(leaf, c, added_); },
+      t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, s, added_); },
       [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
         return coarsen(parent, first, second);
       });
