@@ -27,6 +27,7 @@ void forget_run(JobStatus& status) {
   status.start.reset();
   status.resize.reset();
   status.awaited.reset();
+  status.succession.reset();
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();
@@ -54,6 +55,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.start.reset();
   status.resize.reset();
   status.awaited.reset();
+  status.succession.reset();
   status.blocked.reset();
   status.active_workers = {};
   status.tasks.reset();
