@@ -185,6 +185,11 @@ AgentResult<Accepted> AgentClient::start(const empi::StartRequest& request) {
                   connection_->ask("POST", empi::paths::kStart, request));
 }
 
+AgentResult<Accepted> AgentClient::name_lead(const empi::LeadRequest& request) {
+  return accepted("naming the lead", connection_->peer,
+                  connection_->ask("PUT", empi::paths::kLead, request));
+}
+
 AgentResult<Accepted> AgentClient::change(const empi::ChangeRequest& request) {
   return accepted("asking for change " + request.id, connection_->peer,
                   connection_->ask("PUT", empi::paths::kChange, request));

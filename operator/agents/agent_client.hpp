@@ -69,6 +69,7 @@ class AgentClient {
   // Windows with an index above `since`, oldest first.
   AgentResult<std::vector<empi::WindowSample>> samples(std::int64_t since);
   AgentResult<Accepted> start(const empi::StartRequest& request);
+  AgentResult<Accepted> name_lead(const empi::LeadRequest& request);
   AgentResult<Accepted> change(const empi::ChangeRequest& request);
   AgentResult<Accepted> cancel(const std::string& id, empi::Fence fence);
   AgentResult<Accepted> stop(empi::Fence fence, const std::string& reason);

@@ -131,6 +131,10 @@ Outcome AskingRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
   return runtime_.start(job, start);  // by a connection of its own
 }
 
+Outcome AskingRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
+  return runtime_.name_lead(job, lead);  // likewise
+}
+
 Outcome AskingRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
   return in_hand(job) ? busy() : runtime_.change(job, change);
 }

@@ -37,6 +37,7 @@ class Agents : public Runtime {
   bool answers(const ElasticMPIJob&, const PodView&) override { return true; }
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {Sample{}}; }
   Outcome start(const ElasticMPIJob&, const StartJob&) override { return Outcome::done(); }
+  Outcome name_lead(const ElasticMPIJob&, const NameLead&) override { return Outcome::done(); }
   Outcome change(const ElasticMPIJob&, const SendChange&) override { return Outcome::done(); }
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
   Outcome stop(const ElasticMPIJob& job, const StopJob&) override {

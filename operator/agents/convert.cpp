@@ -24,6 +24,11 @@ std::int64_t whole_millis(double millis) {
   return std::isfinite(millis) ? std::llround(std::clamp(millis, 0.0, kMost)) : 0;
 }
 
+Seconds whole_seconds(double seconds) {
+  constexpr double kLongest = 1e9;
+  return Seconds(std::isfinite(seconds) ? std::llround(std::clamp(seconds, 0.0, kLongest)) : 0);
+}
+
 Time time_of(double seconds) { return Time(Millis(std::llround(seconds * 1000))); }
 
 double end_of(const empi::WindowSample& w) { return static_cast<double>(w.index + 1) * w.width_s; }
@@ -286,6 +291,10 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.program = program_of(view);
   result.ending = view.ending;
   result.survives_loss = view.survives_loss;
+  result.survives_lead_loss = view.survives_lead_loss;
+  result.silent = view.silent;
+  result.lead_silence = whole_seconds(view.lead_silent_seconds);
+  if (view.partition_seconds > 0) result.partition = std::max(Seconds(1), whole_seconds(view.partition_seconds));
   result.recovering = cut(view.recovering, kLongestReason);
   result.message = message_of(view.outcome);
   result.checkpoint = checkpoint_of(view.checkpoint);

@@ -258,6 +258,14 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
                                 [&](AgentClient& agent) { return agent.start(request); }));
 }
 
+Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
+  const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason};
+  AgentClient client = client_for(address_of(lead.lead.ip));
+  bool stale_token = false;
+  return to_outcome(with_tokens(tokens_of_(job), client, stale_token,
+                                [&](AgentClient& agent) { return agent.name_lead(request); }));
+}
+
 Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
   empi::ChangeRequest request;
   request.id = change.id;

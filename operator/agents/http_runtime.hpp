@@ -41,6 +41,7 @@ class HttpRuntime : public Runtime {
   bool answers(const ElasticMPIJob& job, const PodView& pod) override;
   std::vector<Sample> samples(const ElasticMPIJob& job) override;
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
+  Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override;
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
   Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;

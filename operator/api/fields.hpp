@@ -236,6 +236,16 @@ void describe(V& v, StandbyStatus& standby) {
 }
 
 template <class V>
+void describe(V& v, SuccessionStatus& succession) {
+  v.field("fence", succession.fence);
+  v.field("leadUID", succession.lead_uid);
+  v.field("leadPod", succession.lead_pod);
+  v.field("dead", succession.dead);
+  v.field("reason", succession.reason);
+  v.field("time", succession.time);
+}
+
+template <class V>
 void describe(V& v, BlockedTarget& blocked) {
   v.field("target", blocked.target);
   v.field("generation", blocked.generation);
@@ -413,6 +423,7 @@ void describe(V& v, JobStatus& status) {
   v.field("reason", status.reason);
   v.field("leadUID", status.lead_uid);
   v.field("leadPod", status.lead_pod);
+  v.object("succession", status.succession);
   v.field("runtimeImage", status.runtime_image);
   v.field("activeWorkers", status.active_workers);  // for the operator before this one
   v.field("workers", status.active_workers);

@@ -104,6 +104,18 @@ struct BlockedTarget {
   bool operator==(const BlockedTarget&) const = default;
 };
 
+// Members are lost, the lead perhaps, and who leads from now on (decision R20): written before it is told, and
+// told until the members have followed.
+struct SuccessionStatus {
+  std::int64_t fence = 0;
+  std::string lead_uid, lead_pod;  // of the pod that is to lead, or leads
+  std::vector<std::string> dead;   // UIDs
+  std::string reason;              // in words
+  Time time{};
+
+  bool operator==(const SuccessionStatus&) const = default;
+};
+
 enum class ResizeResult { Unknown, Committed, RolledBack, Superseded };
 
 struct LastResize {
@@ -354,6 +366,7 @@ struct JobStatus {
   std::string reason;  // why the job is not as it was asked to be, in a word; of its conditions
   std::string lead_uid;
   std::string lead_pod;       // its name: where rank 0 is, and its output
+  std::optional<SuccessionStatus> succession;
   std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
   IndexSet active_workers;    // the committed members; JSON: workers, and activeWorkers for one version
   std::optional<StartStatus> start;

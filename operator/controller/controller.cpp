@@ -94,6 +94,8 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   else if (!memory.silent_since)
     memory.silent_since = now;
   observed.silent_since = memory.silent_since;
+  if (observed.runtime.reachable) memory.lead_was_replaceable = observed.runtime.survives_lead_loss;
+  observed.lead_was_replaceable = memory.lead_was_replaceable;
   if (observed.runtime.unmeasured.empty())
     memory.unmeasured_since.reset();
   else if (!memory.unmeasured_since)
@@ -161,7 +163,7 @@ Controller::Memory& Controller::memory_for(const JobKey& key, const std::string&
 }
 
 std::int64_t Controller::fence_for(const JobStatus& status, Memory& memory) const {
-  if (options_.fence > 0) return options_.fence;
+  if (options_.fence > 0) return std::max(options_.fence, memory.named_fence);
   if (is_terminal(status.state)) return status.fence;  // nobody left to command
   if (memory.fence == 0) memory.fence = status.fence + 1;
   return memory.fence;
@@ -272,6 +274,11 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
       return result;
     }
   }
+  // To name a lead takes a fence of its own, which is ours by that write.
+  const bool ours =
+      decision.status.fence >= observed.fence && record->job.status.fence <= observed.fence;
+  if (ours && decision.status.fence > observed.fence)
+    memory.fence = memory.named_fence = decision.status.fence;
   if (record->resume_autoscaling) report(key, "resuming autoscaling", cluster_.clear_resume(key), memory);
   log_decisions(key, decision.status, memory);
 
@@ -282,7 +289,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   memory.running.reset();
   if (job.status.epoch > 0 && !result.terminal) {
     memory.running = job;
-    const bool ours = job.status.fence == observed.fence;  // decide() leaves another operator's job as it is
+    // decide() leaves another operator's job as it is.
     if (ours) report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
   }
   int pods = 0;
@@ -379,6 +386,7 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                    report(key, to_string(action), runtime_.stop(job, stop), memory);
                    return true;
                  },
+                 [&](const NameLead& lead) { return command(runtime_.name_lead(job, lead)); },
                  [&](const SendChange& change) { return command(runtime_.change(job, change)); },
                  [&](const CancelChange& cancel) { return command(runtime_.cancel(job, cancel)); },
                  [&](const WriteScale& scale) {

@@ -76,6 +76,7 @@ class Controller {
   struct Memory {
     std::string uid;               // of the job that all this is about
     std::int64_t fence = 0;        // ours, once the job was taken
+    std::int64_t named_fence = 0;  // by which we have last named a lead
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
     std::string creation_problem;  // why the last pod could not be created, until one was
@@ -85,6 +86,7 @@ class Controller {
     std::int64_t newer_fence = 0;  // somebody else's, seen since:
     Time newer_since{};
     std::optional<Time> silent_since;      // the lead has not answered since then
+    bool lead_was_replaceable = false;     // by the last answer
     std::optional<Time> unmeasured_since;  // its sidecar has not
     Time last_samples{};
     std::vector<Sample> samples;

@@ -30,6 +30,7 @@ class Runtime {
   virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
 
   virtual Outcome start(const ElasticMPIJob& job, const StartJob& start) = 0;
+  virtual Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) = 0;
   virtual Outcome change(const ElasticMPIJob& job, const SendChange& change) = 0;
   virtual Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) = 0;
   // Ends the program everywhere. The agents answer before they do it.

@@ -28,6 +28,9 @@ struct Describe {
            a.members.front().name;
   }
   std::string operator()(const StopJob& a) const { return "stop the program: " + a.reason; }
+  std::string operator()(const NameLead& a) const {
+    return "tell " + a.lead.name + " that it leads, and who is lost: " + a.reason;
+  }
   std::string operator()(const SendChange& a) const {
     return "send " + a.id + " from epoch " + std::to_string(a.epoch) + ": " + std::to_string(a.add.size()) +
            " join, " + std::to_string(a.remove.size()) + " leave";

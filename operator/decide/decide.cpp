@@ -89,7 +89,7 @@ void step(Pass& pass) {
   if (status.state == JobState::Suspended) status.state = JobState::Pending;
   adopt_runtime_image(pass);
   adopt_membership(pass);
-  if (ended_by_program(pass)) return;
+  if (succession_step(pass) || ended_by_program(pass)) return;
   adopt_program_range(pass);
   if (!queue_step(pass)) return;
   if (status.state == JobState::Pending || status.state == JobState::Starting) {

@@ -78,6 +78,10 @@ struct RuntimeView {
   ProgramState program = ProgramState::NotStarted;
   bool ending = false;               // a rank has finalised: no more changes
   bool survives_loss = false;        // the lead drops members that are lost, and the job goes on
+  bool survives_lead_loss = false;   // so it does without its lead, if another one is named
+  std::vector<std::string> silent;   // UIDs of members that the lead has not heard of, and asks about
+  Seconds lead_silence{0};           // where another member answers: it has heard nothing of the lead for so long
+  Seconds partition{10};             // so long the agents bear silence
   std::string recovering;            // it is about to, in words; until then no change begins
   std::string message;               // Failed: which rank, how, its last lines
   std::string problem;               // why the lead has not answered, in words
@@ -112,6 +116,7 @@ struct Observed {
   std::string command_problem;   // why the lead has not taken the last command, until it takes one
   std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
   std::optional<Time> silent_since;      // the lead has not answered since then
+  bool lead_was_replaceable = false;     // by the last answer of anybody
   std::optional<Time> unmeasured_since;  // the lead's sidecar has not answered since then
   std::optional<QueueGrant> grant;       // of a job in a queue
   // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be
@@ -166,6 +171,15 @@ struct StopJob {
   bool operator==(const StopJob&) const = default;
 };
 
+// Tell a member that it leads from now on, or the lead that members are lost (R20).
+struct NameLead {
+  MemberAddress lead;
+  std::int64_t fence = 0;
+  std::vector<std::string> dead;  // UIDs
+  std::string reason;
+  bool operator==(const NameLead&) const = default;
+};
+
 struct SendChange {
   std::string id;
   std::int64_t fence = 0;
@@ -208,8 +222,8 @@ struct RecordEvent {
   bool operator==(const RecordEvent&) const = default;
 };
 
-using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, SendChange, CancelChange, WriteScale,
-                            DeleteJob, Requeue, RecordEvent>;
+using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, NameLead, SendChange, CancelChange,
+                            WriteScale, DeleteJob, Requeue, RecordEvent>;
 
 std::string to_string(const Action& action);
 

@@ -28,6 +28,7 @@ void forget_run(JobStatus& status) {
   status.resize.reset();
   status.awaited.reset();
   status.standby.reset();
+  status.succession.reset();
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();
@@ -56,6 +57,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   status.start.reset();
   status.resize.reset();
   status.awaited.reset();
+  status.succession.reset();
   status.blocked.reset();
   status.active_workers = {};
   status.tasks.reset();

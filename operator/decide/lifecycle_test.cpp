@@ -86,7 +86,7 @@ TEST(End, AProgramThatSurvivesLossGoesOnAndIsFilledUpAgain) {
   }
 }
 
-TEST(End, TheLossOfTheLeadIsNotSurvived) {
+TEST(End, TheLossOfTheLeadOfAMasterWorkerProgramIsNotSurvived) {
   World world = started(3);
   world.lead.survives_loss = true;
   world.end_pod(0, 137, "killed");

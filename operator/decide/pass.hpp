@@ -100,6 +100,7 @@ void update_checkpoint(Pass& pass);         // checkpoints.cpp
 void update_tasks(Pass& pass);              // sizing.cpp
 void start_step(Pass& pass);                // start.cpp: Pending, Starting
 void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
+bool succession_step(Pass& pass);           // succession.cpp: true while nobody leads
 bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
 void suspend(Pass& pass);                   // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp

@@ -47,6 +47,7 @@ class Leads : public Runtime {
     for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
     return Outcome::done();
   }
+  Outcome name_lead(const ElasticMPIJob&, const NameLead&) override { return Outcome::done(); }
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override {
     RuntimeView& view = views_[job.metadata.uid];
     if (view.ended && view.ended->id == change.id) return Outcome::done();

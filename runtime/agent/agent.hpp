@@ -75,6 +75,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer samples(std::int64_t since) override;
   ApiAnswer report(std::int64_t since) override;
   ApiAnswer put_fence(const json& request) override;
+  ApiAnswer put_lead(const json& request) override;
   ApiAnswer stop(const json& request) override;
   ApiAnswer batch(const Batch& batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);

@@ -133,6 +133,10 @@ ApiAnswer Agent::put_fence(const json& request) {
   });
 }
 
+ApiAnswer Agent::put_lead(const json& request) {
+  return ask([this, r = request.get<LeadRequest>()] { return pod_.name_lead(r); });
+}
+
 ApiAnswer Agent::report(std::int64_t since) {
   return ask([this, since]() -> ApiAnswer {
     return {200, json_text::safe_text(Report{pod_.view(), pod_.known_changes(), pod_.known_samples(since)})};
@@ -161,7 +165,7 @@ ApiAnswer Agent::batch(const Batch& batch) {
     case Arrival::NotOurs:
       return refuse(409, "this is pod " + options_.pod_uid + ", not " + batch.to);
     case Arrival::Dismissed:
-      return refuse(409, "pod " + batch.from + " is no member of the job any more");
+      return refuse(410, "pod " + batch.from + " is no member of the job any more");
     case Arrival::Repeated:
       reactor_.post([this, from = batch.from] { pod_.heard(from); });
       break;

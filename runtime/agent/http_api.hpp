@@ -35,6 +35,8 @@ class ApiHandlers {
   virtual ApiAnswer report(std::int64_t since) = 0;
   // A controller has taken the job: from now on those with a lower fence are refused.
   virtual ApiAnswer put_fence(const nlohmann::json& request) = 0;
+  // A lead is lost, or members are (decision R20).
+  virtual ApiAnswer put_lead(const nlohmann::json& request) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
   // From another agent. Must not wait.
   virtual ApiAnswer batch(const Batch& batch) = 0;

@@ -43,6 +43,7 @@ struct Handlers final : ApiHandlers {
   ApiAnswer samples(std::int64_t) override { return {}; }
   ApiAnswer report(std::int64_t) override { return {200, "{}"}; }
   ApiAnswer put_fence(const json&) override { return {}; }
+  ApiAnswer put_lead(const json&) override { return {}; }
   ApiAnswer stop(const json&) override { return {}; }
   std::vector<std::thread::id> batches;  // of the connection that each came on
   ApiAnswer batch(const Batch&) override {

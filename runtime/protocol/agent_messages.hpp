@@ -152,6 +152,21 @@ struct RankExited {
   }
 };
 
+// What the next lead has to know if this one is lost, and pods do not know by themselves. It goes with each
+// beat of the lead as long as the job goes on without members that are lost; where it does not, no other leads.
+struct LeadNews {
+  std::int64_t next_space = 1;  // number of the next namespace
+  std::int64_t resumed_at = 0;  // as in LeadState
+  int resumed_times = 0;
+  CheckpointNews checkpoint;
+  static void describe(auto& m, auto&& field) {
+    field("nextSpace", m.next_space);
+    field("resumedAt", m.resumed_at);
+    field("resumedTimes", m.resumed_times);
+    field("checkpoint", m.checkpoint);
+  }
+};
+
 struct Beat {
   static constexpr std::string_view
       kOp = "beat",
@@ -163,6 +178,8 @@ struct Beat {
   std::vector<ProcId> hello = {};        // those that are past MPI_Init and malleable
   std::vector<RankExited> ended = {};    // without their last words
   std::optional<RankReport> queue = {};  // of the rank that keeps the queue
+  std::vector<ProcId> parked = {};       // ranks with helper threads that never came back
+  std::optional<LeadNews> news = {};     // of the lead
   static void describe(auto& m, auto&& field) {
     field("leave", m.leave);
     field("connected", m.connected);
@@ -170,6 +187,8 @@ struct Beat {
     field("hello", m.hello);
     field("ended", m.ended);
     field("queue", m.queue);
+    field("parked", m.parked);
+    field("news", m.news);
   }
 };
 
@@ -341,6 +360,35 @@ struct Dropped {
   }
 };
 
+// A lead is lost, and a controller has named the next one (R20).
+struct TakeOver {
+  static constexpr std::string_view kOp = "take_over",
+                                    kDoc = "Of a pod that a controller has named, to every member: I lead, "
+                                           "these members are lost.";
+  Fence fence;  // of the controller's word; the highest is followed
+  std::vector<std::string> dead;
+  std::string change = {};  // in hand; who knows another one forgets it
+  std::string reason = {};
+  static void describe(auto& m, auto&& field) {
+    field("fence", m.fence);
+    field("dead", m.dead);
+    field("change", m.change);
+    field("reason", m.reason);
+  }
+};
+
+struct TakenOver {
+  static constexpr std::string_view kOp = "taken_over", kDoc = "The answer: I follow, and know this.";
+  Fence fence;
+  Membership membership;
+  std::vector<RankReport> reports = {};  // of the ranks here: of the change in hand, and who finalises
+  static void describe(auto& m, auto&& field) {
+    field("fence", m.fence);
+    field("membership", m.membership);
+    field("reports", m.reports);
+  }
+};
+
 struct End {
   static constexpr std::string_view kOp = "end", kDoc = "Of the lead: the job is over for you, thus.";
   JobOutcome outcome;
@@ -349,7 +397,8 @@ struct End {
 
 using Message = std::variant<Beat, Collective, Publish, Lookup, Unpublish, Modex, ModexOfPod, Reply,
                              RankEvent, RankExited, RankReported, RankAborted, Step, StepDone, HandOver,
-                             HandedOver, NewLead, LeadKnown, PassedOn, Dropped, End>;
+                             HandedOver, NewLead, LeadKnown, PassedOn, Dropped, TakeOver,
+                             TakenOver, End>;
 
 std::string_view op_of(const Message& message);
 std::string encode(const Message& message);  // CBOR

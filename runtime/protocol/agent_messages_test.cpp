@@ -58,7 +58,8 @@ std::vector<Message> examples() {
   sample.index = 1'763'800'000;
   sample.ranks = 4;
   const ProbeMark mark = {{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6};
-  return {Beat{true, 3, sample, kRanks, {{kRanks[0], 3, 9, true, true, {"a line"}}}, rank_report()},
+  return {Beat{true, 3, sample, kRanks, {{kRanks[0], 3, 9, true, true, {"a line"}}}, rank_report(), kRanks,
+               LeadNews{7, 40, 2, {.number = 3}}},
           Collective{1, "fence", kRanks, kBytes},
           Publish{1, {datum}},
           Lookup{1, {"key"}, true, 3},
@@ -91,6 +92,8 @@ std::vector<Message> examples() {
           LeadKnown{},
           PassedOn{"u1", encode(Message(Beat{true}))},
           Dropped{"u1", kRanks, kMembers, "recover-4"},
+          TakeOver{{5}, {"u0"}, "c1", "its pod is gone"},
+          TakenOver{{5}, kMembers, {rank_report()}},
           End{{JobResult::Failed, "rank 1 was killed by signal 9", 137, {"a line"}}}};
 }
 

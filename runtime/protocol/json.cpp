@@ -217,6 +217,16 @@ void from_json(const json& j, StartRequest& s) {
   s.recover = j.value("recover", true);
 }
 
+void to_json(json& j, const LeadRequest& r) {
+  j = {{"fence", r.fence.value}, {"lead", r.lead}, {"dead", r.dead}, {"reason", r.reason}};
+}
+void from_json(const json& j, LeadRequest& r) {
+  wire::get_integer(j, "fence", r.fence.value);
+  j.at("lead").get_to(r.lead);
+  j.at("dead").get_to(r.dead);
+  r.reason = j.value("reason", "");
+}
+
 void to_json(json& j, const JobOutcome& o) {
   j = {{"result", to_string(o.result)}, {"reason", o.reason}, {"exitCode", o.exit_code}, {"tail", o.tail}};
   if (o.last_change) j["lastChange"] = *o.last_change;
@@ -239,10 +249,14 @@ void to_json(json& j, const MembershipView& v) {
        {"ranks", v.ranks},
        {"ending", v.ending},
        {"survivesLoss", v.survives_loss},
+       {"survivesLeadLoss", v.survives_lead_loss},
        {"recovering", v.recovering},
        {"parkedHelpers", v.parked_helpers},
        {"parkedSeconds", v.parked_seconds},
        {"leaveRequests", v.leave_requests},
+       {"silent", v.silent},
+       {"leadSilentSeconds", v.lead_silent_seconds},
+       {"partitionSeconds", v.partition_seconds},
        {"checkpoint", wire::written(v.checkpoint)}};
 }
 void from_json(const json& j, MembershipView& v) {
@@ -255,10 +269,14 @@ void from_json(const json& j, MembershipView& v) {
   v.ranks = wire::integer_or(j, "ranks", 0);
   v.ending = j.value("ending", false);
   v.survives_loss = j.value("survivesLoss", false);
+  v.survives_lead_loss = j.value("survivesLeadLoss", false);
   v.recovering = j.value("recovering", "");
   v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});
+  v.silent = j.value("silent", std::vector<std::string>{});
+  v.lead_silent_seconds = j.value("leadSilentSeconds", 0.0);
+  v.partition_seconds = j.value("partitionSeconds", 0.0);
   if (auto news = j.find("checkpoint"); news != j.end()) wire::read(*news, v.checkpoint);
 }
 

@@ -25,6 +25,7 @@ inline constexpr char kSample[] =
     "/v1/sample";  // GET -> {"windows": [WindowSample, newest last]} merged over pods, from the lead
 inline constexpr char kReport[] = "/v1/report";  // GET ?since=INDEX -> Report: the three above, of one moment
 inline constexpr char kFence[] = "/v1/fence";    // PUT {"fence": n}: this controller has the job from now on
+inline constexpr char kLead[] = "/v1/lead";      // PUT LeadRequest, to the one that is to lead
 inline constexpr char kStop[] = "/v1/stop";      // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
@@ -48,6 +49,8 @@ void to_json(nlohmann::json& j, const WindowSample& s);
 void from_json(const nlohmann::json& j, WindowSample& s);
 void to_json(nlohmann::json& j, const StartRequest& s);
 void from_json(const nlohmann::json& j, StartRequest& s);
+void to_json(nlohmann::json& j, const LeadRequest& r);
+void from_json(const nlohmann::json& j, LeadRequest& r);
 void to_json(nlohmann::json& j, const MembershipView& v);
 void from_json(const nlohmann::json& j, MembershipView& v);
 void to_json(nlohmann::json& j, const Report& r);

@@ -31,6 +31,15 @@ struct StartRequest {
   bool recover = true;  // a program that can goes on without members that are lost (R18)
 };
 
+// A controller's word of who is lost and who leads from now on (decision R20), to the one that is to lead. To
+// the lead that there is it says that these members are lost indeed, of which it has heard nothing.
+struct LeadRequest {
+  Fence fence;                    // above all that were used before: members follow the highest
+  std::string lead;               // uid
+  std::vector<std::string> dead;  // uids of members
+  std::string reason;             // in words
+};
+
 // Travels as text, "" while the job runs.
 enum class JobResult { Running, Succeeded, Failed, Stopped };
 std::string_view to_string(JobResult result);  // "", "succeeded", "failed", "stopped"
@@ -61,6 +70,8 @@ struct MembershipView {
   // The lead drops members that are lost (epoch e+1), and the job goes on: a master-worker program, or one
   // that can go on from its snapshots.
   bool survives_loss = false;
+  // So it does without its lead, too: another one may be named (LeadRequest).
+  bool survives_lead_loss = false;
   // Its ranks make a world without those that were lost: until they have it there is no change. A sentence.
   std::string recovering;
   // Helper threads that never came back from changes that were rolled back, over the members' ranks; known to
@@ -69,7 +80,12 @@ struct MembershipView {
   double parked_seconds = 0;  // processor time that such threads of this pod's ranks have taken
   std::vector<std::string>
       leave_requests;         // uids of pods that were asked to terminate and want a planned leave
-  CheckpointNews checkpoint;  // known to the lead
+  // Of the lead: members that are not heard of any more, and that it drops as soon as a controller says that
+  // they are lost (LeadRequest).
+  std::vector<std::string> silent;
+  double lead_silent_seconds = 0;  // of a member: for so long it has heard nothing of its lead
+  double partition_seconds = 0;    // so long silence is borne
+  CheckpointNews checkpoint;       // known to the lead
 };
 
 // GET /v1/report?since=INDEX: all that a controller asks of a lead at each look, as it was at one moment. An

@@ -11,6 +11,7 @@
 
 #include "runtime/agent/testing/local_pods.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace elastic {
 namespace {
@@ -37,7 +38,13 @@ class RecoveryOnPods : public testing::Test {
     wait_until_recoverable();
   }
   void wait_until_recoverable() {
-    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    pods.wait_until("there are copies, and all know it", [&] {
+      return std::ranges::all_of(members, [&](const Member& member) {
+        const auto answer = pods.call("GET", member, empi::paths::kMembership);
+        return answer.status == 200 &&
+               nlohmann::json::parse(answer.body).get<empi::MembershipView>().survives_lead_loss;
+      });
+    });
   }
   // With its agent, all at once.
   void kill_pod(std::size_t i) { pods.signal(members[i].uid, SIGKILL); }
@@ -89,9 +96,62 @@ TEST_F(RecoveryOnPods, AnOddNumberGoesOn) {
 }
 
 TEST_F(RecoveryOnPods, TheOthersGoOnWithoutAPodThatFallsSilent) {
+  pods.environment[empi::names::kPartitionSeconds] = "3";
   start(3, 1);
   kill_pod(2);
+  // By silence alone it is not dropped: another lead might have been named meanwhile.
+  pods.wait_until("the lead misses it", [&] {
+    const auto view = pods.membership();
+    return view.silent == std::vector<std::string>{members[2].uid} && view.membership.members.size() == 3;
+  });
+  pods.say_lost({members[2].uid});
   expect_left(2);
+  expect_good_end(2);
+}
+
+// Decision R20.
+TEST_F(RecoveryOnPods, TheOthersGoOnWithoutThePodOfTheLead) {
+  start(4, 1);
+  kill_pod(0);
+  pods.say_lost({members[0].uid});
+  expect_left(3);
+  EXPECT_EQ(pods.lead().uid, members[0].uid);
+  // And the next one can be lost as well, and changes go on.
+  const auto added = pods.launch(1);
+  const auto grown = pods.change({.add = added});
+  ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason << pods.all_logs();
+  members.push_back(added[0]);
+  wait_until_recoverable();
+  kill_pod(0);
+  pods.say_lost({members[0].uid});
+  expect_left(3);
+  expect_good_end(3);
+}
+
+TEST_F(RecoveryOnPods, TheOthersGoOnWithoutALeadThatIsLostWhileNewcomersAreAwaited) {
+  start(4, 1);
+  const std::string id = pods.request_change({.add = {pods.missing_pod()}});
+  pods.wait_until("the next lead knows the change", [&] {
+    const auto answer = pods.call("GET", members[1], empi::paths::kMembership);
+    return nlohmann::json::parse(answer.body).get<empi::MembershipView>().change == id;
+  });
+  kill_pod(0);
+  pods.say_lost({members[0].uid});
+  expect_left(3);
+  EXPECT_EQ(pods.wait_for_change(id).outcome, empi::ChangeOutcome::RolledBack);
+  expect_good_end(3);
+}
+
+// It was stopped and not dead: what it does when it goes on is nobody's business (K7').
+TEST_F(RecoveryOnPods, ALeadThatComesBackEndsItsRanks) {
+  start(3, 1);
+  const std::string former = members[0].uid;
+  pods.signal(former, SIGSTOP);
+  pods.say_lost({former});
+  expect_left(2);
+  pods.signal(former, SIGCONT);
+  EXPECT_NE(pods.wait_for_end(former), 0);
+  EXPECT_TRUE(pods.ranks(former).empty());
   expect_good_end(2);
 }
 
@@ -179,10 +239,15 @@ TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
   }
 }
 
-TEST_F(RecoveryOnPods, ARankInThePodOfTheLeadEndsTheJobInWords) {
-  start(2, 1);
+// Its agent lives, and hands the lead over: nobody has to be named.
+TEST_F(RecoveryOnPods, TheOthersGoOnWithoutARankInThePodOfTheLead) {
+  start(3, 1);
+  const std::string former = members[0].uid;
   kill_rank(0);
-  expect_failure("was killed by signal 9, in the pod of the lead");
+  expect_left(2);
+  EXPECT_NE(pods.wait_for_end(former), 0);
+  EXPECT_NE(pods.log(former).find("was killed by signal 9"), std::string::npos);
+  expect_good_end(2);
 }
 
 TEST_F(RecoveryOnPods, WhereTheJobSaysFailALossEndsIt) {

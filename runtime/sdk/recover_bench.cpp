@@ -62,10 +62,24 @@ class Job {
 
   Loss lose_rank() {
     const Member& last = members_.back();
-    return lose([&] { kill(pods_.ranks(last.uid).back(), SIGKILL); });
+    return lose(members_.size() - 1, [&] { kill(pods_.ranks(last.uid).back(), SIGKILL); });
   }
-  Loss lose_pod() {
-    return lose([&] { pods_.signal(members_.back().uid, SIGKILL); });
+  // The lead has to find out; then a controller says at once that it counts.
+  Loss lose_silent_pod() {
+    const std::string last = members_.back().uid;
+    return lose(members_.size() - 1, [&] {
+      pods_.signal(last, SIGKILL);
+      wait("the lead misses it", [&] { return !pods_.membership().silent.empty(); });
+      pods_.say_lost({last});
+    });
+  }
+  // A controller that sees its pod end names the next one at once.
+  Loss lose_lead() {
+    const std::string first = members_.front().uid;
+    return lose(0, [&] {
+      pods_.signal(first, SIGKILL);
+      pods_.say_lost({first});
+    });
   }
 
   void finish() {
@@ -92,13 +106,13 @@ class Job {
 
  private:
   template <class Kill>
-  Loss lose(Kill&& kill_it) {
+  Loss lose(std::size_t member, Kill&& kill_it) {
     // A loss soon after another one would find the same iteration.
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     const std::size_t said = numbers("on").size();
     const auto begin = Clock::now();
     kill_it();
-    members_.pop_back();
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(member));
     wait("the loss is known",
          [&] { return pods_.membership().membership.members.size() == members_.size(); });
     const auto detected = Clock::now();
@@ -122,6 +136,20 @@ class Job {
   LocalPods pods_;
   std::vector<Member> members_;
 };
+
+// The time from the death of the lead's pod until all others go on: to the named one's lead, and the recovery.
+double without_lead(int pods, int losses) {
+  Job job(pods, 1, 0);
+  std::vector<double> whole;
+  for (int i = 0; i < losses; ++i) {
+    const Loss loss = job.lose_lead();
+    std::fprintf(stderr, "  %d pods: another leads after %.3f s, on after %.3f s more\n", pods - i, loss.detected,
+                 loss.recovered);
+    whole.push_back(loss.detected + loss.recovered);
+  }
+  job.finish();
+  return median(whole);
+}
 
 // Medians over the losses of one job after the other.
 Loss without_data(int pods, int slots, int losses) {
@@ -164,8 +192,9 @@ int main(int argc, char** argv) {
     print("total.16", 1000 * sixteen.recovered, "ms");
     print("total.64", 1000 * without_data(16, 4, 3).recovered, "ms");
     Job job(3, 1, 0);
-    print("detect.silent", job.lose_pod().detected, "s");
+    print("detect.silent", job.lose_silent_pod().detected, "s");
     job.finish();
+    print("total.lead", 1000 * without_lead(16, 3), "ms");
     with_data(megabytes, without_data(4, 1, 1).recovered);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench recover: %s\n", e.what());

@@ -62,12 +62,25 @@ goes_on_without() { running lost 2 && job_is lost '.status.workers == "0,2" and 
 within 60 'the others go on, and it is replaced' goes_on_without
 iterates lost
 
-# That of the lead: the job starts again from the beginning as often as backoffLimit allows.
+# That of the lead: the next one is named and leads, in the same attempt.
 k delete pod lost-w-0 --grace-period=0 --force >/dev/null 2>&1
-within 60 'it is restarted' job_is lost '.status.restarts == 1'
-within 10 'an event says why and how' event lost '' 'restart 1 of 1, from the start of the program'
-runs lost 2 60
-k delete pod "$(pods lost | head -n 1)" --grace-period=0 --force >/dev/null 2>&1
-ends lost Failed 60
-expect 'the second time it fails and says that a worker was lost' condition lost Failed 'Worker|rank|lost|vanished'
-within 30 'no pod of it stays' pods_are lost 'all(.[]; .status.phase != "Running")'
+goes_on_without_lead() {
+  running lost 2 && job_is lost '.status.workers == "2-3" and (.status.restarts // 0) == 0 and .status.leadPod == "lost-w-2"'
+}
+within 60 'another one leads, and it is replaced' goes_on_without_lead
+expect 'an event says so' event lost LeadLost 'lost-w-0 is gone; lost-w-2 leads from now on'
+iterates lost
+k delete emj lost --wait=false >/dev/null
+
+# Where the job is not to go on: it starts again from the beginning as often as backoffLimit allows.
+job failing 0 '.spec.runPolicy.backoffLimit = 1 | .spec.resize.onWorkerLoss = "Fail"'
+runs failing 2
+iterates failing
+k delete pod failing-w-0 --grace-period=0 --force >/dev/null 2>&1
+within 60 'it is restarted' job_is failing '.status.restarts == 1'
+within 10 'an event says why and how' event failing '' 'restart 1 of 1, from the start of the program'
+runs failing 2 60
+k delete pod "$(pods failing | head -n 1)" --grace-period=0 --force >/dev/null 2>&1
+ends failing Failed 60
+expect 'the second time it fails and says that a worker was lost' condition failing Failed 'Worker|rank|lost|vanished'
+within 30 'no pod of it stays' pods_are failing 'all(.[]; .status.phase != "Running")'

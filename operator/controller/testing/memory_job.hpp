@@ -112,6 +112,10 @@ struct MemoryRuntime : Runtime {
     for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
     return Outcome::done();
   }
+  Outcome name_lead(const ElasticMPIJob&, const NameLead& lead) override {
+    named.push_back(lead);
+    return Outcome::done();
+  }
   Outcome change(const ElasticMPIJob&, const SendChange& change) override {
     changes.push_back(change);
     return change_outcome;
@@ -127,6 +131,7 @@ struct MemoryRuntime : Runtime {
   bool has_answer = true;
   int starts = 0, stops = 0;
   std::vector<SendChange> changes;
+  std::vector<NameLead> named;
   std::set<std::string> up;  // uids of pods whose agents answer
   std::vector<std::string> asked;
   Outcome change_outcome;

@@ -49,6 +49,7 @@ Observed World::observe() const {
   observed.creation_problem = creation_problem_;
   observed.scale_problem = scale_problem;
   observed.silent_since = silent_since_;
+  observed.lead_was_replaceable = was_replaceable_;
   observed.unmeasured_since = unmeasured_since_;
   observed.runtime.problem = lead_problem;
   observed.runtime.unmeasured = sidecar_problem;
@@ -64,11 +65,15 @@ Observed World::observe() const {
   view.checkpoint = lead.checkpoint;
   view.checkpoint_trouble = lead.checkpoint_trouble;
   view.lead_silent = lead.silent;
+  view.survives_lead_loss = lead.survives_lead_loss;
+  view.lead_silence = lead.silence;
+  view.fence = lead.fence;
   if (lead.silent) return observed;
   if (lead.busy()) view.change = ChangeView{lead.change, lead.state};
   view.ended = lead.ended;
   view.released = lead.released;
   view.survives_loss = lead.survives_loss;
+  view.silent = lead.unheard;
   view.recovering = lead.recovering;
   return observed;
 }
@@ -79,6 +84,7 @@ void World::reconcile(bool status_written, std::size_t actions_done) {
   unmeasured_since_ = sidecar_problem.empty() ? std::nullopt
                       : unmeasured_since_     ? unmeasured_since_
                                               : std::optional(now);
+  if (lead.reachable && lead.epoch > 0) was_replaceable_ = lead.survives_lead_loss;
   const Observed observed = observe();
   Decision decision = decide(observed, now);
   check_decision(observed, decision);
@@ -87,6 +93,7 @@ void World::reconcile(bool status_written, std::size_t actions_done) {
   if (!status_written) return;
   for (const PodView& view : pods) seen_.insert(view.index);
   job.status = decision.status;
+  fence = std::max(fence, job.status.fence);  // that of a name is ours
   for (const Action& action : actions) {
     if (actions_done-- == 0) break;
     log.push_back(to_string(now) + " " + to_string(job.status.state) + ": " + to_string(action));
@@ -285,6 +292,24 @@ void World::apply(const StartJob& action) {
 void World::end_program() {
   lead = Lead{};
   stopped_ = true;
+}
+
+void World::apply(const NameLead& action) {
+  require(action.fence > lead.fence || action.lead.uid == lead.members.front(),
+          "a second lead was named by a fence that was used");
+  require(std::ranges::find(action.dead, action.lead.uid) == action.dead.end(), "one of the dead is to lead");
+  const PodView* view = by_uid(action.lead.uid);
+  if (!view || !view->ready) return;
+  lead.fence = std::max(lead.fence, action.fence);
+  const std::size_t before = lead.members.size();
+  std::erase_if(lead.members, [&](const std::string& uid) {
+    return std::ranges::find(action.dead, uid) != action.dead.end();
+  });
+  if (lead.members.size() == before) return;
+  require(lead.members.front() == action.lead.uid, "the first of those that are left does not lead");
+  ++lead.epoch;
+  lead.silent = false;
+  lead.unheard.clear();
 }
 
 void World::apply(const SendChange& action) {

@@ -32,7 +32,10 @@ struct Lead {
   ProgramState program = ProgramState::NotStarted;
   std::string message;
   bool ending = false;
-  bool survives_loss = false;
+  bool survives_loss = false, survives_lead_loss = false;
+  std::int64_t fence = 0;
+  std::vector<std::string> unheard;  // members that it asks about
+  Seconds silence{0};                // of it, for the member that answers
   std::string recovering;
   CheckpointStatus checkpoint;
   std::string checkpoint_trouble;
@@ -125,6 +128,7 @@ class World {
   void apply(const StartJob& action);
   void apply(const StopJob&) { end_program(); }
   void end_program();
+  void apply(const NameLead& action);
   void apply(const SendChange& action);
   void apply(const CancelChange& action);
   void apply(const WriteScale& action) { ask_for(action.replicas); }
@@ -136,7 +140,7 @@ class World {
   int next_uid_ = 1, next_foreign_ = 1;
   std::optional<Time> silent_since_, unmeasured_since_;
   std::string creation_problem_;  // of the last pod that was to be created
-  bool stopped_ = false;
+  bool stopped_ = false, was_replaceable_ = false;
 };
 
 }  // namespace emj::testing_world

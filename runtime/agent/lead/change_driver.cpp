@@ -15,6 +15,9 @@ using Kind = DriverStep::Kind;
 using State = ChangeState;
 using Event = ChangeEvent;
 
+// From then on a change whose first deadline nobody knows is late.
+constexpr std::chrono::seconds kResumed{60};
+
 auto in(const std::set<ProcId>& ranks) {
   return [&](const ProcId& p) { return ranks.contains(p); };
 }
@@ -90,10 +93,16 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
     // The dots keep one change's name from being part of another's.
     plan_.port = "empi." + std::to_string(plan_.next.value) + "." + space + "." + plan_.id + ".";
   }
+  forget_earlier(request, std::move(facts), now);
+  issue(Kind::Prepare, union_uids(), now);
+}
+
+// All but the plan.
+void ChangeDriver::forget_earlier(const ChangeRequest& request, JobFacts facts, TimePoint now) {
   status_ = {};
   status_.request = request;
   status_.state = state_;
-  status_.from_ranks = membership.ranks();
+  status_.from_ranks = plan_.old.ranks();
   status_.to_ranks = plan_.next_members().ranks();
   for (auto* set : {&old_ranks_, &leaver_ranks_, &joiner_ranks_, &hello_, &built_, &at_begin_, &dropped_,
                     &past_, &finalising_, &gone_, &left_, &ended_})
@@ -106,7 +115,7 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   terminated_.clear();
   attach_ordered_ = depart_ordered_ = false;
   not_departing_.clear();
-  std::ranges::copy(ranks_of(membership.members), std::inserter(old_ranks_, old_ranks_.end()));
+  std::ranges::copy(ranks_of(plan_.old.members), std::inserter(old_ranks_, old_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.add), std::inserter(joiner_ranks_, joiner_ranks_.end()));
   std::ranges::copy(ranks_of(plan_.leavers()), std::inserter(leaver_ranks_, leaver_ranks_.end()));
   remember_pods();
@@ -119,7 +128,37 @@ void ChangeDriver::begin(const ChangeRequest& request, const Membership& members
   agreement_ = {};
   requested_ = entered_ = now;
   deadline_ = now + std::chrono::milliseconds(request.deadline_ms);
-  issue(Kind::Prepare, union_uids(), now);
+}
+
+// The only way into a state beside the table: this driver was not there when the change came to it.
+void ChangeDriver::resume(const ChangePlan& plan, State state, std::uint64_t iteration, JobFacts facts,
+                          const std::set<ProcId>& ended, TimePoint now) {
+  plan_ = plan;
+  state_ = state == State::Draining ? State::Committed : state;  // not all may have heard of the commit
+  ChangeRequest request;
+  request.id = plan.id;
+  request.epoch = plan.old.epoch;
+  request.add = plan.add;
+  request.remove = plan.remove;
+  request.deadline_ms = std::chrono::milliseconds(kResumed).count();
+  forget_earlier(request, std::move(facts), now);
+  gone_ = ended;
+  build_ordered_ = state != State::Preparing;
+  switch (state) {
+    case State::Window:  // a rank that has armed and hears nothing ends the job
+      issue(Kind::Confirm, union_uids(), now);
+      step_->iteration = out_.back().iteration = iteration;
+      break;
+    case State::Committed:
+    case State::Draining:
+      issue(Kind::Commit, union_uids(), now);
+      break;
+    case State::RollingBack:
+      roll_back("the lead was lost while it rolled the change back", now);
+      break;
+    default:  // whoever resumes it knows of a member that is lost
+      break;
+  }
 }
 
 void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {

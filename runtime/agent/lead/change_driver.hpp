@@ -52,6 +52,10 @@ class ChangeDriver {
   // `space`: name for the joiners' namespace. Only when not active().
   void begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
              JobFacts facts, TimePoint now);
+  // Of a change that a lead which is lost had in hand (R20), as one pod knows it, from `state` on; `iteration`
+  // is that of Confirm, `ended` are ranks that have. What ranks have reported of it is to be told again.
+  void resume(const ChangePlan& plan, ChangeState state, std::uint64_t iteration, JobFacts facts,
+              const std::set<ProcId>& ended, TimePoint now);
   void answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer, TimePoint now);
   void reported(const RankReport& report, TimePoint now);
   // A rank of the union has ended. `clean`: exit code 0, or its MPI was finalised.
@@ -82,12 +86,14 @@ class ChangeDriver {
   enum class Role { None, Stayer, Leaver, Joiner };
   // Moves to `to` when that is where the table leads by `event`. Whether it has.
   bool try_move(ChangeEvent event, ChangeState to);
+  void forget_earlier(const ChangeRequest& request, JobFacts facts, TimePoint now);
   bool committed() const;
   bool joined() const;  // a joiner is a member from here on
   void enter_building(TimePoint now);
   void enter_committed(TimePoint now);
   void propose(TimePoint now);
   void give_up(ChangeEvent event, const std::string& reason, TimePoint now);
+  void roll_back(const std::string& reason, TimePoint now);
   std::string missing() const;
   void past_deadline(TimePoint now);
   void see_off_leavers(TimePoint now);

@@ -22,8 +22,12 @@ void ChangeDriver::give_up(ChangeEvent event, const std::string& reason, TimePoi
   if (put_back(OldFault::B2) && next_state(state_, event) == State::Failed)
     status_.state = state_ = State::Failed;
   if (!try_move(event, State::RollingBack)) return;
-  status_.reason = reason;
   status_.ended_by = event;
+  roll_back(reason, now);
+}
+
+void ChangeDriver::roll_back(const std::string& reason, TimePoint now) {
+  status_.reason = reason;
   rollback_until_ = now + kRollbackPatience;
   issue(Kind::GiveUp, union_uids(), now);
 }

@@ -72,7 +72,15 @@ void Lead::lost_as_former_lead(const std::string& uid) {
   if (uid == successor_ || not_told_.empty()) leave_as_former_lead();
 }
 
+// A rank of the lead's own pod is lost, and the pod with it: another leads.
+void Lead::hand_over_for_a_loss(const std::string& what, const std::vector<std::string>& tail) {
+  leaves_as_ = JobOutcome{JobResult::Failed, what, 1, tail, {}};
+  drop_member(self_.uid, what, tail);
+  if (!verdict_) hand_over_to(membership_.lead().uid);
+}
+
 void Lead::leave_as_former_lead() {
+  if (!verdict_ && leaves_as_) verdict_ = leaves_as_;
   if (!verdict_)
     verdict_ = {JobResult::Stopped, "released by change " + handing_over_->request.id, 0, {}, {}};
 }

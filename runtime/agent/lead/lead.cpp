@@ -45,6 +45,7 @@ bool Lead::on(const Message& message, const std::string& from, Moment now) {
 
 void Lead::heard(const std::string& uid, Moment now) {
   if (auto at = last_heard_.find(uid); at != last_heard_.end()) at->second = now.running;
+  if (const auto at = silent_.find(uid); at != silent_.end() && at->second.unheard) silent_.erase(at);
 }
 
 void Lead::on_message(const Collective& m, const std::string& from, Moment) {
@@ -86,6 +87,7 @@ void Lead::learn(const Beat& m, const std::string& from, Moment now) {
     if (!state_.hello.contains(proc)) hello.ranks.insert(proc);
   if (!hello.ranks.empty()) on_message(hello, from, now);
   if (m.queue && is_news(*m.queue)) on_message(RankReported{*m.queue, {m.queue->proc}}, from, now);
+  for (const ProcId& proc : m.parked) state_.parked.try_emplace(proc, 1);
   for (const RankExited& exit : m.ended)
     if (!verdict_ && told_ended_.insert(exit.proc).second) on_message(exit, from, now);
 }
@@ -125,13 +127,14 @@ void Lead::second(Moment now) {
   std::vector<std::string> hear = others();
   if (driver_.active())
     for (const Member& member : driver_.plan().add) hear.push_back(member.uid);
-  send_all(std::move(hear), Beat{});
+  send_all(std::move(hear), Beat{.news = news()});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(self_.partition).count();
   std::vector<std::string> silent;
   for (const auto& [uid, heard] : last_heard_)
     if (now.running - heard > self_.partition) silent.push_back(uid);
   for (const std::string& uid : silent)
-    pod_lost(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
+    pod_silent(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
+  bound_silence(now);
 }
 
 void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) {
@@ -139,7 +142,14 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
   actions_.push_back(DropPod{uid});
   lost_pods_.insert(uid);
   last_heard_.erase(uid);
+  silent_.erase(uid);
   if (handed_over_) return lost_as_former_lead(uid);
+  if (succession_) {
+    succession_->dead.try_emplace(uid, why);
+    succession_->asked.erase(uid);
+    if (succession_->asked.empty()) begin_after_loss(now);
+    return;
+  }
   const bool in_change = driver_.is_union_member(uid);
   const Member* member = membership_.find(uid);
   const std::string what = "pod " + name_of_pod(uid) + " is lost: " + why;
@@ -234,7 +244,9 @@ void Lead::describe(MembershipView& view) const {
   view.ending = state_.ending;
   view.checkpoint = state_.checkpoint;
   view.survives_loss = recovers() || (state_.tasks && state_.queue_keeper.has_value());
+  view.survives_lead_loss = recovers();
   view.recovering = describe_recovery();
+  for (const auto& [uid, silence] : silent_) view.silent.push_back(uid);
   std::set<std::string_view> members;
   for (const Member& member : membership_.members) members.insert(member.uid);
   view.parked_helpers = 0;

@@ -46,6 +46,10 @@ struct LeadIdentity {
   RunningTime partition{std::chrono::seconds(10)};  // a pod that is silent for longer is lost
 };
 
+// How many times the silence that is borne a pod waits for a controller's word: a member whose lead is lost,
+// a lead whose members are (decision R20). The controller takes two before it names another lead.
+inline constexpr int kWaitsForWord = 6;
+
 struct Moment {
   ChangeDriver::TimePoint clock;
   RunningTime running{0};
@@ -66,6 +70,20 @@ struct DropPod {  // nothing reaches it
   std::string uid;
 };
 using LeadAction = std::variant<SendMessage, AdmitPod, PartFromPod, DropPod>;
+
+// What a member knows of the job, that is to lead it because the lead is lost.
+struct PodKnowledge {
+  Membership membership;
+  std::vector<Namespace> spaces;
+  std::chrono::seconds leaver_grace = kLeaverGrace;
+  ProbeMode probe = ProbeMode::All;
+  LeadNews news;
+  // The change in hand, how far it has come here, and what the ranks here have reported of it.
+  std::optional<ChangePlan> plan;
+  ChangeState followed = ChangeState::Stable;
+  std::uint64_t iteration = 0;
+  std::vector<RankReport> reports;
+};
 
 // Why this pod cannot start the job so.
 std::optional<ApiAnswer> refusal_of(const StartRequest& request, const std::string& own_uid);
@@ -89,6 +107,8 @@ class Lead {
   ApiAnswer cancel_change(const std::string& id, Fence fence, Moment now);
   ApiAnswer check_controller(Fence fence) { return check_fence(fence, fence_); }
   void raise_fence(Fence fence) { fence_ = std::max(fence_, fence); }
+  // It says that members are lost.
+  void lose(const LeadRequest& request, Moment now);
   // Whoever hears of the end is told. The own pod ends by itself.
   void stop(JobOutcome outcome);
 
@@ -97,7 +117,12 @@ class Lead {
   bool on(const Message& message, const std::string& from, Moment now);
   void heard(const std::string& uid, Moment now);
   void pod_lost(const std::string& uid, const std::string& why, Moment now);
+  // Not heard of, or not reached, for as long as silence is borne. Where another pod may be named the lead, a
+  // controller's word is waited for.
+  void pod_silent(const std::string& uid, const std::string& why, Moment now);
   void take_over(const HandOver& message, Moment now);
+  // Of a member: the lead is lost, and it was named. It leads once the others have said what they know.
+  void succeed(PodKnowledge own, const LeadRequest& request, Moment now);
   void begin_to_lead(Moment now);  // everybody is being told
   void tick(Moment now);           // several times a second
   void second(Moment now);         // once a second
@@ -147,6 +172,7 @@ class Lead {
   void on_message(const StepDone& m, const std::string& from, Moment now);
   void on_message(const HandedOver& m, const std::string& from, Moment now);
   void on_message(const LeadKnown& m, const std::string& from, Moment now);
+  void on_message(const TakenOver& m, const std::string& from, Moment now);
 
   // --- ranks.cpp
   bool is_member(const ProcId& proc, const std::string& uid) const;  // `uid`: its pod
@@ -184,11 +210,18 @@ class Lead {
   void bound_recovery(Moment now);
   std::string describe_recovery() const;
 
+  // --- succession.cpp: where a lead is lost (R20)
+  std::optional<LeadNews> news() const;
+  bool needs_word(const std::string& uid) const;
+  void bound_silence(Moment now);
+  void begin_after_loss(Moment now);
+
   // --- hand_over.cpp
   void hand_over_to(const std::string& uid);
   bool still_ours(const Message& message, const std::string& from);
   void lost_as_former_lead(const std::string& uid);
   void leave_as_former_lead();
+  void hand_over_for_a_loss(const std::string& what, const std::vector<std::string>& tail);
 
   const LeadIdentity self_;
   std::vector<LeadAction> actions_;
@@ -216,6 +249,24 @@ class Lead {
   std::string reported_change_;           // the last one that is in the history
   std::optional<ChangeDriver::TimePoint> recovery_due_;
 
+  // Members that a controller is to say of whether they are lost.
+  struct Silence {
+    std::string why;
+    RunningTime since{0}, said{0};
+    bool unheard = false;  // else not reached
+  };
+  std::map<std::string, Silence> silent_;
+  // A lead is lost, and we were named: until the others have said what they know.
+  struct Succession {
+    std::set<std::string> asked;
+    std::map<std::string, std::string> dead;  // uid -> why
+    PodKnowledge own;
+  };
+  std::optional<Succession> succession_;
+  Fence named_by_;  // 0: we were not
+  // The lead before us may have begun an epoch that nobody has heard of: its number is not used.
+  bool skips_epoch_ = false;
+
   // A verdict that waits for a better reason.
   struct Suspicion {
     ChangeDriver::TimePoint due;
@@ -233,6 +284,7 @@ class Lead {
   bool handed_over_ = false;        // it has everything
   std::set<std::string> not_told_;  // members that do not know the new lead yet
   std::optional<ChangeDriver::TimePoint> leaves_at_;
+  std::optional<JobOutcome> leaves_as_;  // a rank of ours was lost; else it was released
 };
 
 }  // namespace empi::agent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member that is lost is dropped from the membership, and the job goes on. Of a master-worker program
 // (decision R8) nobody else stops; only the pod with the queue and the lead cannot be lost. Others go back to
-// their last snapshots (recovery.cpp); only the lead cannot be lost.
+// their last snapshots (recovery.cpp); where the lead is lost, another one leads (succession.cpp).
 #include <signal.h>
 
 #include "runtime/agent/lead/lead.hpp"
@@ -33,7 +33,7 @@ bool Lead::survives(const RankExited& exit) const {
 }
 
 bool Lead::survives_loss_of_pod(const std::string& uid) const {
-  if (uid == self_.uid) return false;
+  if (uid == self_.uid) return recovers() && membership_.members.size() > 1;
   if (recovers()) return true;
   if (!state_.tasks || !state_.queue_keeper) return false;
   if (queue_is_on_its_way()) return false;  // to this pod, as likely as not
@@ -41,11 +41,13 @@ bool Lead::survives_loss_of_pod(const std::string& uid) const {
   return owner && owner->uid != uid;
 }
 
-// A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced. In
-// the pod of the lead or of the queue the other ranks go on, where they can.
+// A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced; that
+// of the lead, too. In the pod of the queue, or of the lead of a master-worker program, the other ranks go on,
+// where they can.
 void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                      const std::vector<std::string>& tail) {
   if (survives_loss_of_pod(uid)) {
+    if (leads_ && uid == self_.uid) return hand_over_for_a_loss(what, tail);
     if (leads_) return drop_member(uid, what, tail);
     state_.lost.try_emplace(uid, what);  // and goes as soon as we lead
     return;
@@ -75,6 +77,7 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   record.request.epoch = membership_.epoch;
   record.request.remove = {uid};
   record.from_ranks = membership_.ranks();
+  if (std::exchange(skips_epoch_, false)) ++membership_.epoch.value;
   membership_ = next_membership(membership_, {}, {uid});
   record.origin = ChangeOrigin::LostMember;
   record.request.id = "lost-" + std::to_string(membership_.epoch.value);
@@ -93,7 +96,7 @@ void Lead::drop_member(const std::string& uid, const std::string& what,
   state_.leave_requests.erase(uid);
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
-  dismiss(uid, {JobResult::Failed, what, 1, tail, {}});
+  if (uid != self_.uid) dismiss(uid, {JobResult::Failed, what, 1, tail, {}});
   if (!state_.tasks) begin_recovery();
   tell_dropped({uid, ranks_of(member), membership_, state_.recovery});
   if (membership_.members.empty()) return fail_job(what + ", and nobody is left", 1, tail);
@@ -108,7 +111,7 @@ void Lead::drop_lost_members() {
     const Member* member = membership_.find(uid);
     if (!member) continue;
     if (survives_loss_of_pod(uid)) {
-      drop_member(uid, what, {});
+      if (uid != self_.uid) drop_member(uid, what, {});
     } else if (lost_pods_.contains(uid) || !state_.tasks) {
       const bool parked = state_.recoverable && has_parked();
       return fail_job(what + (parked ? ", in a change that not all helper threads came back from" : ""), 1,
@@ -120,6 +123,9 @@ void Lead::drop_lost_members() {
       tell_dropped({"", std::move(ranks), membership_});
     }
   }
+  // Last: the next lead is told who is left.
+  if (const auto own = lost.find(self_.uid); own != lost.end() && membership_.find(self_.uid) && !verdict_)
+    return hand_over_for_a_loss(own->second, state_.last_tail);
   if (!lost.empty()) succeed_when_all_done();
 }
 

@@ -29,6 +29,7 @@ void Lead::on_message(const RankReported& m, const std::string& from, Moment now
 }
 
 void Lead::reported(const RankReport& report, const std::string& from, Moment now) {
+  if (succession_) succession_->own.reports.push_back(report);
   if (report.kind == RankReport::Kind::Hello) {
     state_.hello.insert(report.proc);
     state_.tasks = state_.tasks || report.tasks;
@@ -81,7 +82,7 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
     state_.last_tail = exit.tail;
     if (state_.tasks && member && !good_end && !survives(exit)) return member_failed(what, exit, now);
     const bool is_down = recovers() && survives(exit) && driver_.counts_as_member(exit.proc);
-    if (is_down && owner->uid != self_.uid) {
+    if (is_down && survives_loss_of_pod(owner->uid)) {
       driver_.member_down(owner->uid, what, now.clock);
       tell_dropped({"", {exit.proc}, membership_});
     } else {

@@ -35,7 +35,9 @@ void Lead::on_recoverable(const RankReport& report) {
   state_.declared.insert(report.proc);
   state_.recoverable = std::ranges::all_of(
       ranks_of(membership_.members), [this](const ProcId& proc) { return state_.declared.contains(proc); });
-  if (state_.recoverable) state_.declared.clear();
+  if (!state_.recoverable) return;
+  state_.declared.clear();
+  send_all(others(), Beat{.news = news()});  // from now on the loss of the lead is borne, too
 }
 
 void Lead::begin_recovery() {

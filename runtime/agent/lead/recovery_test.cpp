@@ -23,6 +23,7 @@ class Recovery : public ::testing::Test {
   Lead lead{{"uid-0", "job"}};
   std::vector<Member> members;
   std::optional<Dropped> told;  // who is left
+  std::optional<HandOver> handed_over;
 
   void SetUp() override {
     StartRequest request{Fence{1}, {}};
@@ -46,6 +47,7 @@ class Recovery : public ::testing::Test {
         if (const auto* said = sent ? std::get_if<Dropped>(&sent->message) : nullptr;
             said && !said->recovery.empty())
           told = *said;
+        if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
         for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
           lead.on(StepDone{step->change, step->number, {}}, uid, now);
       }
@@ -176,11 +178,77 @@ TEST_F(Recovery, LossesAtDifferentIterationsDoNotCountTogether) {
   EXPECT_FALSE(lead.verdict());
 }
 
-TEST_F(Recovery, ARankInThePodOfTheLeadEndsTheJob) {
+// Its pod goes, as any other would, and the next one leads.
+TEST_F(Recovery, ARankInThePodOfTheLeadIsBorneAndAnotherLeads) {
   is_killed(0);
+  ASSERT_FALSE(lead.verdict());
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->uid, "uid-0");
+  ASSERT_TRUE(handed_over);
+  EXPECT_EQ(handed_over->record.membership().lead().uid, "uid-1");
+  EXPECT_EQ(handed_over->state.recovery, told->recovery);
+  lead.on(HandedOver{}, "uid-1", now);
+  for (const char* uid : {"uid-1", "uid-2", "uid-3"}) lead.on(LeadKnown{}, uid, now);
   ASSERT_TRUE(lead.verdict());
-  EXPECT_NE(lead.verdict()->reason.find("in the pod of the lead"), std::string::npos)
-      << lead.verdict()->reason;
+  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+  EXPECT_NE(lead.verdict()->reason.find("was killed by signal 9"), std::string::npos);
+}
+
+// Another lead could have been named meanwhile: whoever drops a pod that has merely fallen silent has been told to.
+TEST_F(Recovery, AMemberThatFallsSilentIsDroppedByAControllersWordOnly) {
+  now.running += seconds(11);
+  for (const char* uid : {"uid-1", "uid-3"}) lead.heard(uid, now);
+  lead.second(now);
+  obey();
+  EXPECT_EQ(view().silent, std::vector<std::string>{"uid-2"});
+  EXPECT_FALSE(told);
+  lead.lose({Fence{2}, "uid-0", {"uid-2"}, "pod pod-2 is gone"}, now);
+  obey();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->uid, "uid-2");
+  EXPECT_TRUE(view().silent.empty());
+  lead.lose({Fence{2}, "uid-0", {"uid-2"}, "pod pod-2 is gone"}, now);
+  EXPECT_EQ(lead.membership().members.size(), 3u);
+}
+
+TEST_F(Recovery, ASilentMemberThatIsHeardAgainIsNoneOfTheSilent) {
+  now.running += seconds(11);
+  lead.second(now);
+  EXPECT_EQ(view().silent.size(), 3u);
+  lead.heard("uid-2", now);
+  EXPECT_EQ(view().silent, (std::vector<std::string>{"uid-1", "uid-3"}));
+}
+
+TEST_F(Recovery, ALeadThatIsToldNothingOfSilentMembersEndsInTheEnd) {
+  for (int i = 0; i < 80 && !lead.verdict(); ++i) {
+    now.running += seconds(1);
+    for (const char* uid : {"uid-1", "uid-3"}) lead.heard(uid, now);
+    lead.second(now);
+    obey();
+  }
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_FALSE(told);
+  EXPECT_NE(lead.verdict()->reason.find("no controller has said"), std::string::npos) << lead.verdict()->reason;
+}
+
+// Every beat of the lead has what the next one needs, as long as there may be one.
+TEST_F(Recovery, MembersAreToldWhatTheNextLeadNeeds) {
+  lead.second(now);
+  const auto beat = [&] {
+    std::optional<Beat> found;
+    for (const LeadAction& action : lead.take_actions())
+      if (const auto* sent = std::get_if<SendMessage>(&action))
+        if (const auto* one = std::get_if<Beat>(&sent->message)) found = *one;
+    return found;
+  };
+  auto said = beat();
+  ASSERT_TRUE(said && said->news);
+  EXPECT_EQ(said->news->next_space, 2);
+  report(1, RankReport::Kind::Finalizing);
+  lead.second(now);
+  said = beat();
+  ASSERT_TRUE(said);
+  EXPECT_FALSE(said->news) << "a program that ends cannot go on";
 }
 
 TEST_F(Recovery, OnceARankFinalisesALossEndsTheJob) {

@@ -75,6 +75,7 @@ Beat LocalRanks::whole_state() const {
   for (const auto& [proc, rank] : ranks_) {
     if (rank.hello) beat.hello.push_back(proc);
     if (rank.end) beat.ended.push_back(*rank.end);
+    if (rank.parked) beat.parked.push_back(proc);
   }
   return beat;
 }

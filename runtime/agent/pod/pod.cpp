@@ -103,7 +103,10 @@ MembershipView Pod::view() const {
   if (membership_.find(self_.uid)) {
     v.ranks = ranks_.count_connected();
     if (leaving_) v.leave_requests = {self_.uid};
+    v.survives_loss = v.survives_lead_loss = news_.has_value();
+    v.lead_silent_seconds = std::chrono::duration<double>(silence_of_lead()).count();
   }
+  v.partition_seconds = std::chrono::duration<double>(self_.partition).count();
   v.parked_seconds = parked_seconds_;
   if (is_lead()) lead_->describe(v);
   return v;
@@ -123,7 +126,7 @@ void Pod::tick() {
   if (over_) return;
   if (const int ranks = ranks_.count_connected(); started_ && std::exchange(told_connected_, ranks) != ranks)
     send_to_lead(Beat{.connected = ranks});
-  if (!is_lead()) return;
+  if (!is_lead()) return bound_silence_of_lead();
   lead_->tick(edges_.moment());
   follow_lead();
 }
@@ -189,6 +192,7 @@ void Pod::rank_reported(const RankReport& report) {
   if (report.kind == RankReport::Kind::Ready) rank_ready(report);
   if (report.kind == RankReport::Kind::Ready && report.parked == 0) return;
   if (report.kind == RankReport::Kind::Recoverable) return rank_recoverable(report);
+  keep_for_next_lead(report);
   reports_.add(report, edges_.moment().clock);
   send_reports();
 }

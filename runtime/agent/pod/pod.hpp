@@ -48,6 +48,7 @@ class Pod {
   ApiAnswer begin_change(const ChangeRequest& request);
   ApiAnswer cancel_change(const std::string& id, Fence fence);
   ApiAnswer check_controller(Fence fence);  // status 200: go on
+  ApiAnswer name_lead(const LeadRequest& request);  // this pod, or it leads already
   ApiAnswer stop(Fence fence, const std::string& reason);
   MembershipView view() const;
   std::vector<ChangeStatus> known_changes() const;
@@ -123,6 +124,17 @@ class Pod {
   void on_message(const Dropped& m, const std::string& from);
   void on_message(const End& m, const std::string& from);
 
+  // --- pod_succession.cpp: where the lead is lost (R20)
+  bool waits_for_word(const std::string& uid) const;
+  RunningTime silence_of_lead() const;
+  void bound_silence_of_lead();
+  std::optional<ApiAnswer> refusal_to_lead(const LeadRequest& request) const;
+  PodKnowledge knowledge() const;
+  void keep_for_next_lead(const RankReport& report);
+  void forget_change();
+  void on_message(const Beat& m, const std::string& from);
+  void on_message(const TakeOver& m, const std::string& from);
+
   // --- pod_steps.cpp: what the lead asks of every pod during start and changes
   void check_place(const Namespace& space) const;
   void do_step(const Step& m, StepAnswer& answer);
@@ -182,6 +194,15 @@ class Pod {
   std::optional<Fetching> fetching_;
   std::map<ProcId, std::string> connection_data_;  // of other pods' ranks, as far as it was needed
   std::vector<RankReport> recoverable_;            // until the data of all pods is here
+
+  // What a next lead is to know if this one is lost.
+  std::chrono::seconds leaver_grace_ = kLeaverGrace;
+  std::optional<LeadNews> news_;      // of the lead: it may be lost
+  RunningTime lead_heard_{0};         // last
+  std::uint64_t iteration_ = 0;       // of the window
+  std::vector<RankReport> said_;      // by ranks here, of the change in hand, and by those that finalise
+  Fence followed_fence_;              // by which the present lead was named; 0: it was not
+  std::set<std::string> deposed_;     // former leads, and who was lost with them: nobody listens to them
 
   std::optional<Lead> lead_;
   Requests requests_;

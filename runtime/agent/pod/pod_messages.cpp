@@ -12,7 +12,7 @@
 namespace empi::agent {
 
 void Pod::receive(const Message& message, const std::string& from) {
-  if (over_) return;
+  if (over_ || deposed_.contains(from)) return;
   try {
     heard(from);
     if (lead_ && lead_->on(message, from, edges_.moment())) return follow_lead();
@@ -27,6 +27,7 @@ void Pod::receive(const Message& message, const std::string& from) {
 }
 
 void Pod::heard(const std::string& from) {
+  if (from == lead_uid_) lead_heard_ = edges_.moment().running;
   if (!over_ && lead_) lead_->heard(from, edges_.moment());
 }
 
@@ -49,6 +50,7 @@ void Pod::send_all(const std::vector<std::string>& uids, const Message& message)
 
 bool Pod::reaches(const std::string& uid) {
   if (edges_.knows(uid)) return true;
+  if (deposed_.contains(uid)) return false;
   // A member that we could not reach for a while, and the lead could: it waits for this.
   const Member* member = is_lead() ? nullptr : membership_.find(uid);
   if (member) edges_.admit(uid, member->address);
@@ -93,12 +95,16 @@ void Pod::unreachable(const std::string& uid, Standing standing, bool reached, c
   // A newcomer may not listen yet: only the deadline decides. A stranger never will.
   const bool newcomer = is_lead() && lead_->is_newcomer(uid);
   if (newcomer && !reached && standing != Standing::Stranger) return;
+  // A lead that was cut off, and that others have gone on without.
+  if (standing == Standing::Dismissed && is_lead() && membership_.find(uid))
+    return end({JobResult::Failed, "this pod leads the job no more: " + why, 1, {}, {}});
+  if (standing != Standing::Dismissed && waits_for_word(uid)) return;
   pod_lost(uid, "its agent cannot be reached (" + why + ")");
 }
 
 void Pod::pod_lost(const std::string& uid, const std::string& why) {
   if (is_lead()) {
-    lead_->pod_lost(uid, why, edges_.moment());
+    lead_->pod_silent(uid, why, edges_.moment());
     return follow_lead();
   }
   drop(uid);  // the lead finds out by itself
@@ -161,6 +167,7 @@ void Pod::on_message(const NewLead& m, const std::string& from) {
 void Pod::follow(const std::string& lead) {
   if (lead_uid_ == lead) return;
   lead_uid_ = lead;
+  lead_heard_ = edges_.moment().running;
   told_connected_ = -1;  // it has not heard
   for (const Message& request : requests_.of_lead()) send_to_lead(request);
 }
@@ -178,7 +185,8 @@ void Pod::on_message(const PassedOn& m, const std::string&) { receive(decode_mes
 
 void Pod::on_message(const Dropped& m, const std::string&) {
   if (m.membership.epoch >= membership_.epoch) membership_ = m.membership;
-  if (!is_lead() && !m.uid.empty()) drop(m.uid);  // the lead still has to tell it
+  // The lead still has to tell it; and one that drops itself still has to hand over.
+  if (!is_lead() && !m.uid.empty() && m.uid != lead_uid_) drop(m.uid);
   // Its connections, MPI's and that to the queue, may not say so: the machine may be gone.
   RankOrder order;
   order.kind = RankOrder::Kind::Lost;

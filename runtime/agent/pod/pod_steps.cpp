@@ -53,6 +53,7 @@ void Pod::do_step(const Step& m, StepAnswer& answer) {
       return;
     case Kind::Confirm:
       followed_ = ChangeState::Window;
+      iteration_ = m.iteration;
       return edges_.confirm(ranks_.running(), m.iteration);
     case Kind::Interrupt:
       return do_interrupt(m);
@@ -89,6 +90,7 @@ void Pod::adopt(const JobRecord& record) {
   for (const Namespace& ns : record.spaces) adopt(ns);
   fence_ = std::max(fence_, record.fence);
   probe_ = record.probe;
+  leaver_grace_ = record.leaver_grace;
   if (!started_) membership_ = record.membership();
   started_ = true;
   if (record.epoch >= membership_.epoch) follow(record.lead);  // it may be news to us
@@ -106,6 +108,7 @@ void Pod::do_prepare(const Step& m) {
   adopt(m.record.value());
   if (!m.plan) return;
   plan_.emplace(*m.plan, membership_);
+  said_.clear();
   if (!plan_->add.empty()) adopt(plan_->joiners);
   fetching_.reset();
   followed_ = ChangeState::Preparing;

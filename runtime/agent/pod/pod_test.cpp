@@ -215,6 +215,110 @@ TEST_F(APod, DeclaresItsRanksRecoverableWhenItHasTheConnectionDataOfAllPods) {
   EXPECT_EQ(data, "of u2");
 }
 
+// Of a job that goes on without it, as its lead has said with each beat (R20).
+class APodOfARecoverableJob : public APod {
+ protected:
+  void SetUp() override {
+    APod::SetUp();
+    edges.known = {"u0", "u2"};
+    pod.receive(Beat{.news = LeadNews{2, 40, 1, {}}}, "u0");
+  }
+  ApiAnswer name(const std::string& who = "u1", std::vector<std::string> dead = {"u0"}, int fence = 3) {
+    return pod.name_lead({Fence{fence}, who, std::move(dead), "pod pod-0 is gone"});
+  }
+};
+
+TEST_F(APodOfARecoverableJob, WaitsForAControllersWordWhenItsLeadIsLost) {
+  using namespace std::chrono_literals;
+  pod.unreachable("u0", Standing::Silent, true, "no answer");
+  ASSERT_FALSE(edges.outcome);
+  edges.running = 25s;
+  EXPECT_EQ(pod.view().lead_silent_seconds, 25);
+  EXPECT_TRUE(pod.view().survives_lead_loss);
+  pod.tick();
+  EXPECT_FALSE(edges.outcome);
+  edges.running = 61s;
+  pod.tick();
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_NE(edges.outcome->reason.find("no controller has named another"), std::string::npos)
+      << edges.outcome->reason;
+}
+
+TEST_F(APodOfARecoverableJob, LeadsWhenItIsNamed) {
+  EXPECT_EQ(name().status, 200);
+  EXPECT_TRUE(pod.is_lead());
+  ASSERT_EQ(edges.sent_to<TakeOver>("u2").size(), 1u);
+  EXPECT_EQ(name().status, 200) << "the controller repeats itself";
+  EXPECT_EQ(edges.sent_to<TakeOver>("u2").size(), 1u);
+  pod.receive(TakenOver{Fence{3}, members, {}}, "u2");
+  edges.run();
+  EXPECT_EQ(pod.membership().members.size(), 2u);
+  EXPECT_EQ(pod.membership().lead().uid, "u1");
+  std::set<RankOrder::Kind> orders;
+  for (const auto& [proc, kind] : edges.ordered) orders.insert(kind);
+  EXPECT_TRUE(orders.contains(RankOrder::Kind::Recover)) << "its own ranks are told, too";
+}
+
+TEST_F(APodOfARecoverableJob, IsNamedInVainWhereItCannotLead) {
+  EXPECT_EQ(name("u2").status, 409) << "another pod was meant";
+  EXPECT_EQ(name("u1", {"u2"}).status, 409) << "its lead is not lost";
+  EXPECT_EQ(name("u1", {"u0"}, 0).status, 409) << "a controller of the past";
+  pod.receive(Beat{}, "u0");
+  EXPECT_EQ(name("u1", {"u0"}, 4).status, 409) << "a program that cannot go on without its lead";
+  EXPECT_FALSE(pod.is_lead());
+}
+
+TEST_F(APodOfARecoverableJob, FollowsTheHighestFenceAndSaysWhatItsRanksHaveSaid) {
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan}, "u0");
+  report(RankReport::Kind::Built, ranks()[0], "c");
+  pod.receive(TakeOver{Fence{5}, {"u0"}, "c", "why"}, "u2");
+  ASSERT_EQ(edges.sent_to<TakenOver>("u2").size(), 1u);
+  ASSERT_EQ(edges.sent_to<TakenOver>("u2")[0].reports.size(), 1u);
+  EXPECT_EQ(edges.sent_to<TakenOver>("u2")[0].reports[0].kind, RankReport::Kind::Built);
+  EXPECT_TRUE(pod.plan());
+  edges.sent.clear();
+  pod.receive(TakeOver{Fence{4}, {"u0", "u2"}, "c", "late"}, "u9");
+  pod.receive(Step{.kind = StepKind::GiveUp, .number = 9, .change = "c"}, "u0");
+  EXPECT_TRUE(edges.sent.empty()) << "nobody listens to a lead of before";
+  pod.second();
+  EXPECT_EQ(edges.sent_to<Beat>("u2").size(), 1u);
+}
+
+// It has lost a rank, and its pod goes: until another one leads it is to be told things.
+TEST_F(APodOfARecoverableJob, StillAnswersALeadThatHasDroppedItself) {
+  pod.receive(Dropped{"u0", ranks_of(members.members[0]), next_membership(members, {}, {"u0"}), "recover-2"}, "u0");
+  EXPECT_TRUE(edges.known.contains("u0"));
+}
+
+// It had missed the end of the change, or the lead before its beginning.
+TEST_F(APodOfARecoverableJob, ForgetsAChangeThatTheNextLeadDoesNotKnow) {
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan}, "u0");
+  pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
+  EXPECT_FALSE(pod.plan());
+}
+
+// K7': who was cut off, and leads still, ends its ranks.
+TEST_F(APodOfARecoverableJob, EndsAsALeadThatSeesAHigherFence) {
+  ASSERT_EQ(name().status, 200);
+  pod.receive(TakeOver{Fence{2}, {"u1"}, "", "late"}, "u2");
+  ASSERT_FALSE(edges.outcome);
+  pod.receive(TakeOver{Fence{4}, {"u0", "u1"}, "", "pod-1 has not answered"}, "u2");
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_EQ(edges.outcome->result, JobResult::Failed);
+  EXPECT_NE(edges.outcome->reason.find("pod u2 leads the job"), std::string::npos);
+}
+
+TEST_F(APodOfARecoverableJob, EndsAsALeadThatAMemberHasDismissed) {
+  ASSERT_EQ(name().status, 200);
+  pod.unreachable("u2", Standing::Dismissed, true, "pod u1 is no member of the job any more");
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_NE(edges.outcome->reason.find("leads the job no more"), std::string::npos);
+}
+
 TEST_F(APod, EndsWithItsLeadAndNotWithAnotherPod) {
   pod.unreachable("u2", Standing::Silent, true, "no answer");
   EXPECT_FALSE(edges.outcome);

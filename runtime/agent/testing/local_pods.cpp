@@ -240,6 +240,18 @@ void LocalPods::start(const std::vector<Member>& members) {
   for (const Member& m : members) members_.push_back(m.uid);
 }
 
+void LocalPods::say_lost(const std::vector<std::string>& uids) {
+  const auto is_lost = [&](const std::string& uid) { return std::ranges::find(uids, uid) != uids.end(); };
+  ++fence.value;
+  wait_until("the first of the others takes the word of who is lost", [&] {
+    const auto members = membership().membership.members;
+    const auto next = std::ranges::find_if(members, [&](const Member& m) { return !is_lost(m.uid); });
+    if (next == members.end()) throw std::runtime_error("nobody is left");
+    const LeadRequest word{fence, next->uid, uids, "pod is gone"};
+    return call("PUT", *next, paths::kLead, json(word).dump()).status == 200;
+  });
+}
+
 MembershipView LocalPods::membership() {
   std::optional<MembershipView> found;
   wait_until("a member tells the membership", [&] {

@@ -72,6 +72,8 @@ class LocalPods {
   ChangeStatus wait_for_change(const std::string& id);                    // until it has ended
   ChangeStatus wait_for_state(const std::string& id, ChangeState state);  // until it is there or past it
   ChangeStatus change(const WantedChange& wanted);  // both; then the released pods' agents have gone
+  // Of members that are lost, to the lead, or to the first of the others, which leads from now on.
+  void say_lost(const std::vector<std::string>& uids);
   MembershipView membership();                      // of the lead
   std::vector<WindowSample> samples();
   Member lead();

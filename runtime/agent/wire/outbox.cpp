@@ -21,6 +21,8 @@ Attempt attempt_of_status(int http_status) {
       return Attempt::WrongToken;
     case 409:
       return Attempt::Stranger;
+    case 410:
+      return Attempt::Dismissed;
     default:
       return Attempt::Refused;
   }
@@ -30,7 +32,7 @@ Outbox::Outbox(std::string from, std::string to, std::string session, Patience p
     : from_(std::move(from)), to_(std::move(to)), session_(std::move(session)), patience_(patience) {}
 
 void Outbox::put(MessageBytes message) {
-  if (standing_ != Standing::Stranger && !parting_) queue_.push_back(std::move(message));
+  if (!is_over_for_good() && !parting_) queue_.push_back(std::move(message));
 }
 
 const Batch* Outbox::next() {
@@ -67,10 +69,10 @@ Standing Outbox::attempted(Attempt attempt, RunningTime now) {
   ++failures_;
   // A receiver that closes in the middle of a long batch may have refused the token.
   if (attempt == Attempt::WrongToken || attempt == Attempt::Broken) ++line_;
-  if (attempt == Attempt::Stranger) {
+  if (attempt == Attempt::Stranger || attempt == Attempt::Dismissed) {
     sent_.reset();
     queue_.clear();
-    return standing_ = Standing::Stranger;
+    return standing_ = attempt == Attempt::Stranger ? Standing::Stranger : Standing::Dismissed;
   }
   trouble_ = now - *(undelivered_since_ = undelivered_since_.value_or(now));
   if (attempt == Attempt::NoRoad || attempt == Attempt::Broken || attempt == Attempt::Stuck)

@@ -30,7 +30,8 @@ enum class Attempt {
   Broken,      // a connection, and no whole answer
   Stuck,       // taken by a receiver whose reactor has not turned for longer than the patience
   WrongToken,  // 401
-  Stranger,    // 409: another pod is there, or it knows that we are no member any more
+  Stranger,    // 409: another pod is there
+  Dismissed,   // 410: it knows that we are no member any more
   Refused      // any other status
 };
 Attempt attempt_of_status(int http_status);
@@ -40,7 +41,8 @@ enum class Standing {
   Good,
   Troubled,  // the last attempt failed: nothing but a reason to try again
   Silent,    // for longer than the patience
-  Stranger   // for ever: nothing is sent there any more
+  Stranger,  // for ever: nothing is sent there any more
+  Dismissed  // the same, by its word: we are no member any more
 };
 
 struct Patience {
@@ -66,7 +68,7 @@ class Outbox {
   void part() { parting_ = true; }
   // Nothing is left to be done: all delivered, or it makes no sense to try again.
   bool over() const {
-    return standing_ == Standing::Stranger || (parting_ && (idle() || standing_ == Standing::Silent));
+    return is_over_for_good() || (parting_ && (idle() || standing_ == Standing::Silent));
   }
   bool idle() const { return !sent_ && queue_.empty(); }
 
@@ -76,6 +78,10 @@ class Outbox {
   RunningTime in_trouble() const { return trouble_; }  // from the first of these to the last
 
  private:
+  bool is_over_for_good() const {
+    return standing_ == Standing::Stranger || standing_ == Standing::Dismissed;
+  }
+
   const std::string from_, to_, session_;
   const Patience patience_;
   std::deque<MessageBytes> queue_;

@@ -25,6 +25,7 @@ void Controller::begin() {
 void Controller::look() {
   World& world = course_.world;
   world.events.after(world.dice.delay(100, 700), [this] { look(); });
+  if (course_.recoverable) name_lead();
   SimulatedPod* pod = course_.lead();
   if (!pod) return;
   const Membership& now = pod->lead().membership();
@@ -38,6 +39,61 @@ void Controller::look() {
   if (course_.quiet || course_.program.finished() || now.members.empty()) return;
   if (world.dice.percent(30)) return;
   request_change(*pod, now);
+}
+
+// As operators do (R20): a pod that is gone is proof, silence takes its time.
+void Controller::name_lead() {
+  World& world = course_.world;
+  if (SimulatedPod* lead = course_.lead()) {
+    lead_answered_ = world.events.now();
+    return tell_lead_who_is_lost(*lead);
+  }
+  const SimulatedPod* witness = nullptr;
+  for (const auto& [uid, pod] : world.pods) {
+    if (!pod->responds() || pod->over() || !pod->started() || !pod->membership().find(uid)) continue;
+    if (given_up_.contains(uid) || !pod->view().survives_lead_loss) continue;
+    if (!witness || pod->membership().epoch > witness->membership().epoch) witness = pod.get();
+  }
+  if (!witness) return;
+  LeadRequest word{course_.fence, "", {}, "it is gone"};
+  const MembershipView view = witness->view();
+  const std::string& first = view.membership.lead().uid;
+  const SimulatedPod* former = world.find(first);
+  if (former->alive()) {
+    const bool lost = view.lead_silent_seconds >= 10 && world.events.now() - lead_answered_ >= 20s;
+    if (former->over() || (!lost && !given_up_.contains(first))) return;
+    course_.excused.insert(first);
+  }
+  given_up_.insert(first);
+  for (const Member& member : view.membership.members) {
+    const SimulatedPod* pod = world.find(member.uid);
+    if (pod->alive() && !given_up_.contains(member.uid)) {
+      if (word.lead.empty()) word.lead = member.uid;
+    } else {
+      word.dead.push_back(member.uid);
+    }
+  }
+  SimulatedPod* next = world.find(word.lead);
+  if (!next || !next->responds()) return;
+  word.fence = Fence{++course_.fence.value};
+  if (next->name_lead(word).status != 200) return;
+  world.tell("name " + word.lead + " the lead");
+  ++course_.coverage.leads;
+}
+
+void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
+  const MembershipView view = lead.view();
+  if (!view.survives_lead_loss) return;
+  LeadRequest word{course_.fence, lead.uid(), {}, "it is gone"};
+  for (const Member& member : view.membership.members)
+    if (SimulatedPod* pod = course_.world.find(member.uid); !pod->alive()) word.dead.push_back(member.uid);
+  for (const std::string& uid : view.silent) {
+    course_.excused.insert(uid);
+    word.dead.push_back(uid);
+  }
+  if (word.dead.empty()) return;
+  word.fence = Fence{++course_.fence.value};
+  lead.name_lead(word);
 }
 
 // As a cluster does, local ones too: it is told, and has time to end by itself. A lead that has handed over

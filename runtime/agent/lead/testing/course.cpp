@@ -8,7 +8,8 @@ namespace empi::agent::histories {
 using namespace std::chrono_literals;
 
 Course::Course(std::uint64_t seed, Coverage& met)
-    : world(seed), tasks(world.dice.percent(20)), program(world, tasks), coverage(met) {
+    : world(seed), tasks(world.dice.percent(20)), recoverable(!tasks && seed % 7 == 5),
+      program(world, tasks, recoverable), coverage(met) {
   world.program = &program;
 }
 
@@ -57,7 +58,7 @@ void Course::pod_dies(SimulatedPod& pod) {
 }
 
 void Course::finish() {
-  if (program.finished() || program.in_window()) return;
+  if (program.finished() || program.in_window() || program.recovering()) return;
   SimulatedPod* pod = lead();
   if (!pod) pod = leaving_lead();
   if (!pod) return;

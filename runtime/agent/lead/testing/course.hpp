@@ -27,6 +27,7 @@ struct Course {
 
   World world;
   const bool tasks;
+  const bool recoverable;  // a loop that goes on from copies of its data
   Program program;
   Coverage& coverage;
   Fence fence{1};
@@ -56,9 +57,14 @@ class Controller {
   void request_change(SimulatedPod& pod, const Membership& now);
   void chat(const Membership& now);
 
+  void name_lead();
+  void tell_lead_who_is_lost(SimulatedPod& lead);
+
   Course& course_;
   int next_change_ = 1;
   std::set<std::string> deleted_;
+  Time lead_answered_{};
+  std::set<std::string> given_up_;  // leads; for good
 };
 
 class Faults {
@@ -80,6 +86,8 @@ class Faults {
   void lose_joiner(SimulatedPod& lead);
   void lose_leaver(SimulatedPod& lead);
   void lose_member();
+  void lose_lead(int tries);
+  bool is_borne() const;
 
   Course& course_;
   int next_key_ = 1;

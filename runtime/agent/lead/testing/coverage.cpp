@@ -47,7 +47,7 @@ std::string_view why_not_met(ChangeState state, ChangeEvent event) {
     case E::ProbesDoNotMatch:
       return state == S::Ready ? "" : "probes are read in Ready alone";
     case E::MemberDown:
-      return "simulated programs do not go on without a member";
+      return state == S::Window ? "it interrupts the ranks, whose vote decides" : "";
     case E::JobEnding:
       return state == S::Window ? "a rank that ends in the window disagrees" : "";
     case E::JoinerLost:
@@ -92,6 +92,7 @@ std::vector<std::string> describe(const Coverage& coverage) {
   say("faults", coverage.faults);
   say("rotations of the key", coverage.keys);
   say("controllers that took over", coverage.controllers);
+  say("leads that were named", coverage.leads);
   say("requests of ranks that were answered", coverage.requests);
   say("jobs that failed", coverage.failed_jobs);
   return lines;
@@ -114,6 +115,7 @@ std::vector<std::string> gaps(const Coverage& coverage) {
         lines.push_back("no message " + std::string(ops()[kind]) + " was " + std::string(kFateNames[fate]));
   if (coverage.keys == 0) lines.push_back("no key was rotated");
   if (coverage.controllers == 0) lines.push_back("no controller took over while a change was in hand");
+  if (coverage.leads == 0) lines.push_back("no lead was named");
   return lines;
 }
 

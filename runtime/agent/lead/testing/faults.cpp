@@ -22,6 +22,7 @@ constexpr ChangeState kHunted[] = {ChangeState::Preparing,  ChangeState::Buildin
 void Faults::one() {
   World& world = course_.world;
   ++course_.coverage.faults;
+  if (course_.recoverable && world.dice.percent(30)) return lose_lead(0);
   switch (world.dice.below(14)) {
     case 0:
       return cut();
@@ -50,7 +51,8 @@ void Faults::one() {
       world.tell("ranks probe at different places");
       return course_.program.diverge(world.dice.delay(500, 6000));
     default:
-      if (world.dice.percent(40)) lose_member();
+      if (world.dice.percent(40))
+        lose_member();
   }
 }
 
@@ -186,6 +188,33 @@ void Faults::lose_leaver(SimulatedPod& lead) {
     if (SimulatedPod* leaver = course_.world.find(uid);
         leaver && leaver->alive() && leaver != &lead && course_.program.released(uid))
       return course_.pod_dies(*leaver);
+}
+
+// Of a job that goes on: all know so, and nothing else is in hand that a loss may end.
+bool Faults::is_borne() const {
+  if (!course_.recoverable || course_.program.finished() || course_.program.recovering()) return false;
+  const SimulatedPod* lead = course_.lead();
+  if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3) return false;
+  return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
+    const SimulatedPod* pod = course_.world.find(member.uid);
+    return pod->responds() && !pod->over() && pod->view().survives_lead_loss;
+  });
+}
+
+// At rest it must be borne; in a change it depends on the moment.
+void Faults::lose_lead(int tries) {
+  World& world = course_.world;
+  if (!is_borne()) {
+    if (tries < 400 && !course_.quiet)
+      world.events.after(world.dice.delay(20, 100), [this, tries] { lose_lead(tries + 1); });
+    return;
+  }
+  SimulatedPod* lead = course_.lead();
+  world.tell("lose the lead " + lead->uid());
+  course_.excused.insert(lead->uid());
+  if (world.dice.percent(60) || lead->ranks().empty()) return course_.pod_dies(*lead);
+  if (world.dice.percent(50)) return course_.program.kill(*lead->ranks().begin(), 9);
+  stall(*lead, world.dice.delay(31'000, 40'000));  // it is given up, and comes back
 }
 
 void Faults::lose_member() {

@@ -62,7 +62,7 @@ class Network {
   static int weight(const std::vector<std::size_t>& kinds) {
     int most = 1;
     for (const std::size_t kind : kinds)
-      if (is_one_of<RankAborted, Dropped>(kind))
+      if (is_one_of<RankAborted, Dropped, TakeOver, TakenOver>(kind))
         most = std::max(most, 15);
       else if (is_one_of<HandOver, HandedOver, NewLead, LeadKnown, PassedOn, RankEvent, Modex, Publish,
                          Lookup, Unpublish>(kind))

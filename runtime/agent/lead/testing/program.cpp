@@ -77,6 +77,8 @@ void Program::leave_init(SimulatedPod& pod) {
   for (const ProcId& proc : pod.ranks()) {
     ranks_[proc].hello = true;
     say(proc, Kind::Hello, "", true, 1ms);
+    if (recoverable_ && ranks_[proc].member)
+      say(proc, Kind::Recoverable, "", true, world_.dice.delay(50, 1500));
     if (proc == keeper_) say(proc, Kind::Queue, "", true, world_.dice.delay(2, 3000));
   }
 }
@@ -107,10 +109,35 @@ std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrde
       depart(pod, proc, order.change);
       break;
     case RankOrder::Kind::Lost:
-    case RankOrder::Kind::Recover:  // such programs are not simulated
+      break;
+    case RankOrder::Kind::Recover:
+      recover(proc, order.port);
       break;
   }
   return "";
+}
+
+// It makes a world with the others that are left and gets its data, unless it is told of another loss before.
+void Program::recover(const ProcId& proc, const std::string& name) {
+  if (!recoverable_) return world_.violate("a program that cannot go on is told to");
+  ranks_[proc].recovery = name;
+  world_.events.after(world_.dice.delay(20, 1500), [this, proc, name] {
+    SimulatedPod* pod = pod_of(proc);
+    if (!pod || !pod->alive() || !is_alive(proc) || ranks_[proc].recovery != name) return;
+    ranks_[proc].recovery.clear();
+    RankReport report;
+    report.kind = Kind::Recovered;
+    report.proc = proc;
+    report.address = name;
+    report.iteration = static_cast<std::int64_t>(probes());
+    pod->act([report](Pod& agent) { agent.rank_reported(report); });
+  });
+}
+
+bool Program::recovering() const {
+  return std::ranges::any_of(ranks_, [](const auto& entry) {
+    return entry.second.alive && !entry.second.recovery.empty();
+  });
 }
 
 // Collective over old ranks and joiners, which meet as Open MPI's accept does: each pod with all ranks of

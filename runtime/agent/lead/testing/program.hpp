@@ -14,7 +14,8 @@ namespace empi::agent::histories {
 
 class Program {
  public:
-  Program(World& world, bool tasks) : world_(world), tasks_(tasks), traffic_(world) {}
+  Program(World& world, bool tasks, bool recoverable = false)
+      : world_(world), tasks_(tasks), recoverable_(recoverable), traffic_(world) {}
 
   // --- What agents ask.
   void launch(SimulatedPod& pod, const ProcId& proc, bool joining);
@@ -40,6 +41,7 @@ class Program {
   // The pods of which a rank has returned an error, and was not killed before.
   const std::set<std::string>& failed_in() const { return failed_in_; }
   bool in_window() const;
+  bool recovering() const;  // a rank has yet to get its data
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
   bool is_connected(const ProcId& proc) const { return is_alive(proc) && ranks_.at(proc).connected; }
@@ -47,7 +49,7 @@ class Program {
 
  private:
   struct Rank {
-    std::string pod;
+    std::string pod, recovery = {};  // its name, until the rank has its data
     bool alive = true, connected = false, hello = false, hangs = false, ending = false, finalized = false,
          member = false, leaving = false, finishing = false;
   };
@@ -74,11 +76,12 @@ class Program {
   void attach(const ProcId& proc, const std::string& change);
   void depart(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void exit(const ProcId& proc, int code, int signal);
+  void recover(const ProcId& proc, const std::string& name);
   void finalize_later(const ProcId& proc);
   void finalize(const ProcId& proc, int code);
 
   World& world_;
-  const bool tasks_;
+  const bool tasks_, recoverable_;
   bool finished_ = false, lingers_ = false;
   std::set<std::string> failed_in_;
   int casualties_ = 0;  // ranks that have ended, or stand still

@@ -99,7 +99,8 @@ void SimulatedPeers::attempted(const std::string& to, const PeerPtr& peer, std::
   if (attempt) {
     if (attempt == Attempt::Delivered) reached_[to] = {world_.events.now(), own_.stalled()};
     const Standing standing = peer->outbox->attempted(*attempt, own_.running_time());
-    if (standing == Standing::Silent || standing == Standing::Stranger)
+    if (standing == Standing::Silent || standing == Standing::Stranger ||
+        standing == Standing::Dismissed)
       own_.post([this, to, peer, standing, reached = peer->outbox->reached()] {
         if (const auto at = peers_.find(to); at != peers_.end() && at->second == peer)
           own_.unreachable(to, standing, reached);
@@ -178,8 +179,9 @@ Attempt SimulatedPeers::arrive(const Sent& batch, const std::string& token) {
   if (std::ranges::find(tokens_, token) == tokens_.end()) return Attempt::WrongToken;
   switch (inbox_.accept(*batch)) {
     case Arrival::NotOurs:
-    case Arrival::Dismissed:
       return Attempt::Stranger;
+    case Arrival::Dismissed:
+      return Attempt::Dismissed;
     case Arrival::Repeated:
       own_.hear_again(batch->from);
       break;

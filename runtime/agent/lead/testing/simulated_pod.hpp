@@ -24,6 +24,8 @@ class SimulatedPod final : public PodEdges {
   ApiAnswer start(const StartRequest& request) { return pod_.start(request); }
   ApiAnswer change(const ChangeRequest& request);
   ApiAnswer cancel(const std::string& id, Fence fence) { return pod_.cancel_change(id, fence); }
+  ApiAnswer name_lead(const LeadRequest& request) { return pod_.name_lead(request); }
+  MembershipView view() const { return pod_.view(); }
   bool is_lead() const { return pod_.is_lead(); }
   const Lead& lead() const { return pod_.lead(); }
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may go on when members are lost, the lead perhaps (decision R20). Whose pod is gone or was killed is dead.
+// A lead that has merely fallen silent is given up when a member has lost it, too, and for twice as long as
+// silence is borne; members that a lead which answers has lost are, by its word. What is decided here is
+// written, with a fence of its own, before it is told, so that nobody else can decide otherwise; and it is
+// told until the lead shows that it has followed, by whichever operator is there then.
+
+#include <algorithm>
+
+#include "operator/decide/pass.hpp"
+
+namespace emj {
+namespace {
+
+constexpr Seconds kTakesOver{120};
+constexpr Seconds kToldAgain{1};
+constexpr Seconds kSomebodyAnswers{10};
+constexpr int kKilled = 128;  // exit codes from here on are of agents that did not end by themselves
+
+using Uids = std::vector<std::string>;
+
+bool contains(const Uids& uids, const std::string& uid) {
+  return std::ranges::find(uids, uid) != uids.end();
+}
+
+bool is_dead(const PodView* pod) {
+  return !pod || (pod->phase == PodPhase::Failed && pod->exit_code.value_or(kKilled) >= kKilled);
+}
+
+std::string name_of(const Pass& pass, const std::string& uid) {
+  if (const PodView* pod = pass.pod(uid)) return pod->name;
+  return uid == pass.status.lead_uid && !pass.status.lead_pod.empty() ? pass.status.lead_pod : "with UID " + uid;
+}
+
+struct Loss {
+  Uids dead;
+  std::string reason;  // of the first, or of the lead
+
+  void add(const std::string& uid, std::string why) {
+    if (contains(dead, uid)) return;
+    dead.push_back(uid);
+    if (reason.empty()) reason = std::move(why);
+  }
+};
+
+bool lead_answers(const RuntimeView& runtime) { return runtime.reachable && !runtime.lead_silent; }
+
+// Members that are lost by what is seen now.
+Loss losses(Pass& pass) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  Loss loss;
+  for (const std::string& uid : runtime.members) {
+    const PodView* pod = pass.pod(uid);
+    if (is_dead(pod))
+      loss.add(uid, name_of(pass, uid) + (pod && pod->exit_code ? " was killed" : " is gone"));
+  }
+  if (runtime.lead_silent && runtime.lead_silence >= runtime.partition && pass.seen.silent_since) {
+    const Time due = *pass.seen.silent_since + 2 * runtime.partition;
+    if (pass.now >= due)
+      loss.add(runtime.lead_uid,
+               name_of(pass, runtime.lead_uid) + " leads and has not answered for " +
+                   std::to_string(std::chrono::floor<Seconds>(pass.now - *pass.seen.silent_since).count()) +
+                   " s, and other members do not hear of it");
+    else
+      pass.wake_at(due);
+  }
+  if (lead_answers(runtime))
+    for (const std::string& uid : runtime.silent)
+      if (contains(runtime.members, uid))
+        loss.add(uid, "the lead has not heard of " + name_of(pass, uid) + " for " +
+                          std::to_string(runtime.partition.count()) + " s");
+  return loss;
+}
+
+// The lead that was named leads, and nobody of the dead is a member any more.
+bool is_followed(const RuntimeView& runtime, const SuccessionStatus& named) {
+  return lead_answers(runtime) && runtime.lead_uid == named.lead_uid && runtime.fence >= named.fence &&
+         std::ranges::none_of(named.dead, [&](const auto& uid) { return contains(runtime.members, uid); });
+}
+
+// A program of which nobody answers just now, and whose lead is dead: its members are asked once more.
+bool somebody_may_answer(Pass& pass) {
+  const bool lead_is_dead = is_dead(pass.pod(pass.status.lead_uid));
+  if (pass.seen.runtime.reachable || !pass.seen.lead_was_replaceable || !lead_is_dead) return false;
+  const Time until = pass.seen.silent_since.value_or(pass.now) + kSomebodyAnswers;
+  if (pass.now >= until) return false;
+  pass.wake_at(until);
+  return true;
+}
+
+void name(Pass& pass, const std::string& uid, Loss loss) {
+  auto& named = pass.status.succession;
+  const bool other = uid != pass.seen.runtime.lead_uid;
+  named = SuccessionStatus{++pass.status.fence, uid,      pass.pod(uid)->name, std::move(loss.dead),
+                           loss.reason,         pass.now};
+  pass.warning(other ? "LeadLost" : "WorkersLost",
+               loss.reason + (other ? "; " + named->lead_pod + " leads from now on, and the job goes on"
+                                    : "; the job goes on without"));
+}
+
+}  // namespace
+
+bool succession_step(Pass& pass) {
+  JobStatus& status = pass.status;
+  auto& named = status.succession;
+  const RuntimeView& runtime = pass.seen.runtime;
+  const bool over = runtime.reachable && runtime.program != ProgramState::Running;
+  if (status.active_workers.empty() || over) named.reset();
+  if (status.active_workers.empty() || over) return false;
+  if (named && is_followed(runtime, *named)) named.reset();
+  if (!named && !runtime.survives_lead_loss) return somebody_may_answer(pass);
+  Loss loss;
+  if (named) loss = {named->dead, named->reason};
+  for (const Loss seen = losses(pass); const std::string& uid : seen.dead) loss.add(uid, seen.reason);
+  if (loss.dead.empty()) return false;
+  // Once a lead is given up it is for good: what a member that leads says of others that it has lost counts no more.
+  const auto next = std::ranges::find_if(runtime.members, [&](const auto& uid) {
+    return !contains(loss.dead, uid) && pass.pod(uid) && !pass.pod(uid)->ip.empty();
+  });
+  if (next == runtime.members.end() && runtime.reachable) {
+    named.reset();
+    return false;
+  }
+  const bool news = !named || loss.dead.size() > named->dead.size() ||
+                    (runtime.reachable && *next != named->lead_uid);
+  if (runtime.reachable && news) name(pass, *next, std::move(loss));
+  if (!named) return false;
+  if (pass.now >= named->time + kTakesOver) {
+    const std::string why = named->reason + ", and " + named->lead_pod + " has not taken the lead within " +
+                            std::to_string(kTakesOver.count()) + " s: " + pass.seen.command_problem;
+    fail(pass, "WorkerLost", why, true);
+    return true;
+  }
+  const PodView* lead = pass.pod(named->lead_uid);
+  const bool ended = lead && (lead->phase == PodPhase::Failed || lead->phase == PodPhase::Succeeded);
+  if (!lead || ended) return false;  // and nobody else answers, or it has ended by itself
+  pass.act(NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
+  pass.wake_at(pass.now + kToldAgain);
+  return !lead_answers(runtime) || contains(named->dead, runtime.lead_uid);
+}
+
+}  // namespace emj

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may go on when members are lost, the lead perhaps: what is proven at once, what takes its time, and that
+// nobody is told anything that is not written.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/decide/testing/running_job.hpp"
+
+namespace emj {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_world::started;
+using testing_world::World;
+
+// A loop with copies of its data, on three workers.
+class Succession : public testing::Test {
+ protected:
+  World world = started(3);
+  std::vector<std::string> uids = world.lead.members;
+
+  Succession() {
+    world.lead.survives_loss = world.lead.survives_lead_loss = true;
+    world.reconcile();
+  }
+  void lose_lead() {
+    world.vanish(0);
+    world.lead.silent = true;  // another member answers in its place
+  }
+  NameLead named() {
+    const auto all = world.of_type<NameLead>();
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? NameLead{} : all.front();
+  }
+  void expect_going_on(const std::string& workers) {
+    world.settle(20);
+    EXPECT_EQ(world.status().state, JobState::Running);
+    EXPECT_EQ(to_string(world.status().active_workers), workers);
+    EXPECT_EQ(world.status().restarts, 0);
+    EXPECT_FALSE(world.status().succession);
+    EXPECT_PROMISES_KEPT(world);
+  }
+};
+
+TEST_F(Succession, ALeadWhosePodIsGoneIsFollowedByTheNextMember) {
+  lose_lead();
+  const std::int64_t fence = world.status().fence;
+  world.reconcile(true, 1);  // killed before it could tell anybody
+  ASSERT_TRUE(world.status().succession);
+  EXPECT_EQ(world.status().fence, fence + 1);
+  EXPECT_EQ(world.status().succession->lead_uid, uids[1]);
+  EXPECT_THAT(world.status().succession->dead, ElementsAre(uids[0]));
+  EXPECT_THAT(world.status().succession->reason, HasSubstr("demo-w-0 is gone"));
+  EXPECT_EQ(world.lead.members.size(), 3u);
+  world.reconcile();  // the next one repeats it
+  EXPECT_EQ(named().lead.uid, uids[1]);
+  EXPECT_EQ(named().fence, fence + 1);
+  EXPECT_EQ(world.lead.members.size(), 2u);
+  EXPECT_TRUE(world.had_event("LeadLost"));
+  expect_going_on("1-3");
+}
+
+TEST_F(Succession, SoIsOneThatWasKilled) {
+  world.end_pod(0, 137);
+  world.lead.silent = true;
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+  expect_going_on("1-3");
+}
+
+// The answer of a moment ago was still the lead's.
+TEST_F(Succession, ALeadThatHasJustAnsweredAndWhosePodIsGoneIsLost) {
+  world.vanish(0);
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+}
+
+TEST_F(Succession, WhereNobodyAnswersAtOnceTheMembersAreAskedOnceMore) {
+  world.end_pod(0, 137);
+  world.lead.reachable = false;
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  world.lead.reachable = world.lead.silent = true;
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+}
+
+TEST_F(Succession, WhereNobodyAnswersTheJobFails) {
+  world.end_pod(0, 137);
+  world.lead.reachable = false;
+  for (int i = 0; i < 12; ++i) {
+    world.reconcile();
+    world.now += Seconds(1);
+  }
+  EXPECT_EQ(world.status().state, JobState::Failed);
+}
+
+TEST_F(Succession, TheNextButOneLeadsWhereTheNextIsLostToo) {
+  lose_lead();
+  world.reconcile(true, 1);
+  world.vanish(1);
+  const std::int64_t fence = world.status().fence;
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[2]);
+  EXPECT_EQ(named().fence, fence + 1);
+  EXPECT_THAT(named().dead, testing::UnorderedElementsAre(uids[0], uids[1]));
+  EXPECT_EQ(world.size(), 1);
+  expect_going_on("2-4");
+}
+
+TEST_F(Succession, ALeadThatIsSilentIsGivenUpWhenAMemberHasLostItAndAfterTwiceThePatience) {
+  world.lead.silent = true;
+  world.lead.silence = Seconds(9);  // of the member's own
+  for (int i = 0; i <= 21; ++i) {
+    world.reconcile();
+    EXPECT_FALSE(world.did<NameLead>());
+    world.now += Seconds(1);
+  }
+  world.lead.silence = Seconds(10);
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+  EXPECT_THAT(named().reason, HasSubstr("demo-w-0 leads and has not answered for 22 s"));
+}
+
+TEST_F(Succession, NotBeforeTwiceThePatience) {
+  world.lead.silent = true;
+  world.lead.silence = Seconds(15);
+  for (int i = 0; i < 20; ++i) {
+    world.reconcile();
+    EXPECT_FALSE(world.did<NameLead>()) << i;
+    world.now += Seconds(1);
+  }
+  world.reconcile();
+  EXPECT_TRUE(world.did<NameLead>());
+}
+
+TEST_F(Succession, ALeadIsToldThatAMembersPodIsGoneOrThatItsSilenceCounts) {
+  for (const bool gone : {true, false}) {
+    SCOPED_TRACE(gone);
+    World other = started(3);
+    other.lead.survives_loss = other.lead.survives_lead_loss = true;
+    if (gone)
+      other.vanish(2);
+    else
+      other.lead.unheard = {other.lead.members[2]};
+    const std::string lead = other.lead.members[0], lost = other.lead.members[2];
+    other.reconcile();
+    const auto told = other.of_type<NameLead>();
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].lead.uid, lead);
+    EXPECT_THAT(told[0].dead, ElementsAre(lost));
+    EXPECT_TRUE(other.had_event("WorkersLost"));
+    other.settle(20);
+    EXPECT_EQ(other.status().state, JobState::Running);
+    EXPECT_EQ(other.size(), 3);
+    EXPECT_PROMISES_KEPT(other);
+  }
+}
+
+TEST_F(Succession, AnAgentThatHasEndedByItselfIsNoLoss) {
+  world.end_pod(1, 1, "rank 1 exited with code 1");
+  world.reconcile();
+  EXPECT_FALSE(world.did<NameLead>());
+}
+
+TEST_F(Succession, OneThatNeverTakesTheLeadEndsTheRunInWords) {
+  lose_lead();
+  for (int i = 0; i < 125 && !is_terminal(world.status().state); ++i) {
+    if (PodView* next = world.pod(1)) next->ready = false;  // it does not obey
+    world.reconcile();
+    world.now += Seconds(1);
+  }
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  EXPECT_THAT(find_condition(world.status(), "Failed")->message,
+              HasSubstr("demo-w-1 has not taken the lead within 120 s"));
+}
+
+TEST_F(Succession, AProgramThatCannotGoOnFailsAtOnce) {
+  world.lead.survives_lead_loss = false;  // a master-worker program: its lead is not replaced
+  world.reconcile();
+  world.end_pod(0, 137);
+  world.reconcile();
+  EXPECT_FALSE(world.did<NameLead>());
+  EXPECT_EQ(world.status().state, JobState::Failed);
+}
+
+}  // namespace
+}  // namespace emj

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lead that is lost is a lost member (decision R20): a controller names the next one, which asks the others
+// what they know, ends the change that was in hand, drops whom it was told to be lost, and goes on. So that
+// there are never two, a lead itself drops a member that has merely fallen silent only by a controller's
+// word, where another could have been named meanwhile; a death that a pod has reported needs none.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runtime/agent/lead/lead.hpp"
+#include "runtime/base/log.hpp"
+
+namespace empi::agent {
+namespace {
+
+// A failure to reach a pod that was not repeated for so long is over.
+constexpr RunningTime kRepeated{std::chrono::seconds(5)};
+
+}  // namespace
+
+std::optional<LeadNews> Lead::news() const {
+  if (!recovers() || !leads_) return std::nullopt;
+  return LeadNews{next_space_, state_.resumed_at, state_.resumed_times, state_.checkpoint};
+}
+
+bool Lead::needs_word(const std::string& uid) const {
+  return recovers() && !handing_over_ && (membership_.find(uid) || (succession_ && succession_->asked.contains(uid)));
+}
+
+void Lead::pod_silent(const std::string& uid, const std::string& why, Moment now) {
+  if (verdict_) return;
+  if (!needs_word(uid)) return pod_lost(uid, why, now);
+  const auto [at, first] = silent_.try_emplace(uid, Silence{why, now.running, now.running});
+  at->second.said = now.running;
+  const auto heard = last_heard_.find(uid);
+  at->second.unheard = heard != last_heard_.end() && now.running - heard->second > self_.partition;
+  if (first)
+    log::warn("pod {}: {}; it is dropped when a controller says that it is lost", name_of_pod(uid), why);
+}
+
+void Lead::bound_silence(Moment now) {
+  std::erase_if(silent_, [&](const auto& entry) { return now.running - entry.second.said > kRepeated; });
+  for (const auto& [uid, silence] : silent_) {
+    if (now.running - silence.since <= kWaitsForWord * self_.partition) continue;
+    leads_ = true;  // nobody else does
+    return fail_job("pod " + name_of_pod(uid) + " is lost: " + silence.why + ", and no controller has said for " +
+                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now.running - silence.since).count()) +
+                        " s who is to go on",
+                    1, {});
+  }
+}
+
+void Lead::lose(const LeadRequest& request, Moment now) {
+  for (const std::string& uid : request.dead) {
+    if (verdict_) return;
+    const bool known = membership_.find(uid) || driver_.is_union_member(uid) || succession_;
+    if (known && uid != self_.uid && !lost_pods_.contains(uid)) pod_lost(uid, request.reason, now);
+  }
+}
+
+void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
+  leads_ = false;
+  fence_ = request.fence;
+  membership_ = own.membership;
+  next_space_ = own.news.next_space;
+  leaver_grace_ = own.leaver_grace;
+  probe_ = own.probe;
+  for (const Namespace& space : own.spaces) spaces_.add(space);
+  state_.resumed_at = own.news.resumed_at;
+  state_.resumed_times = own.news.resumed_times;
+  state_.checkpoint = own.news.checkpoint;
+  state_.recoverable = true;
+  named_by_ = request.fence;
+  Succession next{{}, {}, std::move(own)};
+  for (const std::string& uid : request.dead) next.dead.emplace(uid, request.reason);
+  std::set<std::string> ours;  // members, and those of the change in hand
+  for (const Member& member : membership_.members) ours.insert(member.uid);
+  if (const auto& plan = next.own.plan)
+    for (const auto* members : {&plan->old.members, &plan->add})
+      for (const Member& member : *members) ours.insert(member.uid);
+  for (const auto& [name, space] : spaces_.all())
+    for (const NamespaceNode& node : space.nodes)
+      if (!ours.contains(node.uid)) spaces_.pod_gone(node.uid);
+  for (const Member& member : membership_.members)
+    if (member.uid != self_.uid && !next.dead.contains(member.uid)) next.asked.insert(member.uid);
+  for (const std::string& uid : next.asked) last_heard_[uid] = now.running;
+  const std::string change = next.own.plan ? next.own.plan->id : "";
+  const TakeOver word{request.fence, request.dead, change, request.reason};
+  std::set<std::string> told = next.asked;
+  if (next.own.plan)  // who joins by it, and may not be there
+    for (const Member& member : next.own.plan->add) told.insert(member.uid);
+  told.erase(self_.uid);
+  send_all({told.begin(), told.end()}, word);
+  // One that is cut off and not dead ends when it hears of it.
+  for (const std::string& uid : request.dead) {
+    send(uid, word);
+    actions_.push_back(PartFromPod{uid});
+  }
+  log::warn("this pod leads the job from now on, by fence {}: {}", request.fence.value, request.reason);
+  succession_ = std::move(next);
+  if (succession_->asked.empty()) begin_after_loss(now);
+}
+
+void Lead::on_message(const TakenOver& m, const std::string& from, Moment now) {
+  if (m.fence != named_by_) return;
+  if (!succession_)  // of a pod that joins
+    for (const RankReport& report : m.reports) driver_.reported(report, now.clock);
+  if (!succession_) return perform_steps(now);
+  Succession& next = *succession_;
+  next.own.reports.insert(next.own.reports.end(), m.reports.begin(), m.reports.end());
+  if (!next.asked.erase(from)) return;
+  // The lead before had dropped somebody and not told everyone.
+  if (!next.own.plan && m.membership.epoch > membership_.epoch && m.membership.find(self_.uid))
+    membership_ = m.membership;
+  if (next.asked.empty()) begin_after_loss(now);
+}
+
+void Lead::begin_after_loss(Moment now) {
+  Succession before = std::move(*succession_);
+  succession_.reset();
+  leads_ = true;
+  skips_epoch_ = true;
+  if (held_back_) return conclude(std::move(*held_back_));
+  for (const ProcId& proc : ranks_of(membership_.members)) state_.hello.insert(proc);
+  if (const auto& plan = before.own.plan) {
+    std::set<ProcId> ended;
+    for (const auto* members : {&plan->old.members, &plan->add})
+      for (const ProcId& proc : ranks_of(*members))
+        if (spaces_.living_of({proc}).empty()) ended.insert(proc);
+    JobFacts facts{.leaver_grace = leaver_grace_, .probe = probe_};
+    for (const ProcId& proc : ranks_of(plan->old.members)) facts.hello.insert(proc);
+    driver_.resume(*plan, before.own.followed, before.own.iteration, std::move(facts), ended, now.clock);
+  }
+  // What was said to the lead before was said in vain.
+  for (const RankReport& report : before.own.reports) {
+    if (report.kind == RankReport::Kind::Finalizing) state_.ending = true;
+    driver_.reported(report, now.clock);
+  }
+  before.dead.merge(std::exchange(state_.lost, {}));
+  for (const auto& [uid, why] : before.dead) pod_lost(uid, why, now);
+  perform_steps(now);
+  succeed_when_all_done();
+}
+
+}  // namespace empi::agent

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lead that is lost is a lost member: the one that a controller has named ends the change that was in hand,
+// drops who is dead, and goes on; there are never two.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/agent/lead/lead.hpp"
+
+namespace empi::agent {
+namespace {
+
+using std::chrono::seconds;
+using Kind = RankReport::Kind;
+
+// Pod u1 of four with a rank each, whose lead u0 is lost.
+class NamedLead : public ::testing::Test {
+ protected:
+  Moment now;
+  Lead lead{{"u1", "job"}};
+  PodKnowledge own;
+  std::vector<std::pair<std::string, Message>> sent;
+
+  void SetUp() override {
+    own.membership = {Epoch{5}, {}};
+    for (const char* n : {"0", "1", "2", "3"})
+      own.membership.members.push_back({std::string("u") + n, std::string("pod-") + n, "a:1", 1, "", 0});
+    own.spaces = {lay_out("job.1", own.membership.members)};
+    own.news.next_space = 4;
+    own.news.resumed_at = 40;
+    own.news.resumed_times = 2;
+  }
+  void plan_growth(ChangeState followed) {
+    PlannedChange planned{"c", Epoch{6}, "port", {{"u9", "pod-9", "a:9", 1, "", 0}}, {}, false};
+    const Namespace joiners = lay_out("job.3", planned.add);
+    own.plan.emplace(planned, own.membership);
+    own.spaces.push_back(joiners);
+    own.followed = followed;
+    own.iteration = 17;
+    if (followed == ChangeState::Draining) own.membership = own.plan->next_members();
+  }
+  void name(std::vector<std::string> dead = {"u0"}) {
+    lead.succeed(own, {Fence{8}, "u1", std::move(dead), "pod pod-0 is gone"}, now);
+    take();
+  }
+  // What it wants is done: steps are answered, but not by `mute`.
+  void take(const std::string& mute = "u0") {
+    for (auto actions = lead.take_actions(); !actions.empty(); actions = lead.take_actions())
+      for (const LeadAction& action : actions) {
+        const auto* one = std::get_if<SendMessage>(&action);
+        if (!one) continue;
+        for (const std::string& uid : one->uids) {
+          sent.emplace_back(uid, one->message);
+          const auto* step = std::get_if<Step>(&one->message);
+          if (step && uid != mute && uid != "u9") lead.on(StepDone{step->change, step->number, {}}, uid, now);
+        }
+      }
+  }
+  template <class M>
+  std::vector<M> sent_to(const std::string& uid) const {
+    std::vector<M> all;
+    for (const auto& [to, message] : sent)
+      if (const auto* one = std::get_if<M>(&message); one && to == uid) all.push_back(*one);
+    return all;
+  }
+  std::vector<StepKind> steps_of(const std::string& uid) const {
+    std::vector<StepKind> kinds;
+    for (const Step& step : sent_to<Step>(uid)) kinds.push_back(step.kind);
+    return kinds;
+  }
+  void follows(const std::string& uid, std::vector<RankReport> reports = {},
+               std::optional<Membership> known = {}) {
+    lead.on(TakenOver{Fence{8}, known.value_or(own.membership), std::move(reports)}, uid, now);
+    take();
+  }
+  RankReport report(const std::string& uid, Kind kind, bool ok = true) const {
+    RankReport report;
+    report.kind = kind;
+    report.change = "c";
+    report.ok = ok;
+    report.error = ok ? "" : "it was called off";
+    const ChangePlan& plan = *own.plan;
+    for (const auto* members : {&plan.old.members, &plan.add})
+      for (const Member& member : *members)
+        if (member.uid == uid) report.proc = ranks_of(member).front();
+    return report;
+  }
+  void say(const std::string& uid, Kind kind, bool ok = true) {
+    const RankReport one = report(uid, kind, ok);
+    lead.on(RankReported{one, {one.proc}}, uid, now);
+    take();
+  }
+  std::vector<std::string> members() const { return uids_of(lead.membership().members); }
+  const std::vector<std::string> kLeft = {"u1", "u2", "u3"};
+};
+
+TEST_F(NamedLead, AsksAllWhatTheyKnowAndThenDropsTheOneBefore) {
+  name();
+  EXPECT_EQ(sent_to<TakeOver>("u2").size(), 1u);
+  EXPECT_EQ(sent_to<TakeOver>("u0").size(), 1u) << "cut off and not dead, it has to hear of it";
+  EXPECT_TRUE(sent_to<Dropped>("u2").empty());
+  follows("u2");
+  EXPECT_TRUE(sent_to<Dropped>("u2").empty()) << "u3 may know of another membership";
+  follows("u3");
+  ASSERT_EQ(sent_to<Dropped>("u2").size(), 1u);
+  const Dropped dropped = sent_to<Dropped>("u2").front();
+  EXPECT_EQ(dropped.uid, "u0");
+  EXPECT_NE(dropped.recovery, "");
+  EXPECT_EQ(members(), kLeft);
+  EXPECT_EQ(lead.fence(), Fence{8});
+  EXPECT_EQ(lead.known_changes().back().origin, ChangeOrigin::LostMember);
+  EXPECT_NE(lead.known_changes().back().reason.find("pod pod-0 is gone"), std::string::npos);
+  EXPECT_FALSE(lead.verdict());
+}
+
+// The lead before may have begun one that nobody has heard of.
+TEST_F(NamedLead, DoesNotUseTheEpochThatTheOneBeforeMayHaveBegun) {
+  name();
+  follows("u2");
+  follows("u3");
+  EXPECT_EQ(lead.membership().epoch, Epoch{7});
+}
+
+TEST_F(NamedLead, TakesTheNewestMembershipThatAnybodyKnows) {
+  name();
+  Membership newer = next_membership(own.membership, {}, {"u3"});
+  follows("u2", {}, newer);
+  follows("u3");
+  EXPECT_EQ(members(), (std::vector<std::string>{"u1", "u2"}));
+  EXPECT_EQ(lead.membership().epoch, Epoch{8});
+}
+
+TEST_F(NamedLead, DoesNotWaitForOneThatIsLostMeanwhile) {
+  name();
+  follows("u2");
+  lead.lose({Fence{9}, "u1", {"u0", "u3"}, "pod pod-3 is gone"}, now);
+  take();
+  EXPECT_EQ(members(), (std::vector<std::string>{"u1", "u2"}));
+  EXPECT_FALSE(lead.verdict());
+}
+
+// As the lead before had counted.
+TEST_F(NamedLead, CountsTheLossesAtOneIterationOn) {
+  name();
+  follows("u2");
+  follows("u3");
+  const std::string recovery = sent_to<Dropped>("u2").front().recovery;
+  for (const Member& member : lead.membership().members) {
+    RankReport done;
+    done.kind = Kind::Recovered;
+    done.address = recovery;
+    done.iteration = 40;
+    done.proc = ranks_of(member).front();
+    lead.on(RankReported{done, {done.proc}}, member.uid, now);
+  }
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("3 times after iteration 40"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+TEST_F(NamedLead, GoesOnWithNamespacesThatWereNotUsed) {
+  name();
+  follows("u2");
+  follows("u3");
+  EXPECT_EQ(sent_to<Dropped>("u3").size(), 1u);
+  lead.second(now);
+  take();
+  ASSERT_FALSE(sent_to<Beat>("u2").empty());
+  ASSERT_TRUE(sent_to<Beat>("u2").back().news);
+  EXPECT_EQ(sent_to<Beat>("u2").back().news->next_space, 4);
+}
+
+// --- A change was in hand.
+
+TEST_F(NamedLead, CallsAChangeBackThatIsNotInItsWindow) {
+  for (const ChangeState state : {ChangeState::Preparing, ChangeState::Building, ChangeState::Ready}) {
+    SCOPED_TRACE(to_string(state));
+    Lead fresh{{"u1", "job"}};
+    SetUp();
+    plan_growth(state);
+    fresh.succeed(own, {Fence{8}, "u1", {"u0"}, "pod pod-0 is gone"}, now);
+    std::vector<StepKind> kinds;
+    bool dropped = false;
+    for (const char* uid : {"u2", "u3"}) fresh.on(TakenOver{Fence{8}, own.membership, {}}, uid, now);
+    for (int turn = 0; turn < 5; ++turn) {
+      for (const LeadAction& action : fresh.take_actions()) {
+        const auto* one = std::get_if<SendMessage>(&action);
+        if (!one) continue;
+        if (std::get_if<Dropped>(&one->message)) dropped = true;
+        const auto* step = std::get_if<Step>(&one->message);
+        if (!step) continue;
+        kinds.push_back(step->kind);
+        for (const std::string& uid : one->uids)
+          if (uid != "u0" && uid != "u9") fresh.on(StepDone{step->change, step->number, {}}, uid, now);
+        if (step->kind == StepKind::GiveUp)
+          for (const char* uid : {"u1", "u2", "u3"}) {
+            const RankReport off = report(uid, Kind::Built, false);
+            fresh.on(RankReported{off, {off.proc}}, uid, now);
+          }
+      }
+    }
+    EXPECT_EQ(kinds, (std::vector{StepKind::GiveUp, StepKind::Forget}));
+    EXPECT_TRUE(dropped);
+    EXPECT_EQ(uids_of(fresh.membership().members), kLeft);
+    ASSERT_EQ(fresh.known_changes().size(), 2u);
+    EXPECT_EQ(fresh.known_changes()[0].outcome, ChangeOutcome::RolledBack);
+  }
+}
+
+// Who has armed waits for the confirmation: without it its rank would end the job.
+TEST_F(NamedLead, ConfirmsTheWindowAgainAndHasItsRanksVoteNo) {
+  plan_growth(ChangeState::Window);
+  name();
+  follows("u2");
+  follows("u3");
+  ASSERT_GE(steps_of("u2").size(), 2u);
+  EXPECT_EQ(steps_of("u2")[0], StepKind::Confirm);
+  EXPECT_EQ(sent_to<Step>("u2")[0].iteration, 17u);
+  EXPECT_EQ(steps_of("u2")[1], StepKind::Interrupt);
+  for (const char* uid : {"u1", "u2", "u3"}) say(uid, Kind::Agreed, false);
+  EXPECT_EQ(members(), kLeft);
+  EXPECT_FALSE(lead.verdict());
+}
+
+// They had voted before their lead was lost, and said so to nobody else.
+TEST_F(NamedLead, CommitsWhatItsRanksHadAgreedUpon) {
+  plan_growth(ChangeState::Window);
+  own.reports = {report("u1", Kind::Agreed)};
+  name();
+  follows("u2", {report("u2", Kind::Agreed), report("u2", Kind::Past)});
+  follows("u3", {report("u3", Kind::Agreed)});
+  EXPECT_EQ(lead.state(), ChangeState::Committed) << "u9, which has joined by it, is there to answer";
+  for (const Step& step : sent_to<Step>("u9"))
+    if (step.kind == StepKind::Commit) lead.on(StepDone{step.change, step.number, {}}, "u9", now);
+  for (const char* uid : {"u1", "u3", "u9"}) say(uid, Kind::Past);
+  for (const Step& step : sent_to<Step>("u9"))
+    if (step.kind == StepKind::Forget) lead.on(StepDone{step.change, step.number, {}}, "u9", now);
+  take();
+  EXPECT_EQ(members(), (std::vector<std::string>{"u1", "u2", "u3", "u9"}));
+  EXPECT_FALSE(lead.verdict());
+}
+
+// Not all may have heard of the commit.
+TEST_F(NamedLead, SpreadsACommitThatTheOneBeforeHadBegunToSpread) {
+  plan_growth(ChangeState::Draining);
+  name();
+  follows("u2", {report("u2", Kind::Past)}, own.plan->old);
+  follows("u3", {report("u3", Kind::Past)}, own.plan->old);
+  // The newcomer is a member by now: it is asked, too.
+  follows("u9", {report("u9", Kind::Past)});
+  EXPECT_EQ(steps_of("u2").front(), StepKind::Commit);
+  EXPECT_FALSE(lead.verdict());
+}
+
+TEST_F(NamedLead, EndsAProgramThatWasEnding) {
+  plan_growth(ChangeState::Preparing);
+  RankReport ends = report("u2", Kind::Finalizing);
+  ends.change = "";
+  name();
+  follows("u2", {ends});
+  follows("u3");
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+}
+
+}  // namespace
+}  // namespace empi::agent
