@@ -48,6 +48,9 @@ void describe(V& v, PoolSpec& pool) {
   v.field("nodeSelector", pool.node_selector);
   v.list("tolerations", pool.tolerations, kUpTo64);
   v.field("pricePerCPUHour", pool.price, kNotNegative);
+  v.field("speedPercent", pool.speed_percent, Range{1, 10000});
+  v.field("spot", pool.spot);
+  v.field("provisioningSeconds", pool.provisioning, kUpToADay);
 }
 
 template <class V>
@@ -144,6 +147,7 @@ void describe(V& v, LearnedPoint& point) {
   v.field("computeSeconds", point.compute_seconds);
   v.field("usefulSeconds", point.useful_seconds);
   v.field("workPerIteration", point.work_per_iteration);
+  v.field("speedPercent", point.speed_percent);
   v.field("run", point.run);
   v.field("time", point.time);
 }
