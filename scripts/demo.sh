@@ -4,6 +4,7 @@
 # ./dev demo spe10 [--full] [--out DIR] [--layers N|all]: the SPE10 oil reservoir.
 # ./dev demo surrogate [--full] [--out DIR]: the Bayesian inverse problem with a surrogate.
 # ./dev demo queue [--full] [--out DIR]: five tsunamis that share eight workers.
+# ./dev demo deadline [--full] [--out DIR]: Jacobi under deadlines from infeasible to loose.
 # Runs inside the Debian 13 root with the built programs on PATH. A report beside the job, at the lowest priority,
 # draws what the job has written so far.
 set -euo pipefail
@@ -13,7 +14,7 @@ if [[ ${1:-} == --targets ]]; then # what ./dev is to build for these arguments
   targets_only=yes
   shift
 fi
-if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami || ${1:-} == queue ]]; then
+if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami || ${1:-} == queue || ${1:-} == deadline ]]; then
   case=$1
   shift
 fi
@@ -38,6 +39,7 @@ while [[ $# -gt 0 ]]; do
       echo '       ./dev demo spe10 [--full] [--out DIR] [--layers N|all]     an oil reservoir (default out/spe10)'
       echo '       ./dev demo surrogate [--full] [--out DIR]     four obstacles found in a fluid channel (default out/surrogate)'
       echo '       ./dev demo queue [--full] [--out DIR]     five tsunamis, one after the other, in one queue (default out/queue)'
+      echo '       ./dev demo deadline [--full] [--out DIR]     one program under several deadlines (default out/deadline)'
       echo 'Takes about two minutes; with --full finer and many times longer. --quick is the short form, as without it.'
       exit 0
       ;;
@@ -49,7 +51,10 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 if [[ -n $targets_only ]]; then
-  if [[ $case == queue ]]; then echo empi-tsunami empi-queue-report; else echo "empi-$case" "empi-$case-report"; fi
+  if [[ $case == queue ]]; then echo empi-tsunami empi-queue-report
+  elif [[ $case == deadline ]]; then echo empi-jacobi empi-queue-report
+  else echo "empi-$case" "empi-$case-report"
+  fi
   exit 0
 fi
 default=demo
@@ -80,8 +85,30 @@ queue_of_tsunamis() {
   return "$status"
 }
 
+# The first deadline cannot be met: that run is as fast as it can be, and the others are so many per cent of it.
+deadlines_of_jacobi() {
+  local percents='130 180 260' iterations=120 manifest=$out/jacobi.yaml shortest percent
+  if [[ -z $size ]]; then percents='115 135 160 200 250' iterations=240; fi
+  sed "s/--iterations, \"[0-9]*\"/--iterations, \"$iterations\"/" "$here/apps/jacobi/bench/goals.yaml" >"$manifest"
+  echo "demo: Jacobi on up to eight emulated slow workers, one deadline after the other; results in $out"
+  echo 'run,deadline_s' >"$out/deadlines.csv"
+  run_due() { # SECONDS
+    rm -rf "${out:?}/due-$1"
+    echo "due-$1,$1" >>"$out/deadlines.csv"
+    echo "demo: a deadline of $1 s"
+    empi run "$manifest" --set autoscaling.mode=Auto --set autoscaling.policy.name=deadline --set "scheduling.deadlineSeconds=$1" --out "$out/due-$1"
+  }
+  run_due 5
+  shortest=$(sed -n 's/^ *"finish_s": \([0-9]*\).*/\1/p' "$out/due-5/summary.json")
+  for percent in $percents; do run_due $((shortest * percent / 100 + 1)); done
+  empi-queue-report "$out"
+}
+
 if [[ $case == queue ]]; then
   queue_of_tsunamis
+  exit
+elif [[ $case == deadline ]]; then
+  deadlines_of_jacobi
   exit
 elif [[ $case == spe10 ]]; then
   manifest=$here/apps/spe10/spe10$size.yaml

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/io/file_error.hpp"
+#include "apps/queue/deadlines.hpp"
 #include "apps/queue/shared.hpp"
 #include "apps/queue/simulated.hpp"
 
@@ -77,6 +78,31 @@ TEST_F(Pictures, OfASharedMachineAddUpItsJobs) {
   EXPECT_EQ(summary["jobs"][1]["changes"], 1);
   write_shared(folder_, jobs);
   EXPECT_GT(fs::file_size(folder_ / "profile.png"), 1000u);
+  EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
+}
+
+// As `./dev demo deadline` leaves them; one of the runs is not over.
+TEST_F(Pictures, OfDeadlinesTellWhichWereMetWithHowManyWorkers) {
+  write("deadlines.csv", "run,deadline_s\nloose,100\ntight,40\nnever,5\nlast,200\n");
+  write("loose/summary.json", R"({"result": "Succeeded", "finish_s": 96, "core_seconds": 192, "risks": []})");
+  write("loose/profile.csv", "time_s,ranks\n1,8\n2,2\n");
+  write("tight/summary.json", R"({"result": "Succeeded", "finish_s": 38, "core_seconds": 190, "risks": []})");
+  write("tight/profile.csv", "time_s,ranks\n1,8\n2,5\n");
+  write(
+      "never/summary.json",
+      R"({"result": "Succeeded", "finish_s": 30, "core_seconds": 240, "risks": [{"type": "DeadlineAtRisk"}]})");
+  write("never/profile.csv", "time_s,ranks\n1,8\n");
+  const auto runs = read_due(folder_);
+  ASSERT_THAT(runs, SizeIs(3));
+  EXPECT_EQ(runs[0].name, "never");
+  EXPECT_FALSE(runs[0].met());
+  EXPECT_TRUE(runs[0].at_risk);
+  EXPECT_TRUE(runs[1].met());
+  EXPECT_EQ(runs[1].mean_workers(), 5);
+  EXPECT_EQ(runs[2].last_workers, 2);
+  write_due(folder_, runs);
+  EXPECT_GT(fs::file_size(folder_ / "deadlines.png"), 1000u);
+  EXPECT_GT(fs::file_size(folder_ / "workers.png"), 1000u);
   EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// empi-queue-report DIR: pictures of many jobs on one machine, of what `empi simulate --out` or `empi run A B
-// ... --out` has left. A process of its own: the operator and `empi` draw nothing.
+// empi-queue-report DIR: pictures of many jobs on one machine, of what `empi simulate --out`, `empi run A B
+// ... --out` or `./dev demo deadline` has left. A process of its own: the operator and `empi` draw nothing.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 
 #include "apps/io/file_error.hpp"
+#include "apps/queue/deadlines.hpp"
 #include "apps/queue/shared.hpp"
 #include "apps/queue/simulated.hpp"
 #include "runtime/base/options.hpp"
@@ -18,6 +19,12 @@ void draw(const fs::path& folder) {
   if (fs::exists(folder / "timeline.csv")) {
     for (const fs::path& picture : queue_pictures::draw_simulated(folder))
       std::printf("%s\n", picture.c_str());
+    return;
+  }
+  if (fs::exists(folder / queue_pictures::kDeadlines)) {
+    queue_pictures::write_due(folder, queue_pictures::read_due(folder));
+    for (const char* name : {"deadlines.png", "workers.png", "summary.json"})
+      std::printf("%s\n", (folder / name).c_str());
     return;
   }
   const auto jobs = queue_pictures::read_shared(folder);

@@ -303,6 +303,13 @@ void describe(V& v, TaskStatus& tasks) {
 }
 
 template <class V>
+void describe(V& v, PoolTerms& terms) {
+  v.field("pool", terms.pool);
+  v.field("pricePerWorkerHour", terms.price_per_worker_hour);
+  v.field("speedPercent", terms.speed_percent);
+}
+
+template <class V>
 void describe(V& v, AllocationStatus& allocation) {
   v.field("workers", allocation.workers);
   v.field("promised", allocation.promised);
@@ -312,6 +319,8 @@ void describe(V& v, AllocationStatus& allocation) {
   v.field("reason", allocation.reason);
   v.field("yieldsTo", allocation.yields_to);
   v.field("pricePerWorkerHour", allocation.price_per_worker_hour);
+  v.field("speedPercent", allocation.speed_percent);
+  v.object("movedFrom", allocation.moved_from);
 }
 
 template <class V>

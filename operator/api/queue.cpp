@@ -72,6 +72,10 @@ void check_pool(const PoolSpec& pool, const std::string& path, Violations& out) 
   if (pool.capacity == PoolCapacity::Quota && !pool.quota.cpu)
     refuse(out, path + ".quota", "has no cpu", "quota.cpu, the CPUs that the pool may give out",
            "or capacity: Nodes, for what the matching nodes have");
+  if (pool.capacity == PoolCapacity::Nodes && pool.provisioning.count() > 0)
+    refuse(out, path + ".provisioningSeconds", "is " + std::to_string(pool.provisioning.count()),
+           "0 where capacity is Nodes: nodes that are not there yet cannot be counted",
+           "capacity: Quota with quota.cpu, the CPUs of all nodes that may be made");
 }
 
 }  // namespace

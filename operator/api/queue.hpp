@@ -53,6 +53,9 @@ struct PoolSpec {
   std::map<std::string, std::string> node_selector;  // of its nodes; put on the pods as well
   std::vector<Toleration> tolerations;               // likewise
   Quantity price{"0"};                               // of a CPU for an hour, in any unit
+  int speed_percent = 100;                           // of its cores, against those of the other pools
+  bool spot = false;        // nodes that are taken away at any time: only for jobs that name the pool
+  Seconds provisioning{0};  // its nodes are made on demand, and there after so long at the latest
 
   bool operator==(const PoolSpec&) const = default;
 };
@@ -175,6 +178,7 @@ struct LearnedPoint {
   double compute_seconds = 0;     // of the busiest rank, of an iteration
   double useful_seconds = 0;      // of a rank on average
   double work_per_iteration = 0;  // 0 when the application reports none
+  int speed_percent = 100;        // of the pool it was measured in
   int run = 0;                    // how many runs had ended when it was measured
   Time time{};
 

@@ -43,6 +43,9 @@ void describe(V& v, PoolSpec& pool) {
   v.field("nodeSelector", pool.node_selector);
   v.list("tolerations", pool.tolerations);
   v.field("pricePerCPUHour", pool.price);
+  v.field("speedPercent", pool.speed_percent);
+  v.field("spot", pool.spot);
+  v.field("provisioningSeconds", pool.provisioning);
 }
 
 template <class V>
@@ -139,6 +142,7 @@ void describe(V& v, LearnedPoint& point) {
   v.field("computeSeconds", point.compute_seconds);
   v.field("usefulSeconds", point.useful_seconds);
   v.field("workPerIteration", point.work_per_iteration);
+  v.field("speedPercent", point.speed_percent);
   v.field("run", point.run);
   v.field("time", point.time);
 }

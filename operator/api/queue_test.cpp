@@ -51,12 +51,15 @@ TEST(Queue, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {
               HasSubstr("did you mean fair?"));
 }
 
-// What is not there is not promised (decision K8).
-TEST(Queue, FieldsOfWhatDoesNotExistAreUnknown) {
-  for (const char* field : {"spot: true", "provisioningSeconds: 5", "speedPercent: 50"})
-    EXPECT_THAT(refusal(std::string("  pools: [{name: a, capacity: Nodes, ") + field + "}]\n"),
-                HasSubstr("unknown field"))
-        << field;
+TEST(Queue, NodesThatAreMadeOnDemandAreBoundedByAQuota) {
+  EXPECT_THAT(
+      refusal("  pools: [{name: a, capacity: Nodes, provisioningSeconds: 300}]\n"),
+      AllOf(HasSubstr("spec.pools[0].provisioningSeconds: is 300, expected 0 where capacity is Nodes"),
+            HasSubstr("capacity: Quota with quota.cpu")));
+  EXPECT_THAT(refusal("  pools: [{name: a, quota: {cpu: 1}, provisioningSeconds: 90000}]\n"),
+              HasSubstr("spec.pools[0].provisioningSeconds: is 90000"));
+  EXPECT_THAT(refusal("  pools: [{name: a, capacity: Nodes, speedPercent: 0}]\n"),
+              HasSubstr("spec.pools[0].speedPercent: is 0"));
 }
 
 TEST(Goals, ARefusalNamesFieldValueWhatIsAcceptedAndWhatToDo) {

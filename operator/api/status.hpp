@@ -160,6 +160,15 @@ struct Performance {
   bool operator==(const Performance&) const = default;
 };
 
+// A pool, as it was when a job was given workers there.
+struct PoolTerms {
+  std::string pool;
+  std::optional<double> price_per_worker_hour = {};  // absent where no pool of the queue has a price
+  std::optional<int> speed_percent = {};             // of its cores; absent: 100
+
+  bool operator==(const PoolTerms&) const = default;
+};
+
 // What its queue lets a job have. Each change of it has the next number: what was granted to an earlier
 // version is not taken.
 struct AllocationStatus {
@@ -172,6 +181,8 @@ struct AllocationStatus {
   std::string yields_to;  // namespace/name of the job that its last workers went to
   // Of one worker in its pool; absent where no pool of the queue has a price: then CPU hours are counted.
   std::optional<double> price_per_worker_hour = {};
+  std::optional<int> speed_percent = {};     // of the pool's cores; absent: 100
+  std::optional<PoolTerms> moved_from = {};  // while workers are left in that pool
 
   bool operator==(const AllocationStatus&) const = default;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/decide/queue/job_demand.hpp"
+
 namespace emj {
 namespace {
 
@@ -72,6 +74,9 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
     PoolRoom room;
     room.pool.name = pool.name;
     room.pool.capacity = limit_of(pool.quota);
+    room.pool.speed = pool.speed_percent / 100.0;
+    if (queue::has_prices(spec)) room.pool.price = amount(pool.price);
+    room.pool.spot = pool.spot;
     if (pool.capacity == PoolCapacity::Nodes) {
       const Resources bound = room.pool.capacity;
       room.pool.capacity = {};

@@ -59,6 +59,23 @@ std::optional<QueueGrant> Controller::grant_for(const ElasticMPIJob& job) const 
                     std::nullopt};
 }
 
+namespace {
+
+void observe_pools(const ElasticMPIJob& job, const QueueSpec& queue, Observed& observed) {
+  int fastest = 0;
+  for (const PoolSpec& pool : queue.pools) {
+    const auto& names = job.spec.scheduling.pools;
+    const bool may = names.empty() ? !pool.spot : std::ranges::find(names, pool.name) != names.end();
+    if (may) fastest = std::max(fastest, pool.speed_percent);
+    if (job.status.allocation && job.status.allocation->pool == pool.name)
+      observed.provisioning = pool.provisioning;
+  }
+  if (fastest > 0) observed.speed_percent = fastest;
+  observed.pending_bound = std::max(queue.pending, observed.provisioning);
+}
+
+}  // namespace
+
 std::optional<Observed> Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory,
                                             Time now) {
   const bool asked_to_start =
@@ -84,7 +101,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   if (const std::string& queue = record.job.spec.scheduling.queue_name; !queue.empty()) {
     observed.grant = grant_for(record.job);
     if (const auto spec = scheduler_ ? scheduler_->queue(queue) : std::nullopt)
-      observed.pending_bound = spec->pending;
+      observe_pools(record.job, *spec, observed);
   }
   if (!asked_to_start) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);

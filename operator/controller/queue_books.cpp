@@ -18,7 +18,7 @@ constexpr std::size_t kNamespaces = 256;
 constexpr double kReleases = 20;
 
 double held_milli_cpu(const queue::Demand& job) {
-  return static_cast<double>(job.of(std::max(job.held, job.allocation.workers)).milli_cpu);
+  return static_cast<double>(job.of(std::max(job.held, job.allocation.workers) + job.pods_left()).milli_cpu);
 }
 
 double capacity_milli_cpu(const queue::QueueState& state) {

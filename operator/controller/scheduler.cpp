@@ -8,7 +8,7 @@
 #include "operator/decide/queue/explain.hpp"
 #include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/plan.hpp"
-#include "operator/decide/queue/urgent.hpp"
+#include "operator/decide/queue/pools.hpp"
 #include "runtime/base/joined.hpp"
 
 namespace emj {
@@ -21,20 +21,30 @@ std::int64_t version_of(const ElasticMPIJob& job) {
 }
 
 // Those that hold what their node has given them.
-int living(const std::vector<PodView>& pods) {
-  return static_cast<int>(std::ranges::count_if(pods, [](const PodView& pod) {
-    return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed;
-  }));
+queue::LivingPods living(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
+  const std::string own = job.status.allocation ? job.status.allocation->pool : "";
+  queue::LivingPods count(0);
+  for (const PodView& pod : pods) {
+    if (pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed) continue;
+    ++(pod.pool.empty() || pod.pool == own ? count.here : count.elsewhere[pod.pool]);
+  }
+  return count;
 }
 
 std::string full_name(const queue::Demand& job) { return job.namespace_name + "/" + job.name; }
 
-queue::Allocation counted(const AllocationStatus& allocation, const QueueSpec& spec) {
-  const auto pool = std::ranges::find(spec.pools, allocation.pool, &PoolSpec::name);
-  return {.workers = allocation.workers,
-          .promised = allocation.promised,
-          .pool = pool == spec.pools.end() ? -1 : static_cast<int>(pool - spec.pools.begin()),
-          .time = allocation.time};
+// What was given out counts as if the job had it already. Pods in another pool than that are to leave it.
+void count_given(queue::Demand& demand, const AllocationStatus& given, const QueueSpec& spec) {
+  const auto pool = std::ranges::find(spec.pools, given.pool, &PoolSpec::name);
+  const int place = pool == spec.pools.end() ? -1 : static_cast<int>(pool - spec.pools.begin());
+  const int before = demand.allocation.pool;
+  if (before >= 0 && before != place && demand.held > 0) {
+    demand.left.push_back({before, demand.held});
+    demand.held = 0;
+  }
+  demand.allocation = {
+      .workers = given.workers, .promised = given.promised, .pool = place, .time = given.time};
+  demand.held = std::max(demand.held, given.workers);
 }
 
 }  // namespace
@@ -60,14 +70,14 @@ void Scheduler::seen_first(const JobKey& key, Time now) {
 void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
   const JobKey key = key_of(job);
   if (job.spec.scheduling.queue_name.empty()) return gone(key);
-  const int count = living(pods);
+  queue::LivingPods count = living(job, pods);
   SeenJob before;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = latest_.find(key); known != latest_.end()) before = known->second;
   }
   const Time now = clock_();
-  if (before && before->living_pods == count && before->job == job) {
+  if (before && before->pods == count && before->job == job) {
     const std::lock_guard lock(mutex_);
     return seen_first(key, now);
   }
@@ -75,7 +85,7 @@ void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) 
                        before->job.spec.slots_per_worker == job.spec.slots_per_worker
                    ? before->needs
                    : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
-  const SeenJob seen = std::make_shared<const Seen>(Seen{job, count, std::move(needs)});
+  const SeenJob seen = std::make_shared<const Seen>(Seen{job, std::move(count), std::move(needs)});
   const std::lock_guard lock(mutex_);
   seen_first(key, now);
   latest_[key] = seen;
@@ -186,7 +196,7 @@ void Scheduler::take_news(Time now) {
       outstanding_.erase(given);
     const auto since = releasing_.find(key);
     if (since == releasing_.end() || outstanding_.contains(key) || !seen->job.status.allocation ||
-        seen->living_pods > seen->job.status.allocation->workers)
+        seen->pods.all() > seen->job.status.allocation->workers)
       continue;
     const auto taken = taken_.find(seen->job.spec.scheduling.queue_name);
     if (taken != taken_.end())
@@ -310,8 +320,8 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     known.curve = queue::curve_of(seen->job, objective);
     known.objective = objective;
   }
-  auto asked = queue::demand_of(seen->job, *seen->needs, known.curve, seen->living_pods, spec,
-                                options_.sidecar, round.now);
+  auto asked =
+      queue::demand_of(seen->job, *seen->needs, known.curve, seen->pods, spec, options_.sidecar, round.now);
   if (std::holds_alternative<queue::NoWish>(asked)) return;
   const auto given = outstanding_.find(key);
   if (const auto* refused = std::get_if<queue::Refused>(&asked); refused && given == outstanding_.end())
@@ -321,8 +331,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
   lessons_.teach(*demand, seen->job, taken_.at(round.record.queue.metadata.name).status,
                  round.state.rules.objective, round.now);
   if (given != outstanding_.end()) {
-    demand->allocation = counted(given->second.allocation, spec);
-    demand->held = std::max(demand->held, demand->allocation.workers);
+    count_given(*demand, given->second.allocation, spec);
     demand->written = false;
     demand->resizing = true;
   } else if (status.queue && status.queue->retry_after && round.now < *status.queue->retry_after) {
@@ -331,7 +340,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     if (demand->queued()) demand->written = false;
     wake(*status.queue->retry_after);
   }
-  queue::keep_to_deadline(*demand, round.now);
+  queue::keep_to_goals(*demand, round.state.pools, round.now);
   if (demand->written && !quota_allows(round, seen, *demand)) return;
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
   if (!demand->queued() && demand->allocation.pool < 0) return;
@@ -344,14 +353,24 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
 bool Scheduler::quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand) {
   const int room = quota_room(round.quotas, demand.namespace_name, demand.worker,
                               seen->job.spec.scheduling.priority_class_name);
-  if (demand.queued() && demand.allocation.promised == 0 && demand.floor > demand.held + room) {
+  int floor = demand.floor;
+  for (queue::SizesIn& sizes : demand.sizes_in) {
+    floor = std::min(floor, sizes.floor);
+    sizes.wish = std::max(sizes.floor, std::min(sizes.wish, demand.held + room));
+  }
+  if (demand.queued() && demand.allocation.promised == 0 && floor > demand.held + room) {
     tell(seen, QueueCause::Quota,
-         "needs " + std::to_string(demand.floor) + " workers, and the ResourceQuotas of namespace " +
+         "needs " + std::to_string(floor) + " workers, and the ResourceQuotas of namespace " +
              demand.namespace_name + " leave room for " + std::to_string(room));
     demand.written = false;  // what is left of an earlier run counts
     return demand.held > 0;
   }
+  std::erase_if(demand.pools, [&](int pool) {
+    return demand.queued() && queue::sizes_in(demand, pool).floor > demand.held + room;
+  });
   demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
+  // Until the old workers have gone they count, too.
+  demand.migrates = demand.migrates && demand.trusted <= room;
   return true;
 }
 
@@ -366,6 +385,8 @@ void Scheduler::give(Round& round, const queue::Plan& plan) {
     allocation.promised = grant.allocation.promised;
     if (grant.allocation.pool >= 0) {
       allocation.pool = round.state.pools[grant.allocation.pool].name;
+      const int speed = round.record.queue.spec.pools[grant.allocation.pool].speed_percent;
+      if (speed != 100) allocation.speed_percent = speed;
       allocation.price_per_worker_hour =
           queue::worker_price(round.record.queue.spec, allocation.pool, demand.worker);
     }

@@ -97,7 +97,7 @@ class Scheduler {
   // A job as its last pass left it.
   struct Seen {
     ElasticMPIJob job;
-    int living_pods = 0;
+    queue::LivingPods pods;
     std::shared_ptr<const queue::WorkerNeeds> needs;
   };
   using SeenJob = std::shared_ptr<const Seen>;

@@ -39,6 +39,7 @@ struct PodView {
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
   std::string runtime_image = {};                      // that has brought agent and libraries into it
   std::optional<Time> unschedulable_since = {};        // no node has room for it
+  std::string pool = {};                               // of its queue that it was made for
 
   bool operator==(const PodView&) const = default;
 };
@@ -122,6 +123,8 @@ struct Observed {
   // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be
   // read, and nothing is given back.
   std::optional<Seconds> pending_bound;
+  Seconds provisioning{0};  // as long may a node of its pool take to be made
+  int speed_percent = 100;  // of the fastest cores that it may get in its queue
   // What went wrong in this program itself over the job, until a pass ends well.
   std::string internal_error;
 };

@@ -96,11 +96,11 @@ std::optional<Judged> judge_deadline(Pass& pass, Time deadline) {
   pass.wake_at(deadline + Millis(1));
   if (status.active_workers.empty()) {
     const Time soonest =
-        pass.now + std::chrono::ceil<Seconds>(std::chrono::duration<double>(least_seconds(pass.spec)));
+        pass.now + std::chrono::ceil<Seconds>(std::chrono::duration<double>(least_seconds(pass)));
     if (soonest <= deadline) return std::nullopt;
     return Judged{true, "Infeasible",
                   due + " cannot be met any more: by expectedSeconds the job takes " +
-                      format("%.0f s at least", least_seconds(pass.spec))};
+                      format("%.0f s at least", least_seconds(pass))};
   }
   if (sizes_for(pass, PolicyName::Deadline)) {
     if (!pass.outlook) return std::nullopt;
@@ -135,6 +135,17 @@ std::optional<Judged> judge_budget(const Pass& pass, double budget) {
                      : ""};
 }
 
+bool lives(const PodView& pod) { return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed; }
+
+// In the pool that the job is on its way out of.
+int workers_left_behind(const Pass& pass) {
+  const auto& allocation = pass.status.allocation;
+  if (!allocation || !allocation->moved_from) return 0;
+  return static_cast<int>(std::ranges::count_if(pass.seen.pods, [&](const PodView& pod) {
+    return lives(pod) && pod.pool == allocation->moved_from->pool;
+  }));
+}
+
 }  // namespace
 
 double spent_until(const CostStatus& cost, Time time) {
@@ -159,23 +170,30 @@ void update_forecast(Pass& pass) {
 // Rule Q18. What is written holds for as long as the job keeps its size, so nothing is written meanwhile.
 void update_cost(Pass& pass) {
   auto& cost = pass.status.cost;
-  const auto held = static_cast<int>(std::ranges::count_if(pass.seen.pods, [](const PodView& pod) {
-    return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed;
-  }));
+  const auto held = static_cast<int>(std::ranges::count_if(pass.seen.pods, lives));
   if (!cost && held == 0) return;
   if (!cost) cost = CostStatus{0, 0, 0, pass.now};
   if (held == cost->workers && !told_now(pass)) return;
   const double spent = spent_until(*cost, pass.now);
-  const double each = held > 0 && held == cost->workers ? cost->per_hour / held : price_per_hour(pass);
-  *cost = {spent, held * each, held, pass.now};
+  if (held > 0 && held == cost->workers) {
+    *cost = {spent, cost->per_hour, held, pass.now};
+    return;
+  }
+  const int left = workers_left_behind(pass);
+  const double before =
+      left > 0 ? pass.status.allocation->moved_from->price_per_worker_hour.value_or(worker_cpus(pass.spec))
+               : 0;
+  *cost = {spent, (held - left) * price_per_hour(pass) + left * before, held, pass.now};
 }
 
-double least_seconds(const JobSpec& spec) {
+double least_seconds(const Pass& pass) {
+  const JobSpec& spec = pass.spec;
   const auto& expected = spec.scheduling.expected;
   if (!expected) return 0;
   const int most = spec.runtime.mode == RuntimeMode::Rigid ? reference_size(spec)
                                                            : feasible_size(spec, spec.worker.max_replicas);
-  return static_cast<double>(expected->count()) * reference_size(spec) / std::max(most, reference_size(spec));
+  const double fastest = std::max(most, reference_size(spec)) * pass.seen.speed_percent / 100.0;
+  return static_cast<double>(expected->count()) * reference_size(spec) / fastest;
 }
 
 double price_per_hour(const Pass& pass) {

@@ -59,14 +59,19 @@ bool Pass::released(const PodView& pod) const {
   return seen.runtime.reachable && std::find(uids.begin(), uids.end(), pod.uid) != uids.end();
 }
 
+Seconds join_timeout(const Pass& pass) { return pass.spec.resize.join_timeout + pass.seen.provisioning; }
+
 IndexSet Pass::members() const {
   return status.start && status.start->requested ? status.start->workers : status.active_workers;
 }
 
 IndexSet Pass::disrupted() const {
   IndexSet set;
+  const std::string* left =
+      status.allocation && status.allocation->moved_from ? &status.allocation->moved_from->pool : nullptr;
   for (const int index : status.active_workers)
-    if (const PodView* view = pod(index); view && (view->terminating || view->disruption_target))
+    if (const PodView* view = pod(index);
+        view && (view->terminating || view->disruption_target || (left && view->pool == *left)))
       set.insert(index);
   return set;
 }

@@ -49,7 +49,7 @@ class Pass {
   bool released(const PodView& pod) const;
   // Members, and the workers the program was started on before the lead has confirmed it.
   IndexSet members() const;
-  // Members whose pod is being deleted, evicted or drained.
+  // Members whose pod is being deleted, evicted or drained, or is in a pool that the job leaves.
   IndexSet disrupted() const;
   std::vector<MemberAddress> addresses(const IndexSet& workers) const;
   IndexSet take_indices(int count);
@@ -94,15 +94,17 @@ double price_per_hour(const Pass& pass);                // outlook.cpp: of a wor
 double spent_until(const CostStatus& cost, Time time);  // outlook.cpp: at the present size
 // The job takes as long at least by spec.scheduling.expectedSeconds, were its speed in proportion to its
 // workers; 0: it does not say.
-double least_seconds(const JobSpec& spec);  // outlook.cpp
-void update_risks(Pass& pass);              // outlook.cpp: conditions DeadlineAtRisk, BudgetAtRisk
-void update_checkpoint(Pass& pass);         // checkpoints.cpp
-void update_tasks(Pass& pass);              // sizing.cpp
-void start_step(Pass& pass);                // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
-bool succession_step(Pass& pass);           // succession.cpp: true while nobody leads
-bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                   // ending.cpp
+double least_seconds(const Pass& pass);  // outlook.cpp
+Seconds join_timeout(
+    const Pass& pass);               // pass.cpp: resize.joinTimeoutSeconds, and what a node takes to be made
+void update_risks(Pass& pass);       // outlook.cpp: conditions DeadlineAtRisk, BudgetAtRisk
+void update_checkpoint(Pass& pass);  // checkpoints.cpp
+void update_tasks(Pass& pass);       // sizing.cpp
+void start_step(Pass& pass);         // start.cpp: Pending, Starting
+void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
+bool succession_step(Pass& pass);          // succession.cpp: true while nobody leads
+bool ended_by_program(Pass& pass);         // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                  // ending.cpp
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "operator/decide/pass.hpp"
+#include "operator/decide/pool_move.hpp"
 #include "runtime/base/backoff.hpp"
 
 namespace emj {
@@ -15,14 +16,6 @@ constexpr Seconds kLongestRetry{600};
 constexpr Seconds kNewsOfStart{60};  // an expected start that has moved by less is no news
 
 bool runs(const JobStatus& status) { return !status.active_workers.empty(); }
-
-AllocationStatus& next_version(Pass& pass) {
-  AllocationStatus& allocation =
-      pass.status.allocation ? *pass.status.allocation : pass.status.allocation.emplace();
-  ++allocation.sequence;
-  allocation.time = pass.now;
-  return allocation;
-}
 
 // Less than it was given, by its own decision.
 void give_back(Pass& pass, int workers, const std::string& why) {
@@ -80,6 +73,10 @@ bool give_back_unplaced(Pass& pass) {
   if (out == 0) return true;
   why = "no node has had room for " + workers_text(out) + " for " +
         std::to_string(pass.seen.pending_bound->count()) + " s; missing: " + why;
+  if (stays_in_pool(pass, why)) {
+    status.queue->retry_after = next_attempt(pass);
+    return true;
+  }
   const int left = std::max(0, allocated_workers(status) - out);
   const int size = left > 0 ? feasible_size(pass.spec, left) : 0;
   if (!runs(status) && (size < pass.spec.worker.min_replicas || size > left)) {
@@ -108,7 +105,9 @@ void forget_wait(WaitStatus& wait) {
 }
 
 void tell_of(Pass& pass, const AllocationStatus& before, const AllocationStatus& now) {
-  if (now.workers > before.workers)
+  if (now.moved_from && !before.moved_from)
+    pass.event("Moving", now.reason);
+  else if (now.workers > before.workers)
     pass.event("Allocated", now.reason);
   else if (now.workers < before.workers)
     pass.event("Yielding", now.reason);
@@ -125,7 +124,10 @@ void take_grant(Pass& pass) {
   const AllocationStatus before = pass.status.allocation.value_or(AllocationStatus{});
   if (!grant || !grant->allocation || grant->allocation->sequence != before.sequence + 1) return;
   pass.status.allocation = grant->allocation;
-  tell_of(pass, before, *grant->allocation);
+  pass.status.allocation->moved_from = before.moved_from;
+  if (runs(pass.status) && !before.pool.empty() && before.pool != grant->allocation->pool)
+    leave_pool(pass.status, before);
+  tell_of(pass, before, *pass.status.allocation);
 }
 
 void enter(Pass& pass) {
@@ -134,7 +136,7 @@ void enter(Pass& pass) {
   WaitStatus& wait = pass.status.queue.emplace();
   wait.since = resumed ? pass.now : pass.seen.job.metadata.creation_time.value_or(pass.now);
   const auto deadline = deadline_of(pass.seen.job);
-  if (deadline && least_seconds(pass.spec) <= std::chrono::duration<double>(*deadline - wait.since).count())
+  if (deadline && least_seconds(pass) <= std::chrono::duration<double>(*deadline - wait.since).count())
     wait.deadline = deadline;
 }
 
@@ -203,9 +205,11 @@ void keep_only_what_is_used(Pass& pass) {
   if (status.resize || status.awaited) return;
   const int size = status.active_workers.size();
   const auto& blocked = status.blocked;
-  if (blocked && pass.now < blocked->retry_after && status.allocation->workers != size) {
+  const bool elsewhere = status.allocation->workers != size || status.allocation->moved_from;
+  if (blocked && pass.now < blocked->retry_after && elsewhere) {
     // A grow or a shrink has come to nothing. The queue asks others, and this one again later.
     status.queue->retry_after = blocked->retry_after;
+    if (stays_in_pool(pass, blocked->reason)) return;
     AllocationStatus& allocation = next_version(pass);
     allocation.reason = "stays at " + workers_text(size) + ": " + blocked->reason;
     allocation.workers = size;
@@ -255,6 +259,7 @@ bool queue_step(Pass& pass) {
   if (runs(status)) {
     // Whoever had it before has started it without the queue: what it has is what it has.
     if (allocated == 0) next_version(pass).workers = status.active_workers.size();
+    arrive_in_pool(pass);
     give_back_unplaced(pass);
     keep_only_what_is_used(pass);
     return true;
@@ -273,6 +278,7 @@ void drop_allocation(Pass& pass) {
   next.promised = 0;
   next.reason.clear();
   next.yields_to.clear();
+  next.moved_from.reset();
 }
 
 void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason, QueueCause cause) {

@@ -69,7 +69,7 @@ void begin(Pass& pass, const Goal& goal) {
   resize.epoch = pass.status.epoch;
   resize.remove = goal.remove;
   resize.start_time = pass.now;
-  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  resize.deadline = pass.now + join_timeout(pass);
   if (const auto rest = std::exchange(pass.status.awaited, std::nullopt)) {
     resize.add = rest->workers;
     resize.created = rest->created;
@@ -104,7 +104,7 @@ void follow(Pass& pass, const Goal& goal) {
   resize.add = set_union(resize.add, take_newcomers(pass, goal.add - resize.add.size()));
   resize.to = goal.to;
   resize.remove = goal.remove;
-  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  resize.deadline = pass.now + join_timeout(pass);
   pass.event("ResizeFollows", "newer size: " + goal_text(resize.from, goal));
 }
 
@@ -150,7 +150,7 @@ void create_pods(Pass& pass, int target) {
   if (!all_ready) why = "missing: " + missing_worker(pass, resize.add);
   give_up(pass,
           "new workers were not ready within joinTimeoutSeconds, " +
-              std::to_string(pass.spec.resize.join_timeout.count()) + " s; " + why,
+              std::to_string(join_timeout(pass).count()) + " s; " + why,
           true);
 }
 
@@ -271,7 +271,7 @@ void begin_again(Pass& pass, int target) {
   resize.id = "change-" + std::to_string(pass.status.next_change++);
   resize.phase = ResizePhase::CreatingPods;
   resize.requested_time.reset();
-  resize.deadline = pass.now + pass.spec.resize.join_timeout;
+  resize.deadline = pass.now + join_timeout(pass);
   create_pods(pass, target);
 }
 

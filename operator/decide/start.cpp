@@ -24,7 +24,7 @@ void plan(Pass& pass) {
   StartStatus& start = pass.status.start.emplace();
   start.workers = pass.take_indices(target);
   start.start_time = pass.now;
-  start.deadline = pass.now + pass.spec.resize.join_timeout;
+  start.deadline = pass.now + join_timeout(pass);
   pass.status.state = JobState::Starting;
   pass.event("Starting", "creating " + workers_text(target));
 }
@@ -109,7 +109,7 @@ void wait_for_pods(Pass& pass) {
   const IndexSet ready = ready_workers(pass);
   if (ready == start.workers) return request(pass, ready);
   if (pass.now < start.deadline) return pass.wake_at(start.deadline);
-  const std::string waited = std::to_string(pass.spec.resize.join_timeout.count()) + " s";
+  const std::string waited = std::to_string(join_timeout(pass).count()) + " s";
   const int size = ready.empty() ? 0 : feasible_size(pass.spec, ready.size());
   if (size < pass.spec.worker.min_replicas || size > ready.size())
     return back_off(pass, "after " + waited + " only " + workers_text(ready.size()) + " ready, at least " +

@@ -66,6 +66,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
   view.name = text(metadata, "name");
   view.uid = text(metadata, "uid");
   view.index = worker_index(job, view.name).value_or(-1);
+  view.pool = text(member(metadata, "labels"), kLabelPool);
   view.phase = phase_from(text(status, "phase"));
   view.ip = text(status, "podIP");
   view.terminating = !text(metadata, "deletionTimestamp").empty();
@@ -97,7 +98,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
 void reduce_pod(json& pod) {
   const json& metadata = member(pod, "metadata");
   json kept = only(metadata, {"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"});
-  kept["labels"] = only(member(metadata, "labels"), {kLabelJob});
+  kept["labels"] = only(member(metadata, "labels"), {kLabelJob, kLabelPool});
   for (const json& owner : member(metadata, "ownerReferences"))
     if (member(owner, "controller") == true)
       kept["ownerReferences"].push_back(only(owner, {"uid", "controller"}));

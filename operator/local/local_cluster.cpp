@@ -204,6 +204,7 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey& key) {
     view.name = state.plan.name;
     view.uid = state.plan.uid;
     view.index = state.plan.index;
+    view.pool = state.plan.pool;
     view.ip = state.plan.address;
     // Pods that share an address are told apart by their ports.
     if (!entry->network) view.ip += ":" + std::to_string(state.plan.agent_port);
@@ -238,6 +239,8 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   plan.name = pod.at("metadata").at("name").get<std::string>();
   plan.uid = random_uuid();
   plan.index = worker_index(job.metadata.name, plan.name).value_or(0);
+  const auto& labels = pod.at("metadata").value("labels", nlohmann::json::object());
+  plan.pool = labels.value(kLabelPool, "");
   plan.agent = container.at("command").get<std::vector<std::string>>();
   for (const auto& argument : container.value("args", nlohmann::json::array()))
     plan.agent.push_back(argument);

@@ -26,6 +26,7 @@ struct PodPlan {
   std::string name;
   std::string uid;
   int index = 0;
+  std::string pool;  // of its queue
   Isolation isolation = Isolation::None;
   Network* network = nullptr;  // none: it shares the loopback interface
   LinkLimits limits;

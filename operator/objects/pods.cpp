@@ -312,6 +312,7 @@ json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options,
     labels.update(common_labels(job));
     labels.update(selector_labels(job));
     labels[kLabelIndex] = std::to_string(index);
+    if (pool) labels[kLabelPool] = pool->name;
   }
   json spec = member(document, "spec");
   if (!spec.is_object()) spec = json::object();

@@ -26,8 +26,9 @@ Resources Room::of(int pool, int priority) {
 
 bool placeable(const QueueState& state, const Demand& job) {
   const std::vector<int> pools = pools_of(state, job);
-  return std::any_of(pools.begin(), pools.end(),
-                     [&](int pool) { return fits(job.of(job.floor), state.pools[pool].capacity); });
+  return std::any_of(pools.begin(), pools.end(), [&](int pool) {
+    return fits(job.of(sizes_in(job, pool).floor), state.pools[pool].capacity);
+  });
 }
 
 namespace {
@@ -61,25 +62,41 @@ class Admitting {
   }
 
  private:
+  // By price, or nobody is shrunk while there is another pool with room; spot workers before others.
   bool let_in(int i) {
     const Demand& job = state_.jobs[i];
-    const Resources need = job.of(job.floor);
-    for (const int pool : pools_of(state_, job)) {
-      Barrier& barrier = barriers_[pool];
-      // While more is held than there is, what can be taken from others may be more than the pool.
-      if (barrier.closed || !fits(need, state_.pools[pool].capacity)) continue;
-      if (!fits(need, room_.of(pool, job.priority))) continue;
-      if (barrier.up && !passes(job, need, barrier)) continue;
-      room_.take(pool, need);
-      result_.admitted.push_back({i, pool, barrier.up});
-      return true;
-    }
-    return false;
+    const std::vector<int> pools = pools_of(state_, job);
+    if (job.by_price || pools.size() == 1)
+      return std::ranges::any_of(pools,
+                                 [&](int pool) { return let_into(i, pool, room_.of(pool, job.priority)); });
+    const auto into = [&](bool spot) {
+      return std::ranges::any_of(pools, [&](int pool) {
+        return state_.pools[pool].spot == spot && let_into(i, pool, room_.of(pool, job.priority));
+      });
+    };
+    return std::ranges::any_of(pools, [&](int pool) { return let_into(i, pool, room_.sure(pool)); }) ||
+           into(true) || into(false);
+  }
+
+  bool let_into(int i, int pool, const Resources& room) {
+    const Demand& job = state_.jobs[i];
+    Barrier& barrier = barriers_[pool];
+    const Resources need = job.of(sizes_in(job, pool).floor);
+    // While more is held than there is, what can be taken from others may be more than the pool.
+    if (barrier.closed || !fits(need, state_.pools[pool].capacity) || !fits(need, room)) return false;
+    if (barrier.up && !passes(job, pool, need, barrier)) return false;
+    room_.take(pool, need);
+    result_.admitted.push_back({i, pool, barrier.up});
+    return true;
+  }
+
+  std::optional<double> seconds_at_floor(const Demand& job, int pool) const {
+    return seconds_left_at(job, sizes_in(job, pool).floor, state_.pools[pool].speed);
   }
 
   // Whether those with reservations start no later for it.
-  bool passes(const Demand& job, const Resources& need, Barrier& barrier) {
-    const auto seconds = seconds_left(job, job.floor);
+  bool passes(const Demand& job, int pool, const Resources& need, Barrier& barrier) {
+    const auto seconds = seconds_at_floor(job, pool);
     if (barrier.profile) {
       if (barrier.profile->earliest(need, seconds) != now_) return false;
       barrier.profile->take(now_, seconds, need);
@@ -94,7 +111,6 @@ class Admitting {
   // In the pool where it can start first, of those where nobody waits yet; conservative: in each in turn.
   void reserve(int i) {
     const Demand& job = state_.jobs[i];
-    const Resources need = job.of(job.floor);
     std::optional<int> best;
     Shadow best_shadow;
     for (const int pool : pools_of(state_, job)) {
@@ -103,6 +119,7 @@ class Admitting {
         reserve_later(i, pool);
         return;
       }
+      const Resources need = job.of(sizes_in(job, pool).floor);
       if (barrier.up || !fits(need, state_.pools[pool].capacity)) continue;
       const Shadow found = shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_),
                                   room_.of(pool, job.priority), need, now_);
@@ -132,8 +149,8 @@ class Admitting {
       return;
     }
     ++barrier.reserved;
-    const Resources need = job.of(job.floor);
-    const auto seconds = seconds_left(job, job.floor);
+    const Resources need = job.of(sizes_in(job, pool).floor);
+    const auto seconds = seconds_at_floor(job, pool);
     const auto start = barrier.profile->earliest(need, seconds);
     if (!start) return;
     barrier.profile->take(*start, seconds, need);

@@ -17,6 +17,8 @@ class Room {
   Room(const QueueState& state, const std::vector<Ledger>& ledgers);
 
   Resources of(int pool, int priority);
+  // Without taking anything from anybody.
+  const Resources& sure(int pool) const { return pools_[pool].sure; }
   void take(int pool, const Resources& need) { pools_[pool].sure -= need; }
 
  private:

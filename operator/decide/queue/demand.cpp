@@ -11,9 +11,19 @@ int yields_down_to(const Demand& job, int other) {
   return std::min(job.allocation.workers, least);
 }
 
-std::optional<double> seconds_left(const Demand& job, int workers) {
+SizesIn sizes_in(const Demand& job, int pool) {
+  for (const SizesIn& sizes : job.sizes_in)
+    if (sizes.pool == pool) return sizes;
+  return {pool, job.floor, job.wish};
+}
+
+std::optional<double> seconds_left_at(const Demand& job, int workers, double speed) {
   if (!job.work_left) return std::nullopt;
-  return *job.work_left / job.curve->speed_of(workers);
+  return *job.work_left / (job.curve->speed_of(workers) * speed);
+}
+
+std::optional<double> seconds_left(const Demand& job, int workers) {
+  return seconds_left_at(job, workers, job.speed);
 }
 
 double seconds_left_or_guess(const Demand& job, int workers, Time now) {
@@ -24,7 +34,8 @@ double seconds_left_or_guess(const Demand& job, int workers, Time now) {
 }
 
 std::optional<Time> end_at_floor(const Demand& job, Time now) {
-  const int size = job.queued() ? job.floor : std::min(job.floor, job.allocation.workers);
+  const int promised = job.allocation.promised > 0 ? job.allocation.promised : job.floor;
+  const int size = job.queued() ? promised : std::min(job.floor, job.allocation.workers);
   const auto left = seconds_left(job, size);
   if (!left) return std::nullopt;
   if (job.queued()) return after(now, *left);

@@ -24,6 +24,19 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
+// Sizes of a job that has not started, in one of its pools.
+struct SizesIn {
+  int pool = 0;
+  int floor = 1;
+  int wish = 1;
+};
+
+// Living pods in a pool that their job has left, or is leaving.
+struct Left {
+  int pool = 0;
+  int pods = 0;
+};
+
 struct Demand {
   std::string uid;
   std::string name;  // for people
@@ -38,16 +51,19 @@ struct Demand {
   int wish = 1;     // most that its own policy wants
   int trusted = 1;  // growth ends here: rule Q10, twice the largest measured size or the reference size
 
-  int held = 0;           // larger of the allocation and the living pods, those that end included
-  bool resizing = false;  // a change is under way
-  Time since{};           // in the queue: creation, or the last resume
+  int held = 0;  // larger of the allocation and the living pods in its pool, those that end included
+  std::vector<Left> left{};  // those in other pools
+  bool resizing = false;     // a change is under way
+  Time since{};              // in the queue: creation, or the last resume
   Time started{};
   Time changed{};       // when its size was decided last
   Time frozen_until{};  // not resized before: a change rolled back, or could not be placed
   Time paused_until{};  // it does not compute before: the end of a change
 
-  std::optional<double> work_left;  // seconds at speed 1 of the curve, when that is known or claimed
-  double lost_seconds = 0;          // that one change costs it
+  // Seconds at speed 1 of the curve on cores of speed 1, when that is known or claimed.
+  std::optional<double> work_left;
+  double speed = 1;         // of the cores of its pool; while it waits, of that which it prefers
+  double lost_seconds = 0;  // that one change costs it
   double weight = 1;
   double work = 0;  // that an iteration reports, for the objective Workload
   int priority = 0;
@@ -56,8 +72,12 @@ struct Demand {
   std::optional<Time> deadline;
   double margin = 0;
   bool deadline_counts = false;
-  bool sized = false;      // its policy has judged the size it needs while it runs: that is its wish
-  std::vector<int> pools;  // that it may use, by preference, as places in QueueState::pools; empty: all
+  std::optional<double> budget;  // that is left, of a job whose policy keeps to it
+  bool sized = false;            // its policy has judged the size it needs while it runs: that is its wish
+  std::vector<int> pools;        // that it may use, by preference, as places in QueueState::pools; empty: all
+  bool migrates = false;         // it may go to another of them while it runs
+  bool by_price = false;  // that order is binding: it takes what others can let go of before a later pool
+  std::vector<SizesIn> sizes_in;  // of the pools where its sizes are not floor and wish
   Allocation allocation;
   // Whether the allocation stands in the job's status. One that was given out a moment ago is counted, but
   // nobody is asked for it, and the job is given nothing else meanwhile (rule Q26).
@@ -70,19 +90,28 @@ struct Demand {
     return allocation.promised > allocation.workers ? allocation.promised - allocation.workers : 0;
   }
   Resources of(int workers) const { return worker * workers; }
+  int pods_left() const {
+    int sum = 0;
+    for (const Left& other : left) sum += other.pods;
+    return sum;
+  }
 };
+
+// What it starts with at least, and wishes for, in this pool.
+SizesIn sizes_in(const Demand& job, int pool);
 
 // Least that `job` may be taken to for one of priority `other`: who is more important keeps its reference
 // size.
 int yields_down_to(const Demand& job, int other);
 
-// Seconds left on so many workers, as far as known.
+// Seconds left on so many workers of its pool, or of one with cores of this speed, as far as known.
 std::optional<double> seconds_left(const Demand& job, int workers);
+std::optional<double> seconds_left_at(const Demand& job, int workers, double speed);
 // The same; where nothing is known, as long again as it has run, and 600 s at least (rule Q12).
 double seconds_left_or_guess(const Demand& job, int workers, Time now);
 
-// When a running job ends that is taken to its floor now, or a waiting one that starts with its floor now:
-// rule Q2. A millisecond from now at the earliest; nothing where nothing is known.
+// When a running job ends that is taken to its floor now, or a waiting one that starts with what it is
+// promised, its floor else: rule Q2. A millisecond from now at the earliest; nothing where nothing is known.
 std::optional<Time> end_at_floor(const Demand& job, Time now);
 
 inline double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }

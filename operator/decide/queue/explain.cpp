@@ -61,6 +61,10 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
     case Grant::Kind::Move:
       return "gives " + workers_text(less) + " to " + other->name + ", which saves " +
              seconds_text(grant.saved) + " by them (" + size_text(job, grant) + ")";
+    case Grant::Kind::Migrate:
+      return "moves from pool " + state.pools[job.allocation.pool].name + " to " +
+             state.pools[grant.allocation.pool].name + " (" + size_text(job, grant) +
+             "), which pays for both changes: " + grant.words;
   }
   return {};
 }
@@ -68,16 +72,16 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
 std::string explain_waiting(const QueueState& state, const Plan& plan, int job, Time now) {
   const Demand& demand = state.jobs[job];
   const auto place = std::find(plan.waiting.begin(), plan.waiting.end(), job);
+  const auto reserved = std::find_if(plan.reservations.begin(), plan.reservations.end(),
+                                     [job](const Reservation& r) { return r.job == job; });
+  const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
   std::string text = format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
-                     workers_text(demand.floor) + " of " + cpu_text(demand.worker);
+                     workers_text(sizes_in(demand, pool).floor) + " of " + cpu_text(demand.worker);
   if (!placeable(state, demand)) {
     for (const int pool : pools_of(state, demand))
       text += ": pool " + state.pools[pool].name + " has " + cpu_text(state.pools[pool].capacity);
     return text + "; make minReplicas smaller or the pool larger";
   }
-  const auto reserved = std::find_if(plan.reservations.begin(), plan.reservations.end(),
-                                     [job](const Reservation& r) { return r.job == job; });
-  const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
   const Ledger ledger = make_ledgers(state)[pool];
   const std::int64_t each = std::max<std::int64_t>(1, demand.worker.milli_cpu);
   const std::int64_t open =

@@ -34,7 +34,7 @@ int growth_limit(const QueueState& state, const Demand& job, int pool) {
   const double least = growth.time_value_percent > 0 ? 1 : 0;
   const double value =
       std::max(least, growth.time_value_percent / 100 * capacity) / std::clamp(state.busy, .25, 1.0);
-  int place = curve.at_most(std::min(job.wish, job.trusted));
+  int place = curve.at_most(std::min(job.queued() ? sizes_in(job, pool).wish : job.wish, job.trusted));
   place = std::min(
       {place, curve.fastest(), curve.worth(value), curve.efficient(growth.min_efficiency_percent / 100)});
   return curve.corner_at_most(place);

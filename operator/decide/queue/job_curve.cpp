@@ -53,10 +53,13 @@ std::optional<TimeModel> model_of_runs(const LearnedModel& earlier, int workers)
   const double work = earlier.points.empty() ? 0 : earlier.points.front().work_per_iteration;
   for (const LearnedPoint& point : earlier.points) {
     if ((work > 0) != (point.work_per_iteration > 0)) continue;
-    const double seconds = point.iteration_seconds;
+    // On cores of the common speed: what is computed takes longer or shorter, what is sent does not.
+    const double factor = point.speed_percent > 0 ? point.speed_percent / 100.0 : 1;
+    const double compute = std::min(point.compute_seconds, point.iteration_seconds);
+    const double seconds = point.iteration_seconds + (factor - 1) * compute;
     points.push_back({point.workers, work > 0 ? seconds / point.work_per_iteration : seconds,
-                      share_of_time(point.compute_seconds / seconds),
-                      share_of_time(point.useful_seconds / seconds),
+                      share_of_time(factor * compute / seconds),
+                      share_of_time(factor * point.useful_seconds / seconds),
                       std::pow(kForgetting, earlier.runs - point.run)});
   }
   if (points.empty()) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/requests.hpp"
+#include "operator/decide/pass.hpp"
 #include "operator/decide/policies/cost.hpp"
 #include "operator/decide/queueing.hpp"
 #include "runtime/base/json_text.hpp"
@@ -48,7 +49,16 @@ std::vector<int> sizes_of(const ElasticMPIJob& job) {
   return sizes;
 }
 
-// Places of the pools that it names, of all where it names none.
+bool goes_by_price(const JobSpec& spec) {
+  const PolicyName policy = spec.autoscaling.policy.name;
+  return policy == PolicyName::Deadline || policy == PolicyName::Budget;
+}
+
+bool stays_as_it_is(const ElasticMPIJob& job, const QueueSpec& queue) {
+  return queue.preemption == Preemption::None || job.spec.scheduling.preemption == Preemption::None;
+}
+
+// Places of the pools that it names; of all but those of spot nodes where it names none.
 std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) {
   std::vector<int> places;
   const auto add = [&](const auto& matches) {
@@ -57,12 +67,12 @@ std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) 
   };
   for (const std::string& name : job.spec.scheduling.pools)
     add([&](const PoolSpec& pool) { return pool.name == name; });
-  if (job.spec.scheduling.pools.empty()) add([](const PoolSpec&) { return true; });
-  // All nodes compute alike, so the cheapest pool is the one that costs least in time, and in which a budget
-  // pays for most workers (rule Q19).
-  const PolicyName policy = job.spec.autoscaling.policy.name;
-  if (policy == PolicyName::Deadline || policy == PolicyName::Budget)
-    std::ranges::stable_sort(places, {}, [&](int place) { return amount(queue.pools[place].price); });
+  if (job.spec.scheduling.pools.empty()) add([](const PoolSpec& pool) { return !pool.spot; });
+  // As long as nobody knows how long it takes the price is all that there is to go by (rule Q19).
+  if (goes_by_price(job.spec))
+    std::ranges::stable_sort(places, {}, [&](int place) {
+      return amount(queue.pools[place].price) * 100 / queue.pools[place].speed_percent;
+    });
   return places;
 }
 
@@ -121,26 +131,58 @@ int present_size(const ElasticMPIJob& job) {
   return keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
 }
 
+bool sized_for(const ElasticMPIJob& job, PolicyName policy) {
+  const AutoscalingSpec& autoscaling = job.spec.autoscaling;
+  return autoscaling.mode == AutoscalingMode::Auto && autoscaling.policy.name == policy &&
+         job.status.policy_state.paused_spec.empty();
+}
+
 // Of a job that is sized for it. What it came with is in its status: who changes a deadline later, or could
 // not have met it, has no claim on others.
 void fill_in_deadline(Demand& demand, const ElasticMPIJob& job) {
   const JobStatus& status = job.status;
-  const AutoscalingSpec& autoscaling = job.spec.autoscaling;
   const auto deadline = deadline_of(job);
-  const bool keeps = autoscaling.mode == AutoscalingMode::Auto &&
-                     autoscaling.policy.name == PolicyName::Deadline &&
-                     status.policy_state.paused_spec.empty();
-  if (!deadline || !keeps) return;
+  if (!deadline || !sized_for(job, PolicyName::Deadline)) return;
   const Condition* risk = find_condition(status, condition::kDeadlineAtRisk);
   demand.deadline = deadline;
-  demand.margin = autoscaling.policy.deadline.margin_percent / 100.0;
+  demand.margin = job.spec.autoscaling.policy.deadline.margin_percent / 100.0;
   demand.deadline_counts =
       status.queue && status.queue->deadline == deadline && !(risk && risk->status == "True");
-  demand.sized = allocated(job) > 0 && status.policy_state.wish.has_value();
+}
+
+void fill_in_budget(Demand& demand, const ElasticMPIJob& job, Time now) {
+  const auto& budget = job.spec.scheduling.budget;
+  if (!budget || !sized_for(job, PolicyName::Budget)) return;
+  demand.budget = amount(*budget) - (job.status.cost ? spent_until(*job.status.cost, now) : 0);
+}
+
+double speed_of(const QueueSpec& queue, int place) { return queue.pools[place].speed_percent / 100.0; }
+
+// What it has of which pool. Pods that are told to be in none are in that of the allocation.
+void fill_in_pools(Demand& demand, const ElasticMPIJob& job, const LivingPods& pods, const QueueSpec& queue) {
+  const auto place_of = [&](const std::string& name) {
+    const auto pool = std::ranges::find(queue.pools, name, &PoolSpec::name);
+    return pool == queue.pools.end() ? -1 : static_cast<int>(pool - queue.pools.begin());
+  };
+  demand.pools = pools_of_job(job, queue);
+  demand.by_price = goes_by_price(job.spec);
+  demand.migrates = !keeps_its_size(job.spec) && !stays_as_it_is(job, queue);
+  for (const auto& [name, count] : pods.elsewhere)
+    if (const int place = place_of(name); place >= 0) demand.left.push_back({place, count});
+  if (const auto& allocation = job.status.allocation)
+    demand.allocation = {.workers = allocation->workers,
+                         .promised = allocation->promised,
+                         .pool = place_of(allocation->pool),
+                         .time = allocation->time};
+  const bool has_one = demand.allocation.pool >= 0 && (demand.allocation.workers > 0 || demand.lacking() > 0);
+  if (has_one)
+    demand.speed = speed_of(queue, demand.allocation.pool);
+  else if (!demand.pools.empty())
+    demand.speed = speed_of(queue, demand.pools.front());
 }
 
 Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
-               int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
+               const LivingPods& pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
   const JobStatus& status = job.status;
   Demand demand;
   demand.uid = job.metadata.uid;
@@ -154,13 +196,14 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   demand.trusted = std::max(trusted_size(job), demand.floor);
   const int present = present_size(job);
   demand.curve = curve;
-  demand.held = std::max(allocated(job), living_pods);
-  demand.resizing = changes_size(job, living_pods);
+  fill_in_pools(demand, job, pods, queue);
+  demand.held = std::max(allocated(job), pods.here);
+  demand.resizing = changes_size(job, pods.here) || !demand.left.empty();
   demand.since = status.queue ? status.queue->since : job.metadata.creation_time.value_or(now);
   demand.started = status.start_time.value_or(last_change(job));
   demand.changed = last_change(job);
   if (status.blocked) demand.frozen_until = status.blocked->retry_after;
-  demand.work_left = work_left(job, *demand.curve, said_seconds(job), now);
+  demand.work_left = work_left(job, *demand.curve, said_seconds(job), demand.speed, now);
   demand.lost_seconds =
       change_cost(status.policy_state.changes, present, std::max(1, present / 2)).lost_seconds;
   if (job.spec.autoscaling.policy.name == PolicyName::Throughput)
@@ -169,11 +212,18 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
     demand.work = status.policy_state.measured.back().work_per_iteration;
   demand.priority = priority_of(job, queue);
   fill_in_deadline(demand, job);
-  demand.pools = pools_of_job(job, queue);
+  fill_in_budget(demand, job, now);
+  demand.sized = (demand.deadline || demand.budget) && allocated(job) > 0 && status.policy_state.wish;
   return demand;
 }
 
 }  // namespace
+
+int LivingPods::all() const {
+  int sum = here;
+  for (const auto& [pool, count] : elsewhere) sum += count;
+  return sum;
+}
 
 WorkerNeeds needs_of(const JobSpec& spec) {
   const json pod = empi::json_text::try_parse(spec.worker.pod.document);
@@ -192,10 +242,13 @@ WorkerNeeds needs_of(const JobSpec& spec) {
   return needs;
 }
 
+bool has_prices(const QueueSpec& queue) {
+  return std::ranges::any_of(queue.pools, [](const PoolSpec& of) { return amount(of.price) > 0; });
+}
+
 std::optional<double> worker_price(const QueueSpec& queue, const std::string& pool, const Resources& worker) {
-  const auto priced = [](const PoolSpec& of) { return amount(of.price) > 0; };
   const auto found = std::ranges::find(queue.pools, pool, &PoolSpec::name);
-  if (found == queue.pools.end() || std::ranges::none_of(queue.pools, priced)) return std::nullopt;
+  if (found == queue.pools.end() || !has_prices(queue)) return std::nullopt;
   return amount(found->price) * static_cast<double>(worker.milli_cpu) / 1000;
 }
 
@@ -207,9 +260,7 @@ SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue) {
   if (keeps_its_size(job.spec)) return {rigid_size(job), rigid_size(job)};
   SizeRange range{least_size(job.spec),
                   feasible_size(job.spec, queue_wish(job.spec, job.status.policy_state))};
-  const bool stays =
-      queue.preemption == Preemption::None || job.spec.scheduling.preemption == Preemption::None;
-  if (stays) range.floor = std::max(range.floor, allocated(job));
+  if (stays_as_it_is(job, queue)) range.floor = std::max(range.floor, allocated(job));
   // What limits have become smaller than is no reason to take more away than they say.
   range.floor = std::min(range.floor, std::max(largest_size(job.spec), 1));
   range.wish = std::max(range.wish, range.floor);
@@ -222,9 +273,9 @@ std::optional<double> said_seconds(const ElasticMPIJob& job) {
 }
 
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
-                                Time now) {
+                                double speed, Time now) {
   const JobStatus& status = job.status;
-  const double present = curve.speed_of(std::max(1, allocated(job)));
+  const double present = curve.speed_of(std::max(1, allocated(job))) * speed;
   if (status.forecast && allocated(job) > 0) {
     const double gone = std::max(0.0, seconds_between(status.forecast->time, now));
     double left = status.forecast->seconds_left;
@@ -240,25 +291,25 @@ std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, st
   return work - done;
 }
 
-Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
-                Time now) {
-  return demand_of(job, needs_of(job.spec), curve_of(job, rules_of(queue).objective), living_pods, queue,
-                   sidecar, now);
+Asked demand_of(const ElasticMPIJob& job, const LivingPods& pods, const QueueSpec& queue,
+                const Resources& sidecar, Time now) {
+  return demand_of(job, needs_of(job.spec), curve_of(job, rules_of(queue).objective), pods, queue, sidecar,
+                   now);
 }
 
 Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
-                int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
+                const LivingPods& pods, const QueueSpec& queue, const Resources& sidecar, Time now) {
   const JobStatus& status = job.status;
   const bool ours = !job.spec.managed_by || *job.spec.managed_by == kManagerName;
   const bool over = is_terminal(status.state) || job.metadata.deletion_time || !ours;
-  if ((over || status.state == JobState::Suspended || job.spec.suspend) && living_pods == 0 &&
+  if ((over || status.state == JobState::Suspended || job.spec.suspend) && pods.all() == 0 &&
       allocated(job) == 0)
     return NoWish{};
   if (!admits(queue, job.metadata.namespace_name) && allocated(job) == 0)
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
-  Demand demand = fill_in(job, needs, curve, living_pods, queue, sidecar, now);
+  Demand demand = fill_in(job, needs, curve, pods, queue, sidecar, now);
   if (demand.pools.empty() && allocated(job) == 0)
     return Refused{QueueCause::NotAdmitted,
                    "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),
@@ -268,15 +319,6 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
   if (over || status.state == JobState::Suspended || job.spec.suspend) {
     demand.written = false;  // what is left of it counts, and that is all
     demand.resizing = true;
-  }
-  if (status.allocation) {
-    const AllocationStatus& allocation = *status.allocation;
-    const auto pool = std::ranges::find(queue.pools, allocation.pool, &PoolSpec::name);
-    demand.allocation = {
-        .workers = allocation.workers,
-        .promised = allocation.promised,
-        .pool = pool == queue.pools.end() ? -1 : static_cast<int>(pool - queue.pools.begin()),
-        .time = allocation.time};
   }
   return demand;
 }

@@ -34,13 +34,26 @@ struct WorkerNeeds {
 };
 WorkerNeeds needs_of(const JobSpec& spec);
 
-// `living_pods`: with those that end. `sidecar`: what a worker takes beside its container (nothing in local
+// Pods of a job that hold what their node has given them, with those that end: in the pool of its allocation
+// (and those that are told to be in none), and in others.
+struct LivingPods {
+  LivingPods(int here_, std::map<std::string, int> elsewhere_ = {})  // NOLINT(google-explicit-constructor)
+      : here(here_), elsewhere(std::move(elsewhere_)) {}
+  int all() const;
+  bool operator==(const LivingPods&) const = default;
+
+  int here;
+  std::map<std::string, int> elsewhere;  // by pool
+};
+
+// `sidecar`: what a worker takes beside its container (nothing in local
 // runs). `needs` and `curve` are those of this very job; demand_of(job, ...) finds them out.
 Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::shared_ptr<const Curve>& curve,
-                int living_pods, const QueueSpec& queue, const Resources& sidecar, Time now);
-Asked demand_of(const ElasticMPIJob& job, int living_pods, const QueueSpec& queue, const Resources& sidecar,
-                Time now);
+                const LivingPods& pods, const QueueSpec& queue, const Resources& sidecar, Time now);
+Asked demand_of(const ElasticMPIJob& job, const LivingPods& pods, const QueueSpec& queue,
+                const Resources& sidecar, Time now);
 
+bool has_prices(const QueueSpec& queue);
 // Of one worker for an hour; nothing where no pool of the queue has a price.
 std::optional<double> worker_price(const QueueSpec& queue, const std::string& pool, const Resources& worker);
 
@@ -64,10 +77,10 @@ std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<in
 // scalability.
 int trusted_size(const ElasticMPIJob& job);
 
-// Seconds at speed 1 of `curve`, from status.forecast, or as it is `said` to take at the reference size; one
-// that is overrun doubles (rule Q12).
+// Seconds at speed 1 of `curve` and of the cores, from status.forecast, or as it is `said` to take at the
+// reference size on such cores; one that is overrun doubles (rule Q12). `speed`: of the cores that it has.
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
-                                Time now);
+                                double speed, Time now);
 // By spec.scheduling.expectedSeconds.
 std::optional<double> said_seconds(const ElasticMPIJob& job);
 

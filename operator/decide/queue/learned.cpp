@@ -39,12 +39,17 @@ LearnedModel& model_for(std::vector<LearnedModel>& models, const ElasticMPIJob& 
   return models.back();
 }
 
-void learn_point(LearnedModel& model, const MeasuredSize& measured) {
+int speed_percent_of(const ElasticMPIJob& job) {
+  return job.status.allocation ? job.status.allocation->speed_percent.value_or(100) : 100;
+}
+
+void learn_point(LearnedModel& model, const MeasuredSize& measured, int speed_percent) {
   const LearnedPoint point{measured.workers,
                            measured.iteration_seconds,
                            measured.compute_seconds,
                            measured.useful_seconds,
                            measured.work_per_iteration,
+                           speed_percent,
                            model.runs,
                            measured.time};
   const auto place = std::ranges::lower_bound(model.points, point.workers, {}, &LearnedPoint::workers);
@@ -83,7 +88,7 @@ void learn_points(std::vector<LearnedModel>& models, const ElasticMPIJob& job) {
   const std::string key = model_key(job.spec);
   for (const MeasuredSize& measured : job.status.policy_state.measured) {
     const bool known = measured.iteration_seconds > 0 && measured.compute_seconds > 0;
-    if (known) learn_point(model_for(models, job, key, measured.time), measured);
+    if (known) learn_point(model_for(models, job, key, measured.time), measured, speed_percent_of(job));
   }
 }
 
@@ -97,7 +102,8 @@ void learn_end(QueueStatus& status, const ElasticMPIJob& before, const ElasticMP
   std::vector<int> sizes = {reference};
   if (workers != reference) sizes.insert(workers < reference ? sizes.begin() : sizes.end(), workers);
   const auto curve = curve_over(before, std::move(sizes), reference, Objective::Fair);
-  const double taken = seconds_between(*from, *to) * curve->speed_of(workers);
+  const double taken =
+      seconds_between(*from, *to) * curve->speed_of(workers) * speed_percent_of(before) / 100;
   if (const auto said = said_seconds(before))
     count_claim(status.claims, before.metadata.namespace_name, *said, taken, *to);
   if (ended.status.state != JobState::Succeeded) return;
@@ -146,7 +152,7 @@ void Lessons::teach(Demand& demand, const ElasticMPIJob& job, const QueueStatus&
       demand.trusted = std::max(demand.trusted, 2 * point.workers);
     if (model->runs > 0) said = model->worker_seconds / reference_size(job.spec);
   }
-  demand.work_left = work_left(job, *demand.curve, said, now);
+  demand.work_left = work_left(job, *demand.curve, said, demand.speed, now);
 }
 
 }  // namespace emj::queue

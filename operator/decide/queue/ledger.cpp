@@ -16,6 +16,10 @@ std::vector<Ledger> make_ledgers(const QueueState& state) {
   std::vector<Ledger> ledgers(state.pools.size());
   for (std::size_t p = 0; p < ledgers.size(); ++p) ledgers[p].free = state.pools[p].capacity;
   for (const Demand& job : state.jobs) {
+    for (const Left& other : job.left) {
+      ledgers[other.pool].free -= job.of(other.pods);
+      ledgers[other.pool].releasing += job.of(other.pods);
+    }
     if (job.allocation.pool < 0) continue;
     Ledger& ledger = ledgers[job.allocation.pool];
     const int held = std::max(job.held, job.allocation.workers);

@@ -9,6 +9,7 @@
 #include "operator/decide/queue/growth.hpp"
 #include "operator/decide/queue/moves.hpp"
 #include "operator/decide/queue/order.hpp"
+#include "operator/decide/queue/pools.hpp"
 #include "operator/decide/queue/promise.hpp"
 #include "operator/decide/queue/urgent.hpp"
 
@@ -49,7 +50,10 @@ Plan schedule(const QueueState& state, Time now) {
     draft.plan.waiting = std::move(order);
   }
   grow(draft);
-  if (!somebody_waits(draft)) move_workers(draft);
+  if (!somebody_waits(draft)) {
+    move_workers(draft);
+    migrate(draft);
+  }
   return std::move(draft.plan);
 }
 

@@ -41,7 +41,7 @@ std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int
       continue;
     taken.push_back(i);
     room += holder.of(holder.lacking());
-    if (fits(job.of(job.floor), room)) return taken;
+    if (fits(job.of(sizes_in(job, pool).floor), room)) return taken;
   }
   return {};
 }
@@ -85,7 +85,7 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   Room room(draft.state, draft.ledgers);
   const std::vector<int> pools = pools_of(draft.state, head);
   for (const int pool : pools)
-    if (fits(head.of(head.floor), room.of(pool, head.priority))) return;
+    if (fits(head.of(sizes_in(head, pool).floor), room.of(pool, head.priority))) return;
   for (const int pool : pools) {
     const std::vector<int> taken =
         to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head.priority));
@@ -118,15 +118,16 @@ void grant_promises(Draft& draft, const std::vector<Admitted>& admitted) {
   for (const Admitted& entry : admitted) {
     const Demand& job = draft.job(entry.job);
     Ledger& ledger = draft.ledgers[entry.pool];
-    if (granted_now(walks[entry.pool], ledger, job.of(job.floor))) {
+    const int floor = sizes_in(job, entry.pool).floor;
+    if (granted_now(walks[entry.pool], ledger, job.of(floor))) {
       draft.add({.job = entry.job,
                  .kind = entry.ahead ? Grant::Kind::Backfill : Grant::Kind::Start,
-                 .allocation = {.workers = job.floor, .pool = entry.pool, .time = draft.now}});
+                 .allocation = {.workers = floor, .pool = entry.pool, .time = draft.now}});
     } else {
-      ledger.promised += job.of(job.floor);
+      ledger.promised += job.of(floor);
       draft.add({.job = entry.job,
                  .kind = Grant::Kind::Promise,
-                 .allocation = {.promised = job.floor, .pool = entry.pool, .time = draft.now}});
+                 .allocation = {.promised = floor, .pool = entry.pool, .time = draft.now}});
     }
   }
 }

@@ -16,7 +16,9 @@ std::vector<End> ends_at_floor(const QueueState& state, int pool, int priority,
   for (const Admitted& entry : admitted) {
     const Demand& job = state.jobs[entry.job];
     if (entry.pool != pool) continue;
-    if (const auto end = end_at_floor(job, now)) ends.push_back({*end, job.of(job.floor)});
+    const int floor = sizes_in(job, pool).floor;
+    if (const auto left = seconds_left_at(job, floor, state.pools[pool].speed))
+      ends.push_back({after(now, *left), job.of(floor)});
   }
   std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.time < b.time; });
   return ends;

@@ -16,6 +16,9 @@ namespace emj::queue {
 struct Pool {
   std::string name;
   Resources capacity;  // without foreign pods, headroom and what cannot be placed
+  double speed = 1;    // of its cores
+  double price = 1;    // of a CPU hour; 1 in all pools where none has a price
+  bool spot = false;   // workers there are the first that make room
 };
 
 struct QueueState {
@@ -39,7 +42,8 @@ struct Grant {
     Yield,     // fewer, for a promise
     GiveBack,  // fewer, since the pool has become smaller
     Grow,
-    Move,  // fewer, since another gains more by them
+    Move,     // fewer, since another gains more by them
+    Migrate,  // to another pool
   };
   int job = 0;  // place in QueueState::jobs
   Kind kind = Kind::Start;
@@ -47,6 +51,7 @@ struct Grant {
   int other = -1;         // job that it is done for
   double saved = 0;       // seconds, Grow
   double left = 0;        // seconds without it, Grow
+  std::string words{};    // what the other pool has to offer, Migrate
 };
 
 // What nobody behind may delay.

@@ -42,6 +42,7 @@ Observed World::observe() const {
   observed.samples = samples;
   observed.grant = grant;
   observed.pending_bound = pending_bound;
+  observed.provisioning = provisioning;
   observed.fence = fence;
   observed.cancel_requested = cancel_requested;
   observed.resume_autoscaling = resume_autoscaling;
@@ -253,6 +254,7 @@ void World::apply(const CreatePod& action) {
   view.index = action.index;
   view.name = worker_name(job.metadata.name, action.index);
   view.uid = "uid-" + std::to_string(next_uid_++);
+  if (job.status.allocation) view.pool = job.status.allocation->pool;
   pods.push_back(view);
 }
 

@@ -57,6 +57,7 @@ class World {
   std::vector<Sample> samples;
   std::optional<QueueGrant> grant;
   std::optional<Seconds> pending_bound;
+  Seconds provisioning{0};
   std::int64_t fence = 1;
   bool cancel_requested = false, resume_autoscaling = false, deleted = false;
   std::string invalid_template, scale_problem, lead_problem, sidecar_problem;

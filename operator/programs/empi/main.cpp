@@ -50,7 +50,7 @@ Ctrl-C ends all jobs cleanly; a second one kills them. A job on a cluster goes o
 Exit code: 0 all succeeded; else of the first that did not: its program's own, or 1 (failed or cancelled);
 2 bad manifest or arguments: nothing was started then.
 
-Results in the output folder: summary.json, profile.csv, <pod>.log, and what the program leaves there
+Results in the output folder: summary.json, profile.csv, windows.jsonl, <pod>.log, and what the program leaves there
 (it finds the folder in EMPI_OUTPUT_DIR). State for other terminals: $EMPI_STATE_DIR, else
 $XDG_STATE_HOME/elastic-mpi, else ~/.local/state/elastic-mpi.)";
 
@@ -65,6 +65,7 @@ Exit code: 0; 2 refused.)";
 constexpr char kSimulateFooter[] = R"(Examples:
   empi simulate KTH-SP2-1996-2.1-cln.swf.xz
   empi simulate trace.swf --malleable 50 --seed 3 --out kth
+  empi simulate --replay tsunami-out deadline.yaml     what that policy would have decided on a recorded run
 
 The trace is in the Standard Workload Format, plain or compressed by xz. Jobs of several processors are given curves
 (80 % parallel efficiency at the size they asked for); those that are malleable are drawn by --seed. The table compares
@@ -85,7 +86,11 @@ struct Arguments {
 empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
   using namespace empi::options;
   return {
-      {"trace", &s.trace, "file in the Standard Workload Format, plain or .xz", {.required = true}},
+      {"trace",
+       &s.trace,
+       "file in the Standard Workload Format, plain or .xz; with --replay a manifest",
+       {.required = true}},
+      {"--replay", &s.replay, "output folder of a run: what the manifest's policy would have decided on it"},
       {"--malleable", &s.malleable, "per cent of the jobs (default: 100)", {.check = number_between(0, 100)}},
       {"--seed", &s.seed, "which of them are malleable (default: 1)"},
       {"-o,--out", &s.output, "output folder (default: only the table)"},

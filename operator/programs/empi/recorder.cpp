@@ -9,6 +9,7 @@
 
 #include "operator/api/condition_types.hpp"
 #include "operator/local/process.hpp"
+#include "operator/programs/empi/replay.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::cli {
@@ -59,6 +60,7 @@ Recorder::Recorder(std::string folder, ElasticMPIJob job) : folder_(std::move(fo
   profile_.open(folder_ + "/profile.csv", std::ios::trunc);
   if (!profile_)
     throw std::runtime_error("cannot write " + folder_ + "/profile.csv: choose another folder with --out");
+  windows_.open(folder_ + "/" + kWindowsFile, std::ios::trunc);
   profile_ << "time_s,ranks,efficiency,load_balance,communication_efficiency,iterations,work_units,epoch\n";
 }
 
@@ -80,8 +82,10 @@ void Recorder::look(Time now, const JobStatus& status, int held,
     if (window.master_worker()) task_seconds_ = task_seconds_.value_or(0) + window.tasks.busy_s;
     change_rank_seconds_ += window.adapt_s;
     append_profile(window);
+    windows_ << window_line(window);
   }
   profile_.flush();
+  windows_.flush();
 }
 
 void Recorder::append_profile(const empi::WindowSample& window) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What is kept of a run: profile.csv while it goes on, summary.json at its end.
+// What is kept of a run: profile.csv and windows.jsonl while it goes on, summary.json at its end.
 
 #include <fstream>
 #include <nlohmann/json_fwd.hpp>
@@ -42,7 +42,7 @@ class Recorder {
 
   std::string folder_;
   ElasticMPIJob job_;
-  std::ofstream profile_;
+  std::ofstream profile_, windows_;
   Time started_{};
   Time last_look_{};
   int last_held_ = 0;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "operator/decide/queue/explain.hpp"
+#include "operator/programs/empi/replay.hpp"
 #include "operator/simulate/report.hpp"
 #include "runtime/base/text.hpp"
 
@@ -108,6 +109,7 @@ void say_what_it_costs(const simulate::Workload& workload, const std::vector<sim
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
+  if (!options.replay.empty()) return replay(options.replay, options.trace);
   auto trace = simulate::read_trace(options.trace);
   if (!trace) {
     std::fprintf(stderr, "empi simulate: %s\n", trace.error().message.c_str());

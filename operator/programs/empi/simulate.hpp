@@ -10,6 +10,7 @@ namespace emj::cli {
 
 struct SimulateOptions {
   std::string trace;
+  std::string replay;  // output folder of a run, whose windows a policy reads; then `trace` is a manifest
   std::string output;  // folder; empty: no files
   int workers = 0;     // processors of the machine; 0: what the trace says
   double malleable = 100;

@@ -121,8 +121,8 @@ void OperatorMetrics::write_queues(Exposition& out) const {
   out.metric(metrics::kSchedulerPass);
   out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
   out.metric(metrics::kGrants);
-  constexpr std::array kReasons{"start", "backfill", "promise", "withdraw",
-                                "yield", "giveback", "grow",    "move"};
+  constexpr std::array kReasons{"start",    "backfill", "promise", "withdraw", "yield",
+                                "giveback", "grow",     "move",    "migrate"};
   for (const auto& [name, queue] : queues_)
     for (std::size_t kind = 0; kind < kReasons.size(); ++kind)
       out.sample(number(queue.grants[kind]), {{"queue", name}, {"reason", kReasons[kind]}});

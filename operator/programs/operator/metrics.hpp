@@ -77,7 +77,7 @@ inline constexpr Metric kSchedulerPass{"empi_scheduler_pass_seconds", Type::Hist
 inline constexpr Metric kGrants{
     "empi_scheduler_grants_total", Type::Counter, "",
     "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
-    "withdraw, yield, giveback, grow, move."};
+    "withdraw, yield, giveback, grow, move, migrate (to another pool)."};
 inline constexpr Metric kEventsLost{
     "empi_operator_events_lost_total", Type::Counter, "",
     "Kubernetes Events that could not be written or were over an object's budget."};
@@ -143,7 +143,7 @@ class OperatorMetrics {
     int running = 0, queued = 0;
     std::vector<PoolStatus> pools;
     Histogram waits{{1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200}};
-    std::array<std::uint64_t, 8> grants{};  // by queue::Grant::Kind
+    std::array<std::uint64_t, 9> grants{};  // by queue::Grant::Kind
   };
   void count_resize(const LastResize& resize);
   void write_queues(empi::metrics::Exposition& out) const;  // with mutex_ held

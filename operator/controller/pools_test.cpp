@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools of a queue with the real scheduler and the real decide(): where jobs start, and how one goes from one
+// pool to another while it runs (rule Q19).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/controller/testing/queue_world.hpp"
+
+namespace emj::testing {
+namespace {
+
+const char* const kTwoPools =
+    "  pools: [{name: slow, quota: {cpu: 4}, pricePerCPUHour: 1}, "
+    "{name: fast, quota: {cpu: 4}, pricePerCPUHour: 3, speedPercent: 200}]\n"
+    "  moves: {restSeconds: 0}\n";
+
+struct PoolsWorld : QueueWorld {
+  PoolsWorld() : QueueWorld(8) { cluster.records[0].queue = queue_of(kTwoPools); }
+
+  // With a deadline; it says how long it takes on four slow workers.
+  World& add_due(const std::string& name, int deadline, int expected) {
+    return add(name, 1, 4,
+               ", deadlineSeconds: " + std::to_string(deadline) +
+                   ", expectedSeconds: " + std::to_string(expected) + kPerfect,
+               "  autoscaling: {mode: Auto, policy: {name: deadline}}\n", "    replicas: 4\n");
+  }
+  int in_pool(const World& world, const std::string& pool) const {
+    return static_cast<int>(std::ranges::count_if(world.pods, [&](const PodView& pod) {
+      return pod.pool == pool && (pod.phase == PodPhase::Pending || pod.phase == PodPhase::Running);
+    }));
+  }
+  // Held by pods or given out, in each pool.
+  void check_pools() {
+    std::map<std::string, int> held;
+    for (const auto& [name, world] : jobs) {
+      const auto& allocation = world->status().allocation;
+      for (const std::string pool : {"slow", "fast"}) {
+        const bool its = allocation && allocation->pool == pool;
+        held[pool] += std::max(in_pool(*world, pool), its ? allocation->workers : 0);
+      }
+    }
+    for (const auto& [pool, workers] : held) EXPECT_LE(workers, 4) << "over-committed: " << pool;
+  }
+};
+
+TEST(PoolsOfAQueue, ADeadlineStartsInTheCheapestPoolThatIsInTime) {
+  PoolsWorld world;
+  auto& loose = world.add_due("loose", 400, 100);
+  auto& tight = world.add_due("tight", 80, 100);
+  world.settle(10);
+  EXPECT_EQ(loose.status().allocation->pool, "slow");
+  EXPECT_EQ(loose.status().allocation->workers, 2) << "200 s of 400: one would take 400";
+  EXPECT_EQ(*loose.status().allocation->price_per_worker_hour, 1);
+  EXPECT_EQ(tight.status().allocation->pool, "fast");
+  EXPECT_EQ(tight.status().allocation->workers, 3) << "67 s on three that are twice as fast";
+  EXPECT_EQ(tight.status().allocation->speed_percent, 200);
+}
+
+// Late in the slow pool, which is told after it has started.
+PoolsWorld::World& fall_behind(PoolsWorld& world) {
+  auto& job = world.add_due("a", 400, 100);
+  world.settle(10);
+  EXPECT_EQ(job.status().allocation->pool, "slow");
+  ForecastStatus forecast;
+  forecast.seconds_left = 1200;  // 2400 worker seconds: 600 s on four
+  forecast.time = world.now;
+  forecast.workers = 2;
+  job.job.status.forecast = forecast;
+  return job;
+}
+
+TEST(PoolsOfAQueue, AJobThatFallsBehindGoesToAFasterPoolAndRunsOn) {
+  PoolsWorld world;
+  auto& job = fall_behind(world);
+  for (int i = 0; i < 60; ++i) {
+    world.turn();
+    world.check_pools();
+  }
+  EXPECT_EQ(job.status().allocation->pool, "fast");
+  EXPECT_FALSE(job.status().allocation->moved_from);
+  EXPECT_EQ(world.in_pool(job, "slow"), 0);
+  EXPECT_EQ(world.in_pool(job, "fast"), job.size());
+  EXPECT_EQ(job.status().restarts, 0);
+}
+
+TEST(PoolsOfAQueue, TheOperatorMayBeKilledInFrontOfEachWriteOfAMove) {
+  for (int killed = 0; killed < 12; ++killed) {
+    PoolsWorld world;
+    auto& job = fall_behind(world);
+    world.writes_left = killed;
+    for (int i = 0; i < 80; ++i) {
+      world.turn();
+      world.check_pools();
+    }
+    EXPECT_EQ(job.status().allocation->pool, "fast") << "killed in front of write " << killed;
+    EXPECT_EQ(world.in_pool(job, "slow"), 0) << killed;
+    EXPECT_EQ(world.in_pool(job, "fast"), job.size()) << killed;
+  }
+}
+
+TEST(PoolsOfAQueue, SpotNodesAreForThoseWhoNameThem) {
+  PoolsWorld world;
+  world.cluster.records[0].queue.spec.pools[0].spot = true;
+  auto& wary = world.add("wary", 1, 2);
+  auto& bold = world.add("bold", 1, 2, ", pools: [slow, fast]");
+  world.settle(10);
+  EXPECT_EQ(wary.status().allocation->pool, "fast");
+  EXPECT_EQ(bold.status().allocation->pool, "slow");
+}
+
+}  // namespace
+}  // namespace emj::testing

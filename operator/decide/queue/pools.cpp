@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/decide/queue/pools.hpp"
+
+#include <algorithm>
+
+#include "operator/decide/queue/ledger.hpp"
+#include "operator/decide/queue/urgent.hpp"
+#include "runtime/base/text.hpp"
+
+namespace emj::queue {
+namespace {
+
+constexpr double kBudgetMargin = 1.05;  // as the policy keeps back
+constexpr int kChanges = 2;             // of a migration
+
+bool has_goal(const Demand& job) { return job.deadline || job.budget; }
+
+double price_of(const Demand& job, int workers, const Pool& pool, double seconds) {
+  return workers * (static_cast<double>(job.worker.milli_cpu) / 1000) * pool.price * seconds / 3600;
+}
+
+// Of two that keep to the goal, or do not: whether the first is the better one.
+bool better(const Demand& job, const Offer& one, const Offer& two) {
+  if (one.meets != two.meets) return one.meets;
+  const bool by_price = job.deadline.has_value() == one.meets;
+  return by_price ? one.price < two.price : one.seconds < two.seconds;
+}
+
+struct Choice {
+  int pool = 0;
+  std::optional<Offer> offer;
+};
+
+void choose(Demand& job, const std::vector<Pool>& pools, Time now) {
+  std::vector<Choice> choices;
+  for (const int pool : job.pools) choices.push_back({pool, best_offer(job, pools[pool], job.floor, now)});
+  std::ranges::stable_sort(choices, [&](const Choice& a, const Choice& b) {
+    return a.offer && (!b.offer || better(job, *a.offer, *b.offer));
+  });
+  const SizesIn before{0, job.floor, job.wish};
+  job.pools.clear();
+  for (const auto& [pool, offer] : choices) {
+    job.pools.push_back(pool);
+    SizesIn sizes{pool, before.floor, before.wish};
+    if (offer && job.floor < job.wish) {
+      sizes.wish = offer->workers;
+      if (job.deadline && job.deadline_counts && offer->meets) sizes.floor = offer->workers;
+    }
+    job.sizes_in.push_back(sizes);
+  }
+  job.floor = job.sizes_in.front().floor;
+  job.wish = job.sizes_in.front().wish;
+  if (job.allocation.promised == 0) job.speed = pools[job.pools.front()].speed;
+}
+
+// What is better there is worth the changes.
+bool pays(const QueueState& state, const Demand& job, const Pool& own, const Pool& other, const Offer& here,
+          const Offer& there) {
+  if (here.meets != there.meets) return there.meets;
+  const double factor = state.rules.growth.cost_factor_percent / 100;
+  const double lost = kChanges * job.lost_seconds;
+  if (job.deadline.has_value() != here.meets) return here.seconds - there.seconds >= factor * lost;
+  const double price =
+      price_of(job, job.allocation.workers, own, lost) + price_of(job, there.workers, other, lost);
+  return here.price - there.price >= factor * price && there.price < here.price;
+}
+
+std::string words(const Offer& here, const Offer& there) {
+  return empi::format("over in %.3g s for %.4g, not in %.3g s for %.4g", there.seconds, there.price,
+                      here.seconds, here.price);
+}
+
+void migrate_one(Draft& draft, int i) {
+  const Demand& job = draft.job(i);
+  const Pool& own = draft.state.pools[job.allocation.pool];
+  const int least = job.curve->size(0);
+  const auto here = best_offer(job, own, least, draft.now);
+  if (!here) return;
+  std::optional<Choice> best;
+  for (const int p : job.pools) {
+    const Pool& other = draft.state.pools[p];
+    const Ledger& ledger = draft.ledgers[p];
+    const auto there = best_offer(job, other, least, draft.now, kChanges);
+    if (p == job.allocation.pool || !there || !pays(draft.state, job, own, other, *here, *there)) continue;
+    if (!fits(job.of(there->workers), ledger.free - ledger.promised)) continue;
+    if (!best || better(job, *there, *best->offer)) best = Choice{p, there};
+  }
+  if (!best) return;
+  draft.ledgers[best->pool].free -= job.of(best->offer->workers);
+  draft.add({.job = i,
+             .kind = Grant::Kind::Migrate,
+             .allocation = {.workers = best->offer->workers, .pool = best->pool, .time = draft.now},
+             .words = words(*here, *best->offer)});
+}
+
+}  // namespace
+
+std::optional<Offer> best_offer(const Demand& job, const Pool& pool, int least, Time now, int changes) {
+  if (!job.work_left) return std::nullopt;
+  const Curve& curve = *job.curve;
+  const int most = std::min(curve.fastest(), curve.at_most(std::max(job.trusted, least)));
+  std::optional<Offer> best;
+  for (int i = std::min(curve.at_least(least), most); i <= most; ++i) {
+    Offer offer{.workers = curve.size(i)};
+    if (!fits(job.of(offer.workers), pool.capacity)) break;
+    offer.seconds = *seconds_left_at(job, offer.workers, pool.speed) + changes * job.lost_seconds;
+    offer.price = price_of(job, offer.workers, pool, offer.seconds);
+    offer.meets = job.deadline ? offer.seconds * (1 + job.margin) <= seconds_between(now, *job.deadline)
+                               : job.budget && offer.price * kBudgetMargin <= *job.budget;
+    // Of those in time the smallest, whatever a curve that is not concave makes of the price.
+    if (job.deadline && offer.meets) return offer;
+    if (!best || better(job, offer, *best)) best = offer;
+  }
+  return best;
+}
+
+void keep_to_goals(Demand& job, const std::vector<Pool>& pools, Time now) {
+  if (!has_goal(job)) return;
+  if (job.queued()) {
+    if (job.work_left && !job.pools.empty()) choose(job, pools, now);
+    return;
+  }
+  keep_to_deadline(job, now);
+  if (!job.budget || job.sized || job.rigid() || job.allocation.pool < 0) return;
+  if (const auto offer = best_offer(job, pools[job.allocation.pool], job.floor, now))
+    job.wish = std::clamp(offer->workers, job.floor, std::max(job.floor, job.wish));
+}
+
+void migrate(Draft& draft) {
+  for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i) {
+    const Demand& job = draft.job(i);
+    const bool may = job.migrates && has_goal(job) && !job.queued() && job.written && job.lacking() == 0 &&
+                     job.allocation.pool >= 0 && job.left.empty() && !draft.granted(i) && draft.can_change(i);
+    if (!may || job.pools.size() < 2) continue;
+    const Time rested = job.changed + draft.state.rules.moves.rest;
+    if (draft.now < rested)
+      draft.wake_at(rested);
+    else
+      migrate_one(draft, i);
+  }
+}
+
+}  // namespace emj::queue
