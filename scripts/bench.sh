@@ -31,6 +31,7 @@ spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone, on t
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
 spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
+tls|bench_tls|what TLS costs a request between agents, on a kept and on a new connection, and what a certificate costs
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
 elastic-tsunami|python3 apps/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
 elastic-spe10|python3 apps/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR

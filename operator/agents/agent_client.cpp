@@ -99,10 +99,10 @@ const char* to_string(AgentError::Kind kind) {
 }
 
 AgentClient::AgentClient(const std::string& address, const std::string& token, AgentTimeouts timeouts,
-                         const std::string& whom)
-    : connection_(
-          new Connection{address, token, whom + " " + address,
-                         empi::BoundedHttp(address, {timeouts.connect, timeouts.answer, kLongestAnswer})}) {}
+                         const std::string& whom, const JobCredentials& credentials)
+    : connection_(new Connection{
+          address, token, whom + " " + address,
+          empi::BoundedHttp(address, {timeouts.connect, timeouts.answer, kLongestAnswer}, credentials)}) {}
 AgentClient::~AgentClient() = default;
 AgentClient::AgentClient(AgentClient&&) noexcept = default;
 AgentClient& AgentClient::operator=(AgentClient&&) noexcept = default;

@@ -17,7 +17,14 @@
 #include "runtime/protocol/sample.hpp"
 #include "runtime/protocol/start.hpp"
 
+namespace empi::tls {
+class Credentials;
+}
+
 namespace emj {
+
+// By which we are a job's controller; null: its agents speak plain HTTP.
+using JobCredentials = std::shared_ptr<empi::tls::Credentials>;
 
 struct AgentError {
   enum class Kind {
@@ -50,7 +57,7 @@ class AgentClient {
  public:
   // `address`: host:port. `whom`: for messages.
   AgentClient(const std::string& address, const std::string& token, AgentTimeouts timeouts = {},
-              const std::string& whom = "agent");
+              const std::string& whom = "agent", const JobCredentials& credentials = nullptr);
   ~AgentClient();
   AgentClient(AgentClient&&) noexcept;
   AgentClient& operator=(AgentClient&&) noexcept;

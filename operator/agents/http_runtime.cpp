@@ -70,6 +70,7 @@ auto with_tokens(const std::vector<std::string>& tokens, Client& agent, bool& st
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
   std::unique_ptr<PodReports> lead;
+  JobCredentials credentials;  // that it is spoken to with
   PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
   std::deque<empi::WindowSample> windows;
@@ -94,14 +95,15 @@ std::string HttpRuntime::address_of(const std::string& ip) const {
   return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.agent_port);
 }
 
-std::string HttpRuntime::sidecar_of(const std::string& ip) const {
+std::string HttpRuntime::sidecar_of(const std::string& ip, bool secure) const {
   const auto colons = std::ranges::count(ip, ':');
-  if (options_.sidecar_port == 0 || colons == 1 || ip.starts_with('[')) return "";
-  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.sidecar_port);
+  const int port = secure ? options_.report_port : options_.sidecar_port;
+  if (port == 0 || colons == 1 || ip.starts_with('[')) return "";
+  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(port);
 }
 
-AgentClient HttpRuntime::client_for(const std::string& address) const {
-  return AgentClient(address, "", options_.timeouts);
+JobCredentials HttpRuntime::credentials_of(const ElasticMPIJob& job) const {
+  return options_.credentials_of ? options_.credentials_of(job) : nullptr;
 }
 
 RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
@@ -148,6 +150,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
                                  ? -1
                                  : std::max<std::int64_t>(-1, memory.windows.back().index - kWindowsInMotion);
   const std::vector<std::string> tokens = tokens_of_(job);
+  const JobCredentials credentials = credentials_of(job);
   bool stale_token = false;
   std::string problem;
   const auto told = [&](RuntimeView view) {
@@ -159,8 +162,10 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
   for (std::size_t asked = 0; asked < candidates.size() && asked < most; ++asked) {
     const PodView& pod = *candidates[asked];
     const std::string address = address_of(pod.ip);
-    if (!memory.lead || memory.lead->address() != address) {
-      memory.lead = std::make_unique<PodReports>(address, sidecar_of(pod.ip), options_.timeouts);
+    if (!memory.lead || memory.lead->address() != address || memory.credentials != credentials) {
+      memory.lead = std::make_unique<PodReports>(address, sidecar_of(pod.ip, credentials != nullptr),
+                                                 options_.timeouts, credentials);
+      memory.credentials = credentials;
     }
     const auto answer = with_tokens(tokens, *memory.lead, stale_token, [&](PodReports& lead) {
       return lead.report(since, job.status.fence, memory.sidecars, clock_);
@@ -221,7 +226,7 @@ void HttpRuntime::remember(JobMemory& memory, const empi::Report& report) {
 
 // The uid tells it from an agent that had the address before.
 bool HttpRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
-  AgentClient newcomer(address_of(pod.ip), "", kNewcomersPatience);
+  AgentClient newcomer(address_of(pod.ip), "", kNewcomersPatience, "agent", credentials_of(job));
   bool stale_token = false;
   const auto view = with_tokens(tokens_of_(job), newcomer, stale_token,
                                 [](AgentClient& agent) { return agent.membership(); });
@@ -252,7 +257,7 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
     members.push_back(to_member(member, address_of(member.ip), job));
   const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
   if (request.members.empty()) return Outcome::refused("a job cannot start without members");
-  AgentClient client = client_for(request.members.front().address);
+  AgentClient client(request.members.front().address, "", options_.timeouts, "agent", credentials_of(job));
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), client, stale_token,
                                 [&](AgentClient& agent) { return agent.start(request); }));

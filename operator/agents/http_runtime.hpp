@@ -24,6 +24,9 @@ struct HttpRuntimeOptions {
   std::size_t windows = 600;   // newest windows kept per job
   std::size_t changes = 1000;  // newest changes kept per job
   int sidecar_port = 0;        // likewise, 0: there are none, and agents are asked
+  int report_port = 0;         // of a sidecar whose job has certificates
+  // Of a job whose agents were started with certificates; none, or null: the job is spoken to as before.
+  std::function<JobCredentials(const ElasticMPIJob& job)> credentials_of = {};
 };
 
 class HttpRuntime : public Runtime {
@@ -54,9 +57,9 @@ class HttpRuntime : public Runtime {
  private:
   struct JobMemory;
   JobMemory& memory_of(const ElasticMPIJob& job);
-  AgentClient client_for(const std::string& address) const;
+  JobCredentials credentials_of(const ElasticMPIJob& job) const;
   std::string address_of(const std::string& ip) const;
-  std::string sidecar_of(const std::string& ip) const;
+  std::string sidecar_of(const std::string& ip, bool secure) const;
   RuntimeView ask_members(const ElasticMPIJob& job, JobMemory& memory, std::vector<const PodView*> candidates,
                           std::size_t most);
   void remember(JobMemory& memory, const empi::ChangeRecord& record);

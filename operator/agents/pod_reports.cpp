@@ -12,9 +12,10 @@ constexpr std::int64_t kNoWindows = std::int64_t{1} << 53;
 
 }  // namespace
 
-PodReports::PodReports(const std::string& agent, const std::string& sidecar, AgentTimeouts timeouts)
-    : agent_(agent, "", timeouts),
-      sidecar_(sidecar, "", timeouts, "sidecar"),
+PodReports::PodReports(const std::string& agent, const std::string& sidecar, AgentTimeouts timeouts,
+                       const JobCredentials& credentials)
+    : agent_(agent, "", timeouts, "agent", credentials),
+      sidecar_(sidecar, "", timeouts, "sidecar", credentials),
       has_sidecar_(!sidecar.empty()) {}
 
 void PodReports::use_token(const std::string& token) {

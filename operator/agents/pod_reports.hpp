@@ -23,7 +23,8 @@ class PodReports {
   };
 
   // host:port each; no sidecar: empty.
-  PodReports(const std::string& agent, const std::string& sidecar, AgentTimeouts timeouts);
+  PodReports(const std::string& agent, const std::string& sidecar, AgentTimeouts timeouts,
+             const JobCredentials& credentials = nullptr);
 
   AgentClient& agent() { return agent_; }
   const std::string& address() const { return agent_.address(); }

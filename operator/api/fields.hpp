@@ -434,6 +434,7 @@ void describe(V& v, JobStatus& status) {
   v.field("leadPod", status.lead_pod);
   v.object("succession", status.succession);
   v.field("runtimeImage", status.runtime_image);
+  v.field("mutualTLS", status.mutual_tls);
   v.field("activeWorkers", status.active_workers);  // for the operator before this one
   v.field("workers", status.active_workers);
   v.object("start", status.start);

@@ -379,6 +379,7 @@ struct JobStatus {
   std::string lead_pod;       // its name: where rank 0 is, and its output
   std::optional<SuccessionStatus> succession;
   std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
+  bool mutual_tls = false;    // how the pods of this run speak: with certificates, or plain with a token
   IndexSet active_workers;    // the committed members; JSON: workers, and activeWorkers for one version
   std::optional<StartStatus> start;
   std::optional<ResizeStatus> resize;

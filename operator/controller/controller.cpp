@@ -89,6 +89,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   observed.job = record.job;
   observed.fence = fence_for(record.job.status, memory);
   observed.runtime_image = options_.build.runtime_image;
+  observed.mutual_tls = options_.build.mutual_tls;
   observed.cancel_requested = record.cancel_requested;
   observed.resume_autoscaling = record.resume_autoscaling;
   ask_newcomers(record.job, observed.pods);

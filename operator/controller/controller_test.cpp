@@ -364,6 +364,10 @@ TEST_F(ControllerTest, AJobOfManyPodsTakesTurnsWithTheOthers) {
 
 std::string runtime_image_of(const nlohmann::json& pod) { return pod["spec"]["initContainers"][0]["image"]; }
 
+bool has_certificate(const nlohmann::json& pod) {
+  return pod.dump().find("elastic-mpi-tls") != std::string::npos;
+}
+
 // The image is an option of the operator: when it is upgraded, a world that runs must not get newcomers with
 // another agent and library.
 class Upgrade : public ControllerTest {
@@ -371,6 +375,7 @@ class Upgrade : public ControllerTest {
   void upgrade_and_ask_for(int workers) {
     ControllerOptions options;
     options.build.runtime_image = "runtime:new";
+    options.build.mutual_tls = true;
     newer.emplace(cluster, runtime, [this] { return time; }, [](const std::string&) {}, options);
     cluster.record->job.spec.worker.replicas = workers;
     ++cluster.record->job.metadata.generation;
@@ -390,6 +395,8 @@ TEST_F(Upgrade, ARunningJobKeepsItsRuntimeImage) {
   ASSERT_EQ(cluster.made.size(), 3u);
   EXPECT_EQ(runtime_image_of(cluster.made.back()), before);
   EXPECT_EQ(cluster.record->job.status.runtime_image, before);
+  EXPECT_FALSE(has_certificate(cluster.made.back())) << "the others would not understand it";
+  EXPECT_FALSE(cluster.record->job.status.mutual_tls);
 }
 
 // Started by an operator that did not write it down.
@@ -413,6 +420,8 @@ TEST_F(Upgrade, AnotherRunOfTheProgramTakesTheNewImage) {
   look();
   ASSERT_EQ(cluster.made.size(), 4u);
   EXPECT_EQ(runtime_image_of(cluster.made.back()), "runtime:new");
+  EXPECT_TRUE(has_certificate(cluster.made.back()));
+  EXPECT_TRUE(cluster.record->job.status.mutual_tls);
 }
 
 TEST_F(ControllerTest, TheOtherObjectsOfARunningJobAreLookedAfter) {

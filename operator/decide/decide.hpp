@@ -110,6 +110,7 @@ struct Observed {
   std::vector<Sample> samples;  // oldest first
   std::int64_t fence = 1;       // the fence this controller holds
   std::string runtime_image;    // that it brings into the pods of a new run
+  bool mutual_tls = false;      // what these shall speak
   bool cancel_requested = false;
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)

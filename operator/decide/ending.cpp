@@ -34,6 +34,7 @@ void forget_run(JobStatus& status) {
   status.lead_uid.clear();
   status.lead_pod.clear();
   status.runtime_image.clear();
+  status.mutual_tls = false;
   status.performance.reset();
   if (status.checkpoint) {  // what there is is what the next run goes on from
     status.checkpoint->restored_from.clear();

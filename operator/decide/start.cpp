@@ -21,6 +21,7 @@ constexpr Seconds kLongestBackOff{360};
 void plan(Pass& pass) {
   const int target = target_size(pass);
   pass.status.runtime_image = pass.seen.runtime_image;
+  pass.status.mutual_tls = pass.seen.mutual_tls;
   StartStatus& start = pass.status.start.emplace();
   start.workers = pass.take_indices(target);
   start.start_time = pass.now;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "operator/api/parse.hpp"
+#include "operator/kube/job_certificates.hpp"
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/unreadable.hpp"
@@ -210,6 +211,7 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
   const JobKey key = key_of(job);
   const std::string made_from = job.metadata.uid + "/" + root_key_.version() + "/" +
                                 to_string(job.spec.network.policy) + "/" +
+                                (job.status.mutual_tls ? "tls/" : "plain/") +
                                 std::to_string(std::hash<std::string>{}(job.spec.worker.pod.document));
   const kube::Instant now = clock_.now();
   bool tried_before = false, made_before = false;
@@ -247,9 +249,45 @@ Outcome KubeCluster::make_children(const ElasticMPIJob& job, bool made_before) {
       return {outcome.kind == Outcome::Kind::Conflict ? outcome.kind : Outcome::Kind::Retry,
               "making " + resource->kind + ": " + outcome.message};
   }
+  if (made_before) {  // before the first pods: create_pods()
+    const Outcome outcome = write_certificates(job, {}, true);
+    if (!outcome.ok()) return {Outcome::Kind::Retry, "making Secret: " + outcome.message};
+  }
   const std::lock_guard lock(mutex_);
   look_at_children_[key_of(job)] = clock_.now() + kChildrenTrusted;
   return Outcome::done();
+}
+
+Outcome KubeCluster::write_certificates(const ElasticMPIJob& job, const std::set<int>& workers, bool made) {
+  if (!job.status.mutual_tls) return Outcome::done();
+  std::map<int, std::set<int>> secrets;  // by their number: whose certificates are in them
+  std::set<int> written;
+  for (const int worker : workers) written.insert(worker / kWorkersOfSecret);
+  for (const PodView& pod : list_pods(key_of(job)))
+    if (workers.empty() || written.contains(pod.index / kWorkersOfSecret))
+      secrets[pod.index / kWorkersOfSecret].insert(pod.index);
+  for (const int worker : workers) secrets[worker / kWorkersOfSecret].insert(worker);
+  if (secrets.empty()) return Outcome::done();
+  const JobCertificates certificates(root_key_.keys(), job.metadata.uid);
+  const auto now = std::chrono::system_clock::now();
+  for (const auto& [number, owners] : secrets) {
+    std::map<int, std::string> identities;
+    for (const int worker : owners) identities[worker] = certificates.identity(worker, now);
+    const Outcome outcome = ensure(
+        job, resources::secrets, build_certificate_secret(job, identities, certificates.authorities()), made);
+    if (!outcome.ok()) return outcome;
+  }
+  return Outcome::done();
+}
+
+Outcome KubeCluster::ensure_certificates(const ElasticMPIJob& job, const std::vector<json>& pods) {
+  std::set<int> workers;
+  for (const json& pod : pods)
+    if (const auto index = worker_index(job.metadata.name, pod.at("metadata").at("name")))
+      workers.insert(*index);
+  const Outcome outcome = write_certificates(job, workers, false);
+  if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
+  return Outcome::retry("making Secret: " + outcome.message);
 }
 
 Outcome KubeCluster::keep_children(const ElasticMPIJob& job) {
@@ -278,18 +316,18 @@ Outcome KubeCluster::renew_token(const ElasticMPIJob& job) {
   const Outcome outcome =
       ensure(job, resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid)), true);
   if (!outcome.ok()) return Outcome::retry("renewing the job's token: " + outcome.message);
+  if (const Outcome certified = write_certificates(job, {}, true); !certified.ok())
+    return Outcome::retry("renewing the job's certificates: " + certified.message);
   const std::lock_guard lock(mutex_);
   renewed_[key_of(job)] = {made_from, now};
   return Outcome::done();
 }
 
-Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
+Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) { return create_pods(job, {pod}); }
+
+Outcome KubeCluster::make_pod(const ElasticMPIJob& job, const json& pod) {
   const JobKey key = key_of(job);
   const std::string& uid = job.metadata.uid;
-  if (const kube::ObjectPtr now = jobs_.get(object_key(key)); !now || kube::uid_of(*now) != uid)
-    return changed_since();
-  Outcome ready = ensure_children(job, pod);
-  if (!ready.ok()) return ready;
   auto answer = client_.create(resources::pods, key.namespace_name, pod);
   if (!answer && answer.error().kind == Kind::AlreadyExists) {
     const kube::ObjectKey name{key.namespace_name, pod.at("metadata").at("name")};
@@ -310,15 +348,20 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) {
 
 Outcome KubeCluster::create_pods(const ElasticMPIJob& job, const std::vector<json>& pods) {
   if (pods.empty()) return Outcome::done();
+  if (const kube::ObjectPtr now = jobs_.get(object_key(key_of(job)));
+      !now || kube::uid_of(*now) != job.metadata.uid)
+    return changed_since();
+  if (Outcome ready = ensure_children(job, pods[0]); !ready.ok()) return ready;
+  if (Outcome ready = ensure_certificates(job, pods); !ready.ok()) return ready;
   std::vector<Outcome> outcomes(pods.size());
-  outcomes[0] = create_pod(job, pods[0]);
+  outcomes[0] = make_pod(job, pods[0]);
   if (!outcomes[0].ok() || pods.size() == 1) return outcomes[0];
   std::atomic<std::size_t> next{1};
   std::atomic<bool> failed{false};
   std::vector<std::exception_ptr> defects(pods.size());
   const auto create = [&] {
     for (std::size_t i; !failed && (i = next++) < pods.size();) try {
-        outcomes[i] = create_pod(job, pods[i]);
+        outcomes[i] = make_pod(job, pods[i]);
         if (!outcomes[i].ok()) failed = true;
       } catch (...) {
         defects[i] = std::current_exception();  // for the pass, which knows what to do about it

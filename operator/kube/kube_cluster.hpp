@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "operator/controller/cluster.hpp"
@@ -56,6 +57,11 @@ class KubeCluster : public Cluster {
   void forget(const JobKey& key);  // the job is gone
 
  private:
+  // Before pods: their certificates, in one write for those of one Secret.
+  Outcome ensure_certificates(const ElasticMPIJob& job, const std::vector<nlohmann::json>& pods);
+  // Secrets with certificates of these workers and of those that have pods.
+  Outcome write_certificates(const ElasticMPIJob& job, const std::set<int>& workers, bool made);
+  Outcome make_pod(const ElasticMPIJob& job, const nlohmann::json& pod);
   // What the job needs before its first pod: service, token, network policy. May be done again at any time.
   // `pod` is tried first.
   Outcome ensure_children(const ElasticMPIJob& job, const nlohmann::json& pod);

@@ -112,6 +112,66 @@ TEST_F(KubeClusterTest, ManyPodsAreMadeAtATime) {
   EXPECT_EQ(op.cluster.list_pods({"a", "db"}).size(), 6u) << "known at once: the next pass makes no others";
 }
 
+// Those of one Secret are in it before the first pod that mounts it, in one write; the pod has its own and no
+// other.
+TEST_F(KubeClusterTest, CertificatesAreThereBeforeThePodsThatMountThem) {
+  Operator op(*this);
+  ElasticMPIJob job = job_of(op);
+  job.status.mutual_tls = true;
+  const auto entries = [&](int number) {
+    std::set<std::string> names;
+    const json secret = server.object("/api/v1/namespaces/a/secrets/db-tls-" + std::to_string(number));
+    for (const auto& [name, text] : secret.at("stringData").items()) names.insert(name);
+    return names;
+  };
+  ASSERT_TRUE(
+      op.cluster.create_pods(job, {build_pod(job, 0), build_pod(job, 199), build_pod(job, 200)}).ok());
+  EXPECT_EQ(entries(0), (std::set<std::string>{"authorities.pem", "worker-0.pem", "worker-199.pem"}));
+  EXPECT_EQ(entries(1), (std::set<std::string>{"authorities.pem", "worker-200.pem"}));
+  const json pod = server.object("/api/v1/namespaces/a/pods/db-w-199");
+  std::string mounted;
+  for (const json& volume : pod["spec"]["volumes"])
+    if (volume["name"] == "elastic-mpi-tls") mounted = volume["secret"].dump();
+  EXPECT_THAT(mounted, HasSubstr("db-tls-0"));
+  EXPECT_THAT(mounted, HasSubstr("worker-199.pem"));
+  EXPECT_THAT(mounted, Not(HasSubstr("worker-0.pem")));
+  EXPECT_EQ(kube::controller_uid_of(server.object("/api/v1/namespaces/a/secrets/db-tls-0")), "uid-job");
+  // A grow leaves those of the others as they are, to the byte.
+  const auto of_0 = [&] {
+    return server.object("/api/v1/namespaces/a/secrets/db-tls-0")["stringData"]["worker-0.pem"];
+  };
+  const json before = of_0();
+  ASSERT_TRUE(op.cluster.create_pods(job, {build_pod(job, 1)}).ok());
+  EXPECT_EQ(entries(0),
+            (std::set<std::string>{"authorities.pem", "worker-0.pem", "worker-1.pem", "worker-199.pem"}));
+  EXPECT_EQ(of_0(), before);
+}
+
+TEST_F(KubeClusterTest, ANewRootKeyReachesTheCertificatesOfPodsThatRun) {
+  put(running());
+  Operator op(*this);
+  ElasticMPIJob job = job_of(op);
+  job.status.mutual_tls = true;
+  ASSERT_TRUE(op.cluster.create_pod(job, build_pod(job, 0)).ok());
+  const std::string path = "/api/v1/namespaces/a/secrets/db-tls-0";
+  const json before = server.object(path)["stringData"];
+  write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
+  Operator next(*this);
+  ASSERT_TRUE(next.cluster.renew_token(job).ok());
+  const json after = server.object(path)["stringData"];
+  EXPECT_NE(after["worker-0.pem"], before["worker-0.pem"]);
+  EXPECT_THAT(after["authorities.pem"].get<std::string>(),
+              HasSubstr(before["authorities.pem"].get<std::string>()))
+      << "the old authority is trusted, too";
+}
+
+TEST_F(KubeClusterTest, AJobThatBeganWithoutCertificatesGetsNone) {
+  Operator op(*this);
+  ASSERT_TRUE(create_pod(op).ok());
+  EXPECT_TRUE(server.object("/api/v1/namespaces/a/secrets/db-tls-0").is_null());
+  EXPECT_THAT(server.object("/api/v1/namespaces/a/pods/db-w-0").dump(), Not(HasSubstr("elastic-mpi-tls")));
+}
+
 TEST_F(KubeClusterTest, TheFirstPodThatIsNotMadeIsTold) {
   Operator op(*this);
   json foreign = {{"metadata", {{"name", "db-w-3"}, {"namespace", "a"}, {"uid", "theirs"}}}};

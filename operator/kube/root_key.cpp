@@ -6,6 +6,7 @@
 
 #include <array>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace emj::manager {
@@ -14,8 +15,7 @@ namespace {
 constexpr std::size_t kShortestKey = 32;  // characters
 constexpr std::chrono::seconds kReadAgain{5};
 
-std::vector<std::string> read_keys(const std::string& path) {
-  std::ifstream file(path);
+std::vector<std::string> keys_in(std::istream& file, const std::string& path) {
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
@@ -32,10 +32,20 @@ std::vector<std::string> read_keys(const std::string& path) {
   return keys;
 }
 
+std::vector<std::string> read_keys(const std::string& path, const std::string& until_then = "") {
+  std::ifstream file(path);
+  if (file || until_then.empty()) return keys_in(file, path);
+  std::istringstream text(until_then);
+  return keys_in(text, "the Secret of " + path);
+}
+
 }  // namespace
 
-RootKey::RootKey(std::string path, Clock clock)
-    : path_(std::move(path)), clock_(std::move(clock)), keys_(read_keys(path_)), read_(clock_()) {}
+RootKey::RootKey(std::string path, Clock clock, const std::string& until_then)
+    : path_(std::move(path)),
+      clock_(std::move(clock)),
+      keys_(read_keys(path_, until_then)),
+      read_(clock_()) {}
 
 std::vector<std::string> RootKey::keys() {
   const std::lock_guard lock(mutex_);

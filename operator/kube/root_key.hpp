@@ -17,7 +17,9 @@ class RootKey {
   // A file with one key per line, the current one first; older ones stay valid for jobs that were started
   // with them. Throws std::runtime_error with the file's name when there is no key of at least 32 characters.
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  explicit RootKey(std::string path, Clock clock = std::chrono::steady_clock::now);
+  // `until_then`: such keys, which are taken for as long as there is no file (a kubelet brings it late).
+  explicit RootKey(std::string path, Clock clock = std::chrono::steady_clock::now,
+                   const std::string& until_then = "");
 
   // For requests to the job's agents, the newest first: which one an agent has depends on when its pod's
   // kubelet has looked last.
@@ -26,10 +28,9 @@ class RootKey {
   std::string token_file(const std::string& job_uid);
   // Differs when the keys were replaced.
   std::string version();
+  std::vector<std::string> keys();  // the newest first; read again every few seconds
 
  private:
-  std::vector<std::string> keys();  // read again every few seconds
-
   const std::string path_;
   const Clock clock_;
   std::mutex mutex_;

@@ -38,6 +38,17 @@ TEST_F(RootKeyFile, TokensDifferByJobAndAreNotTheKey) {
   EXPECT_EQ(root.token_file("a"), root.tokens("a").front() + "\n");
 }
 
+TEST_F(RootKeyFile, ThatIsBroughtLateIsReadWhenItIsThere) {
+  auto now = std::chrono::steady_clock::now();
+  RootKey root(path, [&] { return now; }, key + "\n");
+  EXPECT_EQ(root.keys(), std::vector<std::string>{key});
+  now += std::chrono::seconds(60);
+  EXPECT_EQ(root.keys(), std::vector<std::string>{key}) << "it is still not there";
+  write(older + "\n");
+  now += std::chrono::seconds(60);
+  EXPECT_EQ(root.keys(), std::vector<std::string>{older});
+}
+
 TEST_F(RootKeyFile, OlderKeysStayValid) {
   write(key + "\n" + older + "\n");
   RootKey root(path);

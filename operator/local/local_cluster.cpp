@@ -163,6 +163,12 @@ std::vector<std::shared_ptr<LocalJob>> LocalCluster::jobs() const {
   return jobs;
 }
 
+JobCredentials LocalCluster::credentials(const JobKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = jobs_.find(key);
+  return entry == jobs_.end() ? nullptr : entry->second.job->credentials();
+}
+
 std::string LocalCluster::token(const JobKey& key) const {
   const std::lock_guard lock(mutex_);
   const auto entry = jobs_.find(key);
@@ -220,7 +226,7 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey& key) {
       view.ready = entry->ready.contains(view.uid);
       if (!view.ready) {
         AgentClient agent(state.plan.address + ":" + std::to_string(state.plan.agent_port),
-                          entry->job->token(), kReadinessTimeouts);
+                          entry->job->token(), kReadinessTimeouts, "agent", entry->job->credentials());
         view.ready = agent.health().ok();
         if (view.ready) entry->ready.insert(view.uid);
       }
@@ -273,6 +279,12 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   environment[names::kSidecarPort] = std::to_string(plan.sidecar_port);
   environment[names::kSlots] = std::to_string(job.spec.slots_per_worker);
   environment[names::kTokenFile] = entry.job->token_file();
+  if (const std::string folder = entry.job->certificate_folder(plan.name, plan.index); !folder.empty()) {
+    environment[names::kTlsDir] = folder;
+    environment[names::kReportPort] = "0";  // nobody asks it: the agents are on this machine
+  } else {
+    environment.erase(names::kTlsDir);  // of a pod that we run in
+  }
   environment[names::kMode] = job.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable";
   environment[names::kNetworkInterface] = plan.network ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;

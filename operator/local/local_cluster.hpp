@@ -51,6 +51,7 @@ class LocalCluster : public Cluster {
   void kill_pods(const JobKey& key) { pods_.kill(key); }
   void kill_pods() { pods_.kill_all(); }
   std::string token(const JobKey& key) const;
+  JobCredentials credentials(const JobKey& key) const;
   double cpu_seconds(const JobKey& key) const { return pods_.cpu_seconds(key); }
   void note(const JobKey& key, bool warning, const std::string& reason, const std::string& message);
 

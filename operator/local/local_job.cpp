@@ -6,10 +6,17 @@
 #include <filesystem>
 
 #include "operator/api/parse.hpp"
+#include "runtime/base/tls.hpp"
 
 namespace emj::local {
 
 namespace {
+
+// A local job's authority goes with it, and nobody renews certificates.
+empi::tls::Validity for_years() {
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  return {today - std::chrono::days(2), today + std::chrono::years(10)};
+}
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
 
@@ -34,6 +41,11 @@ LocalJob::LocalJob(ElasticMPIJob job, const StateFolder& folder, UniqueFd lock, 
       manifest_stamp_(stamp_of(options_.manifest)) {
   job_.metadata.uid = random_uuid();  // two runs of one manifest are two jobs
   job_.metadata.creation_time = now();
+  if (options_.mutual_tls) {
+    authority_ = std::make_unique<empi::tls::Authority>(random_token(), job_.metadata.uid);
+    credentials_ = std::make_shared<empi::tls::Credentials>(authority_->issue(std::nullopt, for_years()),
+                                                            authority_->certificate());
+  }
   write_file_atomically(token_file(), token_ + "\n", 0600);
   write_file_atomically(folder_.file("run"), options_.run + "\n");
   folder_.write_spec(job_);
@@ -46,6 +58,18 @@ LocalJob::~LocalJob() {
   std::error_code ignored;
   for (const char* file : {"socket", "token", "run"}) std::filesystem::remove(folder_.file(file), ignored);
   for (const std::string& file : termination_files_) std::filesystem::remove(file, ignored);
+  std::filesystem::remove_all(folder_.file(kCertificates), ignored);
+}
+
+std::string LocalJob::certificate_folder(const std::string& pod, int worker) {
+  if (!authority_) return "";
+  const std::string folder = folder_.file(kCertificates) + "/" + pod;
+  std::filesystem::create_directories(folder);
+  std::filesystem::permissions(folder_.file(kCertificates), std::filesystem::perms::owner_all);
+  write_file_atomically(folder + "/" + empi::tls::kIdentityFile, authority_->issue(worker, for_years()),
+                        0600);
+  write_file_atomically(folder + "/" + empi::tls::kAuthoritiesFile, authority_->certificate(), 0600);
+  return folder;
 }
 
 JobRecord LocalJob::record() const {

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "operator/agents/agent_client.hpp"
 #include "operator/api/result.hpp"
 #include "operator/controller/cluster.hpp"
 #include "operator/local/control.hpp"
 #include "operator/local/event_loop.hpp"
 #include "operator/local/isolation.hpp"
 #include "operator/local/state_folder.hpp"
+#include "runtime/base/certificates.hpp"
 
 namespace emj::local {
 
@@ -26,6 +28,7 @@ struct LocalJobOptions {
       load;                       // manifest text -> job, overrides applied
   std::string output_folder;      // absolute; pods log there, applications find it in EMPI_OUTPUT_DIR
   std::string working_directory;  // of ranks whose template names none
+  bool mutual_tls = true;         // between its pods and us
   std::string checkpoint;         // file that the first start goes on from; empty: the newest there is
   // Called on any thread: a line about the job that is worth showing, and that there is something to do.
   std::function<void(bool warning, const std::string& line)> on_event;
@@ -44,6 +47,10 @@ class LocalJob {
 
   const LocalJobOptions& options() const { return options_; }
   const std::string& token() const { return token_; }
+  // Ours, as the controller of its pods; null: they speak plain HTTP.
+  const JobCredentials& credentials() const { return credentials_; }
+  // The folder with the certificate of a pod, made now; empty: none.
+  std::string certificate_folder(const std::string& pod, int worker);
   std::string token_file() const { return folder_.file("token"); }
   JobRecord record() const;
 
@@ -68,6 +75,8 @@ class LocalJob {
   EventLoop& loop_;
   LocalJobOptions options_;
   std::string token_;
+  std::unique_ptr<empi::tls::Authority> authority_;  // of this job, while it runs
+  JobCredentials credentials_;
   EventLoop::Id commands_ = 0;
 
   mutable std::mutex mutex_;

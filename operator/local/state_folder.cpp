@@ -81,6 +81,7 @@ UniqueFd StateFolder::claim() {
   }
   for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token", "run"})
     std::filesystem::remove(file(old), error);
+  std::filesystem::remove_all(file(kCertificates), error);
   return lock;
 }
 

@@ -8,6 +8,7 @@
 //     events.log    one line per event        socket       commands to the running controller
 //     lock          locked while it runs      token        the job's bearer token (0600)
 //     run           of which `empi run` it is one, while it runs      efficiency.json  of the last window
+//     tls/          a folder for each pod: its certificate (0700, files 0600), while it runs
 
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@
 #include "operator/local/process.hpp"
 
 namespace emj::local {
+
+inline constexpr char kCertificates[] = "tls";
 
 std::string state_root();
 std::vector<std::string> known_jobs();  // names, sorted

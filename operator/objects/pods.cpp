@@ -17,6 +17,8 @@ constexpr const char* kRuntimeFolder = "/opt/elastic-mpi";  // agent and librari
 constexpr const char* kRunFolder = "/run/elastic-mpi";      // pages, socket and PMIx files, in memory
 constexpr const char* kCheckpointFolder = "/var/lib/elastic-mpi/checkpoints";
 constexpr const char* kTokenFolder = "/var/run/secrets/elasticmpi.io";
+constexpr const char* kTlsFolder = "/var/run/secrets/elasticmpi.io-tls";
+constexpr const char* kAuthoritiesFile = "authorities.pem";  // base/tls.hpp
 constexpr int kWindowMillis = 1000;  // agents' measuring windows; the operator joins them to longer ones
 constexpr int kUnreachableSeconds = 30;
 constexpr int kGraceMarginSeconds = 30;
@@ -122,11 +124,13 @@ json checkpoint_environment(const ElasticMPIJob& job) {
   return variables;
 }
 
+std::string certificate_key(int worker) { return "worker-" + std::to_string(worker) + ".pem"; }
+
 json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
   const auto plain = [](const char* name, const std::string& value) -> json {
     return {{"name", name}, {"value", value}};
   };
-  return json::array({
+  json variables = json::array({
       plain(names::kJobName, job.metadata.name),
       plain(names::kJobNamespace, job.metadata.namespace_name),
       plain(names::kJobUid, job.metadata.uid),
@@ -141,6 +145,11 @@ json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
       plain(names::kRunDir, kRunFolder),
       plain(names::kWindowMillis, std::to_string(kWindowMillis)),
   });
+  if (job.status.mutual_tls) {
+    variables.push_back(plain(names::kTlsDir, kTlsFolder));
+    variables.push_back(plain(names::kReportPort, std::to_string(kReportPort)));
+  }
+  return variables;
 }
 
 // The user's variables first, except those that are the agent's own.
@@ -176,6 +185,7 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   json mounts =
       json::array({mount("elastic-mpi-runtime", kRuntimeFolder, true), mount("elastic-mpi-run", kRunFolder),
                    mount("elastic-mpi-token", kTokenFolder, true)});
+  if (job.status.mutual_tls) mounts.push_back(mount("elastic-mpi-tls", kTlsFolder, true));
   if (job.spec.checkpoint && !job.spec.checkpoint->volume_claim.empty())
     mounts.push_back(mount("elastic-mpi-checkpoints", kCheckpointFolder));
   // A volume of the user's own at these places wins: a sized /dev/shm, a claim at /tmp.
@@ -190,6 +200,9 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   container["readinessProbe"] = {{"httpGet", {{"path", "/v1/healthz"}, {"port", kAgentPort}}},
                                  {"periodSeconds", 1},
                                  {"failureThreshold", 3}};
+  // The kubelet has no certificate and looks at none: health is for everybody. It is asked of the agent
+  // itself, for a sidecar that hangs makes no worker unready.
+  if (job.status.mutual_tls) container["readinessProbe"]["httpGet"]["scheme"] = "HTTPS";
 }
 
 const std::string& runtime_image(const ElasticMPIJob& job, const BuildOptions& options) {
@@ -226,6 +239,10 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
        {{"requests",
          {{"cpu", std::to_string(kSidecarMilliCpu) + "m"},
           {"memory", std::to_string(kSidecarMemoryMib) + "Mi"}}}}}};
+  if (job.status.mutual_tls) {
+    sidecar["ports"].push_back({{"name", "report"}, {"containerPort", kReportPort}});
+    sidecar["volumeMounts"].push_back(mount("elastic-mpi-tls", kTlsFolder, true));
+  }
   // Where a quota wants limits, the template has them for the worker: then of every container.
   for (const auto& [name, amount] : {std::pair{"cpu", "500m"}, std::pair{"memory", "128Mi"}})
     if (!member(worker_limits, name).is_null()) sidecar["resources"]["limits"][name] = amount;
@@ -260,7 +277,7 @@ void put_into_pool(const PoolSpec& pool, json& spec) {
   if (!tolerations.empty()) append(spec["tolerations"], tolerations);
 }
 
-void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const BuildOptions& options,
+void build_pod_spec(const ElasticMPIJob& job, int index, const std::string& pod, const BuildOptions& options,
                     json& spec) {
   if (json& containers = spec["containers"]; is_list_now(containers)) build_worker(job, pod, containers[0]);
   const json& containers = spec["containers"];
@@ -275,6 +292,15 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
               {{"name", "elastic-mpi-tmp"}, {"emptyDir", json::object()}},
               {{"name", "elastic-mpi-token"},
                {"secret", {{"secretName", token_secret_name(job.metadata.name)}, {"defaultMode", 0440}}}}}));
+  if (job.status.mutual_tls) {  // of the Secret of 200 its own entry
+    const json items = json::array({{{"key", certificate_key(index)}, {"path", "identity.pem"}},
+                                    {{"key", kAuthoritiesFile}, {"path", kAuthoritiesFile}}});
+    append(spec["volumes"], json::array({{{"name", "elastic-mpi-tls"},
+                                          {"secret",
+                                           {{"secretName", certificate_secret_name(job.metadata.name, index)},
+                                            {"defaultMode", 0440},
+                                            {"items", items}}}}}));
+  }
   if (job.spec.checkpoint && !job.spec.checkpoint->volume_claim.empty())
     append(spec["volumes"],
            json::array({{{"name", "elastic-mpi-checkpoints"},
@@ -299,6 +325,9 @@ void build_pod_spec(const ElasticMPIJob& job, const std::string& pod, const Buil
 
 std::string service_name(const std::string& job) { return job + "-workers"; }
 std::string token_secret_name(const std::string& job) { return job + "-token"; }
+std::string certificate_secret_name(const std::string& job, int index) {
+  return job + "-tls-" + std::to_string(index / kWorkersOfSecret);
+}
 
 json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options, const PoolSpec* pool) {
   const std::string name = worker_name(job.metadata.name, index);
@@ -317,11 +346,14 @@ json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options,
   json spec = member(document, "spec");
   if (!spec.is_object()) spec = json::object();
   if (pool) put_into_pool(*pool, spec);
-  build_pod_spec(job, name, options, spec);
+  build_pod_spec(job, index, name, options, spec);
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata}, {"spec", spec}};
 }
 
 json build_service(const ElasticMPIJob& job) {
+  json ports =
+      json::array({{{"name", "agent"}, {"port", kAgentPort}}, {{"name", "metrics"}, {"port", kMetricsPort}}});
+  if (job.status.mutual_tls) ports.push_back({{"name", "report"}, {"port", kReportPort}});
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
           {"metadata", object_metadata(job, service_name(job.metadata.name))},
@@ -329,8 +361,7 @@ json build_service(const ElasticMPIJob& job) {
            {{"clusterIP", "None"},
             {"publishNotReadyAddresses", true},
             {"selector", selector_labels(job)},
-            {"ports", json::array({{{"name", "agent"}, {"port", kAgentPort}},
-                                   {{"name", "metrics"}, {"port", kMetricsPort}}})}}}};
+            {"ports", ports}}}};
 }
 
 json build_token_secret(const ElasticMPIJob& job, const std::string& token) {
@@ -339,6 +370,18 @@ json build_token_secret(const ElasticMPIJob& job, const std::string& token) {
           {"metadata", object_metadata(job, token_secret_name(job.metadata.name))},
           {"type", "Opaque"},
           {"stringData", {{"token", token}}}};
+}
+
+json build_certificate_secret(const ElasticMPIJob& job, const std::map<int, std::string>& identity_of_worker,
+                              const std::string& authorities) {
+  json entries = {{kAuthoritiesFile, authorities}};
+  for (const auto& [worker, identity] : identity_of_worker) entries[certificate_key(worker)] = identity;
+  const int any = identity_of_worker.empty() ? 0 : identity_of_worker.begin()->first;
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", object_metadata(job, certificate_secret_name(job.metadata.name, any))},
+          {"type", "Opaque"},
+          {"stringData", entries}};
 }
 
 json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options) {
@@ -361,19 +404,20 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
   for (const int port : {kDnsPort, kOpenShiftsDnsPort})
     for (const char* protocol : {"UDP", "TCP"}) dns_ports.push_back({{"protocol", protocol}, {"port", port}});
   const json to_node_dns = {{"ipBlock", {{"cidr", kNodeLocalDns}}}};
-  return {
-      {"apiVersion", "networking.k8s.io/v1"},
-      {"kind", "NetworkPolicy"},
-      {"metadata", object_metadata(job, job.metadata.name + "-workers")},
-      {"spec",
-       {{"podSelector", {{"matchLabels", selector_labels(job)}}},
-        {"policyTypes", json::array({"Ingress", "Egress"})},
-        {"ingress",
-         json::array({{{"from", json::array({same_job})}},
-                      {{"from", json::array({from_operator})}, {"ports", tcp({kAgentPort, kMetricsPort})}},
-                      {{"from", json::array({from_prometheus})}, {"ports", tcp({kMetricsPort})}}})},
-        {"egress", json::array({{{"to", json::array({same_job})}},
-                                {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
+  return {{"apiVersion", "networking.k8s.io/v1"},
+          {"kind", "NetworkPolicy"},
+          {"metadata", object_metadata(job, job.metadata.name + "-workers")},
+          {"spec",
+           {{"podSelector", {{"matchLabels", selector_labels(job)}}},
+            {"policyTypes", json::array({"Ingress", "Egress"})},
+            {"ingress",
+             json::array({{{"from", json::array({same_job})}},
+                          {{"from", json::array({from_operator})},
+                           {"ports", job.status.mutual_tls ? tcp({kAgentPort, kReportPort})
+                                                           : tcp({kAgentPort, kMetricsPort})}},
+                          {{"from", json::array({from_prometheus})}, {"ports", tcp({kMetricsPort})}}})},
+            {"egress", json::array({{{"to", json::array({same_job})}},
+                                    {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
 }
 
 }  // namespace emj

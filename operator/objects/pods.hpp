@@ -4,6 +4,7 @@
 // Job -> Kubernetes objects, as JSON. Pure: nothing is created here. The local cluster reads the same pod
 // object that Kubernetes gets.
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -17,6 +18,8 @@ inline constexpr int kAgentPort = empi::names::kDefaultAgentPort;  // agents of 
 inline constexpr const char* kSidecarName = "elastic-mpi-sidecar";
 inline constexpr int kSidecarMilliCpu = 10, kSidecarMemoryMib = 32;    // that its container asks for
 inline constexpr int kMetricsPort = empi::names::kDefaultSidecarPort;  // Prometheus, and the operator
+inline constexpr int kReportPort = empi::names::kDefaultReportPort;    // the operator, where there is TLS
+inline constexpr int kWorkersOfSecret = 200;                           // a Secret holds a mebibyte
 
 // What the operator's installation, not the job, decides.
 struct BuildOptions {
@@ -27,10 +30,13 @@ struct BuildOptions {
   // User and group of the workers where the template names none. 0: left to the platform, which may allow a
   // namespace a range of its own only (OpenShift).
   int worker_user = 65532;
+  bool mutual_tls = false;  // of runs that begin now: status.mutualTLS says it of those that have begun
 };
 
 std::string service_name(const std::string& job);       // headless service: <job>-workers
 std::string token_secret_name(const std::string& job);  // <job>-token
+// Of worker `index`, and of its 200: <job>-tls-<index / 200>.
+std::string certificate_secret_name(const std::string& job, int index);
 
 // The pod of worker `index`: container `worker` runs `elastic-mpi-agent -- command args`.
 // `pool`: of the queue that has given the worker, whose nodes it is to run on.
@@ -40,6 +46,11 @@ nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions
 nlohmann::json build_service(const ElasticMPIJob& job);
 // `token` is HMAC(operator's root key, job UID), computed by the caller.
 nlohmann::json build_token_secret(const ElasticMPIJob& job, const std::string& token);
+// Of the 200 workers that the given ones are of: key and certificate of each (base/tls.hpp), and whom they
+// trust.
+nlohmann::json build_certificate_secret(const ElasticMPIJob& job,
+                                        const std::map<int, std::string>& identity_of_worker,
+                                        const std::string& authorities);
 // Admits: within the job, operator -> agent and sidecar, Prometheus -> sidecar, DNS. null when
 // spec.network.policy is None.
 nlohmann::json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options = {});

@@ -302,6 +302,36 @@ TEST(Service, SelectorsAgreeWithThePodsLabels) {
   EXPECT_EQ(worker_selector("demo"), text);
 }
 
+TEST(Pod, OfARunWithCertificatesMountsItsOwn) {
+  ElasticMPIJob job = job_from("");
+  EXPECT_EQ(build_pod(job, 7).dump().find("tls"), std::string::npos);
+  job.status.mutual_tls = true;
+  const json pod = build_pod(job, 207);
+  const json volume = by_name(pod["spec"]["volumes"], "elastic-mpi-tls")["secret"];
+  EXPECT_EQ(volume["secretName"], "demo-tls-1");
+  EXPECT_EQ(volume["defaultMode"], 0440);
+  EXPECT_EQ(volume["items"], json::parse(R"([{"key": "worker-207.pem", "path": "identity.pem"},
+                                             {"key": "authorities.pem", "path": "authorities.pem"}])"));
+  const json worker = pod["spec"]["containers"][0], sidecar = pod["spec"]["initContainers"][0];
+  for (const json& container : {worker, sidecar}) {
+    const json folder = variable(container, empi::names::kTlsDir)["value"];
+    EXPECT_EQ(by_name(container["volumeMounts"], "elastic-mpi-tls")["mountPath"], folder);
+  }
+  EXPECT_EQ(worker["readinessProbe"]["httpGet"]["scheme"], "HTTPS");
+  EXPECT_EQ(variable(sidecar, empi::names::kReportPort)["value"], std::to_string(kReportPort));
+  EXPECT_EQ(sidecar["livenessProbe"]["httpGet"].contains("scheme"), false)
+      << "the sidecar's own port stays plain";
+}
+
+TEST(NetworkPolicy, LetsTheOperatorToThePortsThatWantACertificateOnly) {
+  ElasticMPIJob job = job_from("");
+  job.status.mutual_tls = true;
+  const json from_operator = build_network_policy(job)["spec"]["ingress"][1]["ports"];
+  EXPECT_EQ(from_operator[0]["port"], kAgentPort);
+  EXPECT_EQ(from_operator[1]["port"], kReportPort);
+  EXPECT_EQ(from_operator.size(), 2u);
+}
+
 TEST(Secret, HoldsTheToken) {
   const json secret = build_token_secret(job_from(""), "abc");
   EXPECT_EQ(secret["metadata"]["name"], "demo-token");

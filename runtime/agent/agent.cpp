@@ -39,9 +39,11 @@ UniqueFd watch_signals() {
 Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
     : options_(std::move(options)),
       token_(options_.token_file),
+      credentials_(options_.tls_folder.empty() ? nullptr
+                                               : std::make_shared<tls::Credentials>(options_.tls_folder)),
       window_reader_(options_.run_dir),
       signals_(watch_signals()),
-      edges_(options_, std::move(shm_folder), janitor, reactor_, token_,
+      edges_(options_, std::move(shm_folder), janitor, reactor_, token_, credentials_,
              {*this, [this](const RankReport& report) { pod_.rank_reported(report); },
               [this](const DeliveryFailure& f) { pod_.unreachable(f.uid, f.standing, f.reached, f.what); },
               [this](const JobOutcome&) { reactor_.stop(); }}),
@@ -51,7 +53,8 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
            edges_) {
   reactor_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signal(); });
   view_ = std::make_unique<HttpApi>(options_.run_dir + "/" + names::kViewSocketFile, token_, *this);
-  http_ = std::make_unique<HttpApi>(options_.address, options_.port, token_, *this);
+  http_ =
+      std::make_unique<HttpApi>(options_.address, options_.port, token_, *this, HttpLimits{}, credentials_);
 }
 
 bool Agent::stop() {

@@ -17,6 +17,7 @@
 #include "runtime/agent/pmix_server.hpp"
 #include "runtime/agent/pod/pod.hpp"
 #include "runtime/agent/reactor.hpp"
+#include "runtime/base/tls.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/profile/read/window_reader.hpp"
@@ -83,6 +84,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   const Options options_;
   Reactor reactor_;
   TokenFile token_;
+  const std::shared_ptr<tls::Credentials> credentials_;  // null: plain HTTP
   profile::WindowReader window_reader_;
   UniqueFd signals_;
   AgentEdges edges_;

@@ -44,7 +44,7 @@ Patience patience_of(const Options& options) {
 }  // namespace
 
 AgentEdges::AgentEdges(const Options& options, std::string shm_folder, Janitor& janitor, Reactor& reactor,
-                       TokenFile& token, Inward inward)
+                       TokenFile& token, std::shared_ptr<tls::Credentials> credentials, Inward inward)
     : options_(options),
       shm_folder_(std::move(shm_folder)),
       library_(find_library()),
@@ -63,7 +63,8 @@ AgentEdges::AgentEdges(const Options& options, std::string shm_folder, Janitor& 
       if (peers_->is_current(failure)) on_failure(failure);
     });
   };
-  peers_ = std::make_unique<Peers>(options_.pod_uid, token, clock_, patience_of(options_), fail);
+  peers_ = std::make_unique<Peers>(options_.pod_uid, token, clock_, patience_of(options_), fail,
+                                   std::move(credentials));
 }
 
 void AgentEdges::stop() {

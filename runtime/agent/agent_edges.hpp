@@ -38,7 +38,7 @@ class AgentEdges final : public PodEdges {
   };
   // `shm_folder`: where Open MPI keeps the segments of our ranks. Throws std::runtime_error.
   AgentEdges(const Options& options, std::string shm_folder, Janitor& janitor, Reactor& reactor,
-             TokenFile& token, Inward inward);
+             TokenFile& token, std::shared_ptr<tls::Credentials> credentials, Inward inward);
 
   // Ends the ranks, and all talk with other pods.
   void stop();

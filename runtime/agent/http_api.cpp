@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/tls.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/protocol/json.hpp"
 
@@ -34,6 +35,14 @@ std::optional<std::int64_t> number_in(const std::string& text) {
   return number;
 }
 
+// Why not, in words; empty: who is there may. The token, which all of a job have, is asked for besides.
+std::string forbidden(const std::optional<tls::Identity>& peer, const httplib::Request& request) {
+  if (!peer) return "no certificate: expected one of the job";
+  if (!peer->worker || (request.method == "POST" && request.path == paths::kMessage)) return "";
+  return tls::to_uri(*peer) +
+         " may send messages and nothing else: expected a certificate of the job's controller";
+}
+
 }  // namespace
 
 ApiAnswer health_of(std::chrono::milliseconds age, std::chrono::milliseconds limit) {
@@ -51,13 +60,22 @@ struct HttpApi::Impl {
   int port = 0;
   std::thread thread;
 
-  Impl(TokenFile& t, ApiHandlers& h, const HttpLimits& limits)
-      : token(t), handlers(h), server(limits, [this](const auto& request, auto& response, bool& trusted) {
-          trusted = token.accepts_header(request.get_header_value("Authorization"));
-          if (trusted || request.path == paths::kHealth) return true;
-          answer(response, refuse(401, "wrong or missing bearer token: expected the job's token"));
-          return false;
-        }) {}
+  Impl(TokenFile& t, ApiHandlers& h, const HttpLimits& limits,
+       const std::shared_ptr<tls::Credentials>& credentials = nullptr)
+      : token(t),
+        handlers(h),
+        server(limits,
+               [this, secure = credentials != nullptr](const auto& request, auto& response, bool& trusted) {
+                 const std::string problem = secure ? forbidden(HttpServer::peer(), request) : "";
+                 trusted = problem.empty() && token.accepts_header(request.get_header_value("Authorization"));
+                 if (trusted || request.path == paths::kHealth) return true;
+                 answer(response, problem.empty()
+                                      ? refuse(401, "wrong or missing bearer token: expected the job's token")
+                                      : refuse(403, problem));
+                 return false;
+               }) {
+    if (credentials) server.secure(credentials);
+  }
 
   using Handle = std::function<ApiAnswer(const httplib::Request&)>;
   static httplib::Server::Handler route_to(Handle handle) {
@@ -112,8 +130,8 @@ struct HttpApi::Impl {
 };
 
 HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
-                 const HttpLimits& limits)
-    : impl_(std::make_unique<Impl>(token, handlers, limits)) {
+                 const HttpLimits& limits, std::shared_ptr<tls::Credentials> credentials)
+    : impl_(std::make_unique<Impl>(token, handlers, limits, credentials)) {
   impl_->route();
   impl_->port = impl_->server.open(address, port);
   if (impl_->port < 0)

@@ -13,6 +13,10 @@
 #include "runtime/base/http_server.hpp"
 #include "runtime/protocol/ids.hpp"
 
+namespace empi::tls {
+class Credentials;
+}
+
 namespace empi::agent {
 
 class TokenFile;
@@ -45,9 +49,10 @@ class ApiHandlers {
 class HttpApi {
  public:
   // Listens on address:port at once (throws std::runtime_error), serves from a thread of its own.
-  // Port 0: any.
+  // Port 0: any. With credentials by TLS: the job's controller may command, its workers may send messages,
+  // and whoever shows no certificate may ask for health.
   HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
-          const HttpLimits& limits = {});
+          const HttpLimits& limits = {}, std::shared_ptr<tls::Credentials> credentials = nullptr);
   // By a Unix socket, for the pod's sidecar: the report, and no command.
   HttpApi(const std::string& socket, TokenFile& token, ApiHandlers& handlers, const HttpLimits& limits = {});
   ~HttpApi();

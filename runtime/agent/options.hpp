@@ -13,6 +13,7 @@ struct Options {
   int port = 0;
   int slots = 1;
   std::string token_file;
+  std::string tls_folder;  // empty: plain HTTP
   bool malleable = true;
   bool check_mpi = true;
   std::string interface = "eth0";

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/peers.hpp"
 
-#include <httplib.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -12,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/agent/peer_client.hpp"
 #include "runtime/base/backoff.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
@@ -82,8 +81,9 @@ struct Peers::Peer {
   const std::uint64_t number;
   std::string host;
   int port = 0;
-  std::unique_ptr<httplib::Client> client;  // of the thread
-  std::mutex mutex;                         // guards what follows
+  tls::Ticket ticket;                  // of the thread, as the next
+  std::unique_ptr<PeerClient> client;  // of the thread
+  std::mutex mutex;                    // guards what follows
   std::condition_variable changed;
   Outbox outbox;
   bool stopping = false, running = false;
@@ -93,13 +93,11 @@ struct Peers::Peer {
 
 Attempt Peers::Peer::deliver(const Batch& batch, const std::string& token, std::string& what) {
   if (!client) {
-    client = std::make_unique<httplib::Client>(host, port);
+    client = std::make_unique<PeerClient>(host, port, peers.credentials_, ticket);
     client->set_keep_alive(true);
     client->set_tcp_nodelay(true);
     want_plain_answers(*client);
     client->set_connection_timeout(2s);
-    client->set_read_timeout(5s);
-    client->set_write_timeout(5s);
   }
   const std::vector<std::uint8_t> body = json_text::cbor(batch);
   const httplib::Headers headers = {{"Authorization", "Bearer " + token}};
@@ -112,12 +110,13 @@ Attempt Peers::Peer::deliver(const Batch& batch, const std::string& token, std::
            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(age).count()) + " s";
     return Attempt::Stuck;  // it may just have been stopped with its whole process: the next try tells
   }
+  const std::string problem = client->problem();
   client.reset();
   if (result) {
     what = "answered " + std::to_string(result->status) + " " + result->body;
     return attempt_of_status(result->status);
   }
-  what = httplib::to_string(result.error());
+  what = problem.empty() ? httplib::to_string(result.error()) : problem;
   const bool no_road =
       result.error() == httplib::Error::Connection || result.error() == httplib::Error::ConnectionTimeout;
   return no_road ? Attempt::NoRoad : Attempt::Broken;
@@ -166,13 +165,14 @@ void Peers::Peer::work(std::unique_lock<std::mutex>& lock) {
 }
 
 Peers::Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
-             std::function<void(DeliveryFailure)> on_failure)
+             std::function<void(DeliveryFailure)> on_failure, std::shared_ptr<tls::Credentials> credentials)
     : own_uid_(std::move(own_uid)),
       session_(random_session()),
       token_(token),
       clock_(clock),
       patience_(patience),
-      on_failure_(std::move(on_failure)) {}
+      on_failure_(std::move(on_failure)),
+      credentials_(std::move(credentials)) {}
 
 Peers::~Peers() {  // all at once, then join one by one
   for (auto& [uid, peer] : peers_) peer->stop();

@@ -16,6 +16,10 @@
 
 #include "runtime/agent/wire/outbox.hpp"
 
+namespace empi::tls {
+class Credentials;
+}
+
 namespace empi::agent {
 
 class TokenFile;
@@ -36,9 +40,10 @@ class Peers {
   // than receivers wait (HttpLimits::idle).
   static constexpr std::chrono::milliseconds kIdle{1500};
 
-  // `on_failure` is called from sender threads.
+  // `on_failure` is called from sender threads. `credentials`: of this job, or null for plain HTTP.
   Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
-        std::function<void(DeliveryFailure)> on_failure);
+        std::function<void(DeliveryFailure)> on_failure,
+        std::shared_ptr<tls::Credentials> credentials = nullptr);
   ~Peers();  // drops all
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -67,6 +72,7 @@ class Peers {
   const RunningClock& clock_;
   const Patience patience_;
   const std::function<void(DeliveryFailure)> on_failure_;
+  const std::shared_ptr<tls::Credentials> credentials_;
   std::uint64_t next_peer_ = 1;  // each Peer object is a session of its own
   std::map<std::string, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Peer>> retired_;  // threads that are still ending

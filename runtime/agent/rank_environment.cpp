@@ -24,7 +24,7 @@ void strip(Variables& variables) {
     const std::string& name = entry.first;
     return name.starts_with("PMIX_") && !name.starts_with("PMIX_MCA_");
   });
-  for (const char* name : {names::kTokenFile, names::kTerminationLog}) variables.erase(name);
+  for (const char* name : {names::kTokenFile, names::kTlsDir, names::kTerminationLog}) variables.erase(name);
 }
 
 void prepend(Variables& variables, const char* name, const std::string& value) {

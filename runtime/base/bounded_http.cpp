@@ -11,25 +11,40 @@
 #include <charconv>
 #include <cstring>
 
+#include "runtime/base/tls_client.hpp"
+
 namespace empi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr char kLate[] = "no whole answer in time";
+
 // httplib's own stream waits anew for every piece, and takes as many pieces as come.
 class BoundedStream : public httplib::Stream {
  public:
-  BoundedStream(int socket, Clock::time_point deadline, std::size_t bytes, std::string& problem,
-                bool& answered)
-      : socket_(socket), deadline_(deadline), left_(bytes), problem_(problem), answered_(answered) {}
+  // `session`: null without TLS.
+  BoundedStream(int socket, tls::Session* session, Clock::time_point deadline, std::size_t bytes,
+                std::string& problem, bool& answered)
+      : socket_(socket),
+        session_(session),
+        deadline_(deadline),
+        left_(bytes),
+        problem_(problem),
+        answered_(answered) {}
 
-  bool is_readable() const override { return next_ < end_ || wait(POLLIN); }
+  bool is_readable() const override {
+    return next_ < end_ || (session_ && session_->has_bytes()) || wait(POLLIN);
+  }
   bool is_writable() const override { return wait(POLLOUT); }
 
   ssize_t read(char* into, std::size_t size) override {
     if (next_ == end_) {
-      if (!wait(POLLIN)) return -1;
-      const ssize_t got = retried([&] { return recv(socket_, buffer_.data(), buffer_.size(), 0); });
+      if (!session_ && !wait(POLLIN)) return -1;
+      const ssize_t got = session_
+                              ? session_->read(buffer_.data(), buffer_.size(), deadline_)
+                              : retried([&] { return recv(socket_, buffer_.data(), buffer_.size(), 0); });
+      if (got < 0 && session_) note_failure();
       if (got <= 0) return got;
       answered_ = true;
       next_ = 0;
@@ -48,6 +63,11 @@ class BoundedStream : public httplib::Stream {
   }
 
   ssize_t write(const char* from, std::size_t size) override {
+    if (session_) {
+      const ssize_t sent = session_->write(from, size, deadline_);
+      if (sent < 0) note_failure();
+      return sent;
+    }
     if (!wait(POLLOUT)) return -1;
     return retried([&] { return send(socket_, from, size, MSG_NOSIGNAL); });
   }
@@ -65,6 +85,10 @@ class BoundedStream : public httplib::Stream {
     }
   }
 
+  void note_failure() {
+    problem_ = !session_->problem().empty() ? session_->problem() : Clock::now() >= deadline_ ? kLate : "";
+  }
+
   bool wait(short events) const {
     while (true) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
@@ -72,12 +96,13 @@ class BoundedStream : public httplib::Stream {
       const int ready = left > 0 ? poll(&entry, 1, static_cast<int>(left)) : 0;
       if (ready > 0) return true;
       if (ready < 0 && errno == EINTR) continue;
-      problem_ = "no whole answer in time";
+      problem_ = kLate;
       return false;
     }
   }
 
   const int socket_;
+  tls::Session* const session_;
   const Clock::time_point deadline_;
   std::size_t left_;
   std::string& problem_;
@@ -101,13 +126,16 @@ std::pair<std::string, int> host_and_port(const std::string& address) {
 
 }  // namespace
 
-class BoundedHttp::Client : public httplib::ClientImpl {
+class BoundedHttp::Client : public TlsClient {
  public:
-  Client(const std::string& address, const HttpBounds& bounds) : Client(host_and_port(address), bounds) {
+  Client(const std::string& address, const HttpBounds& bounds, std::shared_ptr<tls::Credentials> credentials,
+         tls::Ticket& ticket)
+      : Client(host_and_port(address), bounds, std::move(credentials), ticket) {
     if (is_path(address)) set_address_family(AF_UNIX);
   }
-  Client(const std::pair<std::string, int>& at, const HttpBounds& bounds)
-      : ClientImpl(at.first, at.second), bounds_(bounds) {
+  Client(const std::pair<std::string, int>& at, const HttpBounds& bounds,
+         std::shared_ptr<tls::Credentials> credentials, tls::Ticket& ticket)
+      : TlsClient(at.first, at.second, std::move(credentials), ticket), bounds_(bounds) {
     set_connection_timeout(std::min(bounds.connect, bounds.whole));
     set_keep_alive(true);
     set_tcp_nodelay(true);
@@ -128,7 +156,8 @@ class BoundedHttp::Client : public httplib::ClientImpl {
 
  private:
   bool process_socket(const Socket& socket, std::function<bool(httplib::Stream&)> talk) override {
-    BoundedStream stream(socket.sock, deadline_, bounds_.bytes, problem_, answered_);
+    if (!ready(socket.sock, deadline_, problem_)) return false;
+    BoundedStream stream(socket.sock, session(), deadline_, bounds_.bytes, problem_, answered_);
     return talk(stream);
   }
 
@@ -138,8 +167,12 @@ class BoundedHttp::Client : public httplib::ClientImpl {
   bool answered_ = false;  // some of it
 };
 
-BoundedHttp::BoundedHttp(const std::string& address, HttpBounds bounds)
-    : bounds_(bounds), local_(is_path(address)), client_(std::make_unique<Client>(address, bounds)) {}
+BoundedHttp::BoundedHttp(const std::string& address, HttpBounds bounds,
+                         std::shared_ptr<tls::Credentials> credentials)
+    : bounds_(bounds),
+      local_(is_path(address)),
+      ticket_(std::make_unique<tls::Ticket>()),
+      client_(std::make_unique<Client>(address, bounds, std::move(credentials), *ticket_)) {}
 BoundedHttp::~BoundedHttp() = default;
 
 HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target, const std::string& bearer,

@@ -9,6 +9,11 @@
 
 namespace empi {
 
+namespace tls {
+class Credentials;
+class Ticket;
+}  // namespace tls
+
 struct HttpBounds {
   std::chrono::milliseconds connect{1000};
   std::chrono::milliseconds whole{5000};     // request and answer
@@ -24,8 +29,10 @@ struct HttpAnswer {
 // One connection, kept open between requests. Not for use by two threads at once.
 class BoundedHttp {
  public:
-  // host:port, an IPv6 host in brackets; or the path of a Unix socket.
-  BoundedHttp(const std::string& address, HttpBounds bounds);
+  // host:port, an IPv6 host in brackets; or the path of a Unix socket. With credentials: by TLS, to a worker
+  // of their job and nobody else.
+  BoundedHttp(const std::string& address, HttpBounds bounds,
+              std::shared_ptr<tls::Credentials> credentials = nullptr);
   ~BoundedHttp();
 
   HttpAnswer ask(const std::string& method, const std::string& target, const std::string& bearer,
@@ -35,7 +42,8 @@ class BoundedHttp {
   class Client;
   const HttpBounds bounds_;
   const bool local_;
-  std::unique_ptr<Client> client_;
+  const std::unique_ptr<tls::Ticket> ticket_;
+  const std::unique_ptr<Client> client_;
 };
 
 }  // namespace empi

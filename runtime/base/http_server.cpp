@@ -18,6 +18,8 @@
 #include <system_error>
 #include <thread>
 
+#include "runtime/base/tls.hpp"
+
 namespace empi {
 namespace {
 
@@ -53,9 +55,16 @@ class HttpServer::Connection final : public httplib::Stream {
  public:
   Connection(int fd, const HttpLimits& limits) : fd_(fd), limits_(limits) {}
 
+  // False: nobody of our job is there. The deadline holds for garbage and silence as well.
+  bool shake_hands(tls::Credentials& credentials) {
+    session_.emplace(credentials.now(), fd_, tls::Session::Side::Server);
+    return session_->shake_hands(Clock::now() + limits_.handshake);
+  }
+  std::optional<tls::Identity> peer() const { return session_ ? session_->peer() : std::nullopt; }
+
   // False: no further request comes.
   bool next_request(std::chrono::milliseconds patience) {
-    if (at_ == end_ && !wait_for(fd_, POLLIN, Clock::now() + patience)) return false;
+    if (!has_bytes() && !wait_for(fd_, POLLIN, Clock::now() + patience)) return false;
     read_until_ = Clock::now() + limits_.request;
     write_until_ = {};
     allowed_ = limits_.head;
@@ -73,12 +82,13 @@ class HttpServer::Connection final : public httplib::Stream {
     }
   }
 
-  bool is_readable() const override { return at_ < end_ || wait_for(fd_, POLLIN, read_until_); }
+  bool is_readable() const override { return has_bytes() || wait_for(fd_, POLLIN, read_until_); }
   bool is_writable() const override { return wait_for(fd_, POLLOUT, Clock::now() + limits_.request); }
   ssize_t read(char* to, std::size_t size) override {
     if (at_ == end_) {
-      if (!wait_for(fd_, POLLIN, read_until_)) return -1;
-      const ssize_t n = recv(fd_, buffer_.data(), buffer_.size(), 0);
+      if (!session_ && !wait_for(fd_, POLLIN, read_until_)) return -1;
+      const ssize_t n = session_ ? session_->read(buffer_.data(), buffer_.size(), read_until_)
+                                 : recv(fd_, buffer_.data(), buffer_.size(), 0);
       if (n <= 0) return n;
       at_ = 0;
       end_ = static_cast<std::size_t>(n);
@@ -94,6 +104,7 @@ class HttpServer::Connection final : public httplib::Stream {
   }
   ssize_t write(const char* from, std::size_t size) override {
     if (write_until_ == Clock::time_point{}) write_until_ = Clock::now() + limits_.request;
+    if (session_) return session_->write(from, size, write_until_);
     for (;;) {
       const ssize_t n = ::send(fd_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n >= 0) return n;
@@ -110,8 +121,11 @@ class HttpServer::Connection final : public httplib::Stream {
   bool refused = false;  // the present request
 
  private:
+  bool has_bytes() const { return at_ < end_ || (session_ && session_->has_bytes()); }
+
   const int fd_;
   const HttpLimits& limits_;
+  std::optional<tls::Session> session_;
   Clock::time_point read_until_, write_until_{};
   std::size_t allowed_ = 0;  // bytes that may still be read
   std::array<char, 16384> buffer_{};
@@ -249,6 +263,10 @@ bool HttpServer::open_unix(const std::string& path) {
   return ::chmod(path.c_str(), 0660) == 0;
 }
 
+std::optional<tls::Identity> HttpServer::peer() {
+  return serving ? static_cast<const Connection*>(serving)->peer() : std::nullopt;
+}
+
 HttpServer::HandlerResponse HttpServer::before_body(const httplib::Request& request,
                                                     httplib::Response& response) {
   auto& connection = *static_cast<Connection*>(serving);
@@ -272,7 +290,7 @@ bool HttpServer::process_and_close_socket(socket_t fd) {
   Connection connection(fd, limits_);
   connections_->add(connection);
   serving = &connection;
-  bool good = true;
+  bool good = !credentials_ || connection.shake_hands(*credentials_);
   for (auto patience = limits_.request; good && connection.next_request(patience); patience = limits_.idle) {
     bool closed = false;
     good = process_request(connection, "", 0, "", 0, false, closed, nullptr);

@@ -9,9 +9,16 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "runtime/base/certificates.hpp"
+
 namespace empi {
+
+namespace tls {
+class Credentials;
+}
 
 struct HttpLimits {
   std::size_t head = std::size_t{64} << 10;  // bytes of a request before its body
@@ -19,6 +26,7 @@ struct HttpLimits {
   std::size_t connections = 1024;  // but no more than half of the descriptors that the process may have
   std::chrono::milliseconds request{10'000};  // from its beginning to its end; as long again for the answer
   std::chrono::milliseconds idle{2'000};      // until the next request of a connection
+  std::chrono::milliseconds handshake{5'000};
 };
 
 class HttpServer final : public httplib::Server {
@@ -30,6 +38,11 @@ class HttpServer final : public httplib::Server {
   ~HttpServer() override;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+
+  // Connections are TLS from now on; whose certificate is not of our job is not served. Before open().
+  void secure(std::shared_ptr<tls::Credentials> credentials) { credentials_ = std::move(credentials); }
+  // Who has sent the request that this thread serves: of a connection with TLS, and a certificate.
+  static std::optional<tls::Identity> peer();
 
   // Port 0: any. Returns the port, or -1 when it cannot be had. Connections wait from now on.
   int open(const std::string& address, int port);
@@ -47,6 +60,7 @@ class HttpServer final : public httplib::Server {
   const HttpLimits limits_;
   const Check check_;
   const std::unique_ptr<Connections> connections_;
+  std::shared_ptr<tls::Credentials> credentials_;
   std::string socket_;
 };
 

@@ -14,10 +14,13 @@ inline constexpr char kPodUid[] = "EMPI_POD_UID";
 inline constexpr char kPodAddress[] = "EMPI_POD_ADDRESS";    // IP that other pods reach us by
 inline constexpr char kAgentPort[] = "EMPI_AGENT_PORT";      // default kDefaultAgentPort
 inline constexpr char kSidecarPort[] = "EMPI_SIDECAR_PORT";  // default kDefaultSidecarPort
+inline constexpr char kReportPort[] = "EMPI_REPORT_PORT";    // of the sidecar, with TLS only
 inline constexpr char kSlots[] = "EMPI_SLOTS";               // ranks per pod
 inline constexpr char kTokenFile[] =
-    "EMPI_TOKEN_FILE";                        // file with the job's bearer token, re-read on change
-inline constexpr char kMode[] = "EMPI_MODE";  // "malleable" or "rigid"
+    "EMPI_TOKEN_FILE";  // file with the job's bearer token, re-read on change
+inline constexpr char kTlsDir[] =
+    "EMPI_TLS_DIR";  // folder with the worker's certificate (base/tls.hpp), re-read; not set: plain HTTP
+inline constexpr char kMode[] = "EMPI_MODE";                           // "malleable" or "rigid"
 inline constexpr char kNetworkInterface[] = "EMPI_NETWORK_INTERFACE";  // for Open MPI's TCP: eth0, or lo
 inline constexpr char kPartitionSeconds[] =
     "EMPI_PARTITION_SECONDS";  // ranks are killed after this long without the lead
@@ -65,6 +68,7 @@ inline constexpr char kLocalReason[] = "EMPI_LOCAL_REASON";        // fresh name
 
 inline constexpr int kDefaultAgentPort = 7400;
 inline constexpr int kDefaultSidecarPort = 7401;
+inline constexpr int kDefaultReportPort = 7402;
 
 // --- Open MPI's codes of an abort because a peer is gone; the library holds them to its header ---
 inline constexpr int kMpiErrProcFailed = 75;

@@ -12,6 +12,7 @@ Options parse_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultSidecarPort;
   o.agent_port = names::kDefaultAgentPort;
+  o.report_port = names::kDefaultReportPort;
   o.agent_host = "127.0.0.1";
   o.listen.clear();
   bool no_agent = false;
@@ -49,6 +50,14 @@ Options parse_options(int argc, char** argv) {
            &o.token_file,
            "file with the job's token, asked for on /v1/sample and shown to the agent",
            {.variable = names::kTokenFile}},
+          {"--tls-dir",
+           &o.tls_folder,
+           "folder with this worker's certificate: the port then has /metrics and /healthz only",
+           {.variable = names::kTlsDir}},
+          {"--report-port",
+           &o.report_port,
+           "with --tls-dir: port of /v1/report and /v1/sample by TLS, 0 for any free one",
+           {.variable = names::kReportPort, .check = options::in_range(0, 65535), .shows_default = true}},
           {"--job", &o.identity.job, "label job", {.variable = names::kJobName}},
           {"--namespace", &o.identity.job_namespace, "label namespace", {.variable = names::kJobNamespace}},
           {"--pod", &o.identity.pod, "label pod", {.variable = names::kPodName}},

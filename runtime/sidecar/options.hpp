@@ -14,6 +14,8 @@ struct Options {
   std::string agent_host;  // empty: no agent to ask (rigid runs without one)
   int agent_port = 0;
   std::string token_file;
+  std::string tls_folder;  // empty: all is plain, and on one port
+  int report_port = 0;     // by TLS; 0: any free one
   std::string pod_uid;
   int window_millis = 1000;
   Identity identity;

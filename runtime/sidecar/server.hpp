@@ -11,6 +11,10 @@
 #include "runtime/sidecar/options.hpp"
 #include "runtime/sidecar/pod_state.hpp"
 
+namespace empi::tls {
+class Credentials;
+}
+
 namespace empi::sidecar {
 
 class Server {
@@ -20,12 +24,15 @@ class Server {
   ~Server();
 
   int port() const { return port_; }
+  int report_port() const { return report_port_; }  // the same without TLS
   // Ends the window now and takes it in; the caller waits for the boundaries.
   void end_window();
 
  private:
   struct Http;
-  void add_routes();
+  void serve_openly(Http& http);   // metrics and health
+  void serve_reports(Http& http);  // to the controller
+  std::unique_ptr<Http> make_http(std::shared_ptr<tls::Credentials> credentials);
 
   const Options options_;
   profile::WindowReader reader_;
@@ -38,9 +45,8 @@ class Server {
   PodState state_;
   std::atomic<std::uint64_t> sampled_ns_{0};  // when the last window ended, for /healthz
 
-  int port_ = 0;
-  std::unique_ptr<Http> http_;
-  std::thread thread_;
+  int port_ = 0, report_port_ = 0;
+  std::unique_ptr<Http> http_, reports_;  // reports_: with TLS
 };
 
 }  // namespace empi::sidecar

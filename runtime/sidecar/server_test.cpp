@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real program over real HTTP, with pages that this test writes as ranks do.
+#include "runtime/sidecar/server.hpp"
+
 #include <gtest/gtest.h>
 #include <httplib.h>
 #include <signal.h>
@@ -11,6 +13,7 @@
 #include "runtime/base/bounded_http.hpp"
 #include "runtime/base/exposition.hpp"
 #include "runtime/base/http_server.hpp"
+#include "runtime/base/tls.hpp"
 #include "runtime/profile/read/window_reader.hpp"
 #include "runtime/profile/testing/synthetic_page.hpp"
 #include "runtime/protocol/json.hpp"
@@ -125,6 +128,33 @@ TEST_F(Sidecar, AsksForTheTokenOnSamples) {
 }
 
 // The agent's side of the conversation, through the protocol's own types.
+// Prometheus and the kubelet have no certificate, and need none for what they ask.
+TEST_F(Sidecar, WithCertificatesReportsAreForTheControllerOnAPortOfTheirOwn) {
+  const tls::Authority job("secret", "job");
+  const auto validity = tls::months_around(std::chrono::system_clock::now());
+  Options options;
+  options.run_dir = folder.path();
+  options.listen = "127.0.0.1";
+  options.tls_folder = folder.path();
+  std::ofstream(folder.path() / tls::kIdentityFile) << job.issue(0, validity);
+  std::ofstream(folder.path() / tls::kAuthoritiesFile) << job.certificate();
+  const Server server(options);
+  httplib::Client plain("127.0.0.1", server.port());
+  EXPECT_EQ(plain.Get("/metrics")->status, 200);
+  EXPECT_EQ(plain.Get("/healthz")->status, 200);
+  for (const char* path : {paths::kReport, paths::kSample}) EXPECT_EQ(plain.Get(path)->status, 404) << path;
+  const auto ask = [&](std::optional<int> worker, const char* path) {
+    const auto as = std::make_shared<tls::Credentials>(job.issue(worker, validity), job.certificate());
+    return BoundedHttp("127.0.0.1:" + std::to_string(server.report_port()), {}, as)
+        .ask("GET", path, "")
+        .status;
+  };
+  EXPECT_EQ(ask(std::nullopt, paths::kSample), 200);
+  EXPECT_EQ(ask(std::nullopt, paths::kReport), 404) << "this sidecar has no agent";
+  EXPECT_EQ(ask(1, paths::kSample), 403);
+  EXPECT_EQ(ask(std::nullopt, "/metrics"), 404);
+}
+
 TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
   std::ofstream(token_file) << "secret\n";
   MembershipView member;

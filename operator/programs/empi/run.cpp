@@ -126,8 +126,9 @@ class Run {
   Controller controller_;
 };
 
-ControllerOptions controller_options() {
+ControllerOptions controller_options(bool mutual_tls) {
   ControllerOptions options;
+  options.build.mutual_tls = mutual_tls;
   options.build.runtime_image.clear();  // pods take what is installed here
   return options;
 }
@@ -153,8 +154,10 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
           [this](const std::string& pod, const std::string& line) {
             if (show_output() && worth_showing(pod, line)) console_.line(line);
           }),
-      runtime_([this](const ElasticMPIJob& job) { return std::vector{cluster_.token(key_of(job))}; },
-               HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600}),
+      runtime_(
+          [this](const ElasticMPIJob& job) { return std::vector{cluster_.token(key_of(job))}; },
+          HttpRuntimeOptions{kLocalTimeouts, kAgentPort, 3600, 1000, 0, 0,
+                             [this](const ElasticMPIJob& job) { return cluster_.credentials(key_of(job)); }}),
       scheduler_(queue_ ? std::make_unique<Scheduler>(
                               *local_queue_, now, [](const std::string&) {}, scheduler_options())
                         : nullptr),  // what it does is an event of the job it does it to
@@ -163,7 +166,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
           [this](const std::string& line) {
             if (looked_at_) cluster_.note(*looked_at_, false, "Decision", line);
           },
-          controller_options(), scheduler_.get()) {
+          controller_options(options.mutual_tls), scheduler_.get()) {
   if (!namespaces.reason.empty()) {
     console_.warning("namespaces are not permitted here (" + namespaces.reason +
                      "): all pods share the loopback interface" +
@@ -247,6 +250,7 @@ void Run::announce(const RunningJob& job) {
 void Run::start(RunningJob& job) {
   announce(job);
   local::LocalJobOptions options;
+  options.mutual_tls = options_.mutual_tls;
   options.isolation = isolation_;
   options.checkpoint = options_.from;
   if (on_loopback(job.job())) options.isolation = std::max(isolation_, local::Isolation::SharedNetwork);

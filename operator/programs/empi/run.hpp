@@ -19,6 +19,7 @@ struct RunOptions {
   double stagger = 0;      // seconds between the starts of two jobs
   bool show_logs = false;  // rank output on the screen also when the view is live
   bool quiet = false;      // no rank output on the screen
+  bool mutual_tls = true;  // between pods and controller
 };
 
 // Checks the manifests and starts the job process. Returns the exit code: 0 all succeeded, 1 one failed or

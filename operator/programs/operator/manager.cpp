@@ -11,6 +11,7 @@
 
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/queue_objects.hpp"
+#include "operator/kube/root_key_secret.hpp"
 #include "runtime/base/exposition.hpp"
 #include "runtime/base/http_server.hpp"
 #include "runtime/protocol/metrics.hpp"
@@ -30,6 +31,14 @@ double seconds_since(kube::Instant start) {
 
 kube::Config configuration(const ManagerOptions& options) {
   return kube::load_config(options.kubeconfig, options.context);
+}
+
+// Of an installation's first start, or until the kubelet has brought the Secret that was made then.
+std::string first_root_key(const ManagerOptions& options) {
+  if (options.root_key_secret.empty() || access(options.root_key_file.c_str(), R_OK) == 0) return "";
+  const kube::Config config = configuration(options);
+  kube::Client client(config);
+  return ensure_root_key(client, {config.namespace_name, options.root_key_secret});
 }
 
 // The event that the pass of this thread is an answer to, until it has sent its first request.
@@ -90,7 +99,10 @@ struct Manager::Http {
 };
 
 Manager::Manager(ManagerOptions options, Log log)
-    : options_(std::move(options)), log_(std::move(log)), root_key_(options_.root_key_file), http_(new Http) {
+    : options_(std::move(options)),
+      log_(std::move(log)),
+      root_key_(options_.root_key_file, std::chrono::steady_clock::now, first_root_key(options_)),
+      http_(new Http) {
   kube::Config config = configuration(options_);
   log_("API server " + config.server + " (" + config.origin + ")");
   kube::ClientOptions client_options;
@@ -136,7 +148,11 @@ Manager::Manager(ManagerOptions options, Log log)
       std::make_unique<KubeCluster>(*client_, *jobs_, *pods_, *events_, root_key_, options_.build, log_);
   runtime_ = std::make_unique<HttpRuntime>(
       [this](const ElasticMPIJob& job) { return root_key_.tokens(job.metadata.uid); },
-      HttpRuntimeOptions{options_.agents, kAgentPort, 60, 64, kMetricsPort});
+      HttpRuntimeOptions{
+          options_.agents, kAgentPort, 60, 64, kMetricsPort, kReportPort, [this](const ElasticMPIJob& job) {
+            return job.status.mutual_tls ? credentials_.of(job.metadata.uid, std::chrono::system_clock::now())
+                                         : nullptr;
+          }});
   AskingOptions asking;
   asking.took = [this](Millis time) { metrics_.waited(OperatorMetrics::Wait::Agent, time); };
   asking_ = std::make_unique<AskingRuntime>(

@@ -17,6 +17,7 @@
 #include "operator/agents/asking_runtime.hpp"
 #include "operator/agents/http_runtime.hpp"
 #include "operator/controller/controller.hpp"
+#include "operator/kube/job_certificates.hpp"
 #include "operator/kube/kube_cluster.hpp"
 #include "operator/kube/kube_queue.hpp"
 #include "operator/kube/leader.hpp"
@@ -29,6 +30,7 @@ struct ManagerOptions {
   std::string kubeconfig, context;  // empty: as kubectl finds them, or the pod's service account
   std::string watched_namespace;    // empty: all
   std::string root_key_file;
+  std::string root_key_secret;  // in our namespace: read, or made, where there is no such file; empty: not
   std::string lease_namespace;  // empty: the namespace we run in
   std::string lease_name = "elastic-mpi-operator";
   bool leader_election = true;
@@ -87,6 +89,7 @@ class Manager {
   const ManagerOptions options_;
   const Log log_;
   RootKey root_key_;
+  ControllerCredentials credentials_{root_key_};
   std::unique_ptr<kube::Client> client_, lease_client_;
   std::unique_ptr<kube::EventRecorder> events_;
   OperatorMetrics metrics_;

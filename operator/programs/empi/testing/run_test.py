@@ -5,11 +5,13 @@
 Usage: run_test.py BIN CASE    BIN is the folder with empi, elastic-mpi-agent, elastic-mpi-sidecar, empi-jacobi
 Every wait is bounded; every process that a case starts is gone at its end, and that is checked.
 """
+import http.client
 import json
 import os
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -54,6 +56,8 @@ def rigid_namespaces():
 def rigid_loopback():
     path = manifest("hello", HELLO, replicas=2, rigid=True, extra="  local: {network: Loopback}\n")
     check_hello(empi("run", path).stdout, 2)
+    check_hello(empi("run", path, "--no-tls").stdout, 2)
+    assert not json.loads((WORK / "state/hello/status.json").read_text()).get("mutualTLS")
 
 
 def no_namespaces():
@@ -90,12 +94,44 @@ def scale_loopback():
     """Resizing works where pods share the loopback interface, too."""
     run = Run(manifest("jacobi", SLOW, extra="  local: {network: Loopback}\n"))
     run.wait_for_size(2)
+    expect_members_command_nothing(run)
     for size in (3, 1):
         empi("scale", "jacobi", size)
         run.wait_for_size(size)
     empi("cancel", "jacobi")
     assert run.wait() == 1, run.text()
     assert [c["outcome"] for c in run.summary()["changes"]] == ["committed", "committed"], run.summary()
+    assert not (WORK / "state/jacobi/tls").exists(), "keys are left"
+
+
+def expect_members_command_nothing(run):
+    """Of a job whose pods share the loopback interface: its agents speak TLS, and take commands from `empi run` alone."""
+    assert run.status()["mutualTLS"] is True
+    folder = WORK / "state/jacobi"
+    certificates = sorted(folder.glob("tls/*/identity.pem"))
+    assert [path.parent.name for path in certificates] == ["jacobi-w-0", "jacobi-w-1"], certificates
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.glob("tls/*/*.pem"))
+    agent = next(pid for pid, command in marked_processes() if "elastic-mpi-agent" in command)
+    environment = pathlib.Path(f"/proc/{agent}/environ").read_text().split("\0")
+    port = int(next(entry for entry in environment if entry.startswith("EMPI_AGENT_PORT=")).split("=")[1])
+    token = (folder / "token").read_text().split()[0]
+    body = json.dumps({"fence": 1000000, "reason": "wrong"})
+    head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    context = ssl.create_default_context(cafile=certificates[0].parent / "authorities.pem")
+    context.check_hostname = False
+    for certificate in (None, certificates[1]):
+        if certificate:
+            context.load_cert_chain(certificate)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE)
+        connection.request("POST", "/v1/stop", body, head)
+        answer = connection.getresponse()
+        assert answer.status == 403, (certificate, answer.status, answer.read())
+    try:
+        plain = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        plain.request("POST", "/v1/stop", body, head)
+        raise AssertionError(f"a plain request is answered: {plain.getresponse().status}")
+    except (http.client.HTTPException, OSError):
+        pass
 
 
 def scale_by_hand():
