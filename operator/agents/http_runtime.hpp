@@ -43,6 +43,7 @@ class HttpRuntime : public Runtime {
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
   Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
+  Outcome give_notice(const ElasticMPIJob& job, const GiveNotice& notice) override;
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
   void forget(const JobKey& key) override;
 

@@ -101,7 +101,11 @@ void update_tasks(Pass& pass);              // sizing.cpp
 void start_step(Pass& pass);                // start.cpp: Pending, Starting
 void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
 bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
+void restart_step(Pass& pass, int target);  // restart.cpp: a restartable job's change of size
+bool ended_to_restart(Pass& pass);          // restart.cpp: the program has ended as it was told
+void restarted(Pass& pass);                 // restart.cpp: and it runs again
 void suspend(Pass& pass);                   // ending.cpp
+void forget_run(JobStatus& status);         // ending.cpp: back to before the first start
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished

@@ -270,7 +270,7 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   environment[names::kSidecarPort] = std::to_string(plan.sidecar_port);
   environment[names::kSlots] = std::to_string(job.spec.slots_per_worker);
   environment[names::kTokenFile] = entry.job->token_file();
-  environment[names::kMode] = job.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable";
+  environment[names::kMode] = is_malleable(job.spec.runtime) ? "malleable" : "rigid";
   environment[names::kNetworkInterface] = plan.network ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;
   environment[names::kRunDir] = plan.run_dir;

@@ -29,6 +29,10 @@ struct BuildOptions {
   int worker_user = 65532;
 };
 
+// How the agents of a restartable job are to tell its program to end, as they read it in their environment;
+// empty for other jobs.
+std::string restart_notice(const RuntimeSpec& runtime);
+
 std::string service_name(const std::string& job);       // headless service: <job>-workers
 std::string token_secret_name(const std::string& job);  // <job>-token
 

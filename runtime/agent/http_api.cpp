@@ -104,6 +104,7 @@ struct HttpApi::Impl {
     server.Get(paths::kMembership, route_to([this](Request) { return handlers.membership(); }));
     server.Get(paths::kSample, route_to([this](Request r) { return handlers.samples(number(r, "since")); }));
     server.Put(paths::kFence, route_to([this](Request r) { return handlers.put_fence(parse_body(r)); }));
+    server.Post(paths::kNotice, route_to([this](Request r) { return handlers.notice(parse_body(r)); }));
     server.Post(paths::kStop, route_to([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage,
                 route_to([this](Request r) { return handlers.batch(parse_body(r).get<Batch>()); }));

@@ -36,6 +36,8 @@ class ApiHandlers {
   // A controller has taken the job: from now on those with a lower fence are refused.
   virtual ApiAnswer put_fence(const nlohmann::json& request) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
+  // The ranks of a restartable program are to write what they go on from, and to end.
+  virtual ApiAnswer notice(const nlohmann::json& request) = 0;
   // From another agent. Must not wait.
   virtual ApiAnswer batch(const Batch& batch) = 0;
 };

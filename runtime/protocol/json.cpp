@@ -243,7 +243,8 @@ void to_json(json& j, const MembershipView& v) {
        {"parkedHelpers", v.parked_helpers},
        {"parkedSeconds", v.parked_seconds},
        {"leaveRequests", v.leave_requests},
-       {"checkpoint", wire::written(v.checkpoint)}};
+       {"checkpoint", wire::written(v.checkpoint)},
+       {"notice", v.notice}};
 }
 void from_json(const json& j, MembershipView& v) {
   v.uid = j.value("uid", "");
@@ -256,6 +257,7 @@ void from_json(const json& j, MembershipView& v) {
   v.ending = j.value("ending", false);
   v.survives_loss = j.value("survivesLoss", false);
   v.recovering = j.value("recovering", "");
+  v.notice = j.value("notice", "");
   v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});

@@ -70,6 +70,7 @@ struct MembershipView {
   std::vector<std::string>
       leave_requests;         // uids of pods that were asked to terminate and want a planned leave
   CheckpointNews checkpoint;  // known to the lead
+  std::string notice;         // id of the last one that its ranks were given: to end, and be started again
 };
 
 // GET /v1/report?since=INDEX: all that a controller asks of a lead at each look, as it was at one moment. An
