@@ -70,11 +70,11 @@ void describe(V& v, WorkerSpec& worker) {
 
 template <class V>
 void describe(V& v, RestartSpec& restart) {
-  v.choice("signal", restart.signal, {"USR1", "USR2", "TERM", "INT", "HUP"});
+  v.field("signal", restart.signal);
   v.field("file", restart.file);
   v.field("command", restart.command);
-  v.field("exitCode", restart.exit_code, Range{1, 255});
-  v.field("graceSeconds", restart.grace, Range{1, kDayInSeconds});
+  v.field("exitCode", restart.exit_code);
+  v.field("graceSeconds", restart.grace);
 }
 
 template <class V>

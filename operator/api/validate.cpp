@@ -53,9 +53,9 @@ void check_sizes(const JobSpec& spec, Origin origin, Violations& out) {
 void check_standby(const JobSpec& spec, Violations& out) {
   if (spec.worker.standby == 0) return;
   const std::string is = "is " + text(spec.worker.standby);
-  if (spec.runtime.mode == RuntimeMode::Rigid)
-    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is Rigid", "0",
-           "a rigid program never grows");
+  if (!is_malleable(spec.runtime))
+    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is " + to_string(spec.runtime.mode), "0",
+           "nobody ever joins such a program");
   if (!spec.scheduling.queue_name.empty())
     refuse(out, "spec.worker.standby", is + " while spec.scheduling.queueName is given", "0",
            "a queue lends workers that run a program; what waits for one would be nobody's");
