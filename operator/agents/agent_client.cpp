@@ -207,4 +207,9 @@ AgentResult<Accepted> AgentClient::stop(empi::Fence fence, const std::string& re
                   connection_->ask("POST", empi::paths::kStop, {{"fence", fence.value}, {"reason", reason}}));
 }
 
+AgentResult<Accepted> AgentClient::notice(empi::Fence fence, const std::string& id) {
+  return accepted("telling the program to end, to be started again", connection_->peer,
+                  connection_->ask("POST", empi::paths::kNotice, {{"fence", fence.value}, {"id", id}}));
+}
+
 }  // namespace emj

@@ -80,6 +80,7 @@ class AgentClient {
   AgentResult<Accepted> change(const empi::ChangeRequest& request);
   AgentResult<Accepted> cancel(const std::string& id, empi::Fence fence);
   AgentResult<Accepted> stop(empi::Fence fence, const std::string& reason);
+  AgentResult<Accepted> notice(empi::Fence fence, const std::string& id);
 
   const std::string& address() const;
   void use_token(const std::string& token);  // from the next request on

@@ -143,6 +143,10 @@ Outcome AskingRuntime::cancel(const ElasticMPIJob& job, const CancelChange& canc
   return in_hand(job) ? busy() : runtime_.cancel(job, cancel);
 }
 
+Outcome AskingRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& notice) {
+  return in_hand(job) ? busy() : runtime_.give_notice(job, notice);
+}
+
 Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   {
     const std::lock_guard lock(mutex_);

@@ -53,6 +53,7 @@ class AskingRuntime : public Runtime {
   Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override;
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
   Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
+  Outcome give_notice(const ElasticMPIJob& job, const GiveNotice& notice) override;
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
   void forget(const JobKey& key) override;
 

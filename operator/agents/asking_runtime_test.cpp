@@ -40,6 +40,7 @@ class Agents : public Runtime {
   Outcome name_lead(const ElasticMPIJob&, const NameLead&) override { return Outcome::done(); }
   Outcome change(const ElasticMPIJob&, const SendChange&) override { return Outcome::done(); }
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
+  Outcome give_notice(const ElasticMPIJob&, const GiveNotice&) override { return Outcome::done(); }
   Outcome stop(const ElasticMPIJob& job, const StopJob&) override {
     const std::lock_guard lock(mutex_);
     stopped_.insert(job.metadata.name);

@@ -289,6 +289,8 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
     result.ended = ended;
   }
   result.program = program_of(view);
+  result.exit_code = view.outcome.exit_code;
+  result.notice = cut(view.notice, kLongestId);
   result.ending = view.ending;
   result.survives_loss = view.survives_loss;
   result.survives_lead_loss = view.survives_lead_loss;

@@ -289,6 +289,19 @@ Outcome HttpRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel
   return ask_lead(job, [&](AgentClient& lead) { return lead.cancel(cancel.id, empi::Fence{cancel.fence}); });
 }
 
+Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& notice) {
+  for (const MemberAddress& member : notice.members) {
+    AgentClient client = client_for(address_of(member.ip));
+    bool stale_token = false;
+    const Outcome outcome =
+        to_outcome(with_tokens(tokens_of_(job), client, stale_token, [&](AgentClient& agent) {
+          return agent.notice(empi::Fence{notice.fence}, notice.id);
+        }));
+    if (!outcome.ok()) return outcome;
+  }
+  return Outcome::done();
+}
+
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
 }

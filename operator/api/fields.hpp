@@ -9,7 +9,8 @@
 
 namespace emj::fields {
 
-EMJ_NAMES(RuntimeMode, 2, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::Rigid, "Rigid"})
+EMJ_NAMES(RuntimeMode, 3, {RuntimeMode::Malleable, "Malleable"}, {RuntimeMode::Rigid, "Rigid"},
+          {RuntimeMode::Restartable, "Restartable"})
 EMJ_NAMES(Probe, 2, {Probe::All, "All"}, {Probe::Root, "Root"})
 EMJ_NAMES(OnTimeout, 2, {OnTimeout::Rollback, "Rollback"}, {OnTimeout::Fail, "Fail"})
 EMJ_NAMES(AutoscalingMode, 3, {AutoscalingMode::Off, "Off"}, {AutoscalingMode::Recommend, "Recommend"},
@@ -49,11 +50,12 @@ EMJ_NAMES(JobState, 8, {JobState::Queued, "Queued"}, {JobState::Pending, "Pendin
           {JobState::Starting, "Starting"}, {JobState::Running, "Running"}, {JobState::Resizing, "Resizing"},
           {JobState::Suspended, "Suspended"}, {JobState::Succeeded, "Succeeded"},
           {JobState::Failed, "Failed"})
-EMJ_NAMES(ResizePhase, 9, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePhase::Requested, "Requested"},
+EMJ_NAMES(ResizePhase, 11, {ResizePhase::CreatingPods, "CreatingPods"}, {ResizePhase::Requested, "Requested"},
           {ResizePhase::Preparing, "Preparing"}, {ResizePhase::Building, "Building"},
           {ResizePhase::Ready, "Ready"}, {ResizePhase::Window, "Window"},
           {ResizePhase::Cancelling, "Cancelling"}, {ResizePhase::RollingBack, "RollingBack"},
-          {ResizePhase::Draining, "Draining"})
+          {ResizePhase::Draining, "Draining"}, {ResizePhase::Stopping, "Stopping"},
+          {ResizePhase::Restarting, "Restarting"})
 
 // --- spec -----------------------------------------------------------------------------------------
 
@@ -64,6 +66,15 @@ void describe(V& v, WorkerSpec& worker) {
   v.field("maxReplicas", worker.max_replicas);
   v.field("standby", worker.standby);
   v.pod("template", worker.pod);
+}
+
+template <class V>
+void describe(V& v, RestartSpec& restart) {
+  v.field("signal", restart.signal);
+  v.field("file", restart.file);
+  v.field("command", restart.command);
+  v.field("exitCode", restart.exit_code);
+  v.field("graceSeconds", restart.grace);
 }
 
 template <class V>
@@ -154,6 +165,7 @@ void describe(V& v, JobSpec& spec) {
     v.field("mode", spec.runtime.mode);
     v.field("leaverGraceSeconds", spec.runtime.leaver_grace);
     v.field("probe", spec.runtime.probe);
+    v.object("restart", spec.runtime.restart);
   });
   v.object("resize", [&](V& v) { describe(v, spec.resize); });
   v.object("autoscaling", [&](V& v) { describe(v, spec.autoscaling); });

@@ -84,7 +84,20 @@ struct Quantity {
 // In base units (CPUs, bytes); of one that has been read.
 double amount(const Quantity& quantity);
 
-enum class RuntimeMode { Malleable, Rigid };
+// Malleable programs change their size while they run; Restartable ones are told to write what they go on
+// from and to end, and are started anew with another size (seed 002); Rigid ones keep theirs.
+enum class RuntimeMode { Malleable, Rigid, Restartable };
+
+// How a restartable program is told: by one of the three, which is not empty.
+struct RestartSpec {
+  std::string signal;                // to every rank: "USR1", ...
+  std::string file;                  // made in the first worker's pod, and removed before each start
+  std::vector<std::string> command;  // run in the first worker's pod
+  std::optional<int> exit_code;      // of a program that is to be started again; absent: 0 means so
+  Seconds grace{600};                // then it is told once more
+
+  bool operator==(const RestartSpec&) const = default;
+};
 
 // Who calls MPI_Probe_adapt: every rank, or rank 0 alone.
 enum class Probe { All, Root };
@@ -94,9 +107,13 @@ struct RuntimeSpec {
   RuntimeMode mode = RuntimeMode::Malleable;
   Seconds leaver_grace{30};  // from a leaver's release until it is ended, unless it finalises
   Probe probe = Probe::All;
+  std::optional<RestartSpec> restart;  // of mode Restartable
 
   bool operator==(const RuntimeSpec&) const = default;
 };
+
+// The program knows nothing of changes: its ranks are those of one start.
+inline bool is_malleable(const RuntimeSpec& runtime) { return runtime.mode == RuntimeMode::Malleable; }
 
 // How far a policy moves in one decision: doubling and halving, or a fixed number of workers.
 struct Step {

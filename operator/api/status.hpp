@@ -49,7 +49,9 @@ enum class ResizePhase {
   Window,
   Cancelling,  // a newer target came before Ready
   RollingBack,
-  Draining  // committed; leavers are being released and their pods deleted
+  Draining,   // committed; leavers are being released and their pods deleted
+  Stopping,   // a restartable program was told to write what it goes on from, and to end
+  Restarting  // it has; the next run, of another size, is being started
 };
 
 struct ResizeStatus {

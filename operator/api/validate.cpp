@@ -53,9 +53,9 @@ void check_sizes(const JobSpec& spec, Origin origin, Violations& out) {
 void check_standby(const JobSpec& spec, Violations& out) {
   if (spec.worker.standby == 0) return;
   const std::string is = "is " + text(spec.worker.standby);
-  if (spec.runtime.mode == RuntimeMode::Rigid)
-    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is Rigid", "0",
-           "a rigid program never grows");
+  if (!is_malleable(spec.runtime))
+    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is " + to_string(spec.runtime.mode), "0",
+           "nobody ever joins such a program");
   if (!spec.scheduling.queue_name.empty())
     refuse(out, "spec.worker.standby", is + " while spec.scheduling.queueName is given", "0",
            "a queue lends workers that run a program; what waits for one would be nobody's");
@@ -119,6 +119,33 @@ void check_scalability(const std::vector<ScalabilityPoint>& points, Violations& 
            "ascending numbers of workers, each once");
     return;
   }
+}
+
+void check_restart(const JobSpec& spec, Violations& out) {
+  const auto& restart = spec.runtime.restart;
+  const bool restartable = spec.runtime.mode == RuntimeMode::Restartable;
+  if (restart.has_value() != restartable) {
+    if (restartable)
+      refuse(out, "spec.runtime.restart", "missing", "how the program is told to end: signal, file or command",
+             "a restartable program writes what it goes on from when it is told, and ends");
+    else
+      refuse(out, "spec.runtime.restart",
+             std::string("is given while spec.runtime.mode is ") + to_string(spec.runtime.mode),
+             "mode Restartable, or no restart");
+    return;
+  }
+  if (!restart) return;
+  const int ways = !restart->signal.empty() + !restart->file.empty() + !restart->command.empty();
+  if (ways != 1)
+    refuse(out, "spec.runtime.restart", ways == 0 ? "names no way" : "names " + text(ways) + " ways",
+           "one of signal, file and command", "it says how the program is told to end");
+  if (!restart->file.empty() && restart->file.front() != '/')
+    refuse(out, "spec.runtime.restart.file", "is \"" + restart->file + "\"", "a path that begins with /",
+           "the agent that makes it has another working directory than the program");
+  if (!spec.scheduling.queue_name.empty())
+    refuse(out, "spec.scheduling.queueName", "is given while spec.runtime.mode is Restartable",
+           "mode Malleable or Rigid in a queue, or no queue",
+           "a queue counts on what it is promised within seconds, and a restart takes as long as it takes");
 }
 
 // Without what it is to keep to a policy would have nothing to do.
@@ -197,6 +224,7 @@ std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   check_standby(job.spec, out);
   check_autoscaling(job.spec, out);
   check_scheduling(job.spec, out);
+  check_restart(job.spec, out);
   check_checkpoint(job.spec, out);
   check_template(job.spec.worker.pod, out);
   return out;

@@ -407,6 +407,7 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
                  [&](const NameLead& lead) { return command(runtime_.name_lead(job, lead)); },
                  [&](const SendChange& change) { return command(runtime_.change(job, change)); },
                  [&](const CancelChange& cancel) { return command(runtime_.cancel(job, cancel)); },
+                 [&](const GiveNotice& notice) { return command(runtime_.give_notice(job, notice)); },
                  [&](const WriteScale& scale) {
                    result.requeue_after = std::min(result.requeue_after, options_.fast);
                    const Outcome outcome = cluster_.write_scale(job, scale.replicas);

@@ -33,6 +33,8 @@ class Runtime {
   virtual Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) = 0;
   virtual Outcome change(const ElasticMPIJob& job, const SendChange& change) = 0;
   virtual Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) = 0;
+  // All of `notice.members` have been told when it is done. Who was told by this id is not told again.
+  virtual Outcome give_notice(const ElasticMPIJob& job, const GiveNotice& notice) = 0;
   // Ends the program everywhere. The agents answer before they do it.
   virtual Outcome stop(const ElasticMPIJob& job, const StopJob& stop) = 0;
   // Nothing about this job needs to be remembered any more.

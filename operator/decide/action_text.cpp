@@ -36,6 +36,9 @@ struct Describe {
            " join, " + std::to_string(a.remove.size()) + " leave";
   }
   std::string operator()(const CancelChange& a) const { return "cancel " + a.id; }
+  std::string operator()(const GiveNotice& a) const {
+    return "tell the program by " + a.id + " to write what it goes on from, and to end";
+  }
   std::string operator()(const WriteScale& a) const { return "write scale " + std::to_string(a.replicas); }
   std::string operator()(const DeleteJob& a) const {
     return "delete the job (ended long ago, uid " + a.uid + ")";

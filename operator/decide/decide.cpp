@@ -69,7 +69,10 @@ bool ended_from_outside(Pass& pass) {
 void run_step(Pass& pass) {
   const int target = target_size(pass);
   run_autoscaling(pass, target);
-  resize_step(pass, target);
+  if (pass.spec.runtime.mode == RuntimeMode::Restartable)
+    restart_step(pass, target);
+  else
+    resize_step(pass, target);
 }
 
 // Written when the number of members changes, which is a write anyhow.

@@ -77,6 +77,7 @@ struct RuntimeView {
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   std::optional<int> ranks;           // of the members, that have connected to PMIx and run; absent: not told
   ProgramState program = ProgramState::NotStarted;
+  int exit_code = 0;                 // of a program that failed; 0: not told
   bool ending = false;               // a rank has finalised: no more changes
   bool survives_loss = false;        // the lead drops members that are lost, and the job goes on
   bool survives_lead_loss = false;   // so it does without its lead, if another one is named
@@ -89,6 +90,7 @@ struct RuntimeView {
   std::string unmeasured;            // why no windows could be asked for though the lead answers, in words
   CheckpointStatus checkpoint = {};  // as the lead knows it
   std::string checkpoint_trouble;    // why there is no newer one
+  std::string notice;                // the last one by which a restartable program was told to end
   bool stale_token = false;          // an agent refused the newest token: it may have an older one only
 };
 
@@ -201,6 +203,15 @@ struct CancelChange {
   bool operator==(const CancelChange&) const = default;
 };
 
+// Tell the ranks of a restartable program, as spec.runtime.restart says, to write what they go on from and to
+// end. Who was told is not told again by the same id.
+struct GiveNotice {
+  std::string id;
+  std::int64_t fence = 0;
+  std::vector<MemberAddress> members;  // whose agents have to; the lead is the last
+  bool operator==(const GiveNotice&) const = default;
+};
+
 // Write spec.worker.replicas through the scale subresource, as the autoscaler.
 struct WriteScale {
   int replicas = 0;
@@ -226,7 +237,7 @@ struct RecordEvent {
   bool operator==(const RecordEvent&) const = default;
 };
 
-using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, NameLead, SendChange, CancelChange,
+using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, NameLead, SendChange, CancelChange, GiveNotice,
                             WriteScale, DeleteJob, Requeue, RecordEvent>;
 
 std::string to_string(const Action& action);

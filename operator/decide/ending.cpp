@@ -22,34 +22,6 @@ void stop_program(Pass& pass, const std::string& reason) {
     pass.act(StopJob{runtime.lead_uid, pass.status.fence, reason});
 }
 
-// Back to before the first start. Indices, change ids and the fence go on counting.
-void forget_run(JobStatus& status) {
-  status.start.reset();
-  status.resize.reset();
-  status.awaited.reset();
-  status.standby.reset();
-  status.succession.reset();
-  status.active_workers = {};
-  status.epoch = 0;
-  status.lead_uid.clear();
-  status.lead_pod.clear();
-  status.runtime_image.clear();
-  status.mutual_tls = false;
-  status.performance.reset();
-  if (status.checkpoint) {  // what there is is what the next run goes on from
-    status.checkpoint->restored_from.clear();
-    status.checkpoint->restored_iteration = 0;
-  }
-  status.policy_state.changes.clear();
-  status.policy_state.phase_since.reset();
-  status.policy_state.task_phase = 0;
-  status.tasks.reset();
-  status.policy_state.up_since.reset();
-  status.policy_state.down_since.reset();
-  status.policy_state.wish.reset();
-  status.forecast.reset();
-}
-
 void end(Pass& pass, JobState state, const std::string& reason, const std::string& message) {
   JobStatus& status = pass.status;
   status.state = state;
@@ -101,6 +73,34 @@ bool left_to_the_lead(const Pass& pass, const PodView* pod) {
 
 }  // namespace
 
+// Indices, change ids and the fence go on counting.
+void forget_run(JobStatus& status) {
+  status.start.reset();
+  status.resize.reset();
+  status.awaited.reset();
+  status.standby.reset();
+  status.succession.reset();
+  status.active_workers = {};
+  status.epoch = 0;
+  status.lead_uid.clear();
+  status.lead_pod.clear();
+  status.runtime_image.clear();
+  status.mutual_tls = false;
+  status.performance.reset();
+  if (status.checkpoint) {  // what there is is what the next run goes on from
+    status.checkpoint->restored_from.clear();
+    status.checkpoint->restored_iteration = 0;
+  }
+  status.policy_state.changes.clear();
+  status.policy_state.phase_since.reset();
+  status.policy_state.task_phase = 0;
+  status.tasks.reset();
+  status.policy_state.up_since.reset();
+  status.policy_state.down_since.reset();
+  status.policy_state.wish.reset();
+  status.forecast.reset();
+}
+
 void delete_all(Pass& pass, DeleteReason reason) {
   for (const PodView& pod : pass.seen.pods)
     if (!pod.terminating) pass.act(DeletePod{pod.name, pod.uid, reason});
@@ -120,6 +120,7 @@ void fail(Pass& pass, const std::string& reason, const std::string& message, boo
 bool ended_by_program(Pass& pass) {
   const IndexSet members = pass.members();
   if (members.empty()) return false;
+  if (ended_to_restart(pass)) return true;
   const RuntimeView& runtime = pass.seen.runtime;
   if (runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Failed) {
     fail(pass, "ProgramFailed", runtime.message.empty() ? "the program failed" : runtime.message, true);

@@ -105,6 +105,10 @@ void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
 bool succession_step(Pass& pass);          // succession.cpp: true while nobody leads
 bool ended_by_program(Pass& pass);         // ending.cpp: success, failure, lost members
 void suspend(Pass& pass);                  // ending.cpp
+void restart_step(Pass& pass, int target);  // restart.cpp: a restartable job's change of size
+bool ended_to_restart(Pass& pass);          // restart.cpp: the program has ended as it was told
+void restarted(Pass& pass);                 // restart.cpp: and it runs again
+void forget_run(JobStatus& status);         // ending.cpp: back to before the first start
 void fail(Pass& pass, const std::string& reason, const std::string& message, bool may_restart);  // ending.cpp
 void clean_up(Pass& pass);                         // ending.cpp: pods of a job that has ended
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished

@@ -225,6 +225,15 @@ void record_end(Pass& pass, ResizeResult result, const std::string& reason) {
   pass.status.last_resize = last;
 }
 
+void remember_change(Pass& pass, double cost_seconds, double work_per_iteration) {
+  constexpr std::size_t kept = 5;
+  const ResizeStatus& resize = *pass.status.resize;
+  auto& changes = pass.status.policy_state.changes;
+  changes.push_back({pass.now, resize.from, resize.to, cost_seconds, work_per_iteration,
+                     std::chrono::duration<double>(pass.now - resize.start_time).count()});
+  if (changes.size() > kept) changes.erase(changes.begin());
+}
+
 void set_idle(Pass& pass) {
   pass.status.resize.reset();
   pass.status.state = JobState::Running;

@@ -23,6 +23,8 @@ struct Goal {
 bool blocked_now(const Pass& pass, int target);
 Goal goal_for(const Pass& pass, int target, bool may_add);
 void record_end(Pass& pass, ResizeResult result, const std::string& reason);
+// For policies: the change in hand has been made, and has cost that many seconds.
+void remember_change(Pass& pass, double cost_seconds, double work_per_iteration);
 void set_idle(Pass& pass);
 void give_up(Pass& pass, const std::string& reason, bool timed_out);
 void supersede(Pass& pass, const std::string& reason);

@@ -12,7 +12,6 @@ namespace {
 // A change's steps on the way to its commit are shown when they take long: each costs a write of the status.
 constexpr Seconds kQuickChange{1};
 constexpr Seconds kAnswerGrace{10};  // for the lead to report a change that has reached its deadline
-constexpr std::size_t kChangesKept = 5;
 
 double work_per_iteration(const std::vector<Sample>& samples, int workers) {
   constexpr int enough_windows = 10;
@@ -53,11 +52,7 @@ void commit(Pass& pass) {
   pass.status.blocked.reset();
   const auto& ended = pass.seen.runtime.ended;
   const double cost = ended && ended->id == resize.id ? static_cast<double>(ended->lost_millis) / 1000 : 0;
-  auto& changes = pass.status.policy_state.changes;
-  changes.push_back({pass.now, resize.from, resize.to, cost,
-                     work_per_iteration(pass.seen.samples, resize.from),
-                     std::chrono::duration<double>(pass.now - resize.start_time).count()});
-  if (changes.size() > kChangesKept) changes.erase(changes.begin());
+  remember_change(pass, cost, work_per_iteration(pass.seen.samples, resize.from));
 }
 
 bool wants_another(const Pass& pass, int target) {

@@ -140,6 +140,7 @@ void become_running(Pass& pass) {
   status.blocked.reset();
   status.state = JobState::Running;
   if (!status.start_time) status.start_time = pass.now;  // a restart does not begin the job anew
+  if (status.resize) return restarted(pass);
   status.policy_state.changes.push_back({pass.now, 0, status.active_workers.size(), 0, 0, 0});
   pass.event("Started", "the program runs on " + workers_text(status.active_workers.size()));
 }

@@ -62,6 +62,7 @@ class Leads : public Runtime {
     return Outcome::done();
   }
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
+  Outcome give_notice(const ElasticMPIJob&, const GiveNotice&) override { return Outcome::done(); }
   Outcome stop(const ElasticMPIJob&, const StopJob&) override { return Outcome::done(); }
   void forget(const JobKey&) override {}
 

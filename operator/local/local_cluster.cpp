@@ -285,7 +285,7 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   } else {
     environment.erase(names::kTlsDir);  // of a pod that we run in
   }
-  environment[names::kMode] = job.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable";
+  environment[names::kMode] = is_malleable(job.spec.runtime) ? "malleable" : "rigid";
   environment[names::kNetworkInterface] = plan.network ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;
   environment[names::kRunDir] = plan.run_dir;

@@ -126,6 +126,12 @@ json checkpoint_environment(const ElasticMPIJob& job) {
 
 std::string certificate_key(int worker) { return "worker-" + std::to_string(worker) + ".pem"; }
 
+json restart_environment(const ElasticMPIJob& job) {
+  const std::string notice = restart_notice(job.spec.runtime);
+  if (notice.empty()) return json::array();
+  return json::array({{{"name", names::kRestartNotice}, {"value", notice}}});
+}
+
 json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
   const auto plain = [](const char* name, const std::string& value) -> json {
     return {{"name", name}, {"value", value}};
@@ -141,7 +147,7 @@ json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
       plain(names::kSidecarPort, std::to_string(kMetricsPort)),
       plain(names::kSlots, std::to_string(job.spec.slots_per_worker)),
       plain(names::kTokenFile, std::string(kTokenFolder) + "/token"),
-      plain(names::kMode, job.spec.runtime.mode == RuntimeMode::Rigid ? "rigid" : "malleable"),
+      plain(names::kMode, is_malleable(job.spec.runtime) ? "malleable" : "rigid"),
       plain(names::kRunDir, kRunFolder),
       plain(names::kWindowMillis, std::to_string(kWindowMillis)),
   });
@@ -181,6 +187,7 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   container["command"] = command;
   json environment = agent_environment(job, pod);
   append(environment, checkpoint_environment(job));
+  append(environment, restart_environment(job));
   merge_environment(container["env"], environment);
   json mounts =
       json::array({mount("elastic-mpi-runtime", kRuntimeFolder, true), mount("elastic-mpi-run", kRunFolder),
@@ -322,6 +329,16 @@ void build_pod_spec(const ElasticMPIJob& job, int index, const std::string& pod,
 }
 
 }  // namespace
+
+std::string restart_notice(const RuntimeSpec& runtime) {
+  if (!runtime.restart) return "";
+  const RestartSpec& restart = *runtime.restart;
+  json notice;
+  if (!restart.signal.empty()) notice["signal"] = restart.signal;
+  if (!restart.file.empty()) notice["file"] = restart.file;
+  if (!restart.command.empty()) notice["command"] = restart.command;
+  return empi::json_text::text(notice);
+}
 
 std::string service_name(const std::string& job) { return job + "-workers"; }
 std::string token_secret_name(const std::string& job) { return job + "-token"; }

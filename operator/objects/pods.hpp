@@ -33,6 +33,10 @@ struct BuildOptions {
   bool mutual_tls = false;  // of runs that begin now: status.mutualTLS says it of those that have begun
 };
 
+// How the agents of a restartable job are to tell its program to end, as they read it in their environment;
+// empty for other jobs.
+std::string restart_notice(const RuntimeSpec& runtime);
+
 std::string service_name(const std::string& job);       // headless service: <job>-workers
 std::string token_secret_name(const std::string& job);  // <job>-token
 // Of worker `index`, and of its 200: <job>-tls-<index / 200>.

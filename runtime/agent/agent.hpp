@@ -78,8 +78,11 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   ApiAnswer put_fence(const json& request) override;
   ApiAnswer put_lead(const json& request) override;
   ApiAnswer stop(const json& request) override;
+  ApiAnswer notice(const json& request) override;
   ApiAnswer batch(const Batch& batch) override;
   ApiAnswer ask(std::function<ApiAnswer()> question);
+  ApiAnswer give_notice(const std::string& id, Fence fence);
+  MembershipView view() const;
 
   const Options options_;
   Reactor reactor_;
@@ -89,6 +92,7 @@ class Agent final : public PmixUpcalls, public ApiHandlers {
   UniqueFd signals_;
   AgentEdges edges_;
   Pod pod_;
+  std::string notice_;  // id of the last one that our ranks were given
   std::unique_ptr<HttpApi> http_, view_;
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/protocol/integers.hpp"
 #include "runtime/protocol/json.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
 namespace {
@@ -99,7 +100,10 @@ ApiAnswer Agent::ask(std::function<ApiAnswer()> question) {
 ApiAnswer Agent::health() { return health_of(reactor_.age(), partition_time()); }
 
 ApiAnswer Agent::start(const json& request) {
-  return ask([this, r = request.get<StartRequest>()] { return pod_.start(r); });
+  return ask([this, r = request.get<StartRequest>()] {
+    if (pod_.ranks().count_running() == 0) withdraw(options_.restart);
+    return pod_.start(r);
+  });
 }
 
 ApiAnswer Agent::put_change(const json& request) {
@@ -115,8 +119,14 @@ ApiAnswer Agent::cancel_change(const std::string& id, Fence fence) {
   return ask([this, id, fence] { return pod_.cancel_change(id, fence); });
 }
 
+MembershipView Agent::view() const {
+  MembershipView view = pod_.view();
+  view.notice = notice_;
+  return view;
+}
+
 ApiAnswer Agent::membership() {
-  return ask([this]() -> ApiAnswer { return {200, json_text::safe_text(pod_.view())}; });
+  return ask([this]() -> ApiAnswer { return {200, json_text::safe_text(view())}; });
 }
 
 ApiAnswer Agent::samples(std::int64_t since) {
@@ -139,7 +149,7 @@ ApiAnswer Agent::put_lead(const json& request) {
 
 ApiAnswer Agent::report(std::int64_t since) {
   return ask([this, since]() -> ApiAnswer {
-    return {200, json_text::safe_text(Report{pod_.view(), pod_.known_changes(), pod_.known_samples(since)})};
+    return {200, json_text::safe_text(Report{view(), pod_.known_changes(), pod_.known_samples(since)})};
   });
 }
 
@@ -147,6 +157,25 @@ ApiAnswer Agent::stop(const json& request) {
   const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
   const std::string reason = request.value("reason", "stopped by the controller");
   return ask([this, fence, reason] { return pod_.stop(fence, reason); });
+}
+
+ApiAnswer Agent::notice(const json& request) {
+  const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
+  const auto id = request.at("id").get<std::string>();
+  return ask([this, fence, id] { return give_notice(id, fence); });
+}
+
+ApiAnswer Agent::give_notice(const std::string& id, Fence fence) {
+  if (ApiAnswer a = pod_.check_controller(fence); a.status != 200) return a;
+  if (!options_.restart.given())
+    return refuse(409, "the program is not restartable: the agent was started without " +
+                           std::string(names::kRestartNotice));
+  if (pod_.ranks().count_running() == 0) return refuse(409, "no rank of the program runs here");
+  if (notice_ != id) {
+    give(options_.restart, [this](int signal) { edges_.signal_all(signal); });
+    notice_ = id;
+  }
+  return {200, json_text::safe_text({{"notice", id}})};
 }
 
 ApiAnswer Agent::batch(const Batch& batch) {

@@ -123,6 +123,7 @@ struct HttpApi::Impl {
     server.Get(paths::kSample, route_to([this](Request r) { return handlers.samples(number(r, "since")); }));
     server.Put(paths::kFence, route_to([this](Request r) { return handlers.put_fence(parse_body(r)); }));
     server.Put(paths::kLead, route_to([this](Request r) { return handlers.put_lead(parse_body(r)); }));
+    server.Post(paths::kNotice, route_to([this](Request r) { return handlers.notice(parse_body(r)); }));
     server.Post(paths::kStop, route_to([this](Request r) { return handlers.stop(parse_body(r)); }));
     server.Post(paths::kMessage,
                 route_to([this](Request r) { return handlers.batch(parse_body(r).get<Batch>()); }));

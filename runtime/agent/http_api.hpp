@@ -42,6 +42,8 @@ class ApiHandlers {
   // A lead is lost, or members are (decision R20).
   virtual ApiAnswer put_lead(const nlohmann::json& request) = 0;
   virtual ApiAnswer stop(const nlohmann::json& request) = 0;
+  // The ranks of a restartable program are to write what they go on from, and to end.
+  virtual ApiAnswer notice(const nlohmann::json& request) = 0;
   // From another agent. Must not wait.
   virtual ApiAnswer batch(const Batch& batch) = 0;
 };

@@ -45,6 +45,7 @@ struct Handlers final : ApiHandlers {
   ApiAnswer put_fence(const json&) override { return {}; }
   ApiAnswer put_lead(const json&) override { return {}; }
   ApiAnswer stop(const json&) override { return {}; }
+  ApiAnswer notice(const json&) override { return {}; }
   std::vector<std::thread::id> batches;  // of the connection that each came on
   ApiAnswer batch(const Batch&) override {
     batches.push_back(std::this_thread::get_id());

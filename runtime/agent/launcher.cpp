@@ -126,6 +126,10 @@ void Launcher::kill_all(int signal) {
   for (auto& [pid, rank] : ranks_) send(pid, rank, signal);
 }
 
+void Launcher::signal_all(int signal) const {
+  for (const auto& [pid, rank] : ranks_) ::kill(-pid, signal);
+}
+
 void Launcher::send(pid_t pid, Rank& rank, int signal) {
   rank.killed_by_us = true;
   ::kill(-pid, signal);

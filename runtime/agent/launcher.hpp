@@ -39,6 +39,8 @@ class Launcher {
 
   void kill(const ProcId& proc, int signal);
   void kill_all(int signal);
+  // Something that they know what to do with: what they do then is their own doing.
+  void signal_all(int signal) const;
   std::size_t running() const { return ranks_.size(); }
 
  private:

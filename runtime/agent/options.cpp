@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 
 #include "runtime/base/options.hpp"
 #include "runtime/protocol/names.hpp"
@@ -54,7 +55,7 @@ void check(Options& options) {
 Options read_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultAgentPort;
-  std::string mode = "malleable", check_mpi = "yes";
+  std::string mode = "malleable", check_mpi = "yes", restart;
   const options::Program program{
       .what = "Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
       .name = "elastic-mpi-agent",
@@ -89,6 +90,11 @@ Options read_options(int argc, char** argv) {
            &mode,
            "malleable or rigid",
            {.variable = names::kMode, .check = options::one_of("malleable", "rigid")}},
+          {"--restart-notice",
+           &restart,
+           "how the ranks are told to write what they go on from and to end, as JSON: "
+           "{\"signal\": \"USR1\"}, {\"file\": PATH} or {\"command\": [WORDS]}",
+           {.variable = names::kRestartNotice}},
           {"--check-mpi",
            &check_mpi,
            "yes, or no: the program brings its own Open MPI 5.0",
@@ -124,6 +130,11 @@ Options read_options(int argc, char** argv) {
   options::read_or_exit(program, argc, argv);
   o.malleable = mode == "malleable";
   o.check_mpi = check_mpi == "yes";
+  try {
+    o.restart = restart_notice_from(restart);
+  } catch (const std::invalid_argument& error) {
+    refuse(std::string(names::kRestartNotice) + " (--restart-notice): " + error.what());
+  }
   check(o);
   return o;
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/agent/restart_notice.hpp"
+
 namespace empi::agent {
 
 struct Options {
@@ -23,6 +25,7 @@ struct Options {
   std::string run_dir;
   int window_millis = 1000;
   bool prefix_output = true;
+  RestartNotice restart;
   std::vector<std::string> command;
 
   std::string endpoint() const { return address + ":" + std::to_string(port); }

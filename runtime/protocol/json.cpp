@@ -257,7 +257,8 @@ void to_json(json& j, const MembershipView& v) {
        {"silent", v.silent},
        {"leadSilentSeconds", v.lead_silent_seconds},
        {"partitionSeconds", v.partition_seconds},
-       {"checkpoint", wire::written(v.checkpoint)}};
+       {"checkpoint", wire::written(v.checkpoint)},
+       {"notice", v.notice}};
 }
 void from_json(const json& j, MembershipView& v) {
   v.uid = j.value("uid", "");
@@ -271,6 +272,7 @@ void from_json(const json& j, MembershipView& v) {
   v.survives_loss = j.value("survivesLoss", false);
   v.survives_lead_loss = j.value("survivesLeadLoss", false);
   v.recovering = j.value("recovering", "");
+  v.notice = j.value("notice", "");
   v.parked_helpers = wire::integer_or(j, "parkedHelpers", 0);
   v.parked_seconds = j.value("parkedSeconds", 0.0);
   v.leave_requests = j.value("leaveRequests", std::vector<std::string>{});

@@ -43,6 +43,9 @@ inline constexpr char kCheckpointFrom[] =
     "EMPI_CHECKPOINT_FROM";  // this file and no other is gone on from, or the program fails
 inline constexpr char kOutputDir[] =
     "EMPI_OUTPUT_DIR";  // where the application leaves its results (local jobs)
+// How a restartable program is told to write what it goes on from and to end, as JSON: {"signal": "USR1"},
+// {"file": "/path"} or {"command": ["word", ...]}.
+inline constexpr char kRestartNotice[] = "EMPI_RESTART_NOTICE";
 inline constexpr char kSlowdown[] =
     "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
 

@@ -86,6 +86,7 @@ struct MembershipView {
   double lead_silent_seconds = 0;  // of a member: for so long it has heard nothing of its lead
   double partition_seconds = 0;    // so long silence is borne
   CheckpointNews checkpoint;       // known to the lead
+  std::string notice;  // id of the last one that its ranks were given: to end, and be started again
 };
 
 // GET /v1/report?since=INDEX: all that a controller asks of a lead at each look, as it was at one moment. An

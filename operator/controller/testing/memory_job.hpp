@@ -121,6 +121,10 @@ struct MemoryRuntime : Runtime {
     return change_outcome;
   }
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
+  Outcome give_notice(const ElasticMPIJob&, const GiveNotice& notice) override {
+    notices.push_back(notice);
+    return Outcome::done();
+  }
   Outcome stop(const ElasticMPIJob&, const StopJob&) override {
     ++stops;
     return Outcome::retry("the lead is not known yet");
@@ -132,6 +136,7 @@ struct MemoryRuntime : Runtime {
   int starts = 0, stops = 0;
   std::vector<SendChange> changes;
   std::vector<NameLead> named;
+  std::vector<GiveNotice> notices;
   std::set<std::string> up;  // uids of pods whose agents answer
   std::vector<std::string> asked;
   Outcome change_outcome;

@@ -24,7 +24,7 @@ int least_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.min
 int largest_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.max_replicas); }
 
 // A program that keeps its size, for as long as it runs at least.
-bool keeps_its_size(const JobSpec& spec) { return spec.runtime.mode == RuntimeMode::Rigid; }
+bool keeps_its_size(const JobSpec& spec) { return !is_malleable(spec.runtime); }
 
 int rigid_size(const ElasticMPIJob& job) {
   if (!job.status.active_workers.empty()) return job.status.active_workers.size();

@@ -59,6 +59,8 @@ Observed World::observe() const {
   if (!view.reachable) return observed;
   view.epoch = lead.epoch;
   view.members = lead.members;
+  view.notice = lead.notice;
+  view.exit_code = lead.exit_code;
   view.lead_uid = lead.members.front();
   view.program = lead.program;
   view.message = lead.message;
@@ -138,6 +140,12 @@ void World::end_pod(int index, int exit_code, const std::string& message) {
   view->exit_code = exit_code;
   view->message = message;
   view->ready = false;
+}
+
+void World::exit_program(int exit_code) {
+  lead.program = exit_code == 0 ? ProgramState::Succeeded : ProgramState::Failed;
+  lead.exit_code = exit_code;
+  for (const int index : status().active_workers) end_pod(index, exit_code);
 }
 
 void World::remove_terminating() {
@@ -334,6 +342,12 @@ void World::apply(const SendChange& action) {
     lead.add.push_back(member.uid);
   }
   lead.remove = action.remove;
+}
+
+void World::apply(const GiveNotice& action) {
+  require(!action.members.empty() && action.members.back().uid == lead.members.front(),
+          "a notice was given without the lead");
+  lead.notice = action.id;
 }
 
 void World::apply(const CancelChange& action) {

@@ -39,6 +39,8 @@ struct Lead {
   std::string recovering;
   CheckpointStatus checkpoint;
   std::string checkpoint_trouble;
+  std::string notice;  // by which a restartable program was told to end
+  int exit_code = 0;   // of a program that failed
 
   bool busy() const { return !change.empty(); }
   bool has(const std::string& uid) const {
@@ -99,6 +101,9 @@ class World {
   void foreign_change();
   void finish_change();
 
+  // The program ends by itself on all of its pods.
+  void exit_program(int exit_code);
+
   // Pods come up, changes go through, until nothing moves any more.
   void settle(int turns = 60);
 
@@ -132,6 +137,7 @@ class World {
   void apply(const NameLead& action);
   void apply(const SendChange& action);
   void apply(const CancelChange& action);
+  void apply(const GiveNotice& action);
   void apply(const WriteScale& action) { ask_for(action.replicas); }
   void apply(const DeleteJob& action);
   void apply(const Requeue&) {}

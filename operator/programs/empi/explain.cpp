@@ -216,6 +216,10 @@ const char* meaning(ResizePhase phase) {
       return "taken back: the job goes on as it was";
     case ResizePhase::Draining:
       return "done; those that leave are being released";
+    case ResizePhase::Stopping:
+      return "the program was told to write what it goes on from, and to end";
+    case ResizePhase::Restarting:
+      return "the program is started again on the new size";
   }
   return "";
 }

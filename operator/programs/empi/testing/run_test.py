@@ -414,6 +414,28 @@ def checkpoint():
     assert empi("run", path, "--from", WORK / "none.h5", check=False).returncode == 2
 
 
+def restartable():
+    """A plain MPI program is told to end, and is started again on other workers: the bits are those of one run."""
+    command = ["empi-jacobi-restartable", "--n", "96", "--iterations", "600", "--state"]
+    undisturbed = subprocess.run([BIN / command[0], *command[1:], WORK / "none"], env=ENVIRONMENT, capture_output=True,
+                                 text=True, timeout=PATIENCE, cwd=WORK, check=True).stdout
+    result = re.search(r"fingerprint \w+", undisturbed)[0]
+    path = manifest("jacobi", [*command, str(WORK / "state"), "--pace", "20"], extra="""  runtime:
+    mode: Restartable
+    restart: {signal: USR1, exitCode: 85}
+""")
+    run = Run(path)
+    run.wait_for_size(2)
+    for size in (3, 1):
+        empi("scale", "jacobi", size)
+        run.wait_for_size(size)
+    assert run.wait() == 0, run.text()
+    assert re.findall(r"goes on at iteration \d+ on (\d) ranks", run.text()) == ["3", "1"], run.text()
+    assert result in run.text(), run.text()
+    status = run.status()
+    assert status["state"] == "Succeeded" and "restarts" not in status, status
+
+
 def process_of_rank(number):
     """One of those that the job started with."""
     for pid in marked_ranks():
