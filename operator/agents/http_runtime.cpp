@@ -257,18 +257,12 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
     members.push_back(to_member(member, address_of(member.ip), job));
   const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
   if (request.members.empty()) return Outcome::refused("a job cannot start without members");
-  AgentClient client(request.members.front().address, "", options_.timeouts, "agent", credentials_of(job));
-  bool stale_token = false;
-  return to_outcome(with_tokens(tokens_of_(job), client, stale_token,
-                                [&](AgentClient& agent) { return agent.start(request); }));
+  return ask_agent(job, start.members.front().ip, [&](AgentClient& agent) { return agent.start(request); });
 }
 
 Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
   const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason};
-  AgentClient client = client_for(address_of(lead.lead.ip));
-  bool stale_token = false;
-  return to_outcome(with_tokens(tokens_of_(job), client, stale_token,
-                                [&](AgentClient& agent) { return agent.name_lead(request); }));
+  return ask_agent(job, lead.lead.ip, [&](AgentClient& agent) { return agent.name_lead(request); });
 }
 
 Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
@@ -291,12 +285,9 @@ Outcome HttpRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel
 
 Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& notice) {
   for (const MemberAddress& member : notice.members) {
-    AgentClient client = client_for(address_of(member.ip));
-    bool stale_token = false;
-    const Outcome outcome =
-        to_outcome(with_tokens(tokens_of_(job), client, stale_token, [&](AgentClient& agent) {
-          return agent.notice(empi::Fence{notice.fence}, notice.id);
-        }));
+    const Outcome outcome = ask_agent(job, member.ip, [&](AgentClient& agent) {
+      return agent.notice(empi::Fence{notice.fence}, notice.id);
+    });
     if (!outcome.ok()) return outcome;
   }
   return Outcome::done();
@@ -304,6 +295,13 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
 
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
+}
+
+Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip,
+                               const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
+  AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials_of(job));
+  bool stale_token = false;
+  return to_outcome(with_tokens(tokens_of_(job), client, stale_token, ask));
 }
 
 Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,

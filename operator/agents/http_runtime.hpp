@@ -65,6 +65,9 @@ class HttpRuntime : public Runtime {
                           std::size_t most);
   void remember(JobMemory& memory, const empi::ChangeRecord& record);
   void remember(JobMemory& memory, const empi::Report& report);
+  // By a connection of its own.
+  Outcome ask_agent(const ElasticMPIJob& job, const std::string& ip,
+                    const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
   Outcome ask_lead(const ElasticMPIJob& job, const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
 
   TokensOf tokens_of_;
