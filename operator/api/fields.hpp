@@ -62,6 +62,7 @@ void describe(V& v, WorkerSpec& worker) {
   v.field("replicas", worker.replicas, kWorkerCount);
   v.field("minReplicas", worker.min_replicas, kWorkerCount);
   v.field("maxReplicas", worker.max_replicas, kWorkerCount);
+  v.field("standby", worker.standby, Range{0, 10000});
   v.pod("template", worker.pod);
 }
 
@@ -223,6 +224,16 @@ void describe(V& v, AwaitedWorkers& awaited) {
   v.field("created", awaited.created);
   v.field("deadline", awaited.deadline);
   v.field("readyTime", awaited.ready_time);
+}
+
+template <class V>
+void describe(V& v, StandbyStatus& standby) {
+  v.field("workers", standby.workers);
+  v.field("created", standby.created);
+  v.field("ready", standby.ready);
+  v.field("attempts", standby.attempts);
+  v.field("retryAfter", standby.retry_after);
+  v.field("reason", standby.reason);
 }
 
 template <class V>
@@ -412,6 +423,7 @@ void describe(V& v, JobStatus& status) {
     v.object("awaited", status.awaited);
     v.object("blocked", status.blocked);
   });
+  v.object("standby", status.standby);
   v.object("lastResize", status.last_resize);
   v.object("recommendation", status.recommendation);
   v.object("performance", status.performance);

@@ -69,6 +69,7 @@ struct WorkerSpec {
   std::optional<int> replicas;  // target of /scale; absent: minReplicas, which is then filled in
   int min_replicas = 1;
   int max_replicas = 1;
+  int standby = 0;  // workers that are started and wait for a grow
   PodTemplate pod;
 
   bool operator==(const WorkerSpec&) const = default;

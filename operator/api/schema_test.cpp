@@ -41,7 +41,7 @@ TEST(Schema, HasTheSubresourcesAndColumns) {
     columns.push_back(column["name"].as<std::string>());
   EXPECT_EQ(columns,
             (std::vector<std::string>{"State", "Desired", "Joined", "Min", "Max", "Efficiency", "Resizing",
-                                      "Reason", "Lead", "Ranks", "Finish", "Queue", "Allocated", "Age"}));
+                                      "Reason", "Lead", "Standby", "Ranks", "Finish", "Queue", "Allocated", "Age"}));
   const auto& fields = schema().fields();
   for (const auto& column : v["additionalPrinterColumns"]) {
     const std::string path = column["jsonPath"].as<std::string>().substr(1);

@@ -80,6 +80,19 @@ struct AwaitedWorkers {
   bool operator==(const AwaitedWorkers&) const = default;
 };
 
+// The warm pool: workers that are started and members of nothing, for the next grow. Of a job that has ended:
+// those that have yet to go.
+struct StandbyStatus {
+  IndexSet workers;
+  IndexSet created;  // of these, seen at least once
+  int ready = 0;
+  int attempts = 0;                 // that ended by themselves since all were well
+  std::optional<Time> retry_after;  // no new ones before
+  std::string reason;               // how the last one ended
+
+  bool operator==(const StandbyStatus&) const = default;
+};
+
 // A size that could not be reached; not tried again before retry_after.
 struct BlockedTarget {
   int target = 0;
@@ -346,7 +359,8 @@ struct JobStatus {
   std::optional<StartStatus> start;
   std::optional<ResizeStatus> resize;
   std::optional<AwaitedWorkers> awaited;  // JSON: status.resize.awaited
-  std::optional<BlockedTarget> blocked;   // JSON: status.resize.blocked
+  std::optional<StandbyStatus> standby;
+  std::optional<BlockedTarget> blocked;  // JSON: status.resize.blocked
   std::optional<LastResize> last_resize;
   std::optional<Recommendation> recommendation;
   std::optional<Performance> performance;

@@ -49,6 +49,18 @@ void check_sizes(const JobSpec& spec, Origin origin, Violations& out) {
          "the job will run with " + text(feasible_size(spec, *worker.replicas)) + " workers");
 }
 
+// Workers that nobody could call in.
+void check_standby(const JobSpec& spec, Violations& out) {
+  if (spec.worker.standby == 0) return;
+  const std::string is = "is " + text(spec.worker.standby);
+  if (spec.runtime.mode == RuntimeMode::Rigid)
+    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is Rigid", "0",
+           "a rigid program never grows");
+  if (!spec.scheduling.queue_name.empty())
+    refuse(out, "spec.worker.standby", is + " while spec.scheduling.queueName is given", "0",
+           "a queue lends workers that run a program; what waits for one would be nobody's");
+}
+
 void check_threshold(const ThresholdParameters& p, const Step& step, Violations& out) {
   const std::string path = "spec.autoscaling.policy.threshold";
   if (p.low_percent >= p.high_percent) {
@@ -182,6 +194,7 @@ std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   Violations out;
   check_metadata(job.metadata, out);
   check_sizes(job.spec, origin, out);
+  check_standby(job.spec, out);
   check_autoscaling(job.spec, out);
   check_scheduling(job.spec, out);
   check_checkpoint(job.spec, out);

@@ -204,8 +204,9 @@ void update_conditions(Pass& pass) {
     set_if_known(pass, condition::kResizing, false, "Steady", "");
   set_if_known(pass, condition::kResizeBlocked, status.blocked.has_value(),
                status.blocked ? "LastAttemptFailed" : "Clear", status.blocked ? status.blocked->reason : "");
-  const bool creating =
-      status.start || status.awaited || (status.resize && status.resize->phase == ResizePhase::CreatingPods);
+  const bool creating = status.start || status.awaited ||
+                        (status.resize && status.resize->phase == ResizePhase::CreatingPods) ||
+                        (status.standby && status.standby->created != status.standby->workers);
   const bool refused = creating && !pass.seen.creation_problem.empty();
   set_if_known(pass, condition::kPodCreationBlocked, refused, refused ? "CreationFailed" : "Clear",
                refused ? pass.seen.creation_problem : "");

@@ -27,6 +27,7 @@ void forget_run(JobStatus& status) {
   status.start.reset();
   status.resize.reset();
   status.awaited.reset();
+  status.standby.reset();
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();
@@ -51,6 +52,7 @@ void end(Pass& pass, JobState state, const std::string& reason, const std::strin
   JobStatus& status = pass.status;
   status.state = state;
   status.completion_time = pass.now;
+  end_standby(pass);
   status.start.reset();
   status.resize.reset();
   status.awaited.reset();
@@ -171,6 +173,7 @@ void suspend(Pass& pass) {
 }
 
 void clean_up(Pass& pass) {
+  delete_standby(pass);
   const CleanPodPolicy policy = pass.spec.run_policy.clean_pods;
   if (policy == CleanPodPolicy::None) return;
   const Time due = pass.status.state == JobState::Succeeded && pass.status.completion_time
@@ -178,6 +181,7 @@ void clean_up(Pass& pass) {
                        : pass.now;
   for (const PodView& pod : pass.seen.pods) {
     if (pod.terminating || (finished(pod) && policy == CleanPodPolicy::Running)) continue;
+    if (const auto& idle = pass.status.standby; idle && idle->workers.contains(pod.index)) continue;
     if (!finished(pod) && pass.now < due)
       pass.wake_at(due);
     else

@@ -107,6 +107,12 @@ void clean_up(Pass& pass);                         // ending.cpp: pods of a job 
 void delete_when_due(Pass& pass);                  // ending.cpp: ttlSecondsAfterFinished
 void delete_all(Pass& pass, DeleteReason reason);  // ending.cpp
 void delete_leftovers(Pass& pass);                 // resize.cpp: pods that are no members and not planned
-void update_conditions(Pass& pass);                // conditions.cpp
+// standby.cpp: workers that join, those of the warm pool first. Others get indices, and pods later.
+IndexSet take_newcomers(Pass& pass, int count);
+void plan_standby(Pass& pass);       // standby.cpp: who is in the pool, before leftovers are deleted
+void create_standby(Pass& pass);     // standby.cpp: its pods, after all else
+void end_standby(Pass& pass);        // standby.cpp: the job has ended, and with it whoever waits to join
+void delete_standby(Pass& pass);     // standby.cpp: of a job that has ended
+void update_conditions(Pass& pass);  // conditions.cpp
 
 }  // namespace emj

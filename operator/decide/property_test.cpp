@@ -59,7 +59,7 @@ class Chaos {
     return make_job("  resize: {joinTimeoutSeconds: 20, prepareTimeoutSeconds: 20, patienceSeconds: " +
                         std::to_string(number(0, 24)) + allowed[number(0, 2)] + "}\n" +
                         (losses_ ? "  runPolicy: {backoffLimit: 3}\n" : ""),
-                    min, max);
+                    min, max, chance(0.4) ? "    standby: " + std::to_string(number(1, 3)) + "\n" : "");
   }
 
   PodView* some_pod() {
@@ -186,8 +186,14 @@ TEST(RandomHistories, KeepEveryPromiseAndArriveWhereAsked) {
     ASSERT_EQ(world.status().state, JobState::Running) << "seed " << seed << "\n" << world.last_lines();
     ASSERT_EQ(world.size(), world.status().desired_replicas) << "seed " << seed << "\n" << world.last_lines();
     ASSERT_TRUE(is_feasible(world.job.spec, world.size())) << "seed " << seed;
-    ASSERT_EQ(static_cast<int>(world.pods.size()), world.size()) << "pods left behind, seed " << seed << "\n"
-                                                                 << world.last_lines();
+    const auto& pool = world.status().standby;
+    const int most = feasible_size(world.job.spec, world.job.spec.worker.max_replicas);
+    ASSERT_EQ(pool ? pool->ready : 0, std::min(world.job.spec.worker.standby, most - world.size()))
+        << "seed " << seed << "\n"
+        << world.last_lines();
+    ASSERT_EQ(static_cast<int>(world.pods.size()), world.size() + (pool ? pool->ready : 0))
+        << "pods left behind, seed " << seed << "\n"
+        << world.last_lines();
   }
 }
 

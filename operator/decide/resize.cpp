@@ -78,7 +78,7 @@ void begin(Pass& pass, const Goal& goal) {
     const bool nothing_new = resize.add.size() == goal.add && goal.remove.empty();
     if (nothing_new) resize.deadline = rest->deadline;
   }
-  resize.add = set_union(resize.add, pass.take_indices(goal.add - resize.add.size()));
+  resize.add = set_union(resize.add, take_newcomers(pass, goal.add - resize.add.size()));
   pass.status.resize = resize;
   pass.status.state = JobState::Resizing;
   pass.event("Resizing", goal_text(resize.from, goal));
@@ -101,7 +101,7 @@ void follow(Pass& pass, const Goal& goal) {
   if (goal.nothing()) return supersede(pass, "the size asked for is the present one again");
   if (goal.to == resize.to && goal.add == resize.add.size() && goal.remove == resize.remove) return;
   keep_at_most(pass, goal.add, resize.add, resize.created);
-  resize.add = set_union(resize.add, pass.take_indices(goal.add - resize.add.size()));
+  resize.add = set_union(resize.add, take_newcomers(pass, goal.add - resize.add.size()));
   resize.to = goal.to;
   resize.remove = goal.remove;
   resize.deadline = pass.now + pass.spec.resize.join_timeout;
@@ -285,6 +285,7 @@ void delete_leftovers(Pass& pass) {
   if (status.resize && status.resize->phase != ResizePhase::Draining)
     needed = set_union(needed, status.resize->add);
   if (status.awaited) needed = set_union(needed, status.awaited->workers);
+  if (status.standby) needed = set_union(needed, status.standby->workers);
   const bool started = !status.active_workers.empty();
   const bool settled = pass.lead_known() && !runtime.change;
   for (const PodView& pod : pass.seen.pods) {
@@ -311,8 +312,10 @@ void resize_step(Pass& pass, int target) {
     resizing::follow_change(pass, target);
   }
   if (is_terminal(pass.status.state) || pass.status.state == JobState::Pending) return;
+  plan_standby(pass);
   delete_leftovers(pass);
   if (pass.status.resize && pass.status.resize->phase == ResizePhase::Draining) resizing::drain(pass);
+  create_standby(pass);
   // A change has ended in this pass and another size is wanted already: the next pass begins it.
   const bool ended = pass.seen.job.status.resize && !pass.status.resize;
   if (ended && target != pass.status.active_workers.size()) pass.wake_at(pass.now);

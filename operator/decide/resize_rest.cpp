@@ -40,7 +40,7 @@ std::optional<std::string> replace_evicted(Pass& pass, IndexSet& workers, IndexS
     if (pod ? pod->terminating : created.contains(index)) {
       workers.erase(index);
       created.erase(index);
-      workers.insert(*pass.take_indices(1).begin());
+      workers.insert(*take_newcomers(pass, 1).begin());
     } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
       return describe_pod(*pod);
     } else if (pod) {

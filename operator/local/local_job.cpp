@@ -50,7 +50,9 @@ LocalJob::~LocalJob() {
 
 JobRecord LocalJob::record() const {
   std::lock_guard lock(mutex_);
-  return {job_, cancel_requested_, resume_autoscaling_};
+  JobRecord record{job_, cancel_requested_, resume_autoscaling_};
+  record.job.spec.worker.standby = 0;  // on one machine nothing is won by it; `empi run` says so
+  return record;
 }
 
 Outcome LocalJob::write_status(const JobStatus& status) {

@@ -234,6 +234,8 @@ void Run::announce(const RunningJob& job) {
   std::string ignored;
   for (const std::string& field : fields_ignored_locally(job.job().spec.worker.pod))
     ignored += (ignored.empty() ? "" : ", ") + field;
+  if (job.job().spec.worker.standby > 0)
+    say(true, job.name(), "local runs have no workers in reserve: spec.worker.standby is ignored");
   if (!ignored.empty())
     say(true, job.name(), "local pods do not use these fields of the template: " + ignored);
   console_.line("job " + job.name() + ": output in " + job.output() + ", state in " +

@@ -52,7 +52,7 @@ double quantile(std::vector<double> values, double q) {
 }
 
 // Iterations of 20 ms in which ranks sleep, so that many fit on a small machine.
-json job_object(const Options& options, const std::string& name, int workers, int most) {
+json job_object(const Options& options, const std::string& name, int workers, int most, int standby = 0) {
   const json container = {
       {"name", "worker"},
       {"image", options.image},
@@ -69,6 +69,7 @@ json job_object(const Options& options, const std::string& name, int workers, in
              {{"replicas", workers},
               {"minReplicas", 1},
               {"maxReplicas", most},
+              {"standby", standby},
               {"template", {{"spec", {{"containers", json::array({container})}}}}}}},
             {"resize", {{"joinTimeoutSeconds", 120}, {"prepareTimeoutSeconds", 60}}}}}};
 }
@@ -113,6 +114,12 @@ class Cluster {
   bool rests(const std::string& job, int size) const {
     return has(job, size) && status(job).value("state", "") == "Running" &&
            pods(job).size() == static_cast<std::size_t>(size);
+  }
+  bool rests_beside_pool(const std::string& job, int size, int standby) const {
+    const json now = status(job);
+    return has(job, size) && now.value("state", "") == "Running" &&
+           now.value("standby", json::object()).value("ready", 0) == standby &&
+           pods(job).size() == static_cast<std::size_t>(size + standby);
   }
   std::vector<kube::ObjectPtr> pods(const std::string& job) const {
     std::vector<kube::ObjectPtr> found;
@@ -237,6 +244,30 @@ void resize(const Options& options) {
   }
 }
 
+// Grows that find their workers started (spec.worker.standby): what is left is the join.
+void resize_with_pool(const Options& options) {
+  const std::string job = "warm";
+  const int pool = options.to - options.from;
+  Cluster cluster(options);
+  cluster.create(job_object(options, job, options.from, options.to, pool));
+  std::vector<double> times;
+  for (int trial = 0; trial < options.trials; ++trial) {
+    cluster.wait("the job runs beside its pool",
+                 [&] { return cluster.rests_beside_pool(job, options.from, pool); });
+    const auto begin = Clock::now();
+    cluster.scale(job, options.to);
+    cluster.wait("the job has grown", [&] { return cluster.has(job, options.to); });
+    times.push_back(seconds_since(begin));
+    note("trial " + std::to_string(trial + 1) + " with a pool: grown after " + std::to_string(times.back()) +
+         " s");
+    cluster.wait("the job is at rest", [&] { return cluster.rests(job, options.to); });
+    cluster.scale(job, options.from);
+  }
+  cluster.remove(job);
+  figure("k8s-resize.standby.p50", quantile(times, .5));
+  figure("k8s-resize.standby.p95", quantile(times, .95));
+}
+
 // --- starts
 // --------------------------------------------------------------------------------------------------
 
@@ -296,7 +327,12 @@ int main(int argc, char** argv) {
   if (const auto status = read(program, argc, argv)) return *status;
   try {
     if (command == "launch") options.trials = few_trials;
-    command == "resize" ? resize(options) : launch(options);
+    if (command == "resize") {
+      resize(options);
+      resize_with_pool(options);
+    } else {
+      launch(options);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_k8s_jobs: %s\n", error.what());
     return 1;
