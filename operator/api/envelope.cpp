@@ -71,8 +71,7 @@ void read_metadata(Context& context, const json& object, bool refuse_unknown, Me
                                                  "selfLink"};
   for (const auto& [key, value] : found->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      context.refuse("metadata." + key, "unknown field", "",
-                     did_you_mean("metadata", key, known, context.known));
+      context.refuse("metadata." + key, "unknown field", "", did_you_mean(key, known));
 }
 
 void read_type(Context& context, const json& object, const char* kind) {
@@ -99,7 +98,7 @@ void refuse_other_sections(Context& context, const json& object) {
   static const std::vector<std::string> known = {"apiVersion", "kind", "metadata", "spec", "status"};
   for (const auto& [key, value] : object.items())
     if (context.refuse_unknown && std::find(known.begin(), known.end(), key) == known.end())
-      context.refuse(key, "unknown field", "", did_you_mean("", key, known, context.known));
+      context.refuse(key, "unknown field", "", did_you_mean(key, known));
 }
 
 }  // namespace emj::reading

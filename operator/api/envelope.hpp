@@ -9,6 +9,7 @@
 
 #include "operator/api/parse.hpp"
 #include "operator/api/reader.hpp"
+#include "operator/api/schema.hpp"
 #include "operator/api/yaml.hpp"
 
 namespace emj::reading {
@@ -18,6 +19,20 @@ void read_metadata(Context& context, const json& object, bool refuse_unknown, Me
 // `spec` or `status`; null where it is absent, or no object, which is refused.
 const json* section_of(Context& context, const json& object, const char* name);
 void refuse_other_sections(Context& context, const json& object);
+
+// `spec` against its schema, then into a value; `absent` says what a kind needs of it.
+template <class T>
+void read_spec(Context& context, const json& object, const Schema& schema, const char* absent, T& spec) {
+  const json* const found = section_of(context, object, "spec");
+  if (!found) {
+    if (!object.contains("spec") || object["spec"].is_null()) context.refuse("spec", "missing", absent);
+    return;
+  }
+  check(context, schema, *found, "spec");
+  if (!context.violations.empty()) return;
+  Reader reader(context, *found, "spec");
+  fields::describe(reader, spec);
+}
 
 // The value, unless reading it was refused or `check` refuses it; violations in the order of lines.
 template <class T, class Check>

@@ -30,7 +30,7 @@ nlohmann::json to_json(const ElasticMPIJob& job);  // apiVersion, kind, metadata
 nlohmann::json spec_to_json(const JobSpec& spec);
 nlohmann::json status_to_json(const JobStatus& status);
 
-// Everything the schema alone cannot say, plus the limits it does say; warnings are marked as such.
+// What the schema's types and ranges cannot say; warnings are marked as such.
 enum class Origin { Manifest, Stored };
 std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin = Origin::Manifest);
 // Changes that an update must not make: immutable fields, and the template while the job is not suspended.
@@ -52,8 +52,6 @@ std::string fingerprint(const AutoscalingSpec& autoscaling);
 struct FieldInfo {
   std::string path;  // "spec.worker.replicas"; items of a list are "status.conditions[].type"
   std::string type;  // as in the CRD: object, array, string, integer, number, boolean, int-or-string
-  std::optional<std::int64_t> minimum, maximum;
-  std::vector<std::string> choices;  // the accepted values of an enumeration
 
   bool operator==(const FieldInfo&) const = default;
 };

@@ -28,15 +28,7 @@ ElasticQueue read_queue(Context& context, const json& object, bool refuse_unknow
   queue.metadata.namespace_name.clear();
   reading::read_type(context, object, kQueueKind);
   reading::read_metadata(context, object, refuse_unknown, queue.metadata);
-  if (const json* spec = reading::section_of(context, object, "spec")) {
-    Reader reader(context, *spec, "spec");
-    fields::describe(reader, queue.spec);
-    if (!spec->contains("pools") || (*spec)["pools"].is_null())
-      context.refuse("spec.pools", "missing",
-                     "at least one pool with a name, and a quota where it has no nodes");
-  } else if (!object.contains("spec")) {
-    context.refuse("spec", "missing", "at least spec.pools");
-  }
+  reading::read_spec(context, object, reading::queue_schema(), "at least spec.pools", queue.spec);
   if (const json* status = reading::section_of(context, object, "status")) {
     Reader reader(context, *status, "status");
     fields::describe(reader, queue.status);
@@ -54,7 +46,6 @@ Result<ElasticQueue> parse(const json& object, const std::string& filename, bool
   if (!object.is_object())
     return {std::vector<Violation>{{"", "is no JSON object", "an ElasticQueue", ""}}, filename};
   Context context;
-  context.known = known_queue_fields;
   context.refuse_unknown = refuse_unknown;
   ElasticQueue queue = read_queue(context, object, false);
   return finish(context, std::move(queue), filename);
@@ -108,7 +99,6 @@ Result<ElasticQueue> parse_queue_yaml(const std::string& text, const std::string
   Result<YamlDocument> loaded = load_yaml(text, filename, "one ElasticQueue");
   if (!loaded) return {loaded.violations(), filename};
   Context context;
-  context.known = known_queue_fields;
   context.lines = &loaded.value().lines;
   context.boolean_words = &loaded.value().boolean_words;
   ElasticQueue queue = read_queue(context, loaded.value().object, true);

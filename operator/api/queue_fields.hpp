@@ -9,11 +9,6 @@
 
 namespace emj::fields {
 
-inline constexpr Range kUpTo16{1, 16};
-inline constexpr Range kUpTo64{0, 64};
-inline constexpr Range kUpTo256{0, 256};
-inline constexpr Range kUpToADay{0, kDayInSeconds};
-
 EMJ_NAMES(PoolCapacity, 2, {PoolCapacity::Quota, "Quota"}, {PoolCapacity::Nodes, "Nodes"})
 EMJ_NAMES(FairShareMode, 2, {FairShareMode::Off, "Off"}, {FairShareMode::Namespace, "Namespace"})
 EMJ_NAMES(BackfillMode, 3, {BackfillMode::Easy, "easy"}, {BackfillMode::Conservative, "conservative"},
@@ -27,16 +22,16 @@ EMJ_NAMES(HoldMode, 3, {HoldMode::None, "None"}, {HoldMode::Start, "Start"}, {Ho
 
 template <class V>
 void describe(V& v, Amounts& amounts) {
-  v.field("cpu", amounts.cpu, kNotNegative);
-  v.field("memory", amounts.memory, kNotNegative);
+  v.field("cpu", amounts.cpu);
+  v.field("memory", amounts.memory);
 }
 
 template <class V>
 void describe(V& v, Toleration& toleration) {
   v.field("key", toleration.key);
-  v.choice("operator", toleration.op, {"Equal", "Exists"});
+  v.field("operator", toleration.op);
   v.field("value", toleration.value);
-  v.choice("effect", toleration.effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"});
+  v.field("effect", toleration.effect);
 }
 
 template <class V>
@@ -46,58 +41,58 @@ void describe(V& v, PoolSpec& pool) {
   v.object("quota", [&](V& v) { describe(v, pool.quota); });
   v.object("headroom", [&](V& v) { describe(v, pool.headroom); });
   v.field("nodeSelector", pool.node_selector);
-  v.list("tolerations", pool.tolerations, kUpTo64);
-  v.field("pricePerCPUHour", pool.price, kNotNegative);
+  v.list("tolerations", pool.tolerations);
+  v.field("pricePerCPUHour", pool.price);
 }
 
 template <class V>
 void describe(V& v, QueuePriority& priority) {
   v.field("name", priority.name);
-  v.field("value", priority.value, Range{-1'000'000'000, 1'000'000'000});
+  v.field("value", priority.value);
 }
 
 template <class V>
 void describe(V& v, NamespaceShare& share) {
   v.field("namespace", share.namespace_name);
-  v.field("weight", share.weight, Range{1, 10000});
+  v.field("weight", share.weight);
 }
 
 template <class V>
 void describe(V& v, OrderSpec& order) {
-  v.field("maxWaitSeconds", order.max_wait, Range{0, 365 * kDayInSeconds});
+  v.field("maxWaitSeconds", order.max_wait);
   v.object("fairShare", [&](V& v) {
     FairShareSpec& fair = order.fair_share;
     v.field("mode", fair.mode);
-    v.field("halfLifeHours", fair.half_life_hours, Range{1, 10000});
-    v.field("penaltySeconds", fair.penalty, Range{0, 365 * kDayInSeconds});
-    v.list("shares", fair.shares, kUpTo256);
+    v.field("halfLifeHours", fair.half_life_hours);
+    v.field("penaltySeconds", fair.penalty);
+    v.list("shares", fair.shares);
   });
 }
 
 template <class V>
 void describe(V& v, GrowthSpec& growth) {
-  v.field("timeValuePercent", growth.time_value_percent, Range{0, 10000});
-  v.field("minEfficiencyPercent", growth.min_efficiency_percent, Range{1, 100});
-  v.field("minStepPercent", growth.min_step_percent, Range{0, 1000});
-  v.field("costFactorPercent", growth.cost_factor_percent, Range{100, 1000000});
-  v.field("cooldownSeconds", growth.cooldown, kUpToADay);
+  v.field("timeValuePercent", growth.time_value_percent);
+  v.field("minEfficiencyPercent", growth.min_efficiency_percent);
+  v.field("minStepPercent", growth.min_step_percent);
+  v.field("costFactorPercent", growth.cost_factor_percent);
+  v.field("cooldownSeconds", growth.cooldown);
 }
 
 template <class V>
 void describe(V& v, QueueSpec& spec) {
-  v.field("namespaces", spec.namespaces, kUpTo256);
-  v.list("pools", spec.pools, kUpTo16);
-  v.list("priorities", spec.priorities, kUpTo64);
+  v.field("namespaces", spec.namespaces);
+  v.list("pools", spec.pools);
+  v.list("priorities", spec.priorities);
   v.object("order", [&](V& v) { describe(v, spec.order); });
   v.field("backfill", spec.backfill);
   v.field("preemption", spec.preemption);
   v.field("objective", spec.objective);
   v.object("growth", [&](V& v) { describe(v, spec.growth); });
   v.object("moves", [&](V& v) {
-    v.field("minRatioPercent", spec.moves.min_ratio_percent, Range{100, 10000});
-    v.field("restSeconds", spec.moves.rest, kUpToADay);
+    v.field("minRatioPercent", spec.moves.min_ratio_percent);
+    v.field("restSeconds", spec.moves.rest);
   });
-  v.field("pendingSeconds", spec.pending, Range{1, kDayInSeconds});
+  v.field("pendingSeconds", spec.pending);
   v.field("hold", spec.hold);
 }
 

@@ -17,36 +17,13 @@ using nlohmann::json;
 using reading::Context;
 using reading::Reader;
 
-// A point of which only one half is said is none.
-void require_curve(Context& context, const json& spec) {
-  const auto list = json::json_pointer("/scheduling/scalability");
-  if (!spec.contains(list) || !spec[list].is_array()) return;
-  for (std::size_t i = 0; i < spec[list].size(); ++i)
-    for (const char* required : {"workers", "speedPercent"})
-      if (const json& point = spec[list][i]; point.is_object() && !point.contains(required))
-        context.refuse("spec.scheduling.scalability[" + std::to_string(i) + "]",
-                       std::string("has no ") + required, "workers and speedPercent, which belong together");
-}
-
 // Sections in the order users write them.
 ElasticMPIJob read_job(Context& context, const json& object, bool refuse_unknown) {
   ElasticMPIJob job;
   reading::read_type(context, object, kJobKind);
   reading::read_metadata(context, object, refuse_unknown, job.metadata);
-  if (const json* spec = reading::section_of(context, object, "spec")) {
-    {
-      Reader reader(context, *spec, "spec");
-      fields::describe(reader, job.spec);
-    }
-    const json* const worker =
-        spec->contains("worker") && (*spec)["worker"].is_object() ? &(*spec)["worker"] : nullptr;
-    for (const char* required : {"minReplicas", "maxReplicas"})
-      if (!worker || !worker->contains(required) || (*worker)[required].is_null())
-        context.refuse(std::string("spec.worker.") + required, "missing", "a number of workers");
-    require_curve(context, *spec);
-  } else if (!object.contains("spec")) {
-    context.refuse("spec", "missing", "at least spec.worker with minReplicas, maxReplicas and template");
-  }
+  reading::read_spec(context, object, reading::job_schema(),
+                     "at least spec.worker with minReplicas, maxReplicas and template", job.spec);
   if (const json* status = reading::section_of(context, object, "status")) {
     Reader reader(context, *status, "status");
     fields::describe(reader, job.status);
@@ -100,10 +77,8 @@ Result<JobStatus> parse_status(const json& object) {
   if (!object.is_object()) return std::vector<Violation>{{"status", "is no JSON object", "an object", ""}};
   Context context;
   JobStatus status;
-  {
-    Reader reader(context, object, "status");
-    fields::describe(reader, status);
-  }
+  Reader reader(context, object, "status");
+  fields::describe(reader, status);
   if (!context.violations.empty()) return std::move(context.violations);
   return status;
 }

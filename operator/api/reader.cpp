@@ -40,23 +40,16 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   return best;
 }
 
-std::string did_you_mean(const std::string& path, const std::string& name,
-                         const std::vector<std::string>& siblings, std::vector<FieldInfo> (*known)()) {
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& siblings) {
   if (const std::string near = nearest(name, siblings); !near.empty()) return "did you mean " + near + "?";
-  for (const FieldInfo& field : known())
-    if (field.path.ends_with("." + name) && field.path.substr(0, 4) == path.substr(0, 4))
-      return "did you mean " + field.path + "?";
   std::string list;
   for (const std::string& sibling : siblings) list += (list.empty() ? "" : ", ") + sibling;
   return list.empty() ? "remove it" : "known here: " + list;
 }
 
-std::string range_text(const Range& range) {
-  const std::string low = range.minimum == Range{}.minimum ? "" : std::to_string(range.minimum);
-  const std::string high = range.maximum == Range{}.maximum ? "" : std::to_string(range.maximum);
-  if (!low.empty() && !high.empty()) return " from " + low + " to " + high;
-  if (!low.empty()) return " of at least " + low;
-  return high.empty() ? "" : " of at most " + high;
+std::string shown(const json& value) {
+  std::string text = empi::json_text::text(value);
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
 void Context::refuse(const std::string& path, std::string reason, std::string expected, std::string hint) {
@@ -64,15 +57,13 @@ void Context::refuse(const std::string& path, std::string reason, std::string ex
       {path, std::move(reason), std::move(expected), std::move(hint), lines ? line_of(*lines, path) : 0});
 }
 
-void Context::refuse_type(const std::string& path, const json& found, std::string expected) {
-  std::string hint;
+void Context::refuse_type(const std::string& path, const json& found, std::string expected,
+                          std::string hint) {
   if (boolean_words)
     if (const auto word = boolean_words->find(path); word != boolean_words->end())
       hint = "YAML reads the bare word " + word->second + " as " + empi::json_text::text(found) +
              ": write \"" + word->second + "\"";
-  std::string shown = empi::json_text::text(found);
-  if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
-  refuse(path, "is " + shown, std::move(expected), std::move(hint));
+  refuse(path, "is " + shown(found), std::move(expected), std::move(hint));
 }
 
 }  // namespace emj::reading

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// crds/elasticmpijob.yaml and operator/api describe the same fields, types, ranges, choices and defaults.
+// crds/elasticmpijob.yaml and operator/api describe the same fields, types and defaults. (What values are
+// allowed only the file says.)
 
 #include "operator/api/testing/schema.hpp"
 
@@ -21,6 +22,8 @@ TEST(Schema, HasExactlyTheFieldsOfTheParser) {
   schema().expect_the_fields(known_fields());
 }
 
+TEST(Schema, TheStatusIsOpenForWordsOfOtherVersions) { schema().expect_an_open_status(); }
+
 TEST(Schema, HasTheSameDefaults) {
   schema().expect_the_defaults(
       spec_to_json(JobSpec{}), "spec",
@@ -39,9 +42,9 @@ TEST(Schema, HasTheSubresourcesAndColumns) {
   std::vector<std::string> columns;
   for (const auto& column : v["additionalPrinterColumns"])
     columns.push_back(column["name"].as<std::string>());
-  EXPECT_EQ(columns,
-            (std::vector<std::string>{"State", "Desired", "Joined", "Min", "Max", "Efficiency", "Resizing",
-                                      "Reason", "Lead", "Standby", "Ranks", "Finish", "Queue", "Allocated", "Age"}));
+  EXPECT_EQ(columns, (std::vector<std::string>{"State", "Desired", "Joined", "Min", "Max", "Efficiency",
+                                               "Resizing", "Reason", "Lead", "Standby", "Ranks", "Finish",
+                                               "Queue", "Allocated", "Age"}));
   const auto& fields = schema().fields();
   for (const auto& column : v["additionalPrinterColumns"]) {
     const std::string path = column["jsonPath"].as<std::string>().substr(1);

@@ -16,7 +16,6 @@
 
 namespace emj::writing {
 
-using fields::Range;
 using nlohmann::json;
 
 template <class T>
@@ -30,12 +29,9 @@ class Writer {
   json object_ = json::object();
 
   template <class T>
-  void field(const char* name, const T& value, Range = {}) {
+  void field(const char* name, const T& value) {
     json written = plain(value);
     if (!written.is_null()) object_[name] = std::move(written);
-  }
-  void choice(const char* name, const std::string& value, std::initializer_list<const char*>) {
-    field(name, value);
   }
   void always(const char* name, const std::string& value) { object_[name] = value; }
   template <class E>
@@ -64,7 +60,7 @@ class Writer {
     if (value) fields::describe(*this, *value);
   }
   template <class T>
-  void list(const char* name, std::vector<T>& values, Range = {}) {
+  void list(const char* name, std::vector<T>& values) {
     if (values.empty()) return;
     json& items = object_[name] = json::array();
     for (T& value : values) {
@@ -108,15 +104,8 @@ class Lister {
   Lister(std::string prefix, std::vector<FieldInfo>& out) : prefix_(std::move(prefix)), out_(out) {}
 
   template <class T>
-  void field(const char* name, const T&, Range range = {}) {
-    using Plain = typename Unwrapped<T>::type;
-    FieldInfo& info = add(name, type_of<Plain>());
-    if constexpr (std::is_enum_v<Plain>)
-      for (const auto& entry : fields::Names<Plain>::all) info.choices.push_back(entry.second);
-    limit(info, range);
-  }
-  void choice(const char* name, const std::string&, std::initializer_list<const char*> choices) {
-    add(name, "string").choices.assign(choices.begin(), choices.end());
+  void field(const char* name, const T&) {
+    add(name, type_of<typename Unwrapped<T>::type>());
   }
   void always(const char* name, const std::string&) { add(name, "string"); }
   template <class E>
@@ -142,10 +131,9 @@ class Lister {
     fields::describe(*this, value);
   }
   template <class T>
-  void list(const char* name, std::vector<T>&, Range count = {}) {
+  void list(const char* name, std::vector<T>&) {
     T value{};
     FieldInfo& info = add(name, "array");
-    limit(info, count);
     Lister inner(info.path + "[].", out_);
     fields::describe(inner, value);
   }
@@ -177,12 +165,8 @@ class Lister {
     else
       return "string";
   }
-  static void limit(FieldInfo& info, Range range) {
-    if (range.minimum != Range{}.minimum) info.minimum = range.minimum;
-    if (range.maximum != Range{}.maximum) info.maximum = range.maximum;
-  }
   FieldInfo& add(const char* name, const char* type) {
-    out_.push_back({prefix_ + name, type, {}, {}, {}});
+    out_.push_back({prefix_ + name, type});
     return out_.back();
   }
 
