@@ -26,6 +26,7 @@ spec:
   maxReplicas: 4
 YAML
 }
+expect 'the sample that goes by efficiency is taken' k apply --dry-run=server -f "$project/helm/samples/autoscaler.yaml"
 autoscaler plain 3
 autoscaler self 2
 runs plain 3

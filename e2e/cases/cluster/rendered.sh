@@ -23,5 +23,20 @@ taken_with_queues() { render --set queues.enabled=true "$@" | dry_run; }
 expect 'the API server takes the chart with queues' taken_with_queues
 expect 'with queues of one namespace as well' taken_with_queues --set watchNamespace=elastic-mpi
 expect 'the API server takes the chart for one namespace, with the dashboard' taken_with_options
+# has KIND REGEX VALUES...: the chart's object of that kind, rendered with them, has such a line; has_not: none.
+object() { render "${@:2}" | awk -v RS='---\n' -v kind="$1" '$0 ~ "(^|\n)kind: " kind "\n"'; }
+has() { object "$1" "${@:3}" | grep -Eq "$2"; }
+has_not() { object "$1" "${@:3}" | grep -q . && ! has "$@"; }
+digest=sha256:$(printf '%064d' 1)
+expect 'a cloud identity is bound to its account' has ServiceAccount '^    iam: me$' --set serviceAccount.annotations.iam=me
+expect 'its replicas may be spread' has Deployment '^        - maxSkew: 1$' \
+  --set-json 'topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]'
+expect 'it has a user of its own' has Deployment 'runAsUser: 65532'
+expect 'unless the platform chooses one' has_not Deployment runAsUser --set podSecurityContext.runAsUser=null
+expect 'for workers, too' has Deployment '^ +- --worker-user=0$' --set options.workerUser=0
+expect 'images are pulled with a secret' has Deployment '^ +- name: registry$' --set 'image.pullSecrets[0].name=registry'
+expect 'images are named by digest' has Deployment "image: .*elastic-mpi-operator@$digest\$" --set image.digests.operator="$digest"
+labelled() { [[ $(render --set serviceMonitor=true,podMonitor=true,dashboard=true,alerts=true,monitoringLabels.release=prometheus | grep -c '^    release: prometheus$') == 4 ]]; }
+expect 'Prometheus finds its objects by a label' labelled
 expect 'the dashboard is JSON' jq -e '.panels | length > 5' "$root/helm/elastic-mpi/dashboards/elastic-mpi.json"
 expect 'helm lint is content' helm lint --strict "$root/helm/elastic-mpi"

@@ -12,6 +12,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{/* Of what Prometheus and Grafana are to find. */}}
+{{- define "elastic-mpi.monitoringLabels" -}}
+{{ include "elastic-mpi.labels" . }}
+{{- with .Values.monitoringLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{- define "elastic-mpi.image" -}}
 {{- $tag := .root.Values.image.tag | default .root.Chart.AppVersion -}}
 {{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}{{ with .digest }}@{{ . }}{{ else }}:{{ $tag }}{{ end }}
