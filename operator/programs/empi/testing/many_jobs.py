@@ -17,7 +17,7 @@ def many():
     run.wait_for("the end of a", lambda: "job a: Succeeded" in run.text())
     check_hello(run.text(), 2)
     assert run.summary("a")["result"] == "Succeeded"
-    assert "is not running" in empi("scale", "a", 1, check=False).stderr
+    run.wait_for("nobody to command a", lambda: "is not running" in empi("scale", "a", 1, check=False).stderr)
     for job in "bc":
         assert "asked queue roomy for 2 workers" in empi("scale", job, 2).stdout
     for job in "bc":
