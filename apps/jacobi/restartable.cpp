@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// empi-jacobi-restartable: the same iteration as a plain MPI program that knows nothing of Elastic MPI. It does what
-// many codes do: at a signal it writes a file that it goes on from, and ends. That is enough for jobs of mode
-// Restartable (docs/malleable.md), which are started again on as many ranks as are wanted.
+// empi-jacobi-restartable: the same iteration as a plain MPI program that knows nothing of Elastic MPI. It
+// does what many codes do: at a signal it writes a file that it goes on from, and ends. That is enough for
+// jobs of mode Restartable (docs/malleable.md), which are started again on as many ranks as are wanted.
 #include <mpi.h>
 
 #include <cinttypes>
@@ -33,7 +33,8 @@ Options parse(int argc, char** argv) {
   namespace options = empi::options;
   Options o;
   const options::Program program{
-      .what = "Jacobi iteration that, told by SIGUSR1, writes what it goes on from and ends with exit code 85.",
+      .what =
+          "Jacobi iteration that, told by SIGUSR1, writes what it goes on from and ends with exit code 85.",
       .options = {
           {"--n",
            &o.n,
@@ -52,7 +53,8 @@ Options parse(int argc, char** argv) {
       }};
   options::read_or_exit(program, argc, argv);
   if (o.state.empty()) {
-    std::fprintf(stderr, "empi-jacobi-restartable: --state is missing: expected a file on a volume of all ranks\n");
+    std::fprintf(stderr,
+                 "empi-jacobi-restartable: --state is missing: expected a file on a volume of all ranks\n");
     std::exit(2);
   }
   return o;
@@ -82,10 +84,11 @@ struct Part {
 }
 
 // The iteration and all values, by rank 0; renamed when it is whole.
-void write_state(const Options& o, const Part& part, std::int64_t iteration, const std::vector<double>& u, int rank) {
+void write_state(const Options& o, const Part& part, std::int64_t iteration, const std::vector<double>& u,
+                 int rank) {
   std::vector<double> all(rank == 0 ? o.n * o.n : 0);
-  MPI_Gatherv(u.data(), part.counts[rank], MPI_DOUBLE, all.data(), part.counts.data(), part.offsets.data(), MPI_DOUBLE,
-              0, MPI_COMM_WORLD);
+  MPI_Gatherv(u.data(), part.counts[rank], MPI_DOUBLE, all.data(), part.counts.data(), part.offsets.data(),
+              MPI_DOUBLE, 0, MPI_COMM_WORLD);
   if (rank != 0) return;
   const std::string unfinished = o.state + ".tmp";
   std::FILE* file = std::fopen(unfinished.c_str(), "wb");
@@ -106,8 +109,8 @@ std::int64_t read_state(const Options& o, const Part& part, std::vector<double>&
     std::fclose(file);
   }
   MPI_Bcast(&iteration, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  MPI_Scatterv(all.data(), part.counts.data(), part.offsets.data(), MPI_DOUBLE, u.data(), part.counts[rank], MPI_DOUBLE,
-               0, MPI_COMM_WORLD);
+  MPI_Scatterv(all.data(), part.counts.data(), part.offsets.data(), MPI_DOUBLE, u.data(), part.counts[rank],
+               MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return iteration;
 }
 
@@ -124,7 +127,8 @@ int main(int argc, char** argv) {
   const Part part(o.n, rank, size);
   std::vector<double> u(part.count * o.n);
   std::int64_t iteration = read_state(o, part, u, rank);
-  if (rank == 0 && iteration > 0) std::printf("goes on at iteration %" PRId64 " on %d ranks\n", iteration, size);
+  if (rank == 0 && iteration > 0)
+    std::printf("goes on at iteration %" PRId64 " on %d ranks\n", iteration, size);
   jacobi::Sweep sweep(MPI_COMM_WORLD, o.n, part.first, part.count);
   int ends = 0;
   while (iteration < o.iterations && !ends) {
@@ -140,8 +144,8 @@ int main(int argc, char** argv) {
   } else {
     const std::uint64_t fingerprint = sweep.fingerprint(u);
     if (rank == 0)
-      std::printf("jacobi n %" PRId64 " ranks %d iterations %" PRId64 " fingerprint %016" PRIx64 "\n", o.n, size,
-                  iteration, fingerprint);
+      std::printf("jacobi n %" PRId64 " ranks %d iterations %" PRId64 " fingerprint %016" PRIx64 "\n", o.n,
+                  size, iteration, fingerprint);
   }
   MPI_Finalize();
   return iteration < o.iterations ? kGoesOn : 0;

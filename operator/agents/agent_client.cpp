@@ -186,8 +186,7 @@ AgentResult<Accepted> AgentClient::start(const empi::StartRequest& request) {
 }
 
 AgentResult<Accepted> AgentClient::name_lead(const empi::LeadRequest& request) {
-  return accepted("naming the lead", connection_->peer,
-                  connection_->ask("PUT", empi::paths::kLead, request));
+  return accepted("naming the lead", connection_->peer, connection_->ask("PUT", empi::paths::kLead, request));
 }
 
 AgentResult<Accepted> AgentClient::change(const empi::ChangeRequest& request) {

@@ -296,7 +296,8 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.survives_lead_loss = view.survives_lead_loss;
   result.silent = view.silent;
   result.lead_silence = whole_seconds(view.lead_silent_seconds);
-  if (view.partition_seconds > 0) result.partition = std::max(Seconds(1), whole_seconds(view.partition_seconds));
+  if (view.partition_seconds > 0)
+    result.partition = std::max(Seconds(1), whole_seconds(view.partition_seconds));
   result.recovering = cut(view.recovering, kLongestReason);
   result.message = message_of(view.outcome);
   result.checkpoint = checkpoint_of(view.checkpoint);

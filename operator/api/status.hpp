@@ -106,8 +106,8 @@ struct BlockedTarget {
   bool operator==(const BlockedTarget&) const = default;
 };
 
-// Members are lost, the lead perhaps, and who leads from now on (decision R20): written before it is told, and
-// told until the members have followed.
+// Members are lost, the lead perhaps, and who leads from now on (decision R20): written before it is told,
+// and told until the members have followed.
 struct SuccessionStatus {
   std::int64_t fence = 0;
   std::string lead_uid, lead_pod;  // of the pod that is to lead, or leads
@@ -378,7 +378,7 @@ struct JobStatus {
   std::int64_t next_change = 1;
   std::string reason;  // why the job is not as it was asked to be, in a word; of its conditions
   std::string lead_uid;
-  std::string lead_pod;       // its name: where rank 0 is, and its output
+  std::string lead_pod;  // its name: where rank 0 is, and its output
   std::optional<SuccessionStatus> succession;
   std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
   bool mutual_tls = false;    // how the pods of this run speak: with certificates, or plain with a token

@@ -54,8 +54,8 @@ void check_standby(const JobSpec& spec, Violations& out) {
   if (spec.worker.standby == 0) return;
   const std::string is = "is " + text(spec.worker.standby);
   if (!is_malleable(spec.runtime))
-    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is " + to_string(spec.runtime.mode), "0",
-           "nobody ever joins such a program");
+    refuse(out, "spec.worker.standby", is + " while spec.runtime.mode is " + to_string(spec.runtime.mode),
+           "0", "nobody ever joins such a program");
   if (!spec.scheduling.queue_name.empty())
     refuse(out, "spec.worker.standby", is + " while spec.scheduling.queueName is given", "0",
            "a queue lends workers that run a program; what waits for one would be nobody's");
@@ -126,7 +126,8 @@ void check_restart(const JobSpec& spec, Violations& out) {
   const bool restartable = spec.runtime.mode == RuntimeMode::Restartable;
   if (restart.has_value() != restartable) {
     if (restartable)
-      refuse(out, "spec.runtime.restart", "missing", "how the program is told to end: signal, file or command",
+      refuse(out, "spec.runtime.restart", "missing",
+             "how the program is told to end: signal, file or command",
              "a restartable program writes what it goes on from when it is told, and ends");
     else
       refuse(out, "spec.runtime.restart",

@@ -293,8 +293,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     }
   }
   // To name a lead takes a fence of its own, which is ours by that write.
-  const bool ours =
-      decision.status.fence >= observed.fence && record->job.status.fence <= observed.fence;
+  const bool ours = decision.status.fence >= observed.fence && record->job.status.fence <= observed.fence;
   if (ours && decision.status.fence > observed.fence)
     memory.fence = memory.named_fence = decision.status.fence;
   if (record->resume_autoscaling) report(key, "resuming autoscaling", cluster_.clear_resume(key), memory);

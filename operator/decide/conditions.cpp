@@ -147,7 +147,8 @@ std::optional<Trouble> trouble(const Pass& pass) {
   const RuntimeView& runtime = pass.seen.runtime;
   if (state != JobState::Running && state != JobState::Resizing) return std::nullopt;
   if (const auto& succession = pass.status.succession)
-    return Trouble{"MembersLost", succession->reason + "; " + succession->lead_pod + " leads, and has not said so",
+    return Trouble{"MembersLost",
+                   succession->reason + "; " + succession->lead_pod + " leads, and has not said so",
                    succession->time};
   if (!runtime.reachable || runtime.lead_silent)
     return Trouble{"LeadUnreachable",

@@ -77,17 +77,17 @@ struct RuntimeView {
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   std::optional<int> ranks;           // of the members, that have connected to PMIx and run; absent: not told
   ProgramState program = ProgramState::NotStarted;
-  int exit_code = 0;                 // of a program that failed; 0: not told
-  bool ending = false;               // a rank has finalised: no more changes
-  bool survives_loss = false;        // the lead drops members that are lost, and the job goes on
-  bool survives_lead_loss = false;   // so it does without its lead, if another one is named
-  std::vector<std::string> silent;   // UIDs of members that the lead has not heard of, and asks about
-  Seconds lead_silence{0};           // where another member answers: it has heard nothing of the lead for so long
-  Seconds partition{10};             // so long the agents bear silence
-  std::string recovering;            // it is about to, in words; until then no change begins
-  std::string message;               // Failed: which rank, how, its last lines
-  std::string problem;               // why the lead has not answered, in words
-  std::string unmeasured;            // why no windows could be asked for though the lead answers, in words
+  int exit_code = 0;                // of a program that failed; 0: not told
+  bool ending = false;              // a rank has finalised: no more changes
+  bool survives_loss = false;       // the lead drops members that are lost, and the job goes on
+  bool survives_lead_loss = false;  // so it does without its lead, if another one is named
+  std::vector<std::string> silent;  // UIDs of members that the lead has not heard of, and asks about
+  Seconds lead_silence{0};  // where another member answers: it has heard nothing of the lead for so long
+  Seconds partition{10};    // so long the agents bear silence
+  std::string recovering;   // it is about to, in words; until then no change begins
+  std::string message;      // Failed: which rank, how, its last lines
+  std::string problem;      // why the lead has not answered, in words
+  std::string unmeasured;   // why no windows could be asked for though the lead answers, in words
   CheckpointStatus checkpoint = {};  // as the lead knows it
   std::string checkpoint_trouble;    // why there is no newer one
   std::string notice;                // the last one by which a restartable program was told to end
@@ -237,8 +237,8 @@ struct RecordEvent {
   bool operator==(const RecordEvent&) const = default;
 };
 
-using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, NameLead, SendChange, CancelChange, GiveNotice,
-                            WriteScale, DeleteJob, Requeue, RecordEvent>;
+using Action = std::variant<CreatePod, DeletePod, StartJob, StopJob, NameLead, SendChange, CancelChange,
+                            GiveNotice, WriteScale, DeleteJob, Requeue, RecordEvent>;
 
 std::string to_string(const Action& action);
 

@@ -101,10 +101,10 @@ void update_risks(Pass& pass);       // outlook.cpp: conditions DeadlineAtRisk, 
 void update_checkpoint(Pass& pass);  // checkpoints.cpp
 void update_tasks(Pass& pass);       // sizing.cpp
 void start_step(Pass& pass);         // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
-bool succession_step(Pass& pass);          // succession.cpp: true while nobody leads
-bool ended_by_program(Pass& pass);         // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                  // ending.cpp
+void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
+bool succession_step(Pass& pass);           // succession.cpp: true while nobody leads
+bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                   // ending.cpp
 void restart_step(Pass& pass, int target);  // restart.cpp: a restartable job's change of size
 bool ended_to_restart(Pass& pass);          // restart.cpp: the program has ended as it was told
 void restarted(Pass& pass);                 // restart.cpp: and it runs again

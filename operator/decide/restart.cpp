@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of size of a program that knows nothing of changes (seed 002, terminate and restart): it is told to
-// write what it goes on from and to end, and is started again on as many workers as are wanted.
+// A change of size of a program that knows nothing of changes (seed 002, terminate and restart): it is told
+// to write what it goes on from and to end, and is started again on as many workers as are wanted.
 //
 //   no resize    another size is wanted                                   -> Stopping
-//   Stopping     the program is told, and goes on until it has written what it goes on from. It ends as it was
+//   Stopping     the program is told, and goes on until it has written what it goes on from. It ends as it
+//   was
 //                told: all pods go                                        -> Restarting, the job is Pending
 //                it does not end within graceSeconds: it is told once more, and that is said. Nothing is lost
 //                by waiting, the program runs on; and one that ends a minute later has not finished

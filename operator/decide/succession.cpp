@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may go on when members are lost, the lead perhaps (decision R20). Whose pod is gone or was killed is dead.
-// A lead that has merely fallen silent is given up when a member has lost it, too, and for twice as long as
-// silence is borne; members that a lead which answers has lost are, by its word. What is decided here is
-// written, with a fence of its own, before it is told, so that nobody else can decide otherwise; and it is
+// Who may go on when members are lost, the lead perhaps (decision R20). Whose pod is gone or was killed is
+// dead. A lead that has merely fallen silent is given up when a member has lost it, too, and for twice as
+// long as silence is borne; members that a lead which answers has lost are, by its word. What is decided here
+// is written, with a fence of its own, before it is told, so that nobody else can decide otherwise; and it is
 // told until the lead shows that it has followed, by whichever operator is there then.
 
 #include <algorithm>
@@ -19,9 +19,7 @@ constexpr int kKilled = 128;  // exit codes from here on are of agents that did 
 
 using Uids = std::vector<std::string>;
 
-bool contains(const Uids& uids, const std::string& uid) {
-  return std::ranges::find(uids, uid) != uids.end();
-}
+bool contains(const Uids& uids, const std::string& uid) { return std::ranges::find(uids, uid) != uids.end(); }
 
 bool is_dead(const PodView* pod) {
   return !pod || (pod->phase == PodPhase::Failed && pod->exit_code.value_or(kKilled) >= kKilled);
@@ -29,7 +27,8 @@ bool is_dead(const PodView* pod) {
 
 std::string name_of(const Pass& pass, const std::string& uid) {
   if (const PodView* pod = pass.pod(uid)) return pod->name;
-  return uid == pass.status.lead_uid && !pass.status.lead_pod.empty() ? pass.status.lead_pod : "with UID " + uid;
+  return uid == pass.status.lead_uid && !pass.status.lead_pod.empty() ? pass.status.lead_pod
+                                                                      : "with UID " + uid;
 }
 
 struct Loss {
@@ -91,8 +90,8 @@ bool somebody_may_answer(Pass& pass) {
 void name(Pass& pass, const std::string& uid, Loss loss) {
   auto& named = pass.status.succession;
   const bool other = uid != pass.seen.runtime.lead_uid;
-  named = SuccessionStatus{++pass.status.fence, uid,      pass.pod(uid)->name, std::move(loss.dead),
-                           loss.reason,         pass.now};
+  named = SuccessionStatus{++pass.status.fence,  uid,         pass.pod(uid)->name,
+                           std::move(loss.dead), loss.reason, pass.now};
   pass.warning(other ? "LeadLost" : "WorkersLost",
                loss.reason + (other ? "; " + named->lead_pod + " leads from now on, and the job goes on"
                                     : "; the job goes on without"));
@@ -113,7 +112,8 @@ bool succession_step(Pass& pass) {
   if (named) loss = {named->dead, named->reason};
   for (const Loss seen = losses(pass); const std::string& uid : seen.dead) loss.add(uid, seen.reason);
   if (loss.dead.empty()) return false;
-  // Once a lead is given up it is for good: what a member that leads says of others that it has lost counts no more.
+  // Once a lead is given up it is for good: what a member that leads says of others that it has lost counts
+  // no more.
   const auto next = std::ranges::find_if(runtime.members, [&](const auto& uid) {
     return !contains(loss.dead, uid) && pass.pod(uid) && !pass.pod(uid)->ip.empty();
   });
@@ -121,8 +121,8 @@ bool succession_step(Pass& pass) {
     named.reset();
     return false;
   }
-  const bool news = !named || loss.dead.size() > named->dead.size() ||
-                    (runtime.reachable && *next != named->lead_uid);
+  const bool news =
+      !named || loss.dead.size() > named->dead.size() || (runtime.reachable && *next != named->lead_uid);
   if (runtime.reachable && news) name(pass, *next, std::move(loss));
   if (!named) return false;
   if (pass.now >= named->time + kTakesOver) {
@@ -134,7 +134,8 @@ bool succession_step(Pass& pass) {
   const PodView* lead = pass.pod(named->lead_uid);
   const bool ended = lead && (lead->phase == PodPhase::Failed || lead->phase == PodPhase::Succeeded);
   if (!lead || ended) return false;  // and nobody else answers, or it has ended by itself
-  pass.act(NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
+  pass.act(
+      NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
   pass.wake_at(pass.now + kToldAgain);
   return !lead_answers(runtime) || contains(named->dead, runtime.lead_uid);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may go on when members are lost, the lead perhaps: what is proven at once, what takes its time, and that
-// nobody is told anything that is not written.
+// Who may go on when members are lost, the lead perhaps: what is proven at once, what takes its time, and
+// that nobody is told anything that is not written.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -25,7 +25,8 @@ constexpr std::array<std::pair<const char*, int>, 5> kSignals{
 int signal_of(const std::string& name) {
   for (const auto& [known, number] : kSignals)
     if (name == known) return number;
-  throw std::invalid_argument("the signal of a restart is '" + name + "': expected USR1, USR2, TERM, INT or HUP");
+  throw std::invalid_argument("the signal of a restart is '" + name +
+                              "': expected USR1, USR2, TERM, INT or HUP");
 }
 
 // In a session of its own, and without the signals that the agent has blocked.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of a restartable program are told to write what they go on from and to end: by a signal, a file
-// or a command, as the job says (spec.runtime.restart). They are no concern of the agent's otherwise: the
-// program is a rigid one, and ends by itself.
+// How the ranks of a restartable program are told to write what they go on from and to end: by a signal, a
+// file or a command, as the job says (spec.runtime.restart). They are no concern of the agent's otherwise:
+// the program is a rigid one, and ends by itself.
 #pragma once
 #include <functional>
 #include <string>
@@ -17,8 +17,8 @@ struct RestartNotice {
   bool given() const { return signal != 0 || !file.empty() || !command.empty(); }
 };
 
-// The text of names::kRestartNotice; empty for programs that are not restartable. Throws std::invalid_argument
-// with what was expected.
+// The text of names::kRestartNotice; empty for programs that are not restartable. Throws
+// std::invalid_argument with what was expected.
 RestartNotice restart_notice_from(const std::string& text);
 
 // What is left of an earlier notice, which would end the next run at once. Throws std::system_error.

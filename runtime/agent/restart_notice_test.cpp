@@ -59,8 +59,9 @@ TEST(RestartNotice, ByAFileIsThereUntilItIsWithdrawn) {
   EXPECT_TRUE(std::filesystem::exists(path));
   withdraw(notice);
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_THROW(give(restart_notice_from(R"({"file":")" + (folder.path() / "no/such").string() + R"("})"), nobody),
-               std::system_error);
+  EXPECT_THROW(
+      give(restart_notice_from(R"({"file":")" + (folder.path() / "no/such").string() + R"("})"), nobody),
+      std::system_error);
 }
 
 TEST(RestartNotice, ByACommandRunsIt) {
@@ -72,7 +73,8 @@ TEST(RestartNotice, ByACommandRunsIt) {
   std::string word;
   std::ifstream(path) >> word;
   EXPECT_EQ(word, "told");
-  EXPECT_THROW(give(restart_notice_from(R"({"command":["/no/such/program"]})"), [](int) {}), std::system_error);
+  EXPECT_THROW(give(restart_notice_from(R"({"command":["/no/such/program"]})"), [](int) {}),
+               std::system_error);
 }
 
 }  // namespace

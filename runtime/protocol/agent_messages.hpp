@@ -153,7 +153,8 @@ struct RankExited {
 };
 
 // What the next lead has to know if this one is lost, and pods do not know by themselves. It goes with each
-// beat of the lead as long as the job goes on without members that are lost; where it does not, no other leads.
+// beat of the lead as long as the job goes on without members that are lost; where it does not, no other
+// leads.
 struct LeadNews {
   std::int64_t next_space = 1;  // number of the next namespace
   std::int64_t resumed_at = 0;  // as in LeadState
@@ -363,8 +364,9 @@ struct Dropped {
 // A lead is lost, and a controller has named the next one (R20).
 struct TakeOver {
   static constexpr std::string_view kOp = "take_over",
-                                    kDoc = "Of a pod that a controller has named, to every member: I lead, "
-                                           "these members are lost.";
+                                    kDoc =
+                                        "Of a pod that a controller has named, to every member: I lead, "
+                                        "these members are lost.";
   Fence fence;  // of the controller's word; the highest is followed
   std::vector<std::string> dead;
   std::string change = {};  // in hand; who knows another one forgets it
@@ -397,8 +399,7 @@ struct End {
 
 using Message = std::variant<Beat, Collective, Publish, Lookup, Unpublish, Modex, ModexOfPod, Reply,
                              RankEvent, RankExited, RankReported, RankAborted, Step, StepDone, HandOver,
-                             HandedOver, NewLead, LeadKnown, PassedOn, Dropped, TakeOver,
-                             TakenOver, End>;
+                             HandedOver, NewLead, LeadKnown, PassedOn, Dropped, TakeOver, TakenOver, End>;
 
 std::string_view op_of(const Message& message);
 std::string encode(const Message& message);  // CBOR

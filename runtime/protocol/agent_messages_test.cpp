@@ -58,7 +58,13 @@ std::vector<Message> examples() {
   sample.index = 1'763'800'000;
   sample.ranks = 4;
   const ProbeMark mark = {{"job.1", 3}, 7, true, false, true, 2, 3, 4, 5, 6};
-  return {Beat{true, 3, sample, kRanks, {{kRanks[0], 3, 9, true, true, {"a line"}}}, rank_report(), kRanks,
+  return {Beat{true,
+               3,
+               sample,
+               kRanks,
+               {{kRanks[0], 3, 9, true, true, {"a line"}}},
+               rank_report(),
+               kRanks,
                LeadNews{7, 40, 2, {.number = 3}}},
           Collective{1, "fence", kRanks, kBytes},
           Publish{1, {datum}},

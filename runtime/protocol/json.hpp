@@ -26,8 +26,9 @@ inline constexpr char kSample[] =
 inline constexpr char kReport[] = "/v1/report";  // GET ?since=INDEX -> Report: the three above, of one moment
 inline constexpr char kFence[] = "/v1/fence";    // PUT {"fence": n}: this controller has the job from now on
 inline constexpr char kLead[] = "/v1/lead";      // PUT LeadRequest, to the one that is to lead
-inline constexpr char kNotice[] = "/v1/notice";  // POST {"id": text, "fence": n}: the program is to end, to be started again
-inline constexpr char kStop[] = "/v1/stop";      // POST {"fence": n, "reason": text}: ends the job
+inline constexpr char kNotice[] =
+    "/v1/notice";  // POST {"id": text, "fence": n}: the program is to end, to be started again
+inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
 }  // namespace paths

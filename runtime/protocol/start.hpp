@@ -79,7 +79,7 @@ struct MembershipView {
   int parked_helpers = 0;
   double parked_seconds = 0;  // processor time that such threads of this pod's ranks have taken
   std::vector<std::string>
-      leave_requests;         // uids of pods that were asked to terminate and want a planned leave
+      leave_requests;  // uids of pods that were asked to terminate and want a planned leave
   // Of the lead: members that are not heard of any more, and that it drops as soon as a controller says that
   // they are lost (LeadRequest).
   std::vector<std::string> silent;

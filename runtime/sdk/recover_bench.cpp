@@ -137,14 +137,15 @@ class Job {
   std::vector<Member> members_;
 };
 
-// The time from the death of the lead's pod until all others go on: to the named one's lead, and the recovery.
+// The time from the death of the lead's pod until all others go on: to the named one's lead, and the
+// recovery.
 double without_lead(int pods, int losses) {
   Job job(pods, 1, 0);
   std::vector<double> whole;
   for (int i = 0; i < losses; ++i) {
     const Loss loss = job.lose_lead();
-    std::fprintf(stderr, "  %d pods: another leads after %.3f s, on after %.3f s more\n", pods - i, loss.detected,
-                 loss.recovered);
+    std::fprintf(stderr, "  %d pods: another leads after %.3f s, on after %.3f s more\n", pods - i,
+                 loss.detected, loss.recovered);
     whole.push_back(loss.detected + loss.recovered);
   }
   job.finish();

@@ -23,8 +23,7 @@ std::string sizes_of(const ElasticMPIJob& job) {
   std::string text = format("%d workers", job.status.joined_replicas);
   if (allocation.workers != job.status.joined_replicas) text += format(" -> %d", allocation.workers);
   const WorkerSpec& worker = job.spec.worker;
-  if (is_malleable(job.spec.runtime))
-    text += format(" (%d to %d)", worker.min_replicas, worker.max_replicas);
+  if (is_malleable(job.spec.runtime)) text += format(" (%d to %d)", worker.min_replicas, worker.max_replicas);
   return text;
 }
 

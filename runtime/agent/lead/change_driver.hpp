@@ -52,8 +52,9 @@ class ChangeDriver {
   // `space`: name for the joiners' namespace. Only when not active().
   void begin(const ChangeRequest& request, const Membership& membership, const std::string& space,
              JobFacts facts, TimePoint now);
-  // Of a change that a lead which is lost had in hand (R20), as one pod knows it, from `state` on; `iteration`
-  // is that of Confirm, `ended` are ranks that have. What ranks have reported of it is to be told again.
+  // Of a change that a lead which is lost had in hand (R20), as one pod knows it, from `state` on;
+  // `iteration` is that of Confirm, `ended` are ranks that have. What ranks have reported of it is to be told
+  // again.
   void resume(const ChangePlan& plan, ChangeState state, std::uint64_t iteration, JobFacts facts,
               const std::set<ProcId>& ended, TimePoint now);
   void answered(std::uint64_t number, const std::string& uid, const StepAnswer& answer, TimePoint now);

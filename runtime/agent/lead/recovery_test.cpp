@@ -194,7 +194,8 @@ TEST_F(Recovery, ARankInThePodOfTheLeadIsBorneAndAnotherLeads) {
   EXPECT_NE(lead.verdict()->reason.find("was killed by signal 9"), std::string::npos);
 }
 
-// Another lead could have been named meanwhile: whoever drops a pod that has merely fallen silent has been told to.
+// Another lead could have been named meanwhile: whoever drops a pod that has merely fallen silent has been
+// told to.
 TEST_F(Recovery, AMemberThatFallsSilentIsDroppedByAControllersWordOnly) {
   now.running += seconds(11);
   for (const char* uid : {"uid-1", "uid-3"}) lead.heard(uid, now);
@@ -228,7 +229,8 @@ TEST_F(Recovery, ALeadThatIsToldNothingOfSilentMembersEndsInTheEnd) {
   }
   ASSERT_TRUE(lead.verdict());
   EXPECT_FALSE(told);
-  EXPECT_NE(lead.verdict()->reason.find("no controller has said"), std::string::npos) << lead.verdict()->reason;
+  EXPECT_NE(lead.verdict()->reason.find("no controller has said"), std::string::npos)
+      << lead.verdict()->reason;
 }
 
 // Every beat of the lead has what the next one needs, as long as there may be one.

@@ -47,7 +47,7 @@ class Pod {
   ApiAnswer start(const StartRequest& request);
   ApiAnswer begin_change(const ChangeRequest& request);
   ApiAnswer cancel_change(const std::string& id, Fence fence);
-  ApiAnswer check_controller(Fence fence);  // status 200: go on
+  ApiAnswer check_controller(Fence fence);          // status 200: go on
   ApiAnswer name_lead(const LeadRequest& request);  // this pod, or it leads already
   ApiAnswer stop(Fence fence, const std::string& reason);
   MembershipView view() const;
@@ -197,12 +197,12 @@ class Pod {
 
   // What a next lead is to know if this one is lost.
   std::chrono::seconds leaver_grace_ = kLeaverGrace;
-  std::optional<LeadNews> news_;      // of the lead: it may be lost
-  RunningTime lead_heard_{0};         // last
-  std::uint64_t iteration_ = 0;       // of the window
-  std::vector<RankReport> said_;      // by ranks here, of the change in hand, and by those that finalise
-  Fence followed_fence_;              // by which the present lead was named; 0: it was not
-  std::set<std::string> deposed_;     // former leads, and who was lost with them: nobody listens to them
+  std::optional<LeadNews> news_;   // of the lead: it may be lost
+  RunningTime lead_heard_{0};      // last
+  std::uint64_t iteration_ = 0;    // of the window
+  std::vector<RankReport> said_;   // by ranks here, of the change in hand, and by those that finalise
+  Fence followed_fence_;           // by which the present lead was named; 0: it was not
+  std::set<std::string> deposed_;  // former leads, and who was lost with them: nobody listens to them
 
   std::optional<Lead> lead_;
   Requests requests_;

@@ -43,13 +43,12 @@ void Pod::bound_silence_of_lead() {
 // Before all others that it was not told to be lost: it will be the first member.
 std::optional<ApiAnswer> Pod::refusal_to_lead(const LeadRequest& request) const {
   const auto is_dead = [&](const std::string& uid) { return contains(request.dead, uid); };
-  if (!started_ || over_)
-    return refuse(409, over_ ? "the job is over" : "the job has not been started");
+  if (!started_ || over_) return refuse(409, over_ ? "the job is over" : "the job has not been started");
   if (is_lead()) return std::nullopt;
   if (!is_dead(lead_uid_))
     return refuse(409, "pod " + lead_uid_ + " leads, which is not among those that are said to be lost");
-  const auto first = std::ranges::find_if(membership_.members,
-                                          [&](const Member& member) { return !is_dead(member.uid); });
+  const auto first =
+      std::ranges::find_if(membership_.members, [&](const Member& member) { return !is_dead(member.uid); });
   if (first == membership_.members.end() || first->uid != self_.uid)
     return refuse(409, "the first member that is left is " +
                            (first == membership_.members.end() ? "none" : "pod " + first->uid) +

@@ -271,7 +271,8 @@ TEST_F(APodOfARecoverableJob, IsNamedInVainWhereItCannotLead) {
 TEST_F(APodOfARecoverableJob, FollowsTheHighestFenceAndSaysWhatItsRanksHaveSaid) {
   PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
   const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
-  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan}, "u0");
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan},
+              "u0");
   report(RankReport::Kind::Built, ranks()[0], "c");
   pod.receive(TakeOver{Fence{5}, {"u0"}, "c", "why"}, "u2");
   ASSERT_EQ(edges.sent_to<TakenOver>("u2").size(), 1u);
@@ -288,7 +289,8 @@ TEST_F(APodOfARecoverableJob, FollowsTheHighestFenceAndSaysWhatItsRanksHaveSaid)
 
 // It has lost a rank, and its pod goes: until another one leads it is to be told things.
 TEST_F(APodOfARecoverableJob, StillAnswersALeadThatHasDroppedItself) {
-  pod.receive(Dropped{"u0", ranks_of(members.members[0]), next_membership(members, {}, {"u0"}), "recover-2"}, "u0");
+  pod.receive(Dropped{"u0", ranks_of(members.members[0]), next_membership(members, {}, {"u0"}), "recover-2"},
+              "u0");
   EXPECT_TRUE(edges.known.contains("u0"));
 }
 
@@ -296,7 +298,8 @@ TEST_F(APodOfARecoverableJob, StillAnswersALeadThatHasDroppedItself) {
 TEST_F(APodOfARecoverableJob, ForgetsAChangeThatTheNextLeadDoesNotKnow) {
   PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
   const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
-  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan}, "u0");
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan},
+              "u0");
   pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
   EXPECT_FALSE(pod.plan());
 }

@@ -74,7 +74,7 @@ class LocalPods {
   ChangeStatus change(const WantedChange& wanted);  // both; then the released pods' agents have gone
   // Of members that are lost, to the lead, or to the first of the others, which leads from now on.
   void say_lost(const std::vector<std::string>& uids);
-  MembershipView membership();                      // of the lead
+  MembershipView membership();  // of the lead
   std::vector<WindowSample> samples();
   Member lead();
 

@@ -67,9 +67,7 @@ class Outbox {
   // Nothing will be put any more; what is queued may still be delivered.
   void part() { parting_ = true; }
   // Nothing is left to be done: all delivered, or it makes no sense to try again.
-  bool over() const {
-    return is_over_for_good() || (parting_ && (idle() || standing_ == Standing::Silent));
-  }
+  bool over() const { return is_over_for_good() || (parting_ && (idle() || standing_ == Standing::Silent)); }
   bool idle() const { return !sent_ && queue_.empty(); }
 
   Standing standing() const { return standing_; }

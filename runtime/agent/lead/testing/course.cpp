@@ -8,8 +8,11 @@ namespace empi::agent::histories {
 using namespace std::chrono_literals;
 
 Course::Course(std::uint64_t seed, Coverage& met)
-    : world(seed), tasks(world.dice.percent(20)), recoverable(!tasks && seed % 7 == 5),
-      program(world, tasks, recoverable), coverage(met) {
+    : world(seed),
+      tasks(world.dice.percent(20)),
+      recoverable(!tasks && seed % 7 == 5),
+      program(world, tasks, recoverable),
+      coverage(met) {
   world.program = &program;
 }
 

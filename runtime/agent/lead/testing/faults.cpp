@@ -51,8 +51,7 @@ void Faults::one() {
       world.tell("ranks probe at different places");
       return course_.program.diverge(world.dice.delay(500, 6000));
     default:
-      if (world.dice.percent(40))
-        lose_member();
+      if (world.dice.percent(40)) lose_member();
   }
 }
 
@@ -194,7 +193,8 @@ void Faults::lose_leaver(SimulatedPod& lead) {
 bool Faults::is_borne() const {
   if (!course_.recoverable || course_.program.finished() || course_.program.recovering()) return false;
   const SimulatedPod* lead = course_.lead();
-  if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3) return false;
+  if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3)
+    return false;
   return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
     const SimulatedPod* pod = course_.world.find(member.uid);
     return pod->responds() && !pod->over() && pod->view().survives_lead_loss;

@@ -135,9 +135,8 @@ void Program::recover(const ProcId& proc, const std::string& name) {
 }
 
 bool Program::recovering() const {
-  return std::ranges::any_of(ranks_, [](const auto& entry) {
-    return entry.second.alive && !entry.second.recovery.empty();
-  });
+  return std::ranges::any_of(
+      ranks_, [](const auto& entry) { return entry.second.alive && !entry.second.recovery.empty(); });
 }
 
 // Collective over old ranks and joiners, which meet as Open MPI's accept does: each pod with all ranks of

@@ -99,8 +99,7 @@ void SimulatedPeers::attempted(const std::string& to, const PeerPtr& peer, std::
   if (attempt) {
     if (attempt == Attempt::Delivered) reached_[to] = {world_.events.now(), own_.stalled()};
     const Standing standing = peer->outbox->attempted(*attempt, own_.running_time());
-    if (standing == Standing::Silent || standing == Standing::Stranger ||
-        standing == Standing::Dismissed)
+    if (standing == Standing::Silent || standing == Standing::Stranger || standing == Standing::Dismissed)
       own_.post([this, to, peer, standing, reached = peer->outbox->reached()] {
         if (const auto at = peers_.find(to); at != peers_.end() && at->second == peer)
           own_.unreachable(to, standing, reached);
