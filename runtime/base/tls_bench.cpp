@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TLS costs a request between agents, on a connection that is kept and on a new one: processor time of both
-// ends. Plain and secure in turn, so that what else the machine does meets both.
+// What TLS costs a request between agents, on a connection that is kept and on a new one: processor time of
+// both ends. Plain and secure in turn, so that what else the machine does meets both.
 #include <malloc.h>
 #include <time.h>
 
