@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/io/draw/chart.hpp"
+#include "apps/io/file_error.hpp"
 #include "apps/io/report.hpp"
 
 namespace queue_pictures {
@@ -41,7 +42,9 @@ std::vector<DueRun> read_due(const fs::path& folder) {
   const std::vector<double> deadlines = table.numbers("deadline_s");
   std::vector<DueRun> runs;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    DueRun run{.name = table.texts("run")[i], .deadline = deadlines[i]};
+    DueRun run;
+    run.name = table.texts("run")[i];
+    run.deadline = deadlines[i];
     const json summary = io::read_json(folder / run.name / "summary.json");
     if (summary.empty()) continue;
     run.result = summary.value("result", "");

@@ -366,7 +366,8 @@ bool Scheduler::quota_allows(const Round& round, const SeenJob& seen, queue::Dem
     return demand.held > 0;
   }
   std::erase_if(demand.pools, [&](int pool) {
-    return demand.queued() && queue::sizes_in(demand, pool).floor > demand.held + room;
+    return demand.queued() && demand.allocation.promised == 0 &&
+           queue::sizes_in(demand, pool).floor > demand.held + room;
   });
   demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
   // Until the old workers have gone they count, too.

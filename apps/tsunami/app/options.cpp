@@ -20,6 +20,30 @@ bool parse_window(const std::string& text, GaugeOption& gauge) {
   return rest != second && *rest == 0;
 }
 
+// WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]
+RegionOption parse_region(const std::string& text) {
+  const auto refuse = [&] {
+    throw empi::options::Refused("--region",
+                                 "'" + text + "' is not WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]");
+  };
+  double values[5];
+  const char* at = text.c_str();
+  for (int k = 0; k < 5; ++k) {
+    char* rest = nullptr;
+    values[k] = std::strtod(at, &rest);
+    if (rest == at || (*rest != ':' && (k < 4 || *rest != 0))) refuse();
+    at = *rest == 0 ? rest : rest + 1;
+  }
+  RegionOption r{values[0], values[1], values[2], values[3], static_cast<int>(values[4])};
+  if (r.level != values[4] || !(r.west < r.east) || !(r.south < r.north)) refuse();
+  if (*at != 0) {
+    GaugeOption window;
+    if (!parse_window(at, window) || !(window.end > window.begin)) refuse();
+    r.from = window.begin, r.until = window.end;
+  }
+  return r;
+}
+
 // ID:LON:LAT[:FILE[:BEGIN-END]]
 GaugeOption parse_gauge(const std::string& text) {
   const auto refuse = [](const std::string& what) { throw empi::options::Refused("--gauge", what); };
@@ -68,6 +92,12 @@ void check(const Options& o) {
     refuse("--coarsen above --refine: cells would be refined and coarsened for ever");
   if (o.maxima > 0 && (o.east - o.west) / o.maxima * ((o.north - o.south) / o.maxima) > 4e6)
     refuse("--maxima asks for more than 4,000,000 points in this domain: take a larger distance");
+  if (o.gauge_level > o.finest) refuse("--gauge-level is finer than --finest");
+  for (const RegionOption& r : o.regions) {
+    if (r.level > o.finest) refuse("a --region of a level finer than --finest");
+    if (r.west >= o.east || r.east <= o.west || r.south >= o.north || r.north <= o.south)
+      refuse("a --region outside of the domain");
+  }
   for (const GaugeOption& g : o.gauges)
     if (g.lon <= o.west || g.lon >= o.east || g.lat <= o.south || g.lat >= o.north)
       refuse("gauge " + g.id + " is outside of the domain");
@@ -83,7 +113,7 @@ Options parse_options(int argc, char** argv) {
   Options o;
   o.data = io::data_folder();
   o.out = io::default_folder();
-  std::vector<std::string> gauges;
+  std::vector<std::string> gauges, regions;
 
   const options::Program program{
       .what =
@@ -141,6 +171,25 @@ Options parse_options(int argc, char** argv) {
            &o.coarsen_m,
            "amplitude below which cells may coarsen, m",
            {.check = options::not_negative(), .shows_default = true}},
+          {"--refine-flux",
+           &o.refine_flux,
+           "change of depth (m/s), times a cell's area over the finest cell's, that refines it; 0: none",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--region", &regions,
+           "WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL], cells inside are that fine in that time (s); may be "
+           "repeated"},
+          {"--gauge-level",
+           &o.gauge_level,
+           "level of the cells around each --gauge; -1: as elsewhere",
+           {.check = options::in_range(-1, 30), .shows_default = true}},
+          {"--gauge-radius",
+           &o.gauge_radius,
+           "degrees around a gauge that --gauge-level means",
+           {.check = options::positive(), .shows_default = true}},
+          {"--tide",
+           &o.tide,
+           "m: the water's rest level above the topography's 0",
+           {.check = options::number_between(-20, 20), .shows_default = true}},
           {"--order",
            &o.order,
            "of the scheme in space and time, 1 or 2; 1 flattens waves that cross an ocean",
@@ -173,6 +222,13 @@ Options parse_options(int argc, char** argv) {
           {"--out", &o.out, "folder for results", {.shows_default = true}},
       }};
   options::read_or_exit(program, argc, argv, [&] {
+    for (const std::string& region : regions) {
+      o.regions.push_back(parse_region(region));
+      RegionOption& r = o.regions.back();
+      for (const double turn : {360.0, -360.0})
+        if ((r.west >= o.east || r.east <= o.west) && r.west + turn < o.east && r.east + turn > o.west)
+          r.west += turn, r.east += turn;
+    }
     for (const std::string& gauge : gauges) {
       o.gauges.push_back(parse_gauge(gauge));
       double& lon = o.gauges.back().lon;  // in the domain's convention

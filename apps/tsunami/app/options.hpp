@@ -13,6 +13,13 @@ struct GaugeOption {
   double begin = 0, end = 0;  // s after the earthquake: where the record is judged; end 0: all of it
 };
 
+// Cells inside have at least `level` in that time (s).
+struct RegionOption {
+  double west = 0, east = 0, south = 0, north = 0;  // degrees
+  int level = 0;
+  double from = 0, until = 1e300;
+};
+
 struct Options {
   std::string data;  // folder that holds chile2010/; empty or without it: the built-in analytic ocean
   std::vector<std::string> topography;  // files instead of the case's; the first that covers a place counts
@@ -27,11 +34,16 @@ struct Options {
   double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
   int order = 2;                              // of the scheme, 1 or 2
   std::string solver = "hllc";                // of the Riemann problems at edges: hllc, augrie
-  double manning = 0.025;                     // s/m^(1/3), in water shallower than 100 m; 0: none
-  bool coriolis = false;                      // the earth's rotation
-  bool walls = false;                         // else waves leave through the borders
-  double snapshot_every = 1800;               // s; 0: none
-  double maxima = 0.25;                       // degrees between two points of the raster of maxima; 0: none
+  double refine_flux = 0;                     // m/s, the thesis' criterion (5.4); 0: none
+  std::vector<RegionOption> regions;
+  int gauge_level = -1;          // of the cells around gauges; -1: as elsewhere
+  double gauge_radius = 0.5;     // degrees, half of the side of the square around a gauge
+  double tide = 0;               // m: the water's rest level above the topography's 0
+  double manning = 0.025;        // s/m^(1/3), in water shallower than 100 m; 0: none
+  bool coriolis = false;         // the earth's rotation
+  bool walls = false;            // else waves leave through the borders
+  double snapshot_every = 1800;  // s; 0: none
+  double maxima = 0.25;          // degrees between two points of the raster of maxima; 0: none
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;

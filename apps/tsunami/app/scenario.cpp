@@ -158,10 +158,11 @@ Scenario make_scenario(const Options& options) {
   check_source(source, domain);
 
   Scenario scenario;
-  const swe::Function floor = [depth](double lon, double lat) {
+  // Heights count from where the water is at rest.
+  const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {
     for (const auto& raster : depth)
-      if (raster->contains(lon, lat)) return raster->at(lon, lat);
-    return depth.back()->at(lon, lat);
+      if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
+    return depth.back()->at(lon, lat) - tide;
   };
   const auto motion = std::make_shared<io::Dtopo>(std::move(source.motion));
   const double begin = motion->times.front(), end = motion->times.back();
@@ -207,6 +208,14 @@ swe::Parameters make_setup(const Options& options) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
+  if (options.refine_flux > 0) setup.criterion.refine_flux = options.refine_flux;
+  for (const RegionOption& r : options.regions)
+    setup.criterion.regions.push_back({r.west, r.east, r.south, r.north, r.level, r.until, r.from});
+  if (options.gauge_level >= 0)
+    for (const GaugeOption& g : options.gauges)
+      setup.criterion.regions.push_back({g.lon - options.gauge_radius, g.lon + options.gauge_radius,
+                                         g.lat - options.gauge_radius, g.lat + options.gauge_radius,
+                                         options.gauge_level});
   setup.physics.manning = options.manning;                     // without it run-off races down slopes
   if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = options.order;
@@ -216,7 +225,17 @@ swe::Parameters make_setup(const Options& options) {
 }
 
 std::string name_case(const Options& o, const Scenario& scenario) {
-  return scenario.description +
+  std::string places;
+  for (const RegionOption& r : o.regions)
+    places += empi::format("; level %d in %g to %g E, %g to %g N, %g to %g s", r.level, r.west, r.east,
+                           r.south, r.north, r.from, r.until);
+  if (o.gauge_level >= 0)
+    for (const GaugeOption& g : o.gauges)
+      places +=
+          empi::format("; level %d within %g of %g E, %g N", o.gauge_level, o.gauge_radius, g.lon, g.lat);
+  if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
+  if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
+  return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
                       o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
          empi::format(

@@ -52,6 +52,28 @@ class ScenarioTest : public ::testing::Test {
   Options o;
 };
 
+TEST_F(ScenarioTest, TheTideStandsOverTheTopographysZero) {
+  o.tide = 1.5;
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.still(141, 34), -4001.5);
+  EXPECT_EQ(s.surface(141, 34), 0) << "heights count from the water at rest";
+}
+
+TEST_F(ScenarioTest, RegionsAndGaugesAskForTheirLevels) {
+  o.regions = {{142, 143, 32, 33, 12, 100, 200}};
+  o.gauges = {{.id = "buoy", .lon = 145, .lat = 35}};
+  o.gauge_level = 13, o.gauge_radius = 0.25;
+  const auto regions = make_setup(o).criterion.regions;
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(regions[0].level, 12);
+  EXPECT_EQ(regions[0].from, 100);
+  EXPECT_EQ(regions[0].until, 200);
+  EXPECT_EQ(regions[1].level, 13);
+  EXPECT_EQ(regions[1].west, 144.75);
+  EXPECT_EQ(regions[1].north, 35.25);
+  EXPECT_NE(name_case(o, make_scenario(o)), name_case({}, make_scenario(o)));
+}
+
 TEST_F(ScenarioTest, WhatFitsIsTaken) {
   const Scenario s = make_scenario(o);
   EXPECT_EQ(s.bed.still(144, 34), -3998);

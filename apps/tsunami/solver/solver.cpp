@@ -128,6 +128,7 @@ void Solver::connect() {
   edge_class_.resize(e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
   for (auto& f : flux_) f.resize(2 * e.size());
+  fluxes_known_ = false;
 
   const std::size_t halo_cells = mesh_.halo_cells();
   halo_receive_.resize(halo_cells), face_send_.resize(halo_cells), face_receive_.resize(halo_cells);
@@ -210,6 +211,7 @@ double Solver::step(double max_dt) {
   ++steps_;
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();
+  fluxes_known_ = true;
   return dt;
 }
 

@@ -32,11 +32,11 @@ namespace swe {
 // in.
 enum class BorderKind { Wall, Radiation };
 
-// Cells inside are refined to `level` while time < until.
+// Cells inside are refined to `level` while from <= time < until.
 struct Region {
   double west, east, south, north;
   int level;
-  double until = 1e300;  // s
+  double until = 1e300, from = 0;  // s
 };
 
 struct Criterion {
@@ -44,6 +44,9 @@ struct Criterion {
   double coarsen_amplitude = 0.02;  // m: below which it may be coarsened
   double refine_speed = 1e300;      // m / s, likewise
   double coarsen_speed = 1e300;
+  // m / s: a wet cell is refined where the change of its depth in the last step, times its area over that of
+  // the finest cell, is above (the thesis' (5.4)), and may be coarsened below a fourth of it.
+  double refine_flux = 1e300;
   int buffer = 2;  // layers of cells around refined ones that are refined too
   std::vector<Region> regions = {};
 };
@@ -224,7 +227,8 @@ class Solver {
   double added_ = 0;
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
-  bool sound_ = true;  // of this rank's cells after the last step
+  bool fluxes_known_ = false;  // of the last step, on the present mesh
+  bool sound_ = true;          // of this rank's cells after the last step
 };
 
 }  // namespace swe

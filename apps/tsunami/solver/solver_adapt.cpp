@@ -85,6 +85,17 @@ std::vector<std::int8_t> Solver::marks() {
       const double speed = std::hypot(hu_[i], hv_[i]) / depth;
       marks[i] = std::max<std::int8_t>(marks[i], activity_of(speed, c.refine_speed, c.coarsen_speed));
     }
+  if (c.refine_flux < 1e300 && fluxes_known_) {
+    const auto slots = mesh_.cell_slots();
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      if (eta_[i] - b_[i] <= dry) continue;
+      const double gain = (flux_[0][slots[3 * i]] + flux_[0][slots[3 * i + 1]]) + flux_[0][slots[3 * i + 2]];
+      const double change = std::abs(gain) * inverse_area_[i];
+      marks[i] =
+          std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, setup_.finest - leaves[i].level()),
+                                                      c.refine_flux, 0.25 * c.refine_flux));
+    }
+  }
   mesh_.dilate(marks, c.buffer);
 
   // Where the floor has yet to move, as if it had.
@@ -101,7 +112,7 @@ std::vector<std::int8_t> Solver::marks() {
   }
 
   for (const Region& r : c.regions) {
-    if (time_ >= r.until) continue;
+    if (time_ < r.from || time_ >= r.until) continue;
     mesh::LeafWalk walk(setup_.domain);
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (leaves[i].level() > r.level) continue;

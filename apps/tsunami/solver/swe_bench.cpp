@@ -23,7 +23,7 @@ struct Figures {
   double mega_cells_per_second, bytes_per_cell;
 };
 
-Figures measure(int level, int order, swe::RiemannSolver solver) {
+Figures measure(int level, int order, swe::RiemannSolver riemann) {
   const double before = bytes_in_use();
   swe::Parameters setup{.domain = {1, 1},
                         .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
@@ -31,7 +31,7 @@ Figures measure(int level, int order, swe::RiemannSolver solver) {
                         .finest = level};
   setup.criterion.regions = {{-1e9, 1e9, -1e9, 1e9, level}};
   setup.physics.order = order;
-  setup.physics.solver = solver;
+  setup.physics.solver = riemann;
   swe::Solver solver(
       MPI_COMM_SELF, setup,
       [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
