@@ -42,8 +42,8 @@ bool Lead::survives_loss_of_pod(const std::string& uid) const {
 }
 
 // A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced; that
-// of the lead, too. In the pod of the queue, or of the lead of a master-worker program, the other ranks go on,
-// where they can.
+// of the lead, too. In the pod of the queue, or of the lead of a master-worker program, the other ranks go
+// on, where they can.
 void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                      const std::vector<std::string>& tail) {
   if (survives_loss_of_pod(uid)) {

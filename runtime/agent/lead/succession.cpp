@@ -24,7 +24,8 @@ std::optional<LeadNews> Lead::news() const {
 }
 
 bool Lead::needs_word(const std::string& uid) const {
-  return recovers() && !handing_over_ && (membership_.find(uid) || (succession_ && succession_->asked.contains(uid)));
+  return recovers() && !handing_over_ &&
+         (membership_.find(uid) || (succession_ && succession_->asked.contains(uid)));
 }
 
 void Lead::pod_silent(const std::string& uid, const std::string& why, Moment now) {
@@ -43,10 +44,12 @@ void Lead::bound_silence(Moment now) {
   for (const auto& [uid, silence] : silent_) {
     if (now.running - silence.since <= kWaitsForWord * self_.partition) continue;
     leads_ = true;  // nobody else does
-    return fail_job("pod " + name_of_pod(uid) + " is lost: " + silence.why + ", and no controller has said for " +
-                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now.running - silence.since).count()) +
-                        " s who is to go on",
-                    1, {});
+    return fail_job(
+        "pod " + name_of_pod(uid) + " is lost: " + silence.why + ", and no controller has said for " +
+            std::to_string(
+                std::chrono::duration_cast<std::chrono::seconds>(now.running - silence.since).count()) +
+            " s who is to go on",
+        1, {});
   }
 }
 
