@@ -9,8 +9,22 @@ start_etcd() {
     --listen-peer-urls http://127.0.0.1:2380
 }
 
+# What the operator asks of the API server is written down, for [rbac]: no other user's requests.
+audit_policy() {
+  cat <<'POLICY'
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    users: ["system:serviceaccount:elastic-mpi-system:elastic-mpi-operator"]
+  - level: None
+POLICY
+}
+
 start_apiserver() {
   local pki=$state/pki
+  audit_policy >"$state/audit-policy.yaml"
   daemon apiserver kube-apiserver \
     --etcd-servers=http://127.0.0.1:2379 \
     --advertise-address="$control_address" \
@@ -28,6 +42,8 @@ start_apiserver() {
     --kubelet-client-key="$pki/kubelet-client.key" \
     --kubelet-preferred-address-types=InternalIP \
     --endpoint-reconciler-type=lease \
+    --audit-policy-file="$state/audit-policy.yaml" \
+    --audit-log-path="$state/audit.log" \
     --profiling=false
 }
 
