@@ -32,7 +32,7 @@ TEST(Schema, HasTheSameDefaults) {
 
 TEST(Schema, ANestedDefaultIsReachedFromAnEmptySpec) {
   schema().expect_defaults_are_reached(
-      {"spec.worker", "spec.worker.template", "spec.checkpoint", "spec.local"});
+      {"spec.worker", "spec.worker.template", "spec.checkpoint", "spec.local", "spec.runtime.restart"});
 }
 
 TEST(Schema, HasTheSubresourcesAndColumns) {
