@@ -16,6 +16,7 @@ namespace empi::agent::histories {
 namespace {
 
 constexpr std::uint64_t kCorpus = 1000;
+constexpr std::uint64_t kLoops = 20;  // that go on without members
 
 class Quiet : public ::testing::Environment {
   void SetUp() override { log::to_stderr("history", "%v", "off"); }  // a log of all costs half as much again
@@ -33,6 +34,16 @@ TEST(Histories, WhateverHappensAJobEndsOrGoesOnAndSaysWhy) {
   EXPECT_GT(coverage.changes, 2 * kCorpus);
   EXPECT_GT(coverage.failed_jobs, kCorpus / 20);
   EXPECT_LT(coverage.failed_jobs, kCorpus * 3 / 4);
+}
+
+// A lead that is lost is a lost member (R20): the job goes on, and nowhere are there two leads of one epoch.
+TEST(Histories, LoopsThatGoOnWithoutMembersGoOnWithoutTheirLead) {
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= kLoops && !HasFailure(); ++seed)
+    for (const std::string& what : run_recovery_history(seed, coverage))
+      ADD_FAILURE() << "seed " << seed << ": " << what;
+  EXPECT_GT(coverage.leads, kLoops / 4);
+  EXPECT_LT(coverage.failed_jobs, kLoops);
 }
 
 void expect_no_violation(std::initializer_list<std::uint64_t> seeds) {
@@ -66,14 +77,15 @@ TEST(Histories, WhereTheNextLeadCannotBeToldNobodyLeads) { expect_no_violation({
 // end.
 TEST(Histories, ALeadThatHasHandedOverIsDeletedWithGrace) { expect_no_violation({624264}); }
 
-// EMPI_HISTORY=SEED: that one alone, with the log of its leads and each message.
+// EMPI_HISTORY=SEED: that one alone, with the log of its leads and each message; with EMPI_HISTORY_RECOVERS=1
+// that of a loop that goes on without members.
 TEST(Histories, One) {
   const char* seed = std::getenv("EMPI_HISTORY");
   if (!seed) GTEST_SKIP() << "EMPI_HISTORY names none";
   log::to_stderr("history", "%v", "debug");
   Coverage coverage;
-  for (const std::string& what : run_history(std::strtoull(seed, nullptr, 10), coverage, true))
-    ADD_FAILURE() << what;
+  const auto run = std::getenv("EMPI_HISTORY_RECOVERS") ? run_recovery_history : run_history;
+  for (const std::string& what : run(std::strtoull(seed, nullptr, 10), coverage, true)) ADD_FAILURE() << what;
 }
 
 class PutBack : public ::testing::TestWithParam<std::pair<const char*, OldFault>> {

@@ -7,10 +7,10 @@ namespace empi::agent::histories {
 
 using namespace std::chrono_literals;
 
-Course::Course(std::uint64_t seed, Coverage& met)
+Course::Course(std::uint64_t seed, Coverage& met, bool may_recover)
     : world(seed),
-      tasks(world.dice.percent(20)),
-      recoverable(!tasks && seed % 7 == 5),
+      tasks(world.dice.percent(20) && !may_recover),
+      recoverable(may_recover),
       program(world, tasks, recoverable),
       coverage(met) {
   world.program = &program;

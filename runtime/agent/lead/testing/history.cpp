@@ -22,8 +22,8 @@ std::uint64_t digest_of(Course& course) {
   return fnv1a(told + std::to_string(course.program.traffic().answered()));
 }
 
-std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
-  Course course(seed, coverage);
+std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_messages, bool recoverable) {
+  Course course(seed, coverage, recoverable);
   World& world = course.world;
   world.tells_messages = tell_messages;
   Controller controller(course);
@@ -57,14 +57,23 @@ std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_m
   return found;
 }
 
+std::vector<std::string> watched(std::uint64_t seed, Coverage& coverage, bool tell_messages,
+                                 bool recoverable) {
+  g_coverage = &coverage;
+  g_history_hooks.met = met;
+  std::vector<std::string> violations = run(seed, coverage, tell_messages, recoverable);
+  g_history_hooks.met = nullptr;
+  return violations;
+}
+
 }  // namespace
 
 std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
-  g_coverage = &coverage;
-  g_history_hooks.met = met;
-  std::vector<std::string> violations = run(seed, coverage, tell_messages);
-  g_history_hooks.met = nullptr;
-  return violations;
+  return watched(seed, coverage, tell_messages, false);
+}
+
+std::vector<std::string> run_recovery_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
+  return watched(seed, coverage, tell_messages, true);
 }
 
 }  // namespace empi::agent::histories

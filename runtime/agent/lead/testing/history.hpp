@@ -11,5 +11,8 @@ namespace empi::agent::histories {
 
 // The violations, in words; none when all is well. The same seed is the same history.
 std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, bool tell_messages = false);
+// Of a loop that goes on without members (R18): leads are lost, stopped and cut off, and others are named.
+std::vector<std::string> run_recovery_history(std::uint64_t seed, Coverage& coverage,
+                                              bool tell_messages = false);
 
 }  // namespace empi::agent::histories
