@@ -114,7 +114,8 @@ function(empi_sanitized_twin sanitizer target out)
     list(TRANSFORM flags REPLACE "^-fsanitize=address,undefined$" -fsanitize=address)
     list(FILTER flags EXCLUDE REGEX "^-fno-sanitize")
   endif()
-  target_compile_options(${twin} PRIVATE ${flags} ${optimise} -g1 -fno-omit-frame-pointer)
+  # Sanitized code misleads GCC's own warnings (of array bounds and of what is uninitialised in the standard library).
+  target_compile_options(${twin} PRIVATE ${flags} ${optimise} -g1 -fno-omit-frame-pointer -Wno-error)
   target_link_options(${twin} PUBLIC ${EMPI_FLAGS_${sanitizer}})
 endfunction()
 
@@ -159,8 +160,6 @@ endfunction()
 function(empi_register_sanitized test)
   foreach(sanitizer IN LISTS ARGN)
     empi_sanitized_twin(${sanitizer} ${test} twin)
-    # Sanitized code misleads GCC's own warnings (of array bounds in the standard library, for one).
-    target_compile_options(${twin} PRIVATE -Wno-error)
     if(sanitizer STREQUAL "${ARGV1}")
       empi_sanitized_environment(${sanitizer} "" environment)
       empi_register_cases(${test} ${twin} ${sanitizer}.${test} "sanitized;${sanitizer}" "${environment}")

@@ -21,6 +21,7 @@ granted() {
 }
 # The table of the guide; `rare`: those that no case can count on to see.
 listed() { # all|common
+  # shellcheck disable=SC2016  # backquotes of the table
   sed -n '/<!-- rights -->/,/<!-- \/rights -->/p' "$project/docs/operate.md" |
     sed -n 's/^| `\([^`]*\)` | `\([^`]*\)` | \([^|]*\) | \(.*\) |$/\1\t\2\t\3\t\4/p' |
     while IFS=$'\t' read -r group resource verbs why; do
