@@ -110,7 +110,10 @@ std::string resizing_text(Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
   std::string text = std::to_string(resize.from) + " -> " + workers_text(resize.to);
   const bool creating = resize.phase == ResizePhase::CreatingPods;
-  if (!creating && resize.phase != ResizePhase::Requested) return text;
+  const bool stopping = resize.phase == ResizePhase::Stopping;
+  if (stopping && pass.seen.runtime.notice == resize.id)
+    return text + "; the program was told, and runs on until it has written what it goes on from";
+  if (!creating && !stopping && resize.phase != ResizePhase::Requested) return text;
   const Time from_then_on = (creating ? resize.start_time : *resize.requested_time) + kLongWait;
   if (pass.now < from_then_on) {
     pass.wake_at(from_then_on);
@@ -118,7 +121,8 @@ std::string resizing_text(Pass& pass) {
   }
   const std::string missing = creating ? missing_worker(pass, resize.add) : "";
   if (!missing.empty()) return text + "; missing: " + missing;
-  return text + "; " + because("the lead does not take it", pass.seen.command_problem);
+  const char* what = stopping ? "the program cannot be told" : "the lead does not take it";
+  return text + "; " + because(what, pass.seen.command_problem);
 }
 
 // Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure by

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where foreign threads come in: PMIx upcalls and HTTP requests. They copy, post and return; HTTP waits for
 // the agent's answer, bounded.
+#include <cstring>
 #include <future>
 
 #include "runtime/agent/agent.hpp"
@@ -172,6 +173,11 @@ ApiAnswer Agent::give_notice(const std::string& id, Fence fence) {
                            std::string(names::kRestartNotice));
   if (pod_.ranks().count_running() == 0) return refuse(409, "no rank of the program runs here");
   if (notice_ != id) {
+    // It would be killed, with all that it has computed: it may have just begun, or knows no such thing.
+    const int signal = options_.restart.signal;
+    if (const auto rank = signal != 0 ? edges_.without_handler(signal) : std::nullopt)
+      return refuse(409, "rank " + std::to_string(rank->rank) + " has no handler for the signal " +
+                             strsignal(signal) + " (yet), which would kill it");
     give(options_.restart, [this](int signal) { edges_.signal_all(signal); });
     notice_ = id;
   }

@@ -69,6 +69,7 @@ class AgentEdges final : public PodEdges {
   void kill(const ProcId& proc, int signal) override { launcher_.kill(proc, signal); }
   void kill_all() override;
   void signal_all(int signal) { launcher_.signal_all(signal); }
+  std::optional<ProcId> without_handler(int signal) const { return launcher_.without_handler(signal); }
   std::string order(const ProcId& proc, const RankOrder& order) override { return link_->send(proc, order); }
   void hear_ranks() override { link_->receive_pending(); }
   std::uint64_t highest_probe(const std::vector<ProcId>& procs, ProbeMode mode) override;

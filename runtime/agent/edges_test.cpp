@@ -316,6 +316,22 @@ TEST_F(JanitorTest, CleansUpAfterAnAgentThatWasKilled) {
   close(ready[1]);
 }
 
+TEST_F(JanitorTest, WhoHasNoHandlerForASignalIsKnown) {
+  signal(SIGPIPE, SIG_IGN);  // as the agent does
+  Janitor janitor({folder});
+  Output output(false, "pod");
+  Launcher launcher(output, janitor);
+  const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  launcher.launch({"n", 0}, {"sh", "-c", "trap : USR1; while :; do sleep 1; done"}, environment);
+  for (int i = 0; i < 1000 && launcher.without_handler(SIGUSR1); ++i) usleep(10'000);
+  EXPECT_FALSE(launcher.without_handler(SIGUSR1));
+  EXPECT_TRUE(launcher.without_handler(SIGUSR2));
+  launcher.launch({"n", 1}, {"sleep", "infinity"}, environment);
+  const auto without = launcher.without_handler(SIGUSR1);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->rank, 1u);
+}
+
 // The kernel's out-of-memory killer may take any process of the pod.
 TEST_F(JanitorTest, ARankIsReapedAlsoWhenTheJanitorWasKilled) {
   signal(SIGPIPE, SIG_IGN);  // as the agent does

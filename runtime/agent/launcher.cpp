@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -36,6 +39,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   for (const std::string& text : strings) list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
+}
+
+// Whether the process has one for this signal: bit signal - 1 of SigCgt, proc_pid_status(5).
+bool has_handler(pid_t pid, int signal) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:"))
+      return (std::strtoull(line.c_str() + std::strlen("SigCgt:"), nullptr, 16) >> (signal - 1)) & 1;
+  return false;
 }
 
 // Between fork and exec: only what is safe there.
@@ -128,6 +140,12 @@ void Launcher::kill_all(int signal) {
 
 void Launcher::signal_all(int signal) const {
   for (const auto& [pid, rank] : ranks_) ::kill(-pid, signal);
+}
+
+std::optional<ProcId> Launcher::without_handler(int signal) const {
+  for (const auto& [pid, rank] : ranks_)
+    if (!has_handler(pid, signal)) return rank.proc;
+  return std::nullopt;
 }
 
 void Launcher::send(pid_t pid, Rank& rank, int signal) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ class Launcher {
 
   void kill(const ProcId& proc, int signal);
   void kill_all(int signal);
-  // Something that they know what to do with: what they do then is their own doing.
+  // What they do then is their own doing.
   void signal_all(int signal) const;
+  // A rank that this signal would end or that ignores it, for it has no handler (yet).
+  std::optional<ProcId> without_handler(int signal) const;
   std::size_t running() const { return ranks_.size(); }
 
  private:

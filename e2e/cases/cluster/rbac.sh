@@ -6,6 +6,7 @@
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+expected_log='exists already and is not of this job'
 need_own_cluster
 before=$(wc -l <"$state/audit.log" 2>/dev/null || echo 0)
 begin_case
