@@ -16,7 +16,8 @@ lose_node() {
   iterates spread-out # so that there are copies
   cluster_ctl "$1" "$node"
   local start=$EPOCHREALTIME
-  goes_on_without() { running spread-out 3 && job_is spread-out '.status.nextIndex == 4 and .status.epoch >= 3'; }
+  # The first one may have been made for the node that is gone, which Kubernetes does not know yet.
+  goes_on_without() { running spread-out 3 && job_is spread-out '.status.nextIndex >= 4 and .status.epoch >= 3'; }
   within 150 'the others go on without it, and another one takes its place' goes_on_without
   expect 'nothing began anew' job_is spread-out '.status.restarts // 0 == 0'
   iterates spread-out

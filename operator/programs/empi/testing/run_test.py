@@ -416,7 +416,7 @@ def checkpoint():
 
 def restartable():
     """A plain MPI program is told to end, and is started again on other workers: the bits are those of one run."""
-    command = ["empi-jacobi-restartable", "--n", "96", "--iterations", "600", "--state"]
+    command = ["empi-jacobi-restartable", "--n", "96", "--iterations", "400", "--state"]
     undisturbed = subprocess.run([BIN / command[0], *command[1:], WORK / "none"], env=ENVIRONMENT, capture_output=True,
                                  text=True, timeout=PATIENCE, cwd=WORK, check=True).stdout
     result = re.search(r"fingerprint \w+", undisturbed)[0]
