@@ -36,6 +36,8 @@ struct Handlers final : ApiHandlers {
   ApiAnswer samples(std::int64_t) override { return command(); }
   ApiAnswer report(std::int64_t) override { return command(); }
   ApiAnswer put_fence(const json&) override { return command(); }
+  ApiAnswer put_lead(const json&) override { return command(); }
+  ApiAnswer notice(const json&) override { return command(); }
   ApiAnswer stop(const json&) override { return command(); }
   ApiAnswer batch(const Batch& batch) override {
     heard.set_value(batch.from);
