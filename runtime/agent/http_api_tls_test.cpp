@@ -100,6 +100,8 @@ TEST_F(HttpApiTls, TheControllerCommandsAndMembersDoNot) {
                                      {"PUT", paths::kChange},
                                      {"GET", paths::kReport},
                                      {"PUT", paths::kFence},
+                                     {"PUT", paths::kLead},
+                                     {"POST", paths::kNotice},
                                      {"POST", paths::kStop},
                                      {"GET", paths::kMembership}}) {
     handlers.commands = 0;
