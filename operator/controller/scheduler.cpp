@@ -52,7 +52,8 @@ void count_given(queue::Demand& demand, const AllocationStatus& given, const Que
 // --- news ------------------------------------------------------------------------------------------
 
 Scheduler::Scheduler(QueueCluster& cluster, Clock clock, Log log, SchedulerOptions options)
-    : cluster_(cluster), clock_(std::move(clock)), log_(std::move(log)), options_(std::move(options)) {
+    : cluster_(cluster), clock_(std::move(clock)), log_(std::move(log)), options_(std::move(options)),
+      statuses_(cluster_, log_, options_.between_status, options_.overtaken) {
   due_ = clock_();
 }
 
@@ -198,21 +199,19 @@ void Scheduler::take_news(Time now) {
     if (since == releasing_.end() || outstanding_.contains(key) || !seen->job.status.allocation ||
         seen->pods.all() > seen->job.status.allocation->workers)
       continue;
-    const auto taken = taken_.find(seen->job.spec.scheduling.queue_name);
-    if (taken != taken_.end())
-      count_release(taken->second.status, queue::seconds_between(since->second, now));
+    if (QueueStatus* status = statuses_.of(seen->job.spec.scheduling.queue_name))
+      count_release(*status, queue::seconds_between(since->second, now));
     releasing_.erase(since);
   }
 }
 
 // What the job has measured, and how it has ended.
 void Scheduler::learn(const ElasticMPIJob& before, const ElasticMPIJob& now) {
-  const auto taken = taken_.find(now.spec.scheduling.queue_name);
-  if (taken == taken_.end()) return;
-  QueueStatus& status = taken->second.status;
-  queue::learn_points(status.models, now);
+  QueueStatus* status = statuses_.of(now.spec.scheduling.queue_name);
+  if (!status) return;
+  queue::learn_points(status->models, now);
   if (is_terminal(now.status.state) && !is_terminal(before.status.state))
-    queue::learn_end(status, before, now);
+    queue::learn_end(*status, before, now);
 }
 
 Time Scheduler::plan(Time now) {
@@ -227,69 +226,26 @@ Time Scheduler::plan(Time now) {
   std::set<std::string> counted, served;  // nodes, queues
   for (const QueueRecord& record : records) {
     if (!record.unreadable.empty()) {
-      if (!record.others) tell_unreadable(record);
+      if (!record.others) statuses_.tell_unreadable(record);
       continue;
     }
-    troubles_.erase(record.queue.metadata.name);
-    if (!take_queue(record, now)) continue;
+    const QueueStatuses::Take take = statuses_.take(record, now);
+    if (take == QueueStatuses::Take::Again) wake(now + options_.gather);
+    if (take != QueueStatuses::Take::Taken) continue;
     served.insert(record.queue.metadata.name);
     Round round(record, quotas,
                 rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
     plan_queue(round);
   }
   tell_without_queue(records);
-  const auto deleted = [&](const auto& entry) {
-    return std::ranges::none_of(records,
-                                [&](const QueueRecord& r) { return r.queue.metadata.name == entry.first; });
-  };
-  std::erase_if(taken_, deleted);  // nothing is gone on from
-  std::erase_if(troubles_, deleted);
+  statuses_.keep_only(records);
   if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
 }
 
-// Its status is no longer as we have written it, so it is taken anew when it can be read again.
-void Scheduler::tell_unreadable(const QueueRecord& record) {
-  const std::string& name = record.queue.metadata.name;
-  taken_.erase(name);
-  const Outcome told = cluster_.tell_unreadable(record);
-  std::string trouble = record.unreadable;
-  if (!told.ok() && told.kind != Outcome::Kind::Conflict) trouble += "; telling so: " + told.message;
-  std::string& before = troubles_[name];
-  if (trouble != before) log_("queue " + name + " cannot be read, its jobs are left as they are: " + trouble);
-  before = std::move(trouble);
-}
-
-// A scheduler before this one may still be writing: after this write it is refused (rule Q27).
-bool Scheduler::take_queue(const QueueRecord& record, Time now) {
-  const std::string& name = record.queue.metadata.name;
-  const std::int64_t fence = record.queue.status.fence;
-  if (const auto found = taken_.find(name);
-      found != taken_.end() && found->second.uid == record.queue.metadata.uid) {
-    Taken& taken = found->second;
-    if (fence <= taken.status.fence) return true;
-    if (taken.newer_fence != fence) {
-      log_("queue " + name + ": another operator has taken it");
-      taken.newer_fence = fence;
-      taken.newer_since = now;
-    }
-    if (now - taken.newer_since < options_.overtaken) return false;
-  }
-  QueueStatus status = record.queue.status;
-  ++status.fence;
-  const Outcome outcome = cluster_.write_queue_status(record.queue, status);
-  if (!outcome.ok()) {
-    if (outcome.kind != Outcome::Kind::Conflict) log_("queue " + name + ": taking it: " + outcome.message);
-    wake(now + options_.gather);
-    return false;
-  }
-  taken_[name] = {record.queue.metadata.uid, status, status, {}};
-  return true;
-}
-
 void Scheduler::plan_queue(Round& round) {
   const ElasticQueue& queue = round.record.queue;
-  QueueStatus& status = taken_.at(queue.metadata.name).status;
+  QueueStatus& status = *statuses_.of(queue.metadata.name);
   queue::QueueState& state = round.state;
   state.rules = queue::rules_of(queue.spec);
   for (const PoolRoom& room : round.rooms) state.pools.push_back(room.pool);
@@ -306,7 +262,8 @@ void Scheduler::plan_queue(Round& round) {
   const queue::Plan plan = queue::schedule(state, round.now);
   give(round, plan);
   tell_waiting(round, plan);
-  write_status(round, plan);
+  describe_queue(status, queue, state, round.rooms, plan, round.now);
+  if (const auto later = statuses_.write(queue, round.now)) wake(*later);
   if (options_.planned) options_.planned({queue.metadata.name, status, state, plan, round.now});
   if (plan.wake) wake(*plan.wake);
 }
@@ -328,7 +285,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     return tell(seen, refused->cause, refused->reason);
   auto* demand = std::get_if<queue::Demand>(&asked);
   if (!demand) return;
-  lessons_.teach(*demand, seen->job, taken_.at(round.record.queue.metadata.name).status,
+  lessons_.teach(*demand, seen->job, *statuses_.of(round.record.queue.metadata.name),
                  round.state.rules.objective, round.now);
   if (given != outstanding_.end()) {
     count_given(*demand, given->second.allocation, spec);
@@ -431,27 +388,6 @@ void Scheduler::tell(const SeenJob& seen, QueueCause cause, const std::string& r
   grants_.set(uid, {std::nullopt, cause, reason, start});
   const auto& wait = seen->job.status.queue;
   if ((!before || before->cause != cause) && !(wait && wait->cause == cause)) cluster_.look_at(key);
-}
-
-void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
-  const ElasticQueue& queue = round.record.queue;
-  const std::string& name = queue.metadata.name;
-  Taken& taken = taken_.at(name);
-  describe_queue(taken.status, queue, round.state, round.rooms, plan, round.now);
-  const bool rested = !taken.written_at || round.now - *taken.written_at >= options_.between_status;
-  if (!rested && !urgent(taken.written, taken.status)) {
-    // What is counted on by the clock is always news, and worth no plan of its own.
-    if (!same_but_for_use(taken.written, taken.status)) wake(*taken.written_at + options_.between_status);
-    return;
-  }
-  if (taken.status == taken.written) return;
-  const Outcome outcome = cluster_.write_queue_status(queue, taken.status);
-  if (outcome.ok()) {
-    taken.written = taken.status;
-    taken.written_at = round.now;
-  } else if (outcome.kind != Outcome::Kind::Conflict) {
-    log_("queue " + name + ": writing its status: " + outcome.message);
-  }
 }
 
 // Running jobs keep what they have (rule Q28).

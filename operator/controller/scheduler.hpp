@@ -34,6 +34,7 @@
 #include "operator/controller/capacity.hpp"
 #include "operator/controller/grants.hpp"
 #include "operator/controller/queue_cluster.hpp"
+#include "operator/controller/queue_statuses.hpp"
 #include "operator/controller/unplaceable.hpp"
 #include "operator/decide/decide.hpp"
 #include "operator/decide/queue/job_demand.hpp"
@@ -127,15 +128,6 @@ class Scheduler {
 
   void wake_at(Time time);  // with mutex_ held, as the next
   void seen_first(const JobKey& key, Time now);
-  // A queue that this scheduler has taken.
-  struct Taken {
-    std::string uid;
-    QueueStatus status;   // as counted on
-    QueueStatus written;  // as last written
-    std::optional<Time> written_at;
-    std::int64_t newer_fence = 0;  // somebody else's, seen since:
-    Time newer_since{};
-  };
   void wake(Time time) { wake_ = wake_ ? std::min(*wake_, time) : time; }
   Time plan(Time now);
   void take_news(Time now);
@@ -143,15 +135,12 @@ class Scheduler {
   void learn(const ElasticMPIJob& before, const ElasticMPIJob& now);
   void plan_queue(Round& round);
   void hide_unplaceable(Round& round);
-  void tell_unreadable(const QueueRecord& record);
-  bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
   bool quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,
             std::optional<Time> start = std::nullopt);
-  void write_status(const Round& round, const queue::Plan& plan);
   void tell_without_queue(const std::vector<QueueRecord>& records);
 
   QueueCluster& cluster_;
@@ -174,8 +163,7 @@ class Scheduler {
   std::map<JobKey, Time> releasing_;  // since when they let go of workers
   Unplaceable unplaceable_;
   queue::Lessons lessons_;
-  std::map<std::string, Taken> taken_;
-  std::map<std::string, std::string> troubles_;  // by queue: why it cannot be read, as last told
+  QueueStatuses statuses_;
   std::optional<Time> wake_;
 };
 
