@@ -365,10 +365,13 @@ def kill_a_pod():
     """Without a member that dies the others go on, and it is replaced, that of the lead, too; where the job says so any
     ends it at once, with its reason."""
     run = Run(manifest("jacobi", SLOW, extra="  checkpoint: {path: volume, everySeconds: 1}\n"))
-    run.wait_for("a checkpoint, and so copies in memory", lambda: list((WORK / "volume/jacobi").glob("*.h5")))
+    files = lambda: sorted((WORK / "volume/jacobi").glob("*.h5"))
+    run.wait_for("a checkpoint, and so copies in memory", files)
     os.kill(process_of_rank(1), signal.SIGKILL)
     run.wait_for("a replacement", lambda: run.status().get("activeWorkers") == "0,2")
     run.wait_for_size(2)
+    before = files()[-1]
+    run.wait_for("a checkpoint of these two, and so their copies", lambda: files()[-1] > before)
     os.kill(process_of_rank(0), signal.SIGKILL)  # in the pod of the lead
     run.wait_for("another lead, and a replacement", lambda: run.status().get("activeWorkers") == "2-3")
     run.wait_for_size(2)
