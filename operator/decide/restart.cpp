@@ -3,16 +3,13 @@
 // to write what it goes on from and to end, and is started again on as many workers as are wanted.
 //
 //   no resize    another size is wanted                                   -> Stopping
-//   Stopping     the program is told, and goes on until it has written what it goes on from. It ends as it
-//   was
-//                told: all pods go                                        -> Restarting, the job is Pending
-//                it does not end within graceSeconds: it is told once more, and that is said. Nothing is lost
-//                by waiting, the program runs on; and one that ends a minute later has not finished
+//   Stopping     the program is told, and runs on until it has written what it goes on from.
+//                It ends as it was told: all pods go             -> Restarting, the job is Pending
+//                it does not end within graceSeconds: it is told once more, and that is said.
+//                Nothing is lost by waiting; and one that ends a minute later has not finished
 //                it fails: as without a change
-//   Restarting   the start of a job as ever (start.cpp), with the size that is wanted then. The program runs
-//                                                                         -> none
-
-#include <algorithm>
+//   Restarting   the start of a job as ever (start.cpp), with the size that is wanted then.
+//                The program runs                                         -> none
 
 #include "operator/decide/resize.hpp"
 
@@ -46,15 +43,11 @@ void give_notice(Pass& pass) {
   const ResizeStatus& resize = *pass.status.resize;
   if (!pass.lead_known() || runtime.program != ProgramState::Running || runtime.notice == resize.id) return;
   GiveNotice notice{resize.id, pass.status.fence, {}};
-  IndexSet told;
-  for (const int index : pass.status.active_workers) {
-    const PodView* pod = pass.pod(index);
-    const bool lead = pod && pod->uid == runtime.lead_uid;
-    if (pod && !lead && !pass.spec.runtime.restart->signal.empty()) told.insert(index);
-  }
-  notice.members = pass.addresses(told);
-  if (const PodView* lead = pass.pod(runtime.lead_uid))
-    for (MemberAddress& address : pass.addresses({lead->index})) notice.members.push_back(std::move(address));
+  const PodView* lead = pass.pod(runtime.lead_uid);
+  if (!lead) return;
+  if (!pass.spec.runtime.restart->signal.empty())
+    notice.members = pass.addresses(set_difference(pass.status.active_workers, IndexSet{lead->index}));
+  notice.members.push_back({lead->name, lead->uid, lead->ip, lead->index});
   pass.act(std::move(notice));
 }
 

@@ -104,8 +104,10 @@ bool succession_step(Pass& pass) {
   auto& named = status.succession;
   const RuntimeView& runtime = pass.seen.runtime;
   const bool over = runtime.reachable && runtime.program != ProgramState::Running;
-  if (status.active_workers.empty() || over) named.reset();
-  if (status.active_workers.empty() || over) return false;
+  if (status.active_workers.empty() || over) {
+    named.reset();
+    return false;
+  }
   if (named && is_followed(runtime, *named)) named.reset();
   if (!named && !runtime.survives_lead_loss) return somebody_may_answer(pass);
   Loss loss;
