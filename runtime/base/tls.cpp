@@ -287,11 +287,13 @@ ssize_t Session::read(char* into, std::size_t size, Clock::time_point until) {
 }
 
 ssize_t Session::write(const char* from, std::size_t size, Clock::time_point until) {
-  return until_done(
+  const int written = until_done(
       [&](SSL* connection) {
         return SSL_write(connection, from, static_cast<int>(std::min<std::size_t>(size, INT_MAX)));
       },
       until);
+  // To those who write until all is written 0 would be no end.
+  return written > 0 ? written : -1;
 }
 
 }  // namespace empi::tls

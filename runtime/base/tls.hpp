@@ -80,7 +80,7 @@ class Session {
   bool resumed() const;
 
   bool has_bytes() const;  // read() need not wait
-  // As recv() and send(): 0 at the end, -1 when it fails or lasts.
+  // As recv() and send(): -1 when it fails or lasts; of read(), 0 at the end.
   ssize_t read(char* into, std::size_t size, Clock::time_point until);
   ssize_t write(const char* from, std::size_t size, Clock::time_point until);
   const std::string& problem() const { return problem_; }

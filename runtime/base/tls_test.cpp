@@ -161,6 +161,24 @@ TEST(Tls, APeerThatSaysNothingEndsWithTheDeadline) {
   EXPECT_NE(session.problem().find("in time"), std::string::npos) << session.problem();
 }
 
+// httplib writes on until all is written: it takes nothing for an error that is not below zero.
+TEST(Tls, NothingCanBeWrittenToAPeerThatHasGone) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  UniqueFd at_server(ends[0]);
+  const UniqueFd at_client(ends[1]);
+  const auto until = Clock::now() + 20s;
+  Session client(member(job(), std::nullopt), at_client.get(), Session::Side::Client);
+  std::thread thread([&] {
+    Session server(member(job(), 3), at_server.get(), Session::Side::Server);
+    EXPECT_TRUE(server.shake_hands(until)) << server.problem();
+    at_server.reset();
+  });
+  EXPECT_TRUE(client.shake_hands(until)) << client.problem();
+  thread.join();
+  EXPECT_LT(client.write("word", 4, until), 0);
+}
+
 TEST(Tls, APeerThatSpeaksSomethingElseEndsAtOnce) {
   for (const std::string& garbage :
        {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(4096, '\x16'), std::string(64, '\0')}) {
