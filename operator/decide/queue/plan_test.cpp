@@ -110,6 +110,28 @@ TEST(Promises, AreNotMadeInAPoolThatHasBecomeTooSmall) {
   for (const Grant& grant : schedule(state, at(1)).grants) EXPECT_NE(grant.kind, Grant::Kind::Promise);
 }
 
+// While more is held than there is, what is let go of may be more than the pool: no promise is worth taking
+// back for a job that does not fit into it. (Taken back and made anew in turn, rule Q34.)
+TEST(Promises, AreLeftAloneForAJobThatIsLargerThanTheirPool) {
+  QueueState state = machine(5);
+  state.pools.push_back({"other", Resources{1000, 0} * 8});
+  Demand ending = job("a", 7, 7, 0);  // its start has failed, its pods are still there
+  ending.allocation.pool = 0;
+  ending.held = 7;
+  ending.resizing = true;
+  ending.written = false;
+  Demand fills = running(job("b", 8, 8, 1), 8);
+  fills.allocation.pool = 1;
+  Demand promised = job("c", 3, 3, 2);
+  promised.allocation = {.promised = 3, .pool = 0, .time = at(2)};
+  Demand head = job("d", 6, 6, 3);
+  head.priority = 1;
+  state.jobs = {ending, fills, promised, head};
+  const Plan plan = schedule(state, at(10));
+  EXPECT_TRUE(plan.grants.empty());
+  EXPECT_EQ(plan.waiting, std::vector{3});
+}
+
 TEST(Donors, KeepTheirReferenceSizeAgainstLowerPriorities) {
   QueueState state = machine(8);
   Demand important = running(job("A", 2, 8), 8);

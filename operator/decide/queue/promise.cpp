@@ -24,7 +24,14 @@ void withdraw(Draft& draft, int i, int other) {
   draft.add({.job = i, .kind = Grant::Kind::Withdraw, .allocation = allocation, .other = other});
 }
 
-// Promises of `standing` in `pool` that must go so that `need` fits; nothing where that does not help.
+// As admission sees it: while more is held than there is, what can be taken from others may be more than the
+// pool.
+bool can_enter(const Draft& draft, const Demand& job, int pool, const Resources& room) {
+  const Resources need = job.of(sizes_in(job, pool).floor);
+  return fits(need, draft.state.pools[pool].capacity) && fits(need, room);
+}
+
+// Promises of `standing` in `pool` that must go so that `head` can enter; nothing where that does not help.
 std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int pool, int head,
                               Resources room) {
   const Demand& job = draft.job(head);
@@ -41,7 +48,7 @@ std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int
       continue;
     taken.push_back(i);
     room += holder.of(holder.lacking());
-    if (fits(job.of(sizes_in(job, pool).floor), room)) return taken;
+    if (can_enter(draft, job, pool, room)) return taken;
   }
   return {};
 }
@@ -85,7 +92,7 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   Room room(draft.state, draft.ledgers);
   const std::vector<int> pools = pools_of(draft.state, head);
   for (const int pool : pools)
-    if (fits(head.of(sizes_in(head, pool).floor), room.of(pool, head.priority))) return;
+    if (can_enter(draft, head, pool, room.of(pool, head.priority))) return;
   for (const int pool : pools) {
     const std::vector<int> taken =
         to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head.priority));
