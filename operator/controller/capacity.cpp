@@ -11,7 +11,7 @@ namespace {
 
 using queue::Resources;
 
-constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;  // MiB: more than anybody asks for
+constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;  // of anything: more than anybody asks for
 
 std::int64_t milli(const Quantity& quantity) {
   return std::llround(std::floor(amount(quantity) * 1000 + 1e-6));
@@ -92,22 +92,16 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
   return rooms;
 }
 
-int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
-               const Resources& worker, const std::string& priority_class) {
-  std::int64_t room = 1'000'000;
-  const auto bound = [&room](const std::optional<std::int64_t>& left, std::int64_t each) {
-    if (left && each > 0) room = std::min(room, std::max<std::int64_t>(0, *left) / each);
-  };
-  for (const NamespaceQuota& quota : quotas) {
-    const auto& classes = quota.priority_classes;
-    if (quota.namespace_name != namespace_name ||
-        (classes && std::ranges::find(*classes, priority_class) == classes->end()))
-      continue;
-    bound(quota.milli_cpu_left, worker.milli_cpu);
-    bound(quota.memory_mib_left, worker.memory_mib);
-    bound(quota.pods_left, 1);
-  }
-  return static_cast<int>(room);
+queue::Quota left_of(const NamespaceQuota& quota) {
+  return {{quota.milli_cpu_left.value_or(kNotCounted), quota.memory_mib_left.value_or(kNotCounted)},
+          quota.pods_left.value_or(kNotCounted)};
+}
+
+bool counts_pods(const NamespaceQuota& quota, const std::string& namespace_name,
+                 const std::string& priority_class) {
+  const auto& classes = quota.priority_classes;
+  return quota.namespace_name == namespace_name &&
+         (!classes || std::ranges::find(*classes, priority_class) != classes->end());
 }
 
 }  // namespace emj

@@ -28,9 +28,10 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
                                const std::vector<ForeignPod>& foreign, std::set<std::string>& taken,
                                const std::string& name = {});
 
-// How many workers more of this shape, in pods of this PriorityClass, the quotas of a namespace leave room
-// for (rule Q30).
-int quota_room(const std::vector<NamespaceQuota>& quotas, const std::string& namespace_name,
-               const queue::Resources& worker, const std::string& priority_class = {});
+// What it leaves, with what it does not bound as very much (rule Q30).
+queue::Quota left_of(const NamespaceQuota& quota);
+// Whether it counts pods of this PriorityClass in this namespace.
+bool counts_pods(const NamespaceQuota& quota, const std::string& namespace_name,
+                 const std::string& priority_class);
 
 }  // namespace emj

@@ -68,9 +68,12 @@ TEST(Capacity, AQueuesOwnWorkersAreForeignToOthersOnly) {
 }
 
 TEST(Capacity, AQuotaOfPriorityClassesBoundsTheirPodsOnly) {
-  const std::vector<NamespaceQuota> quotas = {{"a", "urgent", {}, {}, 2, std::vector<std::string>{"urgent"}}};
-  EXPECT_EQ(quota_room(quotas, "a", {1000, 0}, "urgent"), 2);
-  EXPECT_GT(quota_room(quotas, "a", {1000, 0}, "low"), 1000);
+  const NamespaceQuota quota{"a", "urgent", {}, {}, 2, std::vector<std::string>{"urgent"}};
+  EXPECT_TRUE(counts_pods(quota, "a", "urgent"));
+  EXPECT_FALSE(counts_pods(quota, "a", "low"));
+  EXPECT_FALSE(counts_pods(quota, "b", "urgent"));
+  EXPECT_EQ(left_of(quota).pods, 2);
+  EXPECT_GT(left_of(quota).left.milli_cpu, 1'000'000'000) << "not bounded";
 }
 
 TEST(Capacity, ANodeCountsOnce) {
@@ -79,15 +82,6 @@ TEST(Capacity, ANodeCountsOnce) {
   EXPECT_EQ(found[1].nodes, 1);
   EXPECT_TRUE(found[1].overlaps);
   EXPECT_FALSE(found[0].overlaps);
-}
-
-TEST(Capacity, OfANamespaceIsWhatItsTightestQuotaLeaves) {
-  const std::vector<NamespaceQuota> quotas = {
-      {"a", "cpu", 4500, {}, {}}, {"a", "memory", {}, 3000, {}}, {"b", "pods", {}, {}, 1}};
-  EXPECT_EQ(quota_room(quotas, "a", {1000, 1024}), 2);
-  EXPECT_EQ(quota_room(quotas, "a", {1000, 0}), 4);
-  EXPECT_EQ(quota_room(quotas, "b", {1000, 0}), 1);
-  EXPECT_GT(quota_room(quotas, "c", {1000, 0}), 1000);
 }
 
 TEST(Capacity, NodesThatCannotBeReadGiveNothing) {

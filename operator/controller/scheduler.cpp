@@ -9,6 +9,7 @@
 #include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/plan.hpp"
 #include "operator/decide/queue/pools.hpp"
+#include "operator/decide/queue/quota.hpp"
 #include "runtime/base/joined.hpp"
 
 namespace emj {
@@ -45,6 +46,15 @@ void count_given(queue::Demand& demand, const AllocationStatus& given, const Que
   demand.allocation = {
       .workers = given.workers, .promised = given.promised, .pool = place, .time = given.time};
   demand.held = std::max(demand.held, given.workers);
+}
+
+// Those that count its pods, as places in the list.
+std::vector<int> quotas_of(const std::vector<NamespaceQuota>& quotas, const ElasticMPIJob& job) {
+  std::vector<int> counting;
+  for (int i = 0; i < static_cast<int>(quotas.size()); ++i)
+    if (counts_pods(quotas[i], job.metadata.namespace_name, job.spec.scheduling.priority_class_name))
+      counting.push_back(i);
+  return counting;
 }
 
 }  // namespace
@@ -293,6 +303,8 @@ void Scheduler::plan_queue(Round& round) {
   queue::QueueState& state = round.state;
   state.rules = queue::rules_of(queue.spec);
   for (const PoolRoom& room : round.rooms) state.pools.push_back(room.pool);
+  for (const NamespaceQuota& quota : round.quotas) state.quotas.push_back(left_of(quota));
+  count_others_in_quotas(round);
   for (auto& [key, known] : jobs_)
     if (known.seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, known);
   std::ranges::sort(state.jobs, [](const queue::Demand& a, const queue::Demand& b) {
@@ -309,6 +321,23 @@ void Scheduler::plan_queue(Round& round) {
   write_status(round, plan);
   if (options_.planned) options_.planned({queue.metadata.name, status, state, plan, round.now});
   if (plan.wake) wake(*plan.wake);
+}
+
+// What jobs of other queues were given, or are promised, and have not made use of yet.
+void Scheduler::count_others_in_quotas(Round& round) {
+  for (const auto& [key, known] : jobs_) {
+    const SeenJob& seen = known.seen;
+    if (seen->job.spec.scheduling.queue_name == round.record.queue.metadata.name) continue;
+    const auto given = outstanding_.find(key);
+    const auto& allocation =
+        given == outstanding_.end() ? seen->job.status.allocation : std::optional(given->second.allocation);
+    if (!allocation) continue;
+    queue::Demand other;
+    other.worker = seen->needs->shape + options_.sidecar;
+    other.quotas = quotas_of(round.quotas, seen->job);
+    queue::take(round.state.quotas, other,
+                std::max(0, std::max(allocation->workers, allocation->promised) - seen->pods.here));
+  }
 }
 
 void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
@@ -341,38 +370,12 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
     wake(*status.queue->retry_after);
   }
   queue::keep_to_goals(*demand, round.state.pools, round.now);
-  if (demand->written && !quota_allows(round, seen, *demand)) return;
+  demand->quotas = quotas_of(round.quotas, seen->job);
+  demand->unmade = std::max(0, demand->allocation.workers - seen->pods.here);
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
   if (!demand->queued() && demand->allocation.pool < 0) return;
   round.jobs[demand->uid] = seen;
   round.state.jobs.push_back(std::move(*demand));
-}
-
-// A quota bounds starts and growth, and takes nothing back. Nobody is shrunk for a job that its namespace has
-// no room for.
-bool Scheduler::quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand) {
-  const int room = quota_room(round.quotas, demand.namespace_name, demand.worker,
-                              seen->job.spec.scheduling.priority_class_name);
-  int floor = demand.floor;
-  for (queue::SizesIn& sizes : demand.sizes_in) {
-    floor = std::min(floor, sizes.floor);
-    sizes.wish = std::max(sizes.floor, std::min(sizes.wish, demand.held + room));
-  }
-  if (demand.queued() && demand.allocation.promised == 0 && floor > demand.held + room) {
-    tell(seen, QueueCause::Quota,
-         "needs " + std::to_string(floor) + " workers, and the ResourceQuotas of namespace " +
-             demand.namespace_name + " leave room for " + std::to_string(room));
-    demand.written = false;  // what is left of an earlier run counts
-    return demand.held > 0;
-  }
-  std::erase_if(demand.pools, [&](int pool) {
-    return demand.queued() && demand.allocation.promised == 0 &&
-           queue::sizes_in(demand, pool).floor > demand.held + room;
-  });
-  demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
-  // Until the old workers have gone they count, too.
-  demand.migrates = demand.migrates && demand.trusted <= room;
-  return true;
 }
 
 void Scheduler::give(Round& round, const queue::Plan& plan) {
@@ -410,8 +413,10 @@ void Scheduler::tell_waiting(Round& round, const queue::Plan& plan) {
   for (std::size_t place = 0; place < plan.waiting.size(); ++place) {
     const int i = plan.waiting[place];
     const queue::Demand& demand = round.state.jobs[i];
-    const QueueCause cause =
-        queue::placeable(round.state, demand) ? QueueCause::Waiting : QueueCause::TooLarge;
+    const bool barred = std::ranges::find(plan.barred, i, &queue::Barred::job) != plan.barred.end();
+    const QueueCause cause = barred                                  ? QueueCause::Quota
+                             : queue::placeable(round.state, demand) ? QueueCause::Waiting
+                                                                     : QueueCause::TooLarge;
     const SeenJob& seen = round.jobs.at(demand.uid);
     const bool told = seen->job.status.queue && seen->job.status.queue->cause == cause;
     if (told && place >= kExplained && !starts.contains(i)) continue;

@@ -146,7 +146,7 @@ class Scheduler {
   void tell_unreadable(const QueueRecord& record);
   bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
-  bool quota_allows(const Round& round, const SeenJob& seen, queue::Demand& demand);
+  void count_others_in_quotas(Round& round);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,

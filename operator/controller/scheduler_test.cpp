@@ -189,12 +189,32 @@ TEST(Scheduler, AQuotaOfANamespaceBoundsItAndNobodyIsShrunkInVain) {
   run_a_and_let_b_come_with(world, 3);
   world.settle(10);
   EXPECT_EQ(world.jobs["b"]->status().queue->cause, QueueCause::Quota);
-  EXPECT_THAT(world.jobs["b"]->status().queue->reason, HasSubstr("needs 4 workers, and the ResourceQuotas"));
+  EXPECT_THAT(world.jobs["b"]->status().queue->reason,
+              HasSubstr("needs 4 workers of 1 CPU: the ResourceQuotas"));
   EXPECT_EQ(world.jobs["a"]->size(), 3);
   world.cluster.all_quotas.clear();
   world.scheduler->news();
   world.settle(10);
   EXPECT_EQ(world.jobs["b"]->size(), 4);
+}
+
+TEST(Scheduler, JobsOfANamespaceShareWhatItsQuotaLeaves) {
+  QueueWorld world(8);
+  world.cluster.all_quotas.push_back({"default", "few", {}, {}, 4});
+  world.add_rigid("a", 3);
+  world.add_rigid("b", 3);
+  world.turn();
+  world.turn();  // "a" is given three, and has no pod yet
+  ASSERT_EQ(world.held(*world.jobs["a"]), 3);
+  EXPECT_EQ(world.held(*world.jobs["b"]), 0);
+  world.cluster.all_quotas[0].pods_left = 1;
+  world.settle(6);
+  EXPECT_EQ(world.jobs["b"]->status().queue->cause, QueueCause::Quota);
+  EXPECT_THAT(world.jobs["b"]->status().queue->reason, HasSubstr("leave room for 1"));
+  world.cluster.all_quotas[0].pods_left = 3;
+  world.scheduler->news();
+  world.settle(10);
+  EXPECT_EQ(world.jobs["b"]->size(), 3);
 }
 
 TEST(Scheduler, AQueueThatGoesLeavesWhatRuns) {

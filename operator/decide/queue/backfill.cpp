@@ -31,6 +31,15 @@ bool placeable(const QueueState& state, const Demand& job) {
   });
 }
 
+bool quotas_allow(const QueueState& state, const std::vector<Quota>& quotas, const Demand& job) {
+  if (job.quotas.empty()) return true;
+  const int room = quota_room(quotas, job);
+  return std::ranges::any_of(pools_of(state, job), [&](int pool) {
+    const int floor = sizes_in(job, pool).floor;
+    return floor <= room && fits(job.of(floor), state.pools[pool].capacity);
+  });
+}
+
 namespace {
 
 constexpr int kReservations = 100;  // of conservative backfill, in a pool
@@ -46,13 +55,20 @@ struct Barrier {
 
 class Admitting {
  public:
-  Admitting(const QueueState& state, const std::vector<Ledger>& ledgers, Time now)
-      : state_(state), now_(now), room_(state, ledgers), barriers_(ledgers.size()) {}
+  Admitting(const QueueState& state, const std::vector<Ledger>& ledgers, std::vector<Quota> quotas, Time now)
+      : state_(state),
+        now_(now),
+        room_(state, ledgers),
+        quotas_(std::move(quotas)),
+        barriers_(ledgers.size()) {}
 
   Admission run(const std::vector<int>& order) {
     for (const int i : order) {
       if (!placeable(state_, state_.jobs[i])) {
         result_.waiting.push_back(i);
+      } else if (!quotas_allow(state_, quotas_, state_.jobs[i])) {
+        result_.waiting.push_back(i);
+        result_.barred.push_back({i, quota_room(quotas_, state_.jobs[i])});
       } else if (!let_in(i)) {
         result_.waiting.push_back(i);
         reserve(i);
@@ -81,11 +97,14 @@ class Admitting {
   bool let_into(int i, int pool, const Resources& room) {
     const Demand& job = state_.jobs[i];
     Barrier& barrier = barriers_[pool];
-    const Resources need = job.of(sizes_in(job, pool).floor);
+    const int floor = sizes_in(job, pool).floor;
+    const Resources need = job.of(floor);
+    if (floor > quota_room(quotas_, job)) return false;
     // While more is held than there is, what can be taken from others may be more than the pool.
     if (barrier.closed || !fits(need, state_.pools[pool].capacity) || !fits(need, room)) return false;
     if (barrier.up && !passes(job, pool, need, barrier)) return false;
     room_.take(pool, need);
+    queue::take(quotas_, job, floor);
     result_.admitted.push_back({i, pool, barrier.up});
     return true;
   }
@@ -160,15 +179,16 @@ class Admitting {
   const QueueState& state_;
   Time now_;
   Room room_;
+  std::vector<Quota> quotas_;
   std::vector<Barrier> barriers_;
   Admission result_;
 };
 
 }  // namespace
 
-Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, const std::vector<int>& order,
-                Time now) {
-  return Admitting(state, ledgers, now).run(order);
+Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, std::vector<Quota> quotas,
+                const std::vector<int>& order, Time now) {
+  return Admitting(state, ledgers, std::move(quotas), now).run(order);
 }
 
 }  // namespace emj::queue

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operator/decide/queue/ledger.hpp"
+#include "operator/decide/queue/quota.hpp"
 #include "operator/decide/queue/reserve.hpp"
 
 namespace emj::queue {
@@ -36,15 +37,19 @@ struct Admission {
   std::vector<Admitted> admitted;  // in order
   std::vector<Reservation> reservations;
   std::vector<int> waiting;
+  std::vector<Barred> barred;
 };
+
+// Whether quotas leave room for its least size in a pool that could ever hold that.
+bool quotas_allow(const QueueState& state, const std::vector<Quota>& quotas, const Demand& job);
 
 // Whether a pool that the job may use could ever hold its least size.
 bool placeable(const QueueState& state, const Demand& job);
 
-// A job that no pool can ever hold is passed over, and nobody stands back for it. In each pool the first that
-// must wait gets a reservation; others are let in ahead of it when they cannot delay it, or nobody where the
-// rules say so or it is overdue.
-Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, const std::vector<int>& order,
-                Time now);
+// A job that no pool can ever hold, or that `quotas` leave no room for, is passed over, and nobody stands
+// back for it. In each pool the first that must wait gets a reservation; others are let in ahead of it when
+// they cannot delay it, or nobody where the rules say so or it is overdue.
+Admission admit(const QueueState& state, const std::vector<Ledger>& ledgers, std::vector<Quota> quotas,
+                const std::vector<int>& order, Time now);
 
 }  // namespace emj::queue

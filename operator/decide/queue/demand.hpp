@@ -78,6 +78,8 @@ struct Demand {
   bool migrates = false;         // it may go to another of them while it runs
   bool by_price = false;  // that order is binding: it takes what others can let go of before a later pool
   std::vector<SizesIn> sizes_in;  // of the pools where its sizes are not floor and wish
+  std::vector<int> quotas{};      // that count its pods, as places in QueueState::quotas
+  int unmade = 0;                 // workers of its allocation that are no pods yet
   Allocation allocation;
   // Whether the allocation stands in the job's status. One that was given out a moment ago is counted, but
   // nobody is asked for it, and the job is given nothing else meanwhile (rule Q26).

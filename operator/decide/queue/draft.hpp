@@ -6,17 +6,23 @@
 #include <vector>
 
 #include "operator/decide/queue/ledger.hpp"
+#include "operator/decide/queue/quota.hpp"
 #include "operator/decide/queue/state.hpp"
 
 namespace emj::queue {
 
 struct Draft {
   Draft(const QueueState& state_, Time now_)
-      : state(state_), now(now_), ledgers(make_ledgers(state_)), grant_of(state_.jobs.size(), -1) {}
+      : state(state_),
+        now(now_),
+        ledgers(make_ledgers(state_)),
+        quotas(quotas_left(state_)),
+        grant_of(state_.jobs.size(), -1) {}
 
   const QueueState& state;
   Time now;
   std::vector<Ledger> ledgers;  // as if the grants were carried out
+  std::vector<Quota> quotas;    // likewise
   std::vector<int> grant_of;    // of each job, its place in plan.grants or -1
   std::vector<int> unmet;       // jobs with a promise that stands and is not met by this plan, oldest first
   Plan plan;

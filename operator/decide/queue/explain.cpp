@@ -82,6 +82,10 @@ std::string explain_waiting(const QueueState& state, const Plan& plan, int job, 
       text += ": pool " + state.pools[pool].name + " has " + cpu_text(state.pools[pool].capacity);
     return text + "; make minReplicas smaller or the pool larger";
   }
+  const auto barred = std::ranges::find(plan.barred, job, &Barred::job);
+  if (barred != plan.barred.end())
+    return text + ": the ResourceQuotas of namespace " + demand.namespace_name + " leave room for " +
+           std::to_string(barred->room);
   const Ledger ledger = make_ledgers(state)[pool];
   const std::int64_t each = std::max<std::int64_t>(1, demand.worker.milli_cpu);
   const std::int64_t open =

@@ -25,7 +25,9 @@ double factor(const QueueState& state, const Demand& job, Time now) {
   return weight;
 }
 
-int growth_limit(const QueueState& state, const Demand& job, int pool) {
+int growth_limit(const Draft& draft, int i, int pool) {
+  const QueueState& state = draft.state;
+  const Demand& job = draft.job(i);
   const Growth& growth = state.rules.growth;
   const Curve& curve = *job.curve;
   const double capacity = static_cast<double>(state.pools[pool].capacity.milli_cpu) /
@@ -34,7 +36,8 @@ int growth_limit(const QueueState& state, const Demand& job, int pool) {
   const double least = growth.time_value_percent > 0 ? 1 : 0;
   const double value =
       std::max(least, growth.time_value_percent / 100 * capacity) / std::clamp(state.busy, .25, 1.0);
-  int place = curve.at_most(std::min(job.queued() ? sizes_in(job, pool).wish : job.wish, job.trusted));
+  const int wish = job.queued() ? sizes_in(job, pool).wish : job.wish;
+  int place = curve.at_most(std::min({wish, job.trusted, draft.workers(i) + quota_room(draft.quotas, job)}));
   place = std::min(
       {place, curve.fastest(), curve.worth(value), curve.efficient(growth.min_efficiency_percent / 100)});
   return curve.corner_at_most(place);
@@ -89,7 +92,7 @@ class Growing {
                       .factor = factor(draft_.state, job, draft_.now),
                       .worker = job.worker,
                       .from = job.curve->at_most(draft_.workers(i)),
-                      .to = growth_limit(draft_.state, job, pool_)};
+                      .to = growth_limit(draft_, i, pool_)};
     if (claim.to <= claim.from) return;
     if (!starting) {
       const Time rested = std::max(job.frozen_until, job.changed + draft_.state.rules.growth.cooldown);
@@ -103,9 +106,15 @@ class Growing {
     work_.push_back(job.work);
   }
 
+  // Others of its namespace may have taken of what their quotas leave.
   void grant(int i, int workers) {
     const Demand& job = draft_.job(i);
-    const Resources more = job.of(workers - draft_.workers(i));
+    const Curve& curve = *job.curve;
+    const int bound = draft_.workers(i) + quota_room(draft_.quotas, job);
+    if (workers > bound) workers = curve.size(curve.corner_at_most(curve.at_most(bound)));
+    if (workers <= draft_.workers(i)) return;
+    const int more_workers = workers - draft_.workers(i);
+    const Resources more = job.of(more_workers);
     if (starts(i)) {
       draft_.plan.grants[draft_.grant_of[i]].allocation.workers = workers;
     } else {
@@ -115,6 +124,7 @@ class Growing {
       draft_.add(grant);
     }
     draft_.ledgers[pool_].free -= more;
+    take(draft_.quotas, job, more_workers);
   }
 
   Draft& draft_;

@@ -13,8 +13,9 @@ namespace emj::queue {
 void grow(Draft& draft);
 
 // Rule Q3: the place in its curve up to which a job may grow: what its policy and what is known of it allow,
-// while V worker-seconds are worth a second, and where its workers are used well enough.
-int growth_limit(const QueueState& state, const Demand& job, int pool);
+// while V worker-seconds are worth a second, where its workers are used well enough, and as far as the quotas
+// of its namespace let it.
+int growth_limit(const Draft& draft, int i, int pool);
 
 // Whether job `i`, which runs, is better off with `workers` than with what it has, changes of `lost` seconds
 // paid; says the seconds saved and those left in `grant`.

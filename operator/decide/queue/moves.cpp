@@ -43,8 +43,7 @@ class Moving {
       const Curve& curve = *job.curve;
       const int place = curve.at_most(job.allocation.workers);
       const double scale = factor(draft_.state, job, draft_.now);
-      if (place < growth_limit(draft_.state, job, pool_) &&
-          curve.marginal(place) * scale > receiver_.marginal &&
+      if (place < growth_limit(draft_, i, pool_) && curve.marginal(place) * scale > receiver_.marginal &&
           !fits(job.of(curve.size(curve.next(place)) - curve.size(place)), spare))
         receiver_ = {i, curve.marginal(place) * scale};
       if (place > 0 && curve.size(place - 1) >= job.floor &&
@@ -59,7 +58,7 @@ class Moving {
     const Demand& to = draft_.job(receiver_.job);
     const double from_scale = factor(draft_.state, from, draft_.now);
     const double to_scale = factor(draft_.state, to, draft_.now);
-    const int limit = growth_limit(draft_.state, to, pool_);
+    const int limit = growth_limit(draft_, receiver_.job, pool_);
     int low = from.curve->at_most(from.allocation.workers);
     int high = to.curve->at_most(to.allocation.workers);
     int given = low;  // with what the receiver can use

@@ -20,15 +20,16 @@ namespace {
 void serve_waiting(Draft& draft, const std::vector<int>& order) {
   serve_urgent(draft);
   withdraw_promises(draft, order);
-  Admission admission = admit(draft.state, draft.ledgers, order, draft.now);
+  Admission admission = admit(draft.state, draft.ledgers, draft.quotas, order, draft.now);
   grant_promises(draft, admission.admitted);
   draft.plan.reservations = std::move(admission.reservations);
   draft.plan.waiting = std::move(admission.waiting);
+  draft.plan.barred = std::move(admission.barred);
   ask_donors(draft);
 }
 
 bool somebody_waits(const Draft& draft) {
-  return !draft.plan.waiting.empty() || !draft.unmet.empty() ||
+  return draft.plan.waiting.size() > draft.plan.barred.size() || !draft.unmet.empty() ||
          std::any_of(draft.ledgers.begin(), draft.ledgers.end(),
                      [](const Ledger& ledger) { return any_positive(ledger.promised); });
 }

@@ -83,10 +83,13 @@ void migrate_one(Draft& draft, int i) {
     const auto there = best_offer(job, other, least, draft.now, kChanges);
     if (p == job.allocation.pool || !there || !pays(draft.state, job, own, other, *here, *there)) continue;
     if (!fits(job.of(there->workers), ledger.free - ledger.promised)) continue;
+    // Until the old workers have gone they count, too.
+    if (there->workers > quota_room(draft.quotas, job)) continue;
     if (!best || better(job, *there, *best->offer)) best = Choice{p, there};
   }
   if (!best) return;
   draft.ledgers[best->pool].free -= job.of(best->offer->workers);
+  take(draft.quotas, job, best->offer->workers);
   draft.add({.job = i,
              .kind = Grant::Kind::Migrate,
              .allocation = {.workers = best->offer->workers, .pool = best->pool, .time = draft.now},

@@ -19,6 +19,7 @@ void withdraw(Draft& draft, int i, int other) {
   const Demand& job = draft.job(i);
   Allocation allocation = job.allocation;
   draft.ledgers[allocation.pool].promised -= job.of(job.lacking());
+  take(draft.quotas, job, -job.lacking());
   allocation.promised = 0;
   if (allocation.workers == 0) allocation.pool = -1;
   draft.add({.job = i, .kind = Grant::Kind::Withdraw, .allocation = allocation, .other = other});
@@ -27,8 +28,9 @@ void withdraw(Draft& draft, int i, int other) {
 // As admission sees it: while more is held than there is, what can be taken from others may be more than the
 // pool.
 bool can_enter(const Draft& draft, const Demand& job, int pool, const Resources& room) {
-  const Resources need = job.of(sizes_in(job, pool).floor);
-  return fits(need, draft.state.pools[pool].capacity) && fits(need, room);
+  const int floor = sizes_in(job, pool).floor;
+  return fits(job.of(floor), draft.state.pools[pool].capacity) && fits(job.of(floor), room) &&
+         floor <= quota_room(draft.quotas, job);
 }
 
 // Promises of `standing` in `pool` that must go so that `head` can enter; nothing where that does not help.
@@ -79,14 +81,22 @@ bool granted_now(Walk& walk, Ledger& ledger, const Resources& need) {
 void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   const std::vector<int> standing = standing_promises(draft);
   if (standing.empty()) return;
+  // Workers that are no pods yet do not count here: for a moment a quota counts some that have just been
+  // made.
+  std::vector<Quota> quotas = draft.state.quotas;
   for (const int i : standing) {
     const Demand& job = draft.job(i);
-    if (job.written &&
-        !fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity))
+    const bool kept =
+        fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity) &&
+        job.lacking() <= quota_room(quotas, job);
+    if (job.written && !kept)
       withdraw(draft, i, -1);
+    else
+      take(quotas, job, job.lacking());
   }
-  const auto first =
-      std::find_if(order.begin(), order.end(), [&](int i) { return placeable(draft.state, draft.job(i)); });
+  const auto first = std::find_if(order.begin(), order.end(), [&](int i) {
+    return placeable(draft.state, draft.job(i)) && quotas_allow(draft.state, draft.quotas, draft.job(i));
+  });
   if (first == order.end()) return;
   const Demand& head = draft.job(*first);
   Room room(draft.state, draft.ledgers);
@@ -104,11 +114,14 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
 void grant_promises(Draft& draft, const std::vector<Admitted>& admitted) {
   std::vector<Walk> walks(draft.ledgers.size());
   for (std::size_t p = 0; p < walks.size(); ++p) walks[p].releasing = draft.ledgers[p].releasing;
+  std::vector<Quota> quotas = quotas_before_promises(draft.state);
   for (const int i : standing_promises(draft)) {
     const Demand& job = draft.job(i);
+    const bool barred = job.lacking() > quota_room(quotas, job);
+    take(quotas, job, job.lacking());
     Ledger& ledger = draft.ledgers[job.allocation.pool];
     const Resources need = job.of(job.lacking());
-    if (!job.written) {
+    if (!job.written || barred) {
       keep(walks[job.allocation.pool], need);
       continue;
     }
@@ -126,6 +139,7 @@ void grant_promises(Draft& draft, const std::vector<Admitted>& admitted) {
     const Demand& job = draft.job(entry.job);
     Ledger& ledger = draft.ledgers[entry.pool];
     const int floor = sizes_in(job, entry.pool).floor;
+    take(draft.quotas, job, floor);
     if (granted_now(walks[entry.pool], ledger, job.of(floor))) {
       draft.add({.job = entry.job,
                  .kind = entry.ahead ? Grant::Kind::Backfill : Grant::Kind::Start,

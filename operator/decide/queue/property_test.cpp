@@ -92,25 +92,26 @@ class History {
     }
   }
 
-  // What the scheduler reads anew before each plan: quotas bound starts and growth, whose start has failed is
-  // passed over for a while.
+  // What the scheduler reads anew before each plan; whose start has failed is passed over for a while.
   void look() {
-    std::map<std::string, std::int64_t> used;
-    for (const Demand& demand : state_.jobs) used[demand.namespace_name] += demand.of(demand.held).milli_cpu;
+    state_.quotas = {quota_left("a"), quota_left("b")};
     for (Demand& demand : state_.jobs) {
       demand.wish = demand.curve->sizes().back();
       demand.resizing = late_.contains(demand.uid) || demand.held != demand.allocation.workers;
       if (demand.queued() && demand.held == 0) demand.resizing = false;
       demand.written = !late_.contains(demand.uid) && !(demand.queued() && now_ < demand.frozen_until);
-      const auto quota = quotas_.find(demand.namespace_name);
-      if (quota == quotas_.end() || !demand.written) continue;
-      const auto left = std::max<std::int64_t>(0, quota->second - used[demand.namespace_name]);
-      const int room = static_cast<int>(left / demand.worker.milli_cpu);
-      if (demand.queued() && demand.allocation.promised == 0 && demand.floor > demand.held + room)
-        demand.written = false;
-      else
-        demand.wish = std::max(demand.floor, std::min(demand.wish, demand.held + room));
+      demand.quotas = {demand.namespace_name == "a" ? 0 : 1};
     }
+  }
+
+  Quota quota_left(const std::string& name) const {
+    constexpr std::int64_t kMuch = 1'000'000'000;
+    const auto quota = quotas_.find(name);
+    if (quota == quotas_.end()) return {{kMuch, kMuch}, kMuch};
+    std::int64_t used = 0;
+    for (const Demand& demand : state_.jobs)
+      if (demand.namespace_name == name) used += demand.of(demand.held).milli_cpu;
+    return {{quota->second - used, kMuch}, kMuch};
   }
 
   void submit() {
@@ -204,12 +205,29 @@ class History {
       if (grant.allocation.workers > demand.held && grant.allocation.pool >= 0)
         after[grant.allocation.pool] += demand.of(grant.allocation.workers - demand.held);
     }
+    check_quotas(plan);
     for (std::size_t p = 0; p < after.size(); ++p) {
       // I1 and I7: pods that have not gone count. What is over already, since nodes have gone, does not get
       // worse.
       const Resources& capacity = state_.pools[p].capacity;
       EXPECT_LE(after[p].milli_cpu, std::max(before[p].milli_cpu, capacity.milli_cpu)) << "over-committed";
       EXPECT_LE(after[p].memory_mib, std::max(before[p].memory_mib, capacity.memory_mib)) << "over-committed";
+    }
+  }
+
+  // Q30: all that is granted to jobs of a namespace fits together.
+  void check_quotas(const Plan& plan) {
+    for (const auto& [name, quota] : quotas_) {
+      std::int64_t before = 0, more = 0;
+      for (const Demand& demand : state_.jobs)
+        if (demand.namespace_name == name) before += demand.of(demand.held).milli_cpu;
+      for (const Grant& grant : plan.grants) {
+        const Demand& demand = state_.jobs[grant.job];
+        if (demand.namespace_name == name)
+          more += demand.of(std::max(0, grant.allocation.workers - demand.held)).milli_cpu;
+      }
+      EXPECT_LE(more, std::max<std::int64_t>(0, quota - before))
+          << "more than the quota of " << name << " leaves";
     }
   }
 
@@ -240,6 +258,7 @@ class History {
   void check_rest(const Plan& plan) {
     if (plan.waiting.empty()) return;
     const Demand& first = state_.jobs[plan.waiting.front()];
+    if (std::ranges::find(plan.barred, plan.waiting.front(), &Barred::job) != plan.barred.end()) return;
     for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p) {
       if (!first.pools.empty() && first.pools.front() != p) continue;
       Resources free = state_.pools[p].capacity;

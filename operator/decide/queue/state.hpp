@@ -21,9 +21,16 @@ struct Pool {
   bool spot = false;   // workers there are the first that make room
 };
 
+// What a quota of a namespace leaves for pods that do not exist yet; what it does not bound is very much.
+struct Quota {
+  Resources left;
+  std::int64_t pods = 0;
+};
+
 struct QueueState {
   Rules rules;
   std::vector<Pool> pools;
+  std::vector<Quota> quotas;            // of the jobs' namespaces
   std::vector<Demand> jobs;             // ascending by since, then uid: who is first where all else is equal
   std::map<std::string, double> usage;  // CPU hours of namespaces, decayed
   double busy = .5;                     // average share of the capacity that is held, over a day (rule Q3)
@@ -61,10 +68,17 @@ struct Reservation {
   Time start{};
 };
 
+// One that waits since quotas leave room for so many workers only (rule Q30).
+struct Barred {
+  int job = 0;
+  int room = 0;
+};
+
 struct Plan {
   std::vector<Grant> grants;  // at most one for a job
   std::vector<Reservation> reservations;
   std::vector<int> waiting;  // jobs that get nothing, in their order
+  std::vector<Barred> barred;
   std::optional<Time> wake;  // when something becomes possible that only time prevents
 };
 

@@ -85,9 +85,12 @@ void serve_urgent(Draft& draft) {
   for (const int i : late) {
     const Demand& job = draft.job(i);
     Ledger& ledger = draft.ledgers[job.allocation.pool];
-    const Resources need = job.of(job.floor - job.allocation.workers);
+    const int more = job.floor - job.allocation.workers;
+    const Resources need = job.of(more);
+    if (more > quota_room(draft.quotas, job)) continue;
     if (fits(need, ledger.free - ledger.promised)) {
       ledger.free -= need;
+      take(draft.quotas, job, more);
       Grant grant{.job = i, .kind = Grant::Kind::Grow, .allocation = job.allocation};
       grant.allocation.workers = job.floor;
       grant.left = seconds_left_or_guess(job, job.allocation.workers, draft.now);
@@ -98,6 +101,7 @@ void serve_urgent(Draft& draft) {
     Room room(draft.state, draft.ledgers);
     if (!fits(need, room.of(job.allocation.pool, job.priority))) continue;
     ledger.promised += need;
+    take(draft.quotas, job, more);
     Grant grant{.job = i, .kind = Grant::Kind::Promise, .allocation = job.allocation};
     grant.allocation.promised = job.floor;
     grant.allocation.time = draft.now;
