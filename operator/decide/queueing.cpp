@@ -130,11 +130,20 @@ void take_grant(Pass& pass) {
   tell_of(pass, before, *pass.status.allocation);
 }
 
+// The API server tells whole seconds. Of jobs that were made in one, who was seen first is first: a later one
+// does not come before one that has been told when it starts.
+Time came_at(const Pass& pass) {
+  const auto& made = pass.seen.job.metadata.creation_time;
+  if (!made) return pass.now;
+  if (*made != std::chrono::floor<Seconds>(*made)) return *made;
+  return std::clamp<Time>(pass.now, *made, *made + Millis(999));
+}
+
 void enter(Pass& pass) {
   if (pass.status.queue) return;
   const bool resumed = pass.seen.job.status.state == JobState::Suspended;
   WaitStatus& wait = pass.status.queue.emplace();
-  wait.since = resumed ? pass.now : pass.seen.job.metadata.creation_time.value_or(pass.now);
+  wait.since = resumed ? pass.now : came_at(pass);
   const auto deadline = deadline_of(pass.seen.job);
   if (deadline && least_seconds(pass) <= std::chrono::duration<double>(*deadline - wait.since).count())
     wait.deadline = deadline;

@@ -204,6 +204,30 @@ TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
   EXPECT_EQ(world.of_type<DeletePod>().size(), 4u);
 }
 
+// Kubernetes tells when a job was made in whole seconds.
+TEST(Queued, OfJobsOfOneSecondWhoWasSeenFirstIsFirst) {
+  World first = queued(), second = queued();
+  const Time made = std::chrono::floor<Seconds>(first.now);
+  for (World* world : {&first, &second}) world->job.metadata.creation_time = made;
+  first.now = made + Millis(400);
+  second.now = made + Millis(900);
+  first.reconcile();
+  second.reconcile();
+  EXPECT_LT(first.status().queue->since, second.status().queue->since);
+  // Who could not be seen at once has waited as long as it may have.
+  World late = queued();
+  late.job.metadata.creation_time = made;
+  late.now = made + Seconds(50);
+  late.reconcile();
+  EXPECT_EQ(late.status().queue->since, made + Millis(999));
+  // Of whom it is known better it stays.
+  World local = queued();
+  local.job.metadata.creation_time = made + Millis(1);
+  local.now = made + Seconds(50);
+  local.reconcile();
+  EXPECT_EQ(local.status().queue->since, made + Millis(1));
+}
+
 TEST(Queued, StartsOnTheNodesThatItFindsLongBeforeTheTimeToJoinIsOver) {
   World world = queued(2);
   give(world, 4);
