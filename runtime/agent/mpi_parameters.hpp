@@ -46,6 +46,8 @@ inline constexpr auto kMpiParameters = std::to_array<MpiParameter>({
      "as above: nobody waits for the addresses of all"},
     {"OMPI_MCA_mpi_ft_enable", MpiParameter::Of::Malleable, MpiParameter::Value::AsIs, "1",
      "without fault tolerance all ranks abort when one goes"},
+    {"OMPI_MCA_btl_tcp_flags", MpiParameter::Of::Malleable, MpiParameter::Value::AsIs, "send,inplace",
+     "quirk failed-writes: no PUT protocol, whose sender may hang for good when the receiver dies"},
     {"OMPI_MCA_btl_base_warn_peer_error", MpiParameter::Of::Malleable, MpiParameter::Value::AsIs, "0",
      "which rank is gone, and why, is what the agent says"},
     {"OMPI_MCA_async_mpi_finalize", MpiParameter::Of::Malleable, MpiParameter::Value::AsIs, "1",

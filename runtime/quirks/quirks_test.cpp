@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
+#include "runtime/agent/mpi_parameters.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
 
 namespace empi {
@@ -36,9 +39,10 @@ std::string beside(const std::string& name) {
 
 constexpr int kLimit = 20, kLimitOfBare = 4;  // s: one that has the quirk may never end
 
-Ran under_mpirun(int ranks, const std::string& program, const std::string& argument, int seconds) {
+Ran under_mpirun(int ranks, const std::string& program, const std::string& argument, int seconds,
+                 const std::string& btl = "self,sm") {
   const std::string options =
-      " --with-ft ulfm --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,sm"
+      " --with-ft ulfm --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl " + btl +
       " --mca coll ^han,cuda -n ";
   Ran ran =
       run(EMPI_MPIEXEC + options + std::to_string(ranks) + " " + beside(program) + " " + argument, seconds);
@@ -53,13 +57,14 @@ void note(const std::string& quirk, bool there) {
 }
 
 // A program that shows it by its words, by crashing or by never ending.
-void look_for(const std::string& quirk, int ranks, const std::string& program) {
-  const Ran bare = under_mpirun(ranks, program, "", kLimitOfBare);
+void look_for(const std::string& quirk, int ranks, const std::string& program,
+              const std::string& btl = "self,sm") {
+  const Ran bare = under_mpirun(ranks, program, "", kLimitOfBare, btl);
   note(quirk, !bare.said("quirk: gone"));
 }
 
-void expect_ours_holds(int ranks, const std::string& program) {
-  const Ran ours = under_mpirun(ranks, program, "ours", kLimit);
+void expect_ours_holds(int ranks, const std::string& program, const std::string& btl = "self,sm") {
+  const Ran ours = under_mpirun(ranks, program, "ours", kLimit, btl);
   EXPECT_TRUE(ours.said("ours: holds")) << "status " << ours.status << "\n" << ours.output;
 }
 
@@ -86,6 +91,15 @@ TEST(Quirks, AcceptRoot) {
 TEST(Quirks, GetStatus) {
   look_for("get-status", 2, "quirk_get_status");
   expect_ours_holds(2, "quirk_get_status");
+}
+
+TEST(Quirks, FailedWrites) {
+  const std::string over_tcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base_retain_loopback 1";
+  look_for("failed-writes", 2, "quirk_failed_writes", over_tcp);
+  const auto ours = std::ranges::find(agent::kMpiParameters, std::string_view("OMPI_MCA_btl_tcp_flags"),
+                                      &agent::MpiParameter::name);
+  ASSERT_NE(ours, agent::kMpiParameters.end());
+  expect_ours_holds(2, "quirk_failed_writes", over_tcp + " --mca btl_tcp_flags " + ours->text);
 }
 
 // No way around it: with an Open MPI that has it no change may be rolled back.
