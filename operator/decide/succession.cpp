@@ -77,10 +77,21 @@ bool is_followed(const RuntimeView& runtime, const SuccessionStatus& named) {
          std::ranges::none_of(named.dead, [&](const auto& uid) { return contains(runtime.members, uid); });
 }
 
-// A program of which nobody answers just now, and whose lead is dead: its members are asked once more.
+bool has_ended(const PodView* pod) {
+  return !pod || pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded;
+}
+
+// A lead that is dead, or that has ended by itself: of a rank that was lost in its pod it hands the lead over
+// before. Where nobody answers just now, or the last answer was still its own, the members that run are asked
+// once more.
 bool somebody_may_answer(Pass& pass) {
-  const bool lead_is_dead = is_dead(pass.pod(pass.status.lead_uid));
-  if (pass.seen.runtime.reachable || !pass.seen.lead_was_replaceable || !lead_is_dead) return false;
+  const RuntimeView& runtime = pass.seen.runtime;
+  const PodView* lead = pass.pod(pass.status.lead_uid);
+  if (!pass.seen.lead_was_replaceable || !has_ended(lead) || (lead && lead->phase == PodPhase::Succeeded))
+    return false;
+  if (runtime.reachable && runtime.lead_uid != pass.status.lead_uid) return false;
+  const IndexSet members = pass.members();
+  if (std::ranges::all_of(members, [&](int index) { return has_ended(pass.pod(index)); })) return false;
   const Time until = pass.seen.silent_since.value_or(pass.now) + kSomebodyAnswers;
   if (pass.now >= until) return false;
   pass.wake_at(until);
@@ -113,7 +124,7 @@ bool succession_step(Pass& pass) {
   Loss loss;
   if (named) loss = {named->dead, named->reason};
   for (const Loss seen = losses(pass); const std::string& uid : seen.dead) loss.add(uid, seen.reason);
-  if (loss.dead.empty()) return false;
+  if (loss.dead.empty()) return somebody_may_answer(pass);
   // Once a lead is given up it is for good: what a member that leads says of others that it has lost counts
   // no more.
   const auto next = std::ranges::find_if(runtime.members, [&](const auto& uid) {
@@ -134,8 +145,7 @@ bool succession_step(Pass& pass) {
     return true;
   }
   const PodView* lead = pass.pod(named->lead_uid);
-  const bool ended = lead && (lead->phase == PodPhase::Failed || lead->phase == PodPhase::Succeeded);
-  if (!lead || ended) return false;  // and nobody else answers, or it has ended by itself
+  if (has_ended(lead)) return false;  // and nobody else answers, or it has ended by itself
   pass.act(
       NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
   pass.wake_at(pass.now + kToldAgain);

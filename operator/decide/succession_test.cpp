@@ -97,6 +97,29 @@ TEST_F(Succession, WhereNobodyAnswersTheJobFails) {
   EXPECT_EQ(world.status().state, JobState::Failed);
 }
 
+// Of a rank that was killed in its pod: it has handed the lead over and ended, and the last answer was its
+// own.
+TEST_F(Succession, ALeadThatHasHandedOverAndEndedIsNotTheEnd) {
+  for (const bool answered : {true, false}) {
+    SCOPED_TRACE(answered);
+    World other = started(3);
+    other.lead.survives_loss = other.lead.survives_lead_loss = true;
+    other.reconcile();
+    other.end_pod(0, 1, "rank 0 was killed by signal 9");
+    other.lead.reachable = answered;
+    other.reconcile();
+    EXPECT_EQ(other.status().state, JobState::Running);
+    EXPECT_FALSE(other.did<NameLead>());
+  }
+}
+
+TEST_F(Succession, WhereAllHaveEndedTheJobHasFailedAtOnce) {
+  for (int i = 0; i < 3; ++i) world.end_pod(i, 1, "rank 0 exited with code 1");
+  world.lead.reachable = false;
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+}
+
 TEST_F(Succession, TheNextButOneLeadsWhereTheNextIsLostToo) {
   lose_lead();
   world.reconcile(true, 1);
