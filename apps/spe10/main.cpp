@@ -109,9 +109,12 @@ class Run {
                [this](MPI_Comm world, const auto& parts) { sim_.load(world, parts); });
     loop_.checkpoint();    // where and how often is the job's matter (spec.checkpoint)
     loop_.on_save([] {});  // the multigrid need not be made anew for it
+    loop_.recoverable();
     loop_.on_release([this] { sim_.release(); });
     loop_.on_rebuild([this, starts = !loop_.joining()](MPI_Comm world) mutable {
       if (std::exchange(starts, false)) start_series(world);
+      if (loop_.recovering())
+        io::on_first_rank(world, [&] { io::cut_progress(options_.out, sim_.clock().days * kDay); });
       sim_.rebuild(world);
     });
   }

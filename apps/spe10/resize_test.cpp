@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: twenty resizes of a running empi-spe10, grows, shrinks and both at once, rank 0 leaving again and
 // again, neither lose water nor change its results beyond the solver's tolerance; nor does it to be killed,
-// and to go on from a checkpoint on other ranks.
+// and to go on from a checkpoint on other ranks, nor to lose ranks on the way.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -56,11 +56,25 @@ class ReservoirOnPods : public testing::Test {
     ++changes;
   }
 
+  void checkpointed(LocalPods& on) const {
+    on.environment[empi::names::kCheckpointDir] = folder.path("checkpoints");
+    on.environment[empi::names::kCheckpointSeconds] = "0.2";
+  }
+  int newest_checkpoint() const {
+    std::error_code none;
+    int newest = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path("checkpoints"), none))
+      if (const fs::path file = entry.path(); file.extension() == ".h5")
+        newest = std::max(newest, std::atoi(file.stem().extension().c_str() + 1));
+    return newest;
+  }
+
   // The mesh follows the front with refining and coarsening; a tight tolerance, so that the curves can be
   // compared.
-  const std::vector<std::string> arguments{
+  std::vector<std::string> arguments{
       "--data", "/none", "--layers",       "2",   "--coarsest",  "0",     "--finest",         "1",
       "--days", "100",   "--longest-step", "0.5", "--tolerance", "1e-11", "--snapshot-every", "0"};
+  static constexpr std::size_t days = 9;  // of the arguments
   const io::test::ScratchFolder folder;
   LocalPods pods;
   std::vector<Member> members;
@@ -106,10 +120,6 @@ void expect_same_results(const io::test::ScratchFolder& folder) {
 }
 
 TEST_F(ReservoirOnPods, AKilledRunGoesOnFromACheckpoint) {
-  const auto checkpointed = [&](LocalPods& on) {
-    on.environment[empi::names::kCheckpointDir] = folder.path("checkpoints");
-    on.environment[empi::names::kCheckpointSeconds] = "0.2";
-  };
   {
     LocalPods first;
     checkpointed(first);
@@ -128,6 +138,27 @@ TEST_F(ReservoirOnPods, AKilledRunGoesOnFromACheckpoint) {
   expect_same_results(folder);
   const std::vector<double> ranks = io::Table(folder.path("resized/production.csv")).numbers("ranks");
   for (const double size : {3, 2}) EXPECT_NE(std::ranges::find(ranks, size), ranks.end()) << size;
+}
+
+// Where it is met does not matter, in a solve or between two.
+TEST_F(ReservoirOnPods, LostRanksCostAFewStepsAndNoWater) {
+  arguments[days] = "40";
+  pods.environment["EMPI_SLOWDOWN"] = "6";
+  checkpointed(pods);
+  start(pods, 3);
+  for (const std::size_t left : {2, 1}) {
+    const int before = newest_checkpoint();
+    pods.wait_until("a checkpoint of those who are there, and so their copies",
+                    [&] { return newest_checkpoint() > before; });
+    kill(pods.ranks(members[left].uid).front(), SIGKILL);
+    pods.wait_until("the others go on", [&] {
+      const auto view = pods.membership();
+      return view.membership.members.size() == left && view.recovering.empty();
+    });
+  }
+  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0) << pods.all_logs();
+  run_alone();
+  expect_same_results(folder);
 }
 
 TEST_F(ReservoirOnPods, TwentyResizesKeepWaterAndResults) {
