@@ -62,6 +62,7 @@ TEST(Histories, ALeadThatHasHandedOverStaysUntilTheNextOneKnows) { expect_no_vio
 TEST(Histories, ALeadThatHasHandedOverDropsNobody) { expect_no_violation({645337}); }
 TEST(Histories, TheNextLeadConcludesNothingBeforeItLeads) { expect_no_violation({1026832}); }
 TEST(Histories, WhereTheQueueWasBeforeItIsNotAgain) { expect_no_violation({509907, 534597}); }
+TEST(Histories, AJoinerThatIsKilledBeforeTheCommitCountsAsEnded) { expect_no_violation({1066286}); }
 TEST(Histories, AProgramThatEndsWhileALeaverIsBeingAskedToGoReturnsItsCode) { expect_no_violation({637105}); }
 
 // And those that the judge had got wrong: silence that was long enough, and a word that came in the very

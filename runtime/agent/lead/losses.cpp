@@ -24,12 +24,14 @@ bool Lead::queue_is_on_its_way() const {
   return ended || driver_.has_left(keeper);
 }
 
-// A rank that was killed from outside. One that crashes or gives an error would do so again in another place.
+// A rank that was killed from outside. One that crashes or gives an error would do so again in another place,
+// and one that the queue was on its way to may have taken it along.
 bool Lead::survives(const RankExited& exit) const {
   const bool from_outside =
       exit.signal == SIGKILL || exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP;
   if (!from_outside) return false;
-  return recovers() || (state_.tasks && state_.queue_keeper && exit.proc != *state_.queue_keeper);
+  if (recovers()) return true;
+  return state_.tasks && state_.queue_keeper && exit.proc != *state_.queue_keeper && !queue_is_on_its_way();
 }
 
 bool Lead::survives_loss_of_pod(const std::string& uid) const {

@@ -254,6 +254,16 @@ TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLostLater) {
   EXPECT_TRUE(lead.verdict());
 }
 
+// Neither can a rank in a pod whose agent lives: the job went on without a queue.
+TEST_F(Losses, ARankThatMayHaveTakenTheQueueCannotBeLost) {
+  report(1, RankReport::Kind::Queue);
+  begin_leave({"uid-1"});
+  report(1, RankReport::Kind::Agreed);
+  ends(2, 0, SIGKILL, false);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "rank 1 (pod pod-2) was killed by signal 9");
+}
+
 // The queue has come to its end with the program.
 TEST_F(Losses, WhereTheQueueHasEndedPodsCanBeLost) {
   report(1, RankReport::Kind::Queue);
