@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/replay.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "operator/agents/convert.hpp"
@@ -40,7 +42,12 @@ const char* word(Verdict verdict) {
 // A run that is looked at again, window by window.
 class Run {
  public:
-  explicit Run(const ElasticMPIJob& job) : spec_(job.spec) {
+  // A window in which a pod has not reported has fewer workers than the job: its size goes with its epoch.
+  Run(const ElasticMPIJob& job, const std::vector<Sample>& samples) : spec_(job.spec) {
+    for (const Sample& sample : samples) {
+      int& size = sizes_[sample.epoch];
+      size = std::max(size, sample.workers);
+    }
     input_.slots = spec_.slots_per_worker;
     input_.min = spec_.worker.min_replicas;
     input_.max = spec_.worker.max_replicas;
@@ -52,16 +59,17 @@ class Run {
 
   Verdicts look(const Sample& newest) {
     if (input_.windows.empty()) begin(newest.start);
-    if (newest.epoch != epoch_ || newest.workers != input_.current) {
-      input_.history.push_back({newest.start, input_.current, newest.workers, 0, 0, 0});
+    if (newest.epoch != epoch_) {
+      const int size = sizes_.at(newest.epoch);
+      input_.history.push_back({newest.start, input_.current, size, 0, 0, 0});
       epoch_ = newest.epoch;
-      input_.current = newest.workers;
+      input_.current = size;
     }
     input_.goals.spent +=
-        newest.workers * input_.goals.per_worker_hour * seconds_between(input_.now, newest.end) / 3600;
+        input_.current * input_.goals.per_worker_hour * seconds_between(input_.now, newest.end) / 3600;
     input_.now = newest.end;
     input_.windows.push_back(newest);
-    return {newest.end, newest.workers, autoscale(spec_.autoscaling, input_, state_)};
+    return {newest.end, input_.current, autoscale(spec_.autoscaling, input_, state_)};
   }
 
  private:
@@ -72,6 +80,7 @@ class Run {
   }
 
   const JobSpec& spec_;
+  std::map<std::int64_t, int> sizes_;  // by epoch
   PolicyInput input_;
   PolicyState state_;
   std::int64_t epoch_ = -1;
@@ -101,9 +110,9 @@ empi::Expected<std::vector<empi::WindowSample>, std::string> read_windows(
 
 std::vector<Verdicts> replay(const ElasticMPIJob& job, const std::vector<empi::WindowSample>& windows) {
   std::vector<Verdicts> verdicts;
-  Run run(job);
-  for (const Sample& sample : to_samples(windows, job.spec.autoscaling.window))
-    verdicts.push_back(run.look(sample));
+  const std::vector<Sample> samples = to_samples(windows, job.spec.autoscaling.window);
+  Run run(job, samples);
+  for (const Sample& sample : samples) verdicts.push_back(run.look(sample));
   return verdicts;
 }
 

@@ -80,6 +80,15 @@ TEST_F(ReplayTest, ADeadlineCountsFromTheFirstWindow) {
   EXPECT_LT(early.back().result.wanted, 4) << early.back().result.line;
 }
 
+TEST_F(ReplayTest, AWindowThatAPodIsMissingFromIsNoChangeOfSize) {
+  std::vector<empi::WindowSample> windows;
+  for (int i = 0; i < 60; ++i) windows.push_back(window(1000 + i, .95, i / 600.0));
+  windows[30].pods = windows[30].ranks = 3;
+  for (const Verdicts& verdict :
+       replay(job_of("deadline", "  scheduling: {deadlineSeconds: 4000}\n"), windows))
+    EXPECT_EQ(verdict.workers, 4);
+}
+
 TEST_F(ReplayTest, WhatCannotBeReadIsSaidByFileAndLine) {
   EXPECT_THAT(read_windows(folder_).error(),
               HasSubstr("windows.jsonl cannot be read: name the output folder"));
