@@ -19,6 +19,7 @@ class Table {
   /// Throws FileError when a line is too short.
   explicit Table(const std::filesystem::path& path);
   std::size_t rows() const { return rows_; }
+  bool has(const std::string& column) const { return columns_.contains(column); }
   /// A column. Throw FileError when there is none of that name, or, in one of numbers, something else.
   const std::vector<std::string>& texts(const std::string& name) const;
   std::vector<double> numbers(const std::string& name) const;

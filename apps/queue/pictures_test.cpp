@@ -51,6 +51,12 @@ TEST_F(Pictures, OfASimulationAreFour) {
     EXPECT_GT(fs::file_size(picture), 1000u) << picture;
   }
   EXPECT_THAT(names, ElementsAre("utilisation.png", "waits.png", "sizes.png", "gantt.png"));
+  const auto plain = std::filesystem::file_size(folder_ / "gantt.png");
+  write("jobs.csv",
+        head.substr(0, head.size() - 1) +
+            ",deadline\n1,rigid,0,0,100,4,0,100,1,400,0,150\n2,malleable,10,70,170,8,60,160,2,600,1,120\n");
+  draw_simulated(folder_);
+  EXPECT_NE(fs::file_size(folder_ / "gantt.png"), plain) << "the second job is late";
   write("jobs.csv", "job,class\n1,rigid\n");
   EXPECT_THROW(draw_simulated(folder_), io::FileError);
 }

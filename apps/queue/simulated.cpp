@@ -119,7 +119,7 @@ Chart sizes(const fs::path& folder) {
   return chart;
 }
 
-// One line for each job: grey while it waits, its class' colour while it runs.
+// One line for each job: grey while it waits, its class' colour while it runs, black from its deadline on.
 io::draw::Canvas gantt(const io::Table& jobs) {
   constexpr int kWidth = 1200, kHeight = 800;
   constexpr double kTop = 50, kLeft = 20;
@@ -128,13 +128,18 @@ io::draw::Canvas gantt(const io::Table& jobs) {
   const double last = std::max(1.0, *std::ranges::max_element(end));
   const auto x = [&](double seconds) { return kLeft + seconds / last * (kWidth - 2 * kLeft); };
   const double height = (kHeight - kTop - kLeft) / static_cast<double>(jobs.rows());
-  canvas.text({kLeft, 30}, "Jobs from submission to end: grey while they wait, red when rigid, else blue",
-              {.size = 18, .bold = true});
+  const std::vector<double> deadline =
+      jobs.has("deadline") ? jobs.numbers("deadline") : std::vector<double>{};
+  std::string title = "Jobs from submission to end: grey while they wait, orange when rigid, else blue";
+  if (!deadline.empty()) title += "; black when they are late";
+  canvas.text({kLeft, 30}, title, {.size = 18, .bold = true});
   for (std::size_t i = 0; i < jobs.rows(); ++i) {
     const double top = kTop + height * static_cast<double>(i), bottom = top + std::max(.5, .85 * height);
     const bool rigid = jobs.texts("class")[i] == "rigid";
     canvas.fill({x(submit[i]), top, x(start[i]), bottom}, io::draw::kGrey, .5);
     canvas.fill({x(start[i]), top, x(end[i]), bottom}, io::draw::category(rigid ? 1 : 0));
+    if (!deadline.empty() && end[i] > deadline[i])
+      canvas.fill({x(std::max(submit[i], deadline[i])), top, x(end[i]), bottom}, io::draw::kBlack);
   }
   return canvas;
 }

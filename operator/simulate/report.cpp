@@ -76,7 +76,8 @@ std::string summary_table(const Workload& workload, const std::vector<Result>& r
   return text;
 }
 
-std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results) {
+std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results,
+                         double price) {
   std::string text =
       "{\n  \"trace\": " + quoted(trace.name.substr(trace.name.rfind('/') + 1)) +
       format(
@@ -96,6 +97,7 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
       for (const Figure& figure : kFigures) text += format(", \"%s\": %.9g", figure.name, s.*figure.value);
       if (workload.deadlines())
         text += format(", \"deadlinesMet\": %.9g", deadlines_met(workload, result.run, which));
+      if (price > 0) text += format(", \"cost\": %.9g", price * s.processor_hours);
       text += format(", \"lateShare\": %.9g}", late_share(workload, result.run, results.front().run, which));
     }
     text += "\n    }";
@@ -105,15 +107,17 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
 
 std::string jobs_csv(const Workload& workload, const ScheduleRun& run) {
   std::string text =
-      "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes\n";
+      "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes";
+  text += workload.deadlines() ? ",deadline\n" : "\n";
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const Job& job = workload.jobs[i];
     const JobRun& it = run.jobs[i];
     const double turnaround = seconds_between(job.submit, it.end);
-    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d\n", job.number,
+    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d", job.number,
                    job.malleable ? "malleable" : "rigid", since_origin(job.submit), since_origin(it.start),
                    since_origin(it.end), job.reference, seconds_between(job.submit, it.start), turnaround,
                    turnaround / job.run_seconds, it.processor_seconds, it.changes);
+    text += job.deadline ? format(",%.3f\n", since_origin(*job.deadline)) : "\n";
   }
   return text;
 }

@@ -20,11 +20,13 @@ struct Result {
 
 // Mean, p95 and longest of waits and turnarounds, hours, changes, by schedule and class.
 std::string summary_table(const Workload& workload, const std::vector<Result>& results);
-// The same as JSON, with what was left out of the trace.
-std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results);
+// The same as JSON, with what was left out of the trace, and what the processor hours cost where they have a
+// price.
+std::string summary_json(const Trace& trace, const Workload& workload, const std::vector<Result>& results,
+                         double price = 0);
 
 // "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes";
-// seconds since the trace begins.
+// seconds since the trace begins. Of jobs with deadlines also ",deadline".
 std::string jobs_csv(const Workload& workload, const ScheduleRun& run);
 // "time,running,waiting,held,promised", a line where one of them has changed.
 std::string timeline_csv(const ScheduleRun& run);

@@ -151,7 +151,7 @@ int simulate(const SimulateOptions& options) {
   if (options.price > 0) say_what_it_costs(workload, results, options.price);
   if (options.output.empty()) return 0;
   Folder folder(options.output);
-  folder.write("summary.json", summary_json(trace.value(), workload, results));
+  folder.write("summary.json", summary_json(trace.value(), workload, results, options.price));
   folder.write("jobs.csv", jobs_csv(workload, ours));
   for (const simulate::Result& result : results)
     if (&result != &results.back())

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """empi simulate: the same trace and seed leave the same files; what is wrong is said in one line, with exit status 2.
 Usage: simulate_test.py EMPI"""
+import csv
 import json
 import lzma
 import pathlib
@@ -60,6 +61,12 @@ def main():
         met = {name: s["all"]["deadlinesMet"] for name, s in
                json.loads((folder / "d" / "summary.json").read_text())["schedules"].items()}
         assert met["elastic"] > met["easy"], met
+        costs = {name: s["all"] for name, s in
+                 json.loads((folder / "d" / "summary.json").read_text())["schedules"].items()}
+        assert all(abs(s["cost"] - .04 * s["processorHours"]) < 1e-6 for s in costs.values()), costs
+        rows = list(csv.DictReader((folder / "d" / "jobs.csv").open()))
+        late = sum(float(row["end"]) > float(row["deadline"]) for row in rows)
+        assert abs(1 - late / len(rows) - met["elastic"]) < 1e-6, (late, met)
 
         packed.write_bytes(packed.read_bytes()[:-30])
         assert "is cut off or damaged" in empi(packed, status=2)
