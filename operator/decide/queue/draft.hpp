@@ -34,7 +34,7 @@ struct Draft {
     return granted(i) ? plan.grants[grant_of[i]].allocation.workers : job(i).allocation.workers;
   }
   bool can_change(int i) const { return !job(i).resizing && now >= job(i).frozen_until; }
-  void add(Grant grant) {
+  void add(const Grant& grant) {
     grant_of[grant.job] = static_cast<int>(plan.grants.size());
     plan.grants.push_back(grant);
   }
