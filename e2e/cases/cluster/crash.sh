@@ -53,7 +53,7 @@ will_die_at() {
 }
 crash_loop &
 loop=$!
-job unlucky 400
+job unlucky 1000
 runs unlucky 2 120
 k scale emj unlucky --replicas=3 >/dev/null
 runs unlucky 3 120
@@ -62,7 +62,7 @@ will_die_at 'delete pods'
 k scale emj unlucky --replicas=1 >/dev/null
 runs unlucky 1 120
 will_die_at 'patch elasticmpijobs/scale'
-job fixed 400 'del(.spec.worker.replicas) | .spec.worker.minReplicas = 2'
+job fixed 1000 'del(.spec.worker.replicas) | .spec.worker.minReplicas = 2'
 ends unlucky Succeeded 120
 ends fixed Succeeded 120
 expect 'the size left out was written' job_is fixed '.spec.worker.replicas == 2'

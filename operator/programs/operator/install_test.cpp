@@ -96,7 +96,7 @@ TEST(Install, OfSecretsItMayReadTheRootKeyOnly) {
     }
   EXPECT_THAT(readable, ElementsAre(Words{"elastic-mpi-root-key"}));
   for (const YAML::Node& object : YAML::LoadAllFromFile(EMJ_HELM "/install.yaml"))
-    if (object["kind"]) EXPECT_NE(object["kind"].as<std::string>(), "Secret");
+    EXPECT_TRUE(!object["kind"] || object["kind"].as<std::string>() != "Secret");
 }
 
 // Whoever has `admin`, `edit` or `view` of a namespace has it for jobs, too; the status is the operator's
@@ -144,6 +144,8 @@ TEST(Install, TheOperatorsPodIsRestricted) {
   EXPECT_TRUE(container["securityContext"]["readOnlyRootFilesystem"].as<bool>());
   EXPECT_THAT(words(container["args"]), Contains("--dns-namespace=kube-system"));
   EXPECT_THAT(words(container["args"]), Contains("--worker-user=65532"));
+  EXPECT_THAT(words(container["args"]), Contains("--mutual-tls"));
+  EXPECT_THAT(words(container["args"]), Contains("--root-key-secret=elastic-mpi-root-key"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ controller_of() {
     cd "$folder"
     hmac() { openssl dgst -sha256 "$@" -hex | sed 's/.*= *//'; }
     # A private key of P-256 in DER: SEC 1 without the public half, which follows from it.
-    printf '%b' "$(sed 's/../\\x&/g' <<<"30310201010420$(printf 'P-256 0 authority of %s' "$uid" | hmac -hmac "$key")a00a06082a8648ce3d030107")" |
+    perl -e 'print pack "H*", shift' "30310201010420$(printf 'P-256 0 authority of %s' "$uid" | hmac -hmac "$key")a00a06082a8648ce3d030107" |
       openssl ec -inform DER -out authority.key
     openssl req -x509 -key authority.key -out authority.pem \
       -subj "/CN=Elastic MPI job $(openssl pkey -in authority.key -pubout -outform DER | hmac | cut -c1-32)"
