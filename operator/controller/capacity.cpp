@@ -82,6 +82,7 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       room.pool.capacity = {};
       room.unreadable = !nodes;
       if (nodes) count_nodes(room, pool, *nodes, foreign, name, taken);
+      room.pool.without_nodes = nodes && room.nodes == 0;
       room.pool.capacity = smaller(room.pool.capacity, bound);
     }
     room.pool.capacity -= {pool.headroom.cpu ? milli(*pool.headroom.cpu) : 0,

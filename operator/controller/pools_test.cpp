@@ -99,6 +99,51 @@ TEST(PoolsOfAQueue, TheOperatorMayBeKilledInFrontOfEachWriteOfAMove) {
   }
 }
 
+TEST(PoolsOfAQueue, APoolWhoseNodesGoIsLeftByAJobThatRunsOnWhereverTheOperatorIsKilled) {
+  for (int killed = 0; killed < 12; ++killed) {
+    PoolsWorld world;
+    auto& job = world.add("a", 1, 4, ", pools: [slow, fast]", "", "    replicas: 4\n");
+    world.settle(10);
+    ASSERT_EQ(job.status().allocation->pool, "slow");
+    ASSERT_EQ(job.size(), 4);
+    world.cluster.records[0].queue.spec.pools[0].quota.cpu = Quantity{"0"};
+    world.writes_left = killed;
+    for (int i = 0; i < 80; ++i) {
+      world.turn();
+      world.check_pools();
+    }
+    EXPECT_EQ(job.status().allocation->pool, "fast") << "killed in front of write " << killed;
+    EXPECT_EQ(world.in_pool(job, "slow"), 0) << killed;
+    EXPECT_EQ(world.in_pool(job, "fast"), 4) << killed;
+    EXPECT_EQ(job.status().restarts, 0) << killed;
+  }
+}
+
+// kubectl drain: the workers are evicted before the queue has seen that their node is cordoned, so others are
+// on their way that no node has room for.
+TEST(PoolsOfAQueue, AnEvictedJobLeavesItsPoolAlthoughReplacementsAreAwaitedThere) {
+  PoolsWorld world;
+  auto& job = world.add("a", 1, 2, ", pools: [slow, fast]", "", "    replicas: 2\n");
+  world.settle(10);
+  ASSERT_EQ(job.status().allocation->pool, "slow");
+  for (PodView& pod : job.pods) pod.disruption_target = true;
+  world.pass(job);
+  ASSERT_TRUE(job.status().resize);
+  ASSERT_EQ(job.status().resize->phase, ResizePhase::CreatingPods);
+  const std::string awaited = job.status().resize->id;
+  world.cluster.records[0].queue.spec.pools[0].quota.cpu = Quantity{"0"};
+  world.now += Millis(500);
+  world.scheduler->turn();
+  world.pass(job);
+  EXPECT_EQ(job.status().allocation->pool, "fast");
+  ASSERT_TRUE(job.status().resize);
+  EXPECT_NE(job.status().resize->id, awaited) << "another change, for the other pool";
+  world.settle(60);
+  EXPECT_EQ(world.in_pool(job, "slow"), 0);
+  EXPECT_EQ(world.in_pool(job, "fast"), 2);
+  EXPECT_EQ(job.status().restarts, 0);
+}
+
 TEST(PoolsOfAQueue, SpotNodesAreForThoseWhoNameThem) {
   PoolsWorld world;
   world.cluster.records[0].queue.spec.pools[0].spot = true;

@@ -119,7 +119,10 @@ std::optional<Judged> judge_budget(const Pass& pass, double budget) {
   const std::string of = format("%.4g of the budget of %.4g", spent, budget);
   if (status.completion_time)
     return Judged{spent > budget, spent > budget ? "Exceeded" : "Kept", "ended, it has cost " + of};
-  if (spent > budget) return Judged{true, "Exceeded", "it has cost " + of + " so far, and goes on"};
+  if (spent > budget)
+    return Judged{
+        true, "Exceeded",
+        "it has cost " + of + (status.active_workers.empty() ? " before it starts" : " so far, and goes on")};
   if (sizes_for(pass, PolicyName::Budget)) {
     if (!pass.outlook) return std::nullopt;
     return Judged{pass.outlook->at_risk, pass.outlook->at_risk ? "Infeasible" : "Affordable",

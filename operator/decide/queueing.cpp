@@ -6,6 +6,7 @@
 
 #include "operator/decide/pass.hpp"
 #include "operator/decide/pool_move.hpp"
+#include "operator/decide/resize.hpp"
 #include "runtime/base/backoff.hpp"
 
 namespace emj {
@@ -125,8 +126,10 @@ void take_grant(Pass& pass) {
   if (!grant || !grant->allocation || grant->allocation->sequence != before.sequence + 1) return;
   pass.status.allocation = grant->allocation;
   pass.status.allocation->moved_from = before.moved_from;
-  if (runs(pass.status) && !before.pool.empty() && before.pool != grant->allocation->pool)
+  if (runs(pass.status) && !before.pool.empty() && before.pool != grant->allocation->pool) {
+    resizing::call_off_newcomers(pass, grant->allocation->reason);
     leave_pool(pass.status, before);
+  }
   tell_of(pass, before, *pass.status.allocation);
 }
 

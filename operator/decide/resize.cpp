@@ -154,12 +154,6 @@ void create_pods(Pass& pass, int target) {
           true);
 }
 
-void forget_rest(Pass& pass, const std::string& reason) {
-  if (!pass.status.awaited) return;
-  pass.status.awaited.reset();
-  pass.event("ResizeSuperseded", reason);
-}
-
 void maybe_begin(Pass& pass, int target) {
   const RuntimeView& runtime = pass.seen.runtime;
   const bool blocked = blocked_now(pass, target);
@@ -177,6 +171,18 @@ void maybe_begin(Pass& pass, int target) {
 }
 
 }  // namespace
+
+void forget_rest(Pass& pass, const std::string& reason) {
+  if (!pass.status.awaited) return;
+  pass.status.awaited.reset();
+  pass.event("ResizeSuperseded", reason);
+}
+
+void call_off_newcomers(Pass& pass, const std::string& reason) {
+  const auto& resize = pass.status.resize;
+  if (resize && resize->phase == ResizePhase::CreatingPods) supersede(pass, reason);
+  forget_rest(pass, reason);
+}
 
 bool blocked_now(const Pass& pass, int target) {
   const auto& blocked = pass.status.blocked;

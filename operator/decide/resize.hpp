@@ -28,6 +28,9 @@ void remember_change(Pass& pass, double cost_seconds, double work_per_iteration)
 void set_idle(Pass& pass);
 void give_up(Pass& pass, const std::string& reason, bool timed_out);
 void supersede(Pass& pass, const std::string& reason);
+void forget_rest(Pass& pass, const std::string& reason);
+// Nobody who has been told to join is waited for any more, as far as the lead does not know of them.
+void call_off_newcomers(Pass& pass, const std::string& reason);
 void send(Pass& pass);
 void begin_again(Pass& pass, int target);
 

@@ -54,6 +54,7 @@ struct Demand {
   int held = 0;  // larger of the allocation and the living pods in its pool, those that end included
   std::vector<Left> left{};  // those in other pools
   bool resizing = false;     // a change is under way
+  bool awaits_pods = false;  // it waits for its newcomers, and can be called off
   Time since{};              // in the queue: creation, or the last resume
   Time started{};
   Time changed{};       // when its size was decided last

@@ -50,6 +50,7 @@ class Donors {
     const double soon = 2 * draft_.state.release_seconds;
     for (int i = 0; i < static_cast<int>(draft_.state.jobs.size()); ++i) {
       const Demand& job = draft_.job(i);
+      if (draft_.granted(i) && draft_.plan.grants[draft_.grant_of[i]].allocation.pool != pool_) continue;
       if (job.queued() || job.allocation.pool != pool_ || job.resizing || job.lacking() > 0) continue;
       if (draft_.workers(i) <= yields_down_to(job, priority)) continue;
       if (draft_.now < job.frozen_until) {

@@ -28,6 +28,25 @@ std::string size_text(const Demand& job, const Grant& grant) {
   return format("%d -> %d", job.allocation.workers, grant.allocation.workers);
 }
 
+// Why none of its pools can ever hold it.
+std::string nowhere(const QueueState& state, const Demand& job) {
+  std::string text, hint = "; make nodes of such labels ready for it (kubectl get nodes --show-labels)";
+  for (const int place : pools_of(state, job)) {
+    const Pool& pool = state.pools[place];
+    text += text.empty() ? ": " : ", ";
+    text += "pool " + pool.name;
+    if (pool.without_nodes) {
+      text +=
+          " has no node: none that is ready and not cordoned has its labels, and no taint that it does not "
+          "tolerate";
+    } else {
+      text += " has " + cpu_text(pool.capacity);
+      hint = "; make minReplicas smaller or the pool larger";
+    }
+  }
+  return text + hint;
+}
+
 }  // namespace
 
 std::string explain(const QueueState& state, const Grant& grant, Time now) {
@@ -65,6 +84,10 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
       return "moves from pool " + state.pools[job.allocation.pool].name + " to " +
              state.pools[grant.allocation.pool].name + " (" + size_text(job, grant) +
              "), which pays for both changes: " + grant.words;
+    case Grant::Kind::Leave:
+      return "leaves pool " + state.pools[job.allocation.pool].name +
+             ", which has no room for it any more, for " + state.pools[grant.allocation.pool].name + " (" +
+             size_text(job, grant) + ")";
   }
   return {};
 }
@@ -77,11 +100,7 @@ std::string explain_waiting(const QueueState& state, const Plan& plan, int job, 
   const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
   std::string text = format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
                      workers_text(sizes_in(demand, pool).floor) + " of " + cpu_text(demand.worker);
-  if (!placeable(state, demand)) {
-    for (const int pool : pools_of(state, demand))
-      text += ": pool " + state.pools[pool].name + " has " + cpu_text(state.pools[pool].capacity);
-    return text + "; make minReplicas smaller or the pool larger";
-  }
+  if (!placeable(state, demand)) return text + nowhere(state, demand);
   const auto barred = std::ranges::find(plan.barred, job, &Barred::job);
   if (barred != plan.barred.end())
     return text + ": the ResourceQuotas of namespace " + demand.namespace_name + " leave room for " +

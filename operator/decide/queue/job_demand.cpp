@@ -10,6 +10,7 @@
 #include "operator/decide/policies/cost.hpp"
 #include "operator/decide/queueing.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj::queue {
 namespace {
@@ -156,6 +157,13 @@ void fill_in_budget(Demand& demand, const ElasticMPIJob& job, Time now) {
   demand.budget = amount(*budget) - (job.status.cost ? spent_until(*job.status.cost, now) : 0);
 }
 
+// Of a job that has not started, or not again.
+std::string spent_text(const ElasticMPIJob& job, Time now) {
+  return empi::format(
+      "its budget of %.4g is spent: earlier runs have cost %.4g; raise spec.scheduling.budget",
+      amount(*job.spec.scheduling.budget), spent_until(*job.status.cost, now));
+}
+
 double speed_of(const QueueSpec& queue, int place) { return queue.pools[place].speed_percent / 100.0; }
 
 // What it has of which pool. Pods that are told to be in none are in that of the allocation.
@@ -199,6 +207,8 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   fill_in_pools(demand, job, pods, queue);
   demand.held = std::max(allocated(job), pods.here);
   demand.resizing = changes_size(job, pods.here) || !demand.left.empty();
+  demand.awaits_pods =
+      status.resize ? status.resize->phase == ResizePhase::CreatingPods : status.awaited.has_value();
   demand.since = status.queue ? status.queue->since : job.metadata.creation_time.value_or(now);
   demand.started = status.start_time.value_or(last_change(job));
   demand.changed = last_change(job);
@@ -310,6 +320,8 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
   Demand demand = fill_in(job, needs, curve, pods, queue, sidecar, now);
+  if (demand.budget && *demand.budget <= 0 && allocated(job) == 0)
+    return Refused{QueueCause::NotAdmitted, spent_text(job, now), {}};
   if (demand.pools.empty() && allocated(job) == 0)
     return Refused{QueueCause::NotAdmitted,
                    "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),

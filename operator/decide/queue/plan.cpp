@@ -44,6 +44,7 @@ Plan schedule(const QueueState& state, Time now) {
     draft.plan.waiting = std::move(order);
     return std::move(draft.plan);
   }
+  leave_small_pools(draft);
   give_back(draft);
   if (state.rules.hold == Hold::None) {
     serve_waiting(draft, order);

@@ -239,6 +239,16 @@ TEST(Waiting, OneThatCanNeverFitHoldsNobodyUp) {
   EXPECT_THAT(explain_waiting(state, plan, 0, at(1)), HasSubstr("pool machine has 4 CPU"));
 }
 
+TEST(Waiting, APoolThatNoNodeMatchesIsSaid) {
+  QueueState state = machine(0);
+  state.pools[0].without_nodes = true;
+  state.jobs = {job("lost", 1, 8, 0)};
+  const Plan plan = schedule(state, at(1));
+  EXPECT_THAT(
+      explain_waiting(state, plan, 0, at(1)),
+      AllOf(HasSubstr("pool machine has no node: none that is ready"), HasSubstr("kubectl get nodes")));
+}
+
 TEST(Pools, AreTriedInTheOrderOfPreference) {
   QueueState state = machine(4);
   state.pools.push_back({"other", {4000, 0}});

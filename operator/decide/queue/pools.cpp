@@ -96,6 +96,43 @@ void migrate_one(Draft& draft, int i) {
              .words = words(*here, *best->offer)});
 }
 
+bool may_move(const Draft& draft, int i) {
+  const Demand& job = draft.job(i);
+  return job.migrates && !job.queued() && job.written && job.lacking() == 0 && job.allocation.pool >= 0 &&
+         job.left.empty() && job.pools.size() > 1 && !draft.granted(i);
+}
+
+// With as many workers as it needs there, else as it has, as far as there is room; 0: not even for its least
+// size.
+int size_for_refuge(const Draft& draft, const Demand& job, int pool) {
+  const Ledger& ledger = draft.ledgers[pool];
+  const Resources room = ledger.free - ledger.promised;
+  const int allowed = quota_room(draft.quotas, job);  // until the old workers have gone they count, too
+  const auto offer = has_goal(job)
+                         ? best_offer(job, draft.state.pools[pool], job.curve->size(0), draft.now, kChanges)
+                         : std::nullopt;
+  int place = job.curve->at_most(offer ? offer->workers : job.allocation.workers);
+  while (place >= 0 && (job.curve->size(place) > allowed || !fits(job.of(job.curve->size(place)), room)))
+    --place;
+  return place < 0 ? 0 : job.curve->size(place);
+}
+
+void leave(Draft& draft, int i) {
+  const Demand& job = draft.job(i);
+  const int own = job.allocation.pool;
+  for (const int p : job.pools) {
+    const int workers = p == own ? 0 : size_for_refuge(draft, job, p);
+    if (workers == 0) continue;
+    draft.ledgers[p].free -= job.of(workers);
+    draft.ledgers[own].releasing += job.of(std::max(job.held, job.allocation.workers));
+    take(draft.quotas, job, workers);
+    draft.add({.job = i,
+               .kind = Grant::Kind::Leave,
+               .allocation = {.workers = workers, .pool = p, .time = draft.now}});
+    return;
+  }
+}
+
 }  // namespace
 
 std::optional<Offer> best_offer(const Demand& job, const Pool& pool, int least, Time now, int changes) {
@@ -129,12 +166,20 @@ void keep_to_goals(Demand& job, const std::vector<Pool>& pools, Time now) {
     job.wish = std::clamp(offer->workers, job.floor, std::max(job.floor, job.wish));
 }
 
+void leave_small_pools(Draft& draft) {
+  for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i) {
+    const Demand& job = draft.job(i);
+    // Newcomers that it awaits find no node here.
+    const bool can_change = !job.resizing || job.awaits_pods;
+    if (!may_move(draft, i) || !can_change || draft.now < job.frozen_until) continue;
+    if (!fits(job.of(job.curve->size(0)), draft.state.pools[job.allocation.pool].capacity)) leave(draft, i);
+  }
+}
+
 void migrate(Draft& draft) {
   for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i) {
     const Demand& job = draft.job(i);
-    const bool may = job.migrates && has_goal(job) && !job.queued() && job.written && job.lacking() == 0 &&
-                     job.allocation.pool >= 0 && job.left.empty() && !draft.granted(i) && draft.can_change(i);
-    if (!may || job.pools.size() < 2) continue;
+    if (!has_goal(job) || !may_move(draft, i) || !draft.can_change(i)) continue;
     const Time rested = job.changed + draft.state.rules.moves.rest;
     if (draft.now < rested)
       draft.wake_at(rested);

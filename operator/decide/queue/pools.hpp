@@ -30,4 +30,8 @@ void keep_to_goals(Demand& job, const std::vector<Pool>& pools, Time now);
 // keeps the oldest member, who hands the data over, and one without it).
 void migrate(Draft& draft);
 
+// Before all others: running jobs whose pool has become too small for their least size (its nodes are
+// cordoned, say) go to the first of their other pools that holds it, whatever that costs and whoever waits.
+void leave_small_pools(Draft& draft);
+
 }  // namespace emj::queue

@@ -152,6 +152,61 @@ TEST(Pools, ARunningJobGoesWhereItIsCheaperIfThatPaysForTheChanges) {
   EXPECT_EQ(grant_of(schedule(state, at(0)), 0), nullptr) << "ten times 600 is more than 2000";
 }
 
+// Its nodes are cordoned: what runs there is about to be evicted.
+QueueState cordoned(Demand demand) {
+  QueueState state = slow_and_fast();
+  state.pools[1].capacity = {};
+  demand = running(std::move(demand), 4);
+  demand.allocation.pool = 1;
+  demand.changed = at(-10);  // it need not rest for that
+  state.jobs = {demand};
+  keep_to_goals(state.jobs[0], state.pools, at(0));
+  return state;
+}
+
+TEST(Pools, APoolWithoutNodesIsLeft) {
+  const QueueState state = cordoned(with_pools(due(proportional("due", 8, 1000), 260)));
+  const Plan plan = schedule(state, at(0));
+  const Grant* grant = grant_of(plan, 0);
+  ASSERT_NE(grant, nullptr);
+  EXPECT_EQ(grant->kind, Grant::Kind::Leave);
+  EXPECT_EQ(grant->allocation.pool, 0);
+  EXPECT_EQ(grant->allocation.workers, 2) << "250 s on two that are twice as fast, and 2 for the changes";
+  EXPECT_THAT(explain(state, *grant, at(0)),
+              HasSubstr("leaves pool slow, which has no room for it any more"));
+}
+
+TEST(Pools, APoolWithoutNodesIsLeftByEveryJobThatCanBeResized) {
+  Demand plain = with_pools(job("plain", 2, 8));
+  plain.migrates = true;
+  const QueueState state = cordoned(plain);
+  const Plan plan = schedule(state, at(0));
+  ASSERT_NE(grant_of(plan, 0), nullptr) << "nobody knows how long it takes";
+  EXPECT_EQ(grant_of(plan, 0)->allocation.pool, 0);
+  EXPECT_EQ(grant_of(plan, 0)->allocation.workers, 4) << "as many as it has";
+
+  QueueState narrow = state;
+  narrow.jobs.push_back(running(job("other", 5, 5), 5));
+  EXPECT_EQ(grant_of(schedule(narrow, at(0)), 0)->allocation.workers, 3) << "as many as there are";
+  QueueState full = state;
+  full.jobs.push_back(running(job("other", 7, 7), 7));
+  EXPECT_NE(grant_of(schedule(full, at(0)), 0)->kind, Grant::Kind::Leave) << "fewer than it can run on";
+  QueueState rigid = state;
+  rigid.jobs[0].migrates = false;
+  EXPECT_EQ(grant_of(schedule(rigid, at(0)), 0)->allocation.pool, 1);
+  QueueState named = state;
+  named.jobs[0].pools = {1};
+  EXPECT_EQ(grant_of(schedule(named, at(0)), 0)->allocation.pool, 1) << "it may be in no other";
+}
+
+TEST(Pools, WhoWaitsForWorkersDoesNotKeepAJobOnNodesThatGo) {
+  QueueState state = cordoned(with_pools(due(proportional("due", 8, 1000), 260)));
+  state.jobs.push_back(job("large", 8, 8, 1));
+  const Plan plan = schedule(state, at(0));
+  ASSERT_NE(grant_of(plan, 0), nullptr);
+  EXPECT_EQ(grant_of(plan, 0)->kind, Grant::Kind::Leave);
+}
+
 TEST(Pools, WhatALeaverHoldsCountsUntilItIsGone) {
   QueueState state = slow_and_fast();
   Demand moving = running(job("moving", 1, 8), 4);
@@ -217,6 +272,23 @@ TEST(PoolsOfAJob, WorkIsCountedOnCoresOfTheCommonSpeed) {
   of.status.forecast = ForecastStatus{150, 0, ForecastSource::Progress, at(0)};
   EXPECT_DOUBLE_EQ(*seconds_left(demand(of, queue, 2), 2), 150) << "that was measured there";
   EXPECT_DOUBLE_EQ(*seconds_left_at(demand(of, queue, 2), 2, 1), 300);
+}
+
+TEST(PoolsOfAJob, WhoseBudgetIsSpentBeforeItStartsWaitsForMore) {
+  const QueueSpec queue = spec_of(kThree);
+  ElasticMPIJob of = job_of("budget: 2", "budget");
+  of.status.cost = CostStatus{2.5, 0, 0, at(-100)};
+  const Asked asked = demand_of(of, 0, queue, {}, at(0));
+  const auto* refused = std::get_if<Refused>(&asked);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_THAT(refused->reason, HasSubstr("its budget of 2 is spent: earlier runs have cost 2.5; raise"));
+  of.spec.scheduling.budget = Quantity{"3"};
+  EXPECT_NEAR(*demand(of, queue).budget, .5, 1e-9);
+  of.status.cost->spent = 4;
+  of.status.allocation.emplace();
+  of.status.allocation->workers = 2;
+  of.status.allocation->pool = "a";
+  EXPECT_EQ(demand(of, queue, 2).budget, -1) << "what runs goes on";
 }
 
 TEST(PoolsOfAJob, PodsOfAnotherPoolAreOnTheirWayOut) {

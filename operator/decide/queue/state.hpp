@@ -15,10 +15,11 @@ namespace emj::queue {
 
 struct Pool {
   std::string name;
-  Resources capacity;  // without foreign pods, headroom and what cannot be placed
-  double speed = 1;    // of its cores
-  double price = 1;    // of a CPU hour; 1 in all pools where none has a price
-  bool spot = false;   // workers there are the first that make room
+  Resources capacity;          // without foreign pods, headroom and what cannot be placed
+  double speed = 1;            // of its cores
+  double price = 1;            // of a CPU hour; 1 in all pools where none has a price
+  bool spot = false;           // workers there are the first that make room
+  bool without_nodes = false;  // it goes by nodes, and none can be used
 };
 
 // What a quota of a namespace leaves for pods that do not exist yet; what it does not bound is very much.
@@ -51,6 +52,7 @@ struct Grant {
     Grow,
     Move,     // fewer, since another gains more by them
     Migrate,  // to another pool
+    Leave,    // the same, since its own has no room for it any more
   };
   int job = 0;  // place in QueueState::jobs
   Kind kind = Kind::Start;
