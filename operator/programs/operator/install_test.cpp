@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -51,8 +52,11 @@ std::set<std::string> granted() {
     for (const auto& rule : role["rules"])
       for (const std::string& group : words(rule["apiGroups"]))
         for (const std::string& resource : words(rule["resources"]))
-          for (const std::string& verb : words(rule["verbs"]))
-            lines.insert((group.empty() ? "core" : group) + " " + resource + " " + verb);
+          for (const std::string& verb : words(rule["verbs"])) {
+            std::string line = group.empty() ? "core" : group;
+            line.append(" ").append(resource).append(" ").append(verb);
+            lines.insert(std::move(line));
+          }
   return lines;
 }
 
