@@ -23,7 +23,7 @@ struct AgentClient::Connection {
 
 namespace {
 
-constexpr std::size_t kLongestReason = 500;  // of a refusal, in the agent's words
+constexpr std::size_t kLongestRefusal = 500;  // of a refusal, in the agent's words
 // What agents tell has sixteen bytes of text and more a value.
 constexpr empi::json_text::Limits kReadable{empi::json_text::kDeepestMessage, kLongestAnswer / 16};
 
@@ -53,7 +53,7 @@ std::optional<AgentError> problem(const std::string& what, const std::string& pe
                                  ? body["error"].get<std::string>()
                                  : answer.body;
   return AgentError{kind_of(answer.status),
-                    asked + std::to_string(answer.status) + " " + reason.substr(0, kLongestReason)};
+                    asked + std::to_string(answer.status) + " " + reason.substr(0, kLongestRefusal)};
 }
 
 template <class T, class Read>

@@ -31,8 +31,6 @@ Outcome to_outcome(const AgentResult<Accepted>& result) {
   }
 }
 
-constexpr Millis kCostly{100};  // a refused connection costs nothing
-constexpr Millis kFirstPause{1000}, kLongestPause{60000};
 constexpr Millis kLongestPauseOfLead{10000};  // while other members tell the membership
 
 // What was found out by asking, good until then unless something is new of the pods.

@@ -6,8 +6,6 @@
 namespace emj {
 namespace {
 
-constexpr Millis kCostly{100};  // a refused connection costs nothing
-constexpr Millis kFirstPause{1000}, kLongestPause{60000};
 constexpr std::int64_t kNoWindows = std::int64_t{1} << 53;
 
 }  // namespace

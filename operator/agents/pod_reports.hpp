@@ -13,6 +13,10 @@
 
 namespace emj {
 
+// Who does not answer is asked again after a pause that doubles, unless not answering cost next to nothing.
+inline constexpr Millis kCostly{100};  // a refused connection costs nothing
+inline constexpr Millis kFirstPause{1000}, kLongestPause{60000};
+
 class PodReports {
  public:
   using Instant = std::chrono::steady_clock::time_point;

@@ -32,16 +32,16 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-std::string case_name(const testing::TestParamInfo<fs::path>& info) {
+std::string case_name(const ::testing::TestParamInfo<fs::path>& info) {
   std::string name = info.param.stem().string();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-class Good : public testing::TestWithParam<fs::path> {};
-class Bad : public testing::TestWithParam<fs::path> {};
-class GoodQueue : public testing::TestWithParam<fs::path> {};
-class BadQueue : public testing::TestWithParam<fs::path> {};
+class Good : public ::testing::TestWithParam<fs::path> {};
+class Bad : public ::testing::TestWithParam<fs::path> {};
+class GoodQueue : public ::testing::TestWithParam<fs::path> {};
+class BadQueue : public ::testing::TestWithParam<fs::path> {};
 
 template <class T>
 void expect_refused_where_it_says(const Result<T>& read, const std::string& text) {
@@ -84,10 +84,10 @@ TEST_P(BadQueue, IsRefusedAtTheFieldItNames) {
   expect_refused_where_it_says(parse_queue_yaml(text, GetParam().filename().string()), text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, Good, testing::ValuesIn(manifests("good")), case_name);
-INSTANTIATE_TEST_SUITE_P(Corpus, Bad, testing::ValuesIn(manifests("bad")), case_name);
-INSTANTIATE_TEST_SUITE_P(Corpus, GoodQueue, testing::ValuesIn(manifests("queues/good")), case_name);
-INSTANTIATE_TEST_SUITE_P(Corpus, BadQueue, testing::ValuesIn(manifests("queues/bad")), case_name);
+INSTANTIATE_TEST_SUITE_P(Corpus, Good, ::testing::ValuesIn(manifests("good")), case_name);
+INSTANTIATE_TEST_SUITE_P(Corpus, Bad, ::testing::ValuesIn(manifests("bad")), case_name);
+INSTANTIATE_TEST_SUITE_P(Corpus, GoodQueue, ::testing::ValuesIn(manifests("queues/good")), case_name);
+INSTANTIATE_TEST_SUITE_P(Corpus, BadQueue, ::testing::ValuesIn(manifests("queues/bad")), case_name);
 
 }  // namespace
 }  // namespace emj

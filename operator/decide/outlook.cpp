@@ -18,8 +18,8 @@ constexpr Seconds kForecastInterval{30};
 constexpr Seconds kOld{900};           // told again although it has not moved
 constexpr Seconds kFirstProgress{60};  // from then on a small progress tells enough, too
 constexpr double kLeastProgress = .05;
-constexpr Millis kMoved{10000};  // of a finish: less is no news,
-constexpr int kMovedShare = 20;  // nor is less than such a part of the time left
+constexpr Millis kLater{10000};  // of a finish: less is no news,
+constexpr int kLaterShare = 20;  // nor is less than such a part of the time left
 
 double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
 
@@ -50,7 +50,7 @@ std::optional<ForecastStatus> forecast_by_progress(const Pass& pass) {
 bool is_news(const ForecastStatus& before, const ForecastStatus& now) {
   if (before.workers != now.workers || before.source != now.source || !before.finish) return true;
   const Millis moved = std::chrono::abs(*now.finish - *before.finish);
-  return moved >= std::max(kMoved, (*now.finish - now.time) / kMovedShare) || now.time - before.time >= kOld;
+  return moved >= std::max(kLater, (*now.finish - now.time) / kLaterShare) || now.time - before.time >= kOld;
 }
 
 bool told_now(const Pass& pass) { return pass.status.forecast && pass.status.forecast->time == pass.now; }

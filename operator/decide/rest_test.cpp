@@ -12,17 +12,12 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing_world::pending;
 using testing_world::started;
 using testing_world::three_of_four;
 using testing_world::World;
 
 constexpr Seconds kPatience{5};  // the default
-
-std::string pending(const World& world) {
-  const Condition* condition = find_condition(world.status(), "ResizePending");
-  if (!condition || condition->status != "True") return "";
-  return condition->reason + ": " + condition->message;
-}
 
 TEST(Grow, GoesOnWithWhatIsThereAfterItsPatience) {
   World world = started(1);

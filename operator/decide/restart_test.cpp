@@ -9,7 +9,6 @@
 namespace emj {
 namespace {
 
-using testing::HasSubstr;
 using testing_world::started;
 using testing_world::World;
 

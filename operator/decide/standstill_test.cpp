@@ -12,14 +12,9 @@ namespace {
 
 using testing::HasSubstr;
 using testing_policy::sample_at;
+using testing_world::pending;
 using testing_world::started;
 using testing_world::World;
-
-std::string pending(const World& world) {
-  const Condition* condition = find_condition(world.status(), "ResizePending");
-  if (!condition || condition->status != "True") return "";
-  return condition->reason + ": " + condition->message;
-}
 
 TEST(StandsStill, AndSaysWhy) {
   World world = started(2);

@@ -67,12 +67,12 @@ const json& metadata_of(const json& object) {
   return metadata != object.end() && metadata->is_object() ? *metadata : none;
 }
 
+}  // namespace
+
 std::string text_of(const json& object, const char* name) {
   const auto field = object.find(name);
   return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
-
-}  // namespace
 
 ObjectKey key_of(const json& object) {
   const json& metadata = metadata_of(object);

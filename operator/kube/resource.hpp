@@ -64,6 +64,8 @@ class Query {
 std::string percent_encode(const std::string& text);
 
 // What every object has. All answer with "" when the field is absent or no string.
+// A member of an object that is text; empty when it is none or absent.
+std::string text_of(const nlohmann::json& object, const char* name);
 ObjectKey key_of(const nlohmann::json& object);
 std::string uid_of(const nlohmann::json& object);
 std::string resource_version_of(const nlohmann::json& object);

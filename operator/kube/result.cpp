@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "operator/kube/resource.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::kube {
@@ -77,11 +78,6 @@ ApiError::Kind kind_of(int status, const std::string& reason) {
     default:
       return status >= 500 ? Kind::Server : Kind::BadRequest;
   }
-}
-
-std::string text_of(const json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
 // Seconds; the other form of the header, a date, is not used by API servers.

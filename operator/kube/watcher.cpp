@@ -6,8 +6,6 @@
 
 namespace emj::kube {
 
-using nlohmann::json;
-
 namespace {
 
 // A server that accepts a watch and ends it at once without a word is not well.

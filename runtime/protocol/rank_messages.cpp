@@ -11,8 +11,6 @@
 namespace empi {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array<std::pair<RankReport::Kind, std::string_view>, 14> kReports = {{
     {RankReport::Kind::Hello, "hello"},
     {RankReport::Kind::Ready, "ready"},

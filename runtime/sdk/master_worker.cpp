@@ -27,7 +27,6 @@ namespace elastic {
 namespace {
 
 using empi::tasks::Bytes;
-using empi::tasks::Participant;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

@@ -14,7 +14,6 @@ using io::draw::Align;
 using io::draw::Box;
 using io::draw::Canvas;
 using io::draw::Colour;
-using io::draw::mix;
 using io::draw::Point;
 
 constexpr Colour kInk{0.13, 0.15, 0.18}, kFaint{0.38, 0.41, 0.46}, kLine{0.8, 0.82, 0.85};

@@ -9,6 +9,9 @@
 
 namespace emj {
 
+// A policy that is driven by efficiency rests after a change for as many times what the change has cost.
+inline constexpr int kCooldownCosts = 10;
+
 struct ChangeCost {
   double lost_seconds = 0;   // of the whole job: waits, the window, slower iterations around it (decision R7)
   double delay_seconds = 0;  // from the decision until the new size computes

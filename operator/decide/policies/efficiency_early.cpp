@@ -16,7 +16,6 @@ using empi::format;
 constexpr double kHopeless = 0.5;  // of the wanted efficiency
 constexpr double kQuantile =
     3;  // standard deviations of a mean of a few windows: Student's t, 95 % from 4 on
-constexpr int kCooldownCosts = 10;
 
 struct Average {
   double mean = 0, error = 0;

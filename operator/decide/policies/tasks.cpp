@@ -13,7 +13,7 @@ using empi::format;
 using empi::time_text;
 
 // A size is given up only for an efficiency this much below the least one, so that noise moves nothing.
-constexpr double kFloorMargin = 0.1;
+constexpr double kBusyMargin = 0.1;
 
 std::string load_text(const TaskModel& model, int workers) {
   const TaskLoad& load = model.load();
@@ -82,7 +82,7 @@ Proposal TasksPolicy::propose(const PolicyInput& input, PolicyState& state) cons
     prediction.lasting = true;
     return move(to, format(", the queue is empty: %d workers have nothing more to do", current - to));
   }
-  if (load.busy < floor * (1 - kFloorMargin)) {
+  if (load.busy < floor * (1 - kBusyMargin)) {
     const int to = step_down(input);
     const std::string why = format(
         ", but ranks are in tasks %.0f %% of their time only, at least %d %% is wanted: the master or the "

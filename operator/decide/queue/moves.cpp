@@ -6,7 +6,7 @@
 namespace emj::queue {
 namespace {
 
-struct End {
+struct Side {
   int job = -1;
   double marginal = 0;  // per CPU
 };
@@ -86,7 +86,7 @@ class Moving {
 
   Draft& draft_;
   int pool_;
-  End receiver_, donor_;
+  Side receiver_, donor_;
 };
 
 }  // namespace

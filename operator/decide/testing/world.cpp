@@ -364,4 +364,10 @@ void World::apply(const DeleteJob& action) {
   deleted = true;
 }
 
+std::string pending(const World& world) {
+  const Condition* condition = find_condition(world.status(), "ResizePending");
+  if (!condition || condition->status != "True") return "";
+  return condition->reason + ": " + condition->message;
+}
+
 }  // namespace emj::testing_world

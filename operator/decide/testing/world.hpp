@@ -150,4 +150,7 @@ class World {
   bool stopped_ = false, was_replaceable_ = false;
 };
 
+// Condition ResizePending as "Reason: message", empty while it is not True.
+std::string pending(const World& world);
+
 }  // namespace emj::testing_world

@@ -17,7 +17,6 @@
 namespace emj::cli {
 namespace {
 
-using empi::format;
 using nlohmann::json;
 
 double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
@@ -40,10 +39,10 @@ const char* word(Verdict verdict) {
 }
 
 // A run that is looked at again, window by window.
-class Run {
+class RecordedRun {
  public:
   // A window in which a pod has not reported has fewer workers than the job: its size goes with its epoch.
-  Run(const ElasticMPIJob& job, const std::vector<Sample>& samples) : spec_(job.spec) {
+  RecordedRun(const ElasticMPIJob& job, const std::vector<Sample>& samples) : spec_(job.spec) {
     for (const Sample& sample : samples) {
       int& size = sizes_[sample.epoch];
       size = std::max(size, sample.workers);
@@ -111,7 +110,7 @@ empi::Expected<std::vector<empi::WindowSample>, std::string> read_windows(
 std::vector<Verdicts> replay(const ElasticMPIJob& job, const std::vector<empi::WindowSample>& windows) {
   std::vector<Verdicts> verdicts;
   const std::vector<Sample> samples = to_samples(windows, job.spec.autoscaling.window);
-  Run run(job, samples);
+  RecordedRun run(job, samples);
   for (const Sample& sample : samples) verdicts.push_back(run.look(sample));
   return verdicts;
 }

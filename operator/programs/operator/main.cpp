@@ -16,7 +16,6 @@
 namespace {
 
 using emj::Millis;
-using emj::Seconds;
 using emj::manager::ManagerOptions;
 
 struct Times {

@@ -14,7 +14,6 @@
 namespace empi::agent {
 namespace {
 
-using std::chrono::seconds;
 using Kind = RankReport::Kind;
 
 // Pod u1 of four with a rank each, whose lead u0 is lost.
