@@ -32,11 +32,6 @@ set(EMPI_ENVIRONMENT_asan
     "UBSAN_OPTIONS=print_stacktrace=1")
 add_custom_target(sanitized)
 
-# empi_apart(SOURCES...): these are compiled by themselves in twins, too: they name something as their neighbours do.
-function(empi_apart)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endfunction()
-
 # empi_sanitized_twin(SANITIZER TARGET OUT): a copy of a library or program of ours and of all of ours that it links.
 function(empi_sanitized_twin sanitizer target out)
   set(twin ${target}.${sanitizer})
@@ -106,9 +101,6 @@ function(empi_sanitized_twin sanitizer target out)
     endforeach()
     target_compile_definitions(${twin} PRIVATE ${definitions})
   endif()
-  # Two thirds of the compiler's time go into what is included: eight sources share it. Names in anonymous namespaces are
-  # then of one room; empi_apart() is for tests that want theirs for themselves.
-  set_target_properties(${twin} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   # clang-tidy and editors know the ordinary targets; once is enough.
   set_target_properties(${twin} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
   # Optimised a little: at -O0 the tests take several times as long and find no more. But for the sources of the tests

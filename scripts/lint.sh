@@ -240,14 +240,16 @@ sources_to_tidy() {
   done | awk '!seen[$0]++'
 }
 
-# Prints what clang-tidy says of each source that the build knows. It reads what CMake has noted of them; nothing need be
-# built but the sources that are generated.
+# Prints what clang-tidy says of each source that the build knows. It reads what CMake has noted of them, each by itself
+# (preset apart); nothing need be built but the header that is generated.
 clang_tidy() {
   local work left
-  [[ -e build/release/compile_commands.json ]] || { mkdir -p build && cmake --preset release >build/lint.log 2>&1; } || { cat build/lint.log; return; }
+  mkdir -p build
+  { [[ -e build/apart/compile_commands.json ]] || cmake --preset apart; } >build/lint.log 2>&1 || { cat build/lint.log; return; }
+  cmake --build build/apart --target crd_schemas >>build/lint.log 2>&1 || { cat build/lint.log; return; }
   work=$(mktemp -d)
   sources_to_tidy >"$work/all" || { echo 'lint: which sources have changed is not known: see above'; return; }
-  sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/release/compile_commands.json | sort -u >"$work/known"
+  sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/apart/compile_commands.json | sort -u >"$work/known"
   grep -xFf "$work/known" "$work/all" >"$work/sources" || true
   : >"$work/left"
   deadline=$(($(date +%s) + ${EMPI_LINT_SECONDS:-300}))
@@ -255,7 +257,7 @@ clang_tidy() {
   # shellcheck disable=SC2016
   xargs -r -P "$(nproc)" -n 1 bash -c '
     if [[ $(date +%s) -ge $1 ]]; then echo "$3" >>"$2/left"; exit; fi
-    said=$(clang-tidy -p build/release --quiet --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option "$3" 2>"$2/errors.$$") &&
+    said=$(clang-tidy -p build/apart --quiet --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option "$3" 2>"$2/errors.$$") &&
       rm "$2/errors.$$" || said+=$(printf "\n%s: error: clang-tidy failed: " "$3"; tail -n 3 "$2/errors.$$")
     if [[ $said == *": warning: "* || $said == *": error: "* ]]; then grep -E ": (warning|error): " <<<"$said"; fi' \
     tidy "$deadline" "$work" <"$work/sources" >"$work/found" || echo 'lint: clang-tidy was not run on all'

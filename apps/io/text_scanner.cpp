@@ -77,10 +77,10 @@ void TextScanner::fail_at_end(const std::string& what) const {
 }
 
 void TextScanner::fail_number(const std::string& what, std::string_view word) const {
-  fail(what + " as a finite number", quoted(word), "correct the value or fetch the file again");
+  fail(what + " as a finite number", in_quotes(word), "correct the value or fetch the file again");
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   std::string text(word.substr(0, 40));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '?';

@@ -54,6 +54,6 @@ class TextScanner {
 };
 
 /// `word` in quotes, cut to a length that fits a message, control characters shown as '?'.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 }  // namespace io

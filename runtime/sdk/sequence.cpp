@@ -11,6 +11,7 @@
 #include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/cuts.hpp"
 #include "runtime/sdk/requests.hpp"
+#include "runtime/sdk/tags.hpp"
 
 namespace elastic {
 namespace {
@@ -27,8 +28,6 @@ struct Offer {
 };
 enum Fault : std::int64_t { weight_size = 1, weight_value = 2, capacity_value = 4, mark_size = 8 };
 enum Weighting : std::int64_t { given = 1, absent = 2 };
-
-constexpr int kTag = 7211;
 
 bool valid(double x) { return std::isfinite(x) && x >= 0; }
 
@@ -175,7 +174,7 @@ void SequencePlan::move_bytes(MPI_Comm comm, std::size_t element_bytes, const vo
   const auto outgoing = overlaps(old_begin, old_offsets_[rank_ + 1], new_offsets_);
   const auto incoming = overlaps(new_begin, new_offsets_[rank_ + 1], old_offsets_);
 
-  Requests requests(comm, kTag);
+  Requests requests(comm, tags::kSequence);
   for (const auto& t : incoming)
     if (static_cast<std::size_t>(t.peer) != rank_)
       requests.receive(target + (t.begin - new_begin) * bytes, t.count * bytes, t.peer);

@@ -12,11 +12,11 @@
 #include "elastic_mpi/replicate.hpp"
 #include "runtime/rank/recovery_api.h"
 #include "runtime/sdk/requests.hpp"
+#include "runtime/sdk/tags.hpp"
 
 namespace elastic {
 namespace {
 
-constexpr int kTag = 7212;
 constexpr double kShareOfRun = .01, kSoonest = 1;  // s
 
 // Errors on the communicator come back as codes: an exception of the error handler would leave buffers behind
@@ -102,7 +102,7 @@ void Snapshots::exchange(Snapshot& fresh, MPI_Comm world) {
   const auto lengths = bytes_of_parts(fresh, ward);
   std::vector<std::byte> copy(
       static_cast<std::size_t>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0})));
-  Requests requests(world, kTag);
+  Requests requests(world, tags::kCopies);
   requests.receive(copy.data(), static_cast<std::int64_t>(copy.size()), ward);
   requests.send(fresh.own.bytes.data(), static_cast<std::int64_t>(fresh.own.bytes.size()), guardian);
   const int code = requests.wait();

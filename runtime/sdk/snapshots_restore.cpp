@@ -8,13 +8,9 @@
 #include "elastic_mpi/replicate.hpp"
 #include "runtime/sdk/requests.hpp"
 #include "runtime/sdk/snapshots.hpp"
+#include "runtime/sdk/tags.hpp"
 
 namespace elastic {
-namespace {
-
-constexpr int kTag = 7213;
-
-}  // namespace
 
 std::shared_ptr<Snapshots::Snapshot> Snapshots::find(std::int64_t number) const {
   for (const auto& snapshot : {newest_, before_})
@@ -100,7 +96,7 @@ void Snapshots::fetch_item(const Snapshot& s, const Choice& choice, std::size_t 
   const Taken mine = Loop::State::taken_of(item, counts, ranks, here);
   std::byte* room = nullptr;
   agree(world, [&] { room = item.make_room_for(mine); });
-  Requests requests(world, kTag);
+  Requests requests(world, tags::kRestore);
   // What `rank` of the world then has of [first, first + count) and where it begins in that.
   struct Overlap {
     std::int64_t begin, count, at;

@@ -32,7 +32,7 @@ enum class Align { Left, Centre, Right };
 
 struct TextStyle {
   double size = 14;  ///< em height, pixels; capitals are .72 of it
-  Colour colour = {0.13, 0.15, 0.18};
+  Colour colour = kInk;
   Align align = Align::Left;
   bool bold = false;
   bool upwards = false;  ///< rotated by 90 degrees, reading from bottom to top

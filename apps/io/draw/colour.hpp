@@ -10,6 +10,9 @@ struct Colour {
 };
 
 inline constexpr Colour kWhite{1, 1, 1}, kBlack{0, 0, 0}, kGrey{0.55, 0.57, 0.6};
+// Of words and lines that are read, of those beside them, and of what is set against what.
+inline constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46}, kBlue{0.12, 0.35, 0.66},
+    kRed{0.82, 0.16, 0.14};
 
 /// fraction 0: a, 1: b.
 constexpr Colour mix(Colour a, Colour b, double fraction) {

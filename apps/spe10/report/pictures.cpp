@@ -14,9 +14,10 @@ using io::draw::Align;
 using io::draw::Box;
 using io::draw::Canvas;
 using io::draw::Colour;
+using io::draw::kFaintInk;
+using io::draw::kInk;
 using io::draw::TrianglePanel;
 
-constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46};
 constexpr double kLowestS = 0.2, kHighestS = 0.8;
 
 // Oil brown, water blue.

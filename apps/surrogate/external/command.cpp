@@ -58,7 +58,7 @@ class CommandRunner : public Runner {
       outputs[k] = scanner.next_number([k] { return "output " + std::to_string(k + 1); });
     if (const auto more = scanner.next_word())
       throw Hopeless("outputs.txt has more than the " + std::to_string(outputs.size()) +
-                     " outputs that the problem file says: " + io::quoted(*more));
+                     " outputs that the problem file says: " + io::in_quotes(*more));
   }
 
   Command command_;

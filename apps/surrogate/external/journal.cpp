@@ -86,7 +86,7 @@ class Journal {
       const std::string_view line = text.substr(0, end);
       text.remove_prefix(end + 1);
       if (first && line != head_)
-        throw FileError::at_line(file.string(), 1, "'" + head_ + "'", io::quoted(line), kEmptyIt);
+        throw FileError::at_line(file.string(), 1, "'" + head_ + "'", io::in_quotes(line), kEmptyIt);
       if (!first) take(line);
       first = false;
     }

@@ -12,11 +12,13 @@ using io::draw::Align;
 using io::draw::Box;
 using io::draw::Canvas;
 using io::draw::Colour;
+using io::draw::kBlue;
+using io::draw::kFaintInk;
+using io::draw::kInk;
+using io::draw::kRed;
 using io::draw::mix;
 using io::draw::Point;
 
-constexpr Colour kInk{0.13, 0.15, 0.18}, kFaint{0.38, 0.41, 0.46}, kRed{0.82, 0.16, 0.14},
-    kBlue{0.12, 0.35, 0.66};
 constexpr Colour kStill{0.93, 0.95, 0.98}, kFast{0.06, 0.24, 0.45};
 constexpr double kScale = 130;  // pixels per metre
 
@@ -64,8 +66,8 @@ void draw_flow(Canvas& canvas, const Frame& frame, const flow::Flow& flow) {
     canvas.fill({right - 160 + k, top, right - 159 + k, top + 12}, mix(kStill, kFast, k / 160.0), 1);
   char text[32];
   std::snprintf(text, sizeof text, "%.1f m/s", fastest);
-  canvas.text({right, top - 4}, text, {.size = 13, .colour = kFaint, .align = Align::Right});
-  canvas.text({right - 160, top - 4}, "0", {.size = 13, .colour = kFaint});
+  canvas.text({right, top - 4}, text, {.size = 13, .colour = kFaintInk, .align = Align::Right});
+  canvas.text({right - 160, top - 4}, "0", {.size = 13, .colour = kFaintInk});
 }
 
 // Share of the samples whose obstacles cover a place, on a raster of 2 pixels.
@@ -116,7 +118,7 @@ void draw_posterior(Canvas& canvas, const Frame& frame, const flow::ChannelCase&
       if (d.at(i, j) >= d.level90) canvas.blend(px, py, kBlue, d.at(i, j) >= d.level50 ? 0.9 : 0.5);
     });
     const Point a = frame(obstacle.x.low, obstacle.y.high), b = frame(obstacle.x.high, obstacle.y.low);
-    canvas.frame({a.x, a.y, b.x, b.y}, {kFaint, 1, 0.7, 3});
+    canvas.frame({a.x, a.y, b.x, b.y}, {kFaintInk, 1, 0.7, 3});
   }
 }
 
@@ -137,7 +139,7 @@ Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& margina
   canvas.text({40, 84},
               std::string("Flow around ") + (known ? "the true obstacles" : "the mean of the posterior") +
                   " (red), and the sensors (white)",
-              {.size = 15, .colour = kFaint});
+              {.size = 15, .colour = kFaintInk});
   draw_flow(canvas, above, channel.flow());
   for (const flow::Place& s : c.sensors) {
     canvas.disc(above(s.x, s.y), 7, kInk);
@@ -146,7 +148,7 @@ Canvas draw_channel(flow::Channel& channel, const std::vector<Marginal>& margina
   canvas.text({40, below.box.top - 14},
               "Posterior: grey, the probability of being inside of an obstacle; blue, where their centres "
               "are with 50 and 90 %; red, the true ones; dashed, the prior",
-              {.size = 15, .colour = kFaint});
+              {.size = 15, .colour = kFaintInk});
   draw_posterior(canvas, below, c, marginals);
   for (const Frame* frame : {&above, &below}) {
     canvas.frame(frame->box, {kInk, 1.5, 1, 0});

@@ -111,7 +111,7 @@ void draw_resources(const fs::path& dir) {
     if (tag == last && tag == "sampling") continue;
     last = tag;
     if (tag == "surrogate") tag = "build " + std::to_string(builds++);
-    chart.markers.push_back({begins[k] - begin, tag, {0.82, 0.16, 0.14}});
+    chart.markers.push_back({begins[k] - begin, tag, io::draw::kRed});
   }
   chart.title = "Resource profile: workers come and go within the phases";
   chart.subtitle = io::run_text(dir);

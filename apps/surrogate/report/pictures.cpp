@@ -14,10 +14,13 @@ using io::draw::Align;
 using io::draw::Box;
 using io::draw::Canvas;
 using io::draw::Colour;
+using io::draw::kBlue;
+using io::draw::kFaintInk;
+using io::draw::kInk;
+using io::draw::kRed;
 using io::draw::Point;
 
-constexpr Colour kInk{0.13, 0.15, 0.18}, kFaint{0.38, 0.41, 0.46}, kLine{0.8, 0.82, 0.85};
-constexpr Colour kBlue{0.12, 0.35, 0.66}, kRed{0.82, 0.16, 0.14};
+constexpr Colour kLine{0.8, 0.82, 0.85};
 
 std::string number(double value, int digits = 3) {
   char text[32];
@@ -29,7 +32,7 @@ double at(Range range, double value) { return (value - range.low) / (range.high 
 
 void title(Canvas& canvas, const std::string& words, const std::string& below) {
   canvas.text({40, 42}, words, {.size = 22, .colour = kInk, .bold = true});
-  canvas.text({40, 68}, below, {.size = 15, .colour = kFaint});
+  canvas.text({40, 68}, below, {.size = 15, .colour = kFaintInk});
 }
 
 // About `wanted`, and two at least: one alone gives no scale.
@@ -45,7 +48,7 @@ void x_labels(Canvas& canvas, const Box& box, Range range, int wanted, double si
   const auto labels = io::draw::tick_labels(ticks);
   for (std::size_t k = 0; k < ticks.size(); ++k) {
     const double x = box.left + at(range, ticks[k]) * box.width();
-    canvas.line({x, box.bottom}, {x, box.bottom + 4}, {kFaint, 1, 1, 0});
+    canvas.line({x, box.bottom}, {x, box.bottom + 4}, {kFaintInk, 1, 1, 0});
     canvas.text({x, box.bottom + 6 + size}, labels[k],
                 {.size = size, .colour = kInk, .align = Align::Centre});
   }
@@ -118,7 +121,7 @@ Canvas draw_marginals(const std::vector<Marginal>& marginals) {
                 kLine, 0.5);
     bars(canvas, box, histogram(m.pooled(), m.range, 96));
     if (m.truth) vertical(canvas, box, m.range, *m.truth, kRed, 0);
-    canvas.frame(box, {kFaint, 1, 1, 0});
+    canvas.frame(box, {kFaintInk, 1, 1, 0});
     x_labels(canvas, box, m.range, 5, 13);
   }
   return canvas;
@@ -150,7 +153,7 @@ Canvas draw_corner(const std::vector<Marginal>& marginals) {
         const double y = box.bottom - at(ry, *my.truth) * box.height();
         canvas.line({box.left, y}, {box.right, y}, {kRed, 2, 1, 0});
       }
-      canvas.frame(box, {kFaint, 1, 1, 0});
+      canvas.frame(box, {kFaintInk, 1, 1, 0});
       if (row == n - 1) x_labels(canvas, box, rx, 2, 12);
       if (column == 0 && row > 0) {
         canvas.text({22, box.top + box.height() / 2}, my.name, {.size = 15, .colour = kInk});
@@ -191,7 +194,7 @@ Canvas draw_traces(const std::vector<Marginal>& marginals) {
       canvas.line({box.left, y}, {box.right, y}, {kRed, 1.5, 1, 0});
     }
     canvas.clear_clip();
-    canvas.frame(box, {kFaint, 1, 1, 0});
+    canvas.frame(box, {kFaintInk, 1, 1, 0});
     canvas.text({30, box.top + box.height() / 2 + 5}, m.name, {.size = 15, .colour = kInk});
     canvas.text({box.left - 6, box.bottom}, number(range.low, 2),
                 {.size = 11, .colour = kInk, .align = Align::Right});

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kIntervals = 240;
 
-struct Header {
+struct GridHeader {
   char magic[8] = {'E', 'M', 'P', 'I', 'G', 'R', 'D', '1'};
   std::int32_t nx = 0, ny = 0;
   double x0 = 0, y0 = 0, dx = 0, dy = 0;  // degrees
@@ -30,7 +30,7 @@ void write_ground(const std::string& path, const Options& o, const Scenario& sce
   };
   const io::Raster raster =
       io::sample(scenario.bed.still, {o.west, o.east, o.south, o.north}, nodes(width), nodes(height));
-  Header header;
+  GridHeader header;
   header.nx = raster.nx, header.ny = raster.ny;
   header.x0 = raster.x0, header.y0 = raster.y0, header.dx = raster.dx, header.dy = raster.dy;
   const std::vector<float> values(raster.z.begin(), raster.z.end());
@@ -42,8 +42,8 @@ void write_ground(const std::string& path, const Options& o, const Scenario& sce
 
 io::Raster read_ground(const std::string& path) {
   const std::vector<char> bytes = io::read_bytes(path);
-  Header header;
-  const Header expected;
+  GridHeader header;
+  const GridHeader expected;
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
   const auto count =
       static_cast<std::size_t>(std::max(header.nx, 0)) * static_cast<std::size_t>(std::max(header.ny, 0));

@@ -36,7 +36,7 @@ bool read_header_line(const TextScanner& scanner, std::string_view line, Header&
     const std::size_t at = first_is_number ? which : which + 1;
     double value = 0;
     if (at >= words.size() || !TextScanner::parse(words[at], value)) {
-      scanner.fail("a number for '" + name + "'", quoted(line), kHeaderHelp);
+      scanner.fail("a number for '" + name + "'", in_quotes(line), kHeaderHelp);
     }
     return value;
   };
@@ -62,7 +62,7 @@ bool read_header_line(const TextScanner& scanner, std::string_view line, Header&
   } else if (begins("nodata")) {
     header.nodata = value;
   } else {
-    scanner.fail("a header name", quoted(name), kHeaderHelp);
+    scanner.fail("a header name", in_quotes(name), kHeaderHelp);
   }
   return true;
 }
@@ -131,7 +131,7 @@ Raster read_ascii_raster(const std::string& path, const TopographyOptions& optio
   }
   if (const auto extra = data.next_word()) {
     data.fail("the end of the file after " + std::to_string(count) + " values (ncols x nrows)",
-              quoted(*extra), "correct ncols and nrows in the header");
+              in_quotes(*extra), "correct ncols and nrows in the header");
   }
   return raster;
 }

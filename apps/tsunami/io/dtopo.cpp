@@ -12,20 +12,20 @@ namespace io {
 namespace {
 
 constexpr std::array<const char*, 9> kNames = {"mx", "my", "mt", "xlower", "ylower", "t0", "dx", "dy", "dt"};
-constexpr const char* kHeaderHelp =
+constexpr const char* kDtopoHelp =
     "a dtopo type 3 file starts with nine lines: mx, my, mt, xlower, ylower, t0, dx, dy, dt";
 
-struct Header {
+struct DtopoHeader {
   std::array<double, 9> values{};
   std::array<std::size_t, 9> lines{};
 };
 
-Header read_header(TextScanner& scanner) {
-  Header header;
+DtopoHeader read_header(TextScanner& scanner) {
+  DtopoHeader header;
   for (std::size_t k = 0; k < kNames.size(); ++k) {
     const std::string expected = std::string("a header line '") + kNames[k] + "' with its value";
     const auto line = scanner.next_line();
-    if (!line) scanner.fail(expected, "the end of the file", kHeaderHelp);
+    if (!line) scanner.fail(expected, "the end of the file", kDtopoHelp);
     header.lines[k] = scanner.line();
     const auto words = TextScanner::words(*line);
     bool good = false;
@@ -34,12 +34,12 @@ Header read_header(TextScanner& scanner) {
       good = (TextScanner::parse(words[0], header.values[k]) && words[1] == kNames[k]) ||
              (words[0] == kNames[k] && TextScanner::parse(words[1], header.values[k]));
     }
-    if (!good) scanner.fail(expected, quoted(*line), kHeaderHelp);
+    if (!good) scanner.fail(expected, in_quotes(*line), kDtopoHelp);
   }
   return header;
 }
 
-int whole(const std::string& path, const Header& header, std::size_t k, int least) {
+int whole(const std::string& path, const DtopoHeader& header, std::size_t k, int least) {
   const double value = header.values[k];
   if (value < least || value > 1e6 || value != std::floor(value)) {
     throw FileError::at_line(
@@ -50,7 +50,7 @@ int whole(const std::string& path, const Header& header, std::size_t k, int leas
   return static_cast<int>(value);
 }
 
-void need_positive(const std::string& path, const Header& header, std::size_t k) {
+void need_positive(const std::string& path, const DtopoHeader& header, std::size_t k) {
   if (header.values[k] > 0) return;
   throw FileError::at_line(path, header.lines[k], std::string(kNames[k]) + " above 0",
                            std::to_string(header.values[k]), "correct the header");
@@ -74,7 +74,7 @@ double Dtopo::final_at(double lon, double lat) const {
 Dtopo read_dtopo(const std::string& path) {
   const auto bytes = read_bytes(path);
   TextScanner scanner(path, {bytes.data(), bytes.size()});
-  const Header header = read_header(scanner);
+  const DtopoHeader header = read_header(scanner);
   const int mx = whole(path, header, 0, 2), my = whole(path, header, 1, 2), mt = whole(path, header, 2, 1);
   need_positive(path, header, 6);
   need_positive(path, header, 7);
@@ -103,7 +103,7 @@ Dtopo read_dtopo(const std::string& path) {
     dtopo.frames.push_back(std::move(raster));
   }
   if (const auto extra = scanner.next_word()) {
-    scanner.fail("the end of the file after mx x my x mt values", quoted(*extra),
+    scanner.fail("the end of the file after mx x my x mt values", in_quotes(*extra),
                  "correct mx, my and mt in the header");
   }
   return dtopo;

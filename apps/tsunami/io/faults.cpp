@@ -44,11 +44,11 @@ Columns read_names(const TextScanner& scanner, std::string_view line) {
   columns.count = names.size();
   for (const std::string& name : names)
     if (name != "reference" && std::ranges::find(kColumns, name) == kColumns.end())
-      scanner.fail("a name of a column", quoted(name), kHelp);
+      scanner.fail("a name of a column", in_quotes(name), kHelp);
   for (std::size_t k = 0; k < kColumns.size(); ++k) {
     const auto found = std::ranges::find(names, kColumns[k]);
     if (found == names.end())
-      scanner.fail(std::string("a column '") + kColumns[k] + "'", quoted(line), kHelp);
+      scanner.fail(std::string("a column '") + kColumns[k] + "'", in_quotes(line), kHelp);
     columns.at[k] = static_cast<std::size_t>(found - names.begin());
   }
   if (const auto found = std::ranges::find(names, "reference"); found != names.end())
@@ -77,7 +77,7 @@ std::vector<Fault> read_faults(const std::string& path) {
     double v[kColumns.size()];
     for (std::size_t k = 0; k < kColumns.size(); ++k)
       if (!TextScanner::parse(parts[columns->at[k]], v[k]))
-        scanner.fail(std::string(kColumns[k]) + " as a finite number", quoted(parts[columns->at[k]]),
+        scanner.fail(std::string(kColumns[k]) + " as a finite number", in_quotes(parts[columns->at[k]]),
                      "correct the line");
     Fault fault{v[0], v[1], v[2] * 1e3, v[5],       v[6],
                 v[7], v[8], v[3] * 1e3, v[4] * 1e3, FaultReference::TopCenter};
@@ -88,7 +88,7 @@ std::vector<Fault> read_faults(const std::string& path) {
         throw std::invalid_argument("its place is not on the earth");
       okada(fault, fault.lon, fault.lat);
     } catch (const std::invalid_argument& error) {
-      scanner.fail("a subfault", quoted(*line), error.what());
+      scanner.fail("a subfault", in_quotes(*line), error.what());
     }
     faults.push_back(fault);
   }

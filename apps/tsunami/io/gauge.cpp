@@ -19,7 +19,7 @@ double column(const TextScanner& scanner, const std::vector<std::string_view>& w
     scanner.fail(what, std::to_string(words.size()) + " columns", "complete the line or remove it");
   }
   if (!TextScanner::parse(words[k], value)) {
-    scanner.fail(std::string(what) + " as a finite number", quoted(words[k]),
+    scanner.fail(std::string(what) + " as a finite number", in_quotes(words[k]),
                  "correct the line or remove it");
   }
   return value;
@@ -113,9 +113,9 @@ TimeSeries read_gauge(const std::string& path) {
       continue;
     }
     if (geoclaw && words.size() < 6)
-      scanner.fail("level, time, h, hu, hv, eta", quoted(*line), "complete the line");
+      scanner.fail("level, time, h, hu, hv, eta", in_quotes(*line), "complete the line");
     if (!geoclaw && words.size() != 2)
-      scanner.fail("two columns, seconds and metres", quoted(*line), "correct the line");
+      scanner.fail("two columns, seconds and metres", in_quotes(*line), "correct the line");
     t.push_back(column(scanner, words, geoclaw ? 1 : 0, "a time in seconds"));
     v.push_back(column(scanner, words, geoclaw ? 5 : 1, "a height in metres"));
   }
@@ -137,7 +137,7 @@ TimeSeries read_dart(const std::string& path, std::chrono::sys_seconds origin) {
     const year_month_day date{year(static_cast<int>(field[0])),
                               month(static_cast<unsigned>(std::abs(field[1]))),
                               day(static_cast<unsigned>(std::abs(field[2])))};
-    if (!date.ok()) scanner.fail("a date YY MM DD", quoted(*line), "correct the line or remove it");
+    if (!date.ok()) scanner.fail("a date YY MM DD", in_quotes(*line), "correct the line or remove it");
     if (field[7] >= 9999) continue;
     const double since_midnight = field[3] * 3600 + field[4] * 60 + field[5];
     const auto midnight = duration_cast<seconds>(sys_days(date) - origin);

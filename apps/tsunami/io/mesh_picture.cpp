@@ -16,10 +16,10 @@ using draw::Align;
 using draw::Box;
 using draw::Canvas;
 using draw::Colour;
+using draw::kFaintInk;
+using draw::kInk;
 using draw::Point;
 using draw::TrianglePanel;
-
-constexpr Colour kInk{0.13, 0.15, 0.18}, kFaintInk{0.38, 0.41, 0.46};
 
 // Shows the region.
 TrianglePanel make_panel(const Box& box, const Region& region) {
