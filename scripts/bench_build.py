@@ -38,8 +38,8 @@ class Tree:
         self.build = folder / "build"
         self.source.mkdir(parents=True)
         subprocess.run(["tar", "-x", "-C", self.source], input=git("archive", commit), check=True)
-        run = subprocess.run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                              "-DCCACHE=OFF"], capture_output=True, text=True)
+        run = subprocess.run(["cmake", "--preset", "release", "-B", self.build, "-DCCACHE=OFF"], cwd=self.source,
+                             capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
         targets = "\n" + self.ninja("-t", "targets", "all")
