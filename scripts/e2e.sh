@@ -324,7 +324,10 @@ run_cases() {
     shift
   done
   if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 ]]; then
-    for name in "$cases"/cluster/*.sh; do inside+=("$(basename "$name" .sh)"); done
+    for name in "$cases"/cluster/*.sh; do
+      if [[ -z ${EMPI_FULL:-} ]] && sed -n '4,7p' "$name" | grep -q '^# full: '; then continue; fi
+      inside+=("$(basename "$name" .sh)")
+    done
     for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
     [[ -z $kubeconfig ]] || outside=()
     export EMPI_CLUSTERS=${EMPI_CLUSTERS:-2}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # workers whose pods somebody else admits wait without harm, and run when they are let in
 # images: operator runtime jacobi
-# long: it waits for what must not happen
+# full: it waits for what must not happen
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

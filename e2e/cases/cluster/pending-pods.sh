@@ -3,7 +3,7 @@
 # workers that no node takes are given back, that is said, not tried in a storm, and they come when there is room
 # images: operator runtime jacobi
 # alone: it labels nodes
-# long: it waits for a pause of half a minute
+# full: it waits for a pause of half a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

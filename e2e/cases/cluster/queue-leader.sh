@@ -3,7 +3,7 @@
 # the leader hangs between a promise and the start that it is for: the next one goes on, and asks nobody twice
 # images: operator runtime jacobi
 # alone: it stops an operator that leads
-# long: like [leader-change], which CI runs
+# full: like [leader-change], which CI runs
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

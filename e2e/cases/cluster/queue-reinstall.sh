@@ -3,7 +3,7 @@
 # an operator that is reinstalled while a promise is open keeps it
 # images: operator runtime jacobi
 # alone: it removes the operator
-# long: it reinstalls what other cases need
+# full: it reinstalls what other cases need
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # a ResourceQuota bounds the jobs of its namespace together, and nobody is shrunk for one that it bars
 # images: operator runtime jacobi
-# long: the tests of operator/decide/queue and operator/controller say the same in less
+# full: the tests of operator/decide/queue and operator/controller say the same in less
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

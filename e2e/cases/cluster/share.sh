@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # three jobs with known curves get the shares of the optimum, and what one leaves
 # images: operator runtime jacobi
-# long: shares are tried by operator/controller/sharing_test.cpp
+# full: shares are tried by operator/controller/sharing_test.cpp
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
