@@ -29,7 +29,7 @@ namespace {
 
 // For an agent's word of who is left: silence alone may last for partitionSeconds, a change in hand is called
 // back first. The lead's own bound (lead/recovery.cpp) is shorter.
-constexpr std::uint64_t kLongestWaitNs = 600000000000;
+constexpr std::uint64_t kLongestRecoveryNs = 600000000000;
 
 bool is_of_a_loss(int code) {
   int error_class = code;
@@ -153,9 +153,9 @@ RankOrder Rank::await_recovery() {
         return recovery_;
       }
     }
-    if (monotonic_ns() - start > kLongestWaitNs) {
+    if (monotonic_ns() - start > kLongestRecoveryNs) {
       std::fprintf(stderr, "elastic-mpi: waited %llu s for the agent to say which ranks are left\n",
-                   static_cast<unsigned long long>(kLongestWaitNs / 1000000000));
+                   static_cast<unsigned long long>(kLongestRecoveryNs / 1000000000));
       PMPI_Abort(MPI_COMM_SELF, 1);
     }
     vote_no_from_outside();
