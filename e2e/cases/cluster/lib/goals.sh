@@ -16,6 +16,7 @@ slow_manifest() {
 }
 
 priced_queue() {
+  # shellcheck disable=SC2154  # case.sh sets it
   kubectl apply -f - >/dev/null <<END
 apiVersion: elasticmpi.io/v1alpha1
 kind: ElasticQueue
