@@ -24,6 +24,8 @@ e2e_usage() {
 Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by default), each on one line:
                                                   case NAME ok|FAILED|skipped SECONDS
        ./dev e2e full [CASE...]                   the same, and where a case tries some of many things it tries all
+       ./dev e2e --from REV                       builds operator, runtime and an application as of a commit, and upgrades
+                                                  them to this checkout under jobs that run: the case upgrade-from
        ./dev e2e list                             the cases and what they promise
        ./dev e2e up [--nodes N]                   starts a Kubernetes of N nodes (3) and keeps it
        ./dev e2e status | down                    how it is; ends it and removes everything of it
@@ -293,7 +295,7 @@ logs() {
 cases=$project/e2e/cases
 
 run_cases() {
-  local inside=() outside=() kubeconfig='' name
+  local inside=() outside=() kubeconfig='' revision='' name
   while [[ $# -gt 0 ]]; do
     case $1 in
       list)
@@ -308,6 +310,12 @@ run_cases() {
         shift
         ;;
       full) export EMPI_FULL=yes ;;
+      --from)
+        [[ -n ${2:-} ]] || die 'e2e: --from wants a commit, for example --from 17a3761'
+        revision=$2
+        inside+=(upgrade-from)
+        shift
+        ;;
       --or-skip) skip_status=0 ;;
       -*) die "e2e: there is no option '$1': ./dev e2e help" ;;
       */*) die "e2e: '$1' is no case: ./dev e2e list" ;;
@@ -328,6 +336,10 @@ run_cases() {
     for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
     [[ -z $kubeconfig ]] || outside=()
     export EMPI_CLUSTERS=${EMPI_CLUSTERS:-2}
+  fi
+  if [[ -n $revision ]]; then
+    check_machine
+    older_images "$revision"
   fi
   local failed=0
   if [[ ${#inside[@]} -gt 0 ]]; then
@@ -358,6 +370,32 @@ load_images_of() { # CASES...
   local images
   read -ra images <<<"$(needs_of images "$@")"
   if [[ ${#images[@]} -gt 0 ]]; then load_images "${images[@]}"; fi
+}
+
+# As of a commit: its images, with a tag of their own, and its sources with the chart, built with today's packages. Sets EMPI_FROM,
+# the folder of both inside, which ends in the tag.
+older_images() { # REV
+  local commit folder
+  commit=$(git -C "$project" rev-parse --verify --quiet --short=12 "$1^{commit}") || die "e2e: --from: this checkout has no commit '$1'"
+  folder=$cache/from/$commit
+  export EMPI_FROM=/cache/from/$commit
+  if [[ ! -e $folder/source ]]; then
+    mkdir -p "$folder/new"
+    git -C "$project" archive "$commit" | tar -x -C "$folder/new" || die "e2e: --from: git archive of $commit failed"
+    mv "$folder/new" "$folder/source"
+  fi
+  choose_root packages.txt
+  ensure_root
+  # shellcheck disable=SC2016
+  (enter_root bash -c 'cd "$0/source" && cmake --preset release >/dev/null && cmake --build build/release --target "$@"' "$EMPI_FROM" \
+    elastic-mpi-operator empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi >&2) || die "e2e: --from: $commit does not build here"
+  choose_root packages-e2e.txt
+  ensure_root
+  if [[ ! -e $folder/jacobi.tar ]]; then
+    (enter_root bash "$EMPI_FROM/source/containers/context.sh" "$EMPI_FROM/source/build/release" "$EMPI_FROM/context") &&
+      (enter_root env HOME=/cache/home bash "$EMPI_FROM/source/containers/build.sh" buildah "$EMPI_FROM/context" "$EMPI_FROM" "$commit" operator runtime jacobi >&2) ||
+      die "e2e: --from: the images of $commit cannot be made"
+  fi
 }
 
 # Images are made when they are missing or older than a program.
@@ -424,9 +462,10 @@ on_own_cluster() { # CASES...
   fi
   build_programs_of "$@"
   load_images_of "$@"
+  if [[ -n ${EMPI_FROM:-} ]]; then load "$cache/from/${EMPI_FROM##*/}"/{operator,runtime,jacobi}.tar; fi
   if $ours && [[ $clusters -gt 1 ]]; then begin_others "$@"; fi
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
-  for name in EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  for name in EMPI_FROM EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
   in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   for other in "${others[@]}"; do wait "$other" || failed=1; done
   if $ours; then
