@@ -23,14 +23,18 @@ expect "the operator's memory is known" test "$before" -gt 0
 for pid in $(operator_processes); do echo 5 >"/proc/$pid/clear_refs"; done # peaks begin anew
 
 # A tenant's own init container may replace the agent that ours has brought.
-k create configmap hostile --from-file=agent="$(dirname "$0")/lib/hostile_agent.pl" >/dev/null
+case_folder=$(mktemp -d "${TMPDIR:-/tmp}/e2e-hostile-XXXXXX")
+case_repair() { rm -rf "$case_folder"; }
+gzip --best --stdout "$(command -v openssl)" >"$case_folder/openssl.gz" # a ConfigMap holds a mebibyte
+k create configmap hostile --from-file=agent="$(dirname "$0")/lib/hostile_agent.pl" --from-file="$case_folder/openssl.gz" >/dev/null
 hostile() { # WAY, also the job's name
   # shellcheck disable=SC2016  # of jq
   manifest "$1" 0 '.spec.worker.replicas = 1 | .spec.worker.template.spec |= (
     .terminationGracePeriodSeconds = 1 | .volumes = [{name: "hostile", configMap: {name: "hostile", defaultMode: 365}}]
     | .containers[0] |= (.command = [$name] | .args = [])
     | .initContainers = [{name: "replace", image: .containers[0].image,
-        command: ["cp", "--remove-destination", "/hostile/agent", "/opt/elastic-mpi/bin/elastic-mpi-agent"],
+        command: ["sh", "-c", "cp --remove-destination /hostile/agent /opt/elastic-mpi/bin/elastic-mpi-agent &&
+          gzip -dc /hostile/openssl.gz >/opt/elastic-mpi/bin/openssl && chmod 755 /opt/elastic-mpi/bin/openssl"],
         volumeMounts: [{name: "hostile", mountPath: "/hostile"}, {name: "elastic-mpi-runtime", mountPath: "/opt/elastic-mpi"}],
         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}}}])'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# the root key is replaced twice as docs/operate.md says; a job that runs is resized before its pods know and after it
+# the root key is replaced twice under a job that is resized meanwhile, which then refuses tokens and certificates of the first
 # images: operator runtime jacobi
 # alone: the key is that of every job
 set -euo pipefail
@@ -25,6 +25,7 @@ rotate() {
   token=$(token_of "$new")
 }
 token_of() { printf '%s' "$(value kept .metadata.uid)" | openssl dgst -sha256 -hmac "$1" -hex | sed 's/.*= *//'; } # KEY
+# Asked by a certificate of the new key alone: a pod that answers trusts its authority.
 # The operator has it from a request that is refused, and writes the job's Secret anew.
 job_has_it() {
   [[ $(k get secret kept-token -o jsonpath='{.data.token}' | base64 -d | head -n 1) == "$token" ]] ||
@@ -42,7 +43,8 @@ pods_have_it() {
 
 job kept 0
 runs kept 2
-first=$(token_of "$(keys | head -n 1)")
+first_key=$(keys | head -n 1)
+first=$(token_of "$first_key")
 rotate
 within 40 'a job that runs gets a token of the new key' job_has_it
 k scale emj kept --replicas=3 >/dev/null
@@ -58,6 +60,10 @@ runs kept 2
 iterates kept
 expect 'a pod made since then takes it from the beginning' answers 200 epoch "$(pods kept | tail -n 1)" "$token" GET /v1/membership
 expect 'and refuses one of the first key, which is in no line any more' answers 401 token "$(pods kept | tail -n 1)" "$first" GET /v1/membership
+controller_pem=$(mktemp "${TMPDIR:-/tmp}/e2e-rotate-XXXXXX")
+controller_of kept "$first_key" >"$controller_pem"
+expect 'nor does it hear who has a certificate of that key' answers none none "$(pods kept | tail -n 1)" "$token" GET /v1/membership
+rm "$controller_pem"
 expect 'all the time the lead answered' job_is kept '.status.restarts == 0 and (.status.conditions | all(.type != "Degraded"))'
 k delete emj kept --wait=false >/dev/null
 stopped() { pods_are kept 'length == 0'; }

@@ -16,7 +16,7 @@ kill -STOP "$sidecar"
 k scale emj watched --replicas=3 >/dev/null
 runs watched 3
 iterates watched
-within 40 'it says what is wrong' condition watched Degraded 'SidecarSilent: .*no whole answer in time'
+within 40 'it says what is wrong' condition watched Degraded 'SidecarSilent: .*no whole (answer|handshake) in time'
 if [[ -n ${EMPI_FULL:-} ]]; then
   started_again() { pods_are watched "map(select(.metadata.name == \"$lead\")) | .[0].status.initContainerStatuses[0].restartCount == 1"; }
   within 150 'the kubelet starts it again' started_again

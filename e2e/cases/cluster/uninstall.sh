@@ -22,4 +22,5 @@ left() { # what still has the chart's label, of every kind that a chart can have
   kubectl get "$kinds" --all-namespaces -l app.kubernetes.io/instance=elastic-mpi --ignore-not-found \
     -o jsonpath='{range .items[*]}{.kind}/{.metadata.name}{"\n"}{end}' 2>/dev/null | sort -u
 }
-expect 'beside it only the root key is left' test "$(left)" = Secret/elastic-mpi-operator-root-key
+expect 'beside it nothing of the chart is left' test -z "$(left)"
+expect 'nor has the root key gone, which the operator had made' kubectl --namespace "$system" get secret elastic-mpi-operator-root-key

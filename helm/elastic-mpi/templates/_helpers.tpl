@@ -26,7 +26,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- define "elastic-mpi.rootKeySecret" -}}
-{{ .Values.rootKey.existingSecret | default (printf "%s-root-key" (include "elastic-mpi.name" .)) }}
+{{ .Values.rootKey.existingSecret | default .Values.rootKey.name | default (printf "%s-root-key" (include "elastic-mpi.name" .)) }}
 {{- end }}
 
 {{- define "elastic-mpi.queueRules" -}}

@@ -80,9 +80,23 @@ TEST(Install, OfLeasesItMayTouchItsOwnOnly) {
   for (const auto& rule : find("Role", operator_name + "-leader")["rules"]) {
     const Words verbs = words(rule["verbs"]);
     if (verbs == Words{"create"}) continue;  // whose name cannot be told from a rule
+    if (words(rule["resources"]) == Words{"secrets"}) continue;
     EXPECT_THAT(words(rule["resourceNames"]), ElementsAre(operator_name));
     EXPECT_THAT(verbs, UnorderedElementsAre("get", "update"));
   }
+}
+
+// The root key, which it makes when it first starts; no rendering of the chart has a key in it.
+TEST(Install, OfSecretsItMayReadTheRootKeyOnly) {
+  std::vector<Words> readable;
+  for (const auto& rule : find("Role", operator_name + "-leader")["rules"])
+    if (words(rule["resources"]) == Words{"secrets"} && words(rule["verbs"]) != Words{"create"}) {
+      EXPECT_THAT(words(rule["verbs"]), ElementsAre("get"));
+      readable.push_back(words(rule["resourceNames"]));
+    }
+  EXPECT_THAT(readable, ElementsAre(Words{"elastic-mpi-root-key"}));
+  for (const YAML::Node& object : YAML::LoadAllFromFile(EMJ_HELM "/install.yaml"))
+    if (object["kind"]) EXPECT_NE(object["kind"].as<std::string>(), "Secret");
 }
 
 // Whoever has `admin`, `edit` or `view` of a namespace has it for jobs, too; the status is the operator's

@@ -58,7 +58,7 @@ empi::options::OptionList describe(ManagerOptions& o, Times& t) {
        "user and group of workers whose template names none; 0: the platform chooses",
        {.check = in_range(0, 2147483647), .shows_default = true}},
       {"--mutual-tls,!--no-mutual-tls", &o.build.mutual_tls,
-       "runs that begin now speak TLS with certificates of their own, else plain HTTP (default: off)"},
+       "runs that begin now speak TLS with certificates of their own (the default), else plain HTTP"},
       {"--queues", &o.queues, "jobs may wait in ElasticQueues, and share by them what a cluster has"},
       {"!--no-leader-election", &o.leader_election, "for a single replica"},
       {"--lease-namespace", &o.lease_namespace, "default: the one we run in"},

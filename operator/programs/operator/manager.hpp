@@ -43,7 +43,7 @@ struct ManagerOptions {
   AgentTimeouts agents;
   // A pass over a job that takes longer makes /healthz fail. Every request of a pass ends within seconds.
   Seconds stuck_pass{900};
-  BuildOptions build;
+  BuildOptions build{.mutual_tls = true};
   // Jobs may name an ElasticQueue; without it nothing is read but jobs and their pods.
   bool queues = false;
   // For tests: the process ends in front of the write of this number (1 is the first), "7", or of the first

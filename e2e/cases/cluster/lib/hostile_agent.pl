@@ -1,10 +1,14 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 # In place of an agent: answers whatever is asked, but for probes, in the way that its first argument names. The image
-# of a worker has this language and no other. ($ENV{EMPI_POD_ADDRESS} is where agents listen.)
+# of a worker has this language and no other; TLS is spoken by the case's own openssl, one process for each connection.
+# ($ENV{EMPI_POD_ADDRESS} is where agents listen.)
 use strict;
 use warnings;
+use IO::Select;
 use IO::Socket::INET;
+use IO::Socket::UNIX;
+use IPC::Open2;
 
 my $way = $ARGV[-1];
 my $head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -47,16 +51,41 @@ my $server = IO::Socket::INET->new(LocalAddr => $ENV{EMPI_POD_ADDRESS}, LocalPor
 while (1) {
     my $peer = $server->accept or next;
     next if fork; # the child has the connection
-    $peer->autoflush(1);
-    my ($request, $length) = (scalar <$peer>, 0);
+    my ($in, $out) = $ENV{EMPI_TLS_DIR} ? secured($peer) : ($peer, $peer);
+    $out->autoflush(1);
+    my ($request, $length) = (scalar <$in>, 0);
     exit unless defined $request;
-    while (defined(my $line = <$peer>)) {
+    while (defined(my $line = <$in>)) {
         $length = $1 if $line =~ /^Content-Length: (\d+)/i;
         last if $line =~ /^\r?$/;
     }
-    read $peer, my $body, $length if $length;
+    read $in, my $body, $length if $length;
     # A probe is answered well, or nobody would ask further. So is the command to start, of which the way is told next.
-    if ($request =~ m{ /v1/(healthz|start)}) { print $peer "${head}Connection: close\r\nContent-Length: 2\r\n\r\n{}" }
-    else { $hostile->($peer) }
+    if ($request =~ m{ /v1/(healthz|start)}) { print $out "${head}Connection: close\r\nContent-Length: 2\r\n\r\n{}" }
+    else { $hostile->($out) }
     exit;
+}
+
+# What the peer says and is told, as text: openssl has the pod's key, and a child of ours carries its bytes.
+sub secured {
+    my ($peer) = @_;
+    my ($socket, $identity) = ("/tmp/tls-$$", "$ENV{EMPI_TLS_DIR}/identity.pem");
+    my $tls = open2(my $in, my $out, '/opt/elastic-mpi/bin/openssl', 's_server', '-quiet', '-tls1_3', '-naccept', 1, '-unix', $socket,
+        '-unlink', '-cert', $identity, '-key', $identity);
+    my $inner;
+    until ($inner = IO::Socket::UNIX->new(Peer => $socket)) {
+        exit if waitpid($tls, 1) > 0;
+        select undef, undef, undef, 0.01;
+    }
+    return ($in, $out) if fork;
+    close $in;
+    close $out;
+    my $both = IO::Select->new($peer, $inner);
+    while (1) {
+        for my $from ($both->can_read) {
+            exit unless sysread $from, my $piece, 65536;
+            my $to = $from == $peer ? $inner : $peer;
+            for (my $sent = 0; $sent < length $piece;) { $sent += syswrite($to, $piece, 65536, $sent) || exit }
+        }
+    }
 }

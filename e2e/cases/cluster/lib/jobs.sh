@@ -88,23 +88,62 @@ gone() { [[ -z $(k get "$1" --ignore-not-found -o name) ]]; } # KIND/NAME
 
 # --- the agents' HTTP --------------------------------------------------------------------------------------
 
-# agent POD TOKEN METHOD PATH [BODY]: the answer, status line first. Spoken from inside the pod, with what its image
-# has, because agents listen at the pod's address only. TOKEN `job`: the one that the pod has.
-agent() {
-  # shellcheck disable=SC2016  # the pod's own variables
-  k exec -i "$1" -c worker -- bash -c '
-    token=$1 body=$4
-    if [[ $token == job ]]; then read -r token <"$EMPI_TOKEN_FILE"; fi
-    exec 3<>"/dev/tcp/$EMPI_POD_ADDRESS/7400"
-    printf "%s %s HTTP/1.1\r\nHost: pod\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" \
-      "$2" "$3" "$token" "${#body}" "$body" >&3
-    cat <&3' - "$2" "$3" "$4" "${5:-}"
+# controller_of JOB [KEY]: key and certificate of whoever commands the job, made of the root key as the operator makes them
+# (runtime/base/certificates.cpp): by default the one that is in use.
+controller_of() {
+  local uid folder key=${2:-}
+  [[ -n $key ]] || key=$(kubectl --namespace "$system" get secret elastic-mpi-operator-root-key -o jsonpath='{.data.key}' | base64 -d | head -n 1)
+  uid=$(value "$1" .metadata.uid)
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/e2e-controller-XXXXXX")
+  (
+    cd "$folder"
+    hmac() { openssl dgst -sha256 "$@" -hex | sed 's/.*= *//'; }
+    # A private key of P-256 in DER: SEC 1 without the public half, which follows from it.
+    printf '%b' "$(sed 's/../\\x&/g' <<<"30310201010420$(printf 'P-256 0 authority of %s' "$uid" | hmac -hmac "$key")a00a06082a8648ce3d030107")" |
+      openssl ec -inform DER -out authority.key
+    openssl req -x509 -key authority.key -out authority.pem \
+      -subj "/CN=Elastic MPI job $(openssl pkey -in authority.key -pubout -outform DER | hmac | cut -c1-32)"
+    openssl ecparam -name prime256v1 -genkey -noout -out controller.key
+    openssl req -new -key controller.key -subj /CN=controller -out controller.csr
+    printf 'subjectAltName = URI:empi://job/%s/controller\nextendedKeyUsage = clientAuth\n' "$uid" >extensions
+    openssl x509 -req -in controller.csr -CA authority.pem -CAkey authority.key -days 1 -extfile extensions -out controller.pem
+    cat controller.key controller.pem >both
+  ) >/dev/null 2>&1 || fail "no certificate of the controller of $1 could be made"
+  cat "$folder/both"
+  rm -rf "$folder"
 }
-# answers STATUS WORDS POD TOKEN METHOD PATH [BODY]
+# agent POD TOKEN METHOD PATH [BODY]: the answer, status line first; `none`: nothing was answered. Asked with the
+# certificate of the job's controller where its pods speak TLS ($controller_pem: a file with another one). Spoken through
+# the pod, with what its image has: agents listen at the pod's address only, which need not be reached from here.
+# TOKEN `job`: the one that the pod has.
+agent() {
+  local pod=$1 token=$2 job=${1%-w-*} folder scheme=http relay options=(--include --silent --max-time 20 --http1.1)
+  # shellcheck disable=SC2016  # the pod's own variables
+  [[ $token != job ]] || token=$(k exec "$pod" -c worker -- bash -c 'head -n 1 "$EMPI_TOKEN_FILE"')
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/e2e-agent-XXXXXX")
+  if job_is "$job" '.status.mutualTLS == true'; then
+    scheme=https
+    if [[ -n ${controller_pem:-} ]]; then cp "$controller_pem" "$folder/pem"; else controller_of "$job" >"$folder/pem"; fi
+    options+=(--insecure --cert "$folder/pem") # the pod's certificate has no name of a host
+  fi
+  # shellcheck disable=SC2016
+  perl -MIO::Socket::UNIX -e 'my $at = IO::Socket::UNIX->new(Local => shift, Listen => 1) or die; my $peer = $at->accept;
+      open STDIN, "<&", $peer; open STDOUT, ">&", $peer; exec @ARGV' "$folder/socket" \
+    kubectl -n "$namespace" exec -i "$pod" -c worker -- bash -c \
+    'exec 3<>"/dev/tcp/$EMPI_POD_ADDRESS/7400" || exit; cat <&0 >&3 2>/dev/null & cat <&3; kill $!' 2>/dev/null &
+  relay=$!
+  wait_until 10 'somebody listens for curl' test -S "$folder/socket"
+  curl "${options[@]}" --unix-socket "$folder/socket" --request "$3" --header "Authorization: Bearer $token" \
+    --header 'Connection: close' --header 'Content-Type: application/json' ${5:+--data "$5"} "$scheme://pod$4" || echo none
+  kill "$relay" 2>/dev/null || true
+  wait "$relay" 2>/dev/null || true
+  rm -rf "$folder"
+}
+# answers STATUS WORDS POD TOKEN METHOD PATH [BODY]; STATUS none: not at all
 answers() {
   local answer
   answer=$(agent "${@:3}")
-  if [[ $answer == "HTTP/1.1 $1 "* && $answer == *"$2"* ]]; then return 0; fi
+  if [[ $answer == "HTTP/1.1 $1 "* || $answer == "$1" ]] && [[ $answer == *"$2"* ]]; then return 0; fi
   say "the answer was: $answer"
   return 1
 }
