@@ -110,8 +110,9 @@ Canvas draw_marginals(const std::vector<Marginal>& marginals) {
         "over the range of the prior; red: the true value, grey: 90 % of the samples");
   for (std::size_t k = 0; k < marginals.size(); ++k) {
     const Marginal& m = marginals[k];
-    const double left = 40 + 330.0 * static_cast<double>(k % static_cast<std::size_t>(columns));
-    const double top = 130 + 260.0 * static_cast<double>(k / static_cast<std::size_t>(columns));
+    const int place = static_cast<int>(k), row = place / columns;
+    const double left = 40 + 330.0 * (place % columns);
+    const double top = 130 + 260.0 * row;
     const Box box{left, top, left + 290, top + 170};
     canvas.text({left, top - 10},
                 m.name + " = " + number(m.mean) + " (" + number(m.low) + " to " + number(m.high) + ")",
