@@ -77,7 +77,7 @@ struct HttpRuntime::JobMemory {
 };
 
 HttpRuntime::HttpRuntime(TokensOf tokens_of, HttpRuntimeOptions options, Clock clock)
-    : tokens_of_(std::move(tokens_of)), options_(options), clock_(std::move(clock)) {}
+    : tokens_of_(std::move(tokens_of)), options_(std::move(options)), clock_(std::move(clock)) {}
 HttpRuntime::~HttpRuntime() = default;
 
 HttpRuntime::JobMemory& HttpRuntime::memory_of(const ElasticMPIJob& job) {
