@@ -72,7 +72,7 @@ class NamedLead : public ::testing::Test {
     return kinds;
   }
   void follows(const std::string& uid, std::vector<RankReport> reports = {},
-               std::optional<Membership> known = {}) {
+               const std::optional<Membership>& known = {}) {
     lead.on(TakenOver{Fence{8}, known.value_or(own.membership), std::move(reports)}, uid, now);
     take();
   }
