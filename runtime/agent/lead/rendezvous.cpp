@@ -33,8 +33,10 @@ bool Rendezvous::any_has_tombstone(const RankRuns& procs) const {
 }
 
 RendezvousReplies Rendezvous::contribute(const std::string& kind, RankRuns procs, const RequestOrigin& from,
-                                         std::string blob) {
+                                         std::string blob, std::uint64_t round) {
   if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
+  for (const Answer& a : answers_)
+    if (a.round == round && a.kind == kind && a.procs == procs) return {{from, kPmixSuccess, a.blob, {}}};
   const auto [at, opened] = collectives_.try_emplace({kind, std::move(procs)});
   Collective& collective = at->second;
   if (opened) see_who_lives(at->first.second, collective);
@@ -42,10 +44,35 @@ RendezvousReplies Rendezvous::contribute(const std::string& kind, RankRuns procs
   // The same request a second time, after a change of lead.
   const bool repeated =
       std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
-  if (!repeated) mine.push_back({from, std::move(blob)});
+  if (!repeated) mine.push_back({from, std::move(blob), round});
   collective.missing.erase(from.uid);
   RendezvousReplies replies;
   complete_if_ready(at, replies);
+  return replies;
+}
+
+RendezvousReplies Rendezvous::answered(const std::string& kind, RankRuns procs, std::uint64_t round,
+                                       std::string blob) {
+  RendezvousReplies replies;
+  const auto at = collectives_.find({kind, procs});
+  if (at != collectives_.end()) {
+    for (auto& [uid, queue] : at->second.got)
+      std::erase_if(queue, [&](const Contribution& c) {
+        if (c.round == round) replies.push_back({c.from, kPmixSuccess, blob, {}});
+        return c.round == round;
+      });
+    if (std::ranges::all_of(at->second.got, [](const auto& entry) { return entry.second.empty(); }))
+      collectives_.erase(at);
+    else
+      see_who_is_missing(at->second);
+  }
+  const auto known = std::ranges::find_if(
+      answers_, [&](const Answer& a) { return a.kind == kind && a.procs == procs; });
+  if (known == answers_.end())
+    answers_.push_back({kind, std::move(procs), round, std::move(blob)});
+  else if (known->round < round)
+    *known = {kind, std::move(procs), round, std::move(blob)};
+  if (answers_.size() > kTombstones) answers_.pop_front();
   return replies;
 }
 

@@ -276,5 +276,24 @@ TEST_F(RequestsTest, APodThatCannotAnswerAnyMoreIsAnError) {
   EXPECT_EQ(requests.of_lead().size(), 1u);
 }
 
+// The next lead may not know that the one before has answered it, and others may not have heard.
+TEST_F(RequestsTest, ANewLeadIsToldHowTheLastRoundOfACollectiveWasAnswered) {
+  const Collective fence{0, "fence", RankRuns{{"job.1", kAllRanks}}, "A"};
+  for (const char* answer : {"first", "second"}) {
+    const auto asked = std::get<Collective>(requests.open(fence, "", keep()));
+    requests.answered({.id = asked.id, .blob = answer});
+  }
+  requests.open(fence, "", keep());
+  const std::vector<Message> told = requests.of_lead();
+  ASSERT_EQ(told.size(), 2u);
+  const auto before = std::get<Collective>(told[0]), now = std::get<Collective>(told[1]);
+  EXPECT_TRUE(before.answered);
+  EXPECT_EQ(before.round, 1u);
+  EXPECT_EQ(before.blob, "second");
+  EXPECT_FALSE(now.answered);
+  EXPECT_EQ(now.round, 2u);
+  EXPECT_EQ(now.blob, "A");
+}
+
 }  // namespace
 }  // namespace empi::agent

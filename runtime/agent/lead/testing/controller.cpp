@@ -79,7 +79,6 @@ void Controller::name_lead() {
   if (next->name_lead(word).status != 200) return;
   world.tell("name " + word.lead + " the lead");
   ++course_.coverage.leads;
-  course_.lead_was_named = true;
 }
 
 void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
