@@ -90,8 +90,14 @@ void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
   const std::string change = next.own.plan ? next.own.plan->id : "";
   const TakeOver word{request.fence, request.dead, change, request.reason};
   std::set<std::string> told = next.asked;
-  if (next.own.plan)  // who joins by it, and may not be there
-    for (const Member& member : next.own.plan->add) told.insert(member.uid);
+  if (const auto& plan = next.own.plan) {
+    for (const Member& member : plan->add) told.insert(member.uid);  // may not be there
+    for (const Member& member : plan->old.members)  // a leaver is no member any more where the change is committed
+      if (member.uid != self_.uid && !next.dead.contains(member.uid)) {
+        told.insert(member.uid);
+        last_heard_[member.uid] = now.running;
+      }
+  }
   told.erase(self_.uid);
   send_all({told.begin(), told.end()}, word);
   // One that is cut off and not dead ends when it hears of it.
