@@ -180,6 +180,7 @@ std::shared_ptr<const Context> Credentials::now() {
     seen_ = present;
   } catch (const std::runtime_error&) {
     // Caught in the middle of being replaced: what we have goes on being right, and the next one looks again.
+    seen_.clear();
   }
   return context_;
 }
@@ -195,6 +196,7 @@ Session::Session(std::shared_ptr<const Context> context, int socket, Side side, 
   SSL* connection = handle_->connection.get();
   BIO* bio = BIO_new(quiet_socket());
   if (!connection || !bio) throw std::bad_alloc();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is never followed
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
   BIO_set_init(bio, 1);
   SSL_set_bio(connection, bio, bio);
