@@ -12,10 +12,6 @@ constexpr Seconds kLeadFindsOut{2};
 constexpr Seconds kFirstBackOff{10};
 constexpr Seconds kLongestBackOff{360};
 
-bool finished(const PodView& pod) {
-  return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
-}
-
 void stop_program(Pass& pass, const std::string& reason) {
   const RuntimeView& runtime = pass.seen.runtime;
   if (runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Running)
@@ -184,9 +180,9 @@ void clean_up(Pass& pass) {
                        ? *pass.status.completion_time + kCleanUpGrace
                        : pass.now;
   for (const PodView& pod : pass.seen.pods) {
-    if (pod.terminating || (finished(pod) && policy == CleanPodPolicy::Running)) continue;
+    if (pod.terminating || (has_ended(pod) && policy == CleanPodPolicy::Running)) continue;
     if (const auto& idle = pass.status.standby; idle && idle->workers.contains(pod.index)) continue;
-    if (!finished(pod) && pass.now < due)
+    if (!has_ended(pod) && pass.now < due)
       pass.wake_at(due);
     else
       pass.act(DeletePod{pod.name, pod.uid, DeleteReason::JobEnded});

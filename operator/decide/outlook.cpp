@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "operator/api/requests.hpp"
 #include "operator/decide/pass.hpp"
@@ -138,14 +139,12 @@ std::optional<Judged> judge_budget(const Pass& pass, double budget) {
                      : ""};
 }
 
-bool lives(const PodView& pod) { return pod.phase != PodPhase::Succeeded && pod.phase != PodPhase::Failed; }
-
 // In the pool that the job is on its way out of.
 int workers_left_behind(const Pass& pass) {
   const auto& allocation = pass.status.allocation;
   if (!allocation || !allocation->moved_from) return 0;
   return static_cast<int>(std::ranges::count_if(pass.seen.pods, [&](const PodView& pod) {
-    return lives(pod) && pod.pool == allocation->moved_from->pool;
+    return !has_ended(pod) && pod.pool == allocation->moved_from->pool;
   }));
 }
 
@@ -173,7 +172,7 @@ void update_forecast(Pass& pass) {
 // Rule Q18. What is written holds for as long as the job keeps its size, so nothing is written meanwhile.
 void update_cost(Pass& pass) {
   auto& cost = pass.status.cost;
-  const auto held = static_cast<int>(std::ranges::count_if(pass.seen.pods, lives));
+  const auto held = static_cast<int>(std::ranges::count_if(pass.seen.pods, std::not_fn(has_ended)));
   if (!cost && held == 0) return;
   if (!cost) cost = CostStatus{0, 0, 0, pass.now};
   if (held == cost->workers && !told_now(pass)) return;

@@ -41,7 +41,7 @@ std::optional<std::string> replace_evicted(Pass& pass, IndexSet& workers, IndexS
       workers.erase(index);
       created.erase(index);
       workers.insert(*take_newcomers(pass, 1).begin());
-    } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
+    } else if (pod && has_ended(*pod)) {
       return describe_pod(*pod);
     } else if (pod) {
       created.insert(index);

@@ -21,10 +21,8 @@ namespace {
 constexpr Seconds kFirstPause{30};
 constexpr Seconds kLongestPause{3600};
 
-bool ended(const PodView& pod) { return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed; }
-
 bool usable(const PodView* pod) {
-  return pod && !pod->terminating && !pod->disruption_target && !ended(*pod);
+  return pod && !pod->terminating && !pod->disruption_target && !has_ended(*pod);
 }
 
 // No more than could still join.
@@ -68,7 +66,7 @@ void strike_out_lost(Pass& pass, StandbyStatus& pool) {
     if (!pod && !pool.created.contains(index)) continue;  // not made yet
     pool.workers.erase(index);
     pool.created.erase(index);
-    if (!pod || !ended(*pod) || pod->terminating) continue;
+    if (!pod || !has_ended(*pod) || pod->terminating) continue;
     const Seconds pause = empi::backoff(kFirstPause, kLongestPause, pool.attempts++);
     pool.retry_after = pass.now + pause;
     pool.reason = describe_pod(*pod);

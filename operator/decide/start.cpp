@@ -54,7 +54,7 @@ bool replace_lost_workers(Pass& pass) {
       start.workers.erase(index);
       start.created.erase(index);
       start.workers.insert(*pass.take_indices(1).begin());
-    } else if (pod && (pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)) {
+    } else if (pod && has_ended(*pod)) {
       fail(pass, "WorkerFailed", "a worker ended before the program was started: " + describe_pod(*pod),
            true);
       return false;

@@ -77,9 +77,7 @@ bool is_followed(const RuntimeView& runtime, const SuccessionStatus& named) {
          std::ranges::none_of(named.dead, [&](const auto& uid) { return contains(runtime.members, uid); });
 }
 
-bool has_ended(const PodView* pod) {
-  return !pod || pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded;
-}
+bool is_gone(const PodView* pod) { return !pod || has_ended(*pod); }
 
 // A lead that is dead, or that has ended by itself: of a rank that was lost in its pod it hands the lead over
 // before. Where nobody answers just now, or the last answer was still its own, the members that run are asked
@@ -87,11 +85,11 @@ bool has_ended(const PodView* pod) {
 bool somebody_may_answer(Pass& pass) {
   const RuntimeView& runtime = pass.seen.runtime;
   const PodView* lead = pass.pod(pass.status.lead_uid);
-  if (!pass.seen.lead_was_replaceable || !has_ended(lead) || (lead && lead->phase == PodPhase::Succeeded))
+  if (!pass.seen.lead_was_replaceable || !is_gone(lead) || (lead && lead->phase == PodPhase::Succeeded))
     return false;
   if (runtime.reachable && runtime.lead_uid != pass.status.lead_uid) return false;
   const IndexSet members = pass.members();
-  if (std::ranges::all_of(members, [&](int index) { return has_ended(pass.pod(index)); })) return false;
+  if (std::ranges::all_of(members, [&](int index) { return is_gone(pass.pod(index)); })) return false;
   const Time until = pass.seen.silent_since.value_or(pass.now) + kSomebodyAnswers;
   if (pass.now >= until) return false;
   pass.wake_at(until);
@@ -145,7 +143,7 @@ bool succession_step(Pass& pass) {
     return true;
   }
   const PodView* lead = pass.pod(named->lead_uid);
-  if (has_ended(lead)) return false;  // and nobody else answers, or it has ended by itself
+  if (is_gone(lead)) return false;  // and nobody else answers, or it has ended by itself
   pass.act(
       NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
   pass.wake_at(pass.now + kToldAgain);
