@@ -49,6 +49,7 @@ struct Barrier {
   bool closed = false;  // nobody passes
   bool up = false;      // somebody waits: only who cannot delay it passes
   int reserved = 0;
+  std::optional<Time> until;       // whose start cannot be told waits: only who ends by then passes
   Shadow shadow;                   // EASY
   std::optional<Profile> profile;  // conservative
 };
@@ -116,15 +117,28 @@ class Admitting {
   // Whether those with reservations start no later for it.
   bool passes(const Demand& job, int pool, const Resources& need, Barrier& barrier) {
     const auto seconds = seconds_at_floor(job, pool);
+    if (barrier.until && (!seconds || after(now_, *seconds) > *barrier.until)) return false;
     if (barrier.profile) {
       if (barrier.profile->earliest(need, seconds) != now_) return false;
       barrier.profile->take(now_, seconds, need);
       return true;
     }
-    if (seconds && (!barrier.shadow.start || after(now_, *seconds) <= *barrier.shadow.start)) return true;
+    if (!barrier.shadow.start || (seconds && after(now_, *seconds) <= *barrier.shadow.start)) return true;
     if (!fits(need, barrier.shadow.extra)) return false;
     barrier.shadow.extra -= need;
     return true;
+  }
+
+  // Until when others may pass a job whose start cannot be told, since those have no forecast that have what
+  // it needs: as long as they may be expected to keep it (rule Q12), which makes no promise. So the job waits
+  // for those that passed it no longer than for those had run by then (rule Q35, as Q37 bounds what is done
+  // without a forecast), and what is free does not lie idle behind a job that goes on for days.
+  Time pass_until(const Demand& job, int pool) {
+    const Shadow guess =
+        shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_, WhenUnknown::Guess),
+               room_.of(pool, job.priority), job.of(sizes_in(job, pool).floor), now_);
+    const Time least = after(now_, kShortestGuess);
+    return guess.start ? std::max(*guess.start, least) : least;
   }
 
   // In the pool where it can start first, of those where nobody waits yet; conservative: in each in turn.
@@ -157,12 +171,15 @@ class Admitting {
       reserve_later(i, *best);
     } else if (best_shadow.start) {
       result_.reservations.push_back({i, *best, *best_shadow.start});
+    } else {
+      barrier.until = pass_until(job, *best);
     }
   }
 
   void reserve_later(int i, int pool) {
     const Demand& job = state_.jobs[i];
     Barrier& barrier = barriers_[pool];
+    if (barrier.until) return;  // it waits for one whose start cannot be told
     if (barrier.reserved >= kReservations) {
       barrier.closed = true;
       return;
@@ -171,7 +188,10 @@ class Admitting {
     const Resources need = job.of(sizes_in(job, pool).floor);
     const auto seconds = seconds_at_floor(job, pool);
     const auto start = barrier.profile->earliest(need, seconds);
-    if (!start) return;
+    if (!start) {
+      barrier.until = pass_until(job, pool);
+      return;
+    }
     barrier.profile->take(*start, seconds, need);
     result_.reservations.push_back({i, pool, *start});
   }

@@ -30,13 +30,14 @@ double seconds_left_or_guess(const Demand& job, int workers, Time now) {
   if (const auto known = seconds_left(job, workers)) return *known;
   const double run = job.queued() ? 0 : seconds_between(job.started, now);
   const double present = job.curve->speed_of(job.queued() ? workers : job.allocation.workers);
-  return std::max(600.0, run) * present / job.curve->speed_of(workers);
+  return std::max(kShortestGuess, run) * present / job.curve->speed_of(workers);
 }
 
-std::optional<Time> end_at_floor(const Demand& job, Time now) {
+std::optional<Time> end_at_floor(const Demand& job, Time now, WhenUnknown unknown) {
   const int promised = job.allocation.promised > 0 ? job.allocation.promised : job.floor;
   const int size = job.queued() ? promised : std::min(job.floor, job.allocation.workers);
-  const auto left = seconds_left(job, size);
+  const auto left =
+      unknown == WhenUnknown::Guess ? seconds_left_or_guess(job, size, now) : seconds_left(job, size);
   if (!left) return std::nullopt;
   if (job.queued()) return after(now, *left);
   const bool could_shrink = job.allocation.workers > size || job.resizing;

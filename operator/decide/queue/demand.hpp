@@ -110,12 +110,15 @@ int yields_down_to(const Demand& job, int other);
 // Seconds left on so many workers of its pool, or of one with cores of this speed, as far as known.
 std::optional<double> seconds_left(const Demand& job, int workers);
 std::optional<double> seconds_left_at(const Demand& job, int workers, double speed);
-// The same; where nothing is known, as long again as it has run, and 600 s at least (rule Q12).
+// The same; where nothing is known, as long again as it has run, and so many at least (rule Q12).
+inline constexpr double kShortestGuess = 600;
 double seconds_left_or_guess(const Demand& job, int workers, Time now);
 
 // When a running job ends that is taken to its floor now, or a waiting one that starts with what it is
-// promised, its floor else: rule Q2. A millisecond from now at the earliest; nothing where nothing is known.
-std::optional<Time> end_at_floor(const Demand& job, Time now);
+// promised, its floor else: rule Q2. A millisecond from now at the earliest; where nothing is known, nothing,
+// or a guess.
+enum class WhenUnknown { Nothing, Guess };
+std::optional<Time> end_at_floor(const Demand& job, Time now, WhenUnknown unknown = WhenUnknown::Nothing);
 
 inline double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
 // Rounded to what Time can tell; centuries at most.

@@ -203,6 +203,35 @@ TEST(Waiting, ConservativeDelaysNobodyWithAReservation) {
   EXPECT_EQ(plan.reservations[2].start, at(250));
 }
 
+// The first waits for workers of a job that says nothing of its end: as long again as that has run (and 600 s
+// at least) others go by it, so they cost it no more time than that job had taken by then.
+TEST(Waiting, OneWhoseStartCannotBeToldIsPassedForABoundedTimeOnly) {
+  for (const Backfill backfill : {Backfill::Easy, Backfill::Conservative}) {
+    QueueState state = machine(8);
+    state.rules.backfill = backfill;
+    Demand first = running(job("A", 6, 6), 6);
+    first.work_left.reset();
+    Demand endless = job("C", 1, 1, 2), longer = job("D", 1, 1, 3), shorter = job("E", 1, 1, 4);
+    endless.work_left.reset();
+    longer.work_left = 700;
+    shorter.work_left = 600;
+    state.jobs = {first, job("B", 8, 8, 1), endless, longer, shorter};
+    Plan plan = schedule(state, at(10));
+    EXPECT_THAT(plan.reservations, IsEmpty()) << "a guess is no promise";
+    EXPECT_EQ(grant_of(plan, 2), nullptr) << "it may never end";
+    EXPECT_EQ(grant_of(plan, 3), nullptr);
+    ASSERT_NE(grant_of(plan, 4), nullptr);
+    EXPECT_EQ(grant_of(plan, 4)->kind, Grant::Kind::Backfill);
+
+    state.jobs[4].work_left = 1e6;
+    plan = schedule(state, at(699));
+    EXPECT_THAT(plan.grants, IsEmpty());
+    plan = schedule(state, at(700));
+    ASSERT_EQ(plan.grants.size(), 1u);
+    EXPECT_EQ(plan.grants[0].job, 3);
+  }
+}
+
 TEST(Waiting, AnOverdueJobIsFirstAndPassedByNobody) {
   QueueState state = machine(8);
   state.rules.order.max_wait = Seconds(1000);

@@ -6,12 +6,12 @@
 namespace emj::queue {
 
 std::vector<End> ends_at_floor(const QueueState& state, int pool, int priority,
-                               const std::vector<Admitted>& admitted, Time now) {
+                               const std::vector<Admitted>& admitted, Time now, WhenUnknown unknown) {
   std::vector<End> ends;
   for (const Demand& job : state.jobs) {
     if (job.allocation.pool != pool || (job.queued() && job.allocation.promised == 0)) continue;
     const int workers = job.queued() ? job.allocation.promised : yields_down_to(job, priority);
-    if (const auto end = end_at_floor(job, now)) ends.push_back({*end, job.of(workers)});
+    if (const auto end = end_at_floor(job, now, unknown)) ends.push_back({*end, job.of(workers)});
   }
   for (const Admitted& entry : admitted) {
     const Demand& job = state.jobs[entry.job];
@@ -19,6 +19,8 @@ std::vector<End> ends_at_floor(const QueueState& state, int pool, int priority,
     const int floor = sizes_in(job, pool).floor;
     if (const auto left = seconds_left_at(job, floor, state.pools[pool].speed))
       ends.push_back({after(now, *left), job.of(floor)});
+    else if (unknown == WhenUnknown::Guess)
+      ends.push_back({after(now, kShortestGuess), job.of(floor)});
   }
   std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.time < b.time; });
   return ends;

@@ -24,9 +24,10 @@ struct End {
 };
 
 // Ends at floor speed in a pool, ascending, for a job of this priority: running jobs, those that are promised
-// workers, and `admitted`. Who has no forecast never ends.
+// workers, and `admitted`. Who has no forecast never ends, or when a guess says.
 std::vector<End> ends_at_floor(const QueueState& state, int pool, int priority,
-                               const std::vector<Admitted>& admitted, Time now);
+                               const std::vector<Admitted>& admitted, Time now,
+                               WhenUnknown unknown = WhenUnknown::Nothing);
 
 // Textbook EASY (Mu'alem, Feitelson, IEEE TPDS 12, 2001): when the need fits first, and what is then left
 // over.
