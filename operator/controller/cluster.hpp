@@ -29,6 +29,7 @@ struct Outcome {
     Done,
     Conflict,  // somebody else wrote meanwhile: observe again
     Refused,   // will never work as asked (422): the message is the server's
+    Denied,    // not now, by a rule of the cluster (403: quota, policy): likewise
     Retry      // did not work now: the message says why
   };
   Kind kind = Kind::Done;

@@ -96,6 +96,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   if (memory.invalid_generation != record.job.metadata.generation) memory.invalid_template.clear();
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
   observed.creation_problem = memory.creation_problem;
+  observed.creation_denied_since = memory.creation_denied_since;
   observed.command_problem = memory.command_problem;
   observed.internal_error = memory.internal_error;
   observed.scale_problem = std::exchange(memory.scale_problem, "");
@@ -309,6 +310,10 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     // decide() leaves another operator's job as it is.
     if (ours) report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
   }
+  // A refusal of long ago says nothing of the next pod.
+  if (std::ranges::none_of(decision.actions,
+                           [](const Action& action) { return std::holds_alternative<CreatePod>(action); }))
+    memory.creation_denied_since.reset();
   int pods = 0;
   for (auto action = decision.actions.begin(); action != decision.actions.end();) {
     const bool creates = std::holds_alternative<CreatePod>(*action);
@@ -363,7 +368,13 @@ bool Controller::make_pods(const JobKey& key, const ElasticMPIJob& job, const st
   const bool made = done(key, what, outcome, memory, result);
   // A conflict goes away by itself, as a rule.
   const bool lasts = outcome.kind == Outcome::Kind::Conflict && memory.times >= kConflictsInARow;
-  memory.creation_problem = outcome.kind == Outcome::Kind::Retry || lasts ? outcome.message : std::string();
+  const bool denied = outcome.kind == Outcome::Kind::Denied;
+  memory.creation_problem =
+      outcome.kind == Outcome::Kind::Retry || denied || lasts ? outcome.message : std::string();
+  if (!denied)
+    memory.creation_denied_since.reset();
+  else if (!memory.creation_denied_since)
+    memory.creation_denied_since = clock_();
   return made;
 }
 

@@ -79,7 +79,8 @@ class Controller {
     std::int64_t named_fence = 0;  // by which we have last named a lead
     std::string invalid_template;  // the server's message when it refused a pod
     std::int64_t invalid_generation = 0;
-    std::string creation_problem;  // why the last pod could not be created, until one was
+    std::string creation_problem;               // why the last pod could not be created, until one was
+    std::optional<Time> creation_denied_since;  // that a rule of the cluster forbids it
     std::string command_problem;   // why the lead did not take the last command, until it takes one
     std::string internal_error;    // why the last pass was broken off, until one ends well
     std::string scale_problem;     // why the last size of the autoscaler was refused

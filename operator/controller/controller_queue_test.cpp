@@ -67,6 +67,24 @@ TEST_F(QueuedJobTest, HasNoPodsMadeWhileItsPoolCannotBeRead) {
               HasSubstr("pool p of ElasticQueue \"main\" cannot be read"));
 }
 
+TEST_F(QueuedJobTest, GivesBackWhatItMayNotMakeForAsLongAsTheQueueBears) {
+  cluster.quota = "pods \"demo-w-0\" is forbidden: exceeded quota: few";
+  begin();
+  const JobStatus& status = cluster.record->job.status;
+  ASSERT_EQ(status.allocation->workers, 2);
+  EXPECT_EQ(status.state, JobState::Starting);
+  time += Seconds(70);
+  with_queues.reconcile(key);
+  EXPECT_EQ(status.state, JobState::Queued);
+  EXPECT_EQ(status.allocation->workers, 0) << "others may have it";
+  EXPECT_EQ(status.queue->cause, QueueCause::Quota);
+  EXPECT_THAT(status.queue->reason, HasSubstr("exceeded quota: few"));
+  cluster.quota.clear();
+  time = *status.queue->retry_after;
+  begin();
+  EXPECT_EQ(cluster.made.size(), 2u);
+}
+
 // A status that cannot be written is one job's trouble: the ledger knows what stands there.
 TEST_F(QueuedJobTest, WhoseStatusIsRefusedKeepsNobodyWaiting) {
   scheduler.expect({key, {"default", "other"}});

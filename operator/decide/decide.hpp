@@ -116,10 +116,12 @@ struct Observed {
   bool cancel_requested = false;
   bool resume_autoscaling = false;  // `empi resume`
   std::string invalid_template;     // the server's message when it refused the pod template (422)
-  std::string creation_problem;  // its message when it would not create a pod just now (403: quota, policy)
-  std::string command_problem;   // why the lead has not taken the last command, until it takes one
-  std::string scale_problem;     // why the API server has refused the last size that the autoscaler wrote
-  std::optional<Time> silent_since;      // the lead has not answered since then
+  std::string creation_problem;     // its message when it would not create a pod just now
+  // Since when it has refused to, by a rule of the cluster (403: quota, policy).
+  std::optional<Time> creation_denied_since;
+  std::string command_problem;       // why the lead has not taken the last command, until it takes one
+  std::string scale_problem;         // why the API server has refused the last size that the autoscaler wrote
+  std::optional<Time> silent_since;  // the lead has not answered since then
   bool lead_was_replaceable = false;     // by the last answer of anybody
   std::optional<Time> unmeasured_since;  // the lead's sidecar has not answered since then
   std::optional<QueueGrant> grant;       // of a job in a queue

@@ -34,13 +34,21 @@ Time next_attempt(Pass& pass) {
   return pass.now + empi::backoff(kFirstRetry, kLongestRetry, wait.attempts++);
 }
 
-// Of these, for which no node has had room for as long as the queue bears (rule Q29).
-IndexSet unplaced(Pass& pass, const IndexSet& workers) {
+// Since when no node has room for this pod, or the cluster does not let it be made. What was refused before
+// it had been granted anew says nothing.
+std::optional<Time> unplaced_since(const Pass& pass, int index, const IndexSet& created) {
+  if (const PodView* pod = pass.pod(index)) return pod->terminating ? std::nullopt : pod->unschedulable_since;
+  if (created.contains(index) || !pass.seen.creation_denied_since) return std::nullopt;
+  return std::max(*pass.seen.creation_denied_since, pass.status.allocation->time);
+}
+
+// Of these, for which that has been so for as long as the queue bears (rules Q29, Q30).
+IndexSet unplaced(Pass& pass, const IndexSet& workers, const IndexSet& created) {
   IndexSet found;
   for (const int index : workers) {
-    const PodView* pod = pass.pod(index);
-    if (!pod || pod->terminating || !pod->unschedulable_since) continue;
-    const Time bound = *pod->unschedulable_since + *pass.seen.pending_bound;
+    const auto since = unplaced_since(pass, index, created);
+    if (!since) continue;
+    const Time bound = *since + *pass.seen.pending_bound;
     if (pass.now >= bound)
       found.insert(index);
     else
@@ -49,53 +57,69 @@ IndexSet unplaced(Pass& pass, const IndexSet& workers) {
   return found;
 }
 
-// Takes such workers out of one that is planned, and tells how many.
-int take_out_unplaced(Pass& pass, IndexSet& planned, IndexSet& created, std::string& why) {
-  const IndexSet out = unplaced(pass, planned);
-  if (!out.empty()) why = missing_worker(pass, out);
+struct TakenOut {
+  int workers = 0;
+  bool unmade = false;  // one of them is no pod: a rule of the cluster forbids it
+  std::string missing;
+};
+
+// Takes such workers out of what is planned.
+void take_out_unplaced(Pass& pass, IndexSet& planned, IndexSet& created, TakenOut& taken) {
+  const IndexSet out = unplaced(pass, planned, created);
+  if (out.empty()) return;
+  taken.missing = missing_worker(pass, out);
+  taken.workers += out.size();
   for (const int index : out) {
+    if (!pass.pod(index)) taken.unmade = true;
     planned.erase(index);
     created.erase(index);
   }
-  return out.size();
 }
 
-// Workers that find no node are given back, and asked for again later. False: too few are left to start with.
+// Workers that find no node, or may not be made, are given back, and asked for again later. False: too few
+// are left to start with.
 bool give_back_unplaced(Pass& pass) {
   JobStatus& status = pass.status;
   if (!pass.seen.pending_bound) return true;
-  int out = 0;
-  std::string why;
+  TakenOut out;
   if (status.start && !status.start->requested)
-    out += take_out_unplaced(pass, status.start->workers, status.start->created, why);
+    take_out_unplaced(pass, status.start->workers, status.start->created, out);
   if (status.resize && status.resize->phase == ResizePhase::CreatingPods)
-    out += take_out_unplaced(pass, status.resize->add, status.resize->created, why);
-  if (status.awaited) out += take_out_unplaced(pass, status.awaited->workers, status.awaited->created, why);
-  if (out == 0) return true;
-  why = "no node has had room for " + workers_text(out) + " for " +
-        std::to_string(pass.seen.pending_bound->count()) + " s; missing: " + why;
+    take_out_unplaced(pass, status.resize->add, status.resize->created, out);
+  if (status.awaited) take_out_unplaced(pass, status.awaited->workers, status.awaited->created, out);
+  if (out.workers == 0) return true;
+  const QueueCause cause = out.unmade ? QueueCause::Quota : QueueCause::Unplaceable;
+  const std::string who = workers_text(out.workers);
+  const std::string why = (out.unmade ? who + " could not be made" : "no node has had room for " + who) +
+                          " for " + std::to_string(pass.seen.pending_bound->count()) +
+                          " s; missing: " + out.missing;
   if (stays_in_pool(pass, why)) {
     status.queue->retry_after = next_attempt(pass);
     return true;
   }
-  const int left = std::max(0, allocated_workers(status) - out);
+  const int left = std::max(0, allocated_workers(status) - out.workers);
   const int size = left > 0 ? feasible_size(pass.spec, left) : 0;
   if (!runs(status) && (size < pass.spec.worker.min_replicas || size > left)) {
-    back_to_queue(pass, why, QueueCause::Unplaceable);
+    back_to_queue(pass, why, cause);
     delete_all(pass, DeleteReason::NeverJoined);
     return false;
   }
   status.queue->retry_after = next_attempt(pass);
-  status.queue->cause = QueueCause::Unplaceable;
+  status.queue->cause = cause;
   status.queue->reason = why;
   give_back(pass, runs(status) ? std::max(size, status.active_workers.size()) : size, why);
   return true;
 }
 
+// Workers were given back since there was no place for them.
+bool for_want_of_place(QueueCause cause) {
+  return cause == QueueCause::Unplaceable || cause == QueueCause::Quota;
+}
+
 // For as long as it is not to be asked for again.
 bool was_unplaced(const Pass& pass) {
   const WaitStatus& wait = *pass.status.queue;
-  return wait.cause == QueueCause::Unplaceable && wait.retry_after && pass.now < *wait.retry_after;
+  return for_want_of_place(wait.cause) && wait.retry_after && pass.now < *wait.retry_after;
 }
 
 void forget_wait(WaitStatus& wait) {
@@ -213,7 +237,7 @@ void start_with_what_it_has(Pass& pass) {
 
 void keep_only_what_is_used(Pass& pass) {
   JobStatus& status = pass.status;
-  if (status.queue->cause == QueueCause::Unplaceable && !was_unplaced(pass)) forget_wait(*status.queue);
+  if (for_want_of_place(status.queue->cause) && !was_unplaced(pass)) forget_wait(*status.queue);
   if (status.resize || status.awaited) return;
   const int size = status.active_workers.size();
   const auto& blocked = status.blocked;
@@ -310,7 +334,7 @@ bool back_to_queue(Pass& pass, const std::string& reason, QueueCause cause) {
   pause_in_queue(pass, std::chrono::duration_cast<Seconds>(pause), reason, cause);
   pass.status.start.reset();
   pass.status.state = JobState::Queued;
-  pass.warning(cause == QueueCause::Unplaceable ? "Unplaceable" : "StartFailed", pass.status.queue->reason);
+  pass.warning(for_want_of_place(cause) ? "Unplaceable" : "StartFailed", pass.status.queue->reason);
   return true;
 }
 

@@ -204,6 +204,60 @@ TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
   EXPECT_EQ(world.of_type<DeletePod>().size(), 4u);
 }
 
+TEST(Queued, WhoCannotMakeItsPodsGivesBackWhatItHasAndSaysWhy) {
+  World world = queued(2);
+  world.pending_bound = Seconds(60);
+  world.quota = 1;
+  give(world, 4);
+  world.reconcile();
+  world.now += Seconds(59);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Starting);
+  world.now += Seconds(1);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Queued);
+  EXPECT_EQ(allocated(world), 0);
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Quota);
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("3 workers could not be made for 60 s"));
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("exceeded quota of 1 pods"));
+  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
+  // It is tried anew, for as long as the first time.
+  world.reconcile();
+  world.remove_terminating();
+  world.now += Seconds(40);
+  give(world, 4);
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Starting);
+  world.quota = 100;
+  world.settle(6);
+  EXPECT_EQ(world.size(), 4);
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Unknown);
+  EXPECT_PROMISES_KEPT(world);
+}
+
+TEST(Queued, WhatAGrowCannotMakeIsGivenBack) {
+  World world = running_with(2);
+  world.pending_bound = Seconds(60);
+  world.quota = 3;
+  give(world, 5);
+  for (int i = 0; i < 12; ++i) {  // who is there joins
+    world.reconcile();
+    world.make_all_ready();
+    world.advance_change();
+    world.now += Seconds(1);
+  }
+  world.now += Seconds(60);
+  for (int i = 0; i < 6; ++i) {
+    world.reconcile();
+    world.advance_change();
+  }
+  EXPECT_EQ(world.size(), 3);
+  EXPECT_EQ(allocated(world), 3);
+  EXPECT_EQ(world.status().queue->cause, QueueCause::Quota);
+  EXPECT_FALSE(world.status().awaited);
+  EXPECT_PROMISES_KEPT(world);
+}
+
 // Kubernetes tells when a job was made in whole seconds.
 TEST(Queued, OfJobsOfOneSecondWhoWasSeenFirstIsFirst) {
   World first = queued(), second = queued();

@@ -423,5 +423,13 @@ TEST_F(KubeClusterTest, ATemplateOfWrongTypesIsRefusedForGood) {
   EXPECT_THAT(server.dry_runs(), ::testing::Each(HasSubstr("fieldValidation=Strict"))) << "typos are errors";
 }
 
+TEST_F(KubeClusterTest, APodThatARuleOfTheClusterForbidsIsDeniedForNow) {
+  server.refuse_dry_runs(403, "pods \"db-w-0\" is forbidden: exceeded quota: few");
+  Operator op(*this);
+  const Outcome denied = create_pod(op);
+  EXPECT_EQ(denied.kind, Outcome::Kind::Denied);
+  EXPECT_THAT(denied.message, HasSubstr("exceeded quota: few"));
+}
+
 }  // namespace
 }  // namespace emj::manager

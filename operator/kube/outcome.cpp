@@ -9,6 +9,8 @@ Outcome outcome_of(const kube::ApiError& error) {
     case Kind::Conflict:
     case Kind::AlreadyExists:
       return {Outcome::Kind::Conflict, error.message};
+    case Kind::Forbidden:
+      return {Outcome::Kind::Denied, error.message};
     case Kind::Invalid:
       return Outcome::refused(error.message);
     default:

@@ -57,7 +57,7 @@ struct MemoryCluster : Cluster {
   Outcome create_pod(const ElasticMPIJob&, const nlohmann::json& pod) override {
     if (!defect_in_writing.empty()) throw std::runtime_error(defect_in_writing);
     if (!refusal.empty()) return Outcome::refused(refusal);
-    if (!quota.empty()) return Outcome::retry(quota);
+    if (!quota.empty()) return {Outcome::Kind::Denied, quota};
     if (!conflict.empty()) return {Outcome::Kind::Conflict, conflict};
     PodView view;
     view.name = pod.at("metadata").at("name");

@@ -48,6 +48,7 @@ Observed World::observe() const {
   observed.resume_autoscaling = resume_autoscaling;
   observed.invalid_template = invalid_template;
   observed.creation_problem = creation_problem_;
+  observed.creation_denied_since = creation_denied_since_;
   observed.scale_problem = scale_problem;
   observed.silent_since = silent_since_;
   observed.lead_was_replaceable = was_replaceable_;
@@ -255,6 +256,10 @@ void World::check_decision(const Observed& observed, const Decision& decision) {
 void World::apply(const CreatePod& action) {
   if (pod(action.index)) return;
   creation_problem_ = pods.size() < quota ? "" : "exceeded quota of " + std::to_string(quota) + " pods";
+  if (creation_problem_.empty())
+    creation_denied_since_.reset();
+  else if (!creation_denied_since_)
+    creation_denied_since_ = now;
   if (!creation_problem_.empty()) return;
   // A pod that came and went without ever being seen cannot be told from one that was never created.
   require(!seen_.contains(action.index), "index " + std::to_string(action.index) + " was used twice");

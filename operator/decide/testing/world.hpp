@@ -147,6 +147,7 @@ class World {
   int next_uid_ = 1, next_foreign_ = 1;
   std::optional<Time> silent_since_, unmeasured_since_;
   std::string creation_problem_;  // of the last pod that was to be created
+  std::optional<Time> creation_denied_since_;
   bool stopped_ = false, was_replaceable_ = false;
 };
 
