@@ -8,6 +8,11 @@
 #include "runtime/base/log.hpp"
 
 namespace empi::agent {
+namespace {
+
+JobOutcome stopped(const std::string& reason) { return {JobResult::Stopped, reason, 0, {}, {}}; }
+
+}  // namespace
 
 void Lead::perform_steps(Moment now) {
   if (verdict_) return;
@@ -77,6 +82,11 @@ void Lead::issue(const DriverStep& s) {
   log::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(driver_.state()),
              s.uids.size());
   send_all({s.uids.begin(), s.uids.end()}, std::move(m));
+  if (s.kind != StepKind::GiveUp) return;
+  // The joiners' ranks are killed now. The old ones may take their time to drop the attempt: that is nothing
+  // for joiners to wait for.
+  for (const Member& member : plan.add)
+    dismiss(member.uid, stopped("change " + plan.id + " was rolled back: " + driver_.status().reason));
 }
 
 // Nobody is told what he knows: members who the members are, newcomers who joins with them (of that the plan
@@ -99,7 +109,7 @@ void Lead::on_message(const StepDone& m, const std::string& from, Moment now) {
   perform_steps(now);
 }
 
-// The driver is back at Stable: keep the record, send home who has no place any more.
+// The driver is back at Stable: keep the record, send home who has left.
 void Lead::change_over(Moment now) {
   const ChangeStatus status = driver_.status();
   const ChangePlan plan = driver_.plan();
@@ -108,14 +118,7 @@ void Lead::change_over(Moment now) {
   log::info("change {} {}{}{}: built in {:.0f} ms, pause {:.1f} ms", plan.id, to_string(status.outcome),
             status.reason.empty() ? "" : ", ", status.reason, status.times.build_ms, status.times.pause_ms);
   state_.lost.insert(driver_.lost().begin(), driver_.lost().end());
-  const auto stopped = [](const std::string& reason) {
-    return JobOutcome{JobResult::Stopped, reason, 0, {}, {}};
-  };
-  if (status.outcome != ChangeOutcome::Committed) {
-    for (const Member& member : plan.add)
-      dismiss(member.uid, stopped("change " + plan.id + " was rolled back: " + status.reason));
-    return drop_lost_members();
-  }
+  if (status.outcome != ChangeOutcome::Committed) return drop_lost_members();
   deliver(rendezvous_.end_change(plan.port, ""));
   std::erase_if(state_.exit_codes, [&](const auto& e) { return !spaces_.find(e.first.nspace); });
   std::erase_if(state_.hello, [&](const ProcId& proc) { return !spaces_.find(proc.nspace); });

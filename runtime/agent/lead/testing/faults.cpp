@@ -163,7 +163,8 @@ void Faults::lose_joiner(SimulatedPod& lead) {
   const bool early =
       state == ChangeState::Preparing || state == ChangeState::Building || state == ChangeState::RollingBack;
   course_.may_fail = course_.may_fail || (!early && !course_.tasks);
-  const int how = course_.world.dice.below(4);
+  const bool two_in_window = state == ChangeState::Window && !course_.tasks && plan->add.size() > 1;
+  const int how = two_in_window && course_.world.dice.percent(70) ? 3 : course_.world.dice.below(4);
   if (how == 0) return course_.pod_dies(*joiner);
   if (joiner->ranks().empty()) return;
   switch (how) {
@@ -177,6 +178,12 @@ void Faults::lose_joiner(SimulatedPod& lead) {
     default:  // stands still
       if ((early || state == ChangeState::Ready || state == ChangeState::Window) && !course_.tasks)
         course_.program.hang(*joiner->ranks().begin());
+      // The window waits for it, and the lead finds out meanwhile that another one is lost.
+      if (two_in_window)
+        if (SimulatedPod* other = course_.world.find(plan->add.back().uid); other && other->alive()) {
+          course_.excused.insert(other->uid());
+          course_.pod_dies(*other);
+        }
   }
 }
 
