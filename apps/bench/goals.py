@@ -18,7 +18,7 @@ from elastic import Bench, note, note_decisions
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = "apps/jacobi/bench/goals.yaml"
-ITERATIONS = 240  # as in the manifest
+ITERATIONS = 480  # as in the manifest
 SIZES = (8, 6, 5, 4, 3, 2)  # that are measured; those between follow
 DEADLINES = (0.8, 1.2, 1.35, 1.6, 2.0, 2.5)  # of the shortest run
 BUDGETS = (7, 5, 3)  # each as much as a run on so many workers costs

@@ -152,6 +152,17 @@ TEST(Deadline, WithoutProgressNobodyCanTell) {
   EXPECT_FALSE(job.last.outlook);
 }
 
+// A program sets itself up before it says how far it is: that must not cost it the windows that follow.
+TEST(Deadline, CountsFromTheFirstReportOfProgress) {
+  SyntheticJob job(jacobi(), 1, policy(PolicyName::Deadline));
+  job.input.goals.deadline = t0 + Seconds(100'000);
+  job.run(Seconds(200));
+  ASSERT_THAT(job.last.line, HasSubstr("does not report its progress"));
+  for (job.progress = 0; job.progress < .05; job.progress += .01) job.run(Seconds(10));
+  EXPECT_NE(job.last.cause, DecisionCause::NoData) << job.last.line;
+  EXPECT_THAT(job.last.line, HasSubstr("% done"));
+}
+
 // Tasks tell how much is left, too.
 TEST(Deadline, OfAMasterWorkerPhaseGoesByItsTasks) {
   PolicyInput input = input_with({.1, .1, .1, .1}, 4);

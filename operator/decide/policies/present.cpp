@@ -49,12 +49,13 @@ Present measure(const PolicyInput& input) {
   now.load_balance = balance / weights;
   now.work_per_iteration = work / iterations;
   now.noise = noise_of_mean(input.steady);
-  const Sample& first = input.steady.front();
   const Sample& last = input.steady.back();
   now.epoch = last.epoch;
-  const double gained = last.progress - first.progress;
-  if (first.progress >= 0 && gained > 0)
-    now.seconds_left = (1 - last.progress) * seconds_between(first.end, last.end) / gained;
+  // A program that sets itself up does not report any progress yet.
+  const auto first = std::ranges::find_if(input.steady, [](const Sample& s) { return s.progress >= 0; });
+  if (first == input.steady.end()) return now;
+  const double gained = last.progress - first->progress;
+  if (gained > 0) now.seconds_left = (1 - last.progress) * seconds_between(first->end, last.end) / gained;
   return now;
 }
 

@@ -139,7 +139,8 @@ int replay(const std::string& folder, const std::string& manifest) {
   std::printf("%10s %8s %6s %8s  %s\n", "time s", "workers", "", "wanted", "why");
   for (const Verdicts& now : verdicts) {
     const bool same = before && before->result.verdict == now.result.verdict &&
-                      before->result.wanted == now.result.wanted && before->workers == now.workers;
+                      before->result.wanted == now.result.wanted &&
+                      before->result.cause == now.result.cause && before->workers == now.workers;
     before = &now;
     if (same) continue;
     if (now.result.verdict == Verdict::Scale || now.result.verdict == Verdict::Recommend) ++changes;
