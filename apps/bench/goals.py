@@ -23,13 +23,14 @@ SIZES = (8, 6, 5, 4, 3, 2)  # that are measured; those between follow
 DEADLINES = (0.8, 1.2, 1.35, 1.6, 2.0, 2.5)  # of the shortest run
 BUDGETS = (7, 5, 3)  # each as much as a run on so many workers costs
 ROOM = 1.1  # of such a budget
+STATIC = 30  # seconds that a size is measured for
 START = 2.0  # seconds until the ranks of a job that has just been asked for compute, and from their end to its end
 
 
 def run_times(out):
     """Seconds of a whole run at each size."""
     sweep.JOBS["goals"] = (MANIFEST, [], [])
-    measured = {size: START + ITERATIONS * sweep.measure(out, "goals", size)["seconds"] for size in SIZES}
+    measured = {size: START + ITERATIONS * sweep.measure(out, "goals", size, STATIC)["seconds"] for size in SIZES}
     times = {}
     for size in range(min(SIZES), max(SIZES) + 1):
         below = max(s for s in SIZES if s <= size)
@@ -82,7 +83,7 @@ def budgets(bench, times, rows):
     slowest, overrun = 0.0, 0.0
     for size in BUDGETS:
         budget = ROOM * size * times[size] / 3600
-        summary = run(bench, f"budget-{size}", "budget", f"budget={budget:.4f}")
+        summary = run(bench, f"budget-{size}", "budget", f'budget="{budget:.4f}"')
         rows.append({"goal": budget, "finish_s": summary["finish_s"], "workers": mean_workers(summary),
                      "worker_hours": summary["core_seconds"] / 3600})
         paid = [seconds for n, seconds in times.items() if n * seconds / 3600 <= budget]

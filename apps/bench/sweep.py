@@ -55,7 +55,7 @@ def job_name(manifest):
     return next(line.split(":")[1].strip() for line in manifest.read_text().splitlines() if line.strip().startswith("name:"))
 
 
-def measure(out, what, size):
+def measure(out, what, size, least_seconds=LEAST_SECONDS):
     manifest, settings, arguments = JOBS[what]
     manifest, folder = SOURCE / manifest, out / f"{what}-{size}"
     settings = ["autoscaling.mode=Off", "autoscaling.windowSeconds=1", f"worker.replicas={size}", *settings]
@@ -68,7 +68,7 @@ def measure(out, what, size):
             windows = windows_of(folder)
             began = began or (time.monotonic() if windows else None)
             measured, seconds = whole_iterations(windows)
-            enough = seconds >= LEAST_SECONDS and sum(w["iterations"] for w in measured) >= LEAST_ITERATIONS
+            enough = seconds >= least_seconds and sum(w["iterations"] for w in measured) >= LEAST_ITERATIONS
             if not cancelled and began and (enough or time.monotonic() - began > MOST_SECONDS):
                 cancelled = subprocess.run(["empi", "cancel", job_name(manifest)], stdout=subprocess.DEVNULL).returncode == 0
     if job.returncode != 0 and not cancelled:
