@@ -21,7 +21,7 @@ using empi::time_text;
 constexpr double kKeptMargin = 0.5;
 constexpr double kBudgetMargin = 0.05;  // of what is still to be spent
 constexpr double kReturn = 10;          // times its cost: as many worker seconds must a shrink free
-constexpr double kEndSeconds = 10;      // that workers are paid after the program has ended
+constexpr double kEndSeconds = 3;       // that workers are paid after the program has ended
 
 struct Sizes {
   std::vector<int> all, judged;
