@@ -42,6 +42,20 @@ struct PoolsWorld : QueueWorld {
     }
     for (const auto& [pool, workers] : held) EXPECT_LE(workers, 4) << "over-committed: " << pool;
   }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) {
+      turn();
+      check_pools();
+    }
+  }
+  // All of it is in the fast pool, and its program was not started again.
+  void expect_moved(const World& job) const {
+    EXPECT_EQ(job.status().allocation->pool, "fast");
+    EXPECT_FALSE(job.status().allocation->moved_from);
+    EXPECT_EQ(in_pool(job, "slow"), 0);
+    EXPECT_EQ(in_pool(job, "fast"), job.size());
+    EXPECT_EQ(job.status().restarts, 0);
+  }
 };
 
 TEST(PoolsOfAQueue, ADeadlineStartsInTheCheapestPoolThatIsInTime) {
@@ -73,34 +87,24 @@ PoolsWorld::World& fall_behind(PoolsWorld& world) {
 TEST(PoolsOfAQueue, AJobThatFallsBehindGoesToAFasterPoolAndRunsOn) {
   PoolsWorld world;
   auto& job = fall_behind(world);
-  for (int i = 0; i < 60; ++i) {
-    world.turn();
-    world.check_pools();
-  }
-  EXPECT_EQ(job.status().allocation->pool, "fast");
-  EXPECT_FALSE(job.status().allocation->moved_from);
-  EXPECT_EQ(world.in_pool(job, "slow"), 0);
-  EXPECT_EQ(world.in_pool(job, "fast"), job.size());
-  EXPECT_EQ(job.status().restarts, 0);
+  world.turns(60);
+  world.expect_moved(job);
 }
 
 TEST(PoolsOfAQueue, TheOperatorMayBeKilledInFrontOfEachWriteOfAMove) {
   for (int killed = 0; killed < 12; ++killed) {
+    SCOPED_TRACE("killed in front of write " + std::to_string(killed));
     PoolsWorld world;
     auto& job = fall_behind(world);
     world.writes_left = killed;
-    for (int i = 0; i < 80; ++i) {
-      world.turn();
-      world.check_pools();
-    }
-    EXPECT_EQ(job.status().allocation->pool, "fast") << "killed in front of write " << killed;
-    EXPECT_EQ(world.in_pool(job, "slow"), 0) << killed;
-    EXPECT_EQ(world.in_pool(job, "fast"), job.size()) << killed;
+    world.turns(80);
+    world.expect_moved(job);
   }
 }
 
 TEST(PoolsOfAQueue, APoolWhoseNodesGoIsLeftByAJobThatRunsOnWhereverTheOperatorIsKilled) {
   for (int killed = 0; killed < 12; ++killed) {
+    SCOPED_TRACE("killed in front of write " + std::to_string(killed));
     PoolsWorld world;
     auto& job = world.add("a", 1, 4, ", pools: [slow, fast]", "", "    replicas: 4\n");
     world.settle(10);
@@ -108,14 +112,9 @@ TEST(PoolsOfAQueue, APoolWhoseNodesGoIsLeftByAJobThatRunsOnWhereverTheOperatorIs
     ASSERT_EQ(job.size(), 4);
     world.cluster.records[0].queue.spec.pools[0].quota.cpu = Quantity{"0"};
     world.writes_left = killed;
-    for (int i = 0; i < 80; ++i) {
-      world.turn();
-      world.check_pools();
-    }
-    EXPECT_EQ(job.status().allocation->pool, "fast") << "killed in front of write " << killed;
-    EXPECT_EQ(world.in_pool(job, "slow"), 0) << killed;
-    EXPECT_EQ(world.in_pool(job, "fast"), 4) << killed;
-    EXPECT_EQ(job.status().restarts, 0) << killed;
+    world.turns(80);
+    world.expect_moved(job);
+    EXPECT_EQ(job.size(), 4);
   }
 }
 
@@ -139,9 +138,8 @@ TEST(PoolsOfAQueue, AnEvictedJobLeavesItsPoolAlthoughReplacementsAreAwaitedThere
   ASSERT_TRUE(job.status().resize);
   EXPECT_NE(job.status().resize->id, awaited) << "another change, for the other pool";
   world.settle(60);
-  EXPECT_EQ(world.in_pool(job, "slow"), 0);
-  EXPECT_EQ(world.in_pool(job, "fast"), 2);
-  EXPECT_EQ(job.status().restarts, 0);
+  world.expect_moved(job);
+  EXPECT_EQ(job.size(), 2);
 }
 
 TEST(PoolsOfAQueue, SpotNodesAreForThoseWhoNameThem) {

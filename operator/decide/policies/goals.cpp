@@ -17,9 +17,10 @@ namespace {
 using empi::format;
 using empi::time_text;
 
-// The size that a job has is kept while this share of the margin is left, so that noise moves nothing.
+// The size that a deadline has given is kept while this share of the margin is left, so that noise moves
+// nothing.
 constexpr double kKeptMargin = 0.5;
-constexpr double kBudgetMargin = 0.05;  // of what is still to be spent
+constexpr double kBudgetMargin = 0.02;  // of what is still to be spent
 constexpr double kReturn = 10;          // times its cost: as many worker seconds must a shrink free
 constexpr double kEndSeconds = 3;       // that workers are paid after the program has ended
 
@@ -132,8 +133,11 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
         n < current ? (current - n) * change_cost(input.history, current, n).delay_seconds : 0;
     return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
   };
-  const double margin = kBudgetMargin + remaining->error;
-  const auto paid = [&](int n) { return price(n) * (1 + (n == current ? kKeptMargin : 1) * margin) <= left; };
+  // What is changed to is paid for with a margin. What runs is left for what is surely too much only: the
+  // first windows tell little, and what a size too large costs until more is known is little, too.
+  const auto paid = [&](int n) {
+    return price(n) * (n == current ? 1 - remaining->error : 1 + kBudgetMargin + remaining->error) <= left;
+  };
   const int cheapest = least(sizes.all, price);
   const std::string known =
       remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
