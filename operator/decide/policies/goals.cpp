@@ -133,11 +133,13 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
         n < current ? (current - n) * change_cost(input.history, current, n).delay_seconds : 0;
     return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
   };
-  // What is changed to is paid for with a margin. What runs is left for what is surely too much only: the
-  // first windows tell little, and what a size too large costs until more is known is little, too.
-  const auto paid = [&](int n) {
-    return price(n) * (n == current ? 1 - remaining->error : 1 + kBudgetMargin + remaining->error) <= left;
+  // The first windows tell little, and what a size too large costs until more is known is little, too: what
+  // runs is left for what is surely too much, for the size that is expected to be paid; who grows must be
+  // able to pay surely.
+  const auto margin = [&, error = remaining->error](int n) {
+    return n == current ? -error : n < current ? kBudgetMargin : kBudgetMargin + error;
   };
+  const auto paid = [&](int n) { return price(n) * (1 + margin(n)) <= left; };
   const int cheapest = least(sizes.all, price);
   const std::string known =
       remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
