@@ -115,7 +115,11 @@ function(empi_sanitized_twin sanitizer target out)
     list(FILTER flags EXCLUDE REGEX "^-fno-sanitize")
   endif()
   # Sanitized code misleads GCC's own warnings (of array bounds and of what is uninitialised in the standard library).
-  target_compile_options(${twin} PRIVATE ${flags} ${optimise} -g1 -fno-omit-frame-pointer -Wno-error)
+  set(options ${flags} ${optimise} -g1 -fno-omit-frame-pointer -Wno-error)
+  target_compile_options(${twin} PRIVATE ${options})
+  if(is_test AND type STREQUAL EXECUTABLE)
+    empi_precompiled(${twin} ${sanitizer} ${options})
+  endif()
   target_link_options(${twin} PUBLIC ${EMPI_FLAGS_${sanitizer}})
 endfunction()
 

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing: what is compiled with it are the headers of cmake/precompiled.cmake.
