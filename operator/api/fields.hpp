@@ -258,6 +258,12 @@ void describe(V& v, SuccessionStatus& succession) {
 }
 
 template <class V>
+void describe(V& v, LostNode& node) {
+  v.field("name", node.name);
+  v.field("until", node.until);
+}
+
+template <class V>
 void describe(V& v, BlockedTarget& blocked) {
   v.field("target", blocked.target);
   v.field("generation", blocked.generation);
@@ -445,6 +451,7 @@ void describe(V& v, JobStatus& status) {
   v.field("leadUID", status.lead_uid);
   v.field("leadPod", status.lead_pod);
   v.object("succession", status.succession);
+  v.list("lostNodes", status.lost_nodes);
   v.field("runtimeImage", status.runtime_image);
   v.field("mutualTLS", status.mutual_tls);
   v.field("activeWorkers", status.active_workers);  // for the operator before this one

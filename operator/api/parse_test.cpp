@@ -168,6 +168,7 @@ TEST(Json, AJobSurvivesBeingStored) {
       ResizeStatus{"change-3", 3, 4, ResizePhase::Window, 7, {5}, {5}, {}, time, time, time, time};
   status.awaited = AwaitedWorkers{{6, 7}, {6}, time, time};
   status.succession = SuccessionStatus{4, "uid-1", "demo-w-1", {"uid-0"}, "pod demo-w-0 is gone", time};
+  status.lost_nodes = {{"node-3", time}};
   status.blocked = BlockedTarget{8, 2, "no room", 3, time};
   status.last_resize = LastResize{2, 3, ResizeResult::Committed, "", 1, 2, 3, time};
   status.recommendation = Recommendation{4, 91, "why", time};

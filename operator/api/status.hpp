@@ -118,6 +118,15 @@ struct SuccessionStatus {
   bool operator==(const SuccessionStatus&) const = default;
 };
 
+// A node that workers were lost with though nobody has said that they ended: its link is cut, or its power is
+// off. Kubernetes finds out later than the job, and would make their replacements for it.
+struct LostNode {
+  std::string name;
+  Time until{};  // pods of the job are made for other nodes
+
+  bool operator==(const LostNode&) const = default;
+};
+
 enum class ResizeResult { Unknown, Committed, RolledBack, Superseded };
 
 struct LastResize {
@@ -380,9 +389,10 @@ struct JobStatus {
   std::string lead_uid;
   std::string lead_pod;  // its name: where rank 0 is, and its output
   std::optional<SuccessionStatus> succession;
-  std::string runtime_image;  // of all pods of this run, whatever a newer operator would bring
-  bool mutual_tls = false;    // how the pods of this run speak: with certificates, or plain with a token
-  IndexSet active_workers;    // the committed members; JSON: workers, and activeWorkers for one version
+  std::vector<LostNode> lost_nodes;  // a few, the latest last
+  std::string runtime_image;         // of all pods of this run, whatever a newer operator would bring
+  bool mutual_tls = false;  // how the pods of this run speak: with certificates, or plain with a token
+  IndexSet active_workers;  // the committed members; JSON: workers, and activeWorkers for one version
   std::optional<StartStatus> start;
   std::optional<ResizeStatus> resize;
   std::optional<AwaitedWorkers> awaited;  // JSON: status.resize.awaited

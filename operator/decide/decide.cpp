@@ -92,6 +92,7 @@ void step(Pass& pass) {
   if (status.state == JobState::Suspended) status.state = JobState::Pending;
   adopt_runtime_image(pass);
   adopt_membership(pass);
+  forget_lost_nodes(pass);
   if (succession_step(pass) || ended_by_program(pass)) return;
   adopt_program_range(pass);
   if (!queue_step(pass)) return;

@@ -39,6 +39,7 @@ struct PodView {
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
   std::string runtime_image = {};                      // that has brought agent and libraries into it
   std::optional<Time> unschedulable_since = {};        // no node has room for it
+  std::string node = {};                               // that it is on, once it has one
   std::string pool = {};                               // of its queue that it was made for
 
   bool operator==(const PodView&) const = default;

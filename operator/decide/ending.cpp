@@ -76,6 +76,7 @@ void forget_run(JobStatus& status) {
   status.awaited.reset();
   status.standby.reset();
   status.succession.reset();
+  status.lost_nodes.clear();
   status.active_workers = {};
   status.epoch = 0;
   status.lead_uid.clear();

@@ -23,6 +23,7 @@ class Pass {
   JobStatus status;
   std::vector<Action> actions;
   std::string autoscaling;
+  bool lost_nodes_serve = false;   // nodes that were avoided are not any more
   std::optional<Outlook> outlook;  // where this pass has judged a goal
 
   template <class A>
@@ -102,10 +103,13 @@ void update_risks(Pass& pass);       // outlook.cpp: conditions DeadlineAtRisk, 
 void update_checkpoint(Pass& pass);  // checkpoints.cpp
 void update_tasks(Pass& pass);       // sizing.cpp
 void start_step(Pass& pass);         // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);   // resize.cpp: Running, Resizing
-bool succession_step(Pass& pass);           // succession.cpp: true while nobody leads
-bool ended_by_program(Pass& pass);          // ending.cpp: success, failure, lost members
-void suspend(Pass& pass);                   // ending.cpp
+void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
+void forget_lost_nodes(Pass& pass);        // succession.cpp: of which Kubernetes knows by now
+// Not made yet, no room for it, and nodes that it was not to have may be had again: it is to be made anew.
+bool made_too_narrow(const Pass& pass, const PodView& pod);  // succession.cpp
+bool succession_step(Pass& pass);                            // succession.cpp: true while nobody leads
+bool ended_by_program(Pass& pass);                           // ending.cpp: success, failure, lost members
+void suspend(Pass& pass);                                    // ending.cpp
 void restart_step(Pass& pass, int target);  // restart.cpp: a restartable job's change of size
 bool ended_to_restart(Pass& pass);          // restart.cpp: the program has ended as it was told
 void restarted(Pass& pass);                 // restart.cpp: and it runs again

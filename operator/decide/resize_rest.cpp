@@ -37,7 +37,7 @@ std::optional<std::string> replace_evicted(Pass& pass, IndexSet& workers, IndexS
   const IndexSet planned = workers;
   for (const int index : planned) {
     const PodView* pod = pass.pod(index);
-    if (pod ? pod->terminating : created.contains(index)) {
+    if (pod ? pod->terminating || made_too_narrow(pass, *pod) : created.contains(index)) {
       workers.erase(index);
       created.erase(index);
       workers.insert(*take_newcomers(pass, 1).begin());

@@ -59,7 +59,7 @@ IndexSet let_go(const Pass& pass) {
 void strike_out_lost(Pass& pass, StandbyStatus& pool) {
   for (const int index : IndexSet(pool.workers)) {
     const PodView* pod = pass.pod(index);
-    if (usable(pod)) {
+    if (usable(pod) && !made_too_narrow(pass, *pod)) {
       pool.created.insert(index);
       continue;
     }

@@ -15,6 +15,8 @@ namespace {
 constexpr Seconds kTakesOver{120};
 constexpr Seconds kToldAgain{1};
 constexpr Seconds kSomebodyAnswers{10};
+constexpr Seconds kNodeIsFoundOut{60};      // Kubernetes gives a node 40 to 50 s, and then keeps pods off it
+constexpr std::size_t kMostLostNodes = 16;  // a rack; each is a line in the status and in pods
 constexpr int kKilled = 128;  // exit codes from here on are of agents that did not end by themselves
 
 using Uids = std::vector<std::string>;
@@ -96,7 +98,23 @@ bool somebody_may_answer(Pass& pass) {
   return true;
 }
 
+// Who has ended by the word of its kubelet was lost without its node.
+void avoid_nodes_of(Pass& pass, const Uids& dead) {
+  auto& nodes = pass.status.lost_nodes;
+  for (const std::string& uid : dead) {
+    const PodView* pod = pass.pod(uid);
+    if (!pod || pod->node.empty() || pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)
+      continue;
+    std::erase_if(nodes, [&](const LostNode& node) { return node.name == pod->node; });
+    nodes.push_back({pod->node, pass.now + kNodeIsFoundOut});
+    pass.wake_at(nodes.back().until);
+  }
+  if (nodes.size() > kMostLostNodes)
+    nodes.erase(nodes.begin(), nodes.end() - static_cast<std::ptrdiff_t>(kMostLostNodes));
+}
+
 void name(Pass& pass, const std::string& uid, Loss loss) {
+  avoid_nodes_of(pass, loss.dead);
   auto& named = pass.status.succession;
   const bool other = uid != pass.seen.runtime.lead_uid;
   named = SuccessionStatus{++pass.status.fence,  uid,         pass.pod(uid)->name,
@@ -107,6 +125,16 @@ void name(Pass& pass, const std::string& uid, Loss loss) {
 }
 
 }  // namespace
+
+void forget_lost_nodes(Pass& pass) {
+  const auto over = [&](const LostNode& node) { return node.until <= pass.now; };
+  pass.lost_nodes_serve = std::erase_if(pass.status.lost_nodes, over) > 0;
+  for (const LostNode& node : pass.status.lost_nodes) pass.wake_at(node.until);
+}
+
+bool made_too_narrow(const Pass& pass, const PodView& pod) {
+  return pass.lost_nodes_serve && pod.unschedulable_since.has_value();
+}
 
 bool succession_step(Pass& pass) {
   JobStatus& status = pass.status;

@@ -12,6 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing_world::started;
 using testing_world::World;
 
@@ -180,6 +181,50 @@ TEST_F(Succession, ALeadIsToldThatAMembersPodIsGoneOrThatItsSilenceCounts) {
     EXPECT_EQ(other.size(), 3);
     EXPECT_PROMISES_KEPT(other);
   }
+}
+
+// Its link is cut: Kubernetes would make the replacement for it, where nobody brings it up.
+TEST_F(Succession, TheNodeOfAWorkerThatFellSilentGetsNoReplacementForAWhile) {
+  world.pod(2)->node = "node-3";
+  world.lead.unheard = {uids[2]};
+  world.reconcile();
+  const Time until = world.now + Seconds(60);
+  EXPECT_THAT(world.status().lost_nodes, ElementsAre(LostNode{"node-3", until}));
+  world.reconcile();
+  ASSERT_TRUE(world.pod(3));
+  world.now = until - Millis(1);
+  world.reconcile();
+  EXPECT_EQ(world.status().lost_nodes.size(), 1u);
+  world.now = until;
+  world.reconcile();
+  EXPECT_THAT(world.status().lost_nodes, IsEmpty());
+  EXPECT_FALSE(world.pod(3)->terminating) << "it has a node";
+  expect_going_on("0-1,3");
+}
+
+// It was the only one with room, and only the agent hangs.
+TEST_F(Succession, AReplacementThatFindsNoOtherNodeIsMadeAnewThen) {
+  world.pod(2)->node = "node-3";
+  world.lead.unheard = {uids[2]};
+  for (int i = 0; i < 3; ++i) world.reconcile();
+  ASSERT_TRUE(world.pod(3));
+  world.pod(3)->unschedulable_since = world.now;
+  world.now += Seconds(59);
+  world.reconcile();
+  EXPECT_FALSE(world.pod(4));
+  world.now += Seconds(1);
+  for (int i = 0; i < 2; ++i) world.reconcile();
+  ASSERT_TRUE(world.pod(4));
+  EXPECT_TRUE(!world.pod(3) || world.pod(3)->terminating);
+  expect_going_on("0-1,4");
+}
+
+TEST_F(Succession, TheNodeOfAWorkerThatWasKilledIsWell) {
+  world.pod(2)->node = world.pod(1)->node = "node-3";
+  world.end_pod(2, 137, "killed");
+  world.reconcile();
+  EXPECT_TRUE(world.did<NameLead>());
+  EXPECT_THAT(world.status().lost_nodes, IsEmpty());
 }
 
 TEST_F(Succession, AnAgentThatHasEndedByItselfIsNoLoss) {

@@ -67,6 +67,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
   view.uid = text(metadata, "uid");
   view.index = worker_index(job, view.name).value_or(-1);
   view.pool = text(member(metadata, "labels"), kLabelPool);
+  view.node = text(member(pod, "spec"), "nodeName");
   view.phase = phase_from(text(status, "phase"));
   view.ip = text(status, "podIP");
   view.terminating = !text(metadata, "deletionTimestamp").empty();
@@ -118,9 +119,9 @@ void reduce_pod(json& pod) {
   if (const json& sidecar = named(member(member(pod, "spec"), "initContainers"), "name", kSidecarName);
       sidecar.is_object())
     containers.push_back(only(sidecar, {"name", "image"}));
-  pod = {{"metadata", std::move(kept)},
-         {"spec", {{"initContainers", std::move(containers)}}},
-         {"status", std::move(state)}};
+  json spec = only(member(pod, "spec"), {"nodeName"});
+  spec["initContainers"] = std::move(containers);
+  pod = {{"metadata", std::move(kept)}, {"spec", std::move(spec)}, {"status", std::move(state)}};
 }
 
 void reduce_job(json& job) {

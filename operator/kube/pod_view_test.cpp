@@ -39,6 +39,7 @@ TEST(ToPodView, ARunningWorker) {
   EXPECT_EQ(view.phase, PodPhase::Running);
   EXPECT_EQ(view.ip, "10.89.1.7");
   EXPECT_EQ(view.runtime_image, "runtime:1");
+  EXPECT_EQ(view.node, "n1");
   EXPECT_TRUE(view.ready);
   EXPECT_FALSE(view.terminating || view.disruption_target || view.exit_code);
 }
@@ -86,7 +87,7 @@ TEST(ToPodView, TakesNothingForGranted) {
 
 auto all_of(const PodView& view) {
   return std::tuple(view.name, view.uid, view.index, view.phase, view.ip, view.ready, view.terminating,
-                    view.disruption_target, view.exit_code, view.message, view.runtime_image);
+                    view.disruption_target, view.exit_code, view.message, view.runtime_image, view.node);
 }
 
 TEST(ReducePod, KeepsWhatIsRead) {

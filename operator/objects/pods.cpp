@@ -270,6 +270,24 @@ void add_tolerations(json& tolerations) {
   }
 }
 
+// Each of the template's terms is a way to be placed, so each has to leave these nodes out.
+void keep_off(const std::vector<LostNode>& nodes, json& spec) {
+  json& affinity = spec["affinity"];
+  if (!is_object_now(affinity) || !is_object_now(affinity["nodeAffinity"])) return;
+  json& required = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+  if (!is_object_now(required) || !is_list_now(required["nodeSelectorTerms"])) return;
+  json& terms = required["nodeSelectorTerms"];
+  json others = json::array();
+  for (const LostNode& node : nodes)
+    others.push_back({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node.name})}});
+  if (terms.empty())
+    terms.push_back({{"matchFields", others}});
+  else
+    for (json& term : terms)
+      if (term.is_object() && !term.empty())
+        append(term["matchFields"], others);  // an empty one means no node
+}
+
 // What the template says of the same labels is the same, or the queue had not admitted the job.
 void put_into_pool(const PoolSpec& pool, json& spec) {
   if (!pool.node_selector.empty()) fill(spec["nodeSelector"], pool.node_selector);
@@ -326,6 +344,7 @@ void build_pod_spec(const ElasticMPIJob& job, int index, const std::string& pod,
     for (const char* name : {"runAsUser", "runAsGroup", "fsGroup"}) security[name] = options.worker_user;
   fill(spec["securityContext"], security);
   add_tolerations(spec["tolerations"]);
+  if (!job.status.lost_nodes.empty()) keep_off(job.status.lost_nodes, spec);
 }
 
 }  // namespace

@@ -270,6 +270,37 @@ TEST(Pod, OfARunThatHasBegunKeepsItsRuntimeImage) {
   EXPECT_EQ(build_pod(job, 0, options)["spec"]["initContainers"][0]["image"], "runtime:old");
 }
 
+TEST(Pod, IsMadeForOtherNodesThanThoseThatWorkersWereLostWith) {
+  const auto terms = [](const ElasticMPIJob& job) {
+    return build_pod(job, 3)["spec"]["affinity"]["nodeAffinity"]
+                            ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+  };
+  const auto no = [](const char* node) -> json {  // the API server takes one name a line
+    return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", {node}}};
+  };
+  ElasticMPIJob job = job_from("");
+  EXPECT_FALSE(build_pod(job, 3)["spec"].contains("affinity"));
+  job.status.lost_nodes = {{"node-1", {}}, {"node-3", {}}};
+  EXPECT_EQ(terms(job), json::array({{{"matchFields", {no("node-1"), no("node-3")}}}}));
+
+  job = job_from(R"(
+        affinity:
+          podAntiAffinity: {}
+          nodeAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms:
+                - matchExpressions: [{key: disk, operator: In, values: [ssd]}]
+                - {}
+)");
+  const json before = terms(job);
+  job.status.lost_nodes = {{"node-3", {}}};
+  ASSERT_EQ(terms(job).size(), 2u);
+  EXPECT_EQ(terms(job)[0]["matchExpressions"], before[0]["matchExpressions"]);
+  EXPECT_EQ(terms(job)[0]["matchFields"], json::array({no("node-3")}));
+  EXPECT_EQ(terms(job)[1], json::object()) << "which means no node at all";
+  EXPECT_TRUE(build_pod(job, 3)["spec"]["affinity"].contains("podAntiAffinity"));
+}
+
 TEST(Pod, NeverRestartsInPlaceAndHasTimeToLeave) {
   const json spec = build_pod(job_from("", "", "  resize: {prepareTimeoutSeconds: 100}"), 0)["spec"];
   EXPECT_EQ(spec["restartPolicy"], "Never");

@@ -16,9 +16,10 @@ lose_node() {
   iterates spread-out # so that there are copies
   cluster_ctl "$1" "$node"
   local start=$EPOCHREALTIME
-  # The first one may have been made for the node that is gone, which Kubernetes does not know yet.
+  # Kubernetes does not know yet that the node is gone.
   goes_on_without() { running spread-out 3 && job_is spread-out '.status.nextIndex >= 4 and .status.epoch >= 3'; }
   within 150 'the others go on without it, and another one takes its place' goes_on_without
+  expect 'nobody was placed on the lost node' only_the_victim_there
   expect 'nothing began anew' job_is spread-out '.status.restarts // 0 == 0'
   iterates spread-out
   expect 'on the other nodes' elsewhere
@@ -29,6 +30,10 @@ lose_node() {
   within 90 'the lost pod goes' pod_gone "$victim"
   iterates spread-out
   runs spread-out 3
+}
+only_the_victim_there() { # ever
+  k get events --field-selector reason=Scheduled -o json |
+    jq -e --arg node "$node" '[.items[] | select(.message | endswith(" to " + $node)) | .involvedObject.name] == ["'"$victim"'"]' >/dev/null
 }
 lost_are_dead() {
   local pid
