@@ -267,7 +267,6 @@ Outcome KubeCluster::write_certificates(const ElasticMPIJob& job, const std::set
     if (workers.empty() || written.contains(pod.index / kWorkersOfSecret))
       secrets[pod.index / kWorkersOfSecret].insert(pod.index);
   for (const int worker : workers) secrets[worker / kWorkersOfSecret].insert(worker);
-  if (secrets.empty()) return Outcome::done();
   const JobCertificates certificates(root_key_.keys(), job.metadata.uid);
   const auto now = std::chrono::system_clock::now();
   for (const auto& [number, owners] : secrets) {
@@ -277,7 +276,31 @@ Outcome KubeCluster::write_certificates(const ElasticMPIJob& job, const std::set
         job, resources::secrets, build_certificate_secret(job, identities, certificates.authorities()), made);
     if (!outcome.ok()) return outcome;
   }
+  if (!workers.empty()) return Outcome::done();
+  for (int number = 0; number * kWorkersOfSecret < job.status.next_index; ++number) {
+    const Outcome outcome = prune_certificates(job, number, secrets[number]);
+    if (!outcome.ok()) return outcome;
+  }
   return Outcome::done();
+}
+
+Outcome KubeCluster::prune_certificates(const ElasticMPIJob& job, int number, const std::set<int>& workers) {
+  const int first = number * kWorkersOfSecret,
+            end = std::min(first + kWorkersOfSecret, job.status.next_index);
+  const kube::ObjectKey name{job.metadata.namespace_name, certificate_secret_name(job.metadata.name, first)};
+  const auto there = client_.merge_patch(resources::secrets, name, json::object(), {.dry_run = true});
+  if (!there) return there.error().kind == Kind::NotFound ? Outcome::done() : outcome_of(there.error());
+  if (kube::controller_uid_of(there.value()) != job.metadata.uid) return Outcome::done();
+  const json entries = there.value().value("data", json::object());
+  json gone;
+  for (int worker = first; worker < end; ++worker)
+    if (const std::string entry = certificate_key(worker);
+        !workers.contains(worker) && entries.contains(entry))
+      gone[entry] = nullptr;
+  if (gone.empty()) return Outcome::done();
+  const auto answer = client_.merge_patch(
+      resources::secrets, name, {{"metadata", {{"uid", kube::uid_of(there.value())}}}, {"data", gone}});
+  return answer ? Outcome::done() : outcome_of(answer.error());
 }
 
 Outcome KubeCluster::ensure_certificates(const ElasticMPIJob& job, const std::vector<json>& pods) {

@@ -59,8 +59,11 @@ class KubeCluster : public Cluster {
  private:
   // Before pods: their certificates, in one write for those of one Secret.
   Outcome ensure_certificates(const ElasticMPIJob& job, const std::vector<nlohmann::json>& pods);
-  // Secrets with certificates of these workers and of those that have pods.
+  // Secrets with certificates of these workers and of those that have pods. For no worker in particular,
+  // those of workers that have gone are taken out.
   Outcome write_certificates(const ElasticMPIJob& job, const std::set<int>& workers, bool made);
+  // Takes those of all others out of Secret `number`, if there is one.
+  Outcome prune_certificates(const ElasticMPIJob& job, int number, const std::set<int>& workers);
   Outcome make_pod(const ElasticMPIJob& job, const nlohmann::json& pod);
   // What the job needs before its first pod: service, token, network policy. May be done again at any time.
   // `pod` is tried first.

@@ -86,6 +86,10 @@ class KubeClusterTest : public ::testing::Test {
     return job;
   }
 
+  static std::string entry(const json& secret, const std::string& name) {
+    return kube::decode_base64(secret.at("data").at(name), name);
+  }
+
   std::string folder;
   kube::testing::ManualClock clock;
   std::vector<std::string> log;
@@ -121,7 +125,7 @@ TEST_F(KubeClusterTest, CertificatesAreThereBeforeThePodsThatMountThem) {
   const auto entries = [&](int number) {
     std::set<std::string> names;
     const json secret = server.object("/api/v1/namespaces/a/secrets/db-tls-" + std::to_string(number));
-    for (const auto& [name, text] : secret.at("stringData").items()) names.insert(name);
+    for (const auto& [name, text] : secret.at("data").items()) names.insert(name);
     return names;
   };
   ASSERT_TRUE(
@@ -138,9 +142,9 @@ TEST_F(KubeClusterTest, CertificatesAreThereBeforeThePodsThatMountThem) {
   EXPECT_EQ(kube::controller_uid_of(server.object("/api/v1/namespaces/a/secrets/db-tls-0")), "uid-job");
   // A grow leaves those of the others as they are, to the byte.
   const auto of_0 = [&] {
-    return server.object("/api/v1/namespaces/a/secrets/db-tls-0")["stringData"]["worker-0.pem"];
+    return entry(server.object("/api/v1/namespaces/a/secrets/db-tls-0"), "worker-0.pem");
   };
-  const json before = of_0();
+  const std::string before = of_0();
   ASSERT_TRUE(op.cluster.create_pods(job, {build_pod(job, 1)}).ok());
   EXPECT_EQ(entries(0),
             (std::set<std::string>{"authorities.pem", "worker-0.pem", "worker-1.pem", "worker-199.pem"}));
@@ -154,15 +158,48 @@ TEST_F(KubeClusterTest, ANewRootKeyReachesTheCertificatesOfPodsThatRun) {
   job.status.mutual_tls = true;
   ASSERT_TRUE(op.cluster.create_pod(job, build_pod(job, 0)).ok());
   const std::string path = "/api/v1/namespaces/a/secrets/db-tls-0";
-  const json before = server.object(path)["stringData"];
+  const json before = server.object(path);
   write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
   Operator next(*this);
   ASSERT_TRUE(next.cluster.renew_token(job).ok());
-  const json after = server.object(path)["stringData"];
-  EXPECT_NE(after["worker-0.pem"], before["worker-0.pem"]);
-  EXPECT_THAT(after["authorities.pem"].get<std::string>(),
-              HasSubstr(before["authorities.pem"].get<std::string>()))
+  const json after = server.object(path);
+  EXPECT_NE(entry(after, "worker-0.pem"), entry(before, "worker-0.pem"));
+  EXPECT_THAT(entry(after, "authorities.pem"), HasSubstr(entry(before, "authorities.pem")))
       << "the old authority is trusted, too";
+}
+
+// Its key is nobody's any more. Its like go when all children are looked at, with a right to write alone.
+TEST_F(KubeClusterTest, CertificatesOfWorkersThatHaveGoneGo) {
+  put(running());
+  Operator op(*this);
+  ElasticMPIJob job = job_of(op);
+  job.status.mutual_tls = true;
+  job.status.next_index = 401;
+  ASSERT_TRUE(op.cluster.create_pods(job, {build_pod(job, 0), build_pod(job, 1), build_pod(job, 400)}).ok());
+  const auto entries = [&](const std::string& number) {
+    std::set<std::string> names;
+    const json secret = server.object("/api/v1/namespaces/a/secrets/db-tls-" + number);
+    for (const auto& [name, text] : secret.at("data").items()) names.insert(name);
+    return names;
+  };
+  const json kept = server.object("/api/v1/namespaces/a/secrets/db-tls-0");
+  json extra = kept;
+  extra["data"]["theirs"] = "";
+  server.put("/api/v1/namespaces/a/secrets/db-tls-0", extra);
+  for (const char* pod : {"db-w-1", "db-w-400"})
+    server.erase(std::string("/api/v1/namespaces/a/pods/") + pod);
+  ASSERT_TRUE(server.wait_until([&] { return op.cluster.list_pods({"a", "db"}).size() == 1; }));
+  EXPECT_TRUE(op.cluster.keep_children(job).ok());
+  clock.advance(Seconds(600));
+  EXPECT_TRUE(op.cluster.keep_children(job).ok());
+  EXPECT_EQ(entries("0"), (std::set<std::string>{"authorities.pem", "theirs", "worker-0.pem"}));
+  EXPECT_EQ(entries("2"), (std::set<std::string>{"authorities.pem"}));
+  EXPECT_TRUE(server.object("/api/v1/namespaces/a/secrets/db-tls-1").is_null());
+  const auto writes = op.client.writes();
+  clock.advance(Seconds(600));
+  EXPECT_TRUE(op.cluster.keep_children(job).ok());
+  EXPECT_EQ(op.client.writes() - writes, 11u)
+      << "five objects looked at and applied, or not; nothing to take out";
 }
 
 TEST_F(KubeClusterTest, AJobThatBeganWithoutCertificatesGetsNone) {
@@ -271,7 +308,7 @@ TEST_F(KubeClusterTest, AnOperatorThatStartsAnewKnowsItsOwnChildren) {
   Operator op(*this);
   const Outcome made = create_pod(op);
   ASSERT_TRUE(made.ok()) << made.message;
-  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], op.root_key.token_file("uid-job"));
+  EXPECT_EQ(entry(server.object(secret_path), "token"), op.root_key.token_file("uid-job"));
 }
 
 TEST_F(KubeClusterTest, TheChildrenOfAJobThatHasRunAreLookedForFirst) {
@@ -328,7 +365,7 @@ TEST_F(KubeClusterTest, ANewRootKeyReachesJobsThatNeverGrow) {
   EXPECT_TRUE(later.cluster.keep_children(job_of(later)).ok());
   clock.advance(Seconds(600));
   EXPECT_TRUE(later.cluster.keep_children(job_of(later)).ok());
-  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], later.root_key.token_file("uid-job"));
+  EXPECT_EQ(entry(server.object(secret_path), "token"), later.root_key.token_file("uid-job"));
 }
 
 TEST_F(KubeClusterTest, AJobsTokenIsWrittenAnewWhenItIsStale) {
@@ -338,7 +375,7 @@ TEST_F(KubeClusterTest, AJobsTokenIsWrittenAnewWhenItIsStale) {
   write_keys(std::string(32, 'n') + "\n" + std::string(32, 'k') + "\n");
   Operator op(*this);
   EXPECT_TRUE(op.cluster.renew_token(job_of(op)).ok());
-  EXPECT_EQ(server.object(secret_path)["stringData"]["token"], op.root_key.token_file("uid-job"));
+  EXPECT_EQ(entry(server.object(secret_path), "token"), op.root_key.token_file("uid-job"));
   const auto writes = op.client.writes();
   EXPECT_TRUE(op.cluster.renew_token(job_of(op)).ok());
   EXPECT_EQ(op.client.writes(), writes) << "kubelets take a minute to bring it: once is enough until then";

@@ -124,8 +124,6 @@ json checkpoint_environment(const ElasticMPIJob& job) {
   return variables;
 }
 
-std::string certificate_key(int worker) { return "worker-" + std::to_string(worker) + ".pem"; }
-
 json restart_environment(const ElasticMPIJob& job) {
   const std::string notice = restart_notice(job.spec.runtime);
   if (notice.empty()) return json::array();
@@ -361,6 +359,8 @@ std::string restart_notice(const RuntimeSpec& runtime) {
 
 std::string service_name(const std::string& job) { return job + "-workers"; }
 std::string token_secret_name(const std::string& job) { return job + "-token"; }
+std::string certificate_key(int worker) { return "worker-" + std::to_string(worker) + ".pem"; }
+
 std::string certificate_secret_name(const std::string& job, int index) {
   return job + "-tls-" + std::to_string(index / kWorkersOfSecret);
 }

@@ -42,6 +42,9 @@ std::string token_secret_name(const std::string& job);  // <job>-token
 // Of worker `index`, and of its 200: <job>-tls-<index / 200>.
 std::string certificate_secret_name(const std::string& job, int index);
 
+// Its entry there.
+std::string certificate_key(int worker);
+
 // The pod of worker `index`: container `worker` runs `elastic-mpi-agent -- command args`.
 // `pool`: of the queue that has given the worker, whose nodes it is to run on.
 nlohmann::json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options = {},

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/kube/config.hpp"
+
 namespace emj::kube::testing {
 namespace {
 
@@ -41,6 +43,10 @@ ObjectServer::ObjectServer()
 void ObjectServer::store(const std::string& path, json object) {
   object["metadata"]["resourceVersion"] = std::to_string(++version_);
   if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = "uid-" + std::to_string(version_);
+  const json written = object.value("stringData", json::object());
+  for (const auto& [name, text] : written.items())
+    object["data"][name] = encode_base64(text.get<std::string>());
+  object.erase("stringData");
   const bool known = objects_.contains(path);
   changes_.push_back({path, known ? "MODIFIED" : "ADDED", object});
   objects_[path] = std::move(object);
