@@ -308,7 +308,7 @@ Outcome KubeCluster::ensure_certificates(const ElasticMPIJob& job, const std::ve
   for (const json& pod : pods)
     if (const auto index = worker_index(job.metadata.name, pod.at("metadata").at("name")))
       workers.insert(*index);
-  const Outcome outcome = write_certificates(job, workers, false);
+  Outcome outcome = write_certificates(job, workers, false);
   if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
   return Outcome::retry("making Secret: " + outcome.message);
 }
