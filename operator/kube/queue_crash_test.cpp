@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -132,6 +133,7 @@ class QueueCrash : public ::testing::Test {
     static kube::ClientOptions hooked(QueueCrash& test) {
       kube::ClientOptions options;
       options.before_write = [&test](const kube::WriteInfo& write) {
+        const std::lock_guard lock(test.hook_mutex);  // pods are made several at a time
         if (test.writes_left-- == 0) throw Killed{};
         test.written.push_back(write.verb + " " + write.resource + " " + write.key.name);
       };
@@ -247,6 +249,7 @@ class QueueCrash : public ::testing::Test {
   Time now{Seconds(1'770'000'000)};
   int writes_left = -1;  // until the operator is killed; negative: it lives
   std::vector<std::string> written;
+  std::mutex hook_mutex;  // of these two, during a pass
   std::unique_ptr<ObjectServer> server;
   std::unique_ptr<Leads> leads;
   std::unique_ptr<Operator> op;
