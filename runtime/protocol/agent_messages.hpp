@@ -22,17 +22,24 @@ namespace empi {
 // --- Requests of PMIx servers: `id` is the sender's, for the Reply.
 
 struct Collective {
-  static constexpr std::string_view kOp = "collective",
-                                    kDoc = "To the lead: this pod's part of a fence, connect or disconnect.";
+  static constexpr std::string_view
+      kOp = "collective",
+      kDoc =
+          "To the lead: this pod's part of a fence, connect or disconnect; or, to "
+          "a new lead, how the one before has answered it.";
   std::uint64_t id = 0;
   std::string kind;
   RankRuns procs;  // of all pods; rank kAllRanks: the whole namespace
   std::string blob;
+  std::uint64_t round = 0;  // how many of this kind with these ranks this pod has asked for before
+  bool answered = false;    // `blob` is the answer
   static void describe(auto& m, auto&& field) {
     field("id", m.id);
     field("kind", m.kind);
     field("procs", m.procs);
     field("blob", binary(m.blob));
+    field("round", m.round);
+    field("answered", m.answered);
   }
 };
 

@@ -66,7 +66,7 @@ std::vector<Message> examples() {
                rank_report(),
                kRanks,
                LeadNews{7, 40, 2, {.number = 3}}},
-          Collective{1, "fence", kRanks, kBytes},
+          Collective{1, "fence", kRanks, kBytes, 2, true},
           Publish{1, {datum}},
           Lookup{1, {"key"}, true, 3},
           Unpublish{1, {"key"}, kRanks[0]},

@@ -49,7 +49,8 @@ void Lead::heard(const std::string& uid, Moment now) {
 }
 
 void Lead::on_message(const Collective& m, const std::string& from, Moment) {
-  deliver(rendezvous_.contribute(m.kind, m.procs, {from, m.id}, m.blob));
+  deliver(m.answered ? rendezvous_.answered(m.kind, m.procs, m.round, m.blob)
+                     : rendezvous_.contribute(m.kind, m.procs, {from, m.id}, m.blob, m.round));
 }
 
 void Lead::on_message(const Publish& m, const std::string& from, Moment) {

@@ -214,6 +214,7 @@ class Lead {
   std::optional<LeadNews> news() const;
   bool needs_word(const std::string& uid) const;
   void bound_silence(Moment now);
+  void adopt_newer(const Membership& newer);
   void begin_after_loss(Moment now);
 
   // --- hand_over.cpp

@@ -8,6 +8,8 @@ namespace {
 
 // More changes than can have messages under way.
 constexpr std::size_t kTombstones = 64;
+// More than were under way when the lead before was lost.
+constexpr std::size_t kMostAnswers = 128;
 
 void add_tombstone(std::deque<std::string>& stones, const std::string& name) {
   if (name.empty() || std::ranges::find(stones, name) != stones.end()) return;
@@ -33,8 +35,10 @@ bool Rendezvous::any_has_tombstone(const RankRuns& procs) const {
 }
 
 RendezvousReplies Rendezvous::contribute(const std::string& kind, RankRuns procs, const RequestOrigin& from,
-                                         std::string blob) {
+                                         std::string blob, std::uint64_t round) {
   if (any_has_tombstone(procs)) return {{from, kPmixError, {}, {}}};
+  for (const Answer& answer : answers_)
+    if (answer.is_of(kind, procs, round)) return {{from, kPmixSuccess, answer.blob, {}}};
   const auto [at, opened] = collectives_.try_emplace({kind, std::move(procs)});
   Collective& collective = at->second;
   if (opened) see_who_lives(at->first.second, collective);
@@ -42,10 +46,33 @@ RendezvousReplies Rendezvous::contribute(const std::string& kind, RankRuns procs
   // The same request a second time, after a change of lead.
   const bool repeated =
       std::ranges::any_of(mine, [&](const Contribution& c) { return c.from.id == from.id; });
-  if (!repeated) mine.push_back({from, std::move(blob)});
+  if (!repeated) mine.push_back({from, std::move(blob), round});
   collective.missing.erase(from.uid);
   RendezvousReplies replies;
   complete_if_ready(at, replies);
+  return replies;
+}
+
+RendezvousReplies Rendezvous::answered(const std::string& kind, RankRuns procs, std::uint64_t round,
+                                       std::string blob) {
+  RendezvousReplies replies;
+  const auto at = collectives_.find({kind, procs});
+  if (at != collectives_.end()) {
+    for (auto& [uid, queue] : at->second.got)
+      std::erase_if(queue, [&](const Contribution& c) {
+        if (c.round == round) replies.push_back({c.from, kPmixSuccess, blob, {}});
+        return c.round == round;
+      });
+    if (std::ranges::all_of(at->second.got, [](const auto& entry) { return entry.second.empty(); }))
+      collectives_.erase(at);
+    else
+      see_who_is_missing(at->second);
+  }
+  // Every pod says so that was answered.
+  if (std::ranges::any_of(answers_, [&](const Answer& a) { return a.is_of(kind, procs, round); }))
+    return replies;
+  answers_.push_back({kind, std::move(procs), round, std::move(blob)});
+  if (answers_.size() > kMostAnswers) answers_.pop_front();
   return replies;
 }
 

@@ -39,8 +39,12 @@ class Rendezvous {
   explicit Rendezvous(const NamespaceTable& spaces) : spaces_(spaces) {}
 
   // `kind`: "fence", "connect" or "disconnect"; every participating agent contributes once.
+  // `round`: how many of these it has asked for before.
   RendezvousReplies contribute(const std::string& kind, RankRuns procs, const RequestOrigin& from,
-                               std::string blob);
+                               std::string blob, std::uint64_t round = 0);
+  // A lead that is lost had answered it so to one of the pods, and perhaps not to all: to those that wait,
+  // and to who asks later.
+  RendezvousReplies answered(const std::string& kind, RankRuns procs, std::uint64_t round, std::string blob);
   RendezvousReplies publish(const std::vector<Published>& data, const RequestOrigin& from);
   // wait: reply only when all keys are there (or at `until`).
   RendezvousReplies lookup(const std::vector<std::string>& keys, bool wait, TimePoint until,
@@ -69,6 +73,16 @@ class Rendezvous {
   struct Contribution {
     RequestOrigin from;
     std::string blob;
+    std::uint64_t round = 0;
+  };
+  struct Answer {
+    std::string kind;
+    RankRuns procs;
+    std::uint64_t round = 0;
+    std::string blob;
+    bool is_of(const std::string& k, const RankRuns& p, std::uint64_t r) const {
+      return round == r && kind == k && procs == p;
+    }
   };
   struct Collective {
     std::map<std::string, std::deque<Contribution>> got;  // by pod uid
@@ -95,6 +109,7 @@ class Rendezvous {
   Collectives collectives_;
   std::map<std::string, Published> store_;
   std::vector<Lookup> lookups_;
+  std::deque<Answer> answers_;           // of a lead before; bounded
   std::deque<std::string> dead_ports_;   // bounded
   std::deque<std::string> dead_spaces_;  // bounded
 };

@@ -168,5 +168,25 @@ TEST_F(RendezvousTest, TheNextLeadKnowsDataAndTombstones) {
   EXPECT_NE(next.contribute("fence", {{"dead", 0}}, {"a", 4}, "").at(0).status, kPmixSuccess);
 }
 
+// A lead was lost when it had told one pod and not the other, which asked the next lead, and got the first
+// one's part of the next round for it.
+TEST_F(RendezvousTest, WhatALostLeadHadAnsweredIsAnsweredToTheOthers) {
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"b", 3}, "B", 5).empty());
+  const RendezvousReplies done = rendezvous.answered("fence", world, 5, "AB");
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].to.uid, "b");
+  EXPECT_EQ(done[0].to.id, 3u);
+  EXPECT_EQ(done[0].blob, "AB");
+  EXPECT_EQ(rendezvous.pending(), 0u);
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"a", 9}, "A2", 6).empty());
+  EXPECT_EQ(rendezvous.contribute("fence", world, {"b", 4}, "B2", 6).size(), 2u);
+}
+
+TEST_F(RendezvousTest, AndToWhoAsksLater) {
+  EXPECT_TRUE(rendezvous.answered("fence", world, 5, "AB").empty());
+  EXPECT_EQ(rendezvous.contribute("fence", world, {"b", 3}, "B", 5).at(0).blob, "AB");
+  EXPECT_TRUE(rendezvous.contribute("fence", world, {"b", 4}, "B2", 6).empty());
+}
+
 }  // namespace
 }  // namespace empi::agent

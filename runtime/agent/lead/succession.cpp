@@ -65,7 +65,7 @@ void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
   leads_ = false;
   fence_ = request.fence;
   membership_ = own.membership;
-  next_space_ = own.news.next_space;
+  next_space_ = own.news.next_space + 1;  // a change that we have not heard of may have used that
   leaver_grace_ = own.leaver_grace;
   probe_ = own.probe;
   for (const Namespace& space : own.spaces) spaces_.add(space);
@@ -90,8 +90,16 @@ void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
   const std::string change = next.own.plan ? next.own.plan->id : "";
   const TakeOver word{request.fence, request.dead, change, request.reason};
   std::set<std::string> told = next.asked;
-  if (next.own.plan)  // who joins by it, and may not be there
-    for (const Member& member : next.own.plan->add) told.insert(member.uid);
+  // Who joins by the change in hand, and may not be there; and a leaver, which is no member any more where it
+  // is committed.
+  if (const auto& plan = next.own.plan) {
+    for (const Member& member : plan->add) told.insert(member.uid);
+    for (const Member& member : plan->old.members) {
+      if (member.uid == self_.uid || next.dead.contains(member.uid)) continue;
+      told.insert(member.uid);
+      last_heard_[member.uid] = now.running;
+    }
+  }
   told.erase(self_.uid);
   send_all({told.begin(), told.end()}, word);
   // One that is cut off and not dead ends when it hears of it.
@@ -112,10 +120,23 @@ void Lead::on_message(const TakenOver& m, const std::string& from, Moment now) {
   Succession& next = *succession_;
   next.own.reports.insert(next.own.reports.end(), m.reports.begin(), m.reports.end());
   if (!next.asked.erase(from)) return;
-  // The lead before had dropped somebody and not told everyone.
   if (!next.own.plan && m.membership.epoch > membership_.epoch && m.membership.find(self_.uid))
-    membership_ = m.membership;
+    adopt_newer(m.membership);
   if (next.asked.empty()) begin_after_loss(now);
+}
+
+// The lead before had dropped somebody and not told everyone. Nobody waits for those, and all hear of them.
+void Lead::adopt_newer(const Membership& newer) {
+  const Membership older = std::exchange(membership_, newer);
+  for (const Member& member : older.members) {
+    if (newer.find(member.uid)) continue;
+    succession_->asked.erase(member.uid);
+    last_heard_.erase(member.uid);
+    silent_.erase(member.uid);
+    spaces_.pod_gone(member.uid);
+    tell_dropped({member.uid, ranks_of(member), membership_});
+    actions_.push_back(PartFromPod{member.uid});
+  }
 }
 
 void Lead::begin_after_loss(Moment now) {
@@ -139,8 +160,16 @@ void Lead::begin_after_loss(Moment now) {
     if (report.kind == RankReport::Kind::Finalizing) state_.ending = true;
     driver_.reported(report, now.clock);
   }
+  const auto own = state_.lost.extract(self_.uid);
   before.dead.merge(std::exchange(state_.lost, {}));
   for (const auto& [uid, why] : before.dead) pod_lost(uid, why, now);
+  // A rank of ours was lost before we led. Last: the next lead is told who is left.
+  if (own && !verdict_) {
+    if (driver_.active())
+      driver_.member_down(self_.uid, own.mapped(), now.clock);
+    else
+      hand_over_for_a_loss(own.mapped(), state_.last_tail);
+  }
   perform_steps(now);
   succeed_when_all_done();
 }

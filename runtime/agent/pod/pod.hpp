@@ -129,6 +129,7 @@ class Pod {
   RunningTime silence_of_lead() const;
   void bound_silence_of_lead();
   std::optional<ApiAnswer> refusal_to_lead(const LeadRequest& request) const;
+  void reach_all();
   PodKnowledge knowledge() const;
   void keep_for_next_lead(const RankReport& report);
   void forget_change();

@@ -155,9 +155,7 @@ void Pod::on_message(const NewLead& m, const std::string& from) {
   send(from, LeadKnown{});
   if (!membership_.find(from)) edges_.part(from);  // it leaves once all have said so
   if (!is_lead()) return;
-  // A member that we could not reach for a while was the former lead's to judge: it is ours now.
-  for (const Member& member : membership_.members)
-    if (member.uid != self_.uid && !edges_.knows(member.uid)) edges_.admit(member.uid, member.address);
+  reach_all();
   lead_->begin_to_lead(edges_.moment());
   follow_lead();
 }
@@ -169,6 +167,8 @@ void Pod::follow(const std::string& lead) {
   lead_uid_ = lead;
   lead_heard_ = edges_.moment().running;
   told_connected_ = -1;  // it has not heard
+  // Others may not have been answered what we were, if the lead before is lost; and what we still wait for.
+  for (const Collective& answer : requests_.answered_collectives()) send_to_lead(answer);
   for (const Message& request : requests_.of_lead()) send_to_lead(request);
 }
 

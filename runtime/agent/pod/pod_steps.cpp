@@ -91,6 +91,7 @@ void Pod::adopt(const JobRecord& record) {
   fence_ = std::max(fence_, record.fence);
   probe_ = record.probe;
   leaver_grace_ = record.leaver_grace;
+  if (news_) news_->next_space = std::max(news_->next_space, record.next_space);
   if (!started_) membership_ = record.membership();
   started_ = true;
   if (record.epoch >= membership_.epoch) follow(record.lead);  // it may be news to us
@@ -286,10 +287,15 @@ void Pod::do_forget(const Step& m) {
     edges_.remove_namespace(name);
     std::erase_if(connection_data_, [&](const auto& entry) { return entry.first.nspace == name; });
     ranks_.forget(name);
+    requests_.forget(name);
   }
   // The lead still has to send the leavers home, and a leaving lead to hear our answer.
   for (const std::string& uid : m.pods)
     if (!is_lead() && uid != lead_uid_) drop(uid);
+  if (plan_) {
+    const bool rolled_back = std::ranges::find(m.spaces, plan_->joiners.name) != m.spaces.end();
+    requests_.end_change(plan_->port, rolled_back ? plan_->joiners.name : "");
+  }
   plan_.reset();
   followed_ = ChangeState::Stable;
   edges_.set_changing(ranks_.running(), false);

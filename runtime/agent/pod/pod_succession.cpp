@@ -73,6 +73,7 @@ ApiAnswer Pod::name_lead(const LeadRequest& request) {
       lead_->begin_to_lead(edges_.moment());
       lead_->lose(request, edges_.moment());
     } else {
+      reach_all();
       make_lead();
       lead_->succeed(knowledge(), request, edges_.moment());
       follow(self_.uid);
@@ -80,6 +81,12 @@ ApiAnswer Pod::name_lead(const LeadRequest& request) {
   }
   follow_lead();
   return {200, json_text::safe_text(view())};
+}
+
+// A member that we could not reach for a while was the former lead's to judge: it is ours now.
+void Pod::reach_all() {
+  for (const Member& member : membership_.members)
+    if (member.uid != self_.uid && !edges_.knows(member.uid)) edges_.admit(member.uid, member.address);
 }
 
 PodKnowledge Pod::knowledge() const {

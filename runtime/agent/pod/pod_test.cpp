@@ -259,6 +259,47 @@ TEST_F(APodOfARecoverableJob, LeadsWhenItIsNamed) {
   EXPECT_TRUE(orders.contains(RankOrder::Kind::Recover)) << "its own ranks are told, too";
 }
 
+// As an ordinary pod it had given the other one up: it was never asked what it knows (seed 9148 of the loops'
+// histories).
+TEST_F(APodOfARecoverableJob, ReachesEveryMemberWhenItIsNamed) {
+  edges.known = {"u0"};
+  ASSERT_EQ(name().status, 200);
+  EXPECT_TRUE(edges.known.contains("u2"));
+  EXPECT_EQ(edges.sent_to<TakeOver>("u2").size(), 1u);
+}
+
+// That of the change in hand is not used again: some may know it, as that of other ranks (seed 1265).
+TEST_F(APodOfARecoverableJob, KnowsTheNamespacesOfAChangeThatItHasHeardOf) {
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{1}, Epoch{1}, "u0", 6, kLeaverGrace, ProbeMode::All, {}, {}};
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan},
+              "u0");
+  ASSERT_EQ(name().status, 200);
+  pod.receive(TakenOver{Fence{3}, members, {}}, "u2");
+  edges.run();
+  pod.second();
+  ASSERT_FALSE(edges.sent_to<Beat>("u2").empty());
+  ASSERT_TRUE(edges.sent_to<Beat>("u2").back().news);
+  EXPECT_GT(edges.sent_to<Beat>("u2").back().news->next_space, 6);
+}
+
+// The lead before may have answered us and not others, who ask the next one.
+TEST_F(APodOfARecoverableJob, TellsANewLeadHowItWasAnsweredAndThenWhatItWaitsFor) {
+  const Collective fence{0, "fence", {{"job.1", kAllRanks}}, "ours"};
+  pod.request(fence, "", [](const Reply&) {});
+  pod.receive(Reply{.id = edges.sent_to<Collective>("u0").back().id, .blob = "of all"}, "u0");
+  pod.request(fence, "", [](const Reply&) {});
+  pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
+  const std::vector<Collective> told = edges.sent_to<Collective>("u2");
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_TRUE(told[0].answered);
+  EXPECT_EQ(told[0].round, 0u);
+  EXPECT_EQ(told[0].blob, "of all");
+  EXPECT_FALSE(told[1].answered);
+  EXPECT_EQ(told[1].round, 1u);
+  EXPECT_EQ(told[1].blob, "ours");
+}
+
 TEST_F(APodOfARecoverableJob, IsNamedInVainWhereItCannotLead) {
   EXPECT_EQ(name("u2").status, 409) << "another pod was meant";
   EXPECT_EQ(name("u1", {"u2"}).status, 409) << "its lead is not lost";
@@ -302,6 +343,17 @@ TEST_F(APodOfARecoverableJob, ForgetsAChangeThatTheNextLeadDoesNotKnow) {
               "u0");
   pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
   EXPECT_FALSE(pod.plan());
+}
+
+TEST_F(APodOfARecoverableJob, WaitsForNothingOfAChangeThatItForgets) {
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "empi.2.", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};
+  pod.receive(Step{.kind = StepKind::Prepare, .number = 3, .change = "c", .record = record, .plan = plan},
+              "u0");
+  int status = kPmixSuccess;
+  pod.request(Lookup{0, {"empi.2.root"}, true, 0}, "", [&](const Reply& reply) { status = reply.status; });
+  pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
+  EXPECT_NE(status, kPmixSuccess);
 }
 
 // K7': who was cut off, and leads still, ends its ranks.

@@ -276,5 +276,55 @@ TEST_F(RequestsTest, APodThatCannotAnswerAnyMoreIsAnError) {
   EXPECT_EQ(requests.of_lead().size(), 1u);
 }
 
+// The next lead may not know that the one before has answered it, and others may not have heard.
+TEST_F(RequestsTest, HowCollectivesWereAnsweredIsKeptForANewLead) {
+  const Collective fence{0, "fence", RankRuns{{"job.1", kAllRanks}}, "A"};
+  for (const char* answer : {"first", "second"}) {
+    const auto asked = std::get<Collective>(requests.open(fence, "", keep()));
+    requests.answered({.id = asked.id, .blob = answer});
+  }
+  requests.open(fence, "", keep());
+  const std::deque<Collective>& told = requests.answered_collectives();
+  ASSERT_EQ(told.size(), 2u) << "one that has asked for both at once may wait for both";
+  EXPECT_TRUE(told[0].answered);
+  EXPECT_EQ(told[0].round, 0u);
+  EXPECT_EQ(told[1].round, 1u);
+  EXPECT_EQ(told[1].blob, "second");
+  const std::vector<Message> waiting = requests.of_lead();
+  ASSERT_EQ(waiting.size(), 1u);
+  const auto now = std::get<Collective>(waiting[0]);
+  EXPECT_FALSE(now.answered);
+  EXPECT_EQ(now.round, 2u);
+  EXPECT_EQ(now.blob, "A");
+}
+
+// The lead had answered so, and was lost; the next one does not know of that change (seed 22903 of the loops'
+// histories).
+TEST_F(RequestsTest, WhatWasAskedForAChangeThatIsOverIsNotWaitedFor) {
+  requests.open(Lookup{0, {"empi.2.root"}, true, 0}, "", keep());
+  requests.open(Publish{0, {{"empi.2.root", {"job.1", 0}, "address"}}}, "", keep());
+  requests.open(Collective{0, "connect", RankRuns{{"job.1", 0}, {"job.2", 0}}, ""}, "", keep());
+  requests.end_change("empi.3.", "job.3");
+  requests.end_change("", "");
+  EXPECT_TRUE(replies.empty());
+  requests.end_change("empi.2.", "");
+  EXPECT_EQ(replies.size(), 2u) << "a change that is committed leaves the joiners there";
+  requests.end_change("empi.2.", "job.2");
+  ASSERT_EQ(replies.size(), 3u);
+  for (const Reply& reply : replies) EXPECT_NE(reply.status, kPmixSuccess);
+  EXPECT_TRUE(requests.empty());
+}
+
+TEST_F(RequestsTest, WhatWasSaidOfANamespaceThatIsGoneIsForgotten) {
+  const Collective fence{0, "fence", RankRuns{{"job.1", 0}, {"job.2", 0}}, "A"};
+  const auto asked = std::get<Collective>(requests.open(fence, "", keep()));
+  requests.answered({.id = asked.id, .blob = "answer"});
+  requests.forget("job.3");
+  EXPECT_EQ(requests.answered_collectives().size(), 1u);
+  requests.forget("job.2");
+  EXPECT_TRUE(requests.answered_collectives().empty());
+  EXPECT_EQ(std::get<Collective>(requests.open(fence, "", keep())).round, 0u);
+}
+
 }  // namespace
 }  // namespace empi::agent

@@ -3,9 +3,12 @@
 // reply, or by an error when it can have none. Pure; callbacks run inside of the call that answers.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/protocol/agent_messages.hpp"
@@ -20,6 +23,7 @@ class Requests {
   template <class Request>
   Message open(Request request, std::string to, Done done) {
     const std::uint64_t id = request.id = next_++;
+    if constexpr (std::is_same_v<Request, Collective>) request.round = next_round(request);
     return (open_[id] = {Message(std::move(request)), std::move(to), std::move(done)}).message;
   }
   void answered(const Reply& reply);  // by its `id`; one that nobody waits for is dropped
@@ -27,6 +31,15 @@ class Requests {
   void fail(const std::string& to, int status);
   // What waits for the lead: to be sent again to a new one.
   std::vector<Message> of_lead() const;
+  // How the lead has answered collectives last, oldest first: another pod may have got no answer before the
+  // lead was lost.
+  const std::deque<Collective>& answered_collectives() const { return answers_; }
+  // As the lead does (Rendezvous::end_change): the change of this port is over, and the joiners' namespace is
+  // gone where it was rolled back. A lead that is lost may have said so in vain, and the next one not know
+  // it.
+  void end_change(const std::string& port, const std::string& nspace);
+  // A namespace is gone: nobody asks for collectives with its ranks any more.
+  void forget(const std::string& nspace);
   bool empty() const { return open_.empty(); }
 
  private:
@@ -35,7 +48,14 @@ class Requests {
     std::string to;
     Done done;
   };
+  void fail_where(const std::function<bool(const Open&)>& hopeless, int status);
+  // Of the collectives of one kind with the same ranks: all their pods ask for them in the same order.
+  std::uint64_t next_round(const Collective& request) { return rounds_[{request.kind, request.procs}]++; }
+  void keep(Collective request, const std::string& answer);
+
   std::map<std::uint64_t, Open> open_;
+  std::map<std::pair<std::string, RankRuns>, std::uint64_t> rounds_;  // of namespaces that there are
+  std::deque<Collective> answers_;                                    // bounded
   std::uint64_t next_ = 1;
 };
 

@@ -59,9 +59,11 @@ void Controller::name_lead() {
   const MembershipView view = witness->view();
   const std::string& first = view.membership.lead().uid;
   const SimulatedPod* former = world.find(first);
+  // One that has ended by itself is no loss: the job has ended with it, or it had handed over.
+  if (former->over() && (former->alive() || !given_up_.contains(first))) return;
   if (former->alive()) {
     const bool lost = view.lead_silent_seconds >= 10 && world.events.now() - lead_answered_ >= 20s;
-    if (former->over() || (!lost && !given_up_.contains(first))) return;
+    if (!lost && !given_up_.contains(first)) return;
     course_.excused.insert(first);
   }
   given_up_.insert(first);
@@ -79,7 +81,6 @@ void Controller::name_lead() {
   if (next->name_lead(word).status != 200) return;
   world.tell("name " + word.lead + " the lead");
   ++course_.coverage.leads;
-  course_.lead_was_named = true;
 }
 
 void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {

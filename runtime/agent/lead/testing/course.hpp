@@ -33,8 +33,6 @@ struct Course {
   Fence fence{1};
   std::vector<std::string> tokens = {"key-0"};
   int next_pod = 0;
-  // A collective that a lead had answered in part when it was lost hangs; its ranks leave it as they recover.
-  bool lead_was_named = false;
   bool quiet = false;                    // no more faults and changes
   bool may_fail = false, fails = false;  // a fault ends the job; a rank returns 7
   std::set<std::string> excused;         // pods that may be called lost

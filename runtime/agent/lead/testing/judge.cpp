@@ -51,7 +51,6 @@ void Judge::expect_rest() {
   for (const ChangeStatus& change : pod->lead().known_changes())
     if (change.outcome != ChangeOutcome::Committed && change.reason.empty())
       course_.world.violate("change " + change.request.id + " ended without a reason");
-  if (course_.lead_was_named) return;
   for (const std::string& what : course_.program.traffic().unanswered())
     course_.world.violate("a request hangs: " + what);
 }

@@ -171,6 +171,8 @@ void Program::say_built(const std::string& change, SimulatedPod& pod, bool well)
 
 void Program::confirm(SimulatedPod& pod, const ChangePlan& plan, std::uint64_t iteration) {
   Attempt& attempt = attempt_of(plan);
+  // By a lead that the others have gone on without: its ranks wait in vain, until it hears so.
+  if (attempt.cancelled) return;
   attempt.confirmed = true;
   const Ms until = Ms(10 * (iteration > probes() ? iteration - probes() : 0));
   for (const ProcId& proc : pod.ranks())
