@@ -165,13 +165,11 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
     driver_.pod_lost(uid, what, now.clock);
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
-  if (is_down) {
-    tell_lost_in_change(uid);
-  } else if (member && !survives_loss_of_pod(uid)) {
+  if (!is_down && member && !survives_loss_of_pod(uid)) {
     if (!in_change || state_.tasks) fail_job(what, 1, {});
   } else if (member && !in_change) {
     drop_member(uid, what, {});
-  } else if (in_change && state_.tasks) {
+  } else if (is_down || (in_change && state_.tasks)) {
     tell_lost_in_change(uid);
   }
   perform_steps(now);
