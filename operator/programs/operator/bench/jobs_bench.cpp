@@ -3,6 +3,8 @@
 // operator/programs/operator/bench/k8s_jobs.sh and k8s_launch.sh prepare what it needs. Usage:
 //   bench_k8s_jobs resize --namespace NS --image IMAGE [--from 4] [--to 8] [--trials 20]
 //   bench_k8s_jobs launch --namespace NS --image IMAGE [--trials 3] [--workers 4 16]
+//   bench_k8s_jobs shrink-to-start --namespace NS --image IMAGE [--trials 20]     an ElasticQueue of the name NS
+//   with room for eight workers is there
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -302,6 +304,64 @@ void launch(const Options& options) {
   }
 }
 
+// --- starts for which another job must become smaller ------------------------------------------------------
+
+constexpr int kRoom = 8, kRigid = 4;
+
+json in_queue(json job, const Options& options) {
+  job["spec"]["scheduling"] = {{"queueName", options.namespace_name},
+                               {"scalability",
+                                {{{"workers", 1}, {"speedPercent", 100}},
+                                 {{"workers", kRoom}, {"speedPercent", 100 * kRoom}}}}};
+  return job;
+}
+
+int allocated(const Cluster& cluster, const std::string& job, const char* what) {
+  return cluster.status(job).value("allocation", json::object()).value(what, 0);
+}
+
+void shrink_to_start(const Options& options) {
+  Cluster cluster(options);
+  const std::string elastic = "elastic";
+  cluster.create(in_queue(job_object(options, elastic, kRoom, kRoom), options));
+  std::map<std::string, std::vector<double>> times;
+  for (int trial = 0; trial < options.trials; ++trial) {
+    const std::string stiff = "stiff-" + std::to_string(trial);
+    cluster.wait("the elastic job has all", [&] { return cluster.rests(elastic, kRoom); });
+    json rigid = in_queue(job_object(options, stiff, kRigid, kRoom), options);
+    rigid["spec"]["runtime"] = {{"mode", "Rigid"}};
+    const auto begin = Clock::now();
+    double before = 0;
+    const auto step = [&](const char* name, const std::string& what, const std::function<bool()>& so) {
+      cluster.wait(what, so);
+      const double now = seconds_since(begin);
+      times[name].push_back(now - before);
+      before = now;
+    };
+    cluster.create(rigid);
+    const auto granted = [&] { return allocated(cluster, stiff, "workers") == kRigid; };
+    step("promise", "it is promised what it needs",
+         [&] { return allocated(cluster, stiff, "promised") == kRigid || granted(); });
+    step("shrink", "the elastic job has become smaller",
+         [&] { return cluster.has(elastic, kRoom - kRigid) || granted(); });
+    step("release", "the leavers' pods are gone, and it has their room", granted);
+    step("schedule", "its pods have a node", [&] { return cluster.scheduled(stiff, kRigid); });
+    step("start", "its program runs",
+         [&] { return cluster.status(stiff).value("state", "") == "Running" && cluster.has(stiff, kRigid); });
+    times["all"].push_back(before);
+    note("trial " + std::to_string(trial + 1) + ": runs after " + std::to_string(before) + " s");
+    if (cluster.status(elastic).value("restarts", 0) != 0)
+      throw std::runtime_error("the elastic job was started again");
+    cluster.remove(stiff);
+  }
+  cluster.remove(elastic);
+  const std::string bench = "k8s-shrink-to-start.";
+  figure(bench + "p50", quantile(times.at("all"), .5));
+  figure(bench + "p95", quantile(times.at("all"), .95));
+  for (const char* what : {"promise", "shrink", "release", "schedule", "start"})
+    figure(bench + what, quantile(times.at(what), .5));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -315,14 +375,17 @@ int main(int argc, char** argv) {
             {"--trials", &trials, "", {.check = in_range(1, 1000)}},
             {"--patience", &options.patience, "s, for each step", {.check = in_range(1, 3600)}}};
   };
-  OptionList of_resize = common(options.trials), of_launch = common(few_trials);
+  OptionList of_resize = common(options.trials), of_launch = common(few_trials),
+             of_shrink = common(options.trials);
   of_resize.push_back({"--from", &options.from, "", {.check = in_range(1, 100)}});
   of_resize.push_back({"--to", &options.to, "", {.check = in_range(2, 100)}});
   of_launch.push_back({"--workers", &options.workers, "", {.check = in_range(1, 100)}});
   const Program program{.what = "Times jobs on a cluster.",
                         .name = "bench_k8s_jobs",
                         .commands = {{"resize", "kubectl scale -> committed", "", of_resize},
-                                     {"launch", "job applied -> first iteration", "", of_launch}},
+                                     {"launch", "job applied -> first iteration", "", of_launch},
+                                     {"shrink-to-start", "a rigid job applied on a full queue -> it runs", "",
+                                      of_shrink}},
                         .command = &command};
   if (const auto status = read(program, argc, argv)) return *status;
   try {
@@ -330,6 +393,8 @@ int main(int argc, char** argv) {
     if (command == "resize") {
       resize(options);
       resize_with_pool(options);
+    } else if (command == "shrink-to-start") {
+      shrink_to_start(options);
     } else {
       launch(options);
     }
