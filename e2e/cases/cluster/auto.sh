@@ -30,7 +30,7 @@ state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p';
 # on two cores): 20 % is below all that was seen then. Where it is exceeded before, the job shrinks earlier.
 tsunami fixed 1 '.spec.worker.replicas = 2'
 tsunami auto 100 '.spec.autoscaling = {
-  mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 7, highPercent: 20, noisePercent: 0}},
+  mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 5, highPercent: 20, noisePercent: 0}},
   windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
   maxErrorPercent: 60}'
 runs auto 1
