@@ -54,9 +54,7 @@ struct ReconcileResult {
   bool at_rest() const { return gone || (terminal && !timed && !failed && std::ranges::all_of(pods, over)); }
 
  private:
-  static bool over(const PodView& pod) {
-    return pod.terminating || pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
-  }
+  static bool over(const PodView& pod) { return pod.terminating || has_ended(pod); }
 };
 
 class Controller {

@@ -26,7 +26,7 @@ queue::LivingPods living(const ElasticMPIJob& job, const std::vector<PodView>& p
   const std::string own = job.status.allocation ? job.status.allocation->pool : "";
   queue::LivingPods count(0);
   for (const PodView& pod : pods) {
-    if (pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed) continue;
+    if (has_ended(pod)) continue;
     ++(pod.pool.empty() || pod.pool == own ? count.here : count.elsewhere[pod.pool]);
   }
   return count;

@@ -45,6 +45,11 @@ struct PodView {
   bool operator==(const PodView&) const = default;
 };
 
+// All its containers have, well or not.
+inline bool has_ended(const PodView& pod) {
+  return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
+}
+
 // The states of a change in flight, as the lead names them (runtime/protocol/change.hpp).
 enum class ChangeState { Preparing, Building, Ready, Window, Committed, Draining, RollingBack };
 

@@ -96,10 +96,6 @@ Decision Pass::finish() {
 
 std::string workers_text(int count) { return std::to_string(count) + (count == 1 ? " worker" : " workers"); }
 
-bool has_ended(const PodView& pod) {
-  return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
-}
-
 std::string describe_pod(const PodView& pod) {
   std::string text = pod.name;
   if (pod.exit_code) text += " (exit code " + std::to_string(*pod.exit_code) + ")";

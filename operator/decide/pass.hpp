@@ -69,7 +69,6 @@ void set_condition(std::vector<Condition>& conditions, Condition condition, Time
 constexpr Seconds kSilence{15};  // one look without an answer is no news, and not worth a write
 
 std::string workers_text(int count);           // "1 worker", "4 workers"
-bool has_ended(const PodView& pod);            // all its containers have, well or not
 std::string describe_pod(const PodView& pod);  // "demo-w-3 (exit code 139): last lines"
 // One of `workers` that is not ready, if possible one that says why: "demo-w-3: no node has room".
 std::string missing_worker(const Pass& pass, const IndexSet& workers);

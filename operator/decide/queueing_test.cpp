@@ -185,11 +185,9 @@ void have_no_node(World& world) {
     }
 }
 
-TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
-  World world = queued(2);
-  give(world, 4);
-  world.reconcile();
-  have_no_node(world);
+// After a minute, no sooner, it has given back everything, for this cause, and waits before it is tried
+// again.
+void expect_back_after_a_minute(World& world, QueueCause cause) {
   world.now += Seconds(59);
   world.reconcile();
   EXPECT_EQ(world.status().state, JobState::Starting);
@@ -197,9 +195,17 @@ TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
   world.reconcile();
   EXPECT_EQ(world.status().state, JobState::Queued);
   EXPECT_EQ(allocated(world), 0);
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Unplaceable);
-  EXPECT_THAT(world.status().queue->reason, HasSubstr("no node has had room for 4 workers for 60 s"));
+  EXPECT_EQ(world.status().queue->cause, cause);
   EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
+}
+
+TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
+  World world = queued(2);
+  give(world, 4);
+  world.reconcile();
+  have_no_node(world);
+  expect_back_after_a_minute(world, QueueCause::Unplaceable);
+  EXPECT_THAT(world.status().queue->reason, HasSubstr("no node has had room for 4 workers for 60 s"));
   EXPECT_TRUE(world.had_event("Unplaceable"));
   EXPECT_EQ(world.of_type<DeletePod>().size(), 4u);
 }
@@ -210,17 +216,9 @@ TEST(Queued, WhoCannotMakeItsPodsGivesBackWhatItHasAndSaysWhy) {
   world.quota = 1;
   give(world, 4);
   world.reconcile();
-  world.now += Seconds(59);
-  world.reconcile();
-  EXPECT_EQ(world.status().state, JobState::Starting);
-  world.now += Seconds(1);
-  world.reconcile();
-  EXPECT_EQ(world.status().state, JobState::Queued);
-  EXPECT_EQ(allocated(world), 0);
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Quota);
+  expect_back_after_a_minute(world, QueueCause::Quota);
   EXPECT_THAT(world.status().queue->reason, HasSubstr("3 workers could not be made for 60 s"));
   EXPECT_THAT(world.status().queue->reason, HasSubstr("exceeded quota of 1 pods"));
-  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
   // It is tried anew, for as long as the first time.
   world.reconcile();
   world.remove_terminating();

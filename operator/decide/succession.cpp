@@ -103,8 +103,7 @@ void avoid_nodes_of(Pass& pass, const Uids& dead) {
   auto& nodes = pass.status.lost_nodes;
   for (const std::string& uid : dead) {
     const PodView* pod = pass.pod(uid);
-    if (!pod || pod->node.empty() || pod->phase == PodPhase::Failed || pod->phase == PodPhase::Succeeded)
-      continue;
+    if (is_gone(pod) || pod->node.empty()) continue;
     std::erase_if(nodes, [&](const LostNode& node) { return node.name == pod->node; });
     nodes.push_back({pod->node, pass.now + kNodeIsFoundOut});
     pass.wake_at(nodes.back().until);
