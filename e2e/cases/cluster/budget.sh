@@ -6,13 +6,10 @@
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
-# shellcheck source=e2e/cases/cluster/lib/queues.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/queues.sh"
 # shellcheck source=e2e/cases/cluster/lib/goals.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/goals.sh"
 begin_case
-queue '.spec.pools[0] += {quota: {cpu: "1"}, pricePerCPUHour: "2"}'
-in_queue=".spec.scheduling.queueName = \"$namespace\""
+priced_queue
 kept() { job_is "$1" ".status.cost.spent <= $2 and all(.status.conditions[]; .type != \"BudgetAtRisk\" or .status == \"False\")"; } # NAME BUDGET
 
 # A worker asks for 50 m, and a CPU hour is 1 without a queue. In the queue it is 2, its sidecar's 10 m included.

@@ -6,13 +6,10 @@
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
-# shellcheck source=e2e/cases/cluster/lib/queues.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/queues.sh"
 # shellcheck source=e2e/cases/cluster/lib/goals.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/goals.sh"
 begin_case
-queue '.spec.pools[0] += {quota: {cpu: "1"}, pricePerCPUHour: "2"}'
-in_queue=".spec.scheduling.queueName = \"$namespace\""
+priced_queue
 
 # By the clock of the API server, which says when a job came and ended.
 met() { # NAME SECONDS

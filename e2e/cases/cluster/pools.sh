@@ -25,38 +25,29 @@ firm=${nodes[0]} cheap=${nodes[1]} spot=${nodes[2]}
 kubectl label node "$firm" "$label=firm" >/dev/null
 kubectl label node "$cheap" "$label=cheap" >/dev/null
 kubectl label node "$spot" "$label=spot" >/dev/null
-kubectl apply -f - >/dev/null <<END
-apiVersion: elasticmpi.io/v1alpha1
-kind: ElasticQueue
-metadata: {name: $namespace}
-spec:
-  namespaces: [$namespace]
-  pools:
-  - {name: firm, capacity: Nodes, nodeSelector: {$label: firm}, pricePerCPUHour: "3"}
-  - {name: cheap, capacity: Nodes, nodeSelector: {$label: cheap}, pricePerCPUHour: "1"}
-  - {name: spot, capacity: Nodes, nodeSelector: {$label: spot}, pricePerCPUHour: "0.5", spot: true}
-  - {name: missing, capacity: Nodes, nodeSelector: {$label: nowhere}}
-END
-queued='.spec.scheduling.queueName = "'$namespace'"'
+# pool NAME JQ-OBJECT: the nodes with this label, and what more is said of it.
+pool() { echo "{name: \"$1\", capacity: \"Nodes\", nodeSelector: {\"$label\": \"$1\"}} + $2"; }
+queue ".spec.pools = [$(pool firm '{pricePerCPUHour: "3"}'), $(pool cheap '{pricePerCPUHour: "1"}'),
+  $(pool spot '{pricePerCPUHour: "0.5", spot: true}'), $(pool missing '{}')]"
 # NAME POOL NODE: it runs in the pool, and all its pods are on the node.
 is_in() {
   job_is "$1" ".status.state == \"Running\" and .status.allocation.pool == \"$2\" and .status.allocation.movedFrom == null" &&
     pods_are "$1" "length > 0 and all(.[]; .spec.nodeName == \"$3\")"
 }
 
-job nowhere 0 "$queued | .spec.scheduling.pools = [\"missing\"]"
+job nowhere 0 "$in_queue | .spec.scheduling.pools = [\"missing\"]"
 within 20 'a pool without nodes is waited for, in words' job_is nowhere \
   '.status.state == "Queued" and (.status.queue.reason | test("pool missing has no node"))'
-job stray 0 "$queued | .spec.scheduling.pools = [\"msising\"]"
+job stray 0 "$in_queue | .spec.scheduling.pools = [\"msising\"]"
 within 20 'a pool that the queue has not is not, and its own are named' job_is stray \
   '.status.queue.cause == "NotAdmitted" and (.status.queue.reason | test("it has firm, cheap, spot, missing"))'
 
 # As long as nothing has moved yet, only what is said of a job is known.
-job due 0 "$queued | .spec.scheduling += {deadlineSeconds: 36000, expectedSeconds: 9000}
+job due 0 "$in_queue | .spec.scheduling += {deadlineSeconds: 36000, expectedSeconds: 9000}
   | .spec.autoscaling = {mode: \"Auto\", policy: {name: \"deadline\"}}"
 within 60 'a job with a deadline is on the cheapest nodes of those that it need not name' is_in due cheap "$cheap"
 expect 'its price is what the pool says' job_is due '.status.allocation.pricePerWorkerHour > 0.05 and .status.allocation.pricePerWorkerHour < 0.1'
-job bold 0 "$queued | .spec.scheduling.pools = [\"spot\", \"firm\"]"
+job bold 0 "$in_queue | .spec.scheduling.pools = [\"spot\", \"firm\"]"
 within 60 'one that names the spot pool is there' is_in bold spot "$spot"
 iterates due
 iterates bold

@@ -3,6 +3,9 @@
 # What [deadline] and [budget] share: jobs whose iterations take the less time the more workers they have. Each rank is
 # as slow as if 16 of them shared a core, so that a few are as fast as they should be. Sourced by them after operator.sh.
 
+# shellcheck source=e2e/cases/cluster/lib/queues.sh
+source "$(dirname "${BASH_SOURCE[0]}")/queues.sh"
+
 # slow_job NAME ITERATIONS POLICY [JQ]: about .8 s an iteration on one worker, 1 to 4 of them.
 slow_job() { slow_manifest "$@" | k apply -f - >/dev/null; }
 slow_manifest() {
@@ -14,3 +17,5 @@ slow_manifest() {
         scaleDownStabilizationSeconds: 2, cooldownSeconds: 4, maxErrorPercent: 30}
     | '"${4:-.}"
 }
+
+priced_queue() { queue '.spec.pools[0] += {quota: {cpu: "1"}, pricePerCPUHour: "2"}'; }

@@ -16,7 +16,9 @@ queue_is() { get_queue | jq -e "$1" >/dev/null; }
 waits() { job_is "$1" ".status.state == \"Queued\" and (.status.queue.reason | test(\"$2\"))"; } # NAME REGEX
 why() { value "$1" '.status.queue | "\(.cause): \(.reason)"'; }
 
-# Put into the manifest of a job: in this queue, and known to be as fast as it has workers, so that every one of them is
-# worth having.
+# Put into the manifest of a job: in this queue.
+# shellcheck disable=SC2034
+in_queue='.spec.scheduling.queueName = "'$namespace'"'
+# The same, and known to be as fast as it has workers, so that every one of them is worth having.
 # shellcheck disable=SC2034
 queued='.spec.scheduling = {queueName: "'$namespace'", scalability: [{workers: 1, speedPercent: 100}, {workers: 8, speedPercent: 800}]}'
