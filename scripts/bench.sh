@@ -45,7 +45,8 @@ budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fas
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
 k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
-k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers'
+k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers
+k8s-shrink-to-start||a rigid job on a full queue from its creation until its program runs, by shrinking another, and its steps; --trials'
 
 list() {
   local name what

@@ -10,7 +10,7 @@ bench_k8s() { # NAME ARGS...
   local name=$1 preset=${EMPI_PRESET:-release} logs status=0
   local targets=(bench_k8s_jobs) nodes=2 script=(k8s_jobs.sh "${1#k8s-}")
   shift
-  [[ $name =~ ^k8s-(scale|resize|launch)$ ]] || die "bench: there is no '$name': ./dev bench list"
+  [[ $name =~ ^k8s-(scale|resize|launch|shrink-to-start)$ ]] || die "bench: there is no '$name': ./dev bench list"
   if [[ $name == k8s-scale ]]; then
     targets=(elastic-mpi-operator stub_leads bench_k8s_scale) nodes=1 script=(k8s_scale.sh)
   fi
