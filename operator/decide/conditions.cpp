@@ -125,17 +125,19 @@ std::string resizing_text(Pass& pass) {
   return text + "; " + because(what, pass.seen.command_problem);
 }
 
-// Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure by
-// its reason. "" while all is well.
+// Of the conditions that a user should know of, the one to be looked at first: by its type, of a failure and
+// of a wait in a queue by its reason. What may cost the job its end comes before why it waits, and that
+// before what somebody has chosen. "" while all is well.
 std::string gravest(const JobStatus& status) {
   for (const char* type :
        {condition::kFailed, condition::kInternalError, condition::kPodCreationBlocked, condition::kDegraded,
-        condition::kResizeBlocked, condition::kResizePending, condition::kAutoscalingPaused,
-        condition::kSizeAdjusted, condition::kCheckpointFailing, condition::kDeadlineAtRisk,
-        condition::kBudgetAtRisk}) {
+        condition::kResizeBlocked, condition::kResizePending, condition::kCheckpointFailing,
+        condition::kDeadlineAtRisk, condition::kBudgetAtRisk, condition::kQueued,
+        condition::kAutoscalingPaused, condition::kSizeAdjusted}) {
     const Condition* holds = find_condition(status, type);
     if (!holds || holds->status != "True") continue;
-    return holds->type == condition::kFailed ? holds->reason : holds->type;
+    const bool in_its_word = holds->type == condition::kFailed || holds->type == condition::kQueued;
+    return in_its_word ? holds->reason : holds->type;
   }
   return "";
 }

@@ -43,10 +43,12 @@ TEST(Queued, WaitsWithoutAPodUntilSomethingIsGranted) {
   EXPECT_EQ(world.status().state, JobState::Queued);
   EXPECT_FALSE(world.did<CreatePod>());
   EXPECT_EQ(find_condition(world.status(), "Queued")->reason, "Waiting");
+  EXPECT_EQ(world.status().reason, "Waiting") << "a list of jobs says it in a word";
   give(world, 0, 3);
   world.reconcile();
   EXPECT_EQ(world.status().state, JobState::Queued);
   EXPECT_EQ(world.status().queue->cause, QueueCause::Promised);
+  EXPECT_EQ(world.status().reason, "Promised");
   EXPECT_TRUE(world.had_event("Promised"));
   EXPECT_FALSE(world.did<CreatePod>());
   give(world, 3);
@@ -57,6 +59,7 @@ TEST(Queued, WaitsWithoutAPodUntilSomethingIsGranted) {
   EXPECT_EQ(world.status().state, JobState::Running);
   EXPECT_EQ(world.size(), 3);
   EXPECT_EQ(find_condition(world.status(), "Queued")->status, "False");
+  EXPECT_EQ(world.status().reason, "");
   EXPECT_PROMISES_KEPT(world);
 }
 

@@ -87,6 +87,24 @@ void say_what_is_asked(const ElasticMPIJob& job, Lines& lines) {
   lines.push_back(who);
 }
 
+// What it may have, or when it is to start; why it waits is a condition.
+void say_its_share(const ElasticMPIJob& job, Time now, Lines& lines) {
+  const std::string& queue = job.spec.scheduling.queue_name;
+  if (queue.empty() || is_terminal(job.status.state)) return;
+  const AllocationStatus has = job.status.allocation.value_or(AllocationStatus{});
+  std::string line = "  in queue " + queue + ": ";
+  if (has.workers > 0 || has.promised == 0)
+    line += has.workers > 0 ? "may have " + workers_text(has.workers) : "has nothing yet";
+  else
+    line += "is promised " + workers_text(has.promised);
+  if (!has.pool.empty()) line += " of pool " + has.pool;
+  if (!has.reason.empty()) line += ": " + has.reason;
+  const auto& wait = job.status.queue;
+  if (has.workers == 0 && wait && wait->expected_start && *wait->expected_start > now)
+    line += "; starts at about " + clock_text(*wait->expected_start);
+  lines.push_back(line);
+}
+
 void say_what_it_waits_for(const ElasticMPIJob& job, Time now, Lines& lines) {
   const JobStatus& status = job.status;
   if (const auto& resize = status.resize) {
@@ -231,6 +249,7 @@ std::vector<std::string> why_lines(const ElasticMPIJob& job, Time now) {
     first += format("  efficiency %d %%", *status.performance->efficiency_percent);
   Lines lines{first};
   say_what_is_asked(job, lines);
+  say_its_share(job, now, lines);
   say_what_it_waits_for(job, now, lines);
   say_decisions(job, now, lines);
   say_model(job, lines);

@@ -78,6 +78,28 @@ TEST(Why, SaysWhatTheChangeInHandWaitsFor) {
   EXPECT_THAT(text, Not(HasSubstr("Clear")));
 }
 
+TEST(Why, SaysWhatItsQueueLetsItHave) {
+  ElasticMPIJob job = demo();
+  job.spec.scheduling.queue_name = "main";
+  EXPECT_THAT(why_lines(job, at(0)), Contains("  in queue main: has nothing yet"));
+  job.status.queue.emplace().expected_start = at(3600);
+  EXPECT_THAT(why_lines(job, at(0)), Contains("  in queue main: has nothing yet; starts at about 01:00:00"));
+  job.status.queue->expected_start.reset();
+  AllocationStatus& has = job.status.allocation.emplace();
+  has.promised = 2;
+  has.pool = "hpc";
+  has.reason = "a lets go of 2";
+  EXPECT_THAT(why_lines(job, at(0)),
+              Contains("  in queue main: is promised 2 workers of pool hpc: a lets go of 2"));
+  has.promised = 0;
+  has.workers = 2;
+  has.reason = "yields 6 workers to b";
+  EXPECT_THAT(why_lines(job, at(0)),
+              Contains("  in queue main: may have 2 workers of pool hpc: yields 6 workers to b"));
+  job.status.state = JobState::Succeeded;
+  EXPECT_THAT(joined(why_lines(job, at(0))), Not(HasSubstr("in queue")));
+}
+
 TEST(Why, SaysWhichSizeIsNotTried) {
   ElasticMPIJob job = demo();
   job.status.blocked = BlockedTarget{6, 1, "demo-w-4 never came", 2, at(200)};

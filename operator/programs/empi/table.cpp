@@ -29,16 +29,21 @@ void add(SizeHistory& sizes, Time time, int workers) {
 // Of a job that has ended: when it did.
 Time last_moment(const ElasticMPIJob& job, Time now) { return job.status.completion_time.value_or(now); }
 
+// "2", "2 (4)" on its way to four, "2 +1" with one in reserve.
 std::string workers_text(const JobStatus& status) {
-  if (is_terminal(status.state) || status.desired_replicas == status.joined_replicas)
-    return std::to_string(status.joined_replicas);
-  return format("%d (%d)", status.joined_replicas, status.desired_replicas);
+  std::string text = std::to_string(status.joined_replicas);
+  if (is_terminal(status.state)) return text;
+  if (status.desired_replicas != status.joined_replicas) text += format(" (%d)", status.desired_replicas);
+  if (status.standby && status.standby->ready > 0) text += format(" +%d", status.standby->ready);
+  return text;
 }
 
 // What a reader would ask next.
 std::string doing(const JobStatus& status) {
   if (status.resize)
     return format("%d -> %d: %s", status.resize->from, status.resize->to, to_string(status.resize->phase));
+  if (status.state == JobState::Queued && status.queue && !status.queue->reason.empty())
+    return status.queue->reason;
   if (!status.reason.empty()) return status.reason;
   if (is_terminal(status.state) || status.decisions.empty()) return "";
   const DecisionRecord& last = status.decisions.back();

@@ -62,6 +62,22 @@ TEST(Table, HasALineForEachJob) {
             "PodCreationBlocked");
 }
 
+TEST(Table, CountsWorkersInReserve) {
+  ElasticMPIJob job = running_job();
+  job.status.standby.emplace().ready = 2;
+  EXPECT_NE(job_table({job}, {}, at(9), false)[1].find("Running  4 +2  "), std::string::npos);
+  job.status.state = JobState::Succeeded;
+  EXPECT_EQ(job_table({job}, {}, at(9), false)[1].find('+'), std::string::npos);
+}
+
+TEST(Table, SaysWhatAJobWaitsFor) {
+  ElasticMPIJob job = running_job();
+  job.status.state = JobState::Queued;
+  job.status.reason = "Waiting";
+  job.status.queue.emplace().reason = "needs 4 workers: 1 is free";
+  EXPECT_TRUE(job_table({job}, {}, at(9), false)[1].ends_with("needs 4 workers: 1 is free"));
+}
+
 TEST(Table, SaysWhatIsBeingDone) {
   ElasticMPIJob job = running_job();
   job.status.decisions = {{at(1), 4, 4, "threshold", DecisionAction::Keep, "MTCT 0.2 is between"}};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "operator/api/condition_types.hpp"
+
 namespace emj::manager {
 namespace {
 
@@ -54,7 +56,10 @@ void OperatorMetrics::look(const JobKey& key, const JobStatus& status) {
   const bool first = !seen_.contains(key);  // what happened before this process was counted by another
   Seen& seen = seen_[key];
   seen.state = status.state;
-  seen.reason = status.reason;
+  // Whoever waits in a queue is as it was asked to be.
+  const Condition* queued = find_condition(status, condition::kQueued);
+  const bool waits = queued && queued->status == "True" && queued->reason == status.reason;
+  seen.reason = waits ? "" : status.reason;
   seen.desired = status.desired_replicas;
   seen.ready = status.ready_replicas;
   seen.joined = status.joined_replicas;

@@ -74,12 +74,18 @@ TEST(OperatorMetrics, CountsJobsThatAreNotAsAskedForByWhy) {
   status.reason = condition::kResizePending;
   metrics.look({"default", "waits"}, status);
   metrics.look({"other", "waits"}, status);
+  JobStatus queued;
+  queued.state = JobState::Queued;
+  queued.reason = "Promised";
+  queued.conditions = {{condition::kQueued, "True", "Promised", "", {}, 1}};
+  metrics.look({"default", "queued"}, queued);
   status.state = JobState::Failed;
   status.reason = "WorkerLost";
   metrics.look({"default", "ended"}, status);
   std::string text = metrics.text({});
   EXPECT_THAT(text, HasSubstr("empi_operator_impaired_jobs{reason=\"ResizePending\"} 2\n"));
   EXPECT_THAT(text, Not(HasSubstr("WorkerLost")));
+  EXPECT_THAT(text, Not(HasSubstr("Promised"))) << "to wait for one's turn is no trouble";
   metrics.forget({"other", "waits"});
   EXPECT_THAT(metrics.text({}), HasSubstr("empi_operator_impaired_jobs{reason=\"ResizePending\"} 1\n"));
 }

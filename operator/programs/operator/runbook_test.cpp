@@ -7,9 +7,11 @@
 #include <cctype>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "operator/api/condition_types.hpp"
+#include "operator/api/job.hpp"
 
 namespace emj {
 namespace {
@@ -38,6 +40,19 @@ std::string lower(std::string text) {
 
 TEST(Runbook, ExplainsEveryCondition) {
   for (const char* type : condition::kAll) EXPECT_THAT(anchors(), Contains(lower(type)));
+}
+
+// Why a job waits in a queue, in the words of the column Reason.
+TEST(Runbook, ExplainsEveryWait) {
+  std::stringstream page;
+  page << std::ifstream(EMJ_DOCS "/conditions.md").rdbuf();
+  int causes = 0;
+  for (int i = static_cast<int>(QueueCause::Waiting); *to_string(static_cast<QueueCause>(i)) != '\0'; ++i) {
+    const std::string word = to_string(static_cast<QueueCause>(i));
+    EXPECT_TRUE(page.str().find("\n| `" + word + "` |") != std::string::npos) << word;
+    ++causes;
+  }
+  EXPECT_GT(causes, 7);
 }
 
 TEST(Runbook, HasAPlaceForEveryAlert) {

@@ -5,11 +5,13 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "operator/local/state_folder.hpp"
 #include "operator/objects/pods.hpp"
 #include "operator/programs/empi/commands.hpp"
 #include "operator/programs/empi/dashboard/server.hpp"
+#include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/running_job.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -70,6 +72,25 @@ std::optional<Split> local_split(const local::StateFolder& folder) {
   return Split{*efficiency, *balance, *communication};
 }
 
+// Those that the jobs name; why they cannot be read, where they cannot: the jobs are shown all the same.
+std::vector<std::string> lines_of_queues(ClusterAccess& access, const std::vector<ElasticMPIJob>& jobs,
+                                         bool namespaces) {
+  std::set<std::string> named;
+  for (const ElasticMPIJob& job : jobs) named.insert(job.spec.scheduling.queue_name);
+  named.erase("");
+  if (named.empty()) return {};
+  std::vector<std::string> lines;
+  try {
+    for (const ElasticQueue& queue : access.queues())
+      if (named.contains(queue.metadata.name))
+        for (std::string& line : queue_lines(queue, jobs, present(), namespaces))
+          lines.push_back(std::move(line));
+  } catch (const Refusal& refusal) {
+    lines = {refusal.what()};
+  }
+  return lines;
+}
+
 }  // namespace
 
 Looked look_at_local_jobs() {
@@ -88,6 +109,7 @@ Looked look_at_cluster(ClusterAccess& access, const ClusterOptions& options) {
                                                                 ? std::string(", all namespaces")
                                                                 : ", namespace " + access.namespace_name()),
                 .jobs = access.jobs(options.all_namespaces)};
+  looked.queues = lines_of_queues(access, looked.jobs, options.all_namespaces);
   for (const ElasticMPIJob& job : looked.jobs) {
     const JobState state = job.status.state;
     if ((state != JobState::Running && state != JobState::Resizing) || job.status.lead_pod.empty()) continue;
