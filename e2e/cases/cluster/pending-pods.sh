@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/queues.sh"
 label=example.com/pending-pods
 begin_case
 case_repair() {
-  kubectl delete elasticqueue "$namespace" --ignore-not-found --wait=false >/dev/null
+  queue_goes
   kubectl label node --all "$label-" >/dev/null 2>&1 || true
 }
 mapfile -t nodes < <(kubectl get nodes -l '!node-role.kubernetes.io/control-plane' -o name | head -n 3)

@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/queues.sh"
 begin_case
 label=e2e-pools
 case_repair() {
-  kubectl delete elasticqueue "$namespace" --ignore-not-found --wait=false
+  queue_goes
   kubectl uncordon -l "$label"
   kubectl label node --all "$label-"
 } >/dev/null 2>&1

@@ -16,7 +16,7 @@ expected_log='no longer the leader|the lease was not|409|another operator has ta
 hanging=
 case_repair() {
   [[ -z $hanging ]] || kill -CONT "$hanging" 2>/dev/null || true
-  kubectl delete elasticqueue "$namespace" --ignore-not-found --wait=false >/dev/null
+  queue_goes
 }
 queue .
 # It lets go at the end of an iteration: the promise stands for seconds.

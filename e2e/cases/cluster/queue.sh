@@ -5,10 +5,12 @@
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
+# shellcheck source=e2e/cases/cluster/lib/queues.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/queues.sh"
 begin_case
 urgent=e2e-queue-urgent
 case_repair() {
-  kubectl delete elasticqueue "$namespace" --ignore-not-found --wait=false >/dev/null
+  queue_goes
   kubectl delete priorityclass "$urgent" --ignore-not-found --wait=false >/dev/null
 }
 kubectl apply -f - >/dev/null <<END
@@ -17,35 +19,17 @@ kind: PriorityClass
 metadata: {name: $urgent}
 value: 1
 END
-
-# Room for eight workers of 50m, each with a sidecar of 10m.
-queue() { # HOLD
-  kubectl apply -f - >/dev/null <<END
-apiVersion: elasticmpi.io/v1alpha1
-kind: ElasticQueue
-metadata: {name: $namespace}
-spec:
-  namespaces: [$namespace]
-  pools: [{name: share, quota: {cpu: 480m}}]
-  priorities: [{name: $urgent, value: 10}]
-  hold: $1
-END
-}
-get_queue() { api "/apis/elasticmpi.io/v1alpha1/elasticqueues/$namespace"; }
-queue_is() { get_queue | jq -e "$1" >/dev/null; }
-# Known to be as fast as it has workers, so that every one of them is worth having.
-queued='.spec.scheduling = {queueName: "'$namespace'", scalability: [{workers: 1, speedPercent: 100}, {workers: 8, speedPercent: 800}]}'
+holds() { queue ".spec.priorities = [{name: \"$urgent\", value: 10}] | .spec.hold = \"$1\""; }
 rigid=$queued' | .spec.runtime.mode = "Rigid" | .spec.worker.replicas = 5'
-waits() { job_is "$1" ".status.state == \"Queued\" and (.status.queue.reason | test(\"$2\"))"; } # NAME REGEX
 
 # Its answer is that of the one that is shrunk.
 job alone 400 '.spec.worker |= (.replicas = 1 | .maxReplicas = 1) | .spec.worker.template.spec.containers[0].args[-1] = "0"'
 
-queue Start
+holds Start
 job wide 400 "$queued | .spec.worker.replicas = 8 | .spec.worker.minReplicas = 2"
 within 20 'the queue is held, and counts who waits' queue_is '.status.queued == 1 and .status.running == 0 and .status.fence > 0'
 expect 'no pod was made' pods_are wide 'length == 0'
-queue None
+holds None
 runs wide 8
 
 start=$EPOCHREALTIME
@@ -60,11 +44,12 @@ within 10 'the other one says why it is smaller' event wide Yielding 'yields 4 w
 # Whether the shrunk one still runs makes no difference for those that need more than the other one leaves.
 job later 20 "$rigid"
 within 20 'who comes then waits' waits later 'needs 5 workers'
+expect 'a list of jobs says so in a word' job_is later '.status.reason == "Waiting"'
 kubectl delete elasticqueue "$namespace" >/dev/null
 within 20 'without its queue it waits as well, and says so' waits later 'there is no ElasticQueue'
 expect 'what runs goes on' running stiff 4
 iterates stiff
-queue None
+holds None
 job first 20 "$rigid | .spec.scheduling.priorityClassName = \"$urgent\""
 within 20 'the queue is back, and puts the more important job first' queue_is '.status.head | map(.name) == ["first", "later"]'
 within 20 'it has the job that runs' queue_is '.status.running > 0'
