@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's side of its bargain with a queue; the test is the scheduler.
-
-#include "operator/decide/queueing.hpp"
+// A job's side of its bargain with a queue.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/decide/testing/queued_job.hpp"
 #include "operator/decide/testing/running_job.hpp"
 
 namespace emj {
 namespace {
 
 using ::testing::HasSubstr;
+using testing_world::allocated;
+using testing_world::give;
 using testing_world::make_job;
+using testing_world::queued;
+using testing_world::running_with;
+using testing_world::say;
 using testing_world::World;
-
-World queued(int min = 1, int max = 8, const std::string& spec = "", const std::string& worker = "") {
-  return World(make_job("  scheduling: {queueName: main}\n" + spec, min, max, worker));
-}
-
-void give(World& world, int workers, int promised = 0) {
-  AllocationStatus next = world.status().allocation.value_or(AllocationStatus{});
-  next.workers = workers;
-  next.promised = promised;
-  next.pool = "cores";
-  ++next.sequence;
-  next.time = world.now;
-  next.reason = "the test says so";
-  world.grant = QueueGrant{next, QueueCause::Unknown, "", {}};
-}
-
-void say(World& world, QueueCause cause, const std::string& reason,
-         std::optional<Time> start = std::nullopt) {
-  world.grant = QueueGrant{std::nullopt, cause, reason, start};
-}
-
-int allocated(const World& world) { return world.status().allocation->workers; }
 
 TEST(Queued, WaitsWithoutAPodUntilSomethingIsGranted) {
   World world = queued();
@@ -116,14 +98,6 @@ TEST(Queued, TakesItsRestOfTheWordsOnlyWithAnotherCause) {
   EXPECT_EQ(find_condition(world.status(), "Queued")->reason, "TooLarge");
 }
 
-World running_with(int workers, int min = 1, const std::string& spec = "", const std::string& worker = "") {
-  World world = queued(min, 8, spec, worker);
-  give(world, workers);
-  world.settle(6);
-  EXPECT_EQ(world.size(), workers);
-  return world;
-}
-
 TEST(Queued, YieldsAndGrowsAsItIsTold) {
   World world = running_with(4);
   give(world, 2);
@@ -135,127 +109,6 @@ TEST(Queued, YieldsAndGrowsAsItIsTold) {
   EXPECT_EQ(world.size(), 6);
   EXPECT_EQ(allocated(world), 6);
   EXPECT_FALSE(world.did<WriteScale>());
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Queued, AStartThatFailsGoesBackAndComesAgainLater) {
-  World world = queued();
-  give(world, 2);
-  world.reconcile();
-  world.now += Seconds(600);
-  world.reconcile();
-  const JobStatus& status = world.status();
-  EXPECT_EQ(status.state, JobState::Queued);
-  EXPECT_EQ(allocated(world), 0);
-  EXPECT_EQ(status.queue->attempts, 1);
-  EXPECT_EQ(status.queue->retry_after, world.now + Seconds(30));
-  EXPECT_EQ(status.queue->cause, QueueCause::StartFailed);
-  EXPECT_EQ(world.of_type<DeletePod>().size(), 2u);
-  world.remove_terminating();
-  world.settle(2);
-  EXPECT_TRUE(world.pods.empty());
-  give(world, 2);
-  world.reconcile();
-  world.now += Seconds(600);
-  world.reconcile();
-  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(60));
-  give(world, 2);
-  world.settle(8);
-  EXPECT_EQ(world.size(), 2);
-}
-
-TEST(Queued, StartsWithThoseThatCameAndGivesTheOthersBack) {
-  World world = queued(2);
-  give(world, 4);
-  world.reconcile();
-  world.room = 3;
-  world.make_all_ready();
-  world.now += Seconds(600);
-  world.settle(8);
-  EXPECT_EQ(world.size(), 3);
-  EXPECT_EQ(allocated(world), 3);
-  EXPECT_FALSE(world.status().resize);
-  EXPECT_PROMISES_KEPT(world);
-}
-
-// Rule Q29. The kubelet's view: these have found no node since now.
-void have_no_node(World& world) {
-  world.pending_bound = Seconds(60);
-  for (PodView& pod : world.pods)
-    if (pod.phase == PodPhase::Pending) {
-      pod.unschedulable_since = world.now;
-      pod.message = "Unschedulable: 0/3 nodes are available";
-    }
-}
-
-// After a minute, no sooner, it has given back everything, for this cause, and waits before it is tried
-// again.
-void expect_back_after_a_minute(World& world, QueueCause cause) {
-  world.now += Seconds(59);
-  world.reconcile();
-  EXPECT_EQ(world.status().state, JobState::Starting);
-  world.now += Seconds(1);
-  world.reconcile();
-  EXPECT_EQ(world.status().state, JobState::Queued);
-  EXPECT_EQ(allocated(world), 0);
-  EXPECT_EQ(world.status().queue->cause, cause);
-  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
-}
-
-TEST(Queued, AStartThatFindsNoNodeGoesBackAndSaysWhy) {
-  World world = queued(2);
-  give(world, 4);
-  world.reconcile();
-  have_no_node(world);
-  expect_back_after_a_minute(world, QueueCause::Unplaceable);
-  EXPECT_THAT(world.status().queue->reason, HasSubstr("no node has had room for 4 workers for 60 s"));
-  EXPECT_TRUE(world.had_event("Unplaceable"));
-  EXPECT_EQ(world.of_type<DeletePod>().size(), 4u);
-}
-
-TEST(Queued, WhoCannotMakeItsPodsGivesBackWhatItHasAndSaysWhy) {
-  World world = queued(2);
-  world.pending_bound = Seconds(60);
-  world.quota = 1;
-  give(world, 4);
-  world.reconcile();
-  expect_back_after_a_minute(world, QueueCause::Quota);
-  EXPECT_THAT(world.status().queue->reason, HasSubstr("3 workers could not be made for 60 s"));
-  EXPECT_THAT(world.status().queue->reason, HasSubstr("exceeded quota of 1 pods"));
-  // It is tried anew, for as long as the first time.
-  world.reconcile();
-  world.remove_terminating();
-  world.now += Seconds(40);
-  give(world, 4);
-  for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_EQ(world.status().state, JobState::Starting);
-  world.quota = 100;
-  world.settle(6);
-  EXPECT_EQ(world.size(), 4);
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Unknown);
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Queued, WhatAGrowCannotMakeIsGivenBack) {
-  World world = running_with(2);
-  world.pending_bound = Seconds(60);
-  world.quota = 3;
-  give(world, 5);
-  for (int i = 0; i < 12; ++i) {  // who is there joins
-    world.reconcile();
-    world.make_all_ready();
-    world.advance_change();
-    world.now += Seconds(1);
-  }
-  world.now += Seconds(60);
-  for (int i = 0; i < 6; ++i) {
-    world.reconcile();
-    world.advance_change();
-  }
-  EXPECT_EQ(world.size(), 3);
-  EXPECT_EQ(allocated(world), 3);
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Quota);
-  EXPECT_FALSE(world.status().awaited);
   EXPECT_PROMISES_KEPT(world);
 }
 
@@ -281,79 +134,6 @@ TEST(Queued, OfJobsOfOneSecondWhoWasSeenFirstIsFirst) {
   local.now = made + Seconds(50);
   local.reconcile();
   EXPECT_EQ(local.status().queue->since, made + Millis(1));
-}
-
-TEST(Queued, StartsOnTheNodesThatItFindsLongBeforeTheTimeToJoinIsOver) {
-  World world = queued(2);
-  give(world, 4);
-  world.reconcile();
-  world.room = 3;
-  world.make_all_ready();
-  have_no_node(world);
-  world.now += Seconds(60);
-  for (int i = 0; i < 8; ++i) world.reconcile();
-  EXPECT_EQ(world.size(), 3);
-  EXPECT_EQ(allocated(world), 3);
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Unplaceable) << "until it may be tried again";
-  world.remove_terminating();
-  EXPECT_EQ(world.pods.size(), 3u);
-  world.now += Seconds(30);
-  world.reconcile();
-  EXPECT_EQ(world.status().queue->cause, QueueCause::Unknown);
-  EXPECT_FALSE(world.status().queue->retry_after);
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Queued, WhatAGrowFindsNoNodeForIsGivenBack) {
-  World world = running_with(2);
-  give(world, 5);
-  world.room = 3;
-  world.reconcile();
-  world.make_all_ready();
-  have_no_node(world);
-  for (int i = 0; i < 12; ++i) {  // who is there joins
-    world.reconcile();
-    world.advance_change();
-    world.now += Seconds(1);
-  }
-  ASSERT_EQ(world.size(), 3);
-  EXPECT_EQ(allocated(world), 5);
-  world.now += Seconds(60);
-  for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_EQ(allocated(world), 3);
-  EXPECT_EQ(world.status().queue->retry_after, world.now + Seconds(30));
-  world.remove_terminating();
-  EXPECT_EQ(world.pods.size(), 3u);
-  EXPECT_FALSE(world.status().awaited);
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Queued, AGrowThatIsRolledBackIsGivenBack) {
-  World world = running_with(2);
-  give(world, 4);
-  for (int i = 0; i < 4; ++i) {
-    world.reconcile();
-    world.make_all_ready();
-  }
-  ASSERT_TRUE(world.lead.busy());
-  world.roll_back_change("a newcomer was lost");
-  for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_EQ(allocated(world), 2);
-  EXPECT_GT(*world.status().queue->retry_after, world.now);
-  world.settle(6);
-  EXPECT_EQ(world.size(), 2);
-  EXPECT_TRUE(world.pods.size() == 2u);
-}
-
-TEST(Queued, AShrinkThatIsRolledBackIsNoLongerOwed) {
-  World world = running_with(4);
-  give(world, 2);
-  for (int i = 0; i < 3; ++i) world.reconcile();
-  ASSERT_TRUE(world.lead.busy());
-  world.roll_back_change("a rank did not answer");
-  for (int i = 0; i < 3; ++i) world.reconcile();
-  EXPECT_EQ(allocated(world), 4);
-  EXPECT_GT(*world.status().queue->retry_after, world.now);
 }
 
 TEST(Queued, SuspensionGivesAllBackAndAnOldGrantDoesNotReturn) {
@@ -473,118 +253,6 @@ TEST(Queued, ProgressTellsHowLongItWillTake) {
   EXPECT_NEAR(world.status().forecast->seconds_left, 60, .1);
   EXPECT_EQ(world.status().forecast->source, ForecastSource::Progress);
   EXPECT_EQ(world.status().forecast->error_percent, 5);
-}
-
-// --- from pool to pool -------------------------------------------------------------------------------
-
-void move_to(World& world, const std::string& pool, int workers, int speed_percent = 100) {
-  give(world, workers);
-  world.grant->allocation->pool = pool;
-  world.grant->allocation->price_per_worker_hour = 3;
-  world.grant->allocation->speed_percent = speed_percent;
-}
-
-World runs_in(const std::string& pool, int workers) {
-  World world = queued();
-  world.reconcile();
-  give(world, workers);
-  world.grant->allocation->pool = pool;
-  world.grant->allocation->price_per_worker_hour = 1;
-  world.settle(8);
-  world.grant.reset();
-  EXPECT_EQ(world.status().state, JobState::Running);
-  return world;
-}
-
-int in_pool(const World& world, const std::string& pool) {
-  return static_cast<int>(std::ranges::count(world.pods, pool, &PodView::pool));
-}
-
-TEST(Moves, ToAnotherPoolByTwoChangesAndTheOldestMemberHandsOver) {
-  World world = runs_in("slow", 4);
-  const std::string oldest = world.lead.members.front();
-  ASSERT_EQ(in_pool(world, "slow"), 4);
-  move_to(world, "fast", 2, 200);
-  world.reconcile();
-  EXPECT_TRUE(world.had_event("Moving"));
-  EXPECT_EQ(world.status().allocation->moved_from->pool, "slow");
-  bool handed_over = false;
-  for (int i = 0; i < 40 && world.status().allocation->moved_from; ++i) {
-    world.settle(1);
-    handed_over = handed_over || (world.lead.members.size() == 3 && world.lead.has(oldest));
-  }
-  EXPECT_TRUE(handed_over) << "two of the new pool, and the one who has the data";
-  EXPECT_FALSE(world.status().allocation->moved_from);
-  EXPECT_EQ(world.size(), 2);
-  EXPECT_EQ(in_pool(world, "fast"), 2);
-  EXPECT_EQ(in_pool(world, "slow"), 0);
-  EXPECT_EQ(world.status().allocation->workers, 2);
-  EXPECT_EQ(world.status().restarts, 0);
-  EXPECT_EQ(world.status().next_change, 3) << "two changes";
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Moves, StaysWhereItIsWhenTheOtherPoolHasNoNodes) {
-  World world = runs_in("slow", 4);
-  world.pending_bound = Seconds(60);
-  world.room = 4;
-  move_to(world, "fast", 2);
-  world.reconcile();
-  ASSERT_EQ(world.status().allocation->pool, "fast");
-  for (int i = 0; i < 400 && world.status().allocation->pool != "slow"; ++i) {
-    for (PodView& pod : world.pods)
-      if (pod.pool == "fast" && !pod.unschedulable_since) pod.unschedulable_since = world.now;
-    world.settle(1);
-    world.now += Seconds(1);
-  }
-  EXPECT_EQ(world.status().allocation->pool, "slow");
-  EXPECT_FALSE(world.status().allocation->moved_from);
-  EXPECT_EQ(*world.status().allocation->price_per_worker_hour, 1) << "that of the pool it has";
-  EXPECT_TRUE(world.had_event("MoveFailed"));
-  world.settle(10);
-  EXPECT_EQ(world.size(), 4);
-  EXPECT_EQ(in_pool(world, "fast"), 0);
-  EXPECT_PROMISES_KEPT(world);
-}
-
-TEST(Moves, WhatWasMeasuredIsInTermsOfTheNewPool) {
-  World world = runs_in("slow", 4);
-  MeasuredSize point;
-  point.workers = 4;
-  point.iteration_seconds = 1;
-  point.compute_seconds = .8;
-  point.useful_seconds = .6;
-  world.job.status.policy_state.measured = {point};
-  world.job.status.policy_state.wish = 3;
-  move_to(world, "fast", 2, 200);
-  world.reconcile();
-  const PolicyState& state = world.status().policy_state;
-  ASSERT_EQ(state.measured.size(), 1u);
-  EXPECT_NEAR(state.measured[0].iteration_seconds, .6, 1e-9) << "what is sent takes as long as before";
-  EXPECT_NEAR(state.measured[0].compute_seconds, .4, 1e-9);
-  EXPECT_FALSE(state.wish) << "that was for the other pool";
-}
-
-TEST(Moves, NodesThatAreMadeOnDemandAreWaitedFor) {
-  World world = queued();
-  world.provisioning = Seconds(600);
-  world.pending_bound = Seconds(600);
-  world.room = 0;
-  world.reconcile();
-  give(world, 2);
-  for (int i = 0; i < 50; ++i) {
-    world.settle(1);
-    world.now += Seconds(10);
-    for (PodView& pod : world.pods)
-      if (!pod.unschedulable_since) pod.unschedulable_since = world.now;
-  }
-  EXPECT_EQ(world.status().state, JobState::Starting) << "longer than joinTimeoutSeconds";
-  EXPECT_EQ(world.pods.size(), 2u);
-  world.room = SIZE_MAX;
-  for (PodView& pod : world.pods) pod.unschedulable_since.reset();
-  world.settle(8);
-  EXPECT_EQ(world.size(), 2);
-  EXPECT_PROMISES_KEPT(world);
 }
 
 }  // namespace
