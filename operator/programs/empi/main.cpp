@@ -65,6 +65,7 @@ Exit code: 0; 2 refused.)";
 constexpr char kSimulateFooter[] = R"(Examples:
   empi simulate KTH-SP2-1996-2.1-cln.swf.xz
   empi simulate trace.swf --malleable 50 --seed 3 --out kth
+  empi simulate trace.swf --queue main.yaml            by the rules of your own queue
   empi simulate --replay tsunami-out deadline.yaml     what that policy would have decided on a recorded run
 
 The trace is in the Standard Workload Format, plain or compressed by xz. Jobs of several processors are given curves
@@ -94,9 +95,10 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
       {"--malleable", &s.malleable, "per cent of the jobs (default: 100)", {.check = number_between(0, 100)}},
       {"--seed", &s.seed, "which of them are malleable (default: 1)"},
       {"-o,--out", &s.output, "output folder (default: only the table)"},
+      {"--queue", &s.queue, "ElasticQueue whose rules, and whose pool's size, it is to be scheduled by"},
       {"--workers",
        &s.workers,
-       "processors of the machine (default: as the trace says)",
+       "processors of the machine (default: the queue's quota, else as the trace says)",
        {.check = in_range(1, 1000000)}},
       {"--jobs", &s.jobs, "only the first so many jobs", {.check = in_range(1, 100000000)}},
       {"--floor",
@@ -114,15 +116,15 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
       {"--pause", &s.pause, "seconds lost by a change (default: 5)", {.check = number_between(0, 86400)}},
       {"--objective",
        &s.objective,
-       "of growth: fair, throughput, turnaround or makespan (default: fair)",
+       "of growth: fair, throughput, turnaround or makespan (default: the queue's, else fair)",
        {.check = one_of("fair", "throughput", "turnaround", "makespan")}},
       {"--backfill",
        &s.backfill,
-       "easy, conservative or none (default: easy)",
+       "easy, conservative or none (default: the queue's, else easy)",
        {.check = one_of("easy", "conservative", "none")}},
       {"--max-wait",
        &s.max_wait,
-       "seconds after which nobody passes a job (default: no bound)",
+       "seconds after which nobody passes a job; 0: no bound (default: the queue's, else 0)",
        {.check = number_between(0, 1e9)}},
       {"--deadline",
        &s.deadline,

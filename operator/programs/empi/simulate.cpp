@@ -9,6 +9,7 @@
 
 #include "operator/decide/queue/explain.hpp"
 #include "operator/programs/empi/replay.hpp"
+#include "operator/programs/empi/simulate_queue.hpp"
 #include "operator/simulate/report.hpp"
 #include "runtime/base/text.hpp"
 
@@ -64,12 +65,18 @@ class Folder {
   std::string trouble_;
 };
 
-simulate::Result elastic(const simulate::Workload& workload, const SimulateOptions& options, bool moldable,
-                         std::string* decisions) {
+// Of the queue, but for what the command line says otherwise.
+queue::Rules rules_for(const SimulateOptions& options, queue::Rules rules) {
+  if (!options.objective.empty()) rules.objective = by_name(kObjectives, options.objective);
+  if (!options.backfill.empty()) rules.backfill = by_name(kBackfills, options.backfill);
+  if (options.max_wait >= 0) rules.order.max_wait = Seconds(static_cast<std::int64_t>(options.max_wait));
+  return rules;
+}
+
+simulate::Result elastic(const simulate::Workload& workload, const SimulateOptions& options,
+                         const queue::Rules& rules, bool moldable, std::string* decisions) {
   simulate::ElasticOptions run;
-  run.rules.objective = by_name(kObjectives, options.objective);
-  run.rules.backfill = by_name(kBackfills, options.backfill);
-  run.rules.order.max_wait = Seconds(static_cast<std::int64_t>(options.max_wait));
+  run.rules = rules;
   run.delay = options.delay;
   run.pause = options.pause;
   run.moldable = moldable;
@@ -115,7 +122,18 @@ int simulate(const SimulateOptions& options) {
     std::fprintf(stderr, "empi simulate: %s\n", trace.error().message.c_str());
     return 2;
   }
-  const int processors = options.workers > 0 ? options.workers : trace.value().processors;
+  TriedQueue tried;
+  if (!options.queue.empty()) {
+    const auto read = queue_to_try(options.queue);
+    if (!read) {
+      std::fprintf(stderr, "empi simulate: %s\n", read.error().c_str());
+      return 2;
+    }
+    tried = read.value();
+  }
+  const queue::Rules rules = rules_for(options, tried.rules);
+  const int of_queue_or_trace = tried.processors > 0 ? tried.processors : trace.value().processors;
+  const int processors = options.workers > 0 ? options.workers : of_queue_or_trace;
   if (processors == 0) {
     std::fprintf(stderr,
                  "empi simulate: %s: its header has neither MaxProcs nor MaxNodes, so the size of the "
@@ -131,7 +149,7 @@ int simulate(const SimulateOptions& options) {
                                                      .load = options.load,
                                                      .deadline_factor = options.deadline,
                                                      .jobs = options.jobs,
-                                                     .objective = by_name(kObjectives, options.objective)});
+                                                     .objective = rules.objective});
   if (workload.jobs.empty()) {
     std::fprintf(stderr, "empi simulate: %s: no job fits on %d processors: give a larger --workers\n",
                  options.trace.c_str(), processors);
@@ -140,8 +158,8 @@ int simulate(const SimulateOptions& options) {
   std::string decisions;
   std::vector<simulate::Result> results;
   results.push_back({"easy", run_easy(workload)});
-  results.push_back(elastic(workload, options, true, nullptr));
-  results.push_back(elastic(workload, options, false, options.output.empty() ? nullptr : &decisions));
+  results.push_back(elastic(workload, options, rules, true, nullptr));
+  results.push_back(elastic(workload, options, rules, false, options.output.empty() ? nullptr : &decisions));
   const simulate::ScheduleRun& ours = results.back().run;
   std::printf("%d jobs on %d processors; late: ends more than an hour later than under EASY\n",
               static_cast<int>(workload.jobs.size()), processors);

@@ -36,6 +36,30 @@ def empi(*words, status=0):
     return done.stderr if status else done.stdout
 
 
+def by_queue(folder, plain):
+    """The rules and the size of a queue are those of its manifest, which says what no trace can show."""
+    manifest = folder / "queue.yaml"
+
+    def queue(rest="", pools="[{name: p, quota: {cpu: 34}, headroom: {cpu: 2}}]"):
+        manifest.write_text("apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: main}\n"
+                            f"spec:\n  pools: {pools}\n{rest}")
+        return "--queue", manifest
+
+    assert empi(plain, *queue()) == empi(plain), "its defaults are those of the command"
+    assert empi(plain, *queue("  backfill: none\n")) == empi(plain, "--backfill", "none") != empi(plain)
+    assert empi(plain, *queue("  backfill: none\n"), "--backfill", "easy") == empi(plain)
+    assert empi(plain, *queue("  growth: {cooldownSeconds: 86400}\n")) != empi(plain)
+    table = empi(plain, *queue(pools="[{name: p, quota: {cpu: 16}}]"))
+    assert " jobs on 16 processors" in table, table
+    assert " jobs on 32 processors" in empi(plain, *queue(pools="[{name: p, capacity: Nodes}]"))
+    assert "queue.yaml: spec.hold: nothing would start" in empi(plain, *queue("  hold: Start\n"), status=2)
+    assert "leave one pool" in empi(plain, *queue(pools="[{name: p, quota: {cpu: 4}}, {name: q, quota: {cpu: 4}}]"),
+                                    status=2)
+    assert "less than one CPU" in empi(plain, *queue(pools="[{name: p, quota: {cpu: 480m}}]"), status=2)
+    assert "queue.yaml:6:" in empi(plain, *queue("  backfill: some\n"), status=2)
+    assert "cannot be read" in empi(plain, "--queue", folder / "none.yaml", status=2)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -67,6 +91,8 @@ def main():
         rows = list(csv.DictReader((folder / "d" / "jobs.csv").open()))
         late = sum(float(row["end"]) > float(row["deadline"]) for row in rows)
         assert abs(1 - late / len(rows) - met["elastic"]) < 1e-6, (late, met)
+
+        by_queue(folder, plain)
 
         packed.write_bytes(packed.read_bytes()[:-30])
         assert "is cut off or damaged" in empi(packed, status=2)
