@@ -25,6 +25,11 @@ constexpr auto kTick = 100ms;
 constexpr auto kFarewell = 3000ms;             // for the last messages to be delivered
 constexpr std::size_t kTerminationLog = 4000;  // bytes that Kubernetes keeps: 4096
 
+int exit_code_of(const JobOutcome& outcome) {
+  if (outcome.result != JobResult::Failed) return 0;
+  return outcome.exit_code ? outcome.exit_code : 1;
+}
+
 UniqueFd watch_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -36,7 +41,7 @@ UniqueFd watch_signals() {
 
 }  // namespace
 
-Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
+Agent::Agent(Options options, std::string shm_folder, Janitor& janitor, std::function<void(int)> on_end)
     : options_(std::move(options)),
       token_(options_.token_file),
       credentials_(options_.tls_folder.empty() ? nullptr
@@ -46,7 +51,10 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor)
       edges_(options_, std::move(shm_folder), janitor, reactor_, token_, credentials_,
              {*this, [this](const RankReport& report) { pod_.rank_reported(report); },
               [this](const DeliveryFailure& f) { pod_.unreachable(f.uid, f.standing, f.reached, f.what); },
-              [this](const JobOutcome&) { reactor_.stop(); }}),
+              [this, on_end = std::move(on_end)](const JobOutcome& outcome) {
+                on_end(exit_code_of(outcome));
+                reactor_.stop();
+              }}),
       pod_({options_.pod_uid, options_.pod_name, options_.job_name, options_.slots, options_.malleable,
             std::chrono::duration_cast<RunningTime>(
                 std::chrono::duration<double>(options_.partition_seconds))},
@@ -79,8 +87,7 @@ int Agent::run() {
   reactor_.run();
   if (!edges_.flush(kFarewell)) log::warn("not every last message was delivered");
   write_termination_log();
-  const JobOutcome& outcome = pod_.outcome();
-  return outcome.result == JobResult::Failed ? (outcome.exit_code ? outcome.exit_code : 1) : 0;
+  return exit_code_of(pod_.outcome());
 }
 
 void Agent::on_signal() {
@@ -97,6 +104,8 @@ void Agent::on_signal() {
   reactor_.post([this] {
     const std::vector<RankExit> exits = edges_.reap();
     edges_.hear_ranks();
+    // Once: where nobody reads our stdout, so much time for each would be silence to the other pods.
+    if (!exits.empty()) edges_.output().drain(kLastWords);
     for (const RankExit& exit : exits) on_rank_exit(exit);
   });
 }
@@ -105,7 +114,6 @@ void Agent::on_rank_exit(const RankExit& exit) {
   const LocalRank* rank = pod_.ranks().find(exit.proc);
   if (!rank || !rank->running) return;
   if (!rank->connected) edges_.pmix().died_unconnected(exit.proc);
-  edges_.output().drain(exit.proc, kLastWords);
   pod_.rank_ended(exit.proc, exit.code, exit.signal, edges_.output().tail(exit.proc));
   edges_.forget(exit.proc);
 }

@@ -28,8 +28,9 @@ class Janitor;
 
 class Agent final : public PmixUpcalls, public ApiHandlers {
  public:
-  // `shm_folder`: where Open MPI keeps the segments of our ranks. Throws std::runtime_error.
-  Agent(Options options, std::string shm_folder, Janitor& janitor);
+  // `shm_folder`: where Open MPI keeps the segments of our ranks. `on_end` is told the agent's exit code as
+  // soon as it is certain. Throws std::runtime_error.
+  Agent(Options options, std::string shm_folder, Janitor& janitor, std::function<void(int)> on_end);
   ~Agent() override;
 
   // Runs the pod's part of the job. Returns the exit code of the agent.

@@ -67,7 +67,7 @@ void Agent::client_said(ProcId proc, int target, std::string text, StatusReply r
 
 void Agent::client_aborted(ProcId proc, int status, std::string message) {
   reactor_.post([this, proc = std::move(proc), status, message = std::move(message)] {
-    edges_.output().drain(proc, kLastWords);
+    edges_.output().drain(kLastWords);
     pod_.rank_aborted({proc, status, message, edges_.output().tail(proc)});
   });
 }

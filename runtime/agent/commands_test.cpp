@@ -161,5 +161,29 @@ TEST_F(Commands, StopEndsTheJob) {
   EXPECT_NE(pods.termination_log(members[1].uid).find("enough"), std::string::npos);
 }
 
+pid_t janitor_of(pid_t agent) {
+  const std::string tasks = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
+  std::ifstream children(tasks);
+  for (pid_t child = 0; children >> child;) {
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm"), name);
+    if (name == "empi-janitor") return child;
+  }
+  return -1;
+}
+
+// Whatever taking it down waits for: a pod that has ended is not one that hangs.
+TEST_F(Commands, AnAgentWhoseJanitorStandsStillEndsAllTheSame) {
+  const auto members = begin(1);
+  const pid_t janitor = janitor_of(pods.agent_pid(members[0].uid));
+  ASSERT_GT(janitor, 0);
+  ASSERT_EQ(kill(janitor, SIGSTOP), 0);
+  pods.patience = std::chrono::seconds(25);
+  stop_program();
+  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0);
+  EXPECT_NE(pods.log(members[0].uid).find("leaving by force"), std::string::npos);
+  kill(janitor, SIGKILL);
+}
+
 }  // namespace
 }  // namespace empi

@@ -188,5 +188,31 @@ TEST_F(Delivery, ALeadThatStoodStillLosesNobody) {
   expect_finish(10);
 }
 
+// The last words of all ranks that end at a time are waited for together, not half a second for each: the pod
+// would be silent for longer than silence is borne, and a job that has ended well would fail.
+TEST_F(Delivery, AReaderOfTheLogWhoHasStoppedFailsNoJob) {
+  constexpr int kRanks = 24;
+  pods.environment[names::kPartitionSeconds] = "4";
+  pods.mode = "rigid";
+  pods.job = "delivery-" + std::to_string(getpid());
+  pods.command = {"sh", "-c",
+                  R"(test $PMIX_RANK = 0 || yes | head -n 15000; while ! test -e "$0"; do sleep 0.2; done)",
+                  scratch + "/stop"};
+  const std::string pipe = scratch + "/stdout";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  UniqueFd reader(open(pipe.c_str(), O_RDWR | O_CLOEXEC));
+  pods.slots = 1;
+  std::vector<Member> members = pods.launch(1);
+  pods.slots = kRanks;
+  pods.wrapper = {"sh", "-c", "exec \"$0\" \"$@\" >" + pipe};
+  members.push_back(pods.launch(1)[0]);
+  pods.start(members);
+  pods.wait_until("the ranks are there", [&] { return pods.ranks(members[1].uid).size() >= kRanks; });
+  stop_program();
+  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0) << pods.termination_log(members[0].uid);
+  reader.reset();
+  EXPECT_EQ(pods.wait_for_end(members[1].uid), 0) << pods.termination_log(members[1].uid);
+}
+
 }  // namespace
 }  // namespace empi

@@ -101,7 +101,7 @@ TEST(OutputTest, KeepsTheLastLinesOfARank) {
   for (int i = 0; i < 50; ++i) dprintf(ends[1], "line %d\n", i);
   dprintf(ends[1], "unfinished");
   close(ends[1]);
-  output.drain(proc, std::chrono::seconds(10));
+  output.drain(std::chrono::seconds(10));
   const auto tail = output.tail(proc);
   ASSERT_EQ(tail.size(), 40u);
   EXPECT_EQ(tail.front(), "line 11");
@@ -155,7 +155,7 @@ TEST(OutputTest, AReaderWhoHasStoppedHoldsUpTheRanksAndNotTheAgent) {
   dprintf(ends[1], "a line\n");
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) output->say(proc, 1, "another\n");
-  output->drain(proc, std::chrono::milliseconds(1));
+  output->drain(std::chrono::milliseconds(1));
   output->failed(proc);
   output->forget(proc);
   output->tail(proc);

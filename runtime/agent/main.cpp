@@ -5,10 +5,11 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "runtime/agent/agent.hpp"
@@ -69,28 +70,45 @@ void block_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-// Ends the process by force when taking it down hangs in a library.
+// From when the end is certain until the agent has told others and written down why, and from then on.
+constexpr std::chrono::seconds kToSaySo{30}, kToEnd{10};
+
+// Ends the process by force when its end takes too long: a library hangs, or the janitor.
 class LastResort {
  public:
-  LastResort(int code, std::chrono::seconds patience)
-      : thread_([this, code, patience] {
-          std::unique_lock lock(mutex_);
-          if (changed_.wait_for(lock, patience, [this] { return done_; })) return;
-          empi::log::error("the end takes too long: leaving by force");
-          _exit(code);
-        }) {}
   ~LastResort() {
     {
-      std::lock_guard lock(mutex_);
+      const std::lock_guard lock(mutex_);
       done_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // With this exit code, so long from now.
+  void set(int code, std::chrono::seconds patience) {
+    const std::lock_guard lock(mutex_);
+    until_ = std::chrono::steady_clock::now() + patience;
+    changed_.notify_all();
+    if (!thread_.joinable()) try {
+        thread_ = std::thread([this, code] { wait(code); });
+      } catch (const std::system_error& error) {
+        empi::log::warn("nobody watches over the end: {}", error.what());
+      }
   }
 
  private:
+  void wait(int code) {
+    std::unique_lock lock(mutex_);
+    while (!done_ && std::chrono::steady_clock::now() < until_) changed_.wait_until(lock, until_);
+    if (done_) return;
+    empi::log::error("the end takes too long: leaving by force");
+    _exit(code);
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::chrono::steady_clock::time_point until_;
   bool done_ = false;
   std::thread thread_;
 };
@@ -107,12 +125,14 @@ int run(const Options& options) {
   check_mpi(options);
   const std::string shm = shm_folder(options);
   make_folders(options, shm);
+  LastResort last_resort;
   // Before any thread exists. Pages are removed by name when their rank ends; the folder goes with the pod.
   empi::agent::Janitor janitor({options.run_dir + "/pmix", shm});
   block_signals();
-  auto agent = std::make_unique<empi::agent::Agent>(options, shm, janitor);
+  auto agent = std::make_unique<empi::agent::Agent>(options, shm, janitor,
+                                                    [&](int code) { last_resort.set(code, kToSaySo); });
   const int code = agent->run();
-  const LastResort guard(code, std::chrono::seconds(10));
+  last_resort.set(code, kToEnd);
   if (!agent->stop()) {
     std::fflush(nullptr);
     _exit(code);

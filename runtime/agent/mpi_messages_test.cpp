@@ -56,11 +56,11 @@ TEST(OutputTest, MessagesOfMpiAreForwardedWhenTheRankFails) {
   output.add(proc, UniqueFd(ends[0]), kMpiMessages);
   for (int i = 0; i < 60; ++i) dprintf(ends[1], "message %d\n", i);
   output.say(proc, kMpiMessages, "said");
-  output.drain(proc, std::chrono::seconds(10));
+  output.drain(std::chrono::seconds(10));
   EXPECT_TRUE(output.tail(proc).empty());
   output.failed(proc);
   close(ends[1]);
-  output.drain(proc, std::chrono::seconds(10));
+  output.drain(std::chrono::seconds(10));
   const auto tail = output.tail(proc);
   ASSERT_EQ(tail.size(), 40u);
   EXPECT_EQ(tail.back(), "said");

@@ -121,7 +121,7 @@ void Output::failed(const ProcId& proc) {
   wakeup_.notify();
 }
 
-void Output::drain(const ProcId&, std::chrono::milliseconds limit) {
+void Output::drain(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mine = ++requested_;
   wakeup_.notify();

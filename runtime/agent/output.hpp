@@ -64,8 +64,8 @@ class Output {
   void say(const ProcId& proc, int target, std::string_view text);
   // The rank has failed by itself: what MPI has said in it is forwarded.
   void failed(const ProcId& proc);
-  // Waits until everything the rank has printed so far is read, at most `limit`.
-  void drain(const ProcId& proc, std::chrono::milliseconds limit);
+  // Waits until everything that ranks have printed so far is read, at most `limit`.
+  void drain(std::chrono::milliseconds limit);
   std::vector<std::string> tail(const ProcId& proc) const;
   // After the rank's exit: keeps forwarding until its pipes close, then forgets it (its tail stays a while).
   void forget(const ProcId& proc);

@@ -406,12 +406,34 @@ std::string LocalPods::sanitizer_reports() {
   return text;
 }
 
+// Each thread's name, state and place in the kernel, also of the janitors.
+std::string LocalPods::where_agents_wait() {
+  std::string text;
+  for (Pod& p : pods_) {
+    if (poll_exit(p)) continue;
+    const std::string process = "/proc/" + std::to_string(p.pid);
+    std::vector<std::string> tasks;
+    std::error_code error;
+    for (fs::directory_iterator at(process + "/task", error), end; !error && at != end; at.increment(error))
+      tasks.push_back(at->path());
+    std::istringstream children(read_file(process + "/task/" + std::to_string(p.pid) + "/children"));
+    for (std::string child; children >> child;) tasks.push_back("/proc/" + child);
+    for (const std::string& task : tasks) {
+      const std::string stat = read_file(task + "/stat");
+      const auto end_of_name = stat.rfind(") ");
+      if (end_of_name == stat.npos) continue;
+      text += p.member.name + " " + stat.substr(0, end_of_name + 3) + " " + read_file(task + "/wchan") + "\n";
+    }
+  }
+  return text;
+}
+
 void LocalPods::wait_until(const std::string& what, const std::function<bool()>& done) {
   const auto until = Clock::now() + patience;
   while (!done()) {
     if (Clock::now() > until)
       throw std::runtime_error("not within " + std::to_string(patience.count()) + " s: " + what + "\n" +
-                               all_logs());
+                               all_logs() + where_agents_wait());
     std::this_thread::sleep_for(10ms);
   }
 }
