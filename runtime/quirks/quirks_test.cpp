@@ -88,18 +88,34 @@ TEST(Quirks, AcceptRoot) {
   expect_ours_holds(2, "quirk_accept_root");
 }
 
+TEST(Quirks, ConnectWaits) {
+  look_for("connect-waits", 2, "quirk_connect_waits");
+  expect_ours_holds(2, "quirk_connect_waits");
+}
+
 TEST(Quirks, GetStatus) {
   look_for("get-status", 2, "quirk_get_status");
   expect_ours_holds(2, "quirk_get_status");
 }
 
+const std::string kOverTcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base_retain_loopback 1";
+
+TEST(Quirks, RequestsFreed) {
+  look_for("requests-freed", 2, "quirk_requests_freed", kOverTcp);
+  expect_ours_holds(2, "quirk_requests_freed", kOverTcp);
+}
+
+TEST(Quirks, BrokenPipes) {
+  look_for("broken-pipes", 2, "quirk_broken_pipes", kOverTcp);
+  expect_ours_holds(2, "quirk_broken_pipes", kOverTcp);
+}
+
 TEST(Quirks, FailedWrites) {
-  const std::string over_tcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base_retain_loopback 1";
-  look_for("failed-writes", 2, "quirk_failed_writes", over_tcp);
+  look_for("failed-writes", 2, "quirk_failed_writes", kOverTcp);
   const auto ours = std::ranges::find(agent::kMpiParameters, std::string_view("OMPI_MCA_btl_tcp_flags"),
                                       &agent::MpiParameter::name);
   ASSERT_NE(ours, agent::kMpiParameters.end());
-  expect_ours_holds(2, "quirk_failed_writes", over_tcp + " --mca btl_tcp_flags " + ours->text);
+  expect_ours_holds(2, "quirk_failed_writes", kOverTcp + " --mca btl_tcp_flags " + ours->text);
 }
 
 // No way around it: with an Open MPI that has it no change may be rolled back.
@@ -116,17 +132,17 @@ TEST(Quirks, ErrorClass) {
   note("error-class", ran.said("quirk: there"));
 }
 
-// On two pods, whose names differ: to Open MPI two hosts.
+// On pods, whose names differ: to Open MPI each is a host.
 class OnPods : public ::testing::Test {
  protected:
   testing::LocalPods pods;
-  std::string run_on_pods(const std::string& program, int slots) {
+  std::string run_on_pods(const std::string& program, int slots, int number = 2) {
     pods.mode = "rigid";
     pods.job = "quirk-" + std::to_string(getpid());
     pods.slots = slots;
     pods.command = {beside(program)};
     pods.patience = std::chrono::seconds(20);
-    const auto members = pods.launch(2);
+    const auto members = pods.launch(number);
     pods.start(members);
     for (const Member& member : members) pods.wait_for_end(member.uid);
     return pods.all_logs();
@@ -152,6 +168,16 @@ TEST_F(OnPods, WithoutHan) {
   EXPECT_EQ(count(ours, "] rank "), 3) << ours;
   EXPECT_EQ(count(ours, ": interrupted"), 3) << ours;
   EXPECT_EQ(count(ours, "cuda"), 0) << "a component that is not there is excluded without a word\n" << ours;
+}
+
+TEST_F(OnPods, LateNeighbour) {
+  pods.environment["QUIRK_BARE"] = "1";
+  note("late-neighbour", count(run_on_pods("quirk_late_neighbour", 2, 1), "quirk: gone") == 0);
+}
+
+TEST_F(OnPods, ALateNeighbourIsWaitedFor) {
+  const std::string log = run_on_pods("quirk_late_neighbour", 2, 1);
+  EXPECT_EQ(count(log, "quirk: gone"), 1) << log;
 }
 
 TEST_F(OnPods, TcpDrops) {

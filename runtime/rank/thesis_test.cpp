@@ -2,8 +2,8 @@
 // Decision R19: the programs of the thesis, typed in as printed (seed 000, Algorithms 4.2, 4.3, 5.2, 6.2 and,
 // with a master, 4.5 to 4.7, 7.3 and 7.4), go through forty changes with an exact checksum, wherever they
 // probe (R2'), also when the next change is asked for while one is in hand. Leavers never break out of their
-// loops (R5'). Those that probe elsewhere than printed have CHANGES_OF_VARIANTS changes: forty in `./dev test
-// full`.
+// loops (R5'). Those that probe elsewhere than printed have CHANGES_OF_VARIANTS changes, and those compiled
+// as C++ CHANGES_IN_CXX: forty in `./dev test full`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +81,13 @@ class Thesis : public ::testing::Test {
     ASSERT_NO_FATAL_FAILURE(changes(count));
     expect_finish();
   }
+  void both_loops(int count, const std::string& program, const std::vector<std::string>& arguments) {
+    begin(program, arguments);
+    ASSERT_NO_FATAL_FAILURE(changes(count / 2));
+    std::ofstream(scratch + "/phase") << "next";
+    ASSERT_NO_FATAL_FAILURE(changes(count / 2));
+    expect_finish();
+  }
   // Of programs whose master alone probes. A change whose iteration comes when there are no jobs left is not
   // begun: the next probe withdraws it.
   void master_worker(int count, const std::string& program, const std::vector<std::string>& arguments) {
@@ -145,19 +152,9 @@ TEST_F(Thesis, Algorithm42PointToPointWithABroadcastAfterTheCommitAtTheTop) {
   variant("thesis_4_2", {"point-to-point", "broadcast", "top"});
 }
 
-TEST_F(Thesis, Algorithm43InBothLoops) {
-  begin("thesis_4_3", {"every=2"});
-  ASSERT_NO_FATAL_FAILURE(changes(20));
-  std::ofstream(scratch + "/phase") << "next";
-  ASSERT_NO_FATAL_FAILURE(changes(20));
-  expect_finish();
-}
+TEST_F(Thesis, Algorithm43InBothLoops) { both_loops(40, "thesis_4_3", {"every=2"}); }
 TEST_F(Thesis, Algorithm43ProbesAtTheTopInBothLoops) {
-  begin("thesis_4_3", {"top", "point-to-point"});
-  ASSERT_NO_FATAL_FAILURE(changes(CHANGES_OF_VARIANTS / 2));
-  std::ofstream(scratch + "/phase") << "next";
-  ASSERT_NO_FATAL_FAILURE(changes(CHANGES_OF_VARIANTS / 2));
-  expect_finish();
+  both_loops(CHANGES_OF_VARIANTS, "thesis_4_3", {"top", "point-to-point"});
 }
 
 TEST_F(Thesis, Algorithm52) { as_printed("thesis_5_2"); }
@@ -170,6 +167,12 @@ TEST_F(Thesis, Algorithms73And74) { master_worker(40, "thesis_7_3", {}); }
 TEST_F(Thesis, Algorithms73And74ProbeAfterEveryThirdJob) {
   master_worker(CHANGES_OF_VARIANTS, "thesis_7_3", {"every=3"});
 }
+
+TEST_F(Thesis, Algorithm42InCxx) { go_through(CHANGES_IN_CXX, "thesis_4_2_cxx", {}); }
+TEST_F(Thesis, Algorithm43InCxx) { both_loops(CHANGES_IN_CXX, "thesis_4_3_cxx", {}); }
+TEST_F(Thesis, Algorithm52InCxx) { go_through(CHANGES_IN_CXX, "thesis_5_2_cxx", {}); }
+TEST_F(Thesis, Algorithm47InCxx) { master_worker(CHANGES_IN_CXX, "thesis_4_7_cxx", {}); }
+TEST_F(Thesis, Algorithms73And74InCxx) { master_worker(CHANGES_IN_CXX, "thesis_7_3_cxx", {}); }
 
 TEST_F(Thesis, ARankThatProbesAloneIsRefusedInWordsUnlessTheJobSaysSo) {
   begin("thesis_4_7", {}, 3);

@@ -36,7 +36,7 @@ static int todo, done;
 static int* workers;  // the job of each rank, or kNobody when it is idle
 
 static void seed_workers(void) {
-  workers = realloc(workers, (size_t)numRanks * sizeof(int));
+  workers = (int*)realloc(workers, (size_t)numRanks * sizeof(int));
   for (int w = 0; w < numRanks; ++w) workers[w] = kNobody;
   for (int w = 1; w < numRanks && todo < kJobs; ++w) {
     MPI_Send(&todo, 1, MPI_INT, w, Work, MPI_COMM_WORLD);

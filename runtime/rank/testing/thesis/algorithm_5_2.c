@@ -46,7 +46,7 @@ static void Resource_Adapt(void) {
 }
 
 static void balance_load(void) {
-  int* owners = malloc((size_t)numRanks * sizeof(int));
+  int* owners = (int*)malloc((size_t)numRanks * sizeof(int));
   for (int r = 0; r < numRanks; ++r) owners[r] = r;
   struct section balanced = move_cells(&grid, MPI_COMM_WORLD, owners, numRanks);
   free(owners);

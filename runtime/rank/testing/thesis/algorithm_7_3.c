@@ -89,7 +89,7 @@ static void send_job(int worker) {
 }
 
 static void seed_workers(void) {
-  workersArray = realloc(workersArray, (size_t)numRanks * sizeof *workersArray);
+  workersArray = (long*)realloc(workersArray, (size_t)numRanks * sizeof *workersArray);
   for (int w = 0; w < numRanks; ++w) workersArray[w] = kNobody;
   for (int w = 1; w < numRanks && todo < kAdded; ++w) send_job(w);
 }
@@ -161,7 +161,7 @@ static void Worker(void) {
 static void hierarchize(void) {
   long own = 0, all = 0;
   const long begin = points * rank / numRanks, end = points * (rank + 1) / numRanks;
-  long* values = calloc((size_t)(end - begin) + 1, sizeof *values);
+  long* values = (long*)calloc((size_t)(end - begin) + 1, sizeof *values);
   MPI_File_read_at(data, begin * (MPI_Offset)sizeof *values, values, (int)(end - begin), MPI_LONG,
                    MPI_STATUS_IGNORE);
   for (long i = begin; i < end; ++i) {

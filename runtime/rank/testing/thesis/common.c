@@ -25,7 +25,7 @@ struct options options_from(int argc, char** argv) {
 static int block_of(long index, int blocks) { return (int)(index * blocks / kCells); }
 
 struct section initial_section(int rank, int size) {
-  struct section mine = {malloc(kCells * sizeof(struct cell)), 0};
+  struct section mine = {(struct cell*)malloc(kCells * sizeof(struct cell)), 0};
   for (long i = 0; i < kCells; ++i)
     if (block_of(i, size) == rank) mine.cells[mine.count++] = (struct cell){i, i};
   return mine;
@@ -34,7 +34,7 @@ struct section initial_section(int rank, int size) {
 struct section move_cells(const struct section* from, MPI_Comm comm, const int* owner_of, int blocks) {
   int size = 0;
   MPI_Comm_size(comm, &size);
-  int* numbers = calloc(5 * (size_t)size, sizeof(int));
+  int* numbers = (int*)calloc(5 * (size_t)size, sizeof(int));
   int *out = numbers, *out_at = out + size, *in = out_at + size, *in_at = in + size, *filled = in_at + size;
   for (int i = 0; i < from->count; ++i) out[owner_of[block_of(from->cells[i].index, blocks)]] += 2;
   MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm);
@@ -42,12 +42,13 @@ struct section move_cells(const struct section* from, MPI_Comm comm, const int* 
     out_at[r] = out_at[r - 1] + out[r - 1];
     in_at[r] = in_at[r - 1] + in[r - 1];
   }
-  struct cell* sorted = malloc((size_t)(from->count + 1) * sizeof *sorted);
+  struct cell* sorted = (struct cell*)malloc((size_t)(from->count + 1) * sizeof *sorted);
   for (int i = 0; i < from->count; ++i) {
     const int to = owner_of[block_of(from->cells[i].index, blocks)];
     sorted[out_at[to] / 2 + filled[to]++] = from->cells[i];
   }
-  struct section moved = {malloc(kCells * sizeof(struct cell)), (in_at[size - 1] + in[size - 1]) / 2};
+  struct section moved = {(struct cell*)malloc(kCells * sizeof(struct cell)),
+                          (in_at[size - 1] + in[size - 1]) / 2};
   MPI_Alltoallv(sorted, out, out_at, MPI_LONG, moved.cells, in, in_at, MPI_LONG, comm);
   free(sorted);
   free(numbers);
@@ -58,8 +59,8 @@ int* ranks_of_next_world(MPI_Comm everybody, MPI_Comm next, int count) {
   int size = 0, mine = -1;
   MPI_Comm_size(everybody, &size);
   if (next != MPI_COMM_NULL) MPI_Comm_rank(next, &mine);
-  int* all = malloc((size_t)size * sizeof(int));
-  int* ranks = calloc((size_t)count, sizeof(int));
+  int* all = (int*)malloc((size_t)size * sizeof(int));
+  int* ranks = (int*)calloc((size_t)count, sizeof(int));
   MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, everybody);
   for (int r = 0; r < size; ++r)
     if (all[r] >= 0) ranks[all[r]] = r;
