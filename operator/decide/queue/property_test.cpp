@@ -278,9 +278,10 @@ class History {
 };
 
 TEST(Queue, HoldsItsPromisesOverRandomHistories) {
+  constexpr unsigned kHistories = 250;  // of 200 events each
   // Other histories at each repetition (--gtest_shuffle --gtest_repeat).
   const unsigned first = 1000 * static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
-  for (unsigned seed = first; seed < first + 60 && !HasFailure(); ++seed) {
+  for (unsigned seed = first; seed < first + kHistories && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     History history(seed);
     history.run(200);
