@@ -60,6 +60,21 @@ def by_queue(folder, plain):
     assert "cannot be read" in empi(plain, "--queue", folder / "none.yaml", status=2)
 
 
+def as_documented(folder):
+    """The commands of docs/scheduling.md, on this trace in the place of theirs."""
+    page = (pathlib.Path(__file__).parents[4] / "docs/scheduling.md").read_text()
+    part = page.split("\n## The simulator\n")[1].split("\n## ")[0]
+    commands = [line.split()[4:] for line in part.splitlines() if line.startswith("    ./dev run empi simulate ")]
+    assert len(commands) == 2 and all(words[0].startswith("KTH-SP2") for words in commands), commands
+    queue = page.split("## On Kubernetes")[1].split("    apiVersion: ")[1].split("\n\n")[0]
+    (folder / "main.yaml").write_text("apiVersion: " + queue.replace("\n    ", "\n"))
+    (folder / "their.swf.xz").write_bytes(lzma.compress(trace(100).encode()))
+    for words in commands:
+        done = subprocess.run([EMPI, "simulate", "their.swf.xz", *words[1:]], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0 and "100 jobs on 32 processors" in done.stdout, (words, done)
+    assert (folder / "kth/summary.json").exists()
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -93,6 +108,7 @@ def main():
         assert abs(1 - late / len(rows) - met["elastic"]) < 1e-6, (late, met)
 
         by_queue(folder, plain)
+        as_documented(folder)
 
         packed.write_bytes(packed.read_bytes()[:-30])
         assert "is cut off or damaged" in empi(packed, status=2)
