@@ -147,7 +147,7 @@ void LocalPods::start_process(Pod& p) {
   env[names::kTerminationLog] = p.folder + ".end";
   for (const auto& [name, value] : environment) env[name] = value;
   std::vector<std::string> entries;
-  for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : env) entries.push_back(std::string(name).append("=").append(value));
   const auto pointers = [](std::vector<std::string>& list) {
     std::vector<char*> raw;
     for (std::string& text : list) raw.push_back(text.data());
@@ -212,7 +212,7 @@ Member LocalPods::missing_pod() {
 }
 
 HttpAnswer LocalPods::call(const std::string& method, const Member& pod, const std::string& path,
-                           const std::string& body, std::optional<std::string> token,
+                           const std::string& body, const std::optional<std::string>& token,
                            const std::string& content_type) {
   httplib::Client client("http://" + pod.address);
   client.set_connection_timeout(2s);

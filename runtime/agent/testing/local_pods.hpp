@@ -80,7 +80,7 @@ class LocalPods {
 
   // Raw access, for refusals.
   HttpAnswer call(const std::string& method, const Member& pod, const std::string& path,
-                  const std::string& body = "", std::optional<std::string> token = {},
+                  const std::string& body = "", const std::optional<std::string>& token = {},
                   const std::string& content_type = "application/json");
   const std::string& token() const { return token_; }  // of the job
   Fence fence{1};
