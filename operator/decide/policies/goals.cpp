@@ -21,8 +21,10 @@ using empi::time_text;
 // nothing.
 constexpr double kKeptMargin = 0.5;
 constexpr double kBudgetMargin = 0.02;  // of what is still to be spent
-constexpr double kReturn = 10;          // times its cost: as many worker seconds must a shrink free
-constexpr double kEndSeconds = 3;       // that workers are paid after the program has ended
+// Errors of the measurement that are between the price of a size and what is surely too much, and enough.
+constexpr double kTooMuch = 1.5, kEnough = 0.5;
+constexpr double kReturn = 10;     // times its cost: as many worker seconds must a shrink free
+constexpr double kEndSeconds = 3;  // that workers are paid after the program has ended
 
 struct Sizes {
   std::vector<int> all, judged;
@@ -33,6 +35,13 @@ Sizes sizes_of(const PolicyInput& input, const Remaining& remaining) {
   for (const int n : sizes.all)
     if (n == input.current || (n >= remaining.smallest && n <= remaining.largest)) sizes.judged.push_back(n);
   return sizes;
+}
+
+template <class Predicate>
+std::vector<int> those(const std::vector<int>& sizes, const Predicate& predicate) {
+  std::vector<int> all;
+  std::ranges::copy_if(sizes, std::back_inserter(all), predicate);
+  return all;
 }
 
 template <class Value>
@@ -126,18 +135,21 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   const int current = input.current;
   const double rate = input.goals.per_worker_hour / 3600;
   const double left = *input.goals.budget - input.goals.spent;
-  const Sizes sizes = sizes_of(input, *remaining);
+  Sizes sizes = sizes_of(input, *remaining);
+  // A guess that makes fewer workers dear would give up too many of them.
+  const int gives_up = std::max(1, remaining->fewer_known ? current / 2 : current / 4);
+  std::erase_if(sizes.judged, [&](int n) { return n < current - gives_up; });
   // Newcomers are paid from their first second, leavers until they are gone.
   const auto price = [&](int n) {
     const double leaving =
         n < current ? (current - n) * change_cost(input.history, current, n).delay_seconds : 0;
     return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
   };
-  // The first windows tell little, and what a size too large costs until more is known is little, too: what
-  // runs is left for what is surely too much, for the size that is expected to be paid; who grows must be
-  // able to pay surely.
+  // The first windows tell little, not even how little, and what a size too large costs until more is known
+  // is little, too: what runs is left for what is surely too much, for the size that is expected to be paid.
   const auto margin = [&, error = remaining->error](int n) {
-    return n == current ? -error : n < current ? kBudgetMargin : kBudgetMargin + error;
+    if (n == current) return -kTooMuch * error;
+    return kBudgetMargin + (n > current ? kEnough * error : 0);
   };
   const auto paid = [&](int n) { return price(n) * (1 + margin(n)) <= left; };
   const int cheapest = least(sizes.all, price);
@@ -159,14 +171,18 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
     return propose_size(least(sizes.judged, price), input, *remaining,
                         known + on(cheapest) + ", the least of all, and is too much", std::move(outlook));
   }
-  std::vector<int> affordable;
-  std::ranges::copy_if(sizes.judged, std::back_inserter(affordable), paid);
-  int to = affordable.empty() ? least(sizes.judged, price) : fastest(affordable, *remaining, tolerance_);
-  std::string why = to == current ? on(current) : on(to);
+  std::vector<int> affordable = those(sizes.judged, paid);
+  if (affordable.empty()) {  // those that are about as cheap as the cheapest
+    const double most = price(least(sizes.judged, price)) * (1 + tolerance_);
+    affordable = those(sizes.judged, [&](int n) { return price(n) <= most; });
+  }
+  int to = fastest(affordable, *remaining, tolerance_);
+  std::string why = on(to);
   const double gain = 1 - remaining->seconds(to) / remaining->seconds(current);
-  const bool keeps = to != current && paid(current) && gain < std::max(tolerance_, remaining->error) &&
-                     price(to) > price(current) * (1 - tolerance_);
-  if (keeps) {
+  const bool pays =
+      to > current ? gain >= std::max(tolerance_, remaining->error)
+                   : gain >= remaining->error - tolerance_ && price(to) <= price(current) * (1 - tolerance_);
+  if (to != current && paid(current) && !pays) {
     why += ", which is not worth a change";
     to = current;
   }

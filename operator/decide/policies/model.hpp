@@ -42,6 +42,7 @@ class TimeModel {
   // inferred: along a power of the size; beyond it, from there.
   double seconds(int workers) const;
   bool measured(int workers) const;
+  std::size_t sizes() const { return fitted_; }  // that were measured
   bool inferred(int workers) const;  // left before its time was known, which follows from its efficiency
   // Least useful time per iteration seen at any size, over the time that n workers hold. Not the same as the
   // measured parallel efficiency where work is done twice on more workers.

@@ -44,6 +44,7 @@ std::optional<Remaining> by_progress(const PolicyInput& input, const PolicyState
   remaining.error = kSignificance * now.noise;
   remaining.smallest = model.smallest();
   remaining.largest = model.largest();
+  remaining.fewer_known = model.sizes() > 1;
   remaining.words = format("%.1f %% done", 100 * input.steady.back().progress);
   return remaining;
 }
@@ -64,6 +65,7 @@ std::optional<Remaining> by_tasks(const PolicyInput& input, const PolicyState& s
   remaining.error = kSignificance * std::min(1.0, model->load().error());
   remaining.smallest = std::max(1, input.current / 2);
   remaining.largest = 2 * input.current;
+  remaining.fewer_known = true;
   remaining.words =
       format("%lld of %lld tasks of this phase done", static_cast<long long>(model->load().done),
              static_cast<long long>(model->load().total));

@@ -22,6 +22,8 @@ struct Remaining {
   double error = 0;  // of that, relative: two standard deviations of the measurement
   int smallest = 1;  // sizes that may be judged: beyond, a change to one of them comes first
   int largest = 1;
+  // What fewer workers would take is known: else transfers are taken to last as long there as they do here.
+  bool fewer_known = false;
   std::string words;  // what it is known by
 };
 
