@@ -20,7 +20,7 @@ using empi::time_text;
 // The size that a deadline has given is kept while this share of the margin is left, so that noise moves
 // nothing.
 constexpr double kKeptMargin = 0.5;
-constexpr double kBudgetMargin = 0.02;  // of what is still to be spent
+constexpr double kReserve = 0.01;  // of a budget
 // Errors of the measurement that are between the price of a size and what is surely too much, and enough.
 constexpr double kTooMuch = 1.5, kEnough = 0.5;
 constexpr double kReturn = 10;     // times its cost: as many worker seconds must a shrink free
@@ -75,6 +75,15 @@ std::string at_text(Time time) { return to_string(std::chrono::floor<Seconds>(ti
 
 Time after(Time from, double seconds) {
   return from + std::chrono::ceil<Millis>(std::chrono::duration<double>(std::min(seconds, 1e9)));
+}
+
+Outlook dear(double budget, int cheapest, double price) {
+  return {true,
+          {},
+          price,
+          format("of the sizes that the job may have none keeps to the budget of %.4g: on %d workers, the "
+                 "cheapest, it will have cost about %.4g",
+                 budget, cheapest, price)};
 }
 
 }  // namespace
@@ -146,38 +155,19 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
     return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
   };
   // The first windows tell little, not even how little, and what a size too large costs until more is known
-  // is little, too: what runs is left for what is surely too much, for the size that is expected to be paid.
-  const auto margin = [&, error = remaining->error](int n) {
-    if (n == current) return -kTooMuch * error;
-    return kBudgetMargin + (n > current ? kEnough * error : 0);
+  // is little, too: what runs is left for what is surely too much, and then for the fastest of those that are
+  // expected to be paid, or that cost about as little as any: a few per cent are within what is not known.
+  const double planned = left - kReserve * *input.goals.budget;
+  const double about_least = price(least(sizes.judged, price)) * (1 + tolerance_);
+  const auto paid = [&, error = remaining->error](int n) {
+    const double margin = n == current ? -(kTooMuch * error + tolerance_) : n > current ? kEnough * error : 0;
+    return price(n) * (1 + margin) <= planned;
   };
-  const auto paid = [&](int n) { return price(n) * (1 + margin(n)) <= left; };
-  const int cheapest = least(sizes.all, price);
-  const std::string known =
-      remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
-  const auto on = [&](int n) {
-    return format(", %d would take %s and cost %.4g more", n, time_text(remaining->seconds(n)).c_str(),
-                  price(n));
-  };
-  const double least_price = input.goals.spent + price(cheapest);
-  if (price(cheapest) > left) {
-    Outlook outlook{
-        true,
-        {},
-        least_price,
-        format("of the sizes that the job may have none keeps to the budget of %.4g: on %s, the "
-               "cheapest, it will have cost about %.4g",
-               *input.goals.budget, (std::to_string(cheapest) + " workers").c_str(), least_price)};
-    return propose_size(least(sizes.judged, price), input, *remaining,
-                        known + on(cheapest) + ", the least of all, and is too much", std::move(outlook));
-  }
-  std::vector<int> affordable = those(sizes.judged, paid);
-  if (affordable.empty()) {  // those that are about as cheap as the cheapest
-    const double most = price(least(sizes.judged, price)) * (1 + tolerance_);
-    affordable = those(sizes.judged, [&](int n) { return price(n) <= most; });
-  }
-  int to = fastest(affordable, *remaining, tolerance_);
-  std::string why = on(to);
+  const std::vector<int> affordable =
+      those(sizes.judged, [&](int n) { return paid(n) || (n <= current && price(n) <= about_least); });
+  int to = affordable.empty() ? least(sizes.judged, price) : fastest(affordable, *remaining, tolerance_);
+  std::string why = format(", %d would take %s and cost %.4g more", to,
+                           time_text(remaining->seconds(to)).c_str(), price(to));
   const double gain = 1 - remaining->seconds(to) / remaining->seconds(current);
   const bool pays =
       to > current ? gain >= std::max(tolerance_, remaining->error)
@@ -186,7 +176,13 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
     why += ", which is not worth a change";
     to = current;
   }
-  Outlook outlook{false, {}, input.goals.spent + price(to), {}};
+  const int cheapest = least(sizes.all, price);
+  const bool too_dear = price(cheapest) > left;
+  if (too_dear) why += ", and is too much";
+  Outlook outlook = too_dear ? dear(*input.goals.budget, cheapest, input.goals.spent + price(cheapest))
+                             : Outlook{false, {}, input.goals.spent + price(to), {}};
+  const std::string known =
+      remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
   return propose_size(to, input, *remaining, known + why, std::move(outlook));
 }
 

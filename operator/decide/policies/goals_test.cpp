@@ -255,7 +255,8 @@ struct UnsteadyRun {
   void window() {
     const int workers = job->size();
     deviation = .2 * deviation + std::normal_distribution<>(0, .06)(random);
-    pace = std::max(.8, 1 + deviation);
+    drift = .95 * drift + std::normal_distribution<>(0, .016)(random);
+    pace = std::max(.8, 1 + deviation + drift);
     split = std::min(1 / share(workers), std::normal_distribution<>(1, .03)(random));
     const bool changes_size = std::exchange(changes, job->changes()) != job->changes();
     const double left = (iterations - done) * job->curve.seconds(workers);
@@ -271,7 +272,7 @@ struct UnsteadyRun {
 
   Curve steady;
   double iterations, done = 0, seconds = 0, worker_seconds = 0;
-  double deviation = 0, pace = 1, split = 1;
+  double deviation = 0, drift = 0, pace = 1, split = 1;
   int changes = 0;
   std::mt19937 random;
   std::optional<SyntheticJob> job;
@@ -296,8 +297,8 @@ TEST(Budget, UnsteadyPaceCostsLittleTime) {
       EXPECT_LE(run.worker_seconds / 3600, budget) << paid << ", seed " << seed;
     }
     std::ranges::sort(ratios);
-    EXPECT_LE(ratios[kRuns / 2], 1.05) << paid;
-    EXPECT_LE(ratios[kRuns - 3], 1.08) << paid;
+    EXPECT_LE(ratios[kRuns / 2], 1.07) << paid;
+    EXPECT_LE(ratios[kRuns - 3], 1.12) << paid;
   }
 }
 
