@@ -26,7 +26,7 @@ runs apart 2 90
 expect 'the third was given back, and why is said' job_is apart '.status.allocation.workers == 2 and .status.queue.cause == "Unplaceable" and (.status.queue.reason | test("no node has had room for 1 worker"))'
 tried=$(value apart .status.queue.attempts)
 expect 'it was tried once' test "$tried" = 1
-expect 'the queue offers it to nobody meanwhile' queue_is '.status.pools[0].unplaceableMilliCPU == 60'
+within 20 'the queue offers it to nobody meanwhile' queue_is '.status.pools[0].unplaceableMilliCPU == 60'
 iterates apart
 within 60 'it is tried again after its pause' job_is apart ".status.queue.attempts == 2 or .status.resize.id != null or .status.awaited != null"
 kubectl label "${nodes[2]}" "$label=yes" >/dev/null
