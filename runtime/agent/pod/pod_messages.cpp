@@ -95,8 +95,9 @@ void Pod::unreachable(const std::string& uid, Standing standing, bool reached, c
   // A newcomer may not listen yet: only the deadline decides. A stranger never will.
   const bool newcomer = is_lead() && lead_->is_newcomer(uid);
   if (newcomer && !reached && standing != Standing::Stranger) return;
-  // A lead that was cut off, and that others have gone on without.
-  if (standing == Standing::Dismissed && is_lead() && membership_.find(uid))
+  // A lead that was cut off, and that others have gone on without: members, or who knows of no commit yet.
+  const bool ours = membership_.find(uid) || (plan_ && (plan_->old.find(uid) || plan_->joins(uid)));
+  if (standing == Standing::Dismissed && is_lead() && ours)
     return end({JobResult::Failed, "this pod leads the job no more: " + why, 1, {}, {}});
   if (standing != Standing::Dismissed && waits_for_word(uid)) return;
   pod_lost(uid, "its agent cannot be reached (" + why + ")");

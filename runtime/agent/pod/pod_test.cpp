@@ -374,6 +374,20 @@ TEST_F(APodOfARecoverableJob, EndsAsALeadThatAMemberHasDismissed) {
   EXPECT_NE(edges.outcome->reason.find("leads the job no more"), std::string::npos);
 }
 
+// One that leaves by the change in hand, and had not heard of the commit, was named. The lead before took it
+// for a pod that is lost, and said so (seed 105556 of the loops' histories).
+TEST_F(APodOfARecoverableJob, EndsAsALeadThatALeaverHasDismissed) {
+  ASSERT_EQ(name().status, 200);
+  PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
+  const JobRecord record{Fence{3}, Epoch{1}, "u1", 2, kLeaverGrace, ProbeMode::All, {}, {}};
+  for (const StepKind kind : {StepKind::Prepare, StepKind::Commit})
+    pod.receive(Step{.kind = kind, .number = 3, .change = "c", .record = record, .plan = plan}, "u1");
+  ASSERT_FALSE(pod.membership().find("u2"));
+  pod.unreachable("u2", Standing::Dismissed, true, "pod u1 is no member of the job any more");
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_NE(edges.outcome->reason.find("leads the job no more"), std::string::npos) << edges.outcome->reason;
+}
+
 TEST_F(APod, EndsWithItsLeadAndNotWithAnotherPod) {
   pod.unreachable("u2", Standing::Silent, true, "no answer");
   EXPECT_FALSE(edges.outcome);
