@@ -257,11 +257,17 @@ void Program::finalize_later(const ProcId& proc) {
 void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
   if (ranks_[proc].finishing) return;  // it is past its loop
   if (proc == keeper_) {
+    queue_moved_by_ = change;
     keeper_ = ranks_of(pod.plan().value().next_members().lead()).front();
     say(keeper_, Kind::Queue, "", true, world_.dice.delay(1, 200));
   }
   ranks_[proc].leaving = true;
   say(proc, Kind::Agreed, change, true, world_.dice.delay(10, 4000));
+}
+
+bool Program::passes_queue_on(const ChangePlan& plan) const {
+  const auto keeper = ranks_.find(keeper_);
+  return queue_moved_by_ == plan.id || (keeper != ranks_.end() && plan.leaves(keeper->second.pod));
 }
 
 void Program::exit(const ProcId& proc, int code, int signal) {

@@ -41,6 +41,8 @@ class Program {
   // The pods of which a rank has returned an error, and was not killed before.
   const std::set<std::string>& failed_in() const { return failed_in_; }
   bool in_window() const;
+  // Its queue goes from pod to pod by this change.
+  bool passes_queue_on(const ChangePlan& plan) const;
   bool recovering() const;  // a rank has yet to get its data
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
@@ -89,7 +91,8 @@ class Program {
   std::map<std::string, Attempt> attempts_;     // by change
   std::set<std::string> released_, lingering_;  // pods
   Time diverges_until_{};
-  ProcId keeper_;  // of the queue
+  ProcId keeper_;               // of the queue
+  std::string queue_moved_by_;  // the last change that its keeper left by
   Traffic traffic_;
 };
 
