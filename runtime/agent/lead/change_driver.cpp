@@ -109,6 +109,7 @@ void ChangeDriver::forget_earlier(const ChangeRequest& request, JobFacts facts, 
     set->clear();
   progress_ = {};
   lost_.clear();
+  gone_pods_.clear();
   interrupted_.reset();
   joiner_lost_.clear();
   overdue_.clear();
@@ -169,12 +170,13 @@ void ChangeDriver::issue(Kind kind, std::set<std::string> uids, TimePoint now) {
   if (kind == Kind::ReadProbes) marks_.clear();
   if (kind == Kind::Arm) step.joiners_precede = agreement_.match == ProbeMatch::Precedes;
   if (kind == Kind::Attach) step.address = queue_address_;
+  step.state = state_;
   unanswered_ = kind == Kind::GiveUp ? old_uids() : step.uids;  // newcomers may not be there at all
   step_ = step;
   step_issued_ = now;
   out_.push_back(std::move(step));
   const std::size_t asked = unanswered_.size();
-  for (const auto& [uid, what] : lost_) unanswered_.erase(uid);
+  for (const std::string& uid : gone_pods_) unanswered_.erase(uid);
   if (asked > 0 && unanswered_.empty()) step_complete(now);
 }
 

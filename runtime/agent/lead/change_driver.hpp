@@ -30,6 +30,8 @@ struct DriverStep {
   std::string address = {};          // Attach
   bool joiners_precede = false;      // Arm: whoever joined by the last change has made a probe more (R2')
   std::vector<ProcId> leavers = {};  // Terminate, Kill
+  // In which the driver was. It may be further on when the step is taken: where nobody is left to answer.
+  ChangeState state = ChangeState::Stable;
 };
 // What the lead knows of the job when a change begins.
 struct JobFacts {
@@ -133,6 +135,7 @@ class ChangeDriver {
   std::uint64_t number_ = 0;
   std::optional<DriverStep> step_;
   std::set<std::string> unanswered_;
+  std::set<std::string> gone_pods_;  // nobody waits for their answers; `lost_` ones may only have lost a rank
   TimePoint step_issued_;
   std::vector<DriverStep> out_;
 

@@ -126,6 +126,7 @@ void ChangeDriver::member_down(const std::string& uid, const std::string& what, 
 }
 
 void ChangeDriver::answered_by_nobody(const std::string& uid, TimePoint now) {
+  gone_pods_.insert(uid);
   unanswered_.erase(uid);
   if (step_ && unanswered_.empty()) step_complete(now);
   advance(now);

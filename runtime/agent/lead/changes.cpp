@@ -54,7 +54,7 @@ void Lead::issue(const DriverStep& s) {
       membership_ = plan.next_members();
       break;
     case StepKind::Forget:
-      if (driver_.state() == ChangeState::Draining) {  // committed
+      if (s.state == ChangeState::Draining) {  // committed
         m.pods = plan.remove;
         // What was answered before this step has arrived when the step is done. A member that takes the next
         // lead for its lead asks that for whatever it waits for; those who were answered do not, so none may
@@ -79,7 +79,7 @@ void Lead::issue(const DriverStep& s) {
     default:
       break;
   }
-  log::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(driver_.state()),
+  log::debug("change {}: {} in state {} to {} agents", plan.id, to_string(s.kind), to_string(s.state),
              s.uids.size());
   send_all({s.uids.begin(), s.uids.end()}, std::move(m));
   if (s.kind != StepKind::GiveUp) return;

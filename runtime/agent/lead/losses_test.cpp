@@ -272,5 +272,19 @@ TEST_F(Losses, WhereTheQueueHasEndedPodsCanBeLost) {
   EXPECT_FALSE(lead.verdict());
 }
 
+// Each pod that stays or joins has lost a rank. The lead took what it says last for the end of a change that is
+// rolled back: it forgot the joiners' namespace, the next one could not make out who the members are, and the
+// job had a lead for ever that only waited for it.
+TEST_F(Losses, WhereEveryOtherPodHasLostARankTheNextLeadIsToldOfAll) {
+  begin_leave({"uid-0", "uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
+  ends(2, 0, SIGKILL, false);
+  lead.on(RankExited{joiner(0), 0, SIGKILL, false, true, {}}, "uid-3", now);
+  obey();
+  for (const std::size_t i : {0, 1}) report(i, RankReport::Kind::Agreed);
+  for (const std::size_t i : {0, 1}) ends(i, 0, 0, true);
+  ASSERT_TRUE(handed_over);
+  EXPECT_EQ(uids_of(handed_over->record.membership().members), (std::vector<std::string>{"uid-2", "uid-3"}));
+}
+
 }  // namespace
 }  // namespace empi::agent
