@@ -50,7 +50,10 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor, std::fun
       signals_(watch_signals()),
       edges_(options_, std::move(shm_folder), janitor, reactor_, token_, credentials_,
              {*this, [this](const RankReport& report) { pod_.rank_reported(report); },
-              [this](const DeliveryFailure& f) { pod_.unreachable(f.uid, f.standing, f.reached, f.what); },
+              [this](const DeliveryNews& news) {
+                if (news.standing == Standing::Good) return pod_.reached(news.uid);
+                pod_.unreachable(news.uid, news.standing, news.reached, news.what);
+              },
               [this, on_end = std::move(on_end)](const JobOutcome& outcome) {
                 on_end(exit_code_of(outcome));
                 reactor_.stop();

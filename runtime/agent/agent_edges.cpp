@@ -58,12 +58,12 @@ AgentEdges::AgentEdges(const Options& options, std::string shm_folder, Janitor& 
                                      std::move(inward.on_report));
   pmix_ = std::make_unique<PmixServer>(options_.run_dir + "/pmix", options_.pod_name, options_.pod_uid,
                                        inward.pmix);
-  const auto fail = [this, on_failure = std::move(inward.on_failure)](DeliveryFailure failure) {
-    reactor_.post([this, on_failure, failure = std::move(failure)] {
-      if (peers_->is_current(failure)) on_failure(failure);
+  const auto tell = [this, on_news = std::move(inward.on_news)](DeliveryNews news) {
+    reactor_.post([this, on_news, news = std::move(news)] {
+      if (peers_->is_current(news)) on_news(news);
     });
   };
-  peers_ = std::make_unique<Peers>(options_.pod_uid, token, clock_, patience_of(options_), fail,
+  peers_ = std::make_unique<Peers>(options_.pod_uid, token, clock_, patience_of(options_), tell,
                                    std::move(credentials));
 }
 

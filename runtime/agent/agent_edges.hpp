@@ -33,7 +33,7 @@ class AgentEdges final : public PodEdges {
   struct Inward {
     PmixUpcalls& pmix;
     RankLink::OnReport on_report;
-    std::function<void(const DeliveryFailure&)> on_failure;
+    std::function<void(const DeliveryNews&)> on_news;
     std::function<void(const JobOutcome&)> on_end;
   };
   // `shm_folder`: where Open MPI keeps the segments of our ranks. Throws std::runtime_error.

@@ -223,7 +223,7 @@ TEST_F(HttpApiTest, AConnectionServesManyRequestsAndEndsWithTheServer) {
 TEST_F(HttpApiTest, TheBeatsOfAPodComeOnOneConnection) {
   HttpApi api("127.0.0.1", 0, *token, handlers);
   RunningClock clock;
-  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
   peers.add("them", "127.0.0.1:" + std::to_string(api.port()));
   for (int beat = 0; beat < 2; ++beat) {
     if (beat > 0) std::this_thread::sleep_for(1100ms);  // what passes between beats is what is tried

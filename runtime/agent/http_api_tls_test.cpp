@@ -119,7 +119,7 @@ TEST_F(HttpApiTls, MembersSendMessages) {
   serve();
   RunningClock clock;
   Peers peers(
-      "us", *token, clock, {}, [](const DeliveryFailure& failure) { ADD_FAILURE() << failure.what; },
+      "us", *token, clock, {}, [](const DeliveryNews& failure) { ADD_FAILURE() << failure.what; },
       credentials(job, 1));
   peers.add("them", address());
   peers.send("them", "bytes");

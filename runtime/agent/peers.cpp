@@ -149,29 +149,31 @@ void Peers::Peer::work(std::unique_lock<std::mutex>& lock) {
       log::warn("pod {} does not take our token: trying again, with every one that we have", uid);
     refused = refused && attempt != Attempt::Delivered;
     lock.lock();
+    const Standing before = outbox.standing();
     const Standing standing = outbox.attempted(attempt, peers.clock_.now());
     changed.notify_all();
-    if (attempt == Attempt::Delivered) continue;
-    if (standing != Standing::Troubled && !stopping) {
-      DeliveryFailure failure{uid, standing, outbox.reached(), std::move(what), number};
+    const bool delivered = attempt == Attempt::Delivered;
+    const bool is_news = delivered ? before == Standing::Silent : standing != Standing::Troubled;
+    if (is_news && !stopping) {
+      DeliveryNews news{uid, standing, outbox.reached(), std::move(what), number};
       lock.unlock();
-      peers.on_failure_(std::move(failure));
+      peers.on_news_(std::move(news));
       lock.lock();
     }
-    if (!outbox.over())
+    if (!delivered && !outbox.over())
       changed.wait_for(lock, backoff(kFirstPause, kLongestPause, outbox.failures() - 1),
                        [&] { return stopping; });
   }
 }
 
 Peers::Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
-             std::function<void(DeliveryFailure)> on_failure, std::shared_ptr<tls::Credentials> credentials)
+             std::function<void(DeliveryNews)> on_news, std::shared_ptr<tls::Credentials> credentials)
     : own_uid_(std::move(own_uid)),
       session_(random_session()),
       token_(token),
       clock_(clock),
       patience_(patience),
-      on_failure_(std::move(on_failure)),
+      on_news_(std::move(on_news)),
       credentials_(std::move(credentials)) {}
 
 Peers::~Peers() {  // all at once, then join one by one
@@ -186,9 +188,9 @@ void Peers::add(const std::string& uid, const std::string& address) {
   peers_.emplace(uid, std::make_unique<Peer>(*this, uid, address));
 }
 
-bool Peers::is_current(const DeliveryFailure& failure) const {
-  const auto at = peers_.find(failure.uid);
-  return at != peers_.end() && at->second->number == failure.peer;
+bool Peers::is_current(const DeliveryNews& news) const {
+  const auto at = peers_.find(news.uid);
+  return at != peers_.end() && at->second->number == news.peer;
 }
 
 bool Peers::send(const std::string& uid, MessageBytes message) {

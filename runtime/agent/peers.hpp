@@ -24,9 +24,9 @@ namespace empi::agent {
 
 class TokenFile;
 
-// A peer is silent, or a stranger. Messages to a silent one stay queued and are tried again until it is
-// dropped.
-struct DeliveryFailure {
+// A peer is silent, or a stranger; or one that was silent is reached again (Good). Messages to a silent one
+// stay queued and are tried again until it is dropped.
+struct DeliveryNews {
   std::string uid;
   Standing standing = Standing::Silent;
   bool reached = false;  // some delivery to it has worked
@@ -40,10 +40,9 @@ class Peers {
   // than receivers wait (HttpLimits::idle).
   static constexpr std::chrono::milliseconds kIdle{1500};
 
-  // `on_failure` is called from sender threads. `credentials`: of this job, or null for plain HTTP.
+  // `on_news` is called from sender threads. `credentials`: of this job, or null for plain HTTP.
   Peers(std::string own_uid, TokenFile& token, const RunningClock& clock, Patience patience,
-        std::function<void(DeliveryFailure)> on_failure,
-        std::shared_ptr<tls::Credentials> credentials = nullptr);
+        std::function<void(DeliveryNews)> on_news, std::shared_ptr<tls::Credentials> credentials = nullptr);
   ~Peers();  // drops all
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -51,7 +50,7 @@ class Peers {
   void add(const std::string& uid, const std::string& address);  // host:port; no-op when known
   bool knows(const std::string& uid) const { return peers_.contains(uid); }
   // Not of one that was dropped since, and perhaps added again.
-  bool is_current(const DeliveryFailure& failure) const;
+  bool is_current(const DeliveryNews& news) const;
   // Queues. False when the peer is unknown: nobody will get it.
   bool send(const std::string& uid, MessageBytes message);
   // Forgets the peer and what is queued for it. Does not wait for its thread.
@@ -71,7 +70,7 @@ class Peers {
   TokenFile& token_;
   const RunningClock& clock_;
   const Patience patience_;
-  const std::function<void(DeliveryFailure)> on_failure_;
+  const std::function<void(DeliveryNews)> on_news_;
   const std::shared_ptr<tls::Credentials> credentials_;
   std::uint64_t next_peer_ = 1;  // each Peer object is a session of its own
   std::map<std::string, std::unique_ptr<Peer>> peers_;

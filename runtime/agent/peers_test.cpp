@@ -118,7 +118,7 @@ class PeersTest : public ::testing::Test {
 TEST_F(PeersTest, WhoIsNotTalkedToHasNoThreadAndWhoIsKeepsItsConnection) {
   RawServer server;
   const auto before = threads();
-  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
   for (int i = 0; i < 50; ++i) peers.add("silent-" + std::to_string(i), "127.0.0.1:1");
   peers.add("them", server.address());
   EXPECT_EQ(threads(), before);
@@ -144,7 +144,7 @@ TEST_F(PeersTest, ALostAnswerLosesNoMessage) {
     if (inbox.accept(batch) != Arrival::New) return;
     for (const std::string& message : batch.messages) arrived.push_back(message);
   };
-  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
   peers.add("them", server.address());
   peers.send("them", "first");
   receive();
@@ -165,7 +165,7 @@ TEST_F(PeersTest, AClosedListenerIsTroubleNotLoss) {
   std::atomic<int> lost{0};
   auto server = std::make_unique<RawServer>();
   const int port = server->port();
-  Peers peers("us", *token, clock, {.silence = 5s}, [&](const DeliveryFailure&) { ++lost; });
+  Peers peers("us", *token, clock, {.silence = 5s}, [&](const DeliveryNews&) { ++lost; });
   clock.advance(std::chrono::steady_clock::now());
   peers.add("them", server->address());
   server.reset();
@@ -184,13 +184,16 @@ TEST_F(PeersTest, AClosedListenerIsTroubleNotLoss) {
   EXPECT_EQ(lost, 0);
 }
 
-// It takes what we send, and nobody there acts on it. One that was only stopped for a while is not lost.
+// It takes what we send, and nobody there acts on it. One that was only stopped for a while is not lost, and
+// one that acts again is said to.
 TEST_F(PeersTest, AReceiverWhoseReactorHangsIsSilent) {
   RawServer server;
   std::promise<std::string> lost;
+  std::promise<void> again;
   std::atomic<int> losses{0};
-  Peers peers("us", *token, clock, {.silence = 10s}, [&](const DeliveryFailure& failure) {
-    if (losses++ == 0) lost.set_value(failure.what);
+  Peers peers("us", *token, clock, {.silence = 10s}, [&](const DeliveryNews& news) {
+    if (news.standing == Standing::Good) return again.set_value();
+    if (losses++ == 0) lost.set_value(news.what);
   });
   peers.add("them", server.address());
   peers.send("them", "beat");
@@ -212,20 +215,23 @@ TEST_F(PeersTest, AReceiverWhoseReactorHangsIsSilent) {
   auto why = lost.get_future();
   ASSERT_EQ(why.wait_for(20s), std::future_status::ready);
   EXPECT_NE(why.get().find("60 s"), std::string::npos);
+  server.next();
+  server.answer("200 OK", encode(Receipt{1s}));
+  EXPECT_EQ(again.get_future().wait_for(20s), std::future_status::ready);
 }
 
 // A failure that is heard of late is not that of the peer that has the uid by now.
 TEST_F(PeersTest, AFailureIsOfThePeerThatItWasSaidOf) {
   RawServer server;
-  std::promise<DeliveryFailure> lost;
-  Peers peers("us", *token, clock, {}, [&](const DeliveryFailure& failure) { lost.set_value(failure); });
+  std::promise<DeliveryNews> lost;
+  Peers peers("us", *token, clock, {}, [&](const DeliveryNews& failure) { lost.set_value(failure); });
   peers.add("them", server.address());
   peers.send("them", "beat");
   server.next();
   server.answer("409 Conflict");
   auto said = lost.get_future();
   ASSERT_EQ(said.wait_for(20s), std::future_status::ready);
-  const DeliveryFailure failure = said.get();
+  const DeliveryNews failure = said.get();
   EXPECT_TRUE(peers.is_current(failure));
   peers.drop("them");
   EXPECT_FALSE(peers.is_current(failure));
@@ -236,7 +242,7 @@ TEST_F(PeersTest, AFailureIsOfThePeerThatItWasSaidOf) {
 // A farewell is delivered, then nothing is left of the peer: neither a thread nor a connection.
 TEST_F(PeersTest, APartedPeerLeavesNoThread) {
   const auto before = threads();
-  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
   for (int i = 0; i < 5; ++i) {
     RawServer server;
     std::promise<void> gone;
@@ -255,7 +261,7 @@ TEST_F(PeersTest, APartedPeerLeavesNoThread) {
 // A pod that comes again is not sent home by the farewell to its predecessor.
 TEST_F(PeersTest, APeerThatIsAddedAgainHearsNoOldFarewell) {
   RawServer server;
-  Peers peers("us", *token, clock, {}, [](const DeliveryFailure&) {});
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
   std::atomic<int> gone{0};
   peers.add("them", server.address());
   peers.send("them", "farewell");

@@ -196,6 +196,21 @@ TEST_F(TasksDriver, ALostStayerStopsNothing) {
   }
 }
 
+// Its agent lives. What a lead that leaves has answered it before the last step has to arrive before that is
+// over (decision R15).
+TEST_F(TasksDriver, APodThatHasLostARankIsWaitedForAsAnyOther) {
+  begin({}, {"b"});
+  pass(Kind::Prepare);
+  pass(Kind::Depart);
+  driver.rank_exited(rank_of("c"), false, "killed", now);
+  report(Report::Agreed, rank_of("b"));
+  const DriverStep commit = next_step(Kind::Commit);
+  for (const std::string uid : {"a", "b"}) driver.answered(commit.number, uid, {}, now);
+  EXPECT_EQ(driver.state(), ChangeState::Committed);
+  driver.answered(commit.number, "c", {}, now);
+  EXPECT_EQ(driver.state(), ChangeState::Draining);
+}
+
 TEST_F(TasksDriver, ALeaverThatDiesHasLeft) {
   begin({}, {"b"});
   pass(Kind::Prepare);

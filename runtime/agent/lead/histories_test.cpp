@@ -55,12 +55,13 @@ void expect_no_violation(std::initializer_list<std::uint64_t> seeds) {
 
 // Loops' histories that have found a defect. Each has a test of its own beside it: what several collectives
 // at once had been answered, hand-overs for a loss, names of namespaces, members that a new lead had given up
-// or that the one before had dropped, a rank of its own that was lost, requests of changes that were over;
-// and those that the judge had got wrong.
+// or that the one before had dropped, a rank of its own that was lost, requests of changes that were over, a
+// member that was called silent when it had been reached again, a lead that a leaver had dismissed; and those
+// that the judge had got wrong.
 TEST(Histories, LoopsThatHadNotGoneOnDo) {
   Coverage coverage;
   for (const std::uint64_t seed :
-       {60, 358, 701, 1265, 1374, 2294, 3197, 5637, 9148, 10291, 15897, 22903, 25358})
+       {60, 358, 701, 1265, 1374, 2294, 3197, 5637, 9148, 10291, 15897, 22903, 25358, 100890, 105556})
     for (const std::string& what : run_recovery_history(seed, coverage))
       ADD_FAILURE() << "seed " << seed << ": " << what;
 }
@@ -76,12 +77,15 @@ TEST(Histories, TheNextLeadConcludesNothingBeforeItLeads) { expect_no_violation(
 TEST(Histories, WhereTheQueueWasBeforeItIsNotAgain) { expect_no_violation({509907, 534597}); }
 TEST(Histories, AJoinerThatIsKilledBeforeTheCommitCountsAsEnded) { expect_no_violation({1066286}); }
 TEST(Histories, AProgramThatEndsWhileALeaverIsBeingAskedToGoReturnsItsCode) { expect_no_violation({637105}); }
+TEST(Histories, ALeadWhoseOtherPodsHaveAllLostRanksIsFollowedByAnother) { expect_no_violation({3009432}); }
 
 // And those that the judge had got wrong: silence that was long enough, and a word that came in the very
 // moment in which it was judged;
 TEST(Histories, SilenceIsNotUndoneByWhatHasNotHadItsTurn) {
   expect_no_violation({42225, 542899, 606566, 608069, 610491});
 }
+// a loss that is heard of while the queue of tasks is on its way;
+TEST(Histories, ALossThatIsHeardOfWhileTheQueueIsOnItsWayMayEndTheJob) { expect_no_violation({3007824}); }
 // a leaver that is cut off before its release;
 TEST(Histories, ALeaverThatIsCutOffBeforeItsReleaseFailsTheJob) { expect_no_violation({315394}); }
 // a next lead that could not be told so for longer than silence is borne;

@@ -48,6 +48,10 @@ void Lead::heard(const std::string& uid, Moment now) {
   if (const auto at = silent_.find(uid); at != silent_.end() && at->second.unheard) silent_.erase(at);
 }
 
+void Lead::reached(const std::string& uid) {
+  if (const auto at = silent_.find(uid); at != silent_.end() && !at->second.unheard) silent_.erase(at);
+}
+
 void Lead::on_message(const Collective& m, const std::string& from, Moment) {
   deliver(m.answered ? rendezvous_.answered(m.kind, m.procs, m.round, m.blob)
                      : rendezvous_.contribute(m.kind, m.procs, {from, m.id}, m.blob, m.round));

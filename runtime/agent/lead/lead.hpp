@@ -116,6 +116,7 @@ class Lead {
   // Whether the message was for a lead.
   bool on(const Message& message, const std::string& from, Moment now);
   void heard(const std::string& uid, Moment now);
+  void reached(const std::string& uid);  // again, after it was silent
   void pod_lost(const std::string& uid, const std::string& why, Moment now);
   // Not heard of, or not reached, for as long as silence is borne. Where another pod may be named the lead, a
   // controller's word is waited for.

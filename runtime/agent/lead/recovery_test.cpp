@@ -220,6 +220,20 @@ TEST_F(Recovery, ASilentMemberThatIsHeardAgainIsNoneOfTheSilent) {
   EXPECT_EQ(view().silent, (std::vector<std::string>{"uid-1", "uid-3"}));
 }
 
+// It had been called silent until 5 s later, and was dropped in that time (seed 100890 of the loops'
+// histories).
+TEST_F(Recovery, ASilentMemberThatIsReachedAgainIsNoneOfTheSilent) {
+  lead.pod_silent("uid-2", "its agent cannot be reached", now);
+  EXPECT_EQ(view().silent, std::vector<std::string>{"uid-2"});
+  lead.reached("uid-2");
+  EXPECT_TRUE(view().silent.empty());
+  // That it takes what we say, and says nothing, does not help.
+  now.running += seconds(11);
+  lead.second(now);
+  lead.reached("uid-2");
+  EXPECT_EQ(view().silent.size(), 3u);
+}
+
 TEST_F(Recovery, ALeadThatIsToldNothingOfSilentMembersEndsInTheEnd) {
   for (int i = 0; i < 80 && !lead.verdict(); ++i) {
     now.running += seconds(1);

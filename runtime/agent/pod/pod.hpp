@@ -65,7 +65,8 @@ class Pod {
   void heard(const std::string& from);
   // Nothing can be delivered to a pod, and never could (not `reached`).
   void unreachable(const std::string& uid, Standing standing, bool reached, const std::string& why);
-  void end(const JobOutcome& outcome);  // of this pod, in any way
+  void reached(const std::string& uid);  // again, after it was silent
+  void end(const JobOutcome& outcome);   // of this pod, in any way
 
   // --- Ranks of this pod.
   void rank_connected(const ProcId& proc);  // to PMIx

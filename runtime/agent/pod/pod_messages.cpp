@@ -103,6 +103,10 @@ void Pod::unreachable(const std::string& uid, Standing standing, bool reached, c
   pod_lost(uid, "its agent cannot be reached (" + why + ")");
 }
 
+void Pod::reached(const std::string& uid) {
+  if (!over_ && lead_) lead_->reached(uid);
+}
+
 void Pod::pod_lost(const std::string& uid, const std::string& why) {
   if (is_lead()) {
     lead_->pod_silent(uid, why, edges_.moment());

@@ -98,7 +98,12 @@ void SimulatedPeers::attempted(const std::string& to, const PeerPtr& peer, std::
   peer->busy = false;
   if (attempt) {
     if (attempt == Attempt::Delivered) reached_[to] = {world_.events.now(), own_.stalled()};
+    const Standing before = peer->outbox->standing();
     const Standing standing = peer->outbox->attempted(*attempt, own_.running_time());
+    if (before == Standing::Silent && standing == Standing::Good)
+      own_.post([this, to, peer] {
+        if (const auto at = peers_.find(to); at != peers_.end() && at->second == peer) own_.reached(to);
+      });
     if (standing == Standing::Silent || standing == Standing::Stranger || standing == Standing::Dismissed)
       own_.post([this, to, peer, standing, reached = peer->outbox->reached()] {
         if (const auto at = peers_.find(to); at != peers_.end() && at->second == peer)

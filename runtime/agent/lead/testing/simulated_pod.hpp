@@ -60,6 +60,7 @@ class SimulatedPod final : public PodEdges {
   void receive(const std::shared_ptr<const Batch>& batch);
   void hear_again(const std::string& uid);
   void unreachable(const std::string& uid, Standing standing, bool reached);
+  void reached(const std::string& uid) { pod_.reached(uid); }
 
   // --- PodEdges.
   Moment moment() override { return {world_.events.now(), clock_.now(), 0}; }
