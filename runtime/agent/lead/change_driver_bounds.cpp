@@ -112,6 +112,7 @@ void ChangeDriver::see_off_leavers(TimePoint now) {
   for (DriverStep* step : {&kill, &terminate})
     if (!step->uids.empty()) {
       step->number = ++number_;
+      step->state = state_;
       out_.push_back(std::move(*step));
     }
   status_.reason.clear();

@@ -41,7 +41,11 @@ void ChangeDriver::fail(ChangeEvent event, const std::string& reason) {
 
 void ChangeDriver::interrupt(Event by, const std::string& reason, std::vector<ProcId> dead) {
   if (!interrupted_) interrupted_ = Interruption{by, reason};
-  out_.push_back(DriverStep{Kind::Interrupt, ++number_, union_uids(), 0, std::move(dead)});
+  out_.push_back(DriverStep{.kind = Kind::Interrupt,
+                            .number = ++number_,
+                            .uids = union_uids(),
+                            .dead = std::move(dead),
+                            .state = state_});
 }
 
 void ChangeDriver::rank_finalizes(const RankReport& report, TimePoint now) {

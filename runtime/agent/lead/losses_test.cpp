@@ -272,9 +272,9 @@ TEST_F(Losses, WhereTheQueueHasEndedPodsCanBeLost) {
   EXPECT_FALSE(lead.verdict());
 }
 
-// Each pod that stays or joins has lost a rank. The lead took what it says last for the end of a change that is
-// rolled back: it forgot the joiners' namespace, the next one could not make out who the members are, and the
-// job had a lead for ever that only waited for it.
+// Each pod that stays or joins has lost a rank. The lead took what it says last for the end of a change that
+// is rolled back: it forgot the joiners' namespace, the next one could not make out who the members are, and
+// the job had a lead for ever that only waited for it.
 TEST_F(Losses, WhereEveryOtherPodHasLostARankTheNextLeadIsToldOfAll) {
   begin_leave({"uid-0", "uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
   ends(2, 0, SIGKILL, false);

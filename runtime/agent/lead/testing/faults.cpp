@@ -162,9 +162,10 @@ void Faults::lose_joiner(SimulatedPod& lead) {
   if (state == ChangeState::Stable) return;
   const bool early =
       state == ChangeState::Preparing || state == ChangeState::Building || state == ChangeState::RollingBack;
-  // Of a master-worker program that of a joiner is borne, unless the news comes while the queue is on its way.
+  // Of a master-worker program it is borne, unless the news comes while the queue is on its way.
+  const bool works = !early || state == ChangeState::Building;  // or has come to, by then
   course_.may_fail =
-      course_.may_fail || (!early && !course_.tasks) || course_.program.passes_queue_on(*plan);
+      course_.may_fail || (!early && !course_.tasks) || (works && course_.program.passes_queue_on(*plan));
   const bool two_in_window = state == ChangeState::Window && !course_.tasks && plan->add.size() > 1;
   const int how = two_in_window && course_.world.dice.percent(70) ? 3 : course_.world.dice.below(4);
   if (how == 0) return course_.pod_dies(*joiner);
