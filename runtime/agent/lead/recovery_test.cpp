@@ -71,7 +71,7 @@ class Recovery : public ::testing::Test {
             now);
     obey();
   }
-  void recover(std::vector<std::size_t> pods, std::int64_t iteration) {
+  void recover(const std::vector<std::size_t>& pods, std::int64_t iteration) {
     const std::string name = told->recovery;
     for (const std::size_t i : pods) report(i, RankReport::Kind::Recovered, name, iteration);
   }
