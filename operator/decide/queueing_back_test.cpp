@@ -43,12 +43,17 @@ TEST(Queued, AStartThatFailsGoesBackAndComesAgainLater) {
   EXPECT_EQ(world.size(), 2);
 }
 
-TEST(Queued, StartsWithThoseThatCameAndGivesTheOthersBack) {
+World given_four_with_room_for_three() {
   World world = queued(2);
   give(world, 4);
   world.reconcile();
   world.room = 3;
   world.make_all_ready();
+  return world;
+}
+
+TEST(Queued, StartsWithThoseThatCameAndGivesTheOthersBack) {
+  World world = given_four_with_room_for_three();
   world.now += Seconds(600);
   world.settle(8);
   EXPECT_EQ(world.size(), 3);
@@ -139,11 +144,7 @@ TEST(Queued, WhatAGrowCannotMakeIsGivenBack) {
 }
 
 TEST(Queued, StartsOnTheNodesThatItFindsLongBeforeTheTimeToJoinIsOver) {
-  World world = queued(2);
-  give(world, 4);
-  world.reconcile();
-  world.room = 3;
-  world.make_all_ready();
+  World world = given_four_with_room_for_three();
   have_no_node(world);
   world.now += Seconds(60);
   for (int i = 0; i < 8; ++i) world.reconcile();

@@ -203,6 +203,15 @@ TEST(Budget, TheFastestSizeThatItPays) {
   }
 }
 
+// Seconds on the fastest of the sizes that the budget pays for from the start to the end.
+double fastest_paid(const Curve& curve, double worker_hours, double iterations) {
+  double fastest = 1e9;
+  for (int n = 1; n <= curve.most; ++n)
+    if (const double time = run_time(curve, n, iterations); n * time <= 3600 * worker_hours)
+      fastest = std::min(fastest, time);
+  return fastest;
+}
+
 // Workers cost nearly the same whatever their number: a tenth of noise in the first windows must neither make
 // the job half as fast, nor cost it its budget. Jacobi as apps/bench/goals.py runs it, ten times as long.
 TEST(Budget, NoiseOfTheFirstWindowsCostsLittleTime) {
@@ -210,10 +219,7 @@ TEST(Budget, NoiseOfTheFirstWindowsCostsLittleTime) {
   constexpr double kIterations = 480;
   for (const int paid : {3, 5, 7}) {
     const double budget = 1.1 * paid * run_time(curve, paid, kIterations) / 3600;
-    double fastest = 1e9;
-    for (int n = 1; n <= curve.most; ++n)
-      if (const double time = run_time(curve, n, kIterations); n * time <= 3600 * budget)
-        fastest = std::min(fastest, time);
+    const double fastest = fastest_paid(curve, budget, kIterations);
     WholeRun run(curve, kIterations, 8, policy(PolicyName::Budget), 0.1);
     run.job.input.goals.budget = budget;
     run.to_the_end();
@@ -286,10 +292,7 @@ TEST(Budget, UnsteadyPaceCostsLittleTime) {
   const Curve curve = jacobi_on_slow_pods();
   for (const int paid : {3, 5, 7}) {
     const double budget = 1.1 * paid * run_time(curve, paid, kIterations) / 3600;
-    double fastest = 1e9;
-    for (int n = 1; n <= curve.most; ++n)
-      if (const double time = run_time(curve, n, kIterations); n * time <= 3600 * budget)
-        fastest = std::min(fastest, time);
+    const double fastest = fastest_paid(curve, budget, kIterations);
     std::vector<double> ratios;
     for (unsigned seed = 1; seed <= kRuns; ++seed) {
       UnsteadyRun run(8, kIterations, budget, seed);

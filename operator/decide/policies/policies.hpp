@@ -69,7 +69,8 @@ class DeadlinePolicy : public Policy {
   Evidence evidence_;
 };
 
-// The fastest size that the job's budget pays to the end (rule Q18), the cheapest where it pays none.
+// The fastest size that the job's budget pays to the end (rule Q18); where it pays none the
+// fastest of those about as cheap as the cheapest.
 class BudgetPolicy : public Policy {
  public:
   BudgetPolicy(const AutoscalingSpec& spec, Evidence evidence)
