@@ -118,6 +118,11 @@ TEST(Quirks, FailedWrites) {
   expect_ours_holds(2, "quirk_failed_writes", kOverTcp + " --mca btl_tcp_flags " + ours->text);
 }
 
+TEST(Quirks, RevokeThreads) {
+  look_for("revoke-threads", 2, "quirk_revoke_threads", kOverTcp);
+  expect_ours_holds(2, "quirk_revoke_threads", kOverTcp);
+}
+
 // No way around it: with an Open MPI that has it no change may be rolled back.
 TEST(Quirks, EarlyRevocation) {
   const Ran bare = under_mpirun(3, "quirk_early_revocation", "", 8);

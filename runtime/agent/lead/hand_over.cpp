@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lead passes from a pod that leaves to another.
+#include <chrono>
+#include <string>
 #include <type_traits>
 
 #include "runtime/agent/lead/history_hooks.hpp"
@@ -11,6 +13,7 @@ namespace empi::agent {
 void Lead::hand_over_to(const std::string& uid) {
   if (!handing_over_) handing_over_ = driver_.status();
   successor_ = uid;
+  asked_at_.reset();
   LeadState state = state_;
   if (put_back(OldFault::B9)) {
     state.exit_codes.clear();
@@ -45,6 +48,16 @@ void Lead::begin_to_lead(Moment now) {
   send_all(others(), NewLead{self_.uid, membership_});
   drop_lost_members();
   succeed_when_all_done();
+}
+
+// One that is not silent and does not take over, either: it could not read what it was handed, say.
+void Lead::bound_hand_over(Moment now) {
+  if (!handing_over_ || handed_over_ || verdict_) return;
+  if (!asked_at_) asked_at_ = now.running;
+  const auto waited = now.running - *asked_at_;
+  if (waited <= kWaitsForWord * self_.partition) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
+  pod_lost(successor_, "it has not taken the lead over for " + std::to_string(seconds) + " s", now);
 }
 
 // The new lead has everything: tell the members, and stay until all know. What they send us meanwhile is

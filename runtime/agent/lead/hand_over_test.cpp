@@ -127,6 +127,25 @@ TEST_F(LeavingLead, DoesNotWaitLongForOtherMembers) {
   EXPECT_TRUE(lead.verdict());
 }
 
+// It beats, so that it is not silent, and cannot read what it was handed, or lost it: what others said to this
+// one was passed on to it for ever.
+TEST_F(LeavingLead, ANextLeadThatDoesNotTakeOverIsLost) {
+  do_forget();
+  ASSERT_TRUE(handed_over);
+  std::chrono::seconds time{0};
+  const auto bound = kWaitsForWord * LeadIdentity{}.partition;
+  for (; time <= bound + 2s && !lead.verdict(); ++time) {
+    const Moment then{ChangeDriver::TimePoint{} + time, time};
+    for (const std::string uid : {"u1", "u2"}) lead.heard(uid, then);
+    lead.second(then);
+    run();
+    EXPECT_TRUE(time > bound || !lead.verdict()) << "after " << time.count() << " s";
+  }
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("pod-1 is lost: it has not taken the lead over"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
 // A next lead that is silent may lead all the same, and only this pod not hear it.
 TEST_F(LeavingLead, DoesNotJudgeWhomItHasHandedOverTo) {
   do_forget();

@@ -140,6 +140,7 @@ void Lead::second(Moment now) {
   for (const std::string& uid : silent)
     pod_silent(uid, "its agent was not heard of for " + std::to_string(seconds) + " s", now);
   bound_silence(now);
+  bound_hand_over(now);
 }
 
 void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) {

@@ -215,6 +215,7 @@ class Lead {
   std::optional<LeadNews> news() const;
   bool needs_word(const std::string& uid) const;
   void bound_silence(Moment now);
+  void bound_hand_over(Moment now);
   void adopt_newer(const Membership& newer);
   void begin_after_loss(Moment now);
 
@@ -283,6 +284,7 @@ class Lead {
   // Once we are the lead no more.
   std::optional<ChangeStatus> handing_over_;  // the change that we leave by
   std::string successor_;
+  std::optional<RunningTime> asked_at_;  // the successor, to take over; set by the first second that follows
   bool handed_over_ = false;        // it has everything
   std::set<std::string> not_told_;  // members that do not know the new lead yet
   std::optional<ChangeDriver::TimePoint> leaves_at_;
