@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <numbers>
+#include <thread>
 
 #include "runtime/base/hash.hpp"
 
@@ -79,10 +81,12 @@ double Sweep::update_rows(std::span<const double> u, std::span<double> next) con
   return change;
 }
 
-double Sweep::iterate(std::vector<double>& u, int work_factor) {
+double Sweep::iterate(std::vector<double>& u, const Effort& effort) {
   exchange_halo(u);
   double change = 0;
-  for (int repeat = 0; repeat < work_factor; ++repeat) change = update_rows(u, next_);
+  const auto end = std::chrono::steady_clock::now() + rows_ * effort.row_time + effort.serial_time;
+  for (int repeat = 0; repeat < effort.repeats; ++repeat) change = update_rows(u, next_);
+  std::this_thread::sleep_until(end);
   u.swap(next_);
   MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, world_);
   return change;

@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,16 +22,23 @@ namespace jacobi {
 /// The exact answer at 0 <= x, y <= 1.
 double exact(double x, double y);
 
+/// How long the computation of an iteration takes; the result is the same.
+struct Effort {
+  int repeats = 1;  // of the arithmetic
+  // A row takes so long at least, and an iteration so much more, which does not become shorter with more
+  // ranks. The rest is slept: a node of that speed, whatever else this machine does.
+  std::chrono::microseconds row_time{0}, serial_time{0};
+};
+
 /// What an iteration needs to know about the world: made again whenever ranks or rows change.
 class Sweep {
  public:
   /// This rank has rows [first_row, first_row + rows) of n rows of n values. Collective over world.
   Sweep(MPI_Comm world, std::int64_t n, std::int64_t first_row, std::int64_t rows);
 
-  /// One Jacobi iteration on u (rows x n values), in place. The computation, not the result, is repeated
-  /// `work_factor` times, for making iterations longer. Returns the largest change of a value over all ranks;
-  /// it does not depend on the number of ranks, bit for bit. Collective over world.
-  double iterate(std::vector<double>& u, int work_factor = 1);
+  /// One Jacobi iteration on u (rows x n values), in place. Returns the largest change of a value over all
+  /// ranks; it does not depend on the number of ranks, bit for bit. Collective over world.
+  double iterate(std::vector<double>& u, const Effort& effort = {});
 
   /// Largest difference from the exact answer over all points. Collective over world.
   double error(const std::vector<double>& u) const;

@@ -3,6 +3,7 @@
 // bit for bit, on any number of ranks and after any move of the rows.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <elastic_mpi/blocks.hpp>
 #include <iostream>
@@ -80,7 +81,7 @@ TEST_F(Jacobi, NeitherRanksNorMovesChangeABit) {
   Sweep alone(MPI_COMM_SELF, n, 0, n);
   std::vector<double> u(static_cast<std::size_t>(n * n), 0.0);
   for (int i = 0; i < 200; ++i)
-    ASSERT_EQ(alone.iterate(u, 1 + i % 2), run.changes[static_cast<std::size_t>(i)]);
+    ASSERT_EQ(alone.iterate(u, {1 + i % 2, std::chrono::microseconds(i % 3)}), run.changes[static_cast<std::size_t>(i)]);
   EXPECT_EQ(alone.fingerprint(u), here);
 
   // Rows move to other ranks in the middle.

@@ -18,7 +18,8 @@ struct Options {
   std::int64_t n = 512;
   std::int64_t iterations = 10000;
   double tolerance = 1e-9;
-  int work_factor = 1;
+  jacobi::Effort effort;
+  int row_time_us = 0, serial_time_us = 0;
   int pace_ms = 0;
 };
 
@@ -42,15 +43,25 @@ Options parse(int argc, char** argv) {
            "stop when no value changes by more than this",
            {.check = options::not_negative(), .shows_default = true}},
           {"--work-factor",
-           &o.work_factor,
+           &o.effort.repeats,
            "do the arithmetic of every iteration this many times",
            {.check = options::positive(), .shows_default = true}},
+          {"--row-time",
+           &o.row_time_us,
+           "microseconds that the arithmetic of a row takes at least; the rest is slept, as on a node of that speed",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--serial-time",
+           &o.serial_time_us,
+           "microseconds more of an iteration, on any number of ranks; slept",
+           {.check = options::not_negative(), .shows_default = true}},
           {"--pace",
            &o.pace_ms,
            "milliseconds that an iteration takes at least; the rest is slept",
            {.check = options::not_negative(), .shows_default = true}},
       }};
   options::read_or_exit(program, argc, argv);
+  o.effort.row_time = std::chrono::microseconds(o.row_time_us);
+  o.effort.serial_time = std::chrono::microseconds(o.serial_time_us);
   return o;
 }
 
@@ -86,7 +97,7 @@ int main(int argc, char** argv) {
   loop.on_rebuild([&](MPI_Comm world) { sweep.emplace(world, o.n, rows.first(), rows.count()); });
   loop.run([&](MPI_Comm) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(o.pace_ms);
-    change = sweep->iterate(u, o.work_factor);
+    change = sweep->iterate(u, o.effort);
     ++iteration;
     loop.report(static_cast<double>(rows.count() * o.n),
                 static_cast<double>(iteration) / static_cast<double>(o.iterations));
