@@ -39,7 +39,8 @@ sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
 elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods
 deadline|python3 apps/bench/goals.py deadline|Jacobi with six deadlines, from infeasible to loose, on emulated slow pods (20 min); --out DIR
-budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (25 min); --out DIR'
+budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (25 min); --out DIR
+chaos|python3 apps/bench/chaos.py|Jacobi on local pods that is resized and loses ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --out DIR'
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache

@@ -41,6 +41,12 @@ struct Silence {
   RuntimeView view;
 };
 
+// A job that is silent costs one timeout a look; one whose lead is, that, and what the member says that answers.
+std::size_t asked_after(const Silence& silence) {
+  if (silence.pause == Millis(0)) return kAskedPerLook;
+  return silence.view.reachable ? 2 : 1;
+}
+
 std::string news_of(const std::vector<const PodView*>& pods) {
   std::string text;
   for (const PodView* pod : pods)
@@ -71,6 +77,7 @@ struct HttpRuntime::JobMemory {
   JobCredentials credentials;  // that it is spoken to with
   PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
+  std::string informant_uid;  // the member that answered while the lead did not
   std::deque<empi::WindowSample> windows;
   std::deque<empi::ChangeRecord> changes;
   Silence silence;
@@ -120,7 +127,7 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
   const auto start = clock_();
   if (start < silence.until) return silence.view;
   RuntimeView view =
-      ask_members(job, memory, std::move(candidates), silence.pause > Millis(0) ? 1 : kAskedPerLook);
+      ask_members(job, memory, std::move(candidates), asked_after(silence));
   const auto end = clock_();
   if ((view.reachable && !view.lead_silent) || end - start < kCostly) {
     silence = {};
@@ -136,13 +143,16 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
 
 RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory,
                                      std::vector<const PodView*> candidates, std::size_t most) {
-  // The lead as last known first, then the others in turn.
+  // The lead as last known first and who answered in its place, then the others in turn; where one is asked only, each
+  // in turn.
   if (memory.lead_uid.empty()) memory.lead_uid = job.status.lead_uid;
   std::rotate(candidates.begin(),
               candidates.begin() + static_cast<long>(memory.next_candidate % candidates.size()),
               candidates.end());
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](const PodView* pod) { return pod->uid == memory.lead_uid; });
+  for (const std::string& first : {memory.informant_uid, memory.lead_uid})
+    if (most > 1)
+      std::stable_partition(candidates.begin(), candidates.end(),
+                            [&](const PodView* pod) { return pod->uid == first; });
 
   const std::int64_t since = memory.windows.empty()
                                  ? -1
@@ -182,6 +192,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
         not_the_lead = to_runtime_view(report.view, {});
         not_the_lead->lead_silent = true;
         memory.lead_uid = members.front().uid;
+        memory.informant_uid = pod.uid;
       }
       auto lead = std::find_if(candidates.begin() + static_cast<long>(asked) + 1, candidates.end(),
                                [&](const PodView* other) { return other->uid == memory.lead_uid; });

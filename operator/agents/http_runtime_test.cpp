@@ -5,6 +5,7 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "runtime/protocol/json.hpp"
@@ -17,7 +18,7 @@ using nlohmann::json;
 // The lead of a job of one pod, which takes one token.
 class Lead {
  public:
-  explicit Lead(std::string takes) : takes_(std::move(takes)) {
+  explicit Lead(std::string takes_token) : takes(std::move(takes_token)) {
     server_.Get(empi::paths::kReport, [this](const httplib::Request& request, httplib::Response& response) {
       if (is_right(request, response)) response.set_content(json(report).dump(), "application/json");
     });
@@ -43,7 +44,7 @@ class Lead {
   // Once the body has been read: an agent lingers, too, so that its answer arrives.
   bool is_right(const httplib::Request& request, httplib::Response& response) {
     ++asked;
-    const bool right = request.get_header_value("Authorization") == "Bearer " + takes_;
+    const bool right = request.get_header_value("Authorization") == "Bearer " + takes;
     if (!right) response.status = 401;
     return right;
   }
@@ -58,9 +59,9 @@ class Lead {
 
   empi::Report report;
   std::atomic<int> asked{0};
+  std::string takes;  // set while nobody asks
 
  private:
-  const std::string takes_;
   httplib::Server server_;
   int port_ = 0;
   std::thread thread_;
@@ -101,6 +102,53 @@ TEST(HttpRuntimeTest, ASilentJobIsAskedEverLessOften) {
   pod.ready = !pod.ready;
   runtime.observe(a_job(), {pod});
   EXPECT_GT(lead.asked, before) << "something is new of its pods";
+}
+
+// Its link is cut, and each question costs a timeout. What another member knows of it is what the next lead is named
+// by: once the pauses had begun only the lead was asked, for ever.
+TEST(HttpRuntimeTest, WhileTheLeadIsSilentAMemberThatAnswersIsAskedToo) {
+  std::chrono::steady_clock::time_point now{};
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},
+                      [&] { return now += Millis(500); });
+  Lead lead("another token"), member("token");
+  PodView of_lead = lead.pod(), of_member = member.pod(), newcomer = lead.pod();
+  of_member.name = "job-w-1";
+  member.report.view.uid = of_member.uid = "uid-1";
+  newcomer.name = "job-w-2";
+  newcomer.uid = "uid-2";
+  auto& members = member.report.view.membership.members;
+  members.push_back({"uid-1", "w-1", member.address(), 1, "n", 0});
+  for (int second = 0; second < 100; ++second) {
+    member.report.view.lead_silent_seconds = second;
+    const RuntimeView view = runtime.observe(a_job(), {of_lead, newcomer, of_member});
+    ASSERT_TRUE(view.reachable && view.lead_silent) << "after " << second << " s: " << view.problem;
+    EXPECT_GE(view.lead_silence.count(), second - 15);
+    now += Millis(1000);
+  }
+  EXPECT_LE(lead.asked, 40) << "and it goes on being asked ever less often";
+}
+
+TEST(HttpRuntimeTest, AMemberIsFoundThatAnswersWhenNobodyDidAtFirst) {
+  std::chrono::steady_clock::time_point now{};
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},
+                      [&] { return now += Millis(500); });
+  std::vector<std::unique_ptr<Lead>> mute;
+  std::vector<PodView> pods;
+  for (int index = 0; index < 6; ++index) {
+    mute.push_back(std::make_unique<Lead>("another token"));
+    pods.push_back(mute.back()->pod());
+    pods.back().uid = "uid-" + std::to_string(index);
+  }
+  ElasticMPIJob job = a_job();
+  job.status.lead_uid = "uid-0";
+  EXPECT_FALSE(runtime.observe(job, pods).reachable);
+  mute.back()->takes = "token";
+  bool reachable = false;
+  for (int second = 0; second < 600 && !reachable; ++second) {
+    reachable = runtime.observe(job, pods).reachable;
+    now += Millis(1000);
+  }
+  EXPECT_TRUE(reachable);
 }
 
 TEST(HttpRuntimeTest, ARefusedConnectionIsNoReasonToAskLessOften) {
