@@ -81,7 +81,8 @@ TEST_F(Jacobi, NeitherRanksNorMovesChangeABit) {
   Sweep alone(MPI_COMM_SELF, n, 0, n);
   std::vector<double> u(static_cast<std::size_t>(n * n), 0.0);
   for (int i = 0; i < 200; ++i)
-    ASSERT_EQ(alone.iterate(u, {1 + i % 2, std::chrono::microseconds(i % 3)}), run.changes[static_cast<std::size_t>(i)]);
+    ASSERT_EQ(alone.iterate(u, {1 + i % 2, std::chrono::microseconds(i % 3)}),
+              run.changes[static_cast<std::size_t>(i)]);
   EXPECT_EQ(alone.fingerprint(u), here);
 
   // Rows move to other ranks in the middle.

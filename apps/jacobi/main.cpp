@@ -48,7 +48,8 @@ Options parse(int argc, char** argv) {
            {.check = options::positive(), .shows_default = true}},
           {"--row-time",
            &o.row_time_us,
-           "microseconds that the arithmetic of a row takes at least; the rest is slept, as on a node of that speed",
+           "microseconds that the arithmetic of a row takes at least; the rest is slept, as on a node of "
+           "that speed",
            {.check = options::not_negative(), .shows_default = true}},
           {"--serial-time",
            &o.serial_time_us,

@@ -41,7 +41,8 @@ struct Silence {
   RuntimeView view;
 };
 
-// A job that is silent costs one timeout a look; one whose lead is, that, and what the member says that answers.
+// A job that is silent costs one timeout a look; one whose lead is, that, and what the member says that
+// answers.
 std::size_t asked_after(const Silence& silence) {
   if (silence.pause == Millis(0)) return kAskedPerLook;
   return silence.view.reachable ? 2 : 1;
@@ -126,8 +127,7 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
   if (silence.pods != present) silence = {};
   const auto start = clock_();
   if (start < silence.until) return silence.view;
-  RuntimeView view =
-      ask_members(job, memory, std::move(candidates), asked_after(silence));
+  RuntimeView view = ask_members(job, memory, std::move(candidates), asked_after(silence));
   const auto end = clock_();
   if ((view.reachable && !view.lead_silent) || end - start < kCostly) {
     silence = {};
@@ -143,8 +143,8 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
 
 RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory,
                                      std::vector<const PodView*> candidates, std::size_t most) {
-  // The lead as last known first and who answered in its place, then the others in turn; where one is asked only, each
-  // in turn.
+  // The lead as last known first and who answered in its place, then the others in turn; where one is asked
+  // only, each in turn.
   if (memory.lead_uid.empty()) memory.lead_uid = job.status.lead_uid;
   std::rotate(candidates.begin(),
               candidates.begin() + static_cast<long>(memory.next_candidate % candidates.size()),

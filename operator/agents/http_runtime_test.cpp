@@ -104,8 +104,8 @@ TEST(HttpRuntimeTest, ASilentJobIsAskedEverLessOften) {
   EXPECT_GT(lead.asked, before) << "something is new of its pods";
 }
 
-// Its link is cut, and each question costs a timeout. What another member knows of it is what the next lead is named
-// by: once the pauses had begun only the lead was asked, for ever.
+// Its link is cut, and each question costs a timeout. What another member knows of it is what the next lead
+// is named by: once the pauses had begun only the lead was asked, for ever.
 TEST(HttpRuntimeTest, WhileTheLeadIsSilentAMemberThatAnswersIsAskedToo) {
   std::chrono::steady_clock::time_point now{};
   HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},

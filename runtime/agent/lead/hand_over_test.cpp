@@ -127,8 +127,8 @@ TEST_F(LeavingLead, DoesNotWaitLongForOtherMembers) {
   EXPECT_TRUE(lead.verdict());
 }
 
-// It beats, so that it is not silent, and cannot read what it was handed, or lost it: what others said to this
-// one was passed on to it for ever.
+// It beats, so that it is not silent, and cannot read what it was handed, or lost it: what others said to
+// this one was passed on to it for ever.
 TEST_F(LeavingLead, ANextLeadThatDoesNotTakeOverIsLost) {
   do_forget();
   ASSERT_TRUE(handed_over);

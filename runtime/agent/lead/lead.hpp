@@ -285,8 +285,8 @@ class Lead {
   std::optional<ChangeStatus> handing_over_;  // the change that we leave by
   std::string successor_;
   std::optional<RunningTime> asked_at_;  // the successor, to take over; set by the first second that follows
-  bool handed_over_ = false;        // it has everything
-  std::set<std::string> not_told_;  // members that do not know the new lead yet
+  bool handed_over_ = false;             // it has everything
+  std::set<std::string> not_told_;       // members that do not know the new lead yet
   std::optional<ChangeDriver::TimePoint> leaves_at_;
   std::optional<JobOutcome> leaves_as_;  // a rank of ours was lost; else it was released
 };
