@@ -13,7 +13,7 @@ set(EMPI_FLAGS_tsan -fsanitize=thread -Wno-tsan)
 set(EMPI_FLAGS_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 # No atomic, no lock, no shared_ptr and no static that is made at its first use: what threads could do wrong with these
 # is seen in the callers. They are linked as they are.
-set(EMPI_PLAIN_tsan operator_decide operator_objects operator_simulate agent_core)
+set(EMPI_PLAIN_tsan operator_decide operator_objects operator_simulate operator_world agent_core)
 if(EMPI_FULL_TESTS)
   set(EMPI_PLAIN_tsan)
 else()
