@@ -19,7 +19,7 @@ profile-overhead|bench_profile_overhead|run time with the profile over without i
 change-scale|bench_change_scale|processor time that one grow from half costs the lead of 100 and 400 simulated pods with 64 ranks each; arguments: numbers of pods
 histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1), loops: of jobs that lose leads
 schedule|bench_schedule|a pass of the scheduler over 10,000 jobs on 100,000 workers, and its parts
-simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes liars deadlines, all: minutes)
+simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes liars deadlines online full, all: minutes)
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)
 masterworker-world|bench_world|what rebuilding MPI_COMM_WORLD adds to the end of a phase, for 4 and 8 ranks; argument: phases (16)
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange

@@ -76,6 +76,7 @@ layering() {
       mpi = "^(mpi|pmix[a-z_]*|elastic_mpi|elastic_master_worker)\\.hp*$"
       rule("operator/api/", "^(operator/api|runtime/base)/", "operator/api stands on runtime/base only")
       rule("operator/decide/queue/", "^(operator/(api|decide)|runtime/base)/", "the scheduler of queues is pure: it knows jobs by their specs and statuses")
+      rule("operator/simulate/full/", "^(operator/(api|decide|controller|simulate)|runtime/base)/", "a full simulation knows the scheduler, and no cluster")
       rule("operator/simulate/", "^(operator/(api|decide|simulate)|runtime/base)/", "simulating stands on what decides")
       rule("operator/decide/", "^(operator/(api|decide)|runtime/(base|protocol))/", "deciding is pure: operator/api and runtime/protocol")
       rule("operator/objects/", "^(operator/(api|objects)|runtime/(base|protocol))/", "building objects is pure: operator/api and runtime/protocol")

@@ -6,7 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "apps/io/draw/chart.hpp"
 #include "apps/io/report.hpp"
@@ -79,15 +81,30 @@ Series longer_waits(const std::string& name, std::vector<double> waits) {
   return series;
 }
 
+// Those that were compared, by name, each with the file of its jobs; the one that was looked at is the last.
+std::vector<std::pair<std::string, fs::path>> schedules(const fs::path& folder) {
+  constexpr std::string_view kHead = "jobs-";
+  std::vector<std::pair<std::string, fs::path>> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string name = path.stem().string();
+    if (path.extension() == ".csv" && name.starts_with(kHead))
+      found.emplace_back(name.substr(kHead.size()), path);
+  }
+  std::ranges::sort(found);
+  found.emplace_back(io::read_json(folder / "summary.json").value("schedule", "elastic"),
+                     folder / "jobs.csv");
+  return found;
+}
+
 Chart waits(const fs::path& folder) {
   Chart chart;
   chart.title = "Who waits longer than that";
   chart.x_label = "hours waited";
   chart.y_label = "% of the jobs";
   chart.log_x = chart.log_y = true;
-  for (const auto& [schedule, file] :
-       {std::pair{"easy", "jobs-easy.csv"}, {"moldable", "jobs-moldable.csv"}, {"elastic", "jobs.csv"}}) {
-    const io::Table jobs(folder / file);
+  for (const auto& [schedule, file] : schedules(folder)) {
+    const io::Table jobs(file);
     if (jobs.rows() == 0) continue;
     Series series = longer_waits(schedule, jobs.numbers("wait"));
     if (!series.x.empty()) chart.series.push_back(std::move(series));

@@ -28,7 +28,8 @@ struct Ending {
 
 class Easy {
  public:
-  explicit Easy(const Workload& workload) : workload_(workload), free_(workload.processors) {
+  explicit Easy(const Workload& workload)
+      : workload_(workload), free_(workload.processors * std::int64_t{1000}) {
     result_.jobs.resize(workload.jobs.size());
   }
 
@@ -42,12 +43,17 @@ class Easy {
         waiting_.push_back(static_cast<int>(next));
       pass();
       ++result_.passes;
+      result_.timeline.push_back({.time = now_,
+                                  .running = static_cast<int>(running_.size()),
+                                  .waiting = static_cast<int>(waiting_.size()),
+                                  .held = workload_.processors - static_cast<double>(free_) / 1000});
     }
     return std::move(result_);
   }
 
  private:
-  int need(int job) const { return workload_.jobs[job].reference; }
+  // In thousandths of a processor.
+  std::int64_t need(int job) const { return workload_.jobs[job].reference * workload_.jobs[job].milli_cpu; }
 
   void end_one() {
     const int job = endings_.top().job;
@@ -58,13 +64,13 @@ class Easy {
 
   void start(int job) {
     const Job& it = workload_.jobs[job];
-    free_ -= it.reference;
+    free_ -= need(job);
     running_.push_back({job, queue::after(now_, it.estimate)});
     const Time end = queue::after(now_, it.run_seconds);
     endings_.push({end, job});
     result_.jobs[job].start = now_;
     result_.jobs[job].end = end;
-    result_.jobs[job].processor_seconds = it.reference * queue::seconds_between(now_, end);
+    result_.jobs[job].processor_seconds = it.processors(it.reference) * queue::seconds_between(now_, end);
   }
 
   void pass() {
@@ -78,7 +84,7 @@ class Easy {
     const int head = waiting_.front();
     std::sort(running_.begin(), running_.end(),
               [](const Running& a, const Running& b) { return a.claimed_end < b.claimed_end; });
-    int left_over = free_;
+    std::int64_t left_over = free_;
     Time shadow = now_;
     for (const Running& r : running_) {
       const Time end = std::max(r.claimed_end, now_ + Millis(1));
@@ -104,7 +110,7 @@ class Easy {
   }
 
   const Workload& workload_;
-  int free_;
+  std::int64_t free_;
   Time now_{};
   std::vector<int> waiting_;
   std::vector<Running> running_;

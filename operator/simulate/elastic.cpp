@@ -13,6 +13,7 @@
 #include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/plan.hpp"
 #include "operator/decide/queue/urgent.hpp"
+#include "operator/simulate/beliefs.hpp"
 #include "operator/simulate/schedule_run.hpp"
 #include "runtime/base/text.hpp"
 
@@ -24,14 +25,14 @@ using queue::Grant;
 using queue::Plan;
 using queue::seconds_between;
 
-constexpr double kProgressKnown = 60;    // seconds of a run after which its progress tells its end
-constexpr double kBusyDay = 86400;       // time constant of the average use, rule Q3
-constexpr int kPassesAtOnce = 10'000;    // at one instant: more is a livelock (rule Q34)
-constexpr double kDeadlineMargin = .05;  // as of policy deadline
-constexpr queue::Resources kProcessor{1000, 0};
+constexpr double kProgressKnown = 60;            // seconds of a run after which its progress tells its end
+constexpr double kBusyDay = 86400;               // time constant of the average use, rule Q3
+constexpr int kPassesAtOnce = 10'000;            // at one instant: more is a livelock (rule Q34)
+constexpr double kDeadlineMargin = .05;          // as of policy deadline
+constexpr queue::Resources kProcessor{1000, 0};  // memory is not counted
 
 struct Event {
-  enum class Kind { End, Change, Submit, Wake };
+  enum class Kind { End, Change, Submit, Wake, Measure, Remeasure };
   Time time;
   Kind kind;
   int job;
@@ -54,7 +55,10 @@ struct Body {
 
 class Elastic {
  public:
-  Elastic(const Workload& workload, const ElasticOptions& options) : workload_(workload), options_(options) {
+  Elastic(const Workload& workload, const ElasticOptions& options)
+      : workload_(workload),
+        options_(options),
+        beliefs_(workload, options.learn, options.noise_percent, options.seed, options.rules.objective) {
     state_.rules = options.rules;
     state_.pools = {{"machine", kProcessor * workload.processors}};
     state_.release_seconds = options.delay;
@@ -101,6 +105,10 @@ class Elastic {
     if (event.version != body.version) return false;
     const int at = place(event.job);
     Demand& demand = state_.jobs[at];
+    if (event.kind == Event::Kind::Measure || event.kind == Event::Kind::Remeasure) {
+      beliefs_.measure(event.job, {body.workers, body.version, event.kind == Event::Kind::Remeasure}, now_);
+      return true;
+    }
     account(event.job, demand);
     if (event.kind == Event::Kind::Change) {
       body.workers = demand.held = demand.allocation.workers;
@@ -112,6 +120,7 @@ class Elastic {
     }
     result_.jobs[event.job].end = now_;
     ++body.version;
+    beliefs_.ended(event.job, demand, now_);
     learn(event.job);
     state_.jobs.erase(state_.jobs.begin() + at);
     ids_.erase(ids_.begin() + at);
@@ -121,29 +130,34 @@ class Elastic {
   // What the user's claims are worth, from a job that has ended.
   void learn(int id) {
     const Job& job = workload_.jobs[id];
-    const std::string user = std::to_string(job.user);
+    const std::string user = namespace_of(job);
     queue::count_claim(claims_, user, job.estimate, job.run_seconds, now_);
     if (options_.believes) return;
     const double overrun = queue::overrun_of(claims_, user);
-    if (std::exchange(overruns_.try_emplace(job.user, 1).first->second, overrun) == overrun) return;
+    if (std::exchange(overruns_.try_emplace(user, 1).first->second, overrun) == overrun) return;
     for (std::size_t i = 0; i < ids_.size(); ++i)
-      if (state_.jobs[i].queued() && workload_.jobs[ids_[i]].user == job.user)
+      if (state_.jobs[i].queued() && state_.jobs[i].namespace_name == user)
         state_.jobs[i].work_left = claimed(ids_[i]);
   }
 
   double claimed(int id) const {
     const Job& job = workload_.jobs[id];
-    const auto overrun = overruns_.find(job.user);
+    const auto overrun = overruns_.find(namespace_of(job));
     return overrun == overruns_.end() ? job.estimate : job.estimate * overrun->second;
+  }
+
+  static std::string namespace_of(const Job& job) {
+    return job.manifest ? job.manifest->metadata.namespace_name : "user-" + std::to_string(job.user);
   }
 
   void submit(int id) {
     const Job& job = workload_.jobs[id];
-    Demand demand;
+    Demand demand = job.asked ? *job.asked : Demand();
+    const bool aims = !job.asked || job.asked->deadline;
     demand.uid = empi::format("%08d", id);
-    demand.name = std::to_string(job.number);
-    demand.namespace_name = std::to_string(job.user);
-    demand.worker = kProcessor;
+    demand.name = job.name;
+    demand.namespace_name = namespace_of(job);
+    demand.worker = {job.milli_cpu, 0};
     demand.curve = job.curve;
     demand.reference = job.reference;
     demand.floor = job.floor;
@@ -151,8 +165,9 @@ class Elastic {
     demand.since = job.submit;
     demand.work_left = claimed(id);
     demand.lost_seconds = options_.pause;
-    demand.deadline = options_.moldable ? std::nullopt : job.deadline;
-    demand.margin = kDeadlineMargin;
+    demand.deadline = options_.moldable || !aims ? std::nullopt : job.deadline;
+    if (!job.asked) demand.margin = kDeadlineMargin;
+    beliefs_.come(id);
     state_.jobs.push_back(std::move(demand));
     ids_.push_back(id);
   }
@@ -167,7 +182,8 @@ class Elastic {
       body.done += done;
     }
     body.seen = now_;
-    result_.jobs[id].processor_seconds += seconds_between(body.paid, now_) * demand.held;
+    result_.jobs[id].processor_seconds +=
+        seconds_between(body.paid, now_) * workload_.jobs[id].processors(demand.held);
     body.paid = now_;
   }
 
@@ -178,6 +194,9 @@ class Elastic {
     const Time runs = std::max(now_, demand.paused_until);
     events_.push({queue::after(runs, std::max(0.0, body.work) / speed(id, body.workers)), Event::Kind::End,
                   id, body.version});
+    if (!beliefs_.measures() || !workload_.jobs[id].malleable) return;
+    events_.push({queue::after(runs, Beliefs::kMeasured), Event::Kind::Measure, id, body.version});
+    events_.push({queue::after(runs, Beliefs::kMeasuredWell), Event::Kind::Remeasure, id, body.version});
   }
 
   // What the queue is told of a running job.
@@ -185,12 +204,18 @@ class Elastic {
     const Job& job = workload_.jobs[id];
     const Body& body = bodies_[id];
     const double run = seconds_between(demand.started, now_);
+    // By the curve that is believed a second of the present size is worth so many at the reference size.
+    const int present = demand.allocation.workers;
+    const double believed = beliefs_.exact() ? 1 : demand.curve->speed_of(present) / speed(id, present);
     if (job.malleable && run >= kProgressKnown) {
-      demand.work_left = std::max(1.0, body.work);
+      demand.work_left = std::max(1.0, body.work * believed);
     } else if (job.malleable) {
       // A claim that is overrun doubles.
-      const double said = claimed(id) > body.done ? claimed(id) : 2 * body.done + 1;
-      demand.work_left = std::max(1.0, said - body.done);
+      const double all =
+          beliefs_.exact() ? claimed(id) : claimed(id) * demand.curve->speed_of(demand.reference);
+      const double done = body.done * believed;
+      const double said = all > done ? all : 2 * done + 1;
+      demand.work_left = std::max(1.0, said - done);
     } else {
       demand.work_left = claimed(id) - run;
       // As a scheduler on a cluster has it; EASY takes a job that has overrun for one that ends at once.
@@ -205,15 +230,19 @@ class Elastic {
     demand.deadline_counts = queue::after(job.submit, fastest) <= *job.deadline;
     demand.floor = job.floor;
     demand.wish = job.most;
+    if (!demand.queued()) keep_size(id, demand);
     keep_to_deadline(demand, now_);
   }
 
   void passes() {
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       Demand& demand = state_.jobs[i];
+      beliefs_.teach(ids_[i], demand, now_);
       if (!demand.queued()) {
         account(ids_[i], demand);
         report(ids_[i], demand);
+      } else if (!beliefs_.exact()) {
+        demand.work_left = claimed(ids_[i]) * demand.curve->speed_of(demand.reference);
       }
       if (demand.deadline) aim(ids_[i], demand);
     }
@@ -231,11 +260,12 @@ class Elastic {
   }
 
   void update_busy() {
-    std::int64_t held = 0;
-    for (const Demand& demand : state_.jobs) held += demand.held;
+    double held = 0;
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      held += workload_.jobs[ids_[i]].processors(state_.jobs[i].held);
     if (!started_) busy_seen_ = now_;
     started_ = true;
-    const double used = static_cast<double>(held) / workload_.processors;
+    const double used = held / workload_.processors;
     state_.busy += (1 - std::exp(-seconds_between(busy_seen_, now_) / kBusyDay)) * (used - state_.busy);
     busy_seen_ = now_;
   }
@@ -272,6 +302,7 @@ class Elastic {
       demand.held = std::max(demand.held, demand.allocation.workers);
       demand.resizing = true;
       demand.changed = now_;
+      keep_size(id, demand);
       ++result_.jobs[id].changes;
       events_.push({queue::after(now_, options_.delay), Event::Kind::Change, id, bodies_[id].version});
     }
@@ -284,15 +315,25 @@ class Elastic {
     body.work = workload_.jobs[id].run_seconds;
     result_.jobs[id].start = now_;
     if (options_.moldable) demand.floor = demand.wish = demand.held;
+    keep_size(id, demand);
     expect_end(id, demand);
+  }
+
+  // One that is not to be shrunk keeps what it has (rule Q15).
+  void keep_size(int id, Demand& demand) const {
+    const auto& manifest = workload_.jobs[id].manifest;
+    if (manifest && manifest->spec.scheduling.preemption == Preemption::None && workload_.jobs[id].malleable)
+      demand.floor = demand.allocation.workers;
   }
 
   void record() {
     Moment moment{.time = now_};
-    for (const Demand& demand : state_.jobs) {
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      const Demand& demand = state_.jobs[i];
+      const Job& job = workload_.jobs[ids_[i]];
       (demand.queued() ? moment.waiting : moment.running)++;
-      moment.held += demand.held;
-      moment.promised += demand.lacking();
+      moment.held += job.processors(demand.held);
+      moment.promised += job.processors(demand.lacking());
     }
     result_.timeline.push_back(moment);
   }
@@ -303,8 +344,9 @@ class Elastic {
   queue::QueueState state_;
   std::vector<int> ids_;  // of the jobs in state_, as places in the workload
   std::vector<Body> bodies_;
-  std::vector<ClaimRecord> claims_;  // of users
-  std::map<int, double> overruns_;   // of users, as far as they count
+  std::vector<ClaimRecord> claims_;         // of users
+  std::map<std::string, double> overruns_;  // of users, as far as they count
+  Beliefs beliefs_;
   std::priority_queue<Event> events_;
   std::optional<Time> wake_;
   Time busy_seen_{};

@@ -30,9 +30,6 @@ double mean(const std::vector<double>& values) {
              : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// One processor's speed, of what the job has at its reference size.
-double one_processor(const Job& job) { return queue::amdahl_speed(1, job.reference, .8); }
-
 }  // namespace
 
 Summary summarise(const Workload& workload, const ScheduleRun& run, JobClass which) {
@@ -52,7 +49,7 @@ Summary summarise(const Workload& workload, const ScheduleRun& run, JobClass whi
     if (it.expected_start && wait > 0)
       errors.push_back(std::abs(seconds_between(*it.expected_start, it.start)) / wait);
     held += it.processor_seconds;
-    useful += job.run_seconds / one_processor(job);
+    useful += job.run_seconds / job.single * job.processors(1);
     changes += it.changes;
     stretch += slowdowns.back();
     stretch_squared += slowdowns.back() * slowdowns.back();

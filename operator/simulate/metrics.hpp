@@ -17,7 +17,7 @@ struct Summary {
   double makespan = 0;          // from the first arrival to the last end
   double utilisation = 0;       // processor seconds held over those there were
   double useful_utilisation =
-      0;  // the same of what one processor each would have needed: resizing cannot raise it
+      0;  // the same of what one worker each would have needed: resizing cannot raise it
   double processor_hours = 0;
   double changes_per_job = 0;
   double jain = 0;                  // fairness index of Jain over the stretch: 1 when all are equal

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/simulate/report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "operator/decide/queue/demand.hpp"
 #include "runtime/base/text.hpp"
@@ -81,10 +83,11 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
   std::string text =
       "{\n  \"trace\": " + quoted(trace.name.substr(trace.name.rfind('/') + 1)) +
       format(
-          ",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": %d, \"withoutSize\": %d, "
+          ",\n  \"schedule\": \"%s\",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": "
+          "%d, \"withoutSize\": %d, "
           "\"cancelled\": %d},\n  \"schedules\": {",
-          workload.processors, static_cast<int>(workload.jobs.size()), workload.too_large, trace.without_size,
-          trace.cancelled);
+          results.back().name.c_str(), workload.processors, static_cast<int>(workload.jobs.size()),
+          workload.too_large, trace.without_size, trace.cancelled);
   const char* between_schedules = "\n";
   for (const Result& result : results) {
     text += between_schedules + std::string("    ") + quoted(result.name) + ": {";
@@ -108,16 +111,18 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
 std::string jobs_csv(const Workload& workload, const ScheduleRun& run) {
   std::string text =
       "job,class,submit,start,end,processors_requested,wait,turnaround,stretch,processor_seconds,changes";
-  text += workload.deadlines() ? ",deadline\n" : "\n";
+  const bool deadlines = workload.deadlines();
+  text += deadlines ? ",deadline\n" : "\n";
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const Job& job = workload.jobs[i];
     const JobRun& it = run.jobs[i];
     const double turnaround = seconds_between(job.submit, it.end);
-    text += format("%d,%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%.4f,%.3f,%d", job.number,
+    text += format("%s,%s,%.3f,%.3f,%.3f,%.10g,%.3f,%.3f,%.4f,%.3f,%d", job.name.c_str(),
                    job.malleable ? "malleable" : "rigid", since_origin(job.submit), since_origin(it.start),
-                   since_origin(it.end), job.reference, seconds_between(job.submit, it.start), turnaround,
-                   turnaround / job.run_seconds, it.processor_seconds, it.changes);
-    text += job.deadline ? format(",%.3f\n", since_origin(*job.deadline)) : "\n";
+                   since_origin(it.end), job.processors(job.reference), seconds_between(job.submit, it.start),
+                   turnaround, turnaround / job.run_seconds, it.processor_seconds, it.changes);
+    if (deadlines) text += job.deadline ? format(",%.3f", since_origin(*job.deadline)) : ",inf";
+    text += '\n';
   }
   return text;
 }
@@ -125,22 +130,37 @@ std::string jobs_csv(const Workload& workload, const ScheduleRun& run) {
 std::string timeline_csv(const ScheduleRun& run) {
   std::string text = "time,running,waiting,held,promised\n";
   for (const Moment& m : run.timeline)
-    text += format("%.3f,%d,%d,%d,%d\n", since_origin(m.time), m.running, m.waiting, m.held, m.promised);
+    text +=
+        format("%.3f,%d,%d,%.10g,%.10g\n", since_origin(m.time), m.running, m.waiting, m.held, m.promised);
   return text;
 }
 
 std::string schedule_swf(const Workload& workload, const ScheduleRun& run) {
   std::string text = format("; Version: 2.2\n; MaxProcs: %d\n; MaxRecords: %d\n", workload.processors,
                             static_cast<int>(workload.jobs.size()));
+  for (const Job& job : workload.jobs)
+    if (job.manifest) text += format("; Note: job %d is %s\n", job.number, job.name.c_str());
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const Job& job = workload.jobs[i];
     const JobRun& it = run.jobs[i];
     const double seconds = std::max(.001, seconds_between(it.start, it.end));
     text += format("%d %.0f %.0f %.0f %ld -1 -1 %d %.0f -1 1 %d -1 -1 -1 -1 -1 -1\n", job.number,
                    since_origin(job.submit), seconds_between(job.submit, it.start), std::max(1.0, seconds),
-                   std::max(1L, std::lround(it.processor_seconds / seconds)), job.reference, job.estimate,
+                   std::max(1L, std::lround(it.processor_seconds / seconds)),
+                   std::max(1, static_cast<int>(std::ceil(job.processors(job.reference)))), job.estimate,
                    job.user);
   }
+  return text;
+}
+
+std::string starts_log(const Workload& workload, const ScheduleRun& run) {
+  std::vector<std::size_t> order(workload.jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return run.jobs[i].start; });
+  std::string text;
+  for (const std::size_t i : order)
+    text += format("%.3f job %s starts with %d of %d workers\n", since_origin(run.jobs[i].start),
+                   workload.jobs[i].name.c_str(), workload.jobs[i].reference, workload.jobs[i].reference);
   return text;
 }
 

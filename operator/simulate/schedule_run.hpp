@@ -26,8 +26,8 @@ struct Moment {
   Time time{};
   int running = 0;
   int waiting = 0;
-  int held = 0;      // processors
-  int promised = 0;  // processors
+  double held = 0;      // processors
+  double promised = 0;  // processors
 };
 
 struct ScheduleRun {
@@ -36,13 +36,20 @@ struct ScheduleRun {
   std::int64_t passes = 0;
 };
 
+// What the queue knows of how fast malleable jobs are: everything, what it measures, or nothing but the
+// prior.
+enum class Learn { Oracle, Online, Never };
+
 struct ElasticOptions {
   queue::Rules rules;
-  double delay = 5;       // seconds from a decision until workers are released or join
-  double pause = 5;       // seconds that a job stands still for a change
-  bool moldable = false;  // the size is chosen at the start and stays
-  bool timeline = false;  // whether to keep it
-  bool believes = false;  // every claim for what it says, whatever its user's others were worth
+  Learn learn = Learn::Oracle;
+  double noise_percent = 10;  // by so much the time that a window tells is wrong at most
+  std::uint64_t seed = 1;     // of the noise
+  double delay = 5;           // seconds from a decision until workers are released or join
+  double pause = 5;           // seconds that a job stands still for a change
+  bool moldable = false;      // the size is chosen at the start and stays
+  bool timeline = false;      // whether to keep it
+  bool believes = false;      // every claim for what it says, whatever its user's others were worth
   // Called for each decision.
   std::function<void(Time, const queue::QueueState&, const queue::Grant&)> decided;
   // Called after each pass.

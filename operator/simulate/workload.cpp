@@ -15,19 +15,21 @@
 namespace emj::simulate {
 namespace {
 
-constexpr double kEfficiency = .8;  // at the reference size
 constexpr double kFloorEfficiency = .95;
 constexpr double kLeastEfficiency = .5;
 constexpr double kLie = 60;  // seconds
 
-// Largest size with this parallel efficiency under Amdahl's law: 1 + (1 / efficiency - 1) / serial fraction.
-int size_at(double efficiency, int reference) {
-  const double serial = (1 / kEfficiency - 1) / (reference - 1);
-  return static_cast<int>(std::floor(1 + (1 / efficiency - 1) / serial + 1e-9));
-}
-
 // [0, 1), the same with every standard library.
 double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
+
+// By how much the efficiency of a program differs from the model's: the same for all its runs.
+double drawn_spread(const TraceJob& job, const WorkloadOptions& options) {
+  if (options.spread_percent <= 0) return 0;
+  const auto program =
+      static_cast<std::uint64_t>(job.user) * 1'000'003 + static_cast<std::uint64_t>(job.processors);
+  const std::uint64_t bits = empi::split_mix64(options.seed * empi::kSplitMix64Step + program);
+  return options.spread_percent / 100 * (2 * static_cast<double>(bits >> 11) * 0x1.0p-53 - 1);
+}
 
 // Users, drawn at random, who have so many of the jobs together.
 std::set<int> draw_liars(const Trace& trace, double percent, std::uint64_t seed) {
@@ -52,12 +54,16 @@ std::set<int> draw_liars(const Trace& trace, double percent, std::uint64_t seed)
 
 }  // namespace
 
+bool Workload::deadlines() const {
+  return std::ranges::any_of(jobs, [](const Job& job) { return job.deadline.has_value(); });
+}
+
 Workload make_workload(const Trace& trace, int processors, const WorkloadOptions& options) {
   Workload workload;
   workload.processors = processors;
   std::mt19937_64 random(options.seed);
   // Jobs of one request share a curve.
-  std::map<std::tuple<int, int, int>, std::shared_ptr<const queue::Curve>> curves;
+  std::map<std::tuple<int, int, int, double>, std::shared_ptr<const queue::Curve>> curves;
   const std::set<int> liars =
       options.liars_percent > 0 ? draw_liars(trace, options.liars_percent, options.seed) : std::set<int>();
   double first = -1;
@@ -71,6 +77,7 @@ Workload make_workload(const Trace& trace, int processors, const WorkloadOptions
     if (first < 0) first = source.submit;
     Job job;
     job.number = source.number;
+    job.name = std::to_string(source.number);
     job.user = source.user;
     job.submit = queue::after(kOrigin, first + (source.submit - first) / options.load);
     job.run_seconds = source.run_seconds;
@@ -82,20 +89,39 @@ Workload make_workload(const Trace& trace, int processors, const WorkloadOptions
     job.malleable = drawn && source.processors > 1;
     if (job.malleable) {
       const int held_up = static_cast<int>(std::ceil(options.floor_percent / 100 * job.reference));
-      job.floor = std::clamp(std::max(size_at(kFloorEfficiency, job.reference), held_up), 1, job.reference);
-      job.most = std::clamp(size_at(kLeastEfficiency, job.reference), job.reference, processors);
+      const int least = options.speedup.size_at(kFloorEfficiency, job.reference, job.reference);
+      job.floor = std::clamp(std::max(least, held_up), 1, job.reference);
+      job.most =
+          std::max(job.reference, options.speedup.size_at(kLeastEfficiency, job.reference, processors));
     }
-    auto& curve = curves[{job.floor, job.reference, job.most}];
+    const double off = drawn_spread(source, options);
+    const Speed speed = options.speedup.of(job.reference, off);
+    job.single = speed(1);
+    auto& curve = curves[{job.floor, job.reference, job.most, off}];
     if (!curve) {
       std::vector<int> sizes(job.most - job.floor + 1);
       std::iota(sizes.begin(), sizes.end(), job.floor);
       sizes = queue::thinned(std::move(sizes), {job.reference});
-      curve = queue::amdahl_curve(std::move(sizes), job.reference, kEfficiency, options.objective);
+      std::vector<double> speeds;
+      for (const int size : sizes) speeds.push_back(speed(size));
+      curve = std::make_shared<const queue::Curve>(std::move(sizes), std::move(speeds), options.objective);
     }
     job.curve = curve;
     workload.jobs.push_back(std::move(job));
   }
   return workload;
+}
+
+Workload as_rigid(const Workload& workload) {
+  Workload rigid = workload;
+  for (Job& job : rigid.jobs) {
+    job.floor = job.most = job.reference;
+    job.malleable = false;
+    job.asked.reset();
+    job.curve = std::make_shared<const queue::Curve>(std::vector{job.reference}, std::vector{1.0},
+                                                     queue::Objective::Fair);
+  }
+  return rigid;
 }
 
 }  // namespace emj::simulate

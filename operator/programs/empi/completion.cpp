@@ -46,7 +46,7 @@ complete -c kubectl-empi -f -a '(__empi_complete)'
 
 // What takes a job's name, and what a file's.
 constexpr std::array kJobs{"job", "beside"};
-constexpr std::array kFiles{"manifest", "file", "trace", "kubeconfig", "runtime", "out", "queue"};
+constexpr std::array kFiles{"manifest", "file", "files", "kubeconfig", "runtime", "out", "queue"};
 
 bool is_positional(const Option& option) { return !option.name.starts_with('-'); }
 bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.target); }

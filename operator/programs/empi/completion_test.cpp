@@ -24,7 +24,7 @@ class CompletionTest : public testing::Test {
                 {"simulate",
                  "",
                  "",
-                 {{"trace", &text_}, {"--objective", &text_, "", {.check = one_of("fair", "makespan")}}}}}};
+                 {{"files", &list_}, {"--objective", &text_, "", {.check = one_of("fair", "makespan")}}}}}};
   }
   Candidates of(const Words& words) {
     return candidates(program(), words, [this](const GivenOptions& given) {

@@ -66,13 +66,16 @@ constexpr char kSimulateFooter[] = R"(Examples:
   empi simulate KTH-SP2-1996-2.1-cln.swf.xz
   empi simulate trace.swf --malleable 50 --seed 3 --out kth
   empi simulate trace.swf --queue main.yaml            by the rules of your own queue
+  empi simulate trace.swf --learn online --spread 20   programs differ, and the queue finds out how they scale
+  empi simulate a.yaml b.yaml@600 --workers 16         two jobs of yours, the second after ten minutes
+  empi simulate trace.swf a.yaml@3600                  a job of yours among those of the trace
   empi simulate --replay tsunami-out deadline.yaml     what that policy would have decided on a recorded run
 
 The trace is in the Standard Workload Format, plain or compressed by xz. Jobs of several processors are given curves
 (80 % parallel efficiency at the size they asked for); those that are malleable are drawn by --seed. The table compares
 with textbook EASY and with jobs that choose their size when they start (moldable). Files in the output folder:
-summary.json, jobs.csv, timeline.csv, decisions.log, schedule.swf.
-Exit code: 0; 1 files could not be written; 2 bad trace or arguments.)";
+summary.json, jobs.csv, timeline.csv, decisions.log, schedule.swf, and jobs-SCHEDULE.csv of the others.
+Exit code: 0; 1 files could not be written; 2 bad trace, manifest or arguments.)";
 
 struct Arguments {
   cli::RunOptions run;
@@ -87,9 +90,11 @@ struct Arguments {
 empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
   using namespace empi::options;
   return {
-      {"trace",
-       &s.trace,
-       "file in the Standard Workload Format, plain or .xz; with --replay a manifest",
+      {"files",
+       &s.files,
+       "a trace in the Standard Workload Format, plain or .xz, manifests of jobs (FILE.yaml, or "
+       "FILE.yaml@SECONDS: "
+       "when it comes), or both; with --replay one manifest",
        {.required = true}},
       {"--replay", &s.replay, "output folder of a run: what the manifest's policy would have decided on it"},
       {"--malleable", &s.malleable, "per cent of the jobs (default: 100)", {.check = number_between(0, 100)}},
@@ -131,6 +136,31 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
        "each job should be over so many times its run time after it came (default: none)",
        {.check = number_between(0, 1e6)}},
       {"--price", &s.price, "of a processor for an hour, in any unit", {.check = number_between(0, 1e9)}},
+      {"--policy",
+       &s.policies,
+       "what is compared with EASY: elastic, moldable, conservative, fcfs; several times for several "
+       "(default: moldable, "
+       "elastic)",
+       {.repeated = true}},
+      {"--full", &s.full,
+       "with each job's own decide() and policy, and the operator's scheduler: a second for some twenty "
+       "jobs"},
+      {"--speedup", &s.speedup,
+       "how jobs of the trace scale: amdahl:EFFICIENCY at the request (default: amdahl:.8), "
+       "downey:PARALLELISM,VARIANCE, or FILE.csv with the columns workers,speed"},
+      {"--spread",
+       &s.spread,
+       "efficiencies of programs differ by so many per cent either way (default: 0)",
+       {.check = number_between(0, 100)}},
+      {"--learn",
+       &s.learn,
+       "what the queue knows of how jobs scale: all (oracle, the default), what they measure (online), "
+       "nothing (never)",
+       {.check = one_of("oracle", "online", "never")}},
+      {"--noise",
+       &s.noise,
+       "with --learn online: per cent by which the windows that are measured are wrong at most (default: 10)",
+       {.check = number_between(0, 90)}},
   };
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/simulate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <string_view>
 
 #include "operator/decide/queue/explain.hpp"
 #include "operator/programs/empi/replay.hpp"
-#include "operator/programs/empi/simulate_queue.hpp"
-#include "operator/simulate/report.hpp"
+#include "operator/programs/empi/simulate_files.hpp"
+#include "operator/programs/empi/simulate_input.hpp"
+#include "operator/simulate/full/full_run.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
 namespace emj::cli {
@@ -18,77 +19,89 @@ namespace {
 
 using empi::format;
 
-template <class Value>
-struct Named {
-  const char* name;
-  Value value;
-};
+constexpr double kNoise = 10;  // per cent
+constexpr std::array<std::string_view, 5> kPolicies = {"easy", "moldable", "elastic", "conservative", "fcfs"};
 
-constexpr std::array<Named<queue::Objective>, 4> kObjectives = {{{"fair", queue::Objective::Fair},
-                                                                 {"throughput", queue::Objective::Throughput},
-                                                                 {"turnaround", queue::Objective::Turnaround},
-                                                                 {"makespan", queue::Objective::Makespan}}};
-constexpr std::array<Named<queue::Backfill>, 3> kBackfills = {
-    {{"easy", queue::Backfill::Easy},
-     {"conservative", queue::Backfill::Conservative},
-     {"none", queue::Backfill::None}}};
+double noise_of(const SimulateOptions& options) { return options.noise < 0 ? kNoise : options.noise; }
 
-// The command line takes no other names.
-template <class Table>
-auto by_name(const Table& table, const std::string& name) {
-  for (const auto& entry : table)
-    if (name == entry.name) return entry.value;
-  return table.front().value;
+int refused(const std::string& why) {
+  std::fprintf(stderr, "empi simulate: %s\n", why.c_str());
+  return 2;
 }
 
-// Writes the files of a folder, and says what went wrong with the first that could not be written.
-class Folder {
- public:
-  explicit Folder(const std::string& path) : path_(path) {
-    std::error_code problem;
-    std::filesystem::create_directories(path_, problem);
-    if (problem) trouble_ = "cannot make the folder " + path + ": " + problem.message();
+// EASY is what the others are compared with.
+empi::Expected<std::vector<std::string>, std::string> schedules_of(const SimulateOptions& options) {
+  std::vector<std::string> names = {"easy"};
+  const auto add = [&](const std::string& name) {
+    std::erase(names, name);
+    names.push_back(name);
+  };
+  if (options.policies.empty()) {
+    add("moldable");
+    add("elastic");
   }
-
-  void write(const char* name, const std::string& text) {
-    if (!trouble_.empty()) return;
-    std::ofstream file(path_ / name, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) trouble_ = "cannot write " + (path_ / name).string();
+  for (const std::string& name : options.policies) {
+    if (std::ranges::find(kPolicies, name) == kPolicies.end())
+      return "--policy " + name + ": there are " + empi::joined(kPolicies);
+    if (name != "easy") add(name);
   }
-
-  const std::string& trouble() const { return trouble_; }
-
- private:
-  std::filesystem::path path_;
-  std::string trouble_;
-};
-
-// Of the queue, but for what the command line says otherwise.
-queue::Rules rules_for(const SimulateOptions& options, queue::Rules rules) {
-  if (!options.objective.empty()) rules.objective = by_name(kObjectives, options.objective);
-  if (!options.backfill.empty()) rules.backfill = by_name(kBackfills, options.backfill);
-  if (options.max_wait >= 0) rules.order.max_wait = Seconds(static_cast<std::int64_t>(options.max_wait));
-  return rules;
+  if (options.full) add("full");
+  return names;
 }
 
-simulate::Result elastic(const simulate::Workload& workload, const SimulateOptions& options,
-                         const queue::Rules& rules, bool moldable, std::string* decisions) {
-  simulate::ElasticOptions run;
-  run.rules = rules;
-  run.delay = options.delay;
-  run.pause = options.pause;
-  run.moldable = moldable;
-  run.timeline = decisions != nullptr;
+simulate::Learn learn_of(const SimulateOptions& options) {
+  if (options.learn == "online") return simulate::Learn::Online;
+  return options.learn == "never" ? simulate::Learn::Never : simulate::Learn::Oracle;
+}
+
+simulate::Result run_each(const SimulateInput& input, const SimulateOptions& options,
+                          std::string* decisions) {
+  simulate::FullOptions full;
+  full.queue_name = input.queue.name;
+  full.queue = input.queue.spec;
+  full.delay = options.delay;
+  full.pause = options.pause;
+  full.learn = learn_of(options);
+  full.noise_percent = noise_of(options);
+  full.seed = options.seed;
+  full.timeline = decisions != nullptr;
   if (decisions) {
-    run.decided = [decisions](Time now, const queue::QueueState& state, const queue::Grant& grant) {
-      *decisions += format("%.3f job %s ", queue::seconds_between(simulate::kOrigin, now),
-                           state.jobs[grant.job].name.c_str()) +
-                    explain(state, grant, now) + "\n";
+    full.said = [decisions](Time now, const simulate::Job& job, const RecordEvent& event) {
+      *decisions += format("%.3f job ", queue::seconds_between(simulate::kOrigin, now)) + job.name + " " +
+                    event.reason + ": " + event.message + "\n";
     };
   }
-  return {moldable ? "moldable" : "elastic", run_elastic(workload, run)};
+  return {"full", run_full(input.workload, full)};
+}
+
+// `decisions`: of the schedule that files are written of, else null.
+simulate::Result run(const std::string& name, const SimulateInput& input, const SimulateOptions& options,
+                     std::string* decisions) {
+  if (name == "easy") {
+    simulate::Result easy{name, run_easy(input.workload)};
+    if (decisions) *decisions = starts_log(input.workload, easy.run);
+    return easy;
+  }
+  if (name == "full") return run_each(input, options, decisions);
+  simulate::ElasticOptions elastic;
+  elastic.rules = input.queue.rules;
+  elastic.delay = options.delay;
+  elastic.pause = options.pause;
+  elastic.moldable = name == "moldable";
+  elastic.learn = learn_of(options);
+  elastic.noise_percent = noise_of(options);
+  elastic.seed = options.seed;
+  elastic.timeline = decisions != nullptr;
+  if (decisions) {
+    elastic.decided = [decisions](Time now, const queue::QueueState& state, const queue::Grant& grant) {
+      *decisions += format("%.3f job ", queue::seconds_between(simulate::kOrigin, now)) +
+                    state.jobs[grant.job].name + " " + explain(state, grant, now) + "\n";
+    };
+  }
+  const bool rigid = name == "fcfs" || name == "conservative";
+  if (!rigid) return {name, run_elastic(input.workload, elastic)};
+  elastic.rules.backfill = name == "fcfs" ? queue::Backfill::None : queue::Backfill::Conservative;
+  return {name, run_elastic(as_rigid(input.workload), elastic)};
 }
 
 void say_what_is_left_out(const simulate::Trace& trace, const simulate::Workload& workload) {
@@ -116,69 +129,37 @@ void say_what_it_costs(const simulate::Workload& workload, const std::vector<sim
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
-  if (!options.replay.empty()) return replay(options.replay, options.trace);
-  auto trace = simulate::read_trace(options.trace);
-  if (!trace) {
-    std::fprintf(stderr, "empi simulate: %s\n", trace.error().message.c_str());
-    return 2;
+  if (!options.replay.empty()) {
+    if (options.files.size() != 1) return refused("--replay: is of one manifest: give one file");
+    return replay(options.replay, options.files.front());
   }
-  TriedQueue tried;
-  if (!options.queue.empty()) {
-    const auto read = queue_to_try(options.queue);
-    if (!read) {
-      std::fprintf(stderr, "empi simulate: %s\n", read.error().c_str());
-      return 2;
-    }
-    tried = read.value();
-  }
-  const queue::Rules rules = rules_for(options, tried.rules);
-  const int of_queue_or_trace = tried.processors > 0 ? tried.processors : trace.value().processors;
-  const int processors = options.workers > 0 ? options.workers : of_queue_or_trace;
-  if (processors == 0) {
-    std::fprintf(stderr,
-                 "empi simulate: %s: its header has neither MaxProcs nor MaxNodes, so the size of the "
-                 "machine is not known: "
-                 "give --workers N\n",
-                 options.trace.c_str());
-    return 2;
-  }
-  const simulate::Workload workload = make_workload(trace.value(), processors,
-                                                    {.malleable_percent = options.malleable,
-                                                     .seed = options.seed,
-                                                     .floor_percent = options.floor,
-                                                     .load = options.load,
-                                                     .deadline_factor = options.deadline,
-                                                     .jobs = options.jobs,
-                                                     .objective = rules.objective});
-  if (workload.jobs.empty()) {
-    std::fprintf(stderr, "empi simulate: %s: no job fits on %d processors: give a larger --workers\n",
-                 options.trace.c_str(), processors);
-    return 2;
-  }
+  const auto names = schedules_of(options);
+  if (!names) return refused(names.error());
+  if (options.noise >= 0 && options.learn != "online")
+    return refused("--noise: is of sizes that are measured: add --learn online");
+  if (options.full && options.learn == "never")
+    return refused("--learn never: with --full jobs measure as they do on a cluster: give online or oracle");
+  const auto read = read_input(options);
+  if (!read) return refused(read.error());
+  const SimulateInput& input = read.value();
+  const simulate::Workload& workload = input.workload;
   std::string decisions;
   std::vector<simulate::Result> results;
-  results.push_back({"easy", run_easy(workload)});
-  results.push_back(elastic(workload, options, rules, true, nullptr));
-  results.push_back(elastic(workload, options, rules, false, options.output.empty() ? nullptr : &decisions));
-  const simulate::ScheduleRun& ours = results.back().run;
+  for (const std::string& name : names.value()) {
+    const bool written = !options.output.empty() && name == names.value().back();
+    results.push_back(run(name, input, options, written ? &decisions : nullptr));
+  }
   std::printf("%d jobs on %d processors; late: ends more than an hour later than under EASY\n",
-              static_cast<int>(workload.jobs.size()), processors);
-  say_what_is_left_out(trace.value(), workload);
+              static_cast<int>(workload.jobs.size()), workload.processors);
+  say_what_is_left_out(input.trace, workload);
   std::fputs(summary_table(workload, results).c_str(), stdout);
-  if (options.deadline > 0) say_what_is_met(workload, results);
+  if (workload.deadlines()) say_what_is_met(workload, results);
   if (options.price > 0) say_what_it_costs(workload, results, options.price);
   if (options.output.empty()) return 0;
-  Folder folder(options.output);
-  folder.write("summary.json", summary_json(trace.value(), workload, results, options.price));
-  folder.write("jobs.csv", jobs_csv(workload, ours));
-  for (const simulate::Result& result : results)
-    if (&result != &results.back())
-      folder.write(("jobs-" + result.name + ".csv").c_str(), jobs_csv(workload, result.run));
-  folder.write("timeline.csv", timeline_csv(ours));
-  folder.write("decisions.log", decisions);
-  folder.write("schedule.swf", schedule_swf(workload, ours));
-  if (folder.trouble().empty()) return 0;
-  std::fprintf(stderr, "empi simulate: %s\n", folder.trouble().c_str());
+  const std::string trouble =
+      write_files(options.output, input.trace, workload, results, decisions, options.price);
+  if (trouble.empty()) return 0;
+  std::fprintf(stderr, "empi simulate: %s\n", trouble.c_str());
   return 1;
 }
 

@@ -39,7 +39,7 @@ empi::Expected<TriedQueue, std::string> queue_to_try(const std::string& file) {
   const QueueSpec& spec = read.value().spec;
   const std::string problem = not_in_a_trace(spec);
   if (!problem.empty()) return file + ": " + problem;
-  TriedQueue tried{.rules = queue::rules_of(spec), .processors = 0};
+  TriedQueue tried{.name = read.value().metadata.name, .spec = spec, .rules = {}, .processors = 0};
   std::set<std::string> taken;
   const PoolRoom room = rooms_of(spec, std::nullopt, {}, taken).front();
   if (room.unreadable) return tried;

@@ -4,13 +4,16 @@
 
 #include <string>
 
+#include "operator/api/queue.hpp"
 #include "operator/decide/queue/rules.hpp"
 #include "runtime/base/expected.hpp"
 
 namespace emj::cli {
 
 struct TriedQueue {
-  queue::Rules rules;
+  std::string name;
+  QueueSpec spec;
+  queue::Rules rules;  // of it, when the command line has had its say
   int processors = 0;  // of its pool; 0: that goes by nodes
 };
 

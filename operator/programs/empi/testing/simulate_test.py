@@ -60,19 +60,126 @@ def by_queue(folder, plain):
     assert "cannot be read" in empi(plain, "--queue", folder / "none.yaml", status=2)
 
 
+def job(name, scheduling="expectedSeconds: 600", rest="", smallest=1, largest=8):
+    return ("apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticMPIJob\n"
+            f"metadata: {{name: {name}}}\nspec:\n  scheduling: {{{scheduling}}}\n{rest}"
+            f"  worker:\n    minReplicas: {smallest}\n    maxReplicas: {largest}\n"
+            "    template: {spec: {containers: [{name: worker, command: [program]}]}}\n")
+
+
+def rows_of(folder):
+    return {row["job"]: row for row in csv.DictReader((folder / "jobs.csv").open())}
+
+
+def by_manifest(folder, plain):
+    """Jobs of manifests, alone and among those of a trace, with the same files."""
+    a, b, c = (folder / f"{name}.yaml" for name in "abc")
+    a.write_text(job("a", "expectedSeconds: 600, scalability: [{workers: 1, speedPercent: 100}, "
+                          "{workers: 8, speedPercent: 800}]"))
+    b.write_text(job("b", "expectedSeconds: 300, deadlineSeconds: 400", "  runtime: {mode: Rigid}\n", 4, 4))
+    for more in ([], ["--full"]):
+        out = folder / ("own" + "".join(more))
+        table = empi(a, f"{b}@100", "--workers", 8, "--out", out, *more)
+        assert "2 jobs on 8 processors" in table and "\ndeadlines met: easy 100.0 %" in table, table
+        rows = rows_of(out)
+        assert float(rows["b"]["submit"]) - float(rows["a"]["submit"]) == 100, rows
+        assert float(rows["b"]["wait"]) <= 10 and rows["b"]["class"] == "rigid", rows
+        assert float(rows["a"]["turnaround"]) < 600 and int(rows["a"]["changes"]) >= 1, rows
+        assert rows["a"]["deadline"] == "inf" and float(rows["b"]["deadline"]) == 500, rows
+        log = (out / "decisions.log").read_text()
+        assert "job a " in log and "yields" in log and "job b " in log, log
+        assert "; Note: job 2 is b" in (out / "schedule.swf").read_text()
+    assert {path.name for path in out.iterdir()} == FILES | {"jobs-elastic.csv"}
+    mixed = folder / "mixed"
+    assert "401 jobs on 32 processors" in empi(plain, f"{a}@1000", "--out", mixed)
+    assert len(rows_of(mixed)) == 401 and "a" in rows_of(mixed)
+
+    c.write_text(job("c", ""))
+    assert "c.yaml: spec.scheduling.expectedSeconds: is missing" in empi(c, "--workers", 8, status=2)
+    assert "give --workers N, or --queue FILE" in empi(a, status=2)
+    assert "another job 'a'" in empi(a, a, "--workers", 8, status=2)
+    assert "as in " in empi(f"{a}@soon", "--workers", 8, status=2)
+    assert "none.yaml: cannot be read" in empi(folder / "none.yaml", "--workers", 8, status=2)
+    c.write_text(job("c", "expectedSeconds: 9", smallest=12, largest=16))
+    assert "the machine has 8 processors: give a larger --workers" in empi(c, "--workers", 8, status=2)
+    c.write_text(job("c", "expectedSeconds: 9, queueName: other"))
+    assert "the simulated queue is" in empi(*own_queue(folder), c, status=2)
+    c.write_text(job("c", "expectedSeconds: 9", "  autoscaling: {mode: Auto}\n"))
+    assert "threshold goes by what ranks measure" in empi(c, "--workers", 8, status=2)
+    empi(c, "--workers", 8, "--full")
+    c.write_text(job("c", "expectedSeconds: 9").replace("minReplicas: 1", "minReplicas: many"))
+    assert "c.yaml:" in empi(c, "--workers", 8, status=2)
+    assert "is one: leave one of them" in empi(plain, plain, status=2)
+
+
+def own_queue(folder):
+    manifest = folder / "own.yaml"
+    manifest.write_text("apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: main}\n"
+                        "spec:\n  pools: [{name: p, quota: {cpu: 8}}]\n")
+    return "--queue", manifest
+
+
+def by_model(folder, plain):
+    """What jobs are like, what of that the queue knows, and what is compared."""
+    exact = empi(plain, "--spread", 20)
+    learned = empi(plain, "--spread", 20, "--learn", "online")
+    assert exact != empi(plain) and learned not in (exact, empi(plain, "--spread", 20, "--learn", "never"))
+    assert learned == empi(plain, "--spread", 20, "--learn", "online", "--noise", 10)
+    assert learned != empi(plain, "--spread", 20, "--learn", "online", "--noise", 30)
+    assert empi(plain, "--speedup", "amdahl:.8") == empi(plain) != empi(plain, "--speedup", "downey:16,1")
+    curve = folder / "curve.csv"
+    curve.write_text("workers,speed\n1,1\n8,6\n32,12\n")
+    assert empi(plain, "--speedup", curve) != empi(plain)
+    curve.write_text("workers,speed\n8,6\n1,1\n")
+    assert "curve.csv:3: the numbers of workers are to ascend" in empi(plain, "--speedup", curve, status=2)
+    assert "--speedup linear: there are amdahl" in empi(plain, "--speedup", "linear", status=2)
+    assert "leave it out, or give --speedup amdahl:.8" in empi(plain, "--speedup", "downey:16,1", "--spread", 9, status=2)
+    assert "add --learn online" in empi(plain, "--noise", 5, status=2)
+    assert "give online or oracle" in empi(plain, "--full", "--learn", "never", status=2)
+
+    table = empi(plain, "--policy", "elastic", "--policy", "fcfs", "--policy", "conservative", "--out", folder / "p")
+    assert [line.split()[0] for line in table.splitlines()[3:] if " all " in line] == [
+        "easy", "elastic", "fcfs", "conservative"], table
+    names = {path.name for path in (folder / "p").iterdir()}
+    assert names == FILES - {"jobs-moldable.csv"} | {"jobs-elastic.csv", "jobs-fcfs.csv"}, names
+    wait = {name: s["all"]["meanWaitSeconds"] for name, s in
+            json.loads((folder / "p" / "summary.json").read_text())["schedules"].items()}
+    assert wait["elastic"] < wait["conservative"] < wait["fcfs"], wait
+    empi(plain, "--policy", "easy", "--out", folder / "e")
+    assert (folder / "e" / "decisions.log").read_text().count(" starts with ") == 400
+    assert len((folder / "e" / "timeline.csv").read_text().splitlines()) > 400
+    assert "--policy fast: there are easy, moldable, elastic, conservative, fcfs" in empi(plain, "--policy", "fast", status=2)
+
+
+def in_full(folder, plain):
+    for name in "xy":
+        empi(plain, "--jobs", 60, "--malleable", 60, "--full", "--learn", "online", "--out", folder / name)
+    for file in FILES | {"jobs-elastic.csv"}:
+        assert (folder / "x" / file).read_bytes() == (folder / "y" / file).read_bytes(), file
+    log = (folder / "x" / "decisions.log").read_text()
+    for event in (" Allocated: ", " Started: ", " Yielding: ", " Promised: "):
+        assert event in log, event
+
+
 def as_documented(folder):
     """The commands of docs/scheduling.md, on this trace in the place of theirs."""
     page = (pathlib.Path(__file__).parents[4] / "docs/scheduling.md").read_text()
     part = page.split("\n## The simulator\n")[1].split("\n## ")[0]
     commands = [line.split()[4:] for line in part.splitlines() if line.startswith("    ./dev run empi simulate ")]
-    assert len(commands) == 2 and all(words[0].startswith("KTH-SP2") for words in commands), commands
+    assert len(commands) == 6, commands
     queue = page.split("## On Kubernetes")[1].split("    apiVersion: ")[1].split("\n\n")[0]
     (folder / "main.yaml").write_text("apiVersion: " + queue.replace("\n    ", "\n"))
     (folder / "their.swf.xz").write_bytes(lzma.compress(trace(100).encode()))
+    manifest = "apiVersion: " + part.split("    apiVersion: ")[1].split("\n\n")[0].replace("\n    ", "\n") + "\n"
+    (folder / "a.yaml").write_text(manifest)
+    (folder / "b.yaml").write_text(manifest.replace("{name: a}", "{name: b}"))
     for words in commands:
-        done = subprocess.run([EMPI, "simulate", "their.swf.xz", *words[1:]], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0 and "100 jobs on 32 processors" in done.stdout, (words, done)
-    assert (folder / "kth/summary.json").exists()
+        theirs = ["their.swf.xz" if word.startswith("KTH-SP2") else word for word in words]
+        done = subprocess.run([EMPI, "simulate", *theirs], cwd=folder, capture_output=True, text=True)
+        of_trace, own = 100 * ("their.swf.xz" in theirs), sum(".yaml" in word for word in words if word != "main.yaml")
+        size = 32 if of_trace else 16
+        assert done.returncode == 0 and f"{of_trace + own} jobs on {size} processors" in done.stdout, (words, done)
+    assert all((folder / out / "summary.json").exists() for out in ("kth", "mine", "full"))
 
 
 def main():
@@ -108,6 +215,9 @@ def main():
         assert abs(1 - late / len(rows) - met["elastic"]) < 1e-6, (late, met)
 
         by_queue(folder, plain)
+        by_manifest(folder, plain)
+        by_model(folder, plain)
+        in_full(folder, plain)
         as_documented(folder)
 
         packed.write_bytes(packed.read_bytes()[:-30])
