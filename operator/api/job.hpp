@@ -360,8 +360,9 @@ const Condition* find_condition(const JobStatus& status, const std::string& type
 inline constexpr const char* kLabelJob = "elasticmpi.io/job-name";
 inline constexpr const char* kLabelRole = "elasticmpi.io/role";
 inline constexpr const char* kLabelIndex = "elasticmpi.io/worker-index";
-inline constexpr const char* kLabelPool = "elasticmpi.io/pool";  // of the queue that has given the worker
-std::string worker_selector(const std::string& job);             // label selector of all workers
+inline constexpr const char* kLabelQueue = "elasticmpi.io/queue";  // that has given the worker
+inline constexpr const char* kLabelPool = "elasticmpi.io/pool";    // of that queue
+std::string worker_selector(const std::string& job);               // label selector of all workers
 
 // Names of a job's objects; index is the worker index.
 std::string worker_name(const std::string& job, int index);  // <job>-w-<index>

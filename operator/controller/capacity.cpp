@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "operator/decide/queue/job_demand.hpp"
 
@@ -42,9 +43,15 @@ bool matches(const NodeView& node, const PoolSpec& pool) {
   });
 }
 
+// Its own workers count by their jobs, or as departing: unless they are in a pool that there is no more.
+bool counts_elsewhere(const ForeignPod& pod, const std::string& queue, const QueueSpec& spec) {
+  if (pod.queue.empty() || pod.queue != queue) return false;
+  if (!pod.namespace_name.empty() && !admits(spec, pod.namespace_name)) return false;
+  return pod.pool.empty() || std::ranges::find(spec.pools, pod.pool, &PoolSpec::name) != spec.pools.end();
+}
+
 void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeView>& nodes,
-                 const std::vector<ForeignPod>& foreign, const std::string& queue,
-                 std::set<std::string>& taken) {
+                 const std::vector<ForeignPod>& foreign, std::set<std::string>& taken) {
   std::set<std::string> own;
   for (const NodeView& node : nodes) {
     if (!node.usable || !matches(node, pool)) continue;
@@ -57,8 +64,7 @@ void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeVie
     room.pool.capacity += node.allocatable;
   }
   for (const ForeignPod& pod : foreign) {
-    const bool ours = !pod.queue.empty() && pod.queue == queue;
-    if (ours || !own.contains(pod.node)) continue;
+    if (!own.contains(pod.node)) continue;
     room.pool.capacity -= pod.requests;
     room.foreign_milli_cpu += pod.requests.milli_cpu;
   }
@@ -70,6 +76,9 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
                                const std::vector<ForeignPod>& foreign, std::set<std::string>& taken,
                                const std::string& name) {
   std::vector<PoolRoom> rooms;
+  std::vector<ForeignPod> others;
+  std::ranges::remove_copy_if(foreign, std::back_inserter(others),
+                              [&](const ForeignPod& pod) { return counts_elsewhere(pod, name, spec); });
   for (const PoolSpec& pool : spec.pools) {
     PoolRoom room;
     room.pool.name = pool.name;
@@ -81,7 +90,7 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       const Resources bound = room.pool.capacity;
       room.pool.capacity = {};
       room.unreadable = !nodes;
-      if (nodes) count_nodes(room, pool, *nodes, foreign, name, taken);
+      if (nodes) count_nodes(room, pool, *nodes, others, taken);
       room.pool.without_nodes = nodes && room.nodes == 0;
       room.pool.capacity = smaller(room.pool.capacity, bound);
     }

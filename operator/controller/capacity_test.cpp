@@ -69,6 +69,24 @@ TEST(Capacity, AQueuesOwnWorkersAreForeignToOthersOnly) {
   EXPECT_EQ(of(""), 5500);
 }
 
+TEST(Capacity, WorkersOfAPoolThatTheQueueHasNoMoreAreForeign) {
+  std::set<std::string> taken;
+  const auto spec = queue_of("  pools: [{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}]\n").spec;
+  const auto found = rooms_of(
+      spec, nodes(), {{"n1", {500, 0}, "main", "a"}, {"n1", {1000, 0}, "main", "before"}}, taken, "main");
+  EXPECT_EQ(found[0].pool.capacity.milli_cpu, 7000);
+}
+
+TEST(Capacity, WorkersThatOnlySayOfWhichQueueTheyAreAreForeignWhereItDoesNotTakeTheirNamespace) {
+  const auto spec =
+      queue_of("  namespaces: [a]\n  pools: [{name: p, capacity: Nodes, nodeSelector: {pool: hpc}}]\n").spec;
+  for (const auto& [name, left] : {std::pair{"a", 8000}, std::pair{"b", 7000}}) {
+    std::set<std::string> taken;
+    const auto found = rooms_of(spec, nodes(), {{"n1", {1000, 0}, "main", "p", name}}, taken, "main");
+    EXPECT_EQ(found[0].pool.capacity.milli_cpu, left);
+  }
+}
+
 TEST(Capacity, AQuotaOfPriorityClassesBoundsTheirPodsOnly) {
   const NamespaceQuota quota{"a", "urgent", {}, {}, 2, std::vector<std::string>{"urgent"}};
   EXPECT_TRUE(counts_pods(quota, "a", "urgent"));

@@ -40,7 +40,20 @@ struct NodeView {
 struct ForeignPod {
   std::string node;
   queue::Resources requests;
-  std::string queue{};  // to which they are not foreign
+  std::string queue{};  // to which they are not foreign,
+  std::string pool{};   // as long as it has this pool; empty: whichever
+  // And takes jobs of this namespace; empty: whether it does or not. What only a label says, anybody may say.
+  std::string namespace_name{};
+};
+
+// Living pods on nodes that a queue counts: what a job has of one pool, by what the pods themselves say. The
+// job may be gone, unreadable, or in another queue by now.
+struct WorkerPods {
+  std::string job;  // its uid
+  std::string namespace_name;
+  std::string queue;
+  std::string pool;
+  queue::Resources requests;  // of all of them
 };
 
 // A ResourceQuota of a namespace, as far as it bounds workers.
@@ -62,6 +75,7 @@ class QueueCluster {
   // to give.
   virtual std::optional<std::vector<NodeView>> nodes() { return std::nullopt; }
   virtual std::vector<ForeignPod> foreign() { return {}; }
+  virtual std::vector<WorkerPods> workers() { return {}; }
   virtual std::vector<NamespaceQuota> quotas() { return {}; }
   // `read`: the queue as queues() gave it. Refused as a Conflict when somebody else has written since.
   virtual Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) = 0;

@@ -21,12 +21,14 @@ std::int64_t version_of(const ElasticMPIJob& job) {
   return job.status.allocation ? job.status.allocation->sequence : 0;
 }
 
-// Those that hold what their node has given them.
+// Those that hold what their node has given them, and their queue. Of a queue that the job has left they are
+// that queue's affair.
 queue::LivingPods living(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
   const std::string own = job.status.allocation ? job.status.allocation->pool : "";
   queue::LivingPods count(0);
   for (const PodView& pod : pods) {
-    if (has_ended(pod)) continue;
+    const bool of_another = !pod.queue.empty() && pod.queue != job.spec.scheduling.queue_name;
+    if (has_ended(pod) || of_another) continue;
     ++(pod.pool.empty() || pod.pool == own ? count.here : count.elsewhere[pod.pool]);
   }
   return count;
@@ -234,6 +236,7 @@ Time Scheduler::plan(Time now) {
   const auto nodes = cluster_.nodes();
   const std::vector<ForeignPod> foreign = cluster_.foreign();
   const std::vector<NamespaceQuota> quotas = cluster_.quotas();
+  const std::vector<WorkerPods> workers = cluster_.workers();
   std::set<std::string> counted, served;  // nodes, queues
   for (const QueueRecord& record : records) {
     if (!record.unreadable.empty()) {
@@ -243,7 +246,7 @@ Time Scheduler::plan(Time now) {
     troubles_.erase(record.queue.metadata.name);
     if (!take_queue(record, now)) continue;
     served.insert(record.queue.metadata.name);
-    Round round(record, quotas,
+    Round round(record, quotas, workers,
                 rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
     plan_queue(round);
   }
@@ -307,6 +310,7 @@ void Scheduler::plan_queue(Round& round) {
   count_others_in_quotas(round);
   for (auto& [key, known] : jobs_)
     if (known.seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, known);
+  count_departing(round);
   std::ranges::sort(state.jobs, [](const queue::Demand& a, const queue::Demand& b) {
     return a.since != b.since ? a.since < b.since : a.uid < b.uid;
   });
@@ -337,6 +341,20 @@ void Scheduler::count_others_in_quotas(Round& round) {
     other.quotas = quotas_of(round.quotas, seen->job);
     queue::take(round.state.quotas, other,
                 std::max(0, std::max(allocation->workers, allocation->promised) - seen->pods.here));
+  }
+}
+
+// Each pod counts once: with its job, if that has a say in this queue, else here. Whoever may make pods may
+// write any label into them: those of other namespaces than the queue's take nothing from it.
+void Scheduler::count_departing(Round& round) {
+  const ElasticQueue& queue = round.record.queue;
+  const std::vector<PoolSpec>& pools = queue.spec.pools;
+  for (const WorkerPods& pods : round.workers) {
+    if (pods.queue != queue.metadata.name || round.jobs.contains(pods.job)) continue;
+    if (!admits(queue.spec, pods.namespace_name)) continue;
+    const auto pool = std::ranges::find(pools, pods.pool, &PoolSpec::name);
+    if (pool != pools.end())
+      round.state.departing.push_back({static_cast<int>(pool - pools.begin()), pods.requests});
   }
 }
 

@@ -114,11 +114,12 @@ class Scheduler {
   // What a pass over one queue works with.
   struct Round {
     Round(const QueueRecord& record_, const std::vector<NamespaceQuota>& quotas_,
-          std::vector<PoolRoom> rooms_, Time now_)
-        : record(record_), quotas(quotas_), now(now_), rooms(std::move(rooms_)) {}
+          const std::vector<WorkerPods>& workers_, std::vector<PoolRoom> rooms_, Time now_)
+        : record(record_), quotas(quotas_), workers(workers_), now(now_), rooms(std::move(rooms_)) {}
 
     const QueueRecord& record;
     const std::vector<NamespaceQuota>& quotas;
+    const std::vector<WorkerPods>& workers;
     Time now;
     queue::QueueState state;
     std::vector<PoolRoom> rooms;
@@ -147,6 +148,7 @@ class Scheduler {
   bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
   void count_others_in_quotas(Round& round);
+  static void count_departing(Round& round);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,

@@ -40,7 +40,8 @@ struct PodView {
   std::string runtime_image = {};                      // that has brought agent and libraries into it
   std::optional<Time> unschedulable_since = {};        // no node has room for it
   std::string node = {};                               // that it is on, once it has one
-  std::string pool = {};                               // of its queue that it was made for
+  std::string queue = {};                              // that it was made for; unknown: its job's
+  std::string pool = {};                               // of that queue
 
   bool operator==(const PodView&) const = default;
 };

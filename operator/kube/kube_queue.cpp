@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "operator/api/condition_types.hpp"
 #include "operator/kube/json_member.hpp"
 #include "operator/kube/outcome.hpp"
+#include "operator/kube/pod_view.hpp"
 #include "operator/kube/queue_objects.hpp"
 #include "operator/kube/unreadable.hpp"
 #include "operator/objects/pods.hpp"
@@ -40,6 +42,13 @@ QueueRecord read_queue(const json& object, const std::string& served) {
                                   " and serves queues with spec.namespaces [" + served + "]"
                             : queue.message();
   return record;
+}
+
+// The uid of the job that a pod was made for; empty: something else has made it.
+std::string owning_job(const json& metadata) {
+  for (const json& owner : member(metadata, "ownerReferences"))
+    if (member(owner, "controller") == true && text(owner, "kind") == kJobKind) return text(owner, "uid");
+  return {};
 }
 
 }  // namespace
@@ -136,21 +145,47 @@ std::optional<std::vector<NodeView>> KubeQueue::nodes() {
   return views;
 }
 
-// Workers of jobs that are in no queue, and of those that are gone, are foreign as well.
+// Workers of jobs that are in no queue are foreign as well. Those of a job that is gone, or has left its
+// queue, are still that queue's.
 std::vector<ForeignPod> KubeQueue::foreign() {
   std::vector<ForeignPod> pods = node_use_.sums();
   std::map<std::string, std::string> queues;  // by the uid of a job
   for (const kube::ObjectPtr& job : jobs_.list()) {
-    std::string queue = text(member(member(*job, "spec"), "scheduling"), "queueName");
-    if (!queue.empty()) queues[kube::uid_of(*job)] = std::move(queue);
+    queues[kube::uid_of(*job)] = text(member(member(*job, "spec"), "scheduling"), "queueName");
   }
   for (const kube::ObjectPtr& pod : pods_.list()) {
     const auto placement = kept_placement(*pod);
     if (!placement) continue;
-    const auto queue = queues.find(kube::controller_uid_of(*pod));
-    pods.push_back({placement->node, placement->requests, queue == queues.end() ? "" : queue->second});
+    const json& metadata = member(*pod, "metadata");
+    const json& labels = member(metadata, "labels");
+    const std::string said = text(labels, kLabelQueue), pool = text(labels, kLabelPool);
+    const auto job = queues.find(kube::controller_uid_of(*pod));
+    if (job != queues.end() && (said.empty() || said == job->second))
+      pods.push_back({placement->node, placement->requests, job->second, pool});
+    else if (!owning_job(metadata).empty())
+      pods.push_back({placement->node, placement->requests, said, pool, text(metadata, "namespace")});
+    else
+      pods.push_back({placement->node, placement->requests});
   }
   return pods;
+}
+
+std::vector<WorkerPods> KubeQueue::workers() {
+  std::map<std::tuple<std::string, std::string, std::string>, WorkerPods> found;
+  for (const kube::ObjectPtr& pod : pods_.list()) {
+    const json& metadata = member(*pod, "metadata");
+    const json& labels = member(metadata, "labels");
+    const std::string job = owning_job(metadata), queue = text(labels, kLabelQueue);
+    const auto placement = kept_placement(*pod);
+    if (!placement || queue.empty() || job.empty() || worker_has_ended(*pod)) continue;
+    const std::string pool = text(labels, kLabelPool);
+    WorkerPods& pods = found[{job, queue, pool}];
+    if (pods.job.empty()) pods = {job, text(metadata, "namespace"), queue, pool, {}};
+    pods.requests += placement->requests;
+  }
+  std::vector<WorkerPods> workers;
+  for (auto& [of, pods] : found) workers.push_back(std::move(pods));
+  return workers;
 }
 
 std::vector<NamespaceQuota> KubeQueue::quotas() {

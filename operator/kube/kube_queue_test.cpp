@@ -41,7 +41,7 @@ json pod_object(const std::string& name, const std::string& cpu, const std::stri
               {"status", {{"phase", "Running"}}}};
   if (owner.empty()) return pod;
   pod["metadata"]["labels"] = {{kLabelRole, "worker"}};
-  pod["metadata"]["ownerReferences"] = {{{"uid", owner}, {"controller", true}}};
+  pod["metadata"]["ownerReferences"] = {{{"uid", owner}, {"kind", kJobKind}, {"controller", true}}};
   return pod;
 }
 
@@ -111,6 +111,52 @@ TEST_F(KubeQueueTest, PodsThatNoQueueKnowsOfAreForeign) {
   server.erase("/api/v1/namespaces/a/pods/web");
   EXPECT_TRUE(server.wait_until([&] { return seen.foreign() == Resources{230, 0}; }));
   EXPECT_GT(seen.news, before);
+}
+
+// What a job has of a queue is told by its pods: also when it is gone or elsewhere, and of pools by nodes
+// once.
+TEST_F(KubeQueueTest, PodsSayWhichQueueCountsThem) {
+  put_job("here", "main");
+  put_job("moved", "other");
+  const auto put_worker = [this](const std::string& name, const std::string& job,
+                                 const char* phase = "Running") {
+    json pod = pod_object(name, "1", "uid-" + job);
+    pod["metadata"]["labels"][kLabelQueue] = "main";
+    pod["metadata"]["labels"][kLabelPool] = "p";
+    pod["status"]["phase"] = phase;
+    put_pod(pod);
+    return pod;
+  };
+  put_worker("here-w-0", "here");
+  put_worker("here-w-1", "here");
+  put_worker("moved-w-0", "moved");
+  put_worker("gone-w-0", "gone", "Failed");
+  put_worker("gone-w-1", "gone", "Pending");
+  json ended = put_worker("gone-w-2", "gone");  // its sidecar still runs
+  ended["status"]["containerStatuses"] = {
+      {{"name", "worker"}, {"state", {{"terminated", {{"exitCode", 0}}}}}}};
+  put_pod(ended);
+  json others = put_worker("like-one", "somebody");
+  others["metadata"]["ownerReferences"][0]["kind"] = "ReplicaSet";
+  put_pod(others);
+  Seen seen(*this);
+  const auto sum = [&](const std::string& job) {
+    Resources sum;
+    for (const WorkerPods& pods : seen.queue->workers()) {
+      EXPECT_EQ(pods.queue, "main");
+      EXPECT_EQ(pods.pool, "p");
+      EXPECT_EQ(pods.namespace_name, "a");
+      if (pods.job == job) sum += pods.requests;
+    }
+    return sum;
+  };
+  EXPECT_EQ(sum("uid-here"), (Resources{2000, 0}));
+  EXPECT_EQ(sum("uid-moved"), (Resources{1000, 0}));
+  EXPECT_EQ(sum("uid-gone"), (Resources{1000, 0}));
+  EXPECT_EQ(sum("uid-somebody"), (Resources{})) << "labels are anybody's to write";
+  EXPECT_EQ(seen.foreign(), (Resources{1000, 0}));
+  EXPECT_EQ(seen.foreign("other"), (Resources{}));
+  EXPECT_EQ(seen.foreign("main"), (Resources{5000, 0})) << "on nodes, to other queues";
 }
 
 // As Kubernetes' own scheduler counts.

@@ -56,7 +56,18 @@ json not_running(const json& container) {
   return brief;
 }
 
+const json& exit_code_of_worker(const json& pod) {
+  const json& worker = named(member(member(pod, "status"), "containerStatuses"), "name", "worker");
+  return member(member(member(worker, "state"), "terminated"), "exitCode");
+}
+
 }  // namespace
+
+bool worker_has_ended(const json& pod) {
+  const PodPhase phase = phase_from(text(member(pod, "status"), "phase"));
+  return phase == PodPhase::Succeeded || phase == PodPhase::Failed ||
+         exit_code_of_worker(pod).is_number_integer();
+}
 
 PodView to_pod_view(const json& pod, const std::string& job) {
   const json& metadata = member(pod, "metadata");
@@ -66,6 +77,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
   view.name = text(metadata, "name");
   view.uid = text(metadata, "uid");
   view.index = worker_index(job, view.name).value_or(-1);
+  view.queue = text(member(metadata, "labels"), kLabelQueue);
   view.pool = text(member(metadata, "labels"), kLabelPool);
   view.node = text(member(pod, "spec"), "nodeName");
   view.phase = phase_from(text(status, "phase"));
@@ -83,7 +95,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
 
   const json& worker = named(member(status, "containerStatuses"), "name", "worker");
   const json& ended = member(member(worker, "state"), "terminated");
-  const json& exit_code = member(ended, "exitCode");
+  const json& exit_code = exit_code_of_worker(pod);
   if (exit_code.is_number_integer()) {
     view.exit_code = exit_code.get<int>();
     view.phase = *view.exit_code == 0 ? PodPhase::Succeeded : PodPhase::Failed;
@@ -99,10 +111,10 @@ PodView to_pod_view(const json& pod, const std::string& job) {
 void reduce_pod(json& pod) {
   const json& metadata = member(pod, "metadata");
   json kept = only(metadata, {"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"});
-  kept["labels"] = only(member(metadata, "labels"), {kLabelJob, kLabelPool});
+  kept["labels"] = only(member(metadata, "labels"), {kLabelJob, kLabelQueue, kLabelPool});
   for (const json& owner : member(metadata, "ownerReferences"))
     if (member(owner, "controller") == true)
-      kept["ownerReferences"].push_back(only(owner, {"uid", "controller"}));
+      kept["ownerReferences"].push_back(only(owner, {"uid", "kind", "controller"}));
 
   const json& status = member(pod, "status");
   json state = only(status, {"phase", "podIP", "reason", "message"});

@@ -377,7 +377,13 @@ json build_pod(const ElasticMPIJob& job, int index, const BuildOptions& options,
     labels.update(common_labels(job));
     labels.update(selector_labels(job));
     labels[kLabelIndex] = std::to_string(index);
-    if (pool) labels[kLabelPool] = pool->name;
+    // What the queue counts by, also when the job is gone: nobody's template says that.
+    labels.erase(kLabelQueue);
+    labels.erase(kLabelPool);
+    if (pool) {
+      labels[kLabelQueue] = job.spec.scheduling.queue_name;
+      labels[kLabelPool] = pool->name;
+    }
   }
   json spec = member(document, "spec");
   if (!spec.is_object()) spec = json::object();

@@ -28,7 +28,7 @@ spec:
     minReplicas: 1
     maxReplicas: 4
     template:
-      metadata: {labels: {team: waves, elasticmpi.io/role: forged}}
+      metadata: {labels: {team: waves, elasticmpi.io/role: forged, elasticmpi.io/queue: forged}}
       spec:
 )" + pod + R"(
         containers:
@@ -73,6 +73,18 @@ TEST(Pod, HasAStableNameLabelsAndOwner) {
   EXPECT_EQ(owner["controller"], true);
   EXPECT_EQ(pod["spec"]["hostname"], "demo-w-3");
   EXPECT_EQ(pod["spec"]["subdomain"], service_name("demo"));
+}
+
+// A queue counts a pod by that, also when its job is gone.
+TEST(Pod, SaysWhichQueueAndPoolHaveGivenIt) {
+  ElasticMPIJob job = job_from("");
+  EXPECT_FALSE(build_pod(job, 0)["metadata"]["labels"].contains("elasticmpi.io/queue"));
+  job.spec.scheduling.queue_name = "main";
+  PoolSpec pool;
+  pool.name = "fast";
+  const json labels = build_pod(job, 0, {}, &pool)["metadata"]["labels"];
+  EXPECT_EQ(labels["elasticmpi.io/queue"], "main");
+  EXPECT_EQ(labels["elasticmpi.io/pool"], "fast");
 }
 
 TEST(Pod, RunsTheProgramUnderTheAgent) {

@@ -246,7 +246,10 @@ void World::apply(const CreatePod& action) {
   view.index = action.index;
   view.name = worker_name(job.metadata.name, action.index);
   view.uid = "uid-" + std::to_string(next_uid_++);
-  if (job.status.allocation) view.pool = job.status.allocation->pool;
+  if (job.status.allocation) {
+    view.queue = job.spec.scheduling.queue_name;
+    view.pool = job.status.allocation->pool;
+  }
   pods.push_back(view);
 }
 

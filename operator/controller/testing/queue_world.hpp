@@ -26,6 +26,7 @@ struct MemoryQueues : QueueCluster {
   }
   std::optional<std::vector<NodeView>> nodes() override { return all_nodes; }
   std::vector<ForeignPod> foreign() override { return foreign_pods; }
+  std::vector<WorkerPods> workers() override { return worker_pods; }
   std::vector<NamespaceQuota> quotas() override { return all_quotas; }
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override {
     if (refuse_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
@@ -43,6 +44,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<QueueRecord> records;
   std::optional<std::vector<NodeView>> all_nodes;
   std::vector<ForeignPod> foreign_pods;
+  std::vector<WorkerPods> worker_pods;
   std::vector<NamespaceQuota> all_quotas;
   std::vector<JobKey> looked_at;
   std::vector<std::string> told_unreadable;
@@ -98,6 +100,18 @@ class QueueWorld {
     return add(name, size, size, "", "  runtime: {mode: Rigid}\n");
   }
 
+  // It is deleted, and its pods end in their own time.
+  void remove(const std::string& name) {
+    leftovers.push_back(std::move(jobs[name]));
+    jobs.erase(name);
+    for (PodView& pod : leftovers.back()->pods) pod.terminating = true;
+    scheduler->gone(key_of(leftovers.back()->job));
+  }
+  void end_leftovers() {
+    leftovers.clear();
+    scheduler->news();
+  }
+
   // As Controller::reconcile does it. False: killed in front of this write.
   bool pass(World& world) {
     world.now = now;
@@ -118,11 +132,12 @@ class QueueWorld {
         restart();
         return;
       }
+    show_pods();
     scheduler->turn();
     check();
     for (const auto& [name, world] : jobs) {
       world->make_all_ready();
-      world->remove_terminating();
+      if (!pods_take_long) world->remove_terminating();
       world->advance_change();
     }
     now += Millis(500);
@@ -131,15 +146,29 @@ class QueueWorld {
     for (int i = 0; i < turns; ++i) turn();
   }
 
+  static bool lives(const PodView& pod) {
+    return pod.phase == PodPhase::Pending || pod.phase == PodPhase::Running;
+  }
   int held(const World& world) const {
     const auto& allocation = world.job.status.allocation;
-    const int living = static_cast<int>(std::ranges::count_if(world.pods, [](const PodView& pod) {
-      return pod.phase == PodPhase::Pending || pod.phase == PodPhase::Running;
-    }));
+    const int living = static_cast<int>(std::ranges::count_if(world.pods, lives));
     return std::max(allocation ? allocation->workers : 0, living);
+  }
+  // As the server has them, whatever became of their jobs.
+  void show_pods() {
+    cluster.worker_pods.clear();
+    const auto show = [this](const World& world) {
+      for (const PodView& pod : world.pods)
+        if (lives(pod) && !pod.queue.empty())
+          cluster.worker_pods.push_back(
+              {world.job.metadata.uid, world.job.metadata.namespace_name, pod.queue, pod.pool, {1000, 0}});
+    };
+    for (const auto& [name, world] : jobs) show(*world);
+    for (const auto& world : leftovers) show(*world);
   }
   void check() {
     int sum = 0;
+    for (const auto& world : leftovers) sum += static_cast<int>(std::ranges::count_if(world->pods, lives));
     for (const auto& [name, world] : jobs) {
       sum += held(*world);
       EXPECT_TRUE(world->broken.empty()) << name << ": " << world->broken.front();
@@ -152,6 +181,8 @@ class QueueWorld {
   MemoryQueues cluster;
   std::unique_ptr<Scheduler> scheduler;
   std::map<std::string, std::unique_ptr<World>> jobs;
+  std::vector<std::unique_ptr<World>> leftovers;  // of jobs that are gone: their pods
+  bool pods_take_long = false;                    // to end
   std::vector<std::string> log;
   std::vector<std::string> history;  // each version of each allocation: "a: 4 of 0, yields to default/b"
   int writes_left = -1;              // of jobs' statuses, until the operator is killed; negative: never

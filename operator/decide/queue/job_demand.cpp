@@ -315,19 +315,20 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
   if ((over || status.state == JobState::Suspended || job.spec.suspend) && pods.all() == 0 &&
       allocated(job) == 0)
     return NoWish{};
-  if (!admits(queue, job.metadata.namespace_name) && allocated(job) == 0)
+  const bool has_nothing = allocated(job) == 0 && pods.all() == 0;  // else that counts, first of all
+  if (!admits(queue, job.metadata.namespace_name) && has_nothing)
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
   Demand demand = fill_in(job, needs, curve, pods, queue, sidecar, now);
-  if (demand.budget && *demand.budget <= 0 && allocated(job) == 0)
+  if (demand.budget && *demand.budget <= 0 && has_nothing)
     return Refused{QueueCause::NotAdmitted, spent_text(job, now), {}};
-  if (demand.pools.empty() && allocated(job) == 0)
+  if (demand.pools.empty() && has_nothing)
     return Refused{QueueCause::NotAdmitted,
                    "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),
                    {}};
   const std::string nowhere = demand.pools.empty() ? "" : leave_possible(demand.pools, needs, queue);
-  if (!nowhere.empty() && allocated(job) == 0) return Refused{QueueCause::NotAdmitted, nowhere, {}};
+  if (!nowhere.empty() && has_nothing) return Refused{QueueCause::NotAdmitted, nowhere, {}};
   if (over || status.state == JobState::Suspended || job.spec.suspend) {
     demand.written = false;  // what is left of it counts, and that is all
     demand.resizing = true;

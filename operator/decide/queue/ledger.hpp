@@ -10,7 +10,7 @@ namespace emj::queue {
 
 struct Ledger {
   Resources free;       // capacity less what jobs hold; negative when nodes have gone
-  Resources releasing;  // held by jobs that are on their way to fewer workers
+  Resources releasing;  // held by jobs that are on their way to fewer workers, or by none any more
   Resources promised;   // what standing promises have still to bring
 };
 

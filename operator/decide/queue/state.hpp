@@ -28,11 +28,19 @@ struct Quota {
   std::int64_t pods = 0;
 };
 
+// Pods of a pool whose job asks for nothing there any more: it is gone, or in another queue. They hold what
+// they have until they have ended (promise I7).
+struct Departing {
+  int pool = 0;
+  Resources held;
+};
+
 struct QueueState {
   Rules rules;
   std::vector<Pool> pools;
-  std::vector<Quota> quotas;            // of the jobs' namespaces
-  std::vector<Demand> jobs;             // ascending by since, then uid: who is first where all else is equal
+  std::vector<Quota> quotas;  // of the jobs' namespaces
+  std::vector<Demand> jobs;   // ascending by since, then uid: who is first where all else is equal
+  std::vector<Departing> departing{};
   std::map<std::string, double> usage;  // CPU hours of namespaces, decayed
   double busy = .5;                     // average share of the capacity that is held, over a day (rule Q3)
   double release_seconds = 5;           // from a decision to shrink until the pods are gone, average
