@@ -38,6 +38,7 @@ elastic-spe10|python3 apps/bench/elastic_spe10.py|policy efficiency against a st
 sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
 elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods
+five-tsunamis|python3 apps/bench/five_tsunamis.py|five staggered tsunamis that share 16 emulated slow pods, over the best fixed shares, one after the other, and equal shares (50 min); --repeats, --splits, --scale, --out DIR
 deadline|python3 apps/bench/goals.py deadline|Jacobi with six deadlines, from infeasible to loose, on emulated slow pods (20 min); --out DIR
 budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (25 min); --out DIR
 chaos|python3 apps/bench/chaos.py|Jacobi on local pods that is resized and loses ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --out DIR'
@@ -45,6 +46,7 @@ chaos|python3 apps/bench/chaos.py|Jacobi on local pods that is resized and loses
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
 k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
+k8s-queue||the operator with a full queue, 500 jobs of 4 that run and 500 that wait: start when pods are gone, writes, memory, pass; --jobs, --starts, --yields, --rate
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
 k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers
 k8s-shrink-to-start||a rigid job on a full queue from its creation until its program runs, by shrinking another, and its steps; --trials'

@@ -3,10 +3,12 @@
 //
 // The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that
 // sequence anew. See docs/tsunami.md for options and accuracy.
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <elastic_mpi.hpp>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "apps/io/collective_try.hpp"
@@ -65,7 +67,9 @@ class Run {
     if (options_.snapshot_every > 0 && clock_.time >= clock_.next_snapshot) snapshot(world);
     double limit = options_.end - clock_.time;
     if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);
+    const auto end = std::chrono::steady_clock::now() + emulated_time();
     solver_.step(limit);
+    std::this_thread::sleep_until(end);
     maxima_.note(solver_);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
@@ -153,6 +157,12 @@ class Run {
     tsunami::write_snapshot(world, solver_, options_.out + name);
     io::on_first_rank(world, [&] { tsunami::write_gauges(options_.out, scenario_, solver_.gauges()); });
     clock_.next_snapshot = options_.snapshot_every * clock_.snapshots;
+  }
+
+  // Of a step of this rank.
+  std::chrono::microseconds emulated_time() const {
+    return std::chrono::microseconds(options_.serial_time_us +
+                                     static_cast<std::int64_t>(solver_.cells()) * options_.cell_time_us);
   }
 
   std::int64_t all_cells(MPI_Comm world) const {

@@ -47,6 +47,9 @@ struct Options {
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;
+  // A step takes a rank so long at least for each of its cells, and so much more on any number of ranks, in
+  // microseconds. The rest is slept: a node of that speed, whatever else this machine does.
+  int cell_time_us = 0, serial_time_us = 0;
 };
 
 // Exits with 0 after --help, and with 2 and a message for options that make no sense.

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench five-tsunamis: five tsunamis of different length, which come one after the other, share 16 emulated slow pods.
+
+How long a step takes on each number of workers is measured once, and each job alone on all of them: from that follow the
+fixed sizes that are worth trying. The elastic run is repeated, and its mean compared with
+- static_best: each has a fixed share from its arrival to its end; the best of the splits that are predicted to be best
+- sequential: one after the other on all workers
+- sequential_best: each has the same fixed size, the one that is predicted to be best, and they start in their order as they fit
+- equal: each has an equal share.
+All ratios are of the time from the first arrival to the last end, elastic over the other, but for turnaround_ratio: the mean
+time from arrival to end, over that of the best static split. NAME.low and NAME.high are the 95 % interval of the mean of the repeats.
+With perfect scaling nothing can be gained, so efficiency_full, one job's parallel efficiency on all workers, has to be .40 to .50 (rule Q39).
+
+Usage: five_tsunamis.py [--repeats N] [--splits N] [--scale X] [--out DIR]     X: the length of all jobs; DIR keeps the runs
+"""
+import argparse
+import itertools
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import sweep
+from elastic import Bench, note
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MANIFEST = SOURCE / "apps/tsunami/bench/five.yaml"
+WORKERS = 16
+STAGGER = 5  # s between two arrivals
+JOBS = {"wide": 42000, "small": 14000, "middle": 28000, "tiny": 7000, "last": 21000}  # simulated seconds, each an alike mesh
+CELL_TIME, SERIAL_TIME = 100, 38000  # microseconds of a step, for each cell and in all
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16)  # that are measured; those between follow
+EFFICIENCY = (.40, .50)
+START = 2.0  # seconds until the ranks of a job that has just been given workers compute, and from their end to its end
+STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776}  # of the 95 % interval of a mean, by the number of values
+
+
+def manifest(folder, name, scale, fixed=None):
+    """The job; `fixed`: of that size and no other."""
+    text = MANIFEST.read_text()
+    words = {"NAME": name, "LEAST": fixed or 1, "MOST": fixed or WORKERS, "REPLICAS": fixed or 4, "END": round(scale * JOBS[name]),
+             "CELL": CELL_TIME, "SERIAL": SERIAL_TIME, "MODE": '"Off"' if fixed else "Auto"}
+    for word, value in words.items():
+        assert word in text, word
+        text = text.replace(word, str(value))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+class Shared:
+    """All jobs by one `empi run`: when each came and ended, as seconds since the first came."""
+
+    def __init__(self, bench, name, scale, sizes=None):
+        folder = bench.out / name
+        files = [manifest(folder, job, scale, sizes and sizes[k]) for k, job in enumerate(JOBS)]
+        note(f"running {name}")
+        with (bench.out / f"{name}.log").open("w") as log:
+            code = subprocess.run(["empi", "run", *files, "--workers", str(WORKERS), "--stagger", str(STAGGER), "--out", folder],
+                                  stdout=log, stderr=subprocess.STDOUT, timeout=1500).returncode
+        if code != 0:
+            bench.fail(name, code)
+        self.summaries = [json.loads((folder / job / "summary.json").read_text()) for job in JOBS]
+        ends = [summary["start_time_s"] + summary["finish_s"] for summary in self.summaries]
+        first = min(summary["start_time_s"] for summary in self.summaries)
+        self.makespan = max(ends) - first
+        self.turnaround = statistics.mean(summary["finish_s"] for summary in self.summaries)
+        self.changes = sum(change.get("outcome") == "committed" for summary in self.summaries for change in summary["changes"])
+        note(f"{name}: {self.makespan:.1f} s, mean turnaround {self.turnaround:.1f} s, {self.changes} changes, ends "
+             + ", ".join(f"{job} {end - first:.0f}" for job, end in zip(JOBS, ends)) + f"; load {os.getloadavg()[0]:.1f}")
+
+
+def step_times(bench, scale):
+    """Seconds of a step on each number of workers: one of mean work, since the mesh grows while the sizes are measured."""
+    sweep.JOBS["five"] = (manifest(bench.out / "sweep", "wide", scale), ["autoscaling.policy.name=efficiency"], [])
+    bench.out.joinpath("sweep", "wide.yaml").write_text((bench.out / "sweep/wide.yaml").read_text().replace("  scheduling:\n    queueName: main\n", ""))
+    rows = {size: sweep.measure(bench.out, "five", size) for size in SIZES}
+    work = statistics.mean(row["work"] for row in rows.values())
+    measured = {size: row["seconds"] * work / row["work"] for size, row in rows.items()}
+    times = {}
+    for size in range(1, WORKERS + 1):
+        below = max(s for s in SIZES if s <= size)
+        above = min(s for s in SIZES if s >= size)
+        share = 0 if above == below else (1 / size - 1 / below) / (1 / above - 1 / below)
+        times[size] = measured[below] + share * (measured[above] - measured[below])
+    note("a step: " + ", ".join(f"{size}: {times[size] * 1000:.0f} ms" for size in SIZES))
+    return times
+
+
+def splits():
+    """Shares of all workers, one for each job."""
+    for cuts in itertools.combinations(range(1, WORKERS), len(JOBS) - 1):
+        yield tuple(b - a for a, b in zip((0, *cuts), (*cuts, WORKERS)))
+
+
+def makespan_of_split(seconds, sizes):
+    return max(STAGGER * k + START + seconds[k][size] for k, size in enumerate(sizes))
+
+
+def makespan_in_order(seconds, size):
+    """Each on so many workers, in the order of their arrivals, as soon as that many are free."""
+    free_at, ends = [0.0] * (WORKERS // size), []
+    begin = 0.0
+    for k, times in enumerate(seconds):
+        begin = max(begin, STAGGER * k, min(free_at))
+        ends.append(begin + START + times[size])
+        free_at[free_at.index(min(free_at))] = ends[-1]
+    return max(ends)
+
+
+def interval(values):
+    return STUDENT.get(len(values), 2.6) * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def figures(bench, elastic, best, others):
+    def ratio(name, values, other):
+        mean, half = statistics.mean(values) / other, interval(values) / other
+        bench.figure(name, mean, "ratio")
+        bench.figure(f"{name}.low", mean - half, "ratio")
+        bench.figure(f"{name}.high", mean + half, "ratio")
+
+    makespans = [run.makespan for run in elastic]
+    ratio("static_best_ratio", makespans, best.makespan)
+    for name, run in others.items():
+        ratio(f"{name}_ratio", makespans, run.makespan)
+    ratio("turnaround_ratio", [run.turnaround for run in elastic], best.turnaround)
+    bench.figure("makespan", statistics.mean(makespans), "s")
+    bench.figure("changes", statistics.mean(run.changes for run in elastic), "count")
+
+
+def measure(bench, args):
+    times = step_times(bench, args.scale)
+    efficiency = times[1] / (WORKERS * times[WORKERS])
+    bench.figure("efficiency_full", efficiency, "ratio")
+    if not EFFICIENCY[0] <= efficiency <= EFFICIENCY[1]:
+        sys.exit(f"bench five-tsunamis: a job on all {WORKERS} workers has an efficiency of {efficiency:.2f}, and not of "
+                 f"{EFFICIENCY[0]} to {EFFICIENCY[1]}: what is gained or lost would say little")
+    sequential = Shared(bench, "sequential", args.scale, [WORKERS] * len(JOBS))
+    alone = [summary["core_seconds"] / WORKERS for summary in sequential.summaries]
+    note("alone on all: " + ", ".join(f"{job} {seconds:.0f} s" for job, seconds in zip(JOBS, alone)))
+    seconds = [{size: one * times[size] / times[WORKERS] for size in times} for one in alone]
+    tried = sorted(splits(), key=lambda sizes: makespan_of_split(seconds, sizes))[:args.splits]
+    static = {}
+    for sizes in tried:
+        note(f"split {sizes}: {makespan_of_split(seconds, sizes):.0f} s expected")
+        static[sizes] = Shared(bench, "static-" + "-".join(map(str, sizes)), args.scale, sizes)
+    best = min(static.values(), key=lambda run: run.makespan)
+    same = min(times, key=lambda size: makespan_in_order(seconds, size))
+    note(f"in order on {same} each: {makespan_in_order(seconds, same):.0f} s expected")
+    equal = [WORKERS // len(JOBS) + (k < WORKERS % len(JOBS)) for k in range(len(JOBS))]
+    others = {"sequential": sequential, "sequential_best": Shared(bench, "sequential-best", args.scale, [same] * len(JOBS)),
+              "equal": Shared(bench, "equal", args.scale, equal)}
+    figures(bench, [Shared(bench, f"elastic-{k + 1}", args.scale) for k in range(args.repeats)], best, others)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=8)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--out", type=pathlib.Path, help="keeps the runs")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="five-tsunamis.") as folder:
+        out = (args.out or pathlib.Path(folder)).resolve()
+        out.mkdir(parents=True, exist_ok=True)
+        measure(Bench("five-tsunamis", out), args)
+
+
+if __name__ == "__main__":
+    main()
