@@ -10,9 +10,9 @@ bench_k8s() { # NAME ARGS...
   local name=$1 preset=${EMPI_PRESET:-release} logs status=0
   local targets=(bench_k8s_jobs) nodes=2 script=(k8s_jobs.sh "${1#k8s-}")
   shift
-  [[ $name =~ ^k8s-(scale|resize|launch|shrink-to-start)$ ]] || die "bench: there is no '$name': ./dev bench list"
-  if [[ $name == k8s-scale ]]; then
-    targets=(elastic-mpi-operator stub_leads bench_k8s_scale) nodes=1 script=(k8s_scale.sh)
+  [[ $name =~ ^k8s-(scale|queue|resize|launch|shrink-to-start)$ ]] || die "bench: there is no '$name': ./dev bench list"
+  if [[ $name =~ ^k8s-(scale|queue)$ ]]; then
+    targets=(elastic-mpi-operator stub_leads "bench_${name/-/_}") nodes=1 script=(k8s_scale.sh "${name#k8s-}")
   fi
   cluster=${EMPI_CLUSTER:-$cluster}-bench
   state=$cache/cluster/$cluster
@@ -24,7 +24,7 @@ bench_k8s() { # NAME ARGS...
   # What has died left its state; what runs is not fresh.
   with_lock down quiet
   up --nodes $nodes >&2
-  if [[ $name == k8s-scale ]]; then
+  if [[ $nodes == 1 ]]; then
     in_e2e_root bash "$project/e2e/cluster/build.sh" kwok >&2 || exit 1
   else
     in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1

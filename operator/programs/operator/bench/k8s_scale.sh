@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Starts what ./dev bench k8s-scale needs, inside the control plane of a fresh cluster, and measures: simulated nodes
-# (kwok), one process for the agents of all pods (stub_leads), the operator.
-# Usage: k8s_scale.sh FOLDER-OF-PROGRAMS LOG-FOLDER [--jobs N] [--pods N] [--rate N] [--seconds N] [--threads N] [--qps N]
+# Starts what ./dev bench k8s-scale and k8s-queue need, inside the control plane of a fresh cluster, and measures:
+# simulated nodes (kwok), one process for the agents of all pods (stub_leads), the operator.
+# Usage: k8s_scale.sh scale|queue FOLDER-OF-PROGRAMS LOG-FOLDER [OPTIONS OF THE BENCHMARK] [--threads N] [--qps N]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=e2e/cluster/lib.sh
 source "$here/../../../../e2e/cluster/lib.sh"
-programs=$1 logs=$2
-shift 2
+what=$1 programs=$2 logs=$3
+shift 3
+case $what in
+  scale) options='--jobs --pods --rate --seconds --patience' ;;
+  queue) options='--jobs --starts --yields --rate --patience' ;;
+  *) fail "k8s_scale.sh: measures scale or queue, not '$what'" ;;
+esac
 
 pod_addresses=10.128.0.0/16 # of simulated pods
 nodes=20
@@ -16,9 +21,11 @@ metrics_port=18080
 load=() operator=()
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --jobs | --pods | --rate | --seconds | --patience) load+=("$1" "${2:?$1 wants a number}") ;;
     --threads | --qps) operator+=("$1" "${2:?$1 wants a number}") ;;
-    *) fail "k8s-scale: there is no option '$1': --jobs, --pods, --rate, --seconds, --patience, --threads, --qps" ;;
+    *)
+      [[ " $options " == *" $1 "* ]] || fail "k8s-$what: there is no option '$1': $options --threads --qps"
+      load+=("$1" "${2:?$1 wants a number}")
+      ;;
   esac
   shift 2
 done
@@ -39,9 +46,10 @@ start() { # NAME COMMAND...
 }
 
 ip route add local "$pod_addresses" dev lo
-kubectl apply --server-side -f "$here/../../../../crds/elasticmpijob.yaml" >/dev/null
+for kind in job queue; do kubectl apply --server-side -f "$here/../../../../crds/elastic${kind/#job/mpijob}.yaml" >/dev/null; done
 # kubectl wait fails on a definition that has no conditions yet.
 wait_until 60 'the API server serves ElasticMPIJobs' kubectl get elasticmpijobs --all-namespaces
+wait_until 60 'the API server serves ElasticQueues' kubectl get elasticqueues
 for name in scale elastic-mpi-system; do kubectl create namespace "$name" >/dev/null; done
 for ((i = 0; i < nodes; ++i)); do
   cat <<YAML
@@ -78,17 +86,23 @@ start stub_leads "$programs/stub_leads"
 openssl rand -hex 32 >"$logs/root-key"
 # The stubs speak plain HTTP, which costs the operator less than TLS would.
 # A machine that is too busy for the API server to answer at once ends no run: the lease is a patient one.
+[[ $what == scale ]] || operator+=(--queues)
 start operator "$programs/elastic-mpi-operator" --root-key "$logs/root-key" --port $metrics_port --no-mutual-tls \
   --lease-namespace elastic-mpi-system --lease-seconds 90 --renew-seconds 60 --retry-seconds 5 "${operator[@]}"
 pid=${started[-1]}
 leads() { curl -s "http://127.0.0.1:$metrics_port/metrics" | grep -q '^empi_operator_leader 1'; }
 wait_until 60 'the operator leads (see operator.log)' leads
 
-"$programs/bench_k8s_scale" idle --pid "$pid" --metrics $metrics_port --seconds 20
-"$programs/bench_k8s_scale" load --pid "$pid" --metrics $metrics_port "${load[@]}" ||
-  fail "k8s-scale: see operator.log, stub_leads.log and kwok.log in $logs"
+if [[ $what == scale ]]; then
+  "$programs/bench_k8s_scale" idle --pid "$pid" --metrics $metrics_port --seconds 20
+  measure=("$programs/bench_k8s_scale" load)
+else
+  measure=("$programs/bench_k8s_queue")
+fi
+"${measure[@]}" --pid "$pid" --metrics $metrics_port "${load[@]}" ||
+  fail "k8s-$what: see operator.log, stub_leads.log and kwok.log in $logs"
 # What stands beside the operator on this machine.
 for name in etcd kube-apiserver kube-scheduler kube-controller kwok stub_leads elastic-mpi-ope; do
-  ps -C "$name" -o rss=,cputimes=,comm= | awk '{ printf "k8s-scale: %s: %d MiB, %d s of processor time\n", $3, $1 / 1024, $2 }' >&2
+  ps -C "$name" -o rss=,cputimes=,comm= | awk '{ printf "%s: %d MiB, %d s of processor time\n", $3, $1 / 1024, $2 }' >&2
 done
-say "k8s-scale: load of the machine at the end: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
+say "k8s-$what: load of the machine at the end: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"

@@ -3,32 +3,29 @@
 // operator/programs/operator/bench/k8s_scale.sh starts what it needs. Usage: bench_k8s_scale idle --pid
 // OPERATOR --metrics PORT [--seconds N]
 //        bench_k8s_scale load --pid OPERATOR --metrics PORT [--jobs N] [--pods N] [--rate N] [--seconds N]
-#include <httplib.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <random>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "operator/kube/client.hpp"
 #include "operator/kube/informer.hpp"
+#include "operator/programs/operator/bench/watched_operator.hpp"
 #include "runtime/base/options.hpp"
 
 namespace {
 
 namespace kube = emj::kube;
 namespace resources = emj::kube::resources;
+using emj::bench::Clock, emj::bench::Metrics, emj::bench::cpu_seconds, emj::bench::grown, emj::bench::load_of,
+    emj::bench::memory_mib, emj::bench::quantile, emj::bench::quick_client, emj::bench::read_metrics,
+    emj::bench::seconds_since, emj::bench::side_by_side, emj::bench::simulated_pod, emj::bench::writes;
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 using std::chrono::duration;
 
 constexpr const char* kNamespace = "scale";
@@ -44,67 +41,6 @@ void figure(const char* name, double value, const char* unit) {
   std::printf("bench k8s-scale.%s %.6g %s\n", name, value, unit);
   std::fflush(stdout);
 }
-double seconds_since(Clock::time_point start) { return duration<double>(Clock::now() - start).count(); }
-
-// --- the operator, from outside ----------------------------------------------------------------------------
-
-double memory_mib(int pid, const std::string& field) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) / 1024;
-  throw std::runtime_error("the operator (process " + std::to_string(pid) + ") is gone: see its log");
-}
-
-double cpu_seconds(int pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
-  double user = 0, system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-using Metrics = std::map<std::string, double>;  // by name and labels, as printed
-
-Metrics read_metrics(int port) {
-  httplib::Client http("127.0.0.1", port);
-  const auto answer = http.Get("/metrics");
-  if (!answer || answer->status != 200) throw std::runtime_error("the operator shows no metrics");
-  Metrics metrics;
-  std::istringstream lines(answer->body);
-  for (std::string line; std::getline(lines, line);) {
-    const auto space = line.rfind(' ');
-    if (!line.starts_with('#') && space != std::string::npos)
-      metrics[line.substr(0, space)] = std::strtod(line.c_str() + space, nullptr);
-  }
-  return metrics;
-}
-
-// Sums what has grown over all series of a metric that contain each of the words.
-double grown(const Metrics& before, const Metrics& after, const std::string& name,
-             const std::vector<std::string>& words = {}) {
-  double sum = 0;
-  for (const auto& [series, value] : after) {
-    if (!series.starts_with(name + "{") && series != name) continue;
-    if (!std::ranges::all_of(words, [&](const auto& word) { return series.find(word) != std::string::npos; }))
-      continue;
-    const auto old = before.find(series);
-    sum += value - (old == before.end() ? 0 : old->second);
-  }
-  return sum;
-}
-
-double writes(const Metrics& before, const Metrics& after) {
-  double sum = 0;
-  for (const char* verb : {"create", "update", "patch", "delete"}) {
-    const std::string word = std::string("verb=\"") + verb + "\"";
-    sum += grown(before, after, "empi_operator_api_requests_total", {word});
-    sum -= grown(before, after, "empi_operator_api_requests_total", {word, "resource=\"leases\""});
-  }
-  return sum;
-}
 
 void say_writes(const Metrics& before, const Metrics& after, double changes) {
   for (const auto& [series, value] : after) {
@@ -114,54 +50,21 @@ void say_writes(const Metrics& before, const Metrics& after, double changes) {
   }
 }
 
-// As Prometheus's histogram_quantile: linear within a bucket.
-double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q) {
-  std::map<double, double> buckets;  // upper bound -> count up to it
-  for (const auto& [series, value] : after) {
-    const std::string prefix = name + "_bucket{le=\"";
-    if (!series.starts_with(prefix)) continue;
-    const auto old = before.find(series);
-    buckets[std::strtod(series.c_str() + prefix.size(), nullptr)] =
-        value - (old == before.end() ? 0 : old->second);
-  }
-  if (buckets.empty() || buckets.rbegin()->second == 0) throw std::runtime_error(name + " counted nothing");
-  const double wanted = q * buckets.rbegin()->second;
-  double low = 0, below = 0;
-  for (const auto& [bound, count] : buckets) {
-    if (count >= wanted)
-      return std::isinf(bound) ? low : low + (bound - low) * (wanted - below) / std::max(count - below, 1.);
-    low = bound;
-    below = count;
-  }
-  return low;
-}
-
-// --- the jobs
-// ------------------------------------------------------------------------------------------------
+// --- the jobs -----------------------------------------------------------------------------------------
 
 std::string name_of(int job) { return "job-" + std::to_string(job); }
 
 json job_object(int number, int pods) {
-  const json container = {{"name", "worker"},
-                          {"image", "example.com/simulated:1"},
-                          {"command", json::array({"simulated"})},
-                          {"resources", {{"requests", {{"cpu", "100m"}}}}}};
-  // Simulated nodes that get no processor time are late with their leases: that evicts nobody.
-  json tolerations = json::array();
-  for (const char* taint :
-       {"kwok.x-k8s.io/node", "node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"})
-    tolerations.push_back({{"key", taint}, {"operator", "Exists"}});
-  const json pod = {{"nodeSelector", {{"type", "kwok"}}},
-                    {"tolerations", tolerations},
-                    {"containers", json::array({container})}};
-  return {
-      {"apiVersion", "elasticmpi.io/v1alpha1"},
-      {"kind", "ElasticMPIJob"},
-      {"metadata", {{"name", name_of(number)}, {"namespace", kNamespace}}},
-      {"spec",
-       {{"worker",
-         {{"replicas", pods}, {"minReplicas", 1}, {"maxReplicas", 2 * pods}, {"template", {{"spec", pod}}}}},
-        {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
+  return {{"apiVersion", "elasticmpi.io/v1alpha1"},
+          {"kind", "ElasticMPIJob"},
+          {"metadata", {{"name", name_of(number)}, {"namespace", kNamespace}}},
+          {"spec",
+           {{"worker",
+             {{"replicas", pods},
+              {"minReplicas", 1},
+              {"maxReplicas", 2 * pods},
+              {"template", {{"spec", simulated_pod()}}}}},
+            {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
 }
 
 // What is kept of a job: its size and whether it is at rest.
@@ -178,7 +81,7 @@ void keep_size(json& job) {
 class Load {
  public:
   explicit Load(const Options& options)
-      : options_(options), client_(kube::load_config(), client_options()), watched_(watcher_options()) {
+      : options_(options), client_(kube::load_config(), quick_client()), watched_(watcher_options()) {
     jobs_ = std::make_unique<kube::Informer>(client_, resources::elastic_mpi_jobs, watched_,
                                              [this](const kube::Change& change) { look(change); });
     sizes_.assign(static_cast<std::size_t>(options.jobs), options.pods);
@@ -229,40 +132,11 @@ class Load {
   }
 
  private:
-  static kube::ClientOptions client_options() {
-    kube::ClientOptions options;
-    options.requests_per_second = 1000;
-    options.burst = 1000;
-    options.idle_connections = 16;
-    return options;
-  }
   static kube::WatcherOptions watcher_options() {
     kube::WatcherOptions options;
     options.namespace_name = kNamespace;
     options.reduce = keep_size;
     return options;
-  }
-
-  template <class Work>
-  static void side_by_side(int threads, int count, Work work) {
-    std::atomic<int> next{0};
-    std::mutex mutex;
-    std::string problem;
-    std::vector<std::thread> pool;
-    for (int t = 0; t < threads; ++t)
-      pool.emplace_back([&] {
-        for (int i = next++; i < count; i = next++) {
-          try {
-            work(i);
-          } catch (const std::exception& error) {
-            const std::lock_guard lock(mutex);
-            problem = error.what();
-            next = count;
-          }
-        }
-      });
-    for (std::thread& thread : pool) thread.join();
-    if (!problem.empty()) throw std::runtime_error(problem);
   }
 
   void scale_one(int job) {
@@ -352,14 +226,6 @@ class Load {
       answers_;  // s, from a scale until it is committed, until the API server answers
   std::unique_ptr<kube::Informer> jobs_;
 };
-
-// Share of a core over some seconds.
-double load_of(int pid, int seconds) {
-  const auto begin = Clock::now();
-  const double before = cpu_seconds(pid);
-  std::this_thread::sleep_for(std::chrono::seconds(seconds));
-  return (cpu_seconds(pid) - before) / seconds_since(begin);
-}
 
 void idle(const Options& options) {
   figure("idle_cpu", load_of(options.pid, options.seconds), "cores");

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// A full queue of simulated jobs, half of which wait, and an operator that looks after it;
+// operator/programs/operator/bench/k8s_scale.sh starts what it needs.
+// Usage: bench_k8s_queue --pid OPERATOR --metrics PORT [--jobs N] [--starts N] [--yields N] [--rate N]
+//
+// First jobs outside of the queue start and shrink: what that costs anyway. Then N jobs of 4 run and N of 4
+// wait, with preemption None. Some that run are deleted, one after the other: a start takes from the moment
+// in which the last pod of a deleted job is gone to that in which the first pod of the next one is there,
+// both as this program's watch tells. At last preemption is Shrink, and malleable jobs yield half of what
+// they have, all at once.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "operator/api/job.hpp"
+#include "operator/kube/client.hpp"
+#include "operator/kube/informer.hpp"
+#include "operator/objects/pods.hpp"
+#include "operator/programs/operator/bench/watched_operator.hpp"
+#include "runtime/base/options.hpp"
+
+namespace emj::bench {
+namespace {
+
+namespace resources = kube::resources;
+using nlohmann::json;
+
+constexpr const char* kNamespace = "scale";
+constexpr const char* kQueue = "main";
+constexpr int kWorkers = 4, kHalf = 2;
+constexpr int kWorkerMilliCpu = 100;  // of simulated_pod()
+
+struct Options {
+  int pid = 0, port = 0;
+  int jobs = 500, starts = 100, yields = 100, rate = 2, alone = 20;
+  int patience = 1800;  // s, for anything to become so
+};
+
+void note(const std::string& text) { std::fprintf(stderr, "k8s-queue: %s\n", text.c_str()); }
+void figure(const char* name, double value, const char* unit) {
+  std::printf("bench k8s-queue.%s %.6g %s\n", name, value, unit);
+  std::fflush(stdout);
+}
+
+struct Kind {
+  std::string prefix;
+  bool queued = true;
+  bool rigid = true;
+};
+const Kind kAlone{"alone-", false, false}, kRuns{"runs-"}, kYields{"yields-", true, false}, kWaits{"waits-"};
+
+std::string name_of(const Kind& kind, int number) { return kind.prefix + std::to_string(number); }
+
+json job_object(const Kind& kind, int number) {
+  json job = {{"apiVersion", "elasticmpi.io/v1alpha1"},
+              {"kind", "ElasticMPIJob"},
+              {"metadata", {{"name", name_of(kind, number)}, {"namespace", kNamespace}}},
+              {"spec",
+               {{"worker",
+                 {{"replicas", kWorkers},
+                  {"minReplicas", kind.rigid ? kWorkers : kHalf},
+                  {"maxReplicas", kWorkers},
+                  {"template", {{"spec", simulated_pod()}}}}},
+                {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
+  if (kind.rigid) job["spec"]["runtime"]["mode"] = "Rigid";
+  if (kind.queued) job["spec"]["scheduling"]["queueName"] = kQueue;
+  return job;
+}
+
+json queue_object(int jobs, const char* preemption) {
+  const int cpu = jobs * kWorkers * (kWorkerMilliCpu + kSidecarMilliCpu);
+  return {{"apiVersion", "elasticmpi.io/v1alpha1"},
+          {"kind", "ElasticQueue"},
+          {"metadata", {{"name", kQueue}}},
+          {"spec",
+           {{"pools", {{{"name", "all"}, {"quota", {{"cpu", std::to_string(cpu) + "m"}}}}}},
+            {"preemption", preemption},
+            {"pendingSeconds", 1800}}}};
+}
+
+// What is kept of a job: its state and its size.
+void keep_size(json& job) {
+  const json status = job.value("status", json::object());
+  job["metadata"] = {{"name", job["metadata"]["name"]},
+                     {"namespace", job["metadata"]["namespace"]},
+                     {"uid", job["metadata"]["uid"]},
+                     {"resourceVersion", job["metadata"]["resourceVersion"]}};
+  job.erase("spec");
+  job["status"] = {{"state", status.value("state", "")}, {"joined", status.value("joinedReplicas", 0)}};
+}
+
+void keep_label(json& pod) {
+  pod = {{"metadata",
+          {{"name", pod["metadata"]["name"]},
+           {"namespace", pod["metadata"]["namespace"]},
+           {"uid", pod["metadata"]["uid"]},
+           {"resourceVersion", pod["metadata"]["resourceVersion"]},
+           {"labels", {{kLabelJob, pod["metadata"]["labels"].value(kLabelJob, "")}}}}}};
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options)
+      : options_(options),
+        client_(kube::load_config(), quick_client()),
+        jobs_(client_, resources::elastic_mpi_jobs, watched(keep_size), nullptr),
+        pods_(client_, resources::pods, watched(keep_label), [this](const kube::Change& c) { look(c); }) {
+    jobs_.start();
+    pods_.start();
+  }
+  ~Bench() {
+    pods_.stop();
+    jobs_.stop();
+  }
+
+  void run() {
+    alone();
+    fill();
+    const Metrics before = read_metrics(options_.port);
+    const double per_start = starts();
+    yields(per_start);
+    const Metrics after = read_metrics(options_.port);
+    figure("pass.p50", 1000 * quantile(before, after, "empi_scheduler_pass_seconds", .5), "ms");
+    figure("pass.p99", 1000 * quantile(before, after, "empi_scheduler_pass_seconds", .99), "ms");
+    figure("passes", grown(before, after, "empi_scheduler_pass_seconds_count"), "passes");
+    figure("rss", memory_mib(options_.pid, "VmHWM"), "MiB");
+  }
+
+ private:
+  static kube::WatcherOptions watched(void (*reduce)(json&)) {
+    kube::WatcherOptions options;
+    options.namespace_name = kNamespace;
+    options.reduce = reduce;
+    return options;
+  }
+
+  // --- what the cluster shows ------------------------------------------------------------------------------
+
+  void look(const kube::Change& change) {
+    const auto now = Clock::now();
+    const json& pod = change.after ? *change.after : *change.before;
+    const std::string job = pod["metadata"]["labels"][kLabelJob];
+    const std::lock_guard lock(mutex_);
+    std::set<std::string>& pods = living_[job];
+    if (change.after) {
+      if (pods.insert(change.key.name).second && begun_.insert(job).second) first_pod_.push_back(now);
+    } else if (pods.erase(change.key.name) > 0 && pods.empty() && removed_.contains(job)) {
+      pods_gone_.push_back(now);
+    }
+  }
+
+  int count(const Kind& kind, const char* state, int size) const {
+    int count = 0;
+    for (const kube::ObjectPtr& job : jobs_.list()) {
+      const json& status = (*job)["status"];
+      count += kube::key_of(*job).name.starts_with(kind.prefix) && status["state"] == state &&
+               (size < 0 || status["joined"] == size);
+    }
+    return count;
+  }
+
+  template <class Counted>
+  void wait(const std::string& what, int wanted, Counted counted) {
+    const auto begin = Clock::now();
+    double told = 0;
+    for (int found = counted(); found < wanted; found = counted()) {
+      const double seconds = seconds_since(begin);
+      const std::string so_far = std::to_string(found) + " of " + std::to_string(wanted) + ": " + what;
+      if (seconds > options_.patience)
+        throw std::runtime_error("after " + std::to_string(options_.patience) + " s only " + so_far);
+      memory_mib(options_.pid, "VmRSS");  // throws when the operator has ended
+      if (seconds > told + 15) {
+        told = seconds;
+        note(so_far + " (" + std::to_string(static_cast<int>(seconds)) + " s)");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  void wait_running(const Kind& kind, int wanted, int size) {
+    wait("jobs " + kind.prefix + "N run with " + std::to_string(size), wanted,
+         [&] { return count(kind, "Running", size); });
+  }
+
+  // --- what is asked of it ---------------------------------------------------------------------------------
+
+  static void expect(const kube::Client::Object& answer) {
+    if (!answer) throw std::runtime_error(answer.error().message);
+  }
+  void create(const Kind& kind, int count) {
+    side_by_side(4, count, [&](int i) {
+      expect(client_.create(resources::elastic_mpi_jobs, kNamespace, job_object(kind, i)));
+    });
+  }
+  void remove(const Kind& kind, int number) {
+    const std::string name = name_of(kind, number);
+    {
+      const std::lock_guard lock(mutex_);
+      removed_.insert(name);
+    }
+    expect(client_.remove(resources::elastic_mpi_jobs, {kNamespace, name}, {}));
+  }
+
+  void alone() {
+    const int count = options_.alone;
+    const Metrics before = read_metrics(options_.port);
+    create(kAlone, count);
+    wait_running(kAlone, count, kWorkers);
+    const Metrics started = read_metrics(options_.port);
+    figure("writes_per_start_alone", writes(before, started) / count, "writes");
+    side_by_side(4, count, [&](int i) {
+      expect(client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(kAlone, i)},
+                                 {{"spec", {{"replicas", kHalf}}}}, {.subresource = "scale"}));
+    });
+    wait_running(kAlone, count, kHalf);
+    figure("writes_per_shrink_alone", writes(started, read_metrics(options_.port)) / count, "writes");
+    for (int i = 0; i < count; ++i) remove(kAlone, i);
+    wait("jobs have left", count, [&] { return gone(); });
+  }
+  int gone() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(pods_gone_.size());
+  }
+  int begun() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(first_pod_.size());
+  }
+
+  void fill() {
+    const auto begin = Clock::now();
+    expect(client_.create(resources::elastic_queues, "", queue_object(options_.jobs, "None")));
+    create(kYields, options_.yields);
+    create(kRuns, options_.jobs - options_.yields);
+    wait_running(kYields, options_.yields, kWorkers);
+    wait_running(kRuns, options_.jobs - options_.yields, kWorkers);
+    note(std::to_string(options_.jobs) + " jobs run after " + std::to_string(seconds_since(begin)) + " s");
+    create(kWaits, options_.jobs);
+    wait("jobs wait", options_.jobs, [&] { return count(kWaits, "Queued", -1); });
+    const Metrics quiet = read_metrics(options_.port);
+    figure("steady_cpu", load_of(options_.pid, 20), "cores");
+    figure("steady_writes", writes(quiet, read_metrics(options_.port)), "writes");
+  }
+
+  double starts() {
+    const int gone_before = gone(), begun_before = begun();
+    const auto begin = Clock::now();
+    const Metrics before = read_metrics(options_.port);
+    for (int i = 0; i < options_.starts; ++i) {
+      std::this_thread::sleep_until(begin + std::chrono::milliseconds(1000 * i / options_.rate));
+      remove(kRuns, i);
+    }
+    wait_running(kWaits, options_.starts, kWorkers);
+    const double used = seconds_since(begin);
+    const double per_start = writes(before, read_metrics(options_.port)) / options_.starts;
+    std::vector<double> seconds;
+    {
+      const std::lock_guard lock(mutex_);
+      for (int i = 0; i < options_.starts; ++i)
+        seconds.push_back(
+            std::chrono::duration<double>(first_pod_.at(begun_before + i) - pods_gone_.at(gone_before + i))
+                .count());
+    }
+    std::ranges::sort(seconds);
+    if (seconds.front() < 0) throw std::runtime_error("a job has started before there was room for it");
+    const auto at = [&](double q) {
+      return seconds[static_cast<std::size_t>(q * static_cast<double>(seconds.size() - 1))];
+    };
+    figure("starts", options_.starts, "starts");
+    figure("start.rate", options_.starts / used, "starts/s");
+    figure("start.p50", at(.5), "s");
+    figure("start.p99", at(.99), "s");
+    figure("writes_per_start", per_start, "writes");
+    return per_start;
+  }
+
+  // Two that yield half make room for one.
+  void yields(double per_start) {
+    const int started = options_.yields * kHalf / kWorkers;
+    const Metrics before = read_metrics(options_.port);
+    const auto begin = Clock::now();
+    expect(
+        client_.merge_patch(resources::elastic_queues, {"", kQueue}, {{"spec", {{"preemption", "Shrink"}}}}));
+    wait_running(kYields, options_.yields, kHalf);
+    wait_running(kWaits, options_.starts + started, kWorkers);
+    note(std::to_string(options_.yields) + " jobs have yielded, " + std::to_string(started) +
+         " have started by that, within " + std::to_string(seconds_since(begin)) + " s");
+    const double all = writes(before, read_metrics(options_.port));
+    figure("yields", options_.yields, "yields");
+    figure("writes_per_yield", (all - started * per_start) / options_.yields, "writes");
+  }
+
+  const Options options_;
+  kube::Client client_;
+  std::mutex mutex_;
+  std::map<std::string, std::set<std::string>> living_;  // pods, by job
+  std::set<std::string> begun_, removed_;                // jobs
+  std::vector<Clock::time_point> first_pod_, pods_gone_;
+  kube::Informer jobs_, pods_;
+};
+
+}  // namespace
+}  // namespace emj::bench
+
+int main(int argc, char** argv) {
+  using namespace empi::options;
+  emj::bench::Options options;
+  const Program program{
+      .what = "Fills a queue with simulated jobs and prints the figures of the operator that looks after it.",
+      .name = "bench_k8s_queue",
+      .options = {
+          {"--pid", &options.pid, "process of the operator", {.required = true}},
+          {"--metrics", &options.port, "its port for metrics", {.required = true}},
+          {"--jobs", &options.jobs, "that run, and that wait", {.check = in_range(4, 100000)}},
+          {"--starts", &options.starts, "by deleting one that runs", {.check = in_range(1, 100000)}},
+          {"--yields", &options.yields, "by jobs that shrink", {.check = in_range(2, 100000)}},
+          {"--rate", &options.rate, "deletions per second", {.check = in_range(1, 1000)}},
+          {"--patience", &options.patience, "s, for anything to become so", {.check = in_range(1, 36000)}}}};
+  if (const auto status = read(program, argc, argv)) return *status;
+  options.starts = std::min(options.starts, options.jobs / 2);
+  options.yields = std::min(options.yields, options.jobs / 2) / 2 * 2;
+  try {
+    emj::bench::Bench(options).run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "k8s-queue: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

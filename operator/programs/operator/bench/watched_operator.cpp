@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/programs/operator/bench/watched_operator.hpp"
+
+#include <httplib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace emj::bench {
+
+using nlohmann::json;
+using std::chrono::duration;
+
+double memory_mib(int pid, const std::string& field) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) / 1024;
+  throw std::runtime_error("the operator (process " + std::to_string(pid) + ") is gone: see its log");
+}
+
+double cpu_seconds(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;  // state ... cmajflt
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+Metrics read_metrics(int port) {
+  httplib::Client http("127.0.0.1", port);
+  const auto answer = http.Get("/metrics");
+  if (!answer || answer->status != 200) throw std::runtime_error("the operator shows no metrics");
+  Metrics metrics;
+  std::istringstream lines(answer->body);
+  for (std::string line; std::getline(lines, line);) {
+    const auto space = line.rfind(' ');
+    if (!line.starts_with('#') && space != std::string::npos)
+      metrics[line.substr(0, space)] = std::strtod(line.c_str() + space, nullptr);
+  }
+  return metrics;
+}
+
+double grown(const Metrics& before, const Metrics& after, const std::string& name,
+             const std::vector<std::string>& words) {
+  double sum = 0;
+  for (const auto& [series, value] : after) {
+    if (!series.starts_with(name + "{") && series != name) continue;
+    if (!std::ranges::all_of(words, [&](const auto& word) { return series.find(word) != std::string::npos; }))
+      continue;
+    const auto old = before.find(series);
+    sum += value - (old == before.end() ? 0 : old->second);
+  }
+  return sum;
+}
+
+double writes(const Metrics& before, const Metrics& after) {
+  double sum = 0;
+  for (const char* verb : {"create", "update", "patch", "delete"}) {
+    const std::string word = std::string("verb=\"") + verb + "\"";
+    sum += grown(before, after, "empi_operator_api_requests_total", {word});
+    sum -= grown(before, after, "empi_operator_api_requests_total", {word, "resource=\"leases\""});
+  }
+  return sum;
+}
+
+double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q) {
+  std::map<double, double> buckets;  // upper bound -> count up to it
+  for (const auto& [series, value] : after) {
+    const std::string prefix = name + "_bucket{le=\"";
+    if (!series.starts_with(prefix)) continue;
+    const auto old = before.find(series);
+    buckets[std::strtod(series.c_str() + prefix.size(), nullptr)] =
+        value - (old == before.end() ? 0 : old->second);
+  }
+  if (buckets.empty() || buckets.rbegin()->second == 0) throw std::runtime_error(name + " counted nothing");
+  const double wanted = q * buckets.rbegin()->second;
+  double low = 0, below = 0;
+  for (const auto& [bound, count] : buckets) {
+    if (count >= wanted)
+      return std::isinf(bound) ? low : low + (bound - low) * (wanted - below) / std::max(count - below, 1.);
+    low = bound;
+    below = count;
+  }
+  return low;
+}
+
+double load_of(int pid, int seconds) {
+  const auto begin = Clock::now();
+  const double before = cpu_seconds(pid);
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  return (cpu_seconds(pid) - before) / seconds_since(begin);
+}
+
+kube::ClientOptions quick_client() {
+  kube::ClientOptions options;
+  options.requests_per_second = 1000;
+  options.burst = 1000;
+  options.idle_connections = 16;
+  return options;
+}
+
+json simulated_pod() {
+  const json container = {{"name", "worker"},
+                          {"image", "example.com/simulated:1"},
+                          {"command", json::array({"simulated"})},
+                          {"resources", {{"requests", {{"cpu", "100m"}}}}}};
+  // Simulated nodes that get no processor time are late with their leases: that evicts nobody.
+  json tolerations = json::array();
+  for (const char* taint :
+       {"kwok.x-k8s.io/node", "node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"})
+    tolerations.push_back({{"key", taint}, {"operator", "Exists"}});
+  return {{"nodeSelector", {{"type", "kwok"}}},
+          {"tolerations", tolerations},
+          {"containers", json::array({container})}};
+}
+
+}  // namespace emj::bench
