@@ -86,6 +86,84 @@ Outlook dear(double budget, int cheapest, double price) {
                  budget, cheapest, price)};
 }
 
+// What a budget goes by at one moment: what each size will have cost from now on. A guess that makes fewer
+// workers dear would give up too many of them: the fewer sizes are known, the nearer are those that are
+// judged.
+class Bill {
+ public:
+  Bill(const PolicyInput& input, const Remaining& remaining, double tolerance)
+      : input_(input),
+        remaining_(remaining),
+        tolerance_(tolerance),
+        current_(input.current),
+        planned_(*input.goals.budget * (1 - kReserve) - input.goals.spent),
+        sizes_(sizes_of(input, remaining)) {
+    const int gives_up = std::max(1, remaining.fewer_known ? current_ / 2 : current_ / 4);
+    std::erase_if(sizes_.judged, [&](int n) { return n < current_ - gives_up; });
+    least_price_ = price(least(sizes_.judged, [this](int n) { return price(n); }));
+  }
+
+  // Newcomers are paid from their first second, leavers until they are gone.
+  double price(int n) const {
+    const double leaving =
+        n < current_ ? (current_ - n) * change_cost(input_.history, current_, n).delay_seconds : 0;
+    return input_.goals.per_worker_hour / 3600 * (n * (remaining_.seconds(n) + kEndSeconds) + leaving);
+  }
+
+  // The first windows tell little, not even how little, and what a size too large costs until more is known
+  // is little, too: what runs is left for what is surely too much. Who can only just be paid on the cheapest
+  // has no time to wait for that. Larger sizes were measured when the machine may have been faster: more
+  // workers are not cheaper than fewer.
+  bool paid(int n) const {
+    if (n > current_)
+      return std::max(price(n), price(current_)) * (1 + tolerance_ + kEnough * remaining_.error) <= planned_;
+    const double patience = least_price_ <= planned_ ? kTooMuch * remaining_.error + tolerance_ : 0;
+    return price(n) * (1 - (n == current_ ? patience : 0)) <= planned_;
+  }
+
+  // The fastest of those that are expected to be paid, or that cost about as little as any: a few per cent
+  // are within what is not known.
+  int best() const {
+    const std::vector<int> affordable = those(sizes_.judged, [this](int n) {
+      return paid(n) || (n <= current_ && price(n) <= least_price_ * (1 + tolerance_));
+    });
+    return affordable.empty() ? least(sizes_.judged, [this](int n) { return price(n); })
+                              : fastest(affordable, remaining_, tolerance_);
+  }
+
+  // What fewer workers cost is a guess from this size, and no reason to stay with what is too much.
+  bool is_to_try_fewer() const {
+    return !remaining_.fewer_known && sizes_.judged.front() < current_ &&
+           price(current_) * (1 - kTooMuch * remaining_.error) > planned_;
+  }
+  // If the time stayed the same.
+  int as_many_as_would_be_paid() const {
+    const int most = std::min(current_ - 1, static_cast<int>(planned_ / price(current_) * current_));
+    const auto above = std::ranges::upper_bound(sizes_.judged, most);
+    return above == sizes_.judged.begin() ? sizes_.judged.front() : *(above - 1);
+  }
+
+  bool is_worth_a_change(int to) const {
+    const double gain = 1 - remaining_.seconds(to) / remaining_.seconds(current_);
+    if (to > current_) return gain >= std::max(tolerance_, remaining_.error);
+    return gain >= remaining_.error - tolerance_ && price(to) <= price(current_) * (1 - tolerance_);
+  }
+
+  // Of all sizes that the job may have, however far.
+  int cheapest() const {
+    return least(sizes_.all, [this](int n) { return price(n); });
+  }
+
+ private:
+  const PolicyInput& input_;
+  const Remaining& remaining_;
+  const double tolerance_;
+  const int current_;
+  const double planned_;  // that may be spent from now on
+  Sizes sizes_;
+  double least_price_ = 0;
+};
+
 }  // namespace
 
 Proposal DeadlinePolicy::propose(const PolicyInput& input, PolicyState& state) const {
@@ -142,50 +220,21 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   if (!remaining) return unknown(input, missing);
   if (!input.goals.budget) return unknown(input, "the job has no budget");
   const int current = input.current;
-  const double rate = input.goals.per_worker_hour / 3600;
-  const double left = *input.goals.budget - input.goals.spent;
-  Sizes sizes = sizes_of(input, *remaining);
-  // A guess that makes fewer workers dear would give up too many of them.
-  const int gives_up = std::max(1, remaining->fewer_known ? current / 2 : current / 4);
-  std::erase_if(sizes.judged, [&](int n) { return n < current - gives_up; });
-  // Newcomers are paid from their first second, leavers until they are gone.
-  const auto price = [&](int n) {
-    const double leaving =
-        n < current ? (current - n) * change_cost(input.history, current, n).delay_seconds : 0;
-    return rate * (n * (remaining->seconds(n) + kEndSeconds) + leaving);
-  };
-  // The first windows tell little, not even how little, and what a size too large costs until more is known
-  // is little, too: what runs is left for what is surely too much, and then for the fastest of those that are
-  // expected to be paid, or that cost about as little as any: a few per cent are within what is not known.
-  // Who can only just be paid on the cheapest has no time to wait for that.
-  const double planned = left - kReserve * *input.goals.budget;
-  const double least_price = price(least(sizes.judged, price));
-  const double patience = least_price <= planned ? kTooMuch * remaining->error + tolerance_ : 0;
-  const auto paid = [&](int n) {
-    if (n <= current) return price(n) * (1 - (n == current ? patience : 0)) <= planned;
-    // Larger sizes were measured when the machine may have been faster: more workers are not cheaper than
-    // fewer.
-    return std::max(price(n), price(current)) * (1 + tolerance_ + kEnough * remaining->error) <= planned;
-  };
-  const std::vector<int> affordable = those(sizes.judged, [&](int n) {
-    return paid(n) || (n <= current && price(n) <= least_price * (1 + tolerance_));
-  });
-  int to = affordable.empty() ? least(sizes.judged, price) : fastest(affordable, *remaining, tolerance_);
+  const Bill bill(input, *remaining, tolerance_);
+  const bool tries = bill.is_to_try_fewer();
+  int to = tries ? bill.as_many_as_would_be_paid() : bill.best();
   std::string why = format(", %d would take %s and cost %.4g more", to,
-                           time_text(remaining->seconds(to)).c_str(), price(to));
-  const double gain = 1 - remaining->seconds(to) / remaining->seconds(current);
-  const bool pays =
-      to > current ? gain >= std::max(tolerance_, remaining->error)
-                   : gain >= remaining->error - tolerance_ && price(to) <= price(current) * (1 - tolerance_);
-  if (to != current && paid(current) && !pays) {
+                           time_text(remaining->seconds(to)).c_str(), bill.price(to));
+  if (to != current && !tries && bill.paid(current) && !bill.is_worth_a_change(to)) {
     why += ", which is not worth a change";
     to = current;
   }
-  const int cheapest = least(sizes.all, price);
-  const bool too_dear = price(cheapest) > left;
-  if (too_dear) why += ", and is too much";
-  Outlook outlook = too_dear ? dear(*input.goals.budget, cheapest, input.goals.spent + price(cheapest))
-                             : Outlook{false, {}, input.goals.spent + price(to), {}};
+  const double left = *input.goals.budget - input.goals.spent;
+  const double least_price = bill.price(bill.cheapest());
+  if (least_price > left) why += ", and is too much";
+  Outlook outlook = least_price > left
+                        ? dear(*input.goals.budget, bill.cheapest(), input.goals.spent + least_price)
+                        : Outlook{false, {}, input.goals.spent + bill.price(to), {}};
   const std::string known =
       remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
   return propose_size(to, input, *remaining, known + why, std::move(outlook));
