@@ -224,6 +224,16 @@ ProgramState program_of(const empi::MembershipView& view) {
   return view.membership.epoch.value > 0 ? ProgramState::Running : ProgramState::NotStarted;
 }
 
+LossView loss_of(const empi::ChangeStatus& lost) {
+  LossView loss;
+  loss.epoch = std::clamp<std::int64_t>(lost.request.epoch.value, 0, kHighestFence);
+  loss.reason = cut(lost.reason, kLongestReason);
+  loss.ranks = std::clamp(lost.to_ranks, 0, kMostRanks);
+  loss.repeated_iterations = std::clamp<std::int64_t>(lost.repeated_iterations, 0, kHighestFence);
+  loss.lost_millis = whole_millis(lost.times.lost_ms);
+  return loss;
+}
+
 std::string message_of(const empi::JobOutcome& outcome) {
   std::string text = cut(outcome.reason, kLongestMessage);
   for (const std::string& line : outcome.tail) {
@@ -277,6 +287,7 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   for (const empi::ChangeStatus& change : changes) {
     result.released.insert(result.released.end(), change.released.begin(), change.released.end());
     // Of members that the lead has dropped by itself nobody waits for the end.
+    if (change.origin == empi::ChangeOrigin::LostMember) result.losses.push_back(loss_of(change));
     if (change.outcome == empi::ChangeOutcome::Unfinished || change.origin == empi::ChangeOrigin::LostMember)
       continue;
     EndedChange ended;

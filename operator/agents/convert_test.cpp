@@ -280,6 +280,30 @@ TEST(ToRuntimeView, TheRecordOfALostMemberIsNoChangeThatEnded) {
   }
 }
 
+// What a lead says of it is a tenant's word: bounded, and no number below 0.
+TEST(ToRuntimeView, ALossIsToldWithWhatItHasCost) {
+  auto lost = ended("lost-8", empi::ChangeOutcome::Committed);
+  lost.origin = empi::ChangeOrigin::LostMember;
+  lost.request.epoch = {7};
+  lost.reason = "rank 3 was killed" + std::string(5000, '!');
+  lost.to_ranks = 6;
+  lost.times.lost_ms = 640;
+  lost.repeated_iterations = 12;
+  auto odd = lost;
+  odd.to_ranks = odd.repeated_iterations = -1;
+  odd.times.lost_ms = -1e300;
+  const auto losses = to_runtime_view({}, {lost, odd}).losses;
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_EQ(losses[0].epoch, 7);
+  EXPECT_EQ(losses[0].ranks, 6);
+  EXPECT_EQ(losses[0].lost_millis, 640);
+  EXPECT_EQ(losses[0].repeated_iterations, 12);
+  EXPECT_LE(losses[0].reason.size(), 2100u);
+  EXPECT_EQ(losses[1].ranks, 0);
+  EXPECT_EQ(losses[1].repeated_iterations, 0);
+  EXPECT_GE(losses[1].lost_millis, 0);
+}
+
 TEST(Termination, LastWordsTellHowTheLastChangeCameOut) {
   empi::JobOutcome outcome;
   outcome.result = empi::JobResult::Succeeded;

@@ -285,6 +285,17 @@ void describe(V& v, LastResize& last) {
 }
 
 template <class V>
+void describe(V& v, RecoveriesStatus& recoveries) {
+  v.field("count", recoveries.count);
+  v.field("epoch", recoveries.epoch);
+  v.field("time", recoveries.time);
+  v.field("reason", recoveries.reason);
+  v.field("workers", recoveries.workers);
+  v.field("repeatedIterations", recoveries.repeated_iterations);
+  v.field("lostMillis", recoveries.lost_millis);
+}
+
+template <class V>
 void describe(V& v, Recommendation& recommendation) {
   v.field("replicas", recommendation.replicas);
   v.field("efficiencyPercent", recommendation.efficiency_percent);
@@ -464,6 +475,7 @@ void describe(V& v, JobStatus& status) {
   });
   v.object("standby", status.standby);
   v.object("lastResize", status.last_resize);
+  v.object("recoveries", status.recoveries);
   v.object("recommendation", status.recommendation);
   v.object("performance", status.performance);
   v.object("tasks", status.tasks);

@@ -171,6 +171,7 @@ TEST(Json, AJobSurvivesBeingStored) {
   status.lost_nodes = {{"node-3", time}};
   status.blocked = BlockedTarget{8, 2, "no room", 3, time};
   status.last_resize = LastResize{2, 3, ResizeResult::Committed, "", 1, 2, 3, time};
+  status.recoveries = RecoveriesStatus{2, 5, time, "pod demo-w-2 is lost", 3, 12, 640};
   status.recommendation = Recommendation{4, 91, "why", time};
   status.performance = Performance{91, time};
   status.decisions = {{time, 2, 4, "threshold", DecisionAction::Scale, "why"}};

@@ -142,6 +142,18 @@ struct LastResize {
   bool operator==(const LastResize&) const = default;
 };
 
+// Members that were lost, and that the job went on without; what is not a number tells of the last one.
+struct RecoveriesStatus {
+  int count = 0;
+  std::int64_t epoch = 0;  // of the members that the last one was of; 0: it was of an earlier run
+  Time time{};             // when it was heard of
+  std::string reason;      // who was lost, and how
+  int workers = 0;         // that were left
+  std::int64_t repeated_iterations = 0, lost_millis = 0;  // until all of them went on
+
+  bool operator==(const RecoveriesStatus&) const = default;
+};
+
 struct Recommendation {
   int replicas = 0;
   int efficiency_percent = 0;
@@ -399,6 +411,7 @@ struct JobStatus {
   std::optional<StandbyStatus> standby;
   std::optional<BlockedTarget> blocked;  // JSON: status.resize.blocked
   std::optional<LastResize> last_resize;
+  std::optional<RecoveriesStatus> recoveries;
   std::optional<Recommendation> recommendation;
   std::optional<Performance> performance;
   std::optional<TaskStatus> tasks;

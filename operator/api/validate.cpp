@@ -143,10 +143,6 @@ void check_restart(const JobSpec& spec, Violations& out) {
   if (!restart->file.empty() && restart->file.front() != '/')
     refuse(out, "spec.runtime.restart.file", "is \"" + restart->file + "\"", "a path that begins with /",
            "the agent that makes it has another working directory than the program");
-  if (!spec.scheduling.queue_name.empty())
-    refuse(out, "spec.scheduling.queueName", "is given while spec.runtime.mode is Restartable",
-           "mode Malleable or Rigid in a queue, or no queue",
-           "a queue counts on what it is promised within seconds, and a restart takes as long as it takes");
 }
 
 // Without what it is to keep to a policy would have nothing to do.

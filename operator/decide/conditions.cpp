@@ -160,6 +160,14 @@ std::optional<Trouble> trouble(const Pass& pass) {
     return Trouble{"LeadUnreachable",
                    because("nothing is changed until the lead agent answers", runtime.problem),
                    pass.seen.silent_since};
+  const int workers = pass.status.active_workers.size(), least = pass.spec.worker.min_replicas;
+  const auto& lost = pass.status.recoveries;
+  if (runtime.survives_lead_loss && workers < least && lost && lost->epoch > 0)
+    return Trouble{"BelowMinimum",
+                   lost->reason + "; " + std::to_string(workers) + " of at least " + std::to_string(least) +
+                       " workers (minReplicas) are left: nothing is computed until others have come, and the "
+                       "run ends when none do",
+                   pass.now - kSilence};
   if (!runtime.unmeasured.empty())
     return Trouble{
         "SidecarSilent",

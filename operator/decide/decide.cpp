@@ -26,6 +26,26 @@ void adopt_membership(Pass& pass) {
   status.epoch = runtime.epoch;
 }
 
+// Only the lead knows of whom it has dropped; a later look tells how long that took.
+void count_recoveries(Pass& pass) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  JobStatus& status = pass.status;
+  if (status.active_workers.empty() || !runtime.reachable || runtime.lead_silent) return;
+  const int before = status.recoveries ? status.recoveries->count : 0;
+  for (const LossView& loss : runtime.losses) {
+    if (!status.recoveries) status.recoveries.emplace();
+    RecoveriesStatus& last = *status.recoveries;
+    if (loss.epoch < last.epoch) continue;
+    if (loss.epoch > last.epoch)
+      last = {last.count + 1, loss.epoch, pass.now, loss.reason, loss.ranks / pass.spec.slots_per_worker};
+    last.repeated_iterations = loss.repeated_iterations;
+    last.lost_millis = loss.lost_millis;
+  }
+  if (status.recoveries && status.recoveries->count > before)
+    pass.warning("Recovered", status.recoveries->reason + "; the job goes on with " +
+                                  workers_text(status.recoveries->workers));
+}
+
 // A run that an operator without this field has begun has the image of its pods.
 void adopt_runtime_image(Pass& pass) {
   JobStatus& status = pass.status;
@@ -92,6 +112,7 @@ void step(Pass& pass) {
   if (status.state == JobState::Suspended) status.state = JobState::Pending;
   adopt_runtime_image(pass);
   adopt_membership(pass);
+  count_recoveries(pass);
   forget_lost_nodes(pass);
   if (succession_step(pass) || ended_by_program(pass)) return;
   adopt_program_range(pass);

@@ -68,6 +68,15 @@ struct EndedChange {
   std::int64_t lost_millis = 0;    // all time lost to it (decision R7)
 };
 
+// A member that the lead has dropped because it was lost; the others go on.
+struct LossView {
+  std::int64_t epoch = 0;                // of the membership that it was of: later losses have higher ones
+  std::string reason;                    // who was lost, and how
+  int ranks = 0;                         // that are left
+  std::int64_t repeated_iterations = 0;  // known, as is lost_millis, when all of them have gone on
+  std::int64_t lost_millis = 0;
+};
+
 enum class ProgramState { NotStarted, Running, Succeeded, Failed };
 
 // What the lead answers to GET /v1/report. With reachable == false nothing else is looked at.
@@ -81,6 +90,7 @@ struct RuntimeView {
   std::vector<std::string> members;   // pod UIDs of the committed epoch, in rank order
   std::optional<ChangeView> change;   // in flight
   std::optional<EndedChange> ended;   // the latest one that ended
+  std::vector<LossView> losses;       // the last ones, oldest first
   std::vector<std::string> released;  // UIDs that have left for good: their pods may be deleted
   std::optional<int> ranks;           // of the members, that have connected to PMIx and run; absent: not told
   ProgramState program = ProgramState::NotStarted;

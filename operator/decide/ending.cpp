@@ -79,6 +79,7 @@ void forget_run(JobStatus& status) {
   status.lost_nodes.clear();
   status.active_workers = {};
   status.epoch = 0;
+  if (status.recoveries) status.recoveries->epoch = 0;
   status.lead_uid.clear();
   status.lead_pod.clear();
   status.runtime_image.clear();

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/decide/testing/queued_job.hpp"
 #include "operator/decide/testing/running_job.hpp"
 
 namespace emj {
 namespace {
 
+using testing_world::give;
+using testing_world::running_with;
 using testing_world::started;
 using testing_world::World;
 
@@ -164,6 +167,24 @@ TEST(Restart, SuspendingEndsTheChange) {
   world.reconcile();
   EXPECT_EQ(world.status().state, JobState::Suspended);
   EXPECT_FALSE(world.status().resize);
+}
+
+// What its queue takes back it lets go of by a restart, and it keeps its place meanwhile.
+TEST(Restart, InAQueueItYieldsByOneAndKeepsItsAllocation) {
+  World world = running_with(4, 1, "  runtime: {mode: Restartable, restart: {signal: USR1}}\n");
+  give(world, 2);
+  world.reconcile();
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Stopping);
+  world.exit_program(0);
+  world.reconcile();
+  EXPECT_EQ(world.status().resize->phase, ResizePhase::Restarting);
+  EXPECT_EQ(world.status().allocation->workers, 2) << "it does not queue again";
+  world.now += Seconds(20);
+  world.settle(5);
+  EXPECT_EQ(world.status().state, JobState::Running);
+  EXPECT_EQ(world.status().active_workers.size(), 2);
+  EXPECT_EQ(world.status().restarts, 0);
+  EXPECT_PROMISES_KEPT(world);
 }
 
 }  // namespace

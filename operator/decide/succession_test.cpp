@@ -254,5 +254,32 @@ TEST_F(Succession, AProgramThatCannotGoOnFailsAtOnce) {
   EXPECT_EQ(world.status().state, JobState::Failed);
 }
 
+// By the lead's own records; how long it took is known a look later.
+TEST_F(Succession, WhatTheJobWentOnWithoutIsCountedAndSaid) {
+  world.job.spec.worker.min_replicas = 3;
+  world.lead.losses = {{world.lead.epoch, "rank 2 (pod demo-w-1) was killed by signal 9",
+                        2 * world.job.spec.slots_per_worker}};
+  world.lead.members.erase(world.lead.members.begin() + 1);
+  ++world.lead.epoch;
+  world.reconcile();
+  ASSERT_TRUE(world.status().recoveries);
+  EXPECT_EQ(world.status().recoveries->count, 1);
+  EXPECT_EQ(world.status().recoveries->workers, 2);
+  EXPECT_EQ(world.status().recoveries->lost_millis, 0);
+  EXPECT_TRUE(world.had_event("Recovered"));
+  const Condition* degraded = find_condition(world.status(), "Degraded");
+  ASSERT_NE(degraded, nullptr);
+  EXPECT_EQ(degraded->reason, "BelowMinimum");
+  EXPECT_THAT(degraded->message, HasSubstr("2 of at least 3 workers (minReplicas) are left"));
+  world.lead.losses[0].lost_millis = 640;
+  world.lead.losses[0].repeated_iterations = 12;
+  world.settle(20);
+  EXPECT_EQ(world.status().recoveries->count, 1) << "the same one";
+  EXPECT_EQ(world.status().recoveries->lost_millis, 640);
+  EXPECT_EQ(world.status().recoveries->repeated_iterations, 12);
+  EXPECT_EQ(world.size(), 3) << "a replacement has joined";
+  EXPECT_EQ(find_condition(world.status(), "Degraded")->status, "False");
+}
+
 }  // namespace
 }  // namespace emj

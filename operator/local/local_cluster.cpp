@@ -278,6 +278,7 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   environment[names::kAgentPort] = std::to_string(plan.agent_port);
   environment[names::kSidecarPort] = std::to_string(plan.sidecar_port);
   environment[names::kSlots] = std::to_string(job.spec.slots_per_worker);
+  environment[names::kMinWorkers] = std::to_string(job.spec.worker.min_replicas);
   environment[names::kTokenFile] = entry.job->token_file();
   if (const std::string folder = entry.job->certificate_folder(plan.name, plan.index); !folder.empty()) {
     environment[names::kTlsDir] = folder;

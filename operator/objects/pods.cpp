@@ -144,6 +144,7 @@ json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
       plain(names::kAgentPort, std::to_string(kAgentPort)),
       plain(names::kSidecarPort, std::to_string(kMetricsPort)),
       plain(names::kSlots, std::to_string(job.spec.slots_per_worker)),
+      plain(names::kMinWorkers, std::to_string(job.spec.worker.min_replicas)),
       plain(names::kTokenFile, std::string(kTokenFolder) + "/token"),
       plain(names::kMode, is_malleable(job.spec.runtime) ? "malleable" : "rigid"),
       plain(names::kRunDir, kRunFolder),

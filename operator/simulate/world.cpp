@@ -57,6 +57,7 @@ Observed World::observe() const {
   view.survives_loss = lead.survives_loss;
   view.silent = lead.unheard;
   view.recovering = lead.recovering;
+  view.losses = lead.losses;
   return observed;
 }
 

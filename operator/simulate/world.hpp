@@ -33,6 +33,7 @@ struct Lead {
   std::vector<std::string> unheard;  // members that it asks about
   Seconds silence{0};                // of it, for the member that answers
   std::string recovering;
+  std::vector<LossView> losses;
   CheckpointStatus checkpoint;
   std::string checkpoint_trouble;
   std::string notice;  // by which a restartable program was told to end

@@ -158,6 +158,7 @@ ChangeRecord record_of(const ChangeStatus& status) {
   record.to_ranks = status.to_ranks;
   record.times = status.times;
   record.moved_bytes = status.moved_bytes;
+  record.repeated_iterations = status.repeated_iterations;
   return record;
 }
 

@@ -126,7 +126,9 @@ struct ChangeStatus {
   std::optional<ChangeEvent> ended_by;  // what rolled it back or made it fail; nothing: an older lead's
   int from_ranks = 0, to_ranks = 0;
   ChangeTimes times;
-  std::int64_t moved_bytes = 0;       // over all ranks, as they say (MPIX_Comm_adapt_moved)
+  std::int64_t moved_bytes = 0;  // over all ranks, as they say (MPIX_Comm_adapt_moved)
+  // Of a lost member: iterations that are done again; lost_ms is until all others went on.
+  std::int64_t repeated_iterations = 0;
   std::vector<std::string> released;  // uids of pods that may be deleted now
 };
 
@@ -136,7 +138,7 @@ struct ChangeRecord {
   ChangeOutcome outcome = ChangeOutcome::Unfinished;
   int from_ranks = 0, to_ranks = 0;
   ChangeTimes times;
-  std::int64_t moved_bytes = 0;
+  std::int64_t moved_bytes = 0, repeated_iterations = 0;
 
   bool operator==(const ChangeRecord&) const = default;
 };

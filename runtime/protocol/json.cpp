@@ -82,6 +82,7 @@ void to_json(json& j, const ChangeStatus& s) {
        {"released", s.released},
        {"kind", s.request.kind()}};
   j["movedBytes"] = s.moved_bytes;
+  j["repeatedIterations"] = s.repeated_iterations;
   if (s.ended_by) j["endedBy"] = to_string(*s.ended_by);
 }
 void from_json(const json& j, ChangeStatus& s) {
@@ -95,6 +96,7 @@ void from_json(const json& j, ChangeStatus& s) {
   s.to_ranks = wire::integer_or(j, "toRanks", 0);
   s.times = j.value("times", ChangeTimes{});
   s.moved_bytes = wire::integer_or(j, "movedBytes", std::int64_t{0});
+  s.repeated_iterations = wire::integer_or(j, "repeatedIterations", std::int64_t{0});
   s.released = j.value("released", std::vector<std::string>{});
 }
 
@@ -106,7 +108,8 @@ void to_json(json& j, const ChangeRecord& r) {
        {"fromRanks", r.from_ranks},
        {"toRanks", r.to_ranks},
        {"times", r.times},
-       {"movedBytes", r.moved_bytes}};
+       {"movedBytes", r.moved_bytes},
+       {"repeatedIterations", r.repeated_iterations}};
 }
 void from_json(const json& j, ChangeRecord& r) {
   j.at("id").get_to(r.id);
@@ -117,6 +120,7 @@ void from_json(const json& j, ChangeRecord& r) {
   r.to_ranks = wire::integer_or(j, "toRanks", 0);
   r.times = j.value("times", ChangeTimes{});
   r.moved_bytes = wire::integer_or(j, "movedBytes", std::int64_t{0});
+  r.repeated_iterations = wire::integer_or(j, "repeatedIterations", std::int64_t{0});
 }
 
 void to_json(json& j, const TaskSample& t) {

@@ -29,6 +29,10 @@ inline constexpr char kTerminationLog[] =
 inline constexpr char kLogLevel[] = "EMPI_LOG_LEVEL";  // error, warn, info, debug
 
 // --- shared by agent, ranks and sidecar of one pod ---
+inline constexpr char kMinWorkers[] =
+    "EMPI_MIN_WORKERS";  // after losses a loop computes nothing on fewer pods, default 1
+inline constexpr char kReplacementSeconds[] =
+    "EMPI_REPLACEMENT_SECONDS";                        // and waits so long for others, default 600
 inline constexpr char kCheckMpi[] = "EMPI_CHECK_MPI";  // "no": the program brings its own Open MPI
 inline constexpr char kRunDir[] = "EMPI_RUN_DIR";      // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000

@@ -35,7 +35,8 @@ struct RankReport {
                    // checkpoint
     Recoverable,   // what this program has of a lost rank is on another pod by now: it can go on without it
     Recovered      // the world that was ordered by Recover has its data and goes on (ok), or cannot. Fields:
-                   // address (name of that world), ok, error, iteration (that it goes on from)
+                   // address (name of that world), ok, error, iteration (that it goes on from), repeated,
+                   // lost_ms. Without an address: what is left of the job waits for others no longer
   };
   Kind kind = Kind::Hello;
   ProcId proc;
@@ -48,6 +49,7 @@ struct RankReport {
   bool tasks = false;      // a master-worker program (elastic::MasterWorker)
   std::string address;     // where workers reach the queue: host:port/key
   std::int64_t iteration = 0;
+  std::int64_t repeated = 0;  // iterations that are done again
   CheckpointNews checkpoint = {};
 
   static void describe(auto& m, auto&& field) {
@@ -66,6 +68,7 @@ struct RankReport {
     field("tasks", m.tasks);
     field("address", m.address);
     field("iteration", m.iteration);
+    field("repeated", m.repeated);
     field("checkpoint", m.checkpoint);
   }
 };

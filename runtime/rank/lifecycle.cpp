@@ -135,7 +135,11 @@ EMPI_EXPORT int MPIX_Recovery_ready(void) { return rank().losses_can_be_borne();
 
 EMPI_EXPORT int MPIX_Recovery_world(MPI_Comm* world) { return rank().recovery_world(world); }
 
+EMPI_EXPORT int MPIX_Recovery_repeats(long long iterations) { return rank().recovery_repeats(iterations); }
+
 EMPI_EXPORT int MPIX_Recovery_adopt(long long iteration) { return rank().adopt_recovered(iteration); }
+
+EMPI_EXPORT int MPIX_Recovery_idle(double seconds) { return rank().idle(seconds); }
 
 EMPI_EXPORT void MPIX_Recovery_failed(const char* error) { rank().recovery_failed(error); }
 

@@ -63,7 +63,9 @@ class Rank {
   int watch_losses(MPIX_Recovery_stop stop);
   int losses_can_be_borne();
   int recovery_world(MPI_Comm* world);
+  int recovery_repeats(long long iterations);
   int adopt_recovered(long long iteration);
+  int idle(double seconds);
   [[noreturn]] void recovery_failed(const char* error);
   void stop_here();  // leaves what the application's thread is in, if the program says how
   int finalize();
@@ -170,6 +172,7 @@ class Rank {
   Attempt::Outcome recovery_made_;                 // by it, and not adopted
   std::string recovery_tried_;                     // its name, once it was
   std::uint64_t recovery_since_ns_ = 0;
+  long long repeated_ = 0;  // iterations that this rank does again
 };
 
 // Lives for ever: other threads use it while the process exits.

@@ -4,7 +4,9 @@
 // an exception of the program, makes a world of those who are left (tasks_world.hpp), and adopts it when all
 // have their data. A further loss meanwhile begins all of it anew, under another name.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "elastic_mpi.h"
@@ -206,10 +208,16 @@ int Rank::recovery_world(MPI_Comm* world) {
   }
 }
 
+int Rank::recovery_repeats(long long iterations) {
+  repeated_ = iterations;
+  return MPI_SUCCESS;
+}
+
 int Rank::adopt_recovered(long long iteration) {
   RankReport report;
   report.kind = RankReport::Kind::Recovered;
   report.iteration = iteration;
+  report.repeated = repeated_;
   {
     const std::lock_guard lock(recovery_mutex_);
     if (recovery_.port != recovery_tried_ || recovery_made_.world == MPI_COMM_NULL) return MPI_ERR_OTHER;
@@ -228,9 +236,21 @@ int Rank::adopt_recovered(long long iteration) {
   iterations_.window_opens();
   iterations_.change_dropped();
   page_->rank_state.phase.store(RankPhase::Running);
-  counting().add_adapt(monotonic_ns() - std::exchange(recovery_since_ns_, 0));
+  const std::uint64_t lost_ns = monotonic_ns() - std::exchange(recovery_since_ns_, 0);
+  counting().add_adapt(lost_ns);
+  report.lost_ms = static_cast<double>(lost_ns) * 1e-6;
   counting().forgive_cpu();
   link_.send(report);
+  return MPI_SUCCESS;
+}
+
+int Rank::idle(double seconds) {
+  if (!profile::thread_state.measured) return MPI_ERR_OTHER;
+  const std::uint64_t since = monotonic_ns();
+  iterations_.window_opens();
+  counting().begin_adapt();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  counting().add_adapt(monotonic_ns() - since);
   return MPI_SUCCESS;
 }
 
@@ -239,7 +259,7 @@ void Rank::recovery_failed(const char* error) {
   report.kind = RankReport::Kind::Recovered;
   report.ok = false;
   report.error = error;
-  {
+  if (recovering_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(recovery_mutex_);
     report.address = recovery_.port;
   }

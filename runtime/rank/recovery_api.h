@@ -24,9 +24,14 @@ int MPIX_Recovery_ready(void);
  * errors on it are returned. Collective over them; waits until all are known. Called again when that world
  * has lost ranks, too. */
 int MPIX_Recovery_world(MPI_Comm* world);
+/* So many iterations, done before the loss, are done again. Before MPIX_Recovery_adopt. Local. */
+int MPIX_Recovery_repeats(long long iterations);
 /* All ranks have their data, of `iteration`: MPI_COMM_WORLD means that world. MPI_ERR_OTHER: it has lost
  * ranks, too, and MPIX_Recovery_world is to be called again. Local. */
 int MPIX_Recovery_adopt(long long iteration);
+/* Waits instead of iterating: what has passed since the last probe, and passes until the next one, is no
+ * iteration, and counts as time of changes. Local. */
+int MPIX_Recovery_idle(double seconds);
 /* This rank cannot go on, and with it the job. Does not return. */
 void MPIX_Recovery_failed(const char* error);
 

@@ -84,6 +84,10 @@ TEST_F(RecoveryOnPods, TheOthersGoOnWithoutARankThatIsKilled) {
   start(3, 2);
   kill_rank(1);
   expect_left(2);
+  const auto lost = pods.wait_for_change("lost-2");
+  EXPECT_GT(lost.times.lost_ms, 0);
+  EXPECT_GE(lost.repeated_iterations, 0);
+  EXPECT_LE(lost.repeated_iterations, 20) << "copies are made every 20 iterations";
   expect_good_end(4);
   EXPECT_NE(pods.all_logs().find("recoveries 1"), std::string::npos);
 }
@@ -185,6 +189,30 @@ TEST_F(RecoveryOnPods, AReplacementJoinsAndMayBeLostAgain) {
   EXPECT_EQ(pods.change({.remove = {removed}}).outcome, empi::ChangeOutcome::Committed);
   members.pop_back();
   expect_good_end(2);
+}
+
+// minReplicas: the program itself makes sure that it computes nothing on fewer.
+TEST_F(RecoveryOnPods, BelowTheLeastNumberTheOthersWaitForReplacements) {
+  pods.environment[empi::names::kMinWorkers] = "4";
+  start(4, 1);
+  kill_rank(1);
+  kill_rank(3);
+  expect_left(2);
+  for (int again = 0; again < 2; ++again) {  // after the first one there are still too few
+    const auto added = pods.launch(1);
+    const auto status = pods.change({.add = added});
+    ASSERT_EQ(status.outcome, empi::ChangeOutcome::Committed) << status.reason << pods.all_logs();
+    members.push_back(added[0]);
+  }
+  expect_good_end(4);
+}
+
+TEST_F(RecoveryOnPods, ReplacementsThatDoNotComeEndTheJobInWords) {
+  pods.environment[empi::names::kMinWorkers] = "3";
+  pods.environment[empi::names::kReplacementSeconds] = "1";
+  start(3, 1);
+  kill_rank(1);
+  expect_failure("2 of at least 3 workers are left, and no others have come within 1 s");
 }
 
 TEST_F(RecoveryOnPods, ALossWhileNewcomersAreAwaitedCallsTheChangeBack) {

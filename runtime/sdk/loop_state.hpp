@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,13 @@ struct Loop::State {
   /// The same, of a program that goes on without ranks that are lost in it.
   bool go_on_or_recover(const std::function<bool(MPI_Comm)>& iteration);
   void or_recover(const std::function<void()>& work);
+  /// Before the first iteration in a new world. Collective over it.
+  void begin_with_others();
+  /// Whether this world is smaller than the job wants it at least, as only losses make it. Collective over
+  /// it.
+  void count_workers();
+  /// What is done instead of an iteration in such a world. Collective over it.
+  void await_replacements();
   void recover();
 
   ReplicatedValues values;
@@ -101,9 +109,11 @@ struct Loop::State {
   bool joining = false, leaving = false, left = false;
   std::int64_t iterations = 0;  // done; the same on all ranks
   bool restored = false;
-  bool snapshot_due = false;  // before anything else
-  int phase = 0;              // calls of run() that have begun; the same on all ranks, joiners are told
-  int entered = 0;            // of these: on this rank
+  bool snapshot_due = false;          // before anything else
+  int fewest = 1;                     // workers that there are to be, when it was last asked
+  std::optional<double> short_since;  // MPI_Wtime() since which there are too few workers
+  int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
+  int entered = 0;  // of these: on this rank
   int changes = 0, rollbacks = 0, recoveries = 0;
   bool recovering = false;
   std::string last_rollback;

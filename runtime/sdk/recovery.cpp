@@ -18,6 +18,8 @@
 namespace elastic {
 namespace {
 
+constexpr double kIdleSeconds = .02;  // between two looks for replacements
+
 // Whether a loss may be borne just now: outside of run() nobody would go on.
 bool may_stop = false;
 
@@ -33,11 +35,14 @@ void stop() {
   if (may_stop) throw Error("a rank of the job was lost", MPIX_ERR_PROC_FAILED);
 }
 
-int slots() {
-  const char* text = std::getenv(empi::names::kSlots);
-  const int number = text ? std::atoi(text) : 1;
+// Of what the agent's pod was given; at least 1.
+int number_of(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  const int number = text ? std::atoi(text) : otherwise;
   return number > 0 ? number : 1;
 }
+
+int slots() { return number_of(empi::names::kSlots, 1); }
 
 bool is_of_mpi(const std::exception& e) {
   const auto* error = dynamic_cast<const Error*>(&e);
@@ -69,19 +74,55 @@ int Loop::recoveries() const { return state_->recoveries; }
 bool Loop::recovering() const { return state_->recovering; }
 
 bool Loop::State::go_on(const std::function<bool(MPI_Comm)>& iteration) {
-  if (!iteration(MPI_COMM_WORLD)) return false;
-  ++iterations;
-  if (checkpoints) checkpoints->after_iteration();
-  if (snapshots) snapshots->after_iteration();
-  // What the snapshot before was taken of is with others by now, of whom some have left.
-  if (adapt_now() && window() && snapshots && !left) snapshots->take();
+  if (short_since) {
+    await_replacements();
+  } else {
+    if (!iteration(MPI_COMM_WORLD)) return false;
+    ++iterations;
+    if (checkpoints) checkpoints->after_iteration();
+    if (snapshots) snapshots->after_iteration();
+  }
+  if (!adapt_now() || !window() || !snapshots || left) return true;
+  begin_with_others();
   return true;
+}
+
+// What the snapshot before was taken of is with others by now, of whom some have left.
+void Loop::State::begin_with_others() {
+  snapshots->take();
+  snapshot_due = false;
+  count_workers();
+}
+
+// Pods that were made at different times may have been told different numbers.
+void Loop::State::count_workers() {
+  int least = number_of(empi::names::kMinWorkers, 1);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD),
+            "asking how many workers there are to be at least");
+  if (size_of(MPI_COMM_WORLD) >= least * slots())
+    short_since.reset();
+  else if (!short_since)
+    short_since = MPI_Wtime();
+  fewest = least;
+}
+
+void Loop::State::await_replacements() {
+  MPIX_Recovery_idle(kIdleSeconds);
+  const int bound = number_of(empi::names::kReplacementSeconds, 600);
+  int over = MPI_Wtime() - *short_since > bound;
+  check_mpi(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD), "waiting for other workers");
+  if (!over) return;
+  const std::string why = std::to_string(size_of(MPI_COMM_WORLD) / slots()) + " of at least " +
+                          std::to_string(fewest) + " workers are left, and no others have come within " +
+                          std::to_string(bound) + " s";
+  if (rank_of(MPI_COMM_WORLD) == 0) std::fprintf(stderr, "elastic::Loop: %s\n", why.c_str());
+  MPIX_Recovery_failed(why.c_str());
 }
 
 bool Loop::State::go_on_or_recover(const std::function<bool(MPI_Comm)>& iteration) {
   bool again = true;
   or_recover([&] {
-    if (std::exchange(snapshot_due, false)) snapshots->take();
+    if (snapshot_due) begin_with_others();
     // Nobody leaves while another one may have to go back.
     again = go_on(iteration) || left || MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS;
   });
@@ -99,6 +140,7 @@ void Loop::State::or_recover(const std::function<void()>& work) {
 }
 
 void Loop::State::recover() {
+  const std::int64_t done = iterations;
   if (checkpoints) checkpoints->interrupt();
   recovering = true;
   for (;;) {
@@ -110,14 +152,14 @@ void Loop::State::recover() {
       if (phase < entered)
         throw Error(
             "the newest copies are of an earlier run() of the program, to which there is no way back");
+      MPIX_Recovery_repeats(done - iterations);
       if (MPIX_Recovery_adopt(iterations) != MPI_SUCCESS) continue;
       ++recoveries;
       unprobed = 0;
       leaving = false;
       rebuild();
       recovering = false;
-      snapshots->take();
-      snapshot_due = false;
+      begin_with_others();
       return;
     } catch (const std::exception& e) {
       drop_items();

@@ -25,7 +25,16 @@ int least_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.min
 int largest_size(const JobSpec& spec) { return feasible_size(spec, spec.worker.max_replicas); }
 
 // A program that keeps its size, for as long as it runs at least.
-bool keeps_its_size(const JobSpec& spec) { return !is_malleable(spec.runtime); }
+bool keeps_its_size(const JobSpec& spec) { return spec.runtime.mode == RuntimeMode::Rigid; }
+
+// It changes its size by a restart, and nobody has seen yet what one costs (rule Q46).
+constexpr double kUnseenRestart = 120;
+bool restarts_unseen(const ElasticMPIJob& job) {
+  return job.spec.runtime.mode == RuntimeMode::Restartable &&
+         std::ranges::none_of(job.status.policy_state.changes, [](const SizeChange& change) {
+           return change.from > 0 && change.cost_seconds > 0;
+         });
+}
 
 int rigid_size(const ElasticMPIJob& job) {
   if (!job.status.active_workers.empty()) return job.status.active_workers.size();
@@ -216,6 +225,7 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   demand.work_left = work_left(job, *demand.curve, said_seconds(job), demand.speed, now);
   demand.lost_seconds =
       change_cost(status.policy_state.changes, present, std::max(1, present / 2)).lost_seconds;
+  if (restarts_unseen(job)) demand.lost_seconds = std::max(demand.lost_seconds, kUnseenRestart);
   if (job.spec.autoscaling.policy.name == PolicyName::Throughput)
     demand.weight = job.spec.autoscaling.policy.throughput.weight_percent / 100.0;
   if (!status.policy_state.measured.empty())
@@ -270,7 +280,7 @@ SizeRange range_of(const ElasticMPIJob& job, const QueueSpec& queue) {
   if (keeps_its_size(job.spec)) return {rigid_size(job), rigid_size(job)};
   SizeRange range{least_size(job.spec),
                   feasible_size(job.spec, queue_wish(job.spec, job.status.policy_state))};
-  if (stays_as_it_is(job, queue)) range.floor = std::max(range.floor, allocated(job));
+  if (stays_as_it_is(job, queue) || restarts_unseen(job)) range.floor = std::max(range.floor, allocated(job));
   // What limits have become smaller than is no reason to take more away than they say.
   range.floor = std::min(range.floor, std::max(largest_size(job.spec), 1));
   range.wish = std::max(range.wish, range.floor);

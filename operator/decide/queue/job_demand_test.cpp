@@ -180,5 +180,20 @@ TEST(JobDemand, RulesAreThoseOfTheQueue) {
   EXPECT_EQ(rules.order.fair_share.weights.at("a"), 300);
 }
 
+// Rule Q46: what a restart takes from a job is measured before others are served by one.
+TEST(Demand, ARestartableJobIsADonorOnceItsRestartHasBeenMeasured) {
+  ElasticMPIJob restartable =
+      running(job("", "  runtime: {mode: Restartable, restart: {signal: USR1}}\n"), 6);
+  const Demand unseen = demand(restartable, 6);
+  EXPECT_EQ(unseen.floor, 6);
+  EXPECT_EQ(unseen.wish, 8);
+  EXPECT_GE(unseen.lost_seconds, 60) << "who grows pays for a restart";
+  restartable.status.policy_state.changes = {{kNow - Seconds(90), 4, 6, 35, 0, 35}};
+  const Demand seen = demand(restartable, 6);
+  EXPECT_EQ(seen.floor, 2);
+  EXPECT_EQ(seen.wish, 8);
+  EXPECT_NEAR(seen.lost_seconds, 35, 25);
+}
+
 }  // namespace
 }  // namespace emj::queue

@@ -280,6 +280,15 @@ std::vector<std::string> history_lines(const ElasticMPIJob& job) {
                static_cast<long long>(last->prepared_millis), static_cast<long long>(last->joined_millis),
                static_cast<long long>(last->paused_millis)));
   }
+  if (const auto& lost = status.recoveries) {
+    std::string& line = lines.emplace_back(
+        format("went on without lost members %d times; the last time at ", lost->count) +
+        clock_text(lost->time) + ", with " + workers_text(lost->workers) + " left: " + lost->reason);
+    if (lost->lost_millis > 0)
+      line += format("; the others went on after %lld ms and did %lld iterations again",
+                     static_cast<long long>(lost->lost_millis),
+                     static_cast<long long>(lost->repeated_iterations));
+  }
   return lines;
 }
 

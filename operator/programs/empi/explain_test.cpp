@@ -149,12 +149,16 @@ TEST(History, ListsChangesDecisionsAndTheLastChange) {
   job.status.policy_state.changes = {{at(0), 0, 1}, {at(60), 1, 2, .02, 0, 1.5}};
   job.status.decisions = {{at(59), 1, 2, "threshold", DecisionAction::Scale, "MTCT is low"}};
   job.status.last_resize = LastResize{1, 2, ResizeResult::Committed, "", 900, 600, 3, at(60)};
-  EXPECT_THAT(history_lines(job),
-              ElementsAre("changes of size (the last 2):", "  00:00:00  started with 1 worker",
-                          "  00:01:00  1 -> 2 workers, took 1.5 s, cost 20 ms",
-                          "decisions (the last 1):", "  00:00:59  Scale  MTCT is low",
-                          "last change: 1 -> 2 workers, Committed; pods ready after 900 ms, committed after "
-                          "another 600 ms, paused 3 ms"));
+  job.status.recoveries = RecoveriesStatus{2, 5, at(90), "pod w-1 is gone", 1, 12, 640};
+  EXPECT_THAT(
+      history_lines(job),
+      ElementsAre("changes of size (the last 2):", "  00:00:00  started with 1 worker",
+                  "  00:01:00  1 -> 2 workers, took 1.5 s, cost 20 ms",
+                  "decisions (the last 1):", "  00:00:59  Scale  MTCT is low",
+                  "last change: 1 -> 2 workers, Committed; pods ready after 900 ms, committed after "
+                  "another 600 ms, paused 3 ms",
+                  "went on without lost members 2 times; the last time at 00:01:30, with 1 worker "
+                  "left: pod w-1 is gone; the others went on after 640 ms and did 12 iterations again"));
 }
 
 }  // namespace

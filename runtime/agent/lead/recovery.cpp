@@ -47,9 +47,13 @@ void Lead::begin_recovery() {
 }
 
 void Lead::on_recovered(const RankReport& report) {
+  if (!report.ok && report.address.empty()) return fail_job(report.error, 1, {});  // it waited for others
   if (state_.recovery.empty() || report.address != state_.recovery) return;
   if (!report.ok) return fail_job(describe_recovery() + ", and cannot: " + report.error, 1, {});
   state_.recovered.insert(report.proc);
+  ChangeStatus& lost = state_.history.back();  // no other change begins before all have their data
+  lost.times.lost_ms = std::max(lost.times.lost_ms, report.lost_ms);
+  lost.repeated_iterations = std::max(lost.repeated_iterations, report.repeated);
   if (!std::ranges::all_of(ranks_of(membership_.members),
                            [this](const ProcId& proc) { return state_.recovered.contains(proc); }))
     return;

@@ -263,8 +263,9 @@ class Loop {
   /// on all ranks alike, joining ones too; data that moves itself needs save and load. The iteration is left
   /// by an exception of MPI's error handler: let no handler of the program keep it, and set none on
   /// MPI_COMM_WORLD afterwards. It has no effect without an agent, or where the job says `onWorkerLoss:
-  /// Fail`. Not borne: the loss of the lead's pod, of a pod and the one with its copies at once, and a crash
-  /// of the program, which would crash again. Local. Throws Error for every < 0.
+  /// Fail`. Fewer pods than the job's minReplicas wait for replacements. Not borne: the loss of a pod and of
+  /// the one with its copies at once, and a crash of the program, which would crash again. Local. Throws
+  /// Error for every < 0.
   void recoverable(std::int64_t every = 0);
   /// How often this process went on without others that were lost. Local.
   int recoveries() const;
@@ -322,6 +323,7 @@ class Loop {
 
   friend class Checkpointer;
   friend class Snapshots;
+  friend struct LoopInC;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -9,6 +9,7 @@
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <elastic_mpi.hpp>
 #include <filesystem>
@@ -39,6 +40,11 @@ struct Cell {
 };
 double weight(const Cell& c) { return 1 + static_cast<double>(c.number) / kCells; }
 bool starts_family(const Cell& c) { return c.number % 4 == 0; }
+
+int number(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? std::stoi(text) : 1;
+}
 
 struct Sizes {
   int rank = 0, size = 0;
@@ -173,6 +179,7 @@ class Program {
   bool iterate(MPI_Comm world) {
     const Sizes here(world);
     if (first_step_ < 0) first_step_ = step_;
+    expect(here.size >= fewest_, "computed on fewer ranks than the job wants at least");
     expect(sum_of(world, step_, MPI_INT64_T) == step_ * here.size, "ranks are at different steps");
     expect(name_ == "replicated" && table_ == std::vector<double>{1.5, 2.5, 4.5}, "replicated values differ");
     expect(unexpected_ == 7, "a value that was not part of the job was overwritten");
@@ -220,6 +227,7 @@ class Program {
   const elastic::Block* block_ = nullptr;
   std::int64_t tally_ = 0, next_tally_ = 0, total_tally_ = 0;
   int unexpected_ = 7, initial_ranks_ = 0;
+  int fewest_ = number("EMPI_MIN_WORKERS") * number("EMPI_SLOTS");
   MPI_Comm duplicate_ = MPI_COMM_NULL;
   int was_revoked_ = 0, recoveries_ = 0;
 };
