@@ -324,11 +324,10 @@ run_cases() {
     shift
   done
   if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 ]]; then
-    for name in "$cases"/cluster/*.sh; do
+    for name in "$cases"/{cluster,host}/*.sh; do
       if [[ -z ${EMPI_FULL:-} ]] && sed -n '4,7p' "$name" | grep -q '^# full: '; then continue; fi
-      inside+=("$(basename "$name" .sh)")
+      if [[ $name == */cluster/* ]]; then inside+=("$(basename "$name" .sh)"); else outside+=("$(basename "$name" .sh)"); fi
     done
-    for name in "$cases"/host/*.sh; do outside+=("$(basename "$name" .sh)"); done
     [[ -z $kubeconfig ]] || outside=()
     export EMPI_CLUSTERS=${EMPI_CLUSTERS:-2}
   fi

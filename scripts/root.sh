@@ -23,6 +23,9 @@ if [[ -n ${EMPI_DATA:-} ]]; then EMPI_DATA=$(realpath -m -- "$EMPI_DATA"); fi # 
 # A root is identified by what is in it, so that a change of the package list makes a new one.
 choose_root() {
   packages=$(grep -v '^#' "$project/.ci/$1" | paste -sd, -)
+  local with=${EMPI_WITH:-}
+  [[ $with =~ ^([a-z0-9][a-z0-9+.-]*([ ,]|$))*$ ]] || die "EMPI_WITH: '$with' are no names of Debian packages: such as 'lammps gdb'"
+  if [[ -n $with ]]; then packages+=,${with// /,}; fi
   root=$cache/root-$suite-$(printf '%s' "$packages" | sha256sum | cut -c1-12)
 }
 choose_root packages.txt
@@ -207,6 +210,7 @@ Usage: ./dev COMMAND [ARGS]
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
              EMPI_DATA     a folder with chile2010/, tohoku2011/, spe10_model2/ (default: ../shared/data, then built-in)
+             EMPI_WITH     more of Debian's packages, for programs of your own: a root with them is made beside the other (lammps)
              EMPI_PACKAGES a folder for Debian's packages: what is there is not fetched again when a root is made
              EMPI_PRESET   the preset that test, demo, run and bench use (release)
 EOF
