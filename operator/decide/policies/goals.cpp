@@ -223,6 +223,8 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   const Bill bill(input, *remaining, tolerance_);
   const bool tries = bill.is_to_try_fewer();
   int to = tries ? bill.as_many_as_would_be_paid() : bill.best();
+  // Not more at a time than is surely too much: what still fewer cost is better known from there.
+  if (to < current && !bill.paid(current)) to = std::max(to, bill.as_many_as_would_be_paid());
   std::string why = format(", %d would take %s and cost %.4g more", to,
                            time_text(remaining->seconds(to)).c_str(), bill.price(to));
   if (to != current && !tries && bill.paid(current) && !bill.is_worth_a_change(to)) {
