@@ -44,13 +44,13 @@ class PointerArray final : public detail::Array {
     fresh_size_ = size;
     return static_cast<std::byte*>(fresh_.get());
   }
-  void accept() noexcept override { swap_in(); }
+  void accept() noexcept override { static_cast<void>(swap_in()); }
   std::shared_ptr<void> accept_and_keep() override { return {swap_in().release(), Release()}; }
   void drop() noexcept override { fresh_.reset(); }
   void abandon_fresh() noexcept override { static_cast<void>(fresh_.release()); }
   void resize(std::size_t size) override {
-    make_fresh(size);
-    swap_in();
+    static_cast<void>(make_fresh(size));
+    static_cast<void>(swap_in());
   }
 
  private:
