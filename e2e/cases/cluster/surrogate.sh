@@ -51,7 +51,7 @@ replaced() { running shared 3 && pods_are shared 'map(.metadata.name) | all(. !=
 within 60 'the job goes on, and another pod takes its place' replaced
 goes_on() { [[ $(progress shared) -gt $before ]]; }
 within 30 'no task of the others is lost' goes_on
-expect 'nothing began anew' job_is shared '.status.restarts // 0 == 0'
+expect 'nothing began anew' job_is shared '(.status.restarts // 0) == 0'
 
 # The pod of the lead keeps the queue: without it the job starts again, as often as it may, and says so.
 surrogate queue 60 '.spec.worker.replicas = 2 | .spec.runPolicy.backoffLimit = 1'

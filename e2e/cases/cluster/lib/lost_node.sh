@@ -20,7 +20,7 @@ lose_node() {
   goes_on_without() { running spread-out 3 && job_is spread-out '.status.nextIndex >= 4 and .status.epoch >= 3'; }
   within 150 'the others go on without it, and another one takes its place' goes_on_without
   expect 'nobody was placed on the lost node' only_the_victim_there
-  expect 'nothing began anew' job_is spread-out '.status.restarts // 0 == 0'
+  expect 'nothing began anew' job_is spread-out '(.status.restarts // 0) == 0'
   iterates spread-out
   expect 'on the other nodes' elsewhere
   within 60 'the lost ranks are dead, though nobody could tell them' lost_are_dead
