@@ -7,6 +7,8 @@
 
 # shellcheck source=e2e/cluster/cgroups.sh
 source "$project/e2e/cluster/cgroups.sh"
+# shellcheck source=scripts/e2e_from.sh
+source "$project/scripts/e2e_from.sh"
 
 # One cluster per checkout, unless it is named.
 cluster=${EMPI_CLUSTER:-$(printf '%s' "$project" | sha256sum | cut -c1-8)}
@@ -20,7 +22,9 @@ skip() {
 }
 
 e2e_usage() {
-  cat <<'USAGE'
+  local versions
+  versions=$(known_kubernetes)
+  cat <<USAGE
 Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by default), each on one line:
                                                   case NAME ok|FAILED|skipped SECONDS
        ./dev e2e full [CASE...]                   the same, and where a case tries some of many things it tries all
@@ -36,11 +40,16 @@ Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by
        ./dev e2e logs [NAME]                      the last lines of a daemon's log; without NAME: their names
        ./dev e2e shell                            a shell in the control plane
 
+Options, of cases, up and programs:
+       --kubernetes VERSION   of the cluster that is started: $versions
+       --from REV             the commit of this repository from which [upgrade-from] upgrades (default: its own choice)
+
 Cases use the running cluster; where there is none they start one and end it. With --kubeconfig they use an
 existing cluster instead, and those that need to cut wires are skipped.
 Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
              EMPI_CLUSTERS  how many clusters share the cases (default: 2 when all are run and none is up, else 1)
+             EMPI_KUBERNETES the same as --kubernetes
              EMPI_PATIENCE  how many times longer than on a quiet machine a case waits before it gives up (default: 4)
 USAGE
 }
@@ -49,6 +58,9 @@ e2e() {
   [[ $cluster =~ ^[a-z0-9][a-z0-9-]{0,20}$ ]] ||
     die "EMPI_CLUSTER: '$cluster' is no name for a cluster: use up to 21 of a-z, 0-9 and -"
   choose_root packages-e2e.txt
+  local words=()
+  take_options "$@"
+  set -- "${words[@]}"
   local verb=${1:-}
   case $verb in
     help | -h | --help) e2e_usage ;;
@@ -81,6 +93,51 @@ e2e() {
     *) run_cases "$@" ;;
   esac
 }
+
+# Takes the options that cases, up and programs have in common; what is left is in $words. Words for kubectl, helm and the
+# chart are theirs.
+take_options() {
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --kubernetes)
+        export EMPI_KUBERNETES=${2:-}
+        [[ -n $EMPI_KUBERNETES ]] || die "e2e: --kubernetes wants a version: $(known_kubernetes)"
+        shift
+        ;;
+      --from)
+        export EMPI_FROM=${2:-}
+        [[ $EMPI_FROM =~ ^[A-Za-z0-9][A-Za-z0-9._/~^-]*$ ]] || die "e2e: --from wants a commit of this repository, not '$EMPI_FROM'"
+        shift
+        ;;
+      kubectl | helm | manifest)
+        if [[ ${#words[@]} == 0 ]]; then
+          words=("$@")
+          break
+        fi
+        words+=("$1")
+        ;;
+      *) words+=("$1") ;;
+    esac
+    shift
+  done
+  choose_kubernetes
+}
+
+# From here on EMPI_KUBERNETES says it to all: a running cluster's own version, else what is asked for.
+choose_kubernetes() {
+  local asked=${EMPI_KUBERNETES:-} known running=''
+  known=$(known_kubernetes)
+  [[ -z $asked || " ${known//,/} " == *" $asked "* ]] || die "e2e: there is no Kubernetes '$asked' here: $known"
+  if find_cluster && [[ -e $state/kubernetes ]]; then
+    running=$(cat "$state/kubernetes")
+    [[ -z $asked || $asked == "$running" ]] ||
+      die "e2e: cluster $cluster is up with Kubernetes $running, not $asked: ./dev e2e down, or EMPI_CLUSTER=NAME for another"
+    asked=$running
+  fi
+  export EMPI_KUBERNETES=${asked:-$(of_cluster kubernetes_default)}
+}
+of_cluster() { (source "$project/e2e/cluster/lib.sh" && "$@"); } # FUNCTION of lib.sh
+known_kubernetes() { of_cluster kubernetes_versions | paste -sd, | sed 's/,/, /g'; }
 
 # --- the tree of processes -------------------------------------------------------------------------------
 
@@ -118,7 +175,7 @@ on_cluster() {
 }
 
 # Where the programs that Debian does not have are, inside; lib.sh knows.
-programs() { (source "$project/e2e/cluster/lib.sh" && program_folders); }
+programs() { of_cluster program_folders; }
 
 with_lock() {
   mkdir -p "$cache/cluster"
@@ -154,6 +211,7 @@ up() {
       *) die "e2e: up has no option '$1'; there is --nodes N" ;;
     esac
   done
+  choose_kubernetes
   check_machine
   ensure_root
   prepare_enter
@@ -174,6 +232,7 @@ start() {
   down quiet
   mkdir -p "$state"/{log,pid}
   : >"$state/progress"
+  of_cluster kubernetes_minor >"$state/kubernetes"
   in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster" || exit 1
   trap 'down quiet; trap - INT TERM; kill -INT $$' INT TERM
   # It writes down who it is before it is anything, so that down finds it whatever happens to us.
@@ -247,7 +306,7 @@ wait_gone() { # PID DEADLINE: a zombie whose parent is slow to bury it is gone t
 
 status() {
   if is_ready; then
-    say "cluster $cluster is up (process $init, folder $state)"
+    say "cluster $cluster is up with Kubernetes $EMPI_KUBERNETES (process $init, folder $state)"
     on_cluster kubectl get nodes --output wide
   elif find_cluster; then
     say "cluster $cluster is starting"
@@ -343,8 +402,8 @@ run_cases() {
 }
 
 # What cases say of their needs below their third line: `# images: NAME...` (of ./dev images), `# programs: kwok`
-# (what e2e/cluster/build.sh makes besides).
-needs_of() { # images|programs CASES...
+# (what e2e/cluster/build.sh makes besides), `# from: REV` (an older commit; e2e_from.sh).
+needs_of() { # images|programs|from CASES...
   local what=$1 name
   shift
   for name in "$@"; do sed -n "4,6s/^# $what: //p" "$cases/cluster/$name.sh"; done | tr ' ' '\n' | sort -u | paste -sd' '
@@ -426,9 +485,10 @@ on_own_cluster() { # CASES...
   fi
   build_programs_of "$@"
   load_images_of "$@"
+  load_older_images_of "$@"
   if $ours && [[ $clusters -gt 1 ]]; then begin_others "$@"; fi
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
-  for name in EMPI_FULL EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
+  for name in EMPI_FULL EMPI_FROM EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done
   in_cluster env "${settings[@]}" bash "$cases/run.sh" cluster "$@" || failed=1
   for other in "${others[@]}"; do wait "$other" || failed=1; done
   if $ours; then

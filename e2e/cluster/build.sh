@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the programs of the cluster that Debian does not have, from the Go modules that the go.sum files pin,
 # into the cache. Runs inside the root of .ci/packages-e2e.txt.
-# Usage: build.sh [kube coredns helm kwok]      (kwok simulates nodes and pods; only the scale case needs it)
+# Usage: build.sh [kube coredns helm kwok metrics-adapter]     kube: of the version EMPI_KUBERNETES. The last two are for
+# some cases only: kwok simulates nodes and pods, metrics-adapter serves the sidecars' figures to an autoscaler.
 set -euo pipefail
 # shellcheck source=e2e/cluster/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -12,9 +13,13 @@ components='kube-apiserver kube-controller-manager kube-scheduler kube-proxy kub
 # for all. It makes way for what people wait for, unless EMPI_BUILD_NICE says otherwise.
 export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false' CGO_ENABLED=0
 
+# What newer modules are built with: the Go that they name, from the module proxy.
+toolchain_of() { sed -n 's/^toolchain //p' "$cluster_source/go/$1/go.mod"; } # MODULE
+
 build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
-  local program=$1 package=$2 flags=$4 module=${5:-} folder
-  folder=$(program_folder "$program")
+  local program=$1 package=$2 flags=$4 module=${5:-} folder toolchain
+  folder=$(program_folder "${program/#kube/"$(kubernetes_program)"}")
+  toolchain=$(toolchain_of "$module")
   [[ ! -x $folder/$program ]] || return 0
   mkdir -p "$folder"
   (
@@ -22,7 +27,7 @@ build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
     flock 8
     [[ ! -x $folder/$program ]] || exit 0
     say "building $program from Go modules ($3 on two cores, once)"
-    (cd "$cluster_source/go/$module" && nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
+    (cd "$cluster_source/go/$module" && GOTOOLCHAIN=${toolchain:-local} nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
       fail "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"
     mv "$folder/$program.new" "$folder/$program"
   ) 8>"$folder/lock" || exit 1
@@ -35,12 +40,15 @@ for program in "$@"; do
       version=$(kubernetes_version)
       minor=${version#1.}
       stamp=k8s.io/component-base/version
-      build kube ./kube 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
-      for name in $components; do ln -sfn kube "$(program_folder kube)/$name"; done
+      module=$(kubernetes_module) package=./kube
+      if [[ -n $module ]]; then package=.; fi
+      build kube "$package" 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}" "$module"
+      for name in $components; do ln -sfn kube "$(program_folder "$(kubernetes_program)")/$name"; done
       ;;
     coredns) build coredns ./coredns 'a minute' '' ;;
     helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' '' ;;
     kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' '' kwok ;; # against the Kubernetes libraries of its own choice
-    *) fail "there is no program '$program' to build: kube, coredns, helm, kwok" ;;
+    metrics-adapter) build metrics-adapter ./metrics-adapter 'seconds' '' ;;
+    *) fail "there is no program '$program' to build: kube, coredns, helm, kwok, metrics-adapter" ;;
   esac
 done

@@ -6,7 +6,7 @@ cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 
 # The folder of a program that Debian does not have. It is named by what the program is built from, the go.mod and
 # go.sum of its module and its own sources: what one changes leaves the others as they are.
-program_folder() { # kube|coredns|helm|kwok
+program_folder() { # kube|kube-MINOR|coredns|helm|kwok|metrics-adapter
   local source=$cluster_source/go files
   if [[ -e $source/$1/go.mod ]]; then
     files=("$source/$1"/*)
@@ -19,14 +19,36 @@ program_folder() { # kube|coredns|helm|kwok
 # All of them, for PATH.
 program_folders() {
   local name folders=()
-  for name in kube coredns helm kwok; do folders+=("$(program_folder "$name")"); done
+  for name in "$(kubernetes_program)" coredns helm kwok metrics-adapter; do folders+=("$(program_folder "$name")"); done
   (IFS=: && echo "${folders[*]}")
 }
 
 say() { printf 'e2e: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-kubernetes_version() { sed -n 's/^\tk8s.io\/kubernetes v//p' "$cluster_source/go/go.mod"; }
+# Which Kubernetes: the running cluster's (use_cluster), else the one that is asked for in EMPI_KUBERNETES, else the one
+# that go/go.mod names. Each other one is a module of its own, go/kube-MINOR, with libraries of its own choice.
+kubernetes_in() { sed -n 's/^\tk8s.io\/kubernetes v//p' "$1/go.mod"; } # FOLDER
+kubernetes_default() {
+  local version
+  version=$(kubernetes_in "$cluster_source/go")
+  echo "${version%.*}"
+}
+kubernetes_versions() { # those that there are, 1.NUMBER each
+  {
+    kubernetes_default
+    (cd "$cluster_source/go" && printf '%s\n' kube-*/go.mod) | sed -n 's/^kube-\([0-9.]*\)\/go.mod$/\1/p'
+  } | sort -V
+}
+# Where its programs are built from: the module's folder in go/ (none: go/ itself), and the program's name.
+kubernetes_minor() { echo "${EMPI_KUBERNETES:-$(kubernetes_default)}"; }
+kubernetes_module() { [[ $(kubernetes_minor) == "$(kubernetes_default)" ]] || echo "kube-$EMPI_KUBERNETES"; }
+kubernetes_program() {
+  local module
+  module=$(kubernetes_module)
+  echo "${module:-kube}"
+}
+kubernetes_version() { kubernetes_in "$cluster_source/go/$(kubernetes_module)"; } # in full
 
 # wait_until SECONDS WHAT COMMAND...: returns when COMMAND succeeds; fails with WHAT after EMPI_PATIENCE (4) times SECONDS.
 # The seconds bound a hang, they are never what is waited for: those of a quiet machine, and few machines are quiet.
@@ -46,6 +68,7 @@ wait_until() {
 use_cluster() {
   cluster=$1
   state=/cache/cluster/$cluster
+  if [[ -e $state/kubernetes ]]; then EMPI_KUBERNETES=$(cat "$state/kubernetes"); fi
   PATH=$(program_folders):$PATH
   export PATH KUBECONFIG=$state/admin.kubeconfig
 }

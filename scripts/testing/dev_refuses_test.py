@@ -49,6 +49,17 @@ def an_open_mpi_that_is_not_known():
         refused(run("test", *words), "5.0.11")
 
 
+def a_kubernetes_that_is_not_known():
+    for words in ("--kubernetes", "1.21"), ("cluster-smoke", "--kubernetes", "1.37.1"), ("up", "--kubernetes"):
+        refused(run("e2e", *words), "1.34, 1.36, 1.37")
+    refused(run("e2e", "status", EMPI_KUBERNETES="latest"), "'latest'", "1.34, 1.36, 1.37")
+
+
+def a_commit_that_is_none():
+    for words in ("--from",), ("upgrade-from", "--from", "a b"), ("--from", "--all", "upgrade-from"):
+        refused(run("e2e", *words), "--from wants a commit")
+
+
 def a_program_is_missing():
     for program, package in {"unshare": "util-linux", "flock": "util-linux", "mount": "mount", "cmp": "diffutils"}.items():
         programs = WORK / f"without-{program}"
@@ -194,7 +205,7 @@ def closed_input():
     runs(result, "words\n")
 
 
-CASES = [command, an_open_mpi_that_is_not_known, a_program_is_missing, nobody_can_make_a_root, no_network, mounting_is_forbidden, as_a_stranger, no_home,
+CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, nobody_can_make_a_root, no_network, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
