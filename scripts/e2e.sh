@@ -42,7 +42,8 @@ Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by
 
 Options, of cases, up and programs:
        --kubernetes VERSION   of the cluster that is started: $versions
-       --from REV             the commit of this repository from which [upgrade-from] upgrades (default: its own choice)
+       --from REV             the commit of this repository from which [upgrade-from] upgrades (default: its own choice);
+                              without a CASE, runs that one
 
 Cases use the running cluster; where there is none they start one and end it. With --kubeconfig they use an
 existing cluster instead, and those that need to cut wires are skipped.
@@ -101,6 +102,7 @@ take_options() {
     case $1 in
       --kubernetes)
         export EMPI_KUBERNETES=${2:-}
+        kubernetes_named=yes
         [[ -n $EMPI_KUBERNETES ]] || die "e2e: --kubernetes wants a version: $(known_kubernetes)"
         shift
         ;;
@@ -382,6 +384,11 @@ run_cases() {
     esac
     shift
   done
+  [[ -z $kubeconfig || -z ${kubernetes_named:-} ]] ||
+    die 'e2e: --kubernetes is the version of a cluster that is started, and --kubeconfig names one that runs: leave one out'
+  if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 && -n ${EMPI_FROM:-} && -z ${EMPI_FULL:-} ]]; then
+    for name in "$cases"/cluster/*.sh; do [[ -z $(needs_of from "$(basename "$name" .sh)") ]] || inside+=("$(basename "$name" .sh)"); done
+  fi
   if [[ ${#inside[@]} == 0 && ${#outside[@]} == 0 ]]; then
     for name in "$cases"/{cluster,host}/*.sh; do
       if [[ -z ${EMPI_FULL:-} ]] && sed -n '4,7p' "$name" | grep -q '^# full: '; then continue; fi

@@ -7,7 +7,7 @@
 load_older_images_of() { # CASES...
   local chosen
   chosen=$(needs_of from "$@")
-  [[ -n $chosen ]] || return 0
+  [[ -n $chosen ]] || { [[ -z ${EMPI_FROM:-} ]] || say 'e2e: --from: none of these cases upgrades from a commit'; return 0; }
   find_commit "${EMPI_FROM:-${chosen%% *}}" || exit 1
   make_older_images || exit 1
   load "$cache/from/$EMPI_FROM/from"/{operator,runtime,jacobi}.tar

@@ -22,6 +22,7 @@ rules:
 POLICY
 }
 
+# Services lead nowhere from here, where no kube-proxy is: an aggregated API server is reached by its endpoints.
 start_apiserver() {
   local pki=$state/pki
   audit_policy >"$state/audit-policy.yaml"
@@ -42,6 +43,14 @@ start_apiserver() {
     --kubelet-client-key="$pki/kubelet-client.key" \
     --kubelet-preferred-address-types=InternalIP \
     --endpoint-reconciler-type=lease \
+    --enable-aggregator-routing=true \
+    --requestheader-client-ca-file="$pki/front-proxy-ca.crt" \
+    --requestheader-allowed-names=front-proxy-client \
+    --requestheader-username-headers=X-Remote-User \
+    --requestheader-group-headers=X-Remote-Group \
+    --requestheader-extra-headers-prefix=X-Remote-Extra- \
+    --proxy-client-cert-file="$pki/front-proxy-client.crt" \
+    --proxy-client-key-file="$pki/front-proxy-client.key" \
     --audit-policy-file="$state/audit-policy.yaml" \
     --audit-log-path="$state/audit.log" \
     --profiling=false
