@@ -122,15 +122,16 @@ take_options() {
     esac
     shift
   done
-  choose_kubernetes
+  choose_kubernetes "${words[0]:-}"
 }
 
-# From here on EMPI_KUBERNETES says it to all: a running cluster's own version, else what is asked for.
-choose_kubernetes() {
+# From here on EMPI_KUBERNETES says it to all: a running cluster's own version, else what is asked for. Programs may be
+# built for another one meanwhile.
+choose_kubernetes() { # [VERB]
   local asked=${EMPI_KUBERNETES:-} known running=''
   known=$(known_kubernetes)
   [[ -z $asked || " ${known//,/} " == *" $asked "* ]] || die "e2e: there is no Kubernetes '$asked' here: $known"
-  if find_cluster && [[ -e $state/kubernetes ]]; then
+  if [[ ${1:-} != programs ]] && find_cluster && [[ -e $state/kubernetes ]]; then
     running=$(cat "$state/kubernetes")
     [[ -z $asked || $asked == "$running" ]] ||
       die "e2e: cluster $cluster is up with Kubernetes $running, not $asked: ./dev e2e down, or EMPI_CLUSTER=NAME for another"
@@ -478,7 +479,8 @@ begin_others() { # CASES...
   done
 }
 end_others() {
-  [[ ${#others[@]} == 0 ]] || kill -INT "${others[@]}" 2>/dev/null || true
+  [[ ${#others[@]} -gt 0 ]] || return 0 # wait without a name would wait for the cluster itself, which is a child of ours
+  kill -INT "${others[@]}" 2>/dev/null || true
   wait "${others[@]}" 2>/dev/null || true
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ./dev e2e down leaves nothing on the machine, also after a crash, a kill or Ctrl-C during the start
+# ./dev e2e down leaves nothing on the machine, also after a crash, a kill or Ctrl-C during the start or a case
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 export EMPI_CLUSTER=left$$
@@ -111,6 +111,24 @@ status=0
 wait "$upping" || status=$?
 [[ $status != 0 ]] || fail 'an interrupted start does not end as a success'
 nothing_left 'Ctrl-C during the start'
+
+# A case on a cluster that it has started.
+env --default-signal=INT setsid ./dev e2e cluster-smoke >"$work/up.log" 2>&1 &
+upping=$!
+case_runs() { grep -qsF "EMPI_CLUSTER=$EMPI_CLUSTER" /proc/[0-9]*/cmdline; }
+for ((tries = 0; tries < 1200; ++tries)); do
+  if case_runs; then break; fi
+  sleep 0.1
+done
+case_runs || { cat "$work/up.log" >&2; fail 'a case begins in two minutes'; }
+kill -INT -- "-$upping"
+for ((tries = 0; tries < 600; ++tries)); do
+  if [[ ! -e /proc/$upping ]] || grep -q '^State:.*Z' "/proc/$upping/status" 2>/dev/null; then break; fi
+  sleep 0.1
+done
+[[ $tries -lt 600 ]] || { kill -9 -- "-$upping"; fail 'a run of cases that is interrupted ends in a minute'; }
+wait "$upping" || true
+nothing_left 'Ctrl-C during a case'
 
 up_halfway
 kill -STOP -- "-$upping" # it must not come to its end while its processes are counted
