@@ -485,8 +485,9 @@ end_others() {
 }
 
 on_own_cluster() { # CASES...
-  local ours=false failed=0 clusters=${EMPI_CLUSTERS:-1} others=() other
+  local ours=false failed=0 clusters=${EMPI_CLUSTERS:-1} others=() other older
   [[ $clusters =~ ^[1-4]$ ]] || die "e2e: EMPI_CLUSTERS: '$clusters' is no number from 1 to 4"
+  make_older_images_of "$@"
   if ! is_ready; then
     up
     ours=true
@@ -494,7 +495,7 @@ on_own_cluster() { # CASES...
   fi
   build_programs_of "$@"
   load_images_of "$@"
-  load_older_images_of "$@"
+  load_older_images
   if $ours && [[ $clusters -gt 1 ]]; then begin_others "$@"; fi
   local name settings=(EMPI_CLUSTER="$cluster" EMPI_DATA="${EMPI_DATA:-}")
   for name in EMPI_FULL EMPI_FROM EMPI_PATIENCE EMPI_CASES_AT_ONCE EMPI_CASE_TIMEOUT EMPI_CASE_CLAIMS EMPI_ONCE_MORE; do [[ -z ${!name:-} ]] || settings+=("$name=${!name}"); done

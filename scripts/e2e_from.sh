@@ -3,15 +3,19 @@
 # ./dev e2e --from REV: an older commit of this repository, with its programs, its images and its chart, for cases that
 # upgrade from it. It is kept in the cache, in from/COMMIT, for all checkouts. Sourced by e2e.sh, on the host.
 
-# Cases say `# from: REV` when they need one; --from takes the place of their own choice. Sets EMPI_FROM to the commit.
-load_older_images_of() { # CASES...
+# Cases say `# from: REV` when they need one; --from takes the place of their own choice. Sets $older to the commit, or to ''.
+# Before there is a cluster, which would wait for the compiler.
+make_older_images_of() { # CASES...
+  older=
   local chosen
   chosen=$(needs_of from "$@")
   [[ -n $chosen ]] || { [[ -z ${EMPI_FROM:-} ]] || say 'e2e: --from: none of these cases upgrades from a commit'; return 0; }
+  check_machine
   find_commit "${EMPI_FROM:-${chosen%% *}}" || exit 1
   make_older_images || exit 1
-  load "$cache/from/$EMPI_FROM/from"/{operator,runtime,jacobi}.tar
+  older=$EMPI_FROM
 }
+load_older_images() { [[ -z $older ]] || load "$cache/from/$older/from"/{operator,runtime,jacobi}.tar; }
 
 git_inside() { (choose_root packages.txt && enter_root git -c safe.directory='*' -C "$project" "$@"); }
 
