@@ -229,6 +229,7 @@ void Scheduler::learn(const ElasticMPIJob& before, const ElasticMPIJob& now) {
 
 Time Scheduler::plan(Time now) {
   const auto begin = std::chrono::steady_clock::now();
+  writing_ = {};
   take_news(now);
   wake_.reset();
   std::vector<QueueRecord> records = cluster_.queues();
@@ -257,7 +258,7 @@ Time Scheduler::plan(Time now) {
   };
   std::erase_if(taken_, deleted);  // nothing is gone on from
   std::erase_if(troubles_, deleted);
-  if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin);
+  if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin - writing_);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
 }
 
@@ -271,6 +272,14 @@ void Scheduler::tell_unreadable(const QueueRecord& record) {
   std::string& before = troubles_[name];
   if (trouble != before) log_("queue " + name + " cannot be read, its jobs are left as they are: " + trouble);
   before = std::move(trouble);
+}
+
+// The server may take its time, which says nothing of that of a plan.
+Outcome Scheduler::write(const ElasticQueue& read, const QueueStatus& status) {
+  const auto begin = std::chrono::steady_clock::now();
+  Outcome outcome = cluster_.write_queue_status(read, status);
+  writing_ += std::chrono::steady_clock::now() - begin;
+  return outcome;
 }
 
 // A scheduler before this one may still be writing: after this write it is refused (rule Q27).
@@ -290,7 +299,7 @@ bool Scheduler::take_queue(const QueueRecord& record, Time now) {
   }
   QueueStatus status = record.queue.status;
   ++status.fence;
-  const Outcome outcome = cluster_.write_queue_status(record.queue, status);
+  const Outcome outcome = write(record.queue, status);
   if (!outcome.ok()) {
     if (outcome.kind != Outcome::Kind::Conflict) log_("queue " + name + ": taking it: " + outcome.message);
     wake(now + options_.gather);
@@ -468,7 +477,7 @@ void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
     return;
   }
   if (taken.status == taken.written) return;
-  const Outcome outcome = cluster_.write_queue_status(queue, taken.status);
+  const Outcome outcome = write(queue, taken.status);
   if (outcome.ok()) {
     taken.written = taken.status;
     taken.written_at = round.now;

@@ -58,7 +58,8 @@ struct SchedulerOptions {
   // A fence of a queue above ours that has not moved for so long is nobody's, as that of a job.
   Millis overtaken{60000};
   queue::Resources sidecar{};  // of each worker, beside its container
-  // By the scheduler's thread: of each plan, and when all queues are done, which those are.
+  // By the scheduler's thread: of each plan, and when all queues are done, which those are, and how long that
+  // took but for the writes of their statuses.
   std::function<void(const PlanReport&)> planned{};
   std::function<void(const std::set<std::string>& queues, std::chrono::steady_clock::duration took)> pass{};
 };
@@ -145,6 +146,7 @@ class Scheduler {
   void plan_queue(Round& round);
   void hide_unplaceable(Round& round);
   void tell_unreadable(const QueueRecord& record);
+  Outcome write(const ElasticQueue& read, const QueueStatus& status);
   bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
   void count_others_in_quotas(Round& round);
@@ -179,6 +181,7 @@ class Scheduler {
   std::map<std::string, Taken> taken_;
   std::map<std::string, std::string> troubles_;  // by queue: why it cannot be read, as last told
   std::optional<Time> wake_;
+  std::chrono::steady_clock::duration writing_{};  // of the present plans
 };
 
 }  // namespace emj

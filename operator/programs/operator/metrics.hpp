@@ -72,8 +72,10 @@ inline constexpr Metric kQueueWait{
 inline constexpr Metric kCapacity{"empi_capacity_cores", Type::Gauge, "",
                                   "CPUs of a pool of an ElasticQueue by state: held, promised, free, "
                                   "unplaceable (free in pieces that are too small); foreign is beside them."};
-inline constexpr Metric kSchedulerPass{"empi_scheduler_pass_seconds", Type::Histogram, "seconds",
-                                       "How long it takes to plan for all ElasticQueues."};
+inline constexpr Metric kSchedulerPass{
+    "empi_scheduler_pass_seconds", Type::Histogram, "seconds",
+    "How long it takes to plan for all ElasticQueues, without the writes of "
+    "their statuses."};
 inline constexpr Metric kGrants{
     "empi_scheduler_grants_total", Type::Counter, "",
     "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
