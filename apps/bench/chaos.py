@@ -16,6 +16,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -245,7 +246,8 @@ def main():
         note(", ".join(f"{kind}: {count}" for kind, count in sorted(chaos.kills.items())))
         for name, value in (("kills", chaos.total()), ("resizes", chaos.resizes), ("restarts", restarts), ("hangs", hangs), ("wrong", wrong)):
             bench.figure(name, value, "count")
+    return hangs + wrong > 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
