@@ -3,7 +3,7 @@
 # an operator that dies in front of any write from the promise to the start of a rigid job: it starts, by one shrink of another
 # images: operator runtime jacobi
 # alone: it stops the operator
-# full: some twenty starts, each with another death; operator/kube/queue_crash_test.cpp tries the same against a server of its own
+# full: as many starts as one takes writes, each with another death; operator/kube/queue_crash_test.cpp tries the same against a server of its own
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
@@ -35,7 +35,7 @@ begin_operator() { # [OPTIONS]
 }
 has_died() { ! kill -0 "$operator" 2>/dev/null; }
 
-room=8
+room=4 # workers of 60m
 living='map(select(.status.phase == "Pending" or .status.phase == "Running")
   | select(any(.status.containerStatuses[]?; .name == "worker" and .state.terminated != null) | not)) | length'
 watch_room() {
@@ -45,7 +45,7 @@ watch_room() {
     if [[ $pods -gt $room ]]; then echo "$pods" >>"$folder/over"; fi
   done
 }
-queue '.spec.growth.cooldownSeconds = 1'
+queue '.spec.growth.cooldownSeconds = 1 | .spec.pools[0].quota.cpu = "240m"'
 begin_operator
 job wide 0 "$queued | .spec.worker.replicas = $room | .spec.worker.minReplicas = 2"
 runs wide "$room" 120
@@ -56,17 +56,18 @@ changes=$(value wide .status.nextChange)
 # Each process counts its writes from its start, with what it takes to take over queue and jobs.
 for ((write = 1; write <= 60; ++write)); do
   begin_operator --crash-at-write "$write"
-  job stiff 0 "$queued | .spec.runtime.mode = \"Rigid\" | .spec.worker.replicas = 4"
-  over() { has_died || running stiff 4; }
+  job stiff 0 "$queued | .spec.runtime.mode = \"Rigid\" | .spec.worker.replicas = 2"
+  over() { has_died || running stiff 2; }
   wait_until 60 "the operator dies in front of write $write, or all is done" over || fail "neither happens: write $write"
   survived=true
   if has_died; then
     survived=false
+    say "$(grep '^crash at write' "$folder/log" | tail -n 1)"
     begin_operator
-    wait_until 90 'the job starts' running stiff 4 || fail "killed in front of write $write it does not start: $(why stiff)"
+    wait_until 90 'the job starts' running stiff 2 || fail "killed in front of write $write it does not start: $(why stiff)"
   fi
-  expect "the donor was asked once (write $write)" job_is wide ".status.joinedReplicas == 4 and .status.nextChange == $((++changes)) and .status.restarts == 0"
-  expect 'no pod of it was made twice' job_is stiff '.status.nextIndex == 4 and .status.restarts == 0'
+  expect "the donor was asked once (write $write)" job_is wide ".status.joinedReplicas == 2 and .status.nextChange == $((++changes)) and .status.restarts == 0"
+  expect 'no pod of it was made twice' job_is stiff '.status.nextIndex == 2 and .status.restarts == 0'
   if $survived; then break; fi
   k delete emj stiff --wait=false >/dev/null
   wait_until 90 'the donor has grown again' running wide "$room" || fail "after write $write: the donor does not get back what it had"
