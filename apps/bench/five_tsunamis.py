@@ -10,7 +10,7 @@ fixed sizes that are worth trying. The elastic run is repeated, and its mean com
 - equal: each has an equal share.
 All ratios are of the time from the first arrival to the last end, elastic over the other, but for turnaround_ratio: the mean
 time from arrival to end, over that of the best static split. NAME.low and NAME.high are the 95 % interval of the mean of the repeats.
-With perfect scaling nothing can be gained, so efficiency_full, one job's parallel efficiency on all workers, has to be .40 to .50 (rule Q39).
+With perfect scaling nothing can be gained, so efficiency_full, one job's parallel efficiency on all workers, has to be .40 to .50.
 
 Usage: five_tsunamis.py [--repeats N] [--splits N] [--scale X] [--out DIR]     X: the length of all jobs; DIR keeps the runs
 """

@@ -3,6 +3,7 @@
 # of two namespaces that share a queue, the one that has used less starts first although it came later, and as it came without fairShare
 # images: operator runtime jacobi
 # full: another order of starts than that of [queue]; the tests of operator/decide/queue try many
+# shellcheck disable=SC2030,SC2031  # another namespace holds within a subshell only, and is meant to
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
