@@ -115,7 +115,7 @@ nothing_left 'Ctrl-C during the start'
 # A case on a cluster that it has started.
 env --default-signal=INT setsid ./dev e2e cluster-smoke >"$work/up.log" 2>&1 &
 upping=$!
-case_runs() { grep -qs "[E]MPI_CLUSTER=$EMPI_CLUSTER" /proc/[0-9]*/cmdline; } # which its own command line does not match
+case_runs() { grep -lsF "EMPI_CLUSTER=$EMPI_CLUSTER" /proc/[0-9]*/cmdline | xargs -r grep -qsF cases/run.sh; }
 for ((tries = 0; tries < 1200; ++tries)); do
   if case_runs; then break; fi
   sleep 0.1
