@@ -56,7 +56,7 @@ if job_is steady '.status.state == "Running"'; then iterates steady; fi
 # While it runs, without notice: the others go on from their last copies, and another takes its place.
 job lost 0 '.spec.runPolicy.backoffLimit = 1'
 runs lost 2
-iterates lost # so that there are copies
+has_copies lost
 k delete pod lost-w-1 --grace-period=0 --force >/dev/null 2>&1
 goes_on_without() { running lost 2 && job_is lost '.status.workers == "0,2" and (.status.restarts // 0) == 0'; }
 within 60 'the others go on, and it is replaced' goes_on_without

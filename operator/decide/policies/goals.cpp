@@ -20,7 +20,7 @@ using empi::time_text;
 // The size that a deadline has given is kept while this share of the margin is left, so that noise moves
 // nothing.
 constexpr double kKeptMargin = 0.5;
-constexpr double kReserve = 0.01;  // of a budget
+constexpr double kReserve = 0.01;  // of what is left of a budget
 // Errors of the measurement that are between the price of a size and what is surely too much, and enough.
 constexpr double kTooMuch = 1.5, kEnough = 0.5;
 constexpr double kReturn = 10;     // times its cost: as many worker seconds must a shrink free
@@ -96,7 +96,7 @@ class Bill {
         remaining_(remaining),
         tolerance_(tolerance),
         current_(input.current),
-        planned_(*input.goals.budget * (1 - kReserve) - input.goals.spent),
+        planned_((*input.goals.budget - input.goals.spent) * (1 - kReserve)),
         sizes_(sizes_of(input, remaining)) {
     const int gives_up = std::max(1, remaining.fewer_known ? current_ / 2 : current_ / 4);
     std::erase_if(sizes_.judged, [&](int n) { return n < current_ - gives_up; });

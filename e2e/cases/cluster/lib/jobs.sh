@@ -55,6 +55,9 @@ counted() { # on a busy machine the first question may take too long, and readin
 worker_logs() {
   get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done
 }
+# The loss of a member can be borne: before, it ends the run.
+has_copies() { within 60 'every rank has copies' copied "$1"; }
+copied() { worker_logs "$1" | grep -q 'every rank has copies on another pod'; }
 # What the program printed when it had ended: its result to the last bit.
 fingerprint() {
   worker_logs "$1" |

@@ -13,7 +13,7 @@ lose_node() {
   expect 'the pods are on three nodes' nobody_else_there
   lost=$(processes_of_pod "$victim" '^empi-jacobi')
   expect 'its ranks are found' test -n "$lost"
-  iterates spread-out # so that there are copies
+  has_copies spread-out
   cluster_ctl "$1" "$node"
   local start=$EPOCHREALTIME
   # Kubernetes does not know yet that the node is gone.
