@@ -32,8 +32,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = SOURCE / "apps/tsunami/bench/five.yaml"
 WORKERS = 16
 STAGGER = 5  # s between two arrivals
-JOBS = {"wide": 15000, "small": 5000, "middle": 10000, "tiny": 2500, "last": 7500}  # simulated seconds, of meshes that are much alike
-CELL_TIME, SERIAL_TIME = 300, 115000  # microseconds of a step, for each cell and in all
+JOBS = {"wide": 7500, "small": 2500, "middle": 5000, "tiny": 1250, "last": 3750}  # simulated seconds, of meshes that are much alike
+CELL_TIME, SERIAL_TIME = 600, 230000  # microseconds of a step, for each cell and in all
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)  # that are measured; those between follow
 EFFICIENCY = (.40, .50)
 START = 2.0  # seconds until the ranks of a job that has just been given workers compute, and from their end to its end
@@ -78,8 +78,13 @@ class Shared:
 
 def step_times(bench, scale):
     """Seconds of a step on each number of workers: one of mean work, since the mesh grows while the sizes are measured."""
-    sweep.JOBS["five"] = (manifest(bench.out / "sweep", "wide", scale), ["autoscaling.policy.name=efficiency"], [])
-    bench.out.joinpath("sweep", "wide.yaml").write_text((bench.out / "sweep/wide.yaml").read_text().replace("  scheduling:\n    queueName: main\n", ""))
+    alone = manifest(bench.out / "sweep", "wide", scale)
+    text = alone.read_text()
+    for queued, other in (("  scheduling:\n    queueName: main\n", ""), ("{name: throughput}", "{name: efficiency}"), ("mode: Auto", 'mode: "Off"')):
+        assert queued in text, queued
+        text = text.replace(queued, other)
+    alone.write_text(text)
+    sweep.JOBS["five"] = (alone, [], [])
     rows = {size: sweep.measure(bench.out, "five", size) for size in SIZES}
     work = statistics.mean(row["work"] for row in rows.values())
     measured = {size: row["seconds"] * work / row["work"] for size, row in rows.items()}
