@@ -93,8 +93,9 @@ class TsunamiOnPods : public testing::Test {
   }
 
   // Adapted after each step, so that whatever happens finds a mesh that has just changed.
-  const std::vector<std::string> arguments{"--data",  "/none",        "--end",         "14400", "--snapshot-every", "3600",
-                                           "--gauge", "buoy:-86.4:-17.98", "--adapt-every", "1"};
+  const std::vector<std::string> arguments{"--data",           "/none", "--end",   "14400",
+                                           "--snapshot-every", "3600",  "--gauge", "buoy:-86.4:-17.98",
+                                           "--adapt-every",    "1"};
   const io::test::ScratchFolder folder;
 };
 

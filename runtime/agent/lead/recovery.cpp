@@ -37,7 +37,8 @@ void Lead::on_recoverable(const RankReport& report) {
       ranks_of(membership_.members), [this](const ProcId& proc) { return state_.declared.contains(proc); });
   if (!state_.recoverable) return;
   state_.declared.clear();
-  log::info("every rank has copies on another pod: from now on the job goes on without members that are lost");
+  log::info(
+      "every rank has copies on another pod: from now on the job goes on without members that are lost");
   send_all(others(), Beat{.news = news()});  // from now on the loss of the lead is borne, too
 }
 
