@@ -57,7 +57,7 @@ worker_logs() {
 }
 # The loss of a member can be borne: before, it ends the run.
 has_copies() { within 60 'every rank has copies' copied "$1"; }
-copied() { worker_logs "$1" | grep -q 'every rank has copies on another pod'; }
+copied() { worker_logs "$1" | grep 'every rank has copies on another pod' >/dev/null; } # -q would end the logs' command early
 # What the program printed when it had ended: its result to the last bit.
 fingerprint() {
   worker_logs "$1" |
