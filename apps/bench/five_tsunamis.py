@@ -88,12 +88,7 @@ def step_times(bench, scale):
     rows = {size: sweep.measure(bench.out, "five", size) for size in SIZES}
     work = statistics.mean(row["work"] for row in rows.values())
     measured = {size: row["seconds"] * work / row["work"] for size, row in rows.items()}
-    times = {}
-    for size in range(1, WORKERS + 1):
-        below = max(s for s in SIZES if s <= size)
-        above = min(s for s in SIZES if s >= size)
-        share = 0 if above == below else (1 / size - 1 / below) / (1 / above - 1 / below)
-        times[size] = measured[below] + share * (measured[above] - measured[below])
+    times = sweep.at_each_size(measured)
     note("a step: " + ", ".join(f"{size}: {times[size] * 1000:.0f} ms" for size in SIZES))
     return times
 

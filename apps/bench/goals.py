@@ -40,12 +40,7 @@ def run_times(out, goal):
     out.mkdir(exist_ok=True)
     sweep.JOBS["goals"] = (MANIFEST, [], [])
     measured = {size: START + ITERATIONS[goal] * sweep.measure(out, "goals", size, STATIC[goal])["seconds"] for size in SIZES}
-    times = {}
-    for size in range(min(SIZES), max(SIZES) + 1):
-        below = max(s for s in SIZES if s <= size)
-        above = min(s for s in SIZES if s >= size)
-        share = 0 if above == below else (1 / size - 1 / below) / (1 / above - 1 / below)
-        times[size] = measured[below] + share * (measured[above] - measured[below])
+    times = sweep.at_each_size(measured)
     note("static runs: " + ", ".join(f"{size}: {seconds:.0f} s" for size, seconds in times.items()))
     return times
 

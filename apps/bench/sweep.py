@@ -84,6 +84,17 @@ def measure(out, what, size, least_seconds=LEAST_SECONDS):
             **mean}
 
 
+def at_each_size(measured):
+    """Of all sizes from the least to the largest that was measured, by size: those between go by 1/size."""
+    values = {}
+    for size in range(min(measured), max(measured) + 1):
+        below = max(s for s in measured if s <= size)
+        above = min(s for s in measured if s >= size)
+        share = 0 if above == below else (1 / size - 1 / below) / (1 / above - 1 / below)
+        values[size] = measured[below] + share * (measured[above] - measured[below])
+    return values
+
+
 def bench(out, what, sizes):
     rows = {size: measure(out, what, size) for size in sizes}
     work = sum(row["work"] for row in rows.values()) / len(rows)

@@ -286,10 +286,11 @@ RuntimeView to_runtime_view(const empi::MembershipView& view,
   result.change = view_of(view);
   for (const empi::ChangeStatus& change : changes) {
     result.released.insert(result.released.end(), change.released.begin(), change.released.end());
-    // Of members that the lead has dropped by itself nobody waits for the end.
-    if (change.origin == empi::ChangeOrigin::LostMember) result.losses.push_back(loss_of(change));
-    if (change.outcome == empi::ChangeOutcome::Unfinished || change.origin == empi::ChangeOrigin::LostMember)
+    if (change.origin == empi::ChangeOrigin::LostMember) {  // that nobody waits for the end of
+      result.losses.push_back(loss_of(change));
       continue;
+    }
+    if (change.outcome == empi::ChangeOutcome::Unfinished) continue;
     EndedChange ended;
     ended.id = cut(change.request.id, kLongestId);
     ended.committed = change.outcome == empi::ChangeOutcome::Committed;

@@ -3,7 +3,6 @@
 #include "runtime/sdk/loop_c.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <span>
 #include <string>
@@ -70,25 +69,6 @@ class PointerArray final : public detail::Array {
   Memory fresh_;
 };
 
-// So many bytes that are the same on every rank.
-class BytesValue final : public detail::Value {
- public:
-  BytesValue(void* user, std::size_t bytes) : user_(static_cast<std::byte*>(user)), size_(bytes) {}
-  std::string kind() const override { return "value of " + std::to_string(size_) + " bytes"; }
-  std::size_t fixed_bytes() const override { return size_; }
-  std::span<const std::byte> bytes() const override { return {user_, size_}; }
-  void stage(std::span<const std::byte> bytes) override { staged_.assign(bytes.begin(), bytes.end()); }
-  void accept() noexcept override {
-    if (!staged_.empty()) std::memcpy(user_, staged_.data(), size_);
-    staged_.clear();
-  }
-
- private:
-  std::byte* user_;
-  std::size_t size_;
-  std::vector<std::byte> staged_;
-};
-
 const char* type_of(MPI_Datatype type) {
   if (type == MPI_DOUBLE) return "f8";
   if (type == MPI_FLOAT) return "f4";
@@ -150,7 +130,7 @@ int elastic_loop_replicate(elastic_loop* loop, void* value, size_t bytes) {
   return said("elastic_loop_replicate", [&] {
     need(loop, "loop"), need(value, "value");
     if (bytes == 0) throw elastic::Error("bytes: expected at least 1");
-    LoopInC::add_value(loop->loop, std::make_unique<elastic::BytesValue>(value, bytes));
+    LoopInC::add_value(loop->loop, std::make_unique<elastic::detail::BytesValue>(value, bytes));
   });
 }
 

@@ -212,21 +212,25 @@ double fastest_paid(const Curve& curve, double worker_hours, double iterations) 
   return fastest;
 }
 
+// Of runs that begin on eight workers, with the budgets that apps/bench/goals.py gives.
+void expect_kept_and_quick(const Curve& curve, double iterations, double jitter) {
+  for (const int paid : {3, 5, 7}) {
+    const double budget = 1.1 * paid * run_time(curve, paid, iterations) / 3600;
+    const double fastest = fastest_paid(curve, budget, iterations);
+    WholeRun run(curve, iterations, 8, policy(PolicyName::Budget), jitter);
+    run.job.input.goals.budget = budget;
+    run.to_the_end();
+    const std::string sizes = std::to_string(paid) + ": " + testing::PrintToString(run.job.sizes);
+    EXPECT_LE(run.seconds, 1.1 * fastest) << sizes << run.job.last.line;
+    EXPECT_LE(run.worker_seconds / 3600, budget) << sizes << " overrun: " << run.job.last.line;
+  }
+}
+
 // Workers cost nearly the same whatever their number: a tenth of noise in the first windows must neither make
 // the job half as fast, nor cost it its budget. Jacobi as apps/bench/goals.py runs it, ten times as long.
 TEST(Budget, NoiseOfTheFirstWindowsCostsLittleTime) {
   const Curve curve{[](int n) { return 7.6 / n; }, [](int n) { return .06 * n; }, [](int) { return .98; }, 8};
-  constexpr double kIterations = 480;
-  for (const int paid : {3, 5, 7}) {
-    const double budget = 1.1 * paid * run_time(curve, paid, kIterations) / 3600;
-    const double fastest = fastest_paid(curve, budget, kIterations);
-    WholeRun run(curve, kIterations, 8, policy(PolicyName::Budget), 0.1);
-    run.job.input.goals.budget = budget;
-    run.to_the_end();
-    EXPECT_LE(run.seconds, 1.1 * fastest)
-        << paid << ": " << testing::PrintToString(run.job.sizes) << run.job.last.line;
-    EXPECT_LE(run.worker_seconds / 3600, budget) << "overrun: " << run.job.last.line;
-  }
+  expect_kept_and_quick(curve, 480, 0.1);
 }
 
 // Jacobi as apps/bench/goals.py runs it since 2026-11-25, whose pace does not change: on eight workers it
@@ -238,17 +242,7 @@ TEST(Budget, WhatFewerWorkersCostIsTriedWhereOneSizeCannotTell) {
   // same.
   const Curve curve{[&](int n) { return .87 * seconds(n); }, [&](int n) { return .13 * seconds(n); },
                     [](int) { return .98; }, 8};
-  constexpr double kIterations = 14400;
-  for (const int paid : {3, 5, 7}) {
-    const double budget = 1.1 * paid * run_time(curve, paid, kIterations) / 3600;
-    const double fastest = fastest_paid(curve, budget, kIterations);
-    WholeRun run(curve, kIterations, 8, policy(PolicyName::Budget), 0.005);
-    run.job.input.goals.budget = budget;
-    run.to_the_end();
-    EXPECT_LE(run.worker_seconds / 3600, budget) << paid << ": " << testing::PrintToString(run.job.sizes);
-    EXPECT_LE(run.seconds, 1.1 * fastest)
-        << paid << ": " << testing::PrintToString(run.job.sizes) << run.job.last.line;
-  }
+  expect_kept_and_quick(curve, 14400, 0.005);
 }
 
 // Jacobi as apps/bench/goals.py runs it (its sweep of 2026-11-24), ten times as long.

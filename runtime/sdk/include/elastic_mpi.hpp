@@ -120,25 +120,32 @@ class Value {
   virtual void accept() noexcept = 0;
 };
 
-template <class T>
-  requires std::is_trivially_copyable_v<T>
-class PlainValue final : public Value {
+/// So many bytes, without pointers.
+class BytesValue : public Value {
  public:
-  static_assert(!std::is_pointer_v<T>,
-                "a pointer means nothing on another rank; replicate what it points to");
-  explicit PlainValue(T& user) : user_(user) {}
-  std::string kind() const override { return "value of " + std::to_string(sizeof(T)) + " bytes"; }
-  std::size_t fixed_bytes() const override { return sizeof(T); }
-  std::span<const std::byte> bytes() const override { return std::as_bytes(std::span(&user_, 1)); }
+  BytesValue(void* user, std::size_t size) : user_(static_cast<std::byte*>(user)), size_(size) {}
+  std::string kind() const override { return "value of " + std::to_string(size_) + " bytes"; }
+  std::size_t fixed_bytes() const override { return size_; }
+  std::span<const std::byte> bytes() const override { return {user_, size_}; }
   void stage(std::span<const std::byte> bytes) override { staged_.assign(bytes.begin(), bytes.end()); }
   void accept() noexcept override {
-    if (!staged_.empty()) std::memcpy(static_cast<void*>(&user_), staged_.data(), sizeof(T));
+    if (!staged_.empty()) std::memcpy(user_, staged_.data(), size_);
     staged_.clear();
   }
 
  private:
-  T& user_;
+  std::byte* user_;
+  std::size_t size_;
   std::vector<std::byte> staged_;
+};
+
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+class PlainValue final : public BytesValue {
+ public:
+  static_assert(!std::is_pointer_v<T>,
+                "a pointer means nothing on another rank; replicate what it points to");
+  explicit PlainValue(T& user) : BytesValue(std::addressof(user), sizeof(T)) {}
 };
 
 /// std::vector or std::string of trivially copyable elements.

@@ -33,10 +33,9 @@ namespace {
 namespace resources = kube::resources;
 using nlohmann::json;
 
-constexpr const char* kNamespace = "scale";
 constexpr const char* kQueue = "main";
 constexpr int kWorkers = 4, kHalf = 2;
-constexpr int kWorkerMilliCpu = 100;  // of simulated_pod()
+constexpr int kWorkerMilliCpu = 100;  // of simulated_job()
 
 struct Options {
   int pid = 0, port = 0;
@@ -60,16 +59,7 @@ const Kind kAlone{"alone-", false, false}, kRuns{"runs-"}, kYields{"yields-", tr
 std::string name_of(const Kind& kind, int number) { return kind.prefix + std::to_string(number); }
 
 json job_object(const Kind& kind, int number) {
-  json job = {{"apiVersion", "elasticmpi.io/v1alpha1"},
-              {"kind", "ElasticMPIJob"},
-              {"metadata", {{"name", name_of(kind, number)}, {"namespace", kNamespace}}},
-              {"spec",
-               {{"worker",
-                 {{"replicas", kWorkers},
-                  {"minReplicas", kind.rigid ? kWorkers : kHalf},
-                  {"maxReplicas", kWorkers},
-                  {"template", {{"spec", simulated_pod()}}}}},
-                {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
+  json job = simulated_job(name_of(kind, number), kWorkers, kind.rigid ? kWorkers : kHalf, kWorkers);
   if (kind.rigid) job["spec"]["runtime"]["mode"] = "Rigid";
   if (kind.queued) job["spec"]["scheduling"]["queueName"] = kQueue;
   return job;
@@ -84,17 +74,6 @@ json queue_object(int jobs, const char* preemption) {
            {{"pools", {{{"name", "all"}, {"quota", {{"cpu", std::to_string(cpu) + "m"}}}}}},
             {"preemption", preemption},
             {"pendingSeconds", 1800}}}};
-}
-
-// What is kept of a job: its state and its size.
-void keep_size(json& job) {
-  const json status = job.value("status", json::object());
-  job["metadata"] = {{"name", job["metadata"]["name"]},
-                     {"namespace", job["metadata"]["namespace"]},
-                     {"uid", job["metadata"]["uid"]},
-                     {"resourceVersion", job["metadata"]["resourceVersion"]}};
-  job.erase("spec");
-  job["status"] = {{"state", status.value("state", "")}, {"joined", status.value("joinedReplicas", 0)}};
 }
 
 void keep_label(json& pod) {

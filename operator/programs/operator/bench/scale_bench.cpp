@@ -22,13 +22,12 @@ namespace {
 
 namespace kube = emj::kube;
 namespace resources = emj::kube::resources;
-using emj::bench::Clock, emj::bench::Metrics, emj::bench::cpu_seconds, emj::bench::grown, emj::bench::load_of,
-    emj::bench::memory_mib, emj::bench::quantile, emj::bench::quick_client, emj::bench::read_metrics,
-    emj::bench::seconds_since, emj::bench::side_by_side, emj::bench::simulated_pod, emj::bench::writes;
+using emj::bench::kNamespace, emj::bench::keep_size, emj::bench::Clock, emj::bench::Metrics,
+    emj::bench::cpu_seconds, emj::bench::grown, emj::bench::load_of, emj::bench::memory_mib,
+    emj::bench::quantile, emj::bench::quick_client, emj::bench::read_metrics, emj::bench::seconds_since,
+    emj::bench::side_by_side, emj::bench::writes;
 using nlohmann::json;
 using std::chrono::duration;
-
-constexpr const char* kNamespace = "scale";
 
 struct Options {
   int pid = 0, port = 0;
@@ -55,27 +54,7 @@ void say_writes(const Metrics& before, const Metrics& after, double changes) {
 std::string name_of(int job) { return "job-" + std::to_string(job); }
 
 json job_object(int number, int pods) {
-  return {{"apiVersion", "elasticmpi.io/v1alpha1"},
-          {"kind", "ElasticMPIJob"},
-          {"metadata", {{"name", name_of(number)}, {"namespace", kNamespace}}},
-          {"spec",
-           {{"worker",
-             {{"replicas", pods},
-              {"minReplicas", 1},
-              {"maxReplicas", 2 * pods},
-              {"template", {{"spec", simulated_pod()}}}}},
-            {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
-}
-
-// What is kept of a job: its size and whether it is at rest.
-void keep_size(json& job) {
-  const json status = job.value("status", json::object());
-  job["metadata"] = {{"name", job["metadata"]["name"]},
-                     {"namespace", job["metadata"]["namespace"]},
-                     {"uid", job["metadata"]["uid"]},
-                     {"resourceVersion", job["metadata"]["resourceVersion"]}};
-  job.erase("spec");
-  job["status"] = {{"state", status.value("state", "")}, {"joined", status.value("joinedReplicas", 0)}};
+  return emj::bench::simulated_job(name_of(number), pods, 1, 2 * pods);
 }
 
 class Load {

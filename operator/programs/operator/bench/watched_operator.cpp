@@ -107,6 +107,8 @@ kube::ClientOptions quick_client() {
   return options;
 }
 
+namespace {
+
 json simulated_pod() {
   const json container = {{"name", "worker"},
                           {"image", "example.com/simulated:1"},
@@ -120,6 +122,31 @@ json simulated_pod() {
   return {{"nodeSelector", {{"type", "kwok"}}},
           {"tolerations", tolerations},
           {"containers", json::array({container})}};
+}
+
+}  // namespace
+
+json simulated_job(const std::string& name, int workers, int least, int most) {
+  return {{"apiVersion", "elasticmpi.io/v1alpha1"},
+          {"kind", "ElasticMPIJob"},
+          {"metadata", {{"name", name}, {"namespace", kNamespace}}},
+          {"spec",
+           {{"worker",
+             {{"replicas", workers},
+              {"minReplicas", least},
+              {"maxReplicas", most},
+              {"template", {{"spec", simulated_pod()}}}}},
+            {"resize", {{"joinTimeoutSeconds", 1800}}}}}};
+}
+
+void keep_size(json& job) {
+  const json status = job.value("status", json::object());
+  job["metadata"] = {{"name", job["metadata"]["name"]},
+                     {"namespace", job["metadata"]["namespace"]},
+                     {"uid", job["metadata"]["uid"]},
+                     {"resourceVersion", job["metadata"]["resourceVersion"]}};
+  job.erase("spec");
+  job["status"] = {{"state", status.value("state", "")}, {"joined", status.value("joinedReplicas", 0)}};
 }
 
 }  // namespace emj::bench

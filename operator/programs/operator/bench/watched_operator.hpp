@@ -37,8 +37,10 @@ double writes(const Metrics& before, const Metrics& after);  // to the API serve
 double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q);
 
 kube::ClientOptions quick_client();
-// The spec of a worker's pod that simulated nodes take, of 100m CPU.
-nlohmann::json simulated_pod();
+inline constexpr const char* kNamespace = "scale";  // of the simulated jobs
+// One whose pods simulated nodes take, of 100m CPU each.
+nlohmann::json simulated_job(const std::string& name, int workers, int least, int most);
+void keep_size(nlohmann::json& job);  // what is kept of a job: its state and its size
 
 // work(0) to work(count - 1), by so many threads. Throws what the first of them has thrown, when all are
 // over.
