@@ -194,6 +194,7 @@ void Loop::State::move_all(MPI_Comm everybody) {
     agree(everybody, [] {});  // nobody is still busy with what came before
     bytes += item->transfer(everybody, share);
   }
+  if (snapshots) bytes += snapshots->hand_over(everybody, leaving);
   MPIX_Comm_adapt_moved((MPI_Wtime() - start) * 1e3, bytes);
 }
 

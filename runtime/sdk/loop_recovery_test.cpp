@@ -191,6 +191,43 @@ TEST_F(RecoveryOnPods, AReplacementJoinsAndMayBeLostAgain) {
   expect_good_end(2);
 }
 
+// What leavers had copies of is on others before they leave: the world that is left has copied nothing yet.
+TEST_F(RecoveryOnPods, ALossRightAfterAShrinkIsBorne) {
+  struct {
+    std::size_t before, after;
+    int lost;
+    const char* what;
+  } const cases[] = {{4, 3, 2, "the leaver had its copies"},
+                     {4, 3, 0, "it had those of the leaver"},
+                     {4, 2, 1, "the one leaver had its copies, the other one none that stay"}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.what);
+    LocalPods pods;
+    pods.command = this->pods.command;
+    pods.slots = 1;
+    pods.patience = this->pods.patience;
+    std::vector<Member> members = pods.launch(static_cast<int>(c.before));
+    pods.start(members);
+    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    std::ofstream(folder + "/die-in-rebuild") << c.lost << "\n";
+    std::vector<std::string> removed;
+    for (std::size_t i = c.after; i < c.before; ++i) removed.push_back(members[i].uid);
+    pods.request_change({.remove = removed});
+    members.resize(c.after);
+    members.erase(members.begin() + c.lost);
+    pods.wait_until("the others go on", [&] {
+      const auto answer = pods.call("GET", members[0], empi::paths::kMembership);
+      if (answer.status != 200) return false;
+      const auto view = nlohmann::json::parse(answer.body).get<empi::MembershipView>();
+      return view.membership.members.size() == c.after - 1 && view.recovering.empty();
+    });
+    fs::remove(folder + "/die-in-rebuild");
+    std::ofstream(folder + "/stop") << "\n";
+    for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+    fs::remove(folder + "/stop");
+  }
+}
+
 // minReplicas: the program itself makes sure that it computes nothing on fewer.
 TEST_F(RecoveryOnPods, BelowTheLeastNumberTheOthersWaitForReplacements) {
   pods.environment[empi::names::kMinWorkers] = "4";

@@ -87,6 +87,7 @@ void Snapshots::take() {
   int here = 1, everywhere = 0;
   check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, world),
             "asking whether all have a snapshot");
+  if (before_) before_->given = {};
   long_in_doubt_ = std::exchange(in_doubt_, {});
   if (!std::exchange(ready_, true)) MPIX_Recovery_ready();
   taken_at_ = MPI_Wtime();
@@ -99,9 +100,7 @@ void Snapshots::exchange(Snapshot& fresh, MPI_Comm world) {
   if (fresh.ranks <= slots_) return;
   const int rank = fresh.own.rank;
   const int guardian = (rank + slots_) % fresh.ranks, ward = (rank - slots_ + fresh.ranks) % fresh.ranks;
-  const auto lengths = bytes_of_parts(fresh, ward);
-  std::vector<std::byte> copy(
-      static_cast<std::size_t>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0})));
+  std::vector<std::byte> copy(bytes_of(fresh, ward));
   Requests requests(world, tags::kCopies);
   requests.receive(copy.data(), static_cast<std::int64_t>(copy.size()), ward);
   requests.send(fresh.own.bytes.data(), static_cast<std::int64_t>(fresh.own.bytes.size()), guardian);
@@ -120,6 +119,11 @@ std::vector<std::int64_t> Snapshots::bytes_of_parts(const Snapshot& s, int rank)
   for (std::size_t i = 0; i < loop_.items.size(); ++i)
     bytes.push_back(counts[i + 1] * static_cast<std::int64_t>(loop_.items[i]->shape().element_bytes));
   return bytes;
+}
+
+std::size_t Snapshots::bytes_of(const Snapshot& s, int rank) const {
+  const auto bytes = bytes_of_parts(s, rank);
+  return static_cast<std::size_t>(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}));
 }
 
 std::int64_t Snapshots::bytes_before(const Snapshot& s, int rank, std::size_t part) const {

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/sdk/gifts.hpp"
 #include "runtime/sdk/loop_state.hpp"
 
 namespace elastic {
@@ -29,6 +30,11 @@ class Snapshots {
   void take();
   /// Takes one when it is time. Collective over the world.
   void after_iteration();
+  /// In the window of a change, before it is certain: gives those who stay what is not on two of their pods,
+  /// so that a loss is borne before the new world has copied anything. Collective over stayers, leavers and
+  /// joiners, in this order. Returns the bytes that this rank sent. Throws Error: with a code of MPI when ranks
+  /// are lost, else on all of them.
+  std::int64_t hand_over(MPI_Comm everybody, bool leaving);
   /// Makes everything registered what it was in the newest snapshot that is all there. Collective over
   /// `world`, of those who are left. Throws Error: on all of them alike when a part is lost, with a code of
   /// MPI when ranks of this world are lost, too.
@@ -44,16 +50,19 @@ class Snapshots {
     int ranks = 0;
     std::vector<std::int64_t> counts;  // of each rank, of each part
     Copy own, ward;
+    std::vector<Copy> given;  // by leavers, until the next snapshot
     std::span<const std::int64_t> counts_of(int rank, std::size_t parts) const {
       return std::span(counts).subspan(static_cast<std::size_t>(rank) * parts, parts);
     }
   };
-  // What a rank has of a snapshot, as others are told.
+  // What a rank has of a snapshot, as others are told. Its own copy is the first one.
   struct Holding {
     std::int64_t number = 0;
-    std::int32_t ranks = 0, own = -1, ward = -1, unused = 0;
+    int ranks = 0;
+    bool has_own = false;
+    std::vector<int> copies;  // of ranks of the world then
   };
-  using Holdings = std::array<Holding, 2>;
+  using Holdings = std::array<Holding, 2>;  // the newest one, the one before
   // The snapshot to go back to: who gives the part of each rank of its world.
   struct Choice {
     std::int64_t number = 0;
@@ -62,12 +71,16 @@ class Snapshots {
 
   std::size_t parts() const { return loop_.items.size() + 1; }
   std::vector<std::int64_t> bytes_of_parts(const Snapshot& s, int rank) const;
+  std::size_t bytes_of(const Snapshot& s, int rank) const;
   std::int64_t bytes_before(const Snapshot& s, int rank, std::size_t part) const;
   void exchange(Snapshot& fresh, MPI_Comm world);
   std::int64_t iterations_until_next(double since_last) const;
   std::shared_ptr<Snapshot> find(std::int64_t number) const;
   Holding holding_of(const std::shared_ptr<Snapshot>& snapshot) const;
+  std::vector<Holdings> all_holdings(MPI_Comm comm) const;
   Choice choose(MPI_Comm world) const;
+  std::shared_ptr<Snapshot> known_to_all(const Holding& which, int first, MPI_Comm comm) const;
+  std::int64_t give(const std::vector<Gift>& plan, Snapshot& snapshot, MPI_Comm everybody);
   void fetch_values(const Snapshot& s, const Choice& choice, MPI_Comm world);
   void fetch_item(const Snapshot& s, const Choice& choice, std::size_t part, MPI_Comm world);
   const Copy* copy_of(const Snapshot& s, int rank) const;

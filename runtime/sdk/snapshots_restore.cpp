@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/replicate.hpp"
@@ -20,27 +21,62 @@ std::shared_ptr<Snapshots::Snapshot> Snapshots::find(std::int64_t number) const 
 
 Snapshots::Holding Snapshots::holding_of(const std::shared_ptr<Snapshot>& snapshot) const {
   if (!snapshot) return {};
-  return {snapshot->number, snapshot->ranks, snapshot->own.rank, snapshot->ward.rank, 0};
+  Holding holding{snapshot->number, snapshot->ranks, snapshot->own.rank >= 0, {}};
+  for (const Copy* copy : {&snapshot->own, &snapshot->ward})
+    if (copy->rank >= 0) holding.copies.push_back(copy->rank);
+  for (const Copy& copy : snapshot->given) holding.copies.push_back(copy.rank);
+  return holding;
+}
+
+std::vector<Snapshots::Holdings> Snapshots::all_holdings(MPI_Comm comm) const {
+  std::vector<std::int64_t> mine;
+  for (const auto& snapshot : {newest_, before_}) {
+    const Holding h = holding_of(snapshot);
+    mine.insert(mine.end(), {h.number, h.ranks, h.has_own, static_cast<std::int64_t>(h.copies.size())});
+    mine.insert(mine.end(), h.copies.begin(), h.copies.end());
+  }
+  const auto ranks = static_cast<std::size_t>(size_of(comm));
+  const int words = static_cast<int>(mine.size());
+  std::vector<int> lengths(ranks), begins(ranks);
+  check_mpi(MPI_Allgather(&words, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm),
+            "asking who has which snapshot");
+  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(begins.back() + lengths.back()));
+  check_mpi(MPI_Allgatherv(mine.data(), words, MPI_INT64_T, all.data(), lengths.data(), begins.data(),
+                           MPI_INT64_T, comm),
+            "asking who has which snapshot");
+  std::vector<Holdings> holdings(ranks);
+  auto at = all.begin();
+  for (Holdings& of_rank : holdings)
+    for (Holding& h : of_rank) {
+      h = {at[0], static_cast<int>(at[1]), at[2] != 0, {}};
+      const auto copies = at[3];
+      h.copies.assign(at + 4, at + 4 + copies);
+      at += 4 + copies;
+    }
+  return holdings;
 }
 
 Snapshots::Choice Snapshots::choose(MPI_Comm world) const {
-  const Holdings mine{holding_of(newest_), holding_of(before_)};
-  std::vector<Holdings> all(static_cast<std::size_t>(size_of(world)));
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, world),
-            "asking who has which snapshot");
+  const auto all = all_holdings(world);
   std::vector<Holding> newest_first;
   for (const Holdings& holdings : all)
     for (const Holding& h : holdings)
       if (h.number > 0) newest_first.push_back(h);
   std::ranges::sort(newest_first, [](const Holding& a, const Holding& b) { return a.number > b.number; });
+  const auto last = std::ranges::unique(newest_first, {}, &Holding::number);
+  newest_first.erase(last.begin(), last.end());
   int lost = 0;
   for (const Holding& candidate : newest_first) {
     Choice choice{candidate.number, std::vector<int>(static_cast<std::size_t>(candidate.ranks), -1)};
     for (const bool own : {false, true})  // rather from the rank itself than from another that has a copy
       for (std::size_t rank = 0; rank < all.size(); ++rank)
-        for (const Holding& h : all[rank])
-          if (const int of = own ? h.own : h.ward; h.number == candidate.number && of >= 0)
-            choice.givers[static_cast<std::size_t>(of)] = static_cast<int>(rank);
+        for (const Holding& h : all[rank]) {
+          if (h.number != candidate.number) continue;
+          for (std::size_t i = 0; i < h.copies.size(); ++i)
+            if ((h.has_own && i == 0) == own)
+              choice.givers[static_cast<std::size_t>(h.copies[i])] = static_cast<int>(rank);
+        }
     const auto missing = std::ranges::find(choice.givers, -1);
     if (missing == choice.givers.end()) return choice;
     lost = static_cast<int>(missing - choice.givers.begin());
@@ -50,7 +86,10 @@ Snapshots::Choice Snapshots::choose(MPI_Comm world) const {
 }
 
 const Snapshots::Copy* Snapshots::copy_of(const Snapshot& s, int rank) const {
-  return s.own.rank == rank ? &s.own : s.ward.rank == rank ? &s.ward : nullptr;
+  for (const Copy* copy : {&s.own, &s.ward})
+    if (copy->rank == rank) return copy;
+  const auto given = std::ranges::find(s.given, rank, &Copy::rank);
+  return given == s.given.end() ? nullptr : &*given;
 }
 
 void Snapshots::restore(MPI_Comm world) {
@@ -60,13 +99,7 @@ void Snapshots::restore(MPI_Comm world) {
   int knows = chosen ? rank_of(world) : size_of(world), first = 0;
   check_mpi(MPI_Allreduce(&knows, &first, 1, MPI_INT, MPI_MIN, world),
             "asking who knows the sizes of a snapshot");
-  if (!chosen) chosen = std::make_shared<Snapshot>();
-  chosen->number = choice.number;
-  chosen->ranks = static_cast<int>(choice.givers.size());
-  chosen->counts.resize(choice.givers.size() * parts());
-  check_mpi(
-      MPI_Bcast(chosen->counts.data(), static_cast<int>(chosen->counts.size()), MPI_INT64_T, first, world),
-      "sharing the sizes of a snapshot");
+  chosen = known_to_all({choice.number, static_cast<int>(choice.givers.size()), false, {}}, first, world);
   fetch_values(*chosen, choice, world);
   for (std::size_t part = 1; part < parts(); ++part) fetch_item(*chosen, choice, part, world);
   for (const auto& item : loop_.items) agree(world, [&] { item->load(world); });

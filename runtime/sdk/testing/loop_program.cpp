@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cinttypes>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -99,6 +100,7 @@ class Program {
       MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
+      if (loop_.changes() > 0 && loop_.recoveries() == 0 && !loop_.recovering()) die_if_told(Sizes(world).rank);
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
       const bool goes_back = std::exchange(recoveries_, loop_.recoveries()) != loop_.recoveries();
       expect(loop_.recovering() == goes_back, "recovering() says otherwise");
@@ -127,6 +129,12 @@ class Program {
 
  private:
   bool file(const std::string& name) const { return std::filesystem::exists(folder_ + "/" + name); }
+
+  // Right after the commit of a change: nothing was copied in the new world yet.
+  void die_if_told(int rank) const {
+    int chosen = -1;
+    if (std::ifstream(folder_ + "/die-in-rebuild") >> chosen && chosen == rank) raise(SIGKILL);
+  }
 
   void start() {
     const Sizes here(MPI_COMM_WORLD);
@@ -237,7 +245,8 @@ class Program {
 int main(int argc, char** argv) {
   if (argc < 2 || argc > 4) {
     std::fprintf(stderr,
-                 "usage: %s FOLDER [EVERY [EVERY]]; files in it (stop, throw-first, throw-last, mismatch) "
+                 "usage: %s FOLDER [EVERY [EVERY]]; files in it (stop, throw-first, throw-last, mismatch, "
+                 "die-in-rebuild) "
                  "steer the run\n",
                  argv[0]);
     return 2;
