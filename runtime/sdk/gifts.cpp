@@ -44,7 +44,8 @@ std::vector<Whereabouts> whereabouts_of(const std::vector<Holder>& holders, int 
     for (const int copy : holders[rank].copies) {
       Whereabouts& where = found[static_cast<std::size_t>(copy)];
       const bool leaving = holders[rank].leaving;
-      if (where.giver < 0 || leaving) where.giver = static_cast<int>(rank);  // rather one who has no more to do
+      if (where.giver < 0 || leaving)
+        where.giver = static_cast<int>(rank);  // rather one who has no more to do
       if (leaving || std::ranges::count(where.pods, holders[rank].pod)) continue;
       if (const auto room = std::ranges::find(where.pods, -1); room != where.pods.end())
         *room = holders[rank].pod;

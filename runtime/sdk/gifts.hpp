@@ -18,9 +18,9 @@ struct Gift {
   int copy = 0, giver = 0, taker = 0;  // a rank of the world that took the snapshot, and two of `holders`
 };
 
-/// So that each of the copies 0 .. copies - 1 that anybody holds is on two pods that stay, or on the only one.
-/// The takers are chosen in turn. Copies that are there already are not moved. Linear in ranks and copies but
-/// for the ranks of one pod in a row.
+/// So that each of the copies 0 .. copies - 1 that anybody holds is on two pods that stay, or on the only
+/// one. The takers are chosen in turn. Copies that are there already are not moved. Linear in ranks and
+/// copies but for the ranks of one pod in a row.
 std::vector<Gift> gifts(const std::vector<Holder>& holders, int copies);
 
 }  // namespace elastic

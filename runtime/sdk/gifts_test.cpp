@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: whoever leaves, every copy that was there is on two pods that stay, or on the only one, and nothing
-// is moved that need not be.
+// Promise: whoever leaves, every copy that was there is on two pods that stay, or on the only one, and
+// nothing is moved that need not be.
 #include "runtime/sdk/gifts.hpp"
 
 #include <gtest/gtest.h>

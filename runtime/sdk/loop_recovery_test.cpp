@@ -191,15 +191,19 @@ TEST_F(RecoveryOnPods, AReplacementJoinsAndMayBeLostAgain) {
   expect_good_end(2);
 }
 
-// What leavers had copies of is on others before they leave: the world that is left has copied nothing yet.
-TEST_F(RecoveryOnPods, ALossRightAfterAShrinkIsBorne) {
+// The world that the change has made has copied nothing yet: what leavers had copies of is on others by then,
+// and newcomers know where the others' are.
+TEST_F(RecoveryOnPods, ALossRightAfterAChangeIsBorne) {
   struct {
     std::size_t before, after;
     int lost;
     const char* what;
   } const cases[] = {{4, 3, 2, "the leaver had its copies"},
                      {4, 3, 0, "it had those of the leaver"},
-                     {4, 2, 1, "the one leaver had its copies, the other one none that stay"}};
+                     {4, 2, 1, "the one leaver had its copies, the other one none that stay"},
+                     {2, 3, 1, "nobody has left"},
+                     {2, 3, 2, "a newcomer"},
+                     {1, 2, 0, "there were no copies before"}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
     LocalPods pods;
@@ -210,10 +214,12 @@ TEST_F(RecoveryOnPods, ALossRightAfterAShrinkIsBorne) {
     pods.start(members);
     pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
     std::ofstream(folder + "/die-in-rebuild") << c.lost << "\n";
-    std::vector<std::string> removed;
-    for (std::size_t i = c.after; i < c.before; ++i) removed.push_back(members[i].uid);
-    pods.request_change({.remove = removed});
-    members.resize(c.after);
+    empi::testing::WantedChange change;
+    if (c.after > c.before) change.add = pods.launch(static_cast<int>(c.after - c.before));
+    for (std::size_t i = c.after; i < c.before; ++i) change.remove.push_back(members[i].uid);
+    pods.request_change(change);
+    members.resize(std::min(c.before, c.after));
+    members.insert(members.end(), change.add.begin(), change.add.end());
     members.erase(members.begin() + c.lost);
     pods.wait_until("the others go on", [&] {
       const auto answer = pods.call("GET", members[0], empi::paths::kMembership);

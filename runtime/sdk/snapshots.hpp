@@ -32,8 +32,8 @@ class Snapshots {
   void after_iteration();
   /// In the window of a change, before it is certain: gives those who stay what is not on two of their pods,
   /// so that a loss is borne before the new world has copied anything. Collective over stayers, leavers and
-  /// joiners, in this order. Returns the bytes that this rank sent. Throws Error: with a code of MPI when ranks
-  /// are lost, else on all of them.
+  /// joiners, in this order. Returns the bytes that this rank sent. Throws Error: with a code of MPI when
+  /// ranks are lost, else on all of them.
   std::int64_t hand_over(MPI_Comm everybody, bool leaving);
   /// Makes everything registered what it was in the newest snapshot that is all there. Collective over
   /// `world`, of those who are left. Throws Error: on all of them alike when a part is lost, with a code of

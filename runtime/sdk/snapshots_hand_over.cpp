@@ -48,9 +48,9 @@ std::shared_ptr<Snapshots::Snapshot> Snapshots::known_to_all(const Holding& whic
   snapshot->number = which.number;
   snapshot->ranks = which.ranks;
   snapshot->counts.resize(static_cast<std::size_t>(which.ranks) * parts());
-  check_mpi(MPI_Bcast(snapshot->counts.data(), static_cast<int>(snapshot->counts.size()), MPI_INT64_T, first,
-                      comm),
-            "sharing the sizes of a snapshot");
+  check_mpi(
+      MPI_Bcast(snapshot->counts.data(), static_cast<int>(snapshot->counts.size()), MPI_INT64_T, first, comm),
+      "sharing the sizes of a snapshot");
   return snapshot;
 }
 

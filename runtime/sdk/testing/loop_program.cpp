@@ -100,7 +100,8 @@ class Program {
       MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
-      if (loop_.changes() > 0 && loop_.recoveries() == 0 && !loop_.recovering()) die_if_told(Sizes(world).rank);
+      if (loop_.changes() > 0 && loop_.recoveries() == 0 && !loop_.recovering())
+        die_if_told(Sizes(world).rank);
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
       const bool goes_back = std::exchange(recoveries_, loop_.recoveries()) != loop_.recoveries();
       expect(loop_.recovering() == goes_back, "recovering() says otherwise");
