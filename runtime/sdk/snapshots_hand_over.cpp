@@ -73,12 +73,13 @@ std::int64_t Snapshots::give(const std::vector<Gift>& plan, Snapshot& snapshot, 
     sent += bytes;
   }
   const int code = requests.wait();
-  if (code != MPI_SUCCESS) {
+  if (code == MPI_SUCCESS) {
+    snapshot.given = std::move(taken);
+  } else {
     in_doubt_.push_back(std::make_shared<std::vector<Copy>>(std::move(taken)));
     in_doubt_.push_back(newest_);
   }
   check_mpi(code, "giving copies to those who stay");
-  snapshot.given = std::move(taken);
   return sent;
 }
 
