@@ -7,6 +7,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/spe10/app/eclipse_summary.hpp"
 
 namespace spe10 {
 namespace {
@@ -56,11 +57,14 @@ void write_curves(const std::string& folder, const Deck& deck, const std::vector
     text += "\n";
   }
   io::write_text(folder + "/production.csv", text);
+  const EclipseSummary eclipse = eclipse_summary(deck, curves);
+  io::write_text(folder + "/spe10.UNSMRY", eclipse.values);
+  io::write_text(folder + "/spe10.SMSPEC", eclipse.specification);
 }
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"(index\.html|production\.csv|progress\.json|spe10\.(json|pvd)|(resources|production|profiles)\.png)"
+      R"(index\.html|production\.csv|progress\.json|spe10\.(json|pvd|SMSPEC|UNSMRY)|(resources|production|profiles)\.png)"
       R"(|spe10-\d{4}(-\d+)?\.p?vtu|(water|cut)-\d{4}\.png)");
   io::clear_folder(folder, ours);
 }

@@ -24,7 +24,8 @@ void announce_results(const std::string& folder, const std::string& description,
 inline constexpr std::size_t kCurveHead = 6, kCurvePerWell = 3;
 void add_to_curves(std::vector<double>& curves, const Simulator& sim, const StepReport& step, int ranks);
 
-// production.csv as far as it is known. Rank 0 only. Throws io::FileError.
+// production.csv, and the same for tools that read summaries of Eclipse (eclipse_summary.hpp), as far as it
+// is known. Rank 0 only. Throws io::FileError.
 void write_curves(const std::string& folder, const Deck& deck, const std::vector<double>& curves);
 
 struct Summary {
@@ -34,7 +35,7 @@ struct Summary {
   double lowest_s = 0, highest_s = 0;
   std::string description;
 };
-// production.csv and spe10.json.
+// All of that, and spe10.json.
 void write_results(const std::string& folder, const Summary& summary, Simulator& sim,
                    const std::vector<double>& curves);
 
