@@ -8,6 +8,7 @@
 #include "operator/decide/pass.hpp"
 #include "operator/decide/queue/explain.hpp"
 #include "operator/decide/queue/ledger.hpp"
+#include "operator/decide/queue/usage.hpp"
 
 namespace emj {
 namespace {
@@ -17,23 +18,16 @@ constexpr std::size_t kHead = 10;
 constexpr std::size_t kNamespaces = 256;
 constexpr double kReleases = 20;
 
-double held_milli_cpu(const queue::Demand& job) {
-  return static_cast<double>(job.of(std::max(job.held, job.allocation.workers) + job.pods_left()).milli_cpu);
-}
-
 double capacity_milli_cpu(const queue::QueueState& state) {
   double all = 0;
   for (const queue::Pool& pool : state.pools) all += static_cast<double>(pool.capacity.milli_cpu);
   return all;
 }
 
-void add_usage(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, double seconds) {
-  const double half_life = 3600.0 * spec.order.fair_share.half_life_hours;
+void add_usage(QueueStatus& status, const queue::QueueState& state, double seconds) {
   std::map<std::string, double> hours;
-  for (const NamespaceUsage& usage : status.usage)
-    hours[usage.namespace_name] = usage.cpu_hours * std::exp2(-seconds / half_life);
-  for (const queue::Demand& job : state.jobs)
-    hours[job.namespace_name] += held_milli_cpu(job) / 1000 * seconds / 3600;
+  for (const NamespaceUsage& usage : status.usage) hours[usage.namespace_name] = usage.cpu_hours;
+  queue::add_usage(hours, state, seconds);
   status.usage.clear();
   for (const auto& [name, used] : hours)
     if (used > 1e-6) status.usage.push_back({name, used});
@@ -52,16 +46,16 @@ void set_condition_if_known(QueueStatus& status, const char* type, bool value, c
 
 }  // namespace
 
-void count_use(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, Time now) {
+void count_use(QueueStatus& status, const queue::QueueState& state, Time now) {
   const double seconds =
       status.usage_time ? std::max(0.0, queue::seconds_between(*status.usage_time, now)) : 0;
   status.usage_time = now;
   if (seconds <= 0) return;
-  add_usage(status, spec, state, seconds);
+  add_usage(status, state, seconds);
   const double capacity = capacity_milli_cpu(state);
   if (capacity <= 0) return;
   double held = 0;
-  for (const queue::Demand& job : state.jobs) held += held_milli_cpu(job);
+  for (const queue::Demand& job : state.jobs) held += queue::held_milli_cpu(job);
   const double share = std::min(1.0, held / capacity);
   status.busy_percent += (100 * share - status.busy_percent) * (1 - std::exp(-seconds / kDay));
 }

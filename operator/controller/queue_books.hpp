@@ -11,7 +11,7 @@
 namespace emj {
 
 // Use and busyness go on from `status`, with what is held now for the time since it was counted.
-void count_use(QueueStatus& status, const QueueSpec& spec, const queue::QueueState& state, Time now);
+void count_use(QueueStatus& status, const queue::QueueState& state, Time now);
 
 // Pools, counts, the head of the queue and conditions. Of equal statuses the same is written.
 void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue::QueueState& state,

@@ -13,6 +13,7 @@
 #include "operator/decide/queue/learned.hpp"
 #include "operator/decide/queue/plan.hpp"
 #include "operator/decide/queue/urgent.hpp"
+#include "operator/decide/queue/usage.hpp"
 #include "operator/simulate/beliefs.hpp"
 #include "operator/simulate/schedule_run.hpp"
 #include "runtime/base/text.hpp"
@@ -247,6 +248,7 @@ class Elastic {
       if (demand.deadline) aim(ids_[i], demand);
     }
     update_busy();
+    if (state_.rules.order.fair_share.by_namespace) update_usage();
     for (bool again = true; again;) {
       if (std::exchange(instant_, now_) != now_) passes_now_ = 0;
       if (++passes_now_ > kPassesAtOnce)
@@ -268,6 +270,11 @@ class Elastic {
     const double used = held / workload_.processors;
     state_.busy += (1 - std::exp(-seconds_between(busy_seen_, now_) / kBusyDay)) * (used - state_.busy);
     busy_seen_ = now_;
+  }
+
+  void update_usage() {
+    queue::add_usage(state_.usage, state_, seconds_between(usage_seen_, now_));
+    usage_seen_ = now_;
   }
 
   // Whether there is to be another pass at once: a promise acts when it stands.
@@ -350,6 +357,7 @@ class Elastic {
   std::priority_queue<Event> events_;
   std::optional<Time> wake_;
   Time busy_seen_{};
+  Time usage_seen_{};
   bool started_ = false;
   Time instant_{};
   int passes_now_ = 0;  // at this instant

@@ -135,6 +135,29 @@ TEST(Schedule, OfMalleableJobsIsShorterAndResizesNoRigidOne) {
   EXPECT_GT(summarise(workload, elastic, JobClass::Malleable).changes_per_job, 0);
 }
 
+// Who has used the machine for hours stands back by four hours at most.
+TEST(Schedule, ByFairShareWhoHasUsedLessPassesWhoHasUsedMore) {
+  Trace trace;
+  trace.processors = 4;
+  for (int i = 0; i < 20; ++i)
+    trace.jobs.push_back(
+        {.number = i, .submit = 0, .run_seconds = 3600, .processors = 4, .estimate = 3600, .user = 1});
+  trace.jobs.push_back({.number = 20,
+                        .submit = 3 * 3600 + 1,
+                        .run_seconds = 3600,
+                        .processors = 4,
+                        .estimate = 3600,
+                        .user = 2});
+  const Workload workload = made(trace, 0);
+  ElasticOptions options;
+  const auto start_of_the_other = [&] {
+    return seconds_between(kOrigin, run_elastic(workload, options).jobs.back().start);
+  };
+  EXPECT_GE(start_of_the_other(), 20 * 3600);
+  options.rules.order.fair_share.by_namespace = true;
+  EXPECT_LE(start_of_the_other(), 4 * 3600 + 60);
+}
+
 TEST(Schedule, OfASeedIsTheSameFiles) {
   const Trace trace = random_trace(9, 300, 3);
   const auto files = [&](std::uint64_t seed) {

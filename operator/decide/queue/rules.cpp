@@ -52,6 +52,7 @@ Rules rules_of(const QueueSpec& spec) {
   const FairShareSpec& fair = spec.order.fair_share;
   rules.order.fair_share.by_namespace = fair.mode == FairShareMode::Namespace;
   rules.order.fair_share.penalty = fair.penalty;
+  rules.order.fair_share.half_life = Seconds(3600) * fair.half_life_hours;
   for (const NamespaceShare& share : fair.shares)
     rules.order.fair_share.weights[share.namespace_name] = share.weight;
   rules.backfill = backfill_of(spec.backfill);

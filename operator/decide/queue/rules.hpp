@@ -23,6 +23,7 @@ enum class Hold { None, Start, All };
 struct FairShare {
   bool by_namespace = false;
   Seconds penalty{14400};              // largest, for who has used twice the share or more
+  Seconds half_life{168 * 3600};       // after which what was used counts half
   std::map<std::string, int> weights;  // of namespaces; 100 where nothing is said
 };
 

@@ -10,11 +10,9 @@
 namespace emj::cli {
 namespace {
 
-// A machine of one pool, whose jobs have users and no namespaces: what says more than that would be ignored.
+// A machine of one pool: what says more than that would be ignored.
 std::string not_in_a_trace(const QueueSpec& spec) {
   if (spec.pools.size() > 1) return "spec.pools: a trace is of one machine: leave one pool";
-  if (spec.order.fair_share.mode != FairShareMode::Off)
-    return "spec.order.fairShare.mode: what namespaces have used is not simulated: set \"Off\"";
   if (spec.preemption == Preemption::None)
     return "spec.preemption: None is not simulated; for jobs that keep the size they start with see the line "
            "moldable: set Shrink";
