@@ -109,9 +109,13 @@ struct Loop::State {
   bool joining = false, leaving = false, left = false;
   std::int64_t iterations = 0;  // done; the same on all ranks
   bool restored = false;
-  bool snapshot_due = false;          // before anything else
-  int fewest = 1;                     // workers that there are to be, when it was last asked
-  std::optional<double> short_since;  // MPI_Wtime() since which there are too few workers
+  bool snapshot_due = false;  // before anything else
+  // Losses have left fewer workers than there are to be at least.
+  struct Shortage {
+    int fewest = 1;    // that there are to be, when it was last asked
+    double since = 0;  // MPI_Wtime()
+  };
+  std::optional<Shortage> shortage;
   int phase = 0;    // calls of run() that have begun; the same on all ranks, joiners are told
   int entered = 0;  // of these: on this rank
   int changes = 0, rollbacks = 0, recoveries = 0;

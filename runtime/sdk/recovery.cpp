@@ -74,7 +74,7 @@ int Loop::recoveries() const { return state_->recoveries; }
 bool Loop::recovering() const { return state_->recovering; }
 
 bool Loop::State::go_on(const std::function<bool(MPI_Comm)>& iteration) {
-  if (short_since) {
+  if (shortage) {
     await_replacements();
   } else {
     if (!iteration(MPI_COMM_WORLD)) return false;
@@ -100,21 +100,20 @@ void Loop::State::count_workers() {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD),
             "asking how many workers there are to be at least");
   if (size_of(MPI_COMM_WORLD) >= least * slots())
-    short_since.reset();
-  else if (!short_since)
-    short_since = MPI_Wtime();
-  fewest = least;
+    shortage.reset();
+  else
+    shortage = {least, shortage ? shortage->since : MPI_Wtime()};
 }
 
 void Loop::State::await_replacements() {
   MPIX_Recovery_idle(kIdleSeconds);
   const int bound = number_of(empi::names::kReplacementSeconds, 600);
-  int over = MPI_Wtime() - *short_since > bound;
+  int over = MPI_Wtime() - shortage->since > bound;
   check_mpi(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD), "waiting for other workers");
   if (!over) return;
   const std::string why = std::to_string(size_of(MPI_COMM_WORLD) / slots()) + " of at least " +
-                          std::to_string(fewest) + " workers are left, and no others have come within " +
-                          std::to_string(bound) + " s";
+                          std::to_string(shortage->fewest) +
+                          " workers are left, and no others have come within " + std::to_string(bound) + " s";
   if (rank_of(MPI_COMM_WORLD) == 0) std::fprintf(stderr, "elastic::Loop: %s\n", why.c_str());
   MPIX_Recovery_failed(why.c_str());
 }
