@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench chaos: Jacobi on local pods whose ranks, agents, pods and links are lost at random while it is resized.
+"""bench chaos: programs on local pods whose ranks, agents, pods and links are lost at random while they are resized.
 
-Each job must end with the bits of the undisturbed one, or say that what it had is gone (a pod and the one with its
-copies at a time), and begin again. Figures: chaos.kills, chaos.resizes (asked for), chaos.restarts (of jobs, from the
-beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
+Each job must end with the result of the undisturbed one: Jacobi, the tsunami and the inverse problem with the same bits,
+the reservoir within its solver's tolerance and with a water balance of 1e-12. Or it says that what it had is gone (a pod
+and the one with its copies at a time), and begins again. Figures: chaos.kills, chaos.resizes (asked for), chaos.restarts
+(of jobs, from the beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
 
-Usage: chaos.py [--minutes N] [--seed S] [--out DIR]      DIR keeps what the jobs wrote; notes name seed and events
+Usage: chaos.py [--minutes N] [--seed S] [--apps NAME,...] [--out DIR]
+       DIR keeps what the jobs wrote; notes name seed and events
 """
 import argparse
+import csv
 import json
 import os
 import pathlib
@@ -22,9 +25,7 @@ import time
 
 from elastic import Bench, note
 
-ITERATIONS, POINTS = 4000, 256
 SMALLEST, LARGEST = 2, 5  # workers, of two ranks each
-PACE = 10  # ms of an iteration, at least
 BOUND = 180  # s for whatever is waited for, or until the program has iterated again
 MANIFEST = """apiVersion: elasticmpi.io/v1alpha1
 kind: ElasticMPIJob
@@ -39,10 +40,84 @@ spec:
       spec:
         containers:
           - name: worker
-            command: [empi-jacobi]
-            args: [--n, "{points}", --iterations, "{iterations}", --tolerance, "0", --pace, "{pace}"]
+            command: [{program}]
+            args: {arguments}
   runPolicy: {{backoffLimit: 20}}
 """
+LOCAL = "  local: {{slowdownFactor: {slowdown}}}\n"
+
+
+class App:
+    """A program, and how to tell whether it came to the right result. `disturbed`: what makes it last for a minute."""
+
+    def __init__(self, program, arguments, disturbed=(), slowdown=1):
+        self.program, self.arguments, self.disturbed, self.slowdown = program, arguments, list(disturbed), slowdown
+
+    def result(self, job):
+        """Of a job that has ended; None when it left none."""
+        raise NotImplementedError
+
+    def is_right(self, result, undisturbed):
+        return result == undisturbed
+
+
+class Jacobi(App):
+    def result(self, job):
+        found = re.findall(r"fingerprint ([0-9a-f]{16})", job.log.read_text())
+        return found[-1] if found else None
+
+
+class Figures(App):
+    """Some figures of a JSON file that it writes."""
+
+    def __init__(self, program, file, figures, *arguments, **options):
+        super().__init__(program, *arguments, **options)
+        self.file, self.figures = file, figures
+
+    def result(self, job):
+        try:
+            written = json.loads((job.out / self.file).read_text())
+        except (OSError, ValueError):
+            return None
+        return {name: written.get(name) for name in self.figures}
+
+
+class Reservoir(Figures):
+    TOLERANCE, BALANCE = 1e-5, 1e-12  # production.csv has seven digits
+
+    def result(self, job):
+        figures = super().result(job)
+        if figures is None:
+            return None
+        with (job.out / "production.csv").open() as stream:
+            rows = list(csv.DictReader(stream))
+        return figures, rows
+
+    def is_right(self, result, undisturbed):
+        if result is None:
+            return False
+        (figures, rows), (right_figures, right_rows) = result, undisturbed
+        if abs(figures["water_balance"]) > self.BALANCE or len(rows) != len(right_rows):
+            return False
+        if any(figures[name] != right_figures[name] for name in ("cells_final", "steps")):
+            return False
+        for row, right in zip(rows, right_rows):
+            for name in ("day", "mean_pressure_psi", "oil_stb_day", "water_stb_day"):
+                if abs(float(row[name]) - float(right[name])) > self.TOLERANCE * max(abs(float(right[name])), 1):
+                    return False
+        return True
+
+
+APPS = {
+    "jacobi": Jacobi("empi-jacobi", ["--n", "256", "--iterations", "4000", "--tolerance", "0"], ["--pace", "10"]),  # ms an iteration, at least
+    "tsunami": Figures("empi-tsunami", "tsunami.json", ("state_hash", "steps", "cells_final"),
+                       ["--data", "none", "--finest", "15", "--end", "20000", "--snapshot-every", "0", "--maxima", "0"], slowdown=40),
+    "reservoir": Reservoir("empi-spe10", "spe10.json", ("cells_final", "steps", "water_balance"),
+                           ["--data", "none", "--layers", "2", "--coarsest", "0", "--finest", "0", "--days", "60", "--longest-step", "0.5",
+                            "--tolerance", "1e-11", "--snapshot-every", "0"], slowdown=4),
+    "inverse": Figures("empi-surrogate", "surrogate.json", ("fingerprint",),
+                       ["--tolerance", "0.02", "--reference-points", "200", "--samples", "4000"], slowdown=40),
+}
 
 
 class Hang(Exception):
@@ -57,7 +132,7 @@ def states():
 class Processes:
     """Of a job's pods, by their environment: {pod: {"agent": pid, "ranks": [pid]}}."""
 
-    def __init__(self, uid):
+    def __init__(self, uid, rank_program):
         self.pods = {}
         for folder in pathlib.Path("/proc").iterdir():
             if not folder.name.isdigit():
@@ -71,7 +146,7 @@ class Processes:
             if words.get("EMPI_JOB_UID") != uid:
                 continue
             pod = self.pods.setdefault(words.get("EMPI_POD_NAME"), {"ranks": [], "holder": 0, "agent": 0})
-            if program.endswith("empi-jacobi"):
+            if program.endswith(rank_program):
                 pod["ranks"].append(int(folder.name))
             elif program.endswith("elastic-mpi-sidecar"):
                 pod["holder"] = parent  # the pod's first process
@@ -85,11 +160,13 @@ class Processes:
 class Job:
     """One run, and what is known of it."""
 
-    def __init__(self, name, out, ranks=2, smallest=SMALLEST, largest=LARGEST, start=3, pace=PACE):
-        self.name, self.out, self.log = name, out / name, out / f"{name}.log"
+    def __init__(self, name, app, out, ranks=2, smallest=SMALLEST, largest=LARGEST, start=3, disturbed=True):
+        self.name, self.app, self.out, self.log = name, app, out / name, out / f"{name}.log"
         manifest = out / f"{name}.yaml"
-        manifest.write_text(MANIFEST.format(name=name, ranks=ranks, smallest=smallest, largest=largest, start=start, pace=pace,
-                                            points=POINTS, iterations=ITERATIONS))
+        arguments = json.dumps(app.arguments + (app.disturbed if disturbed else []))
+        text = MANIFEST + (LOCAL if disturbed and app.slowdown > 1 else "")
+        manifest.write_text(text.format(name=name, ranks=ranks, smallest=smallest, largest=largest, start=start, program=app.program,
+                                        arguments=arguments, slowdown=app.slowdown))
         self.stream = self.log.open("w")
         self.process = subprocess.Popen(["empi", "run", manifest, "--out", out / name], stdout=self.stream, stderr=subprocess.STDOUT,
                                         start_new_session=True)
@@ -142,10 +219,6 @@ class Job:
                 self.process.wait()
         self.stream.close()
 
-    def fingerprint(self):
-        found = re.findall(r"fingerprint ([0-9a-f]{16})", self.log.read_text())
-        return found[-1] if found else None
-
 
 class Chaos:
     def __init__(self, seed):
@@ -160,7 +233,7 @@ class Chaos:
             self.events.append(f"scale {size}")
 
     def lose(self, job):
-        pods = Processes(job.uid()).pods
+        pods = Processes(job.uid(), job.app.program).pods
         if len(pods) < 2:
             return
         name = self.random.choice(sorted(pods))
@@ -199,35 +272,42 @@ class Chaos:
         return sum(count for kind, count in self.kills.items() if kind != "lead")
 
 
-def undisturbed(out):
+def undisturbed(name, app, bench):
     """The result, which is the same on any number of ranks."""
-    job = Job("chaos-calm", out, ranks=1, smallest=1, largest=1, start=1, pace=0)
+    job = Job(f"{name}-calm", app, bench.out, ranks=1, smallest=1, largest=1, start=1, disturbed=False)
     try:
         job.wait("the undisturbed job ends", lambda: False)
     finally:
         job.end()
-    return job.fingerprint()
+    result = app.result(job)
+    if result is None:
+        bench.fail(job.name, "no result")
+    return result
 
 
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench chaos", description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--apps", default=",".join(APPS), help=f"of {', '.join(APPS)}; one after the other (all)")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
-    until = time.monotonic() + 60 * args.minutes
+    names = args.apps.split(",")
+    for name in names:
+        if name not in APPS:
+            parser.error(f"--apps: there is no '{name}'; there are {', '.join(APPS)}")
     with tempfile.TemporaryDirectory(prefix="chaos.") as folder:
         out = (args.out or pathlib.Path(folder)).resolve()
         out.mkdir(parents=True, exist_ok=True)
         bench, chaos = Bench("chaos", out), Chaos(args.seed)
-        right = undisturbed(out)
-        if not right:
-            bench.fail("chaos-calm", "no result")
+        right = {name: undisturbed(name, APPS[name], bench) for name in names}
+        until = time.monotonic() + 60 * args.minutes
         hangs = wrong = restarts = number = 0
         while time.monotonic() < until:
+            name = names[number % len(names)]
             number += 1
             chaos.events = []
-            job = Job(f"chaos-{number}", out)
+            job = Job(f"{name}-{number}", APPS[name], out)
             hung = False
             try:
                 chaos.disturb(job, until)
@@ -238,10 +318,10 @@ def main():
             finally:
                 restarts += job.status().get("restarts", 0)
                 job.end()
-            result = job.fingerprint()
-            if not hung and (job.process.returncode != 0 or result != right):
+            result = job.app.result(job)
+            if not hung and (job.process.returncode != 0 or not job.app.is_right(result, right[name])):
                 wrong += 1
-                note(f"{job.name}: status {job.process.returncode}, result {result} and not {right}: {job.status().get('reason')}")
+                note(f"{job.name}: status {job.process.returncode}, result {str(result)[:300]} and not {str(right[name])[:300]}: {job.status().get('reason')}")
             note(f"{job.name}: {', '.join(chaos.events)}")
         note(", ".join(f"{kind}: {count}" for kind, count in sorted(chaos.kills.items())))
         for name, value in (("kills", chaos.total()), ("resizes", chaos.resizes), ("restarts", restarts), ("hangs", hangs), ("wrong", wrong)):

@@ -22,9 +22,9 @@ progress() { echo "$(printf '%5d' $((($(date +%s%N) - started) / 1000000))) ms  
 hostname control
 ip link set lo up
 ip link add br0 type bridge
-ip address add "$control_address/24" dev br0
+give_address "$control_address" br0
 ip link set br0 up
-echo 1 >/proc/sys/net/ipv4/ip_forward
+forward_packets
 
 start_etcd
 make_pki
@@ -38,7 +38,7 @@ wait_until 120 'the API server is ready (see apiserver.log)' apiserver_ready
 progress 'API server ready'
 start_controller-manager
 start_scheduler
-kubectl apply -f "$cluster_source/dns.yaml" >/dev/null
+dns_objects | kubectl apply -f - >/dev/null
 start_dns
 
 wait_until 120 "$nodes nodes are Ready (see node-*.kubelet.log)" nodes_ready "$nodes"

@@ -28,6 +28,7 @@ start_apiserver() {
   audit_policy >"$state/audit-policy.yaml"
   daemon apiserver kube-apiserver \
     --etcd-servers=http://127.0.0.1:2379 \
+    --bind-address="$any_address" \
     --advertise-address="$control_address" \
     --service-cluster-ip-range="$service_network" \
     --allow-privileged=true \
@@ -78,7 +79,7 @@ start_dns() {
   cat >"$state/Corefile" <<COREFILE
 .:53 {
     errors
-    ready $control_address:8181
+    ready $(host "$control_address"):8181
     kubernetes cluster.local in-addr.arpa ip6.arpa {
         kubeconfig $state/dns.kubeconfig
         ttl 5
@@ -88,5 +89,10 @@ COREFILE
   daemon dns coredns -conf "$state/Corefile"
 }
 
-apiserver_ready() { [[ $(curl -s --cacert "$state/pki/ca.crt" "https://$control_address:6443/readyz") == ok ]]; }
-dns_ready() { [[ $(curl -s "http://$control_address:8181/ready") == OK ]]; }
+# With the addresses of this cluster.
+dns_objects() {
+  sed -e "s/@service@/$dns_service_address/; s/@address@/$control_address/; s/@type@/$address_type/" "$cluster_source/dns.yaml"
+}
+
+apiserver_ready() { [[ $(curl -s --cacert "$state/pki/ca.crt" "https://$(host "$control_address"):6443/readyz") == ok ]]; }
+dns_ready() { [[ $(curl -s "http://$(host "$control_address"):8181/ready") == OK ]]; }

@@ -3,6 +3,8 @@
 # What the scripts of the cluster share: where things are, how to say something, to fail and to wait.
 
 cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source=e2e/cluster/addresses.sh
+source "$cluster_source/addresses.sh"
 
 # The folder of a program that Debian does not have. It is named by what the program is built from, the go.mod and
 # go.sum of its module and its own sources: what one changes leaves the others as they are.
@@ -69,22 +71,10 @@ use_cluster() {
   cluster=$1
   state=/cache/cluster/$cluster
   if [[ -e $state/kubernetes ]]; then EMPI_KUBERNETES=$(cat "$state/kubernetes"); fi
+  use_addresses "$(cat "$state/ip-family" 2>/dev/null || echo 4)"
   PATH=$(program_folders):$PATH
   export PATH KUBECONFIG=$state/admin.kubeconfig
 }
-
-# One network for control plane and nodes, one for each node's pods, one for services. They exist inside the
-# cluster's network namespaces only, so that every cluster may use the same.
-# shellcheck disable=SC2034  # the other scripts use them
-{
-  control_address=10.88.0.1
-  pod_networks=10.89.0.0/16
-  service_network=10.96.0.0/16
-  api_service_address=10.96.0.1
-  dns_service_address=10.96.0.10
-}
-node_address() { echo "10.88.0.$((10 + $1))"; }
-pod_network() { echo "10.89.$1.0/24"; }
 
 # Some kernels have the older packet filter only: then its commands come first on PATH, as links in FOLDER.
 choose_iptables() { # FOLDER

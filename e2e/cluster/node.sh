@@ -41,10 +41,10 @@ hostname "$name"
 ip link set lo up
 has_eth0() { [[ -e /proc/sys/net/ipv4/conf/eth0 ]]; }
 wait_until 30 'the wire of the node is plugged in' has_eth0
-ip address add "$(node_address "$number")/24" dev eth0
+give_address "$(node_address "$number")" eth0
 ip link set eth0 up
 ip route add default via "$control_address"
-echo 1 >/proc/sys/net/ipv4/ip_forward
+forward_packets
 nodes=$(cat "$state/nodes")
 for ((other = 1; other <= nodes; ++other)); do
   [[ $other == "$number" ]] || ip route add "$(pod_network "$other")" via "$(node_address "$other")"
@@ -62,7 +62,7 @@ service containerd containerd --config "$state/$name/containerd.toml"
 wait_until 60 "containerd of $name answers" ctr --connect-timeout 1s version
 ctr --namespace k8s.io images import "$state/pause.tar" >/dev/null
 service kube-proxy kube-proxy --kubeconfig="$state/proxy.kubeconfig" --hostname-override="$name" \
-  --proxy-mode=iptables --cluster-cidr="$pod_networks" --conntrack-max-per-core=0 --oom-score-adj=0
+  --proxy-mode=iptables --bind-address="$any_address" --cluster-cidr="$pod_networks" --conntrack-max-per-core=0 --oom-score-adj=0
 service kubelet kubelet --config="$state/$name/kubelet.yaml" --kubeconfig="$state/$name.kubeconfig" \
   --hostname-override="$name" --node-ip="$(node_address "$number")" \
   --root-dir="$state/$name/kubelet" --cert-dir="$state/pki"

@@ -10,7 +10,7 @@ write_node_config() { # NUMBER NAME
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
   {"type": "ptp", "ipMasq": false,
    "ipam": {"type": "host-local", "dataDir": "$folder/cni-cache/addresses",
-            "ranges": [[{"subnet": "$(pod_network "$number")"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+            "ranges": [[{"subnet": "$(pod_network "$number")"}]], "routes": [{"dst": "$everywhere"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 JSON
   # restrict_oom_score_adj: some sandboxes may not lower it.
@@ -45,7 +45,8 @@ containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 tlsCertFile: $state/pki/$name.crt
 tlsPrivateKeyFile: $state/pki/$name.key
 podLogsDir: $folder/pod-logs
-clusterDNS: [$dns_service_address]
+address: "$any_address"
+clusterDNS: ["$dns_service_address"]
 clusterDomain: cluster.local
 resolvConf: ""
 failSwapOn: false

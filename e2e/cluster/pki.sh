@@ -28,7 +28,7 @@ apiVersion: v1
 kind: Config
 clusters:
   - name: $cluster
-    cluster: {server: "https://$control_address:6443", certificate-authority-data: $(base64 -w0 "$pki/ca.crt")}
+    cluster: {server: "https://$(host "$control_address"):6443", certificate-authority-data: $(base64 -w0 "$pki/ca.crt")}
 users:
   - name: $1
     user: {client-certificate-data: $(base64 -w0 "$pki/$1.crt"), client-key-data: $(base64 -w0 "$pki/$1.key")}

@@ -12,6 +12,7 @@
 
 #include "runtime/agent/peer_client.hpp"
 #include "runtime/base/backoff.hpp"
+#include "runtime/base/host_port.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/plain_http.hpp"
@@ -39,11 +40,8 @@ struct Peers::Peer {
       : peers(owner),
         uid(peer_uid),
         number(owner.next_peer_++),
-        outbox(owner.own_uid_, uid, owner.session_ + "." + std::to_string(number), owner.patience_) {
-    const auto colon = address.rfind(':');
-    host = address.substr(0, colon);
-    port = colon == address.npos ? 0 : std::atoi(address.c_str() + colon + 1);
-  }
+        at(HostPort::parse(address)),
+        outbox(owner.own_uid_, uid, owner.session_ + "." + std::to_string(number), owner.patience_) {}
   ~Peer() {
     stop();
     if (thread.joinable()) thread.join();
@@ -79,8 +77,7 @@ struct Peers::Peer {
   Peers& peers;
   const std::string uid;
   const std::uint64_t number;
-  std::string host;
-  int port = 0;
+  const HostPort at;
   tls::Ticket ticket;                  // of the thread, as the next
   std::unique_ptr<PeerClient> client;  // of the thread
   std::mutex mutex;                    // guards what follows
@@ -93,7 +90,7 @@ struct Peers::Peer {
 
 Attempt Peers::Peer::deliver(const Batch& batch, const std::string& token, std::string& what) {
   if (!client) {
-    client = std::make_unique<PeerClient>(host, port, peers.credentials_, ticket);
+    client = std::make_unique<PeerClient>(at.host, at.port, peers.credentials_, ticket);
     client->set_keep_alive(true);
     client->set_tcp_nodelay(true);
     want_plain_answers(*client);

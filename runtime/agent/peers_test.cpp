@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "runtime/agent/wire/inbox.hpp"
+#include "runtime/base/host_port.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/token.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -31,23 +32,20 @@ using namespace std::chrono_literals;
 // One connection after the other, by hand: a test may leave a request without an answer.
 class RawServer {
  public:
-  explicit RawServer(int port = 0) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit RawServer(int port = 0, const std::string& host = "127.0.0.1") : host_(host) {
+    SocketAddress address(host, port);
+    listener_ = UniqueFd(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int yes = 1;
     setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    socklen_t length = sizeof address;
-    if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), length) || listen(listener_.get(), 8) ||
-        getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length))
+    if (bind(listener_.get(), address.get(), address.length) || listen(listener_.get(), 8) ||
+        getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length))
       throw std::runtime_error("no port for a test server");
-    port_ = ntohs(address.sin_port);
+    port_ = port_of(address.storage);
     timeval limit{.tv_sec = 20, .tv_usec = 0};
     setsockopt(listener_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   int port() const { return port_; }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string address() const { return HostPort{host_, port_}.text(); }
 
   // The next batch of whoever connects; the connection stays open for answer().
   json next() {
@@ -85,6 +83,7 @@ class RawServer {
   void hang_up() { connection_.reset(); }
 
  private:
+  const std::string host_;
   UniqueFd listener_, connection_;
   int port_ = 0;
 };
@@ -132,6 +131,21 @@ TEST_F(PeersTest, WhoIsNotTalkedToHasNoThreadAndWhoIsKeepsItsConnection) {
   peers.send("them", "again");
   EXPECT_EQ(server.next().get<Batch>().messages.size(), 1u);
   server.answer("200 OK");
+  EXPECT_TRUE(peers.flush(20s));
+}
+
+TEST_F(PeersTest, APeerWithAnAddressOfIPv6IsReached) {
+  std::optional<RawServer> server;
+  try {
+    server.emplace(0, "::1");
+  } catch (const std::runtime_error&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  Peers peers("us", *token, clock, {}, [](const DeliveryNews&) {});
+  peers.add("them", server->address());
+  peers.send("them", "hello");
+  EXPECT_EQ(server->next().get<Batch>().messages.size(), 1u);
+  server->answer("200 OK");
   EXPECT_TRUE(peers.flush(20s));
 }
 

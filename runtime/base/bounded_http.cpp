@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
+#include "runtime/base/host_port.hpp"
 #include "runtime/base/tls_client.hpp"
 
 namespace empi {
@@ -113,15 +113,9 @@ class BoundedStream : public httplib::Stream {
 
 bool is_path(const std::string& address) { return address.starts_with('/'); }
 
-std::pair<std::string, int> host_and_port(const std::string& address) {
-  if (is_path(address)) return {address, 80};  // the port is not used
-  const auto colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 1 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  int port = 0;
-  if (colon != std::string::npos)
-    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
-  return {host, port};
+// Of a path the port is not used.
+HostPort place_of(const std::string& address) {
+  return is_path(address) ? HostPort{address, 80} : HostPort::parse(address);
 }
 
 }  // namespace
@@ -130,12 +124,12 @@ class BoundedHttp::Client : public TlsClient {
  public:
   Client(const std::string& address, const HttpBounds& bounds, std::shared_ptr<tls::Credentials> credentials,
          tls::Ticket& ticket)
-      : Client(host_and_port(address), bounds, std::move(credentials), ticket) {
+      : Client(place_of(address), bounds, std::move(credentials), ticket) {
     if (is_path(address)) set_address_family(AF_UNIX);
   }
-  Client(const std::pair<std::string, int>& at, const HttpBounds& bounds,
-         std::shared_ptr<tls::Credentials> credentials, tls::Ticket& ticket)
-      : TlsClient(at.first, at.second, std::move(credentials), ticket), bounds_(bounds) {
+  Client(const HostPort& at, const HttpBounds& bounds, std::shared_ptr<tls::Credentials> credentials,
+         tls::Ticket& ticket)
+      : TlsClient(at.host, at.port, std::move(credentials), ticket), bounds_(bounds) {
     set_connection_timeout(std::min(bounds.connect, bounds.whole));
     set_keep_alive(true);
     set_tcp_nodelay(true);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/queue/connection.hpp"
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -14,6 +13,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "runtime/base/host_port.hpp"
+
 namespace empi::tasks {
 namespace {
 
@@ -21,15 +22,6 @@ constexpr std::size_t kReadAtOnce = 64 * 1024;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
-}
-
-sockaddr_in socket_address(const std::string& host, int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
-    throw std::runtime_error("'" + host + "' is no IPv4 address");
-  return address;
 }
 
 }  // namespace
@@ -50,13 +42,14 @@ std::string random_key() {
   return key;
 }
 
-std::string Address::text() const { return host + ":" + std::to_string(port) + "/" + key; }
+std::string Address::text() const { return HostPort{host, port}.text() + "/" + key; }
 
 Address Address::parse(const std::string& text) {
-  const auto colon = text.find(':'), slash = text.find('/');
-  if (colon == text.npos || slash == text.npos || slash < colon)
+  const auto slash = text.find('/');
+  const HostPort at = HostPort::parse(text.substr(0, slash));
+  if (slash == text.npos || at.port == 0)
     throw std::runtime_error("'" + text + "' is no address of a master (host:port/key)");
-  return {text.substr(0, colon), std::atoi(text.c_str() + colon + 1), text.substr(slash + 1)};
+  return {at.host, at.port, text.substr(slash + 1)};
 }
 
 Connection::Connection(UniqueFd fd, std::uint64_t largest) : fd_(std::move(fd)), largest_(largest) {
@@ -66,12 +59,11 @@ Connection::Connection(UniqueFd fd, std::uint64_t largest) : fd_(std::move(fd)),
 }
 
 Connection Connection::to(const Address& address, double seconds) {
-  const std::string what =
-      "cannot connect to the master at " + address.host + ":" + std::to_string(address.port);
-  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const std::string what = "cannot connect to the master at " + HostPort{address.host, address.port}.text();
+  const SocketAddress name(address.host, address.port);
+  UniqueFd fd(socket(name.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) fail(what);
-  const sockaddr_in name = socket_address(address.host, address.port);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
+  if (::connect(fd.get(), name.get(), name.length) != 0) {
     if (errno != EINPROGRESS) fail(what);
     pollfd ready{fd.get(), POLLOUT, 0};
     int n = 0;
@@ -160,16 +152,15 @@ std::optional<Message> Connection::next() {
 
 short Connection::events() const { return static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT); }
 
-Listener::Listener(const std::string& host)
-    : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+Listener::Listener(const std::string& host) {
   const std::string what = "cannot listen for workers on " + host;
-  sockaddr_in name = socket_address(host, 0);
-  socklen_t length = sizeof name;
-  if (!fd_ || bind(fd_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
-      listen(fd_.get(), 1024) != 0 ||
-      getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
+  const SocketAddress name(host, 0);
+  fd_ = UniqueFd(socket(name.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  SocketAddress bound = name;
+  if (!fd_ || bind(fd_.get(), name.get(), name.length) != 0 || listen(fd_.get(), 1024) != 0 ||
+      getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.length) != 0)
     fail(what);
-  port_ = ntohs(name.sin_port);
+  port_ = port_of(bound.storage);
 }
 
 std::optional<Connection> Listener::accept() {

@@ -53,6 +53,21 @@ const Phase kPhase{1, 4, 1};
 const Task kSeven = [](std::int64_t, std::byte* result) { *result = std::byte{7}; };
 Bytes no_values() { return {}; }
 
+TEST(Connection, IsMadeToAnAddressOfIPv6) {
+  std::optional<Listener> listener;
+  try {
+    listener.emplace("::1");
+  } catch (const std::runtime_error&) {
+    GTEST_SKIP() << "this machine has no IPv6";
+  }
+  const Address told{"::1", listener->port(), "key"};
+  const Address heard = Address::parse(told.text());
+  EXPECT_EQ(heard.host, "::1");
+  EXPECT_EQ(heard.port, told.port);
+  EXPECT_EQ(heard.key, "key");
+  EXPECT_NO_THROW(Connection::to(heard, 20));
+}
+
 TEST(Ends, NobodyWaitsForAMasterThatHasEnded) {
   Participant master("a", "127.0.0.1");
   Address address;

@@ -16,7 +16,7 @@ runs steady 2
 uids=$(get_pods steady | jq -c '[.items[].metadata.uid] | sort')
 pod=$(pods steady | tail -n 1)
 address=$(k get pod "$pod" -o jsonpath='{.status.podIP}')
-directly() { curl --silent --max-time 5 "http://$address:7401/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
+directly() { curl --silent --max-time 5 "http://$(host "$address"):7401/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
 beyond_directly() { [[ $(directly) -gt $1 ]]; }
 k scale emj steady --replicas=3 >/dev/null # in the middle of which it vanishes
 cluster_ctl stop apiserver

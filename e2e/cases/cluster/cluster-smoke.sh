@@ -51,7 +51,7 @@ says() { [[ $(k exec "$1" -- "${@:3}" 2>/dev/null) == *"$2"* ]]; }
 expect 'logs show what a pod prints' wait_until 30 'the log is there' logs_say 'it runs'
 expect 'exec runs a command in a pod' says client here /bin/sh -c 'echo here'
 expect 'the API server answers on its ClusterIP (401 or 403: it asks who is there)' says client 40 \
-  /bin/sh -c "wget -qO- --no-check-certificate https://$api_service_address/api 2>&1 || true"
+  /bin/sh -c "wget -qO- --no-check-certificate https://$(host "$api_service_address")/api 2>&1 || true"
 expect 'a service of another node answers by name' wait_until 30 'web answers' says client hello wget -T 2 -qO- http://web.cluster-smoke.svc.cluster.local
 expect 'a service of the same node answers' wait_until 30 'web answers' says neighbour hello wget -T 2 -qO- http://web
 

@@ -24,7 +24,7 @@ case_show() {
 begin_case
 
 # Beside the control plane, as the cluster's DNS is. Whoever asks must have the API server's certificate.
-metrics-adapter -listen "$control_address:$port" -cert "$state/pki/apiserver.crt" -key "$state/pki/apiserver.key" \
+metrics-adapter -listen "$(host "$control_address"):$port" -cert "$state/pki/apiserver.crt" -key "$state/pki/apiserver.key" \
   -client-ca "$state/pki/front-proxy-ca.crt" -api "$api_socket" -metric "$metric" >"$log" 2>&1 &
 adapter=$!
 k apply -f - >/dev/null <<YAML
@@ -36,7 +36,7 @@ spec: {ports: [{name: https, port: 443, targetPort: $port}]}
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: {name: metrics-adapter, labels: {kubernetes.io/service-name: metrics-adapter}}
-addressType: IPv4
+addressType: $address_type
 endpoints: [{addresses: ["$control_address"], conditions: {ready: true}}]
 ports: [{name: https, port: $port, protocol: TCP}]
 ---
@@ -52,7 +52,7 @@ spec:
   insecureSkipTLSVerify: true # its certificate is for another name
 YAML
 expect 'the API server passes the metrics API on' kubectl wait --for=condition=Available "apiservice/v1beta2.$metrics_api" --timeout=60s
-no_stranger() { ! curl --silent --insecure --max-time 5 "https://$control_address:$port/apis/$metrics_api/v1beta2"; }
+no_stranger() { ! curl --silent --insecure --max-time 5 "https://$(host "$control_address"):$port/apis/$metrics_api/v1beta2"; }
 expect 'which nobody else may ask' no_stranger
 
 # Iterations of 192 ms on one worker, 48 ms on four: few enough that what this machine is late by counts little.

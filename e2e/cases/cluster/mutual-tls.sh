@@ -46,7 +46,7 @@ asks() {
   local scheme=https status
   [[ ${4:-} != plain ]] || { scheme=http && set -- "${@:1:3}"; }
   status=$(curl --silent --insecure --max-time 20 --header "Authorization: Bearer $token" --output "$folder/answer" \
-    --write-out '%{http_code}' "${@:4}" "$scheme://$(k get pod "$2" -o jsonpath='{.status.podIP}'):7400$3") || true
+    --write-out '%{http_code}' "${@:4}" "$scheme://$(host "$(k get pod "$2" -o jsonpath='{.status.podIP}')"):7400$3") || true
   [[ $status == "$1" ]] || { say "$3 at $2: status $status"; return 1; }
 }
 entry() { k get secret secure-tls-0 -o json | jq -r --arg name "$1" '.data[$name]' | base64 -d; }
