@@ -4,7 +4,6 @@
 // The mesh cells are a distributed sequence in curve order; growing, shrinking and rebalancing all cut that
 // sequence anew. See docs/tsunami.md for options and accuracy.
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <elastic_mpi.hpp>
 #include <memory>
@@ -43,7 +42,7 @@ class Run {
       : loop_(loop),
         options_(options),
         scenario_(std::move(scenario)),
-        setup_(tsunami::make_setup(options)),
+        setup_(tsunami::make_setup(options, scenario_)),
         solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
                                : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)),
         maxima_(options, setup_, solver_.metric()) {
@@ -104,7 +103,7 @@ class Run {
     summary.volume_added = clock_.volume_added / clock_.volume_at_start;
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
-    summary.finest_cell_km = setup_.frame.height * std::pow(0.5, options_.finest / 2.0) * 111.2;
+    summary.finest_cell_km = tsunami::finest_cell_km(options_);
     io::on_first_rank(world,
                       [&] { tsunami::write_results(options_.out, summary, scenario_, solver_.gauges()); });
   }

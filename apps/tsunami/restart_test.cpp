@@ -93,10 +93,34 @@ class TsunamiOnPods : public testing::Test {
   }
 
   // Adapted after each step, so that whatever happens finds a mesh that has just changed.
-  const std::vector<std::string> arguments{"--data",           "/none", "--end",   "14400",
-                                           "--snapshot-every", "3600",  "--gauge", "buoy:-86.4:-17.98",
-                                           "--adapt-every",    "1"};
+  // Whatever the water depends on goes on with it: the earthquake, a wave from the north, a sponge, a rough
+  // harbour.
   const io::test::ScratchFolder folder;
+  const std::vector<std::string> arguments{
+      "--data",
+      "/none",
+      "--end",
+      "14400",
+      "--snapshot-every",
+      "3600",
+      "--gauge",
+      "buoy:-86.4:-17.98",
+      "--adapt-every",
+      "1",
+      "--faults",
+      folder.write(
+          "maule.csv",
+          "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m\n-72.668,-35.826,35,450,100,16,14,"
+          "104,15\n"),
+      "--border",
+      "north:wave:" + folder.write("wave.txt", "0 0\n300 0.1\n900 -0.1\n1200 0\n"),
+      "--border",
+      "west:sponge:1500",
+      "--manning",
+      folder.write(
+          "harbour.asc",
+          "2 ncols\n2 nrows\n-74 xll\n-38 yll\n4 cellsize\n-9999 nodata_value\n0.06 0.05\n0.1 0.04\n") +
+          ":0.03"};
 };
 
 TEST_F(TsunamiOnPods, AKilledRunGoesOnAndEndsInTheSameBits) {

@@ -1,80 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/options.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "apps/io/run_folder.hpp"
+#include "apps/tsunami/app/parse.hpp"
 #include "runtime/base/options.hpp"
+#include "runtime/base/text.hpp"
 
 namespace tsunami {
 namespace {
 
-// BEGIN-END, both numbers.
-bool parse_window(const std::string& text, GaugeOption& gauge) {
-  char* rest = nullptr;
-  gauge.begin = std::strtod(text.c_str(), &rest);
-  if (rest == text.c_str() || *rest != '-') return false;
-  const char* second = rest + 1;
-  gauge.end = std::strtod(second, &rest);
-  return rest != second && *rest == 0;
+constexpr double kKmPerDegree = 111.2;
+
+// Layers that waves find in their way one after the other, and cells that can show them.
+void check_sponges(const Options& o) {
+  const auto refuse = [](const std::string& what) { throw empi::options::Refused("--border", what); };
+  const double steepest = std::max(std::abs(o.south), std::abs(o.north)) * std::numbers::pi / 180;
+  const double widths[] = {(o.east - o.west) * kKmPerDegree * std::cos(steepest),
+                           (o.north - o.south) * kKmPerDegree};
+  for (std::size_t side = 0; side < o.borders.size(); ++side) {
+    const double km = o.borders[side].sponge_km;
+    if (km > 0 && km < 4 * finest_cell_km(o))
+      refuse(empi::format(
+          "a sponge of %g km is narrower than four of the finest cells, %.3g km, and would throw "
+          "waves back: make it wider, or --finest larger",
+          km, 4 * finest_cell_km(o)));
+    if (side % 2 == 0) continue;
+    const double both = km + o.borders[side - 1].sponge_km, width = widths[side / 2];
+    if (both >= width)
+      refuse(empi::format(
+          "sponges of %g km in all from %s to %s leave nothing of the %.4g km that the domain "
+          "measures there at least",
+          both, std::string(kSides[side - 1]).c_str(), std::string(kSides[side]).c_str(), width));
+  }
 }
 
-// WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]
-RegionOption parse_region(const std::string& text) {
-  const auto refuse = [&] {
-    throw empi::options::Refused("--region",
-                                 "'" + text + "' is not WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]");
-  };
-  double values[5];
-  const char* at = text.c_str();
-  for (int k = 0; k < 5; ++k) {
-    char* rest = nullptr;
-    values[k] = std::strtod(at, &rest);
-    if (rest == at || (*rest != ':' && (k < 4 || *rest != 0))) refuse();
-    at = *rest == 0 ? rest : rest + 1;
-  }
-  RegionOption r{values[0], values[1], values[2], values[3], static_cast<int>(values[4])};
-  if (r.level != values[4] || !(r.west < r.east) || !(r.south < r.north)) refuse();
-  if (*at != 0) {
-    GaugeOption window;
-    if (!parse_window(at, window) || !(window.end > window.begin)) refuse();
-    r.from = window.begin, r.until = window.end;
-  }
-  return r;
-}
+}  // namespace
 
-// ID:LON:LAT[:FILE[:BEGIN-END]]
-GaugeOption parse_gauge(const std::string& text) {
-  const auto refuse = [](const std::string& what) { throw empi::options::Refused("--gauge", what); };
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (int i = 0; i < 3; ++i) {
-    const std::size_t colon = text.find(':', begin);
-    parts.push_back(text.substr(begin, colon - begin));
-    if (colon == std::string::npos) break;
-    begin = colon + 1;
-    if (i == 2) parts.push_back(text.substr(begin));
-  }
-  char* rest = nullptr;
-  GaugeOption gauge;
-  if (parts.size() < 3) refuse("'" + text + "' is not ID:LON:LAT[:FILE[:BEGIN-END]]");
-  gauge.id = parts[0];
-  if (gauge.id.empty() || gauge.id.find('/') != std::string::npos)
-    refuse("'" + gauge.id + "' cannot be part of a file's name");
-  gauge.lon = std::strtod(parts[1].c_str(), &rest);
-  if (*rest != 0 || parts[1].empty()) refuse("longitude '" + parts[1] + "' is no number");
-  gauge.lat = std::strtod(parts[2].c_str(), &rest);
-  if (*rest != 0 || parts[2].empty()) refuse("latitude '" + parts[2] + "' is no number");
-  if (parts.size() == 3) return gauge;
-  gauge.observed = parts[3];
-  const std::size_t colon = gauge.observed.rfind(':');
-  if (colon == std::string::npos) return gauge;
-  if (!parse_window(gauge.observed.substr(colon + 1), gauge) || !(gauge.end > gauge.begin))
-    refuse("'" + gauge.observed.substr(colon + 1) +
-           "' is no window BEGIN-END in seconds after the earthquake");
-  gauge.observed.resize(colon);
-  return gauge;
+double finest_cell_km(const Options& o) {
+  return (o.north - o.south) / o.roots_y * std::pow(0.5, o.finest / 2.0) * kKmPerDegree;
 }
 
 void check(const Options& o) {
@@ -86,8 +53,13 @@ void check(const Options& o) {
   if (o.coarsest > o.finest) refuse("--coarsest is finer than --finest");
   if (o.coast > o.finest) refuse("--coast is finer than --finest");
   if (!o.dtopo.empty() && !o.faults.empty()) refuse("--dtopo and --faults are two sources: choose one");
-  if (!o.topography.empty() && o.dtopo.empty() && o.faults.empty())
-    refuse("--topography without a source, --dtopo or --faults: the default source is that of Chile 2010");
+  const bool wave = std::ranges::any_of(
+      o.borders, [](const BorderOption& b) { return b.kind == BorderOption::Kind::Wave; });
+  if (!o.topography.empty() && o.dtopo.empty() && o.faults.empty() && !wave)
+    refuse(
+        "--topography without a source, --dtopo, --faults or --border SIDE:wave:FILE: the default source is "
+        "that "
+        "of Chile 2010");
   if (o.coarsen_m > o.refine_m)
     refuse("--coarsen above --refine: cells would be refined and coarsened for ever");
   if (o.maxima > 0 && (o.east - o.west) / o.maxima * ((o.north - o.south) / o.maxima) > 4e6)
@@ -104,16 +76,17 @@ void check(const Options& o) {
   for (std::size_t i = 0; i < o.gauges.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (o.gauges[i].id == o.gauges[k].id) refuse("two gauges are called " + o.gauges[i].id);
+  check_sponges(o);
 }
-
-}  // namespace
 
 Options parse_options(int argc, char** argv) {
   namespace options = empi::options;
   Options o;
   o.data = io::data_folder();
   o.out = io::default_folder();
-  std::vector<std::string> gauges, regions;
+  std::vector<std::string> gauges, regions, borders;
+  std::string manning = "0.025";
+  bool walls = false;
 
   const options::Program program{
       .what =
@@ -199,11 +172,19 @@ Options parse_options(int argc, char** argv) {
            "of the Riemann problems: hllc, or augrie, the augmented one (George 2008)",
            {.check = options::one_of("hllc", "augrie"), .shows_default = true}},
           {"--manning",
-           &o.manning,
-           "friction in water shallower than 100 m, s/m^(1/3); 0: none",
-           {.check = options::in_range(0.0, 1.0), .shows_default = true}},
+           &manning,
+           "friction in water shallower than 100 m: N, Manning's n in s/m^(1/3), 0: none; or FILE[:N], a "
+           "raster\n"
+           "of it in a format of --topography, N where it has no value (without N it must cover the domain)",
+           {.shows_default = true}},
           {"--coriolis", &o.coriolis, "with the force of the earth's rotation"},
-          {"--walls", &o.walls, "closed borders (else waves leave through them)"},
+          {"--border", &borders,
+           "[SIDE:]open, wall, sponge:KM or wave:FILE for the west, east, south or north, or for all that "
+           "no\n"
+           "other names; may be repeated. open, the default: waves leave; sponge: a layer so wide calms "
+           "them\n"
+           "before; wave: one comes in, FILE with seconds and metres, and others leave"},
+          {"--walls", &walls, "the same as --border wall"},
           {"--snapshot-every",
            &o.snapshot_every,
            "simulated seconds between pictures; 0: none",
@@ -231,6 +212,8 @@ Options parse_options(int argc, char** argv) {
           {"--out", &o.out, "folder for results", {.shows_default = true}},
       }};
   options::read_or_exit(program, argc, argv, [&] {
+    o.manning = parse_manning(manning);
+    o.borders = parse_borders(borders, walls);
     for (const std::string& region : regions) {
       o.regions.push_back(parse_region(region));
       RegionOption& r = o.regions.back();

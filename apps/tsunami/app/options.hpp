@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What empi-tsunami is asked to compute, from the command line (or a file given by --config).
 #pragma once
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tsunami {
@@ -20,6 +22,23 @@ struct RegionOption {
   double from = 0, until = 1e300;
 };
 
+inline constexpr std::array<std::string_view, 4> kSides = {"west", "east", "south", "north"};
+
+// What is at one side of the domain.
+struct BorderOption {
+  enum class Kind { Open, Wall, Sponge, Wave };
+  Kind kind = Kind::Open;
+  double sponge_km = 0;   // width, of Sponge
+  std::string wave = {};  // file, of Wave
+};
+
+// Manning's n, s/m^(1/3), in water shallower than 100 m; 0: no friction.
+struct ManningOption {
+  double n = 0.025;
+  std::string file = {};   // raster of it; empty: n everywhere
+  bool elsewhere = false;  // n is for where the file has no value; else it must cover the domain
+};
+
 struct Options {
   std::string data;  // folder that holds chile2010/; empty or without it: the built-in analytic ocean
   std::vector<std::string> topography;  // files instead of the case's; the first that covers a place counts
@@ -36,14 +55,14 @@ struct Options {
   std::string solver = "hllc";                // of the Riemann problems at edges: hllc, augrie
   double refine_flux = 0;                     // m/s, the thesis' criterion (5.4); 0: none
   std::vector<RegionOption> regions;
-  int gauge_level = -1;          // of the cells around gauges; -1: as elsewhere
-  double gauge_radius = 0.5;     // degrees, half of the side of the square around a gauge
-  double tide = 0;               // m: the water's rest level above the topography's 0
-  double manning = 0.025;        // s/m^(1/3), in water shallower than 100 m; 0: none
-  bool coriolis = false;         // the earth's rotation
-  bool walls = false;            // else waves leave through the borders
-  double snapshot_every = 1800;  // s; 0: none
-  double maxima = 0.25;          // degrees between two points of the raster of maxima; 0: none
+  int gauge_level = -1;       // of the cells around gauges; -1: as elsewhere
+  double gauge_radius = 0.5;  // degrees, half of the side of the square around a gauge
+  double tide = 0;            // m: the water's rest level above the topography's 0
+  ManningOption manning;
+  bool coriolis = false;                // the earth's rotation
+  std::array<BorderOption, 4> borders;  // in the order of kSides
+  double snapshot_every = 1800;         // s; 0: none
+  double maxima = 0.25;                 // degrees between two points of the raster of maxima; 0: none
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;
@@ -51,6 +70,12 @@ struct Options {
   // microseconds. The rest is slept: a node of that speed, whatever else this machine does.
   int cell_time_us = 0, serial_time_us = 0;
 };
+
+// Of the finest mesh level: the longer leg, north to south.
+double finest_cell_km(const Options& options);
+
+// Whether the options fit each other. Throws empi::options::Refused.
+void check(const Options& options);
 
 // Exits with 0 after --help, and with 2 and a message for options that make no sense.
 Options parse_options(int argc, char** argv);

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "apps/io/file_error.hpp"
+#include "apps/tsunami/app/sea_floor.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
 #include "apps/tsunami/io/faults.hpp"
 #include "apps/tsunami/io/okada.hpp"
-#include "apps/tsunami/io/topography.hpp"
+#include "apps/tsunami/io/wave.hpp"
 #include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
@@ -20,57 +20,10 @@ namespace tsunami {
 namespace {
 
 constexpr double kDart32412Lon = -86.392, kDart32412Lat = -17.975;
-constexpr const char* kFetch = "scripts/fetch_data.sh gets the data of chile2010 and tohoku2011";
 
 std::string in_folder(const std::string& folder, const char* name) {
   const std::filesystem::path path = std::filesystem::path(folder) / name;
   return !folder.empty() && std::filesystem::exists(path) ? path.string() : "";
-}
-
-// The file as it is named, or else in the data folder.
-std::string found(const std::string& name, const Options& o) {
-  if (std::filesystem::exists(name)) return name;
-  const std::filesystem::path there = std::filesystem::path(o.data) / name;
-  if (!o.data.empty() && std::filesystem::exists(there)) return there.string();
-  throw io::FileError(name, "", "a file" + (o.data.empty() ? "" : ", here or in " + o.data), "none", kFetch);
-}
-
-std::string degrees(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-std::string words(const io::Region& r) {
-  return degrees(r.west) + ".." + degrees(r.east) + " E, " + degrees(r.south) + ".." + degrees(r.north) +
-         " N";
-}
-
-using Rasters = std::vector<std::shared_ptr<const io::Raster>>;
-
-// In order of priority. Of a global netCDF file only the domain is read.
-Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region& domain) {
-  Rasters rasters;
-  for (const std::string& path : paths) {
-    std::unique_ptr<io::Raster> raster = io::read_topography(path, {.region = domain, .fill = {}});
-    const io::Region box = raster->region();
-    raster->x0 += io::nearest_turn(box.west, box.east, domain.west, domain.east);
-    const io::Region turned = raster->region();
-    // Values stand for the cells around them: half a spacing beyond the last one is forgiven.
-    const double dx = 0.5001 * raster->dx, dy = 0.5001 * raster->dy;
-    const bool covers = turned.west <= domain.west + dx && turned.east >= domain.east - dx &&
-                        turned.south <= domain.south + dy && turned.north >= domain.north - dy;
-    const bool touches = turned.west < domain.east && turned.east > domain.west &&
-                         turned.south < domain.north && turned.north > domain.south;
-    if (path == paths.back() ? !covers : !touches)
-      throw io::FileError(
-          path, "",
-          std::string("elevations that ") + (touches ? "cover" : "lie in") + " the domain, " + words(domain),
-          words(box),
-          "choose --west, --east, --south, --north inside of it, or add a last --topography that covers the "
-          "domain");
-    rasters.push_back(std::move(raster));
-  }
-  return rasters;
 }
 
 // Uplift as a function of place and time.
@@ -82,11 +35,11 @@ struct Source {
 Source read_source(const Options& o, const std::string& chile) {
   const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
                             : o.dtopo.empty()                   ? ""
-                                                                : found(o.dtopo, o);
+                                                                : found_file(o.dtopo, o);
   if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo)};
   // On a raster: Okada's formula is far too slow to be asked for every cell.
   if (!o.faults.empty()) {
-    const std::string path = found(o.faults, o);
+    const std::string path = found_file(o.faults, o);
     return {"Okada, " + path, {{0}, {io::uplift(io::read_faults(path))}}};
   }
   const std::vector<io::Fault> faults = io::maule_2010();
@@ -113,10 +66,42 @@ void check_source(Source& source, const io::Region& domain) {
                       "choose the domain (--west ...) or the source (--dtopo, --faults) of one event");
 }
 
+// The floor and the surface as `motion` leaves them at the start, and how the floor moves from then on.
+void add_motion(Scenario& scenario, const swe::Function& floor,
+                const std::shared_ptr<const io::Dtopo>& motion) {
+  const double begin = motion->times.front(), end = motion->times.back();
+  if (end <= 0 || (begin == end && end <= 1)) {
+    const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
+    scenario.bed = [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); };
+    scenario.surface = lift;
+    return;
+  }
+  const io::Region box = motion->frames.back().region();
+  scenario.bed =
+      swe::SeaFloor(floor, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
+                            std::max(begin, 0.0), end, box.west, box.east, box.south, box.north});
+  scenario.surface = [motion](double lon, double lat) { return motion->at(lon, lat, 0); };
+}
+
+// Of the sides that have one.
+std::array<swe::Wave, 4> read_waves(const Options& o) {
+  std::array<swe::Wave, 4> waves;
+  for (std::size_t side = 0; side < waves.size(); ++side) {
+    if (o.borders[side].wave.empty()) continue;
+    const auto series = std::make_shared<const io::TimeSeries>(io::read_wave(
+        found_file(o.borders[side].wave, o, "--border wave:FILE takes a file of seconds and metres")));
+    swe::Wave& wave = waves[side];
+    wave.surface = [series](double t) { return io::height_at(*series, t); };
+    for (const double height : series->v) wave.height = std::max(wave.height, std::abs(height));
+    wave.end = series->t.back();
+  }
+  return waves;
+}
+
 Gauge read_record(const GaugeOption& option, const Options& o) {
   Gauge gauge{option, {}, ""};
   if (gauge.observed.empty()) return gauge;
-  gauge.observed = found(gauge.observed, o);
+  gauge.observed = found_file(gauge.observed, o);
   gauge.record = io::read_gauge(gauge.observed);
   if (const int repeated = io::repeats(gauge.record); repeated > 0) {
     gauge.record = io::averaged(gauge.record);
@@ -141,7 +126,7 @@ Scenario make_scenario(const Options& options) {
   const std::string chile = options.data.empty() ? "" : options.data + "/chile2010";
   const io::Region domain{options.west, options.east, options.south, options.north};
   std::vector<std::string> topography;
-  for (const std::string& name : options.topography) topography.push_back(found(name, options));
+  for (const std::string& name : options.topography) topography.push_back(found_file(name, options));
   if (topography.empty())
     if (const std::string own = in_folder(chile, "etopo10min120W60W60S0S.asc"); !own.empty())
       topography = {own};
@@ -152,48 +137,56 @@ Scenario make_scenario(const Options& options) {
     const io::Region box = depth.back()->region();
     if (!box.contains(domain.west, domain.south) || !box.contains(domain.east, domain.north))
       throw io::FileError("empi-tsunami", "", "a --topography for the domain " + words(domain),
-                          "the built-in ocean of " + words(box), kFetch);
+                          "the built-in ocean of " + words(box), kFetchData);
   }
-  Source source = read_source(options, chile);
-  check_source(source, domain);
-
   Scenario scenario;
+  scenario.waves = read_waves(options);
   // Heights count from where the water is at rest.
   const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {
     for (const auto& raster : depth)
       if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
     return depth.back()->at(lon, lat) - tide;
   };
-  const auto motion = std::make_shared<io::Dtopo>(std::move(source.motion));
-  const double begin = motion->times.front(), end = motion->times.back();
-  if (end <= 0 || (begin == end && end <= 1)) {
-    const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
-    scenario.bed = [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); };
-    scenario.surface = lift;
+  std::vector<std::string> sources;
+  for (std::size_t side = 0; side < kSides.size(); ++side)
+    if (const std::string& wave = options.borders[side].wave; !wave.empty())
+      sources.push_back("the wave from the " + std::string(kSides[side]) + ", " + wave);
+  const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
+  if (quake) {
+    Source source = read_source(options, chile);
+    check_source(source, domain);
+    sources.insert(sources.begin(), source.name);
+    add_motion(scenario, floor, std::make_shared<io::Dtopo>(std::move(source.motion)));
   } else {
-    const io::Region box = motion->frames.back().region();
-    const auto start = [motion](double lon, double lat) { return motion->at(lon, lat, 0); };
-    const swe::Function still = [floor](double lon, double lat) { return floor(lon, lat); };
-    scenario.bed =
-        swe::SeaFloor(still, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
-                              std::max(begin, 0.0), end, box.west, box.east, box.south, box.north});
-    scenario.surface = start;
+    scenario.bed = floor;
+    scenario.surface = [](double, double) { return 0.0; };
   }
+  scenario.bed.manning = read_manning(options, domain);
   const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
-  scenario.description = "bathymetry: " + names + "; source: " + source.name;
+  scenario.description = "bathymetry: " + names + "; source: " + empi::joined(sources);
+  if (const ManningOption& m = options.manning; !m.file.empty())
+    scenario.description +=
+        "; Manning's n: " + m.file + (m.elsewhere ? empi::format(", %g where it has none", m.n) : "");
 
   for (const GaugeOption& gauge : options.gauges) scenario.gauges.push_back(read_record(gauge, options));
   if (scenario.gauges.empty() && domain.contains(kDart32412Lon, kDart32412Lat))
     scenario.gauges.push_back(dart_32412(built_in ? "" : chile));
-  for (const Gauge& gauge : scenario.gauges)
+  const swe::Parameters setup = make_setup(options, scenario);
+  const swe::Sponge sponge(setup.borders, swe::Metric(setup.frame, setup.domain, 0), setup.domain);
+  for (const Gauge& gauge : scenario.gauges) {
+    if (sponge.strength(gauge.lon, gauge.lat) > 0)
+      throw io::FileError("gauge " + gauge.id, degrees(gauge.lon) + " E, " + degrees(gauge.lat) + " N",
+                          "a place out of the sponges", "one in the layer where waves are calmed",
+                          "move it, or make --border sponge:KM narrower, or the domain larger");
     if (const double z = floor(gauge.lon, gauge.lat); z >= 0)
       throw io::FileError("gauge " + gauge.id, degrees(gauge.lon) + " E, " + degrees(gauge.lat) + " N",
                           "a place in the sea", "land of " + degrees(z) + " m",
                           "move it, or give a finer --topography");
+  }
   return scenario;
 }
 
-swe::Parameters make_setup(const Options& options) {
+swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   swe::Parameters setup;
   setup.domain = {options.roots_x, options.roots_y};
   setup.frame.coordinates = swe::Coordinates::Sphere;
@@ -204,7 +197,13 @@ swe::Parameters make_setup(const Options& options) {
   setup.coarsest = options.coarsest;
   setup.finest = options.finest;
   setup.coast = options.coast;
-  setup.borders.fill(options.walls ? swe::BorderKind::Wall : swe::BorderKind::Radiation);
+  for (std::size_t side = 0; side < setup.borders.size(); ++side) {
+    const BorderOption& border = options.borders[side];
+    const bool wall = border.kind == BorderOption::Kind::Wall;
+    setup.borders[side] = wall ? swe::BorderKind::Wall : swe::BorderKind::Radiation;
+    setup.borders[side].sponge = 1e3 * border.sponge_km;
+    setup.borders[side].wave = scenario.waves[side];
+  }
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = options.buffer;
@@ -216,7 +215,7 @@ swe::Parameters make_setup(const Options& options) {
       setup.criterion.regions.push_back({g.lon - options.gauge_radius, g.lon + options.gauge_radius,
                                          g.lat - options.gauge_radius, g.lat + options.gauge_radius,
                                          options.gauge_level});
-  setup.physics.manning = options.manning;                     // without it run-off races down slopes
+  setup.physics.manning = options.manning.n;                   // without it run-off races down slopes
   if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = options.order;
   setup.physics.solver =
@@ -234,14 +233,25 @@ std::string name_case(const Options& o, const Scenario& scenario) {
       places +=
           empi::format("; level %d within %g of %g E, %g N", o.gauge_level, o.gauge_radius, g.lon, g.lat);
   if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
+  const bool walls = std::ranges::all_of(
+      o.borders, [](const BorderOption& b) { return b.kind == BorderOption::Kind::Wall; });
+  std::string borders;  // waves are among the sources
+  for (std::size_t side = 0; side < kSides.size() && !walls; ++side) {
+    const BorderOption& border = o.borders[side];
+    const std::string name(kSides[side]);
+    if (border.kind == BorderOption::Kind::Wall) borders += ", wall in the " + name;
+    if (border.kind == BorderOption::Kind::Sponge)
+      borders += empi::format(", sponge of %g km in the %s", border.sponge_km, name.c_str());
+  }
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
                       o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
          empi::format(
              "; order %d, %s, refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
-             o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning,
-             o.coriolis ? ", coriolis" : "", o.walls ? ", walls" : "");
+             o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning.n,
+             o.coriolis ? ", coriolis" : "", walls ? ", walls" : "") +
+         borders;
 }
 
 }  // namespace tsunami

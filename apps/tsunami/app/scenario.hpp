@@ -2,6 +2,7 @@
 // The physical case: sea floor, its motion and the initial surface as functions of position, and the records
 // to compare with. All of them are checked against each other and against the domain.
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,20 @@ struct Scenario {
   std::string description;              // one line: which bathymetry and which source
   swe::SeaFloor bed = swe::Function();  // m, with what has moved at the start
   swe::Function surface;                // m, at the start: what has moved by then, lifted to the surface
+  std::array<swe::Wave, 4> waves;       // that come in, in the order of kSides; without a surface: none
   std::vector<Gauge> gauges;
 };
 
-// Reads what the options name, or takes the built-in ocean. A source of one time, at most 1 s (as GeoClaw
+// Reads what the options name, or takes the built-in ocean. A wave through a border is a source, too: without
+// another one the floor does not move. A source of one time, at most 1 s (as GeoClaw
 // writes `at once`), has moved at the start. Serial: every rank reads for itself. Throws io::FileError: for
 // files that cannot be read, that do not cover the domain (longitudes of 0..360 and -180..180 degrees are
-// turned into the domain's), a source outside of it, and a gauge on land.
+// turned into the domain's), a source outside of it, and a gauge on land or in a sponge.
 Scenario make_scenario(const Options& options);
 
-// Mesh and physics for the options; the domain's root squares are as square as the domain allows.
-swe::Parameters make_setup(const Options& options);
+// Mesh, physics and borders for the options, with the scenario's waves; the domain's root squares are as
+// square as the domain allows.
+swe::Parameters make_setup(const Options& options, const Scenario& scenario);
 
 // All that the water depends on, in one line: two runs of one name may go on from each other's checkpoints.
 std::string name_case(const Options& options, const Scenario& scenario);

@@ -63,7 +63,7 @@ TEST_F(ScenarioTest, RegionsAndGaugesAskForTheirLevels) {
   o.regions = {{142, 143, 32, 33, 12, 100, 200}};
   o.gauges = {{.id = "buoy", .lon = 145, .lat = 35}};
   o.gauge_level = 13, o.gauge_radius = 0.25;
-  const auto regions = make_setup(o).criterion.regions;
+  const auto regions = make_setup(o, {}).criterion.regions;
   ASSERT_EQ(regions.size(), 2u);
   EXPECT_EQ(regions[0].level, 12);
   EXPECT_EQ(regions[0].from, 100);
@@ -84,10 +84,10 @@ TEST_F(ScenarioTest, WhatFitsIsTaken) {
 }
 
 TEST_F(ScenarioTest, FrictionAndRotationAreAsAskedFor) {
-  EXPECT_EQ(make_setup(o).physics.rotation, 0);
-  o.coriolis = true, o.manning = 0.03;
-  EXPECT_NEAR(make_setup(o).physics.rotation, 7.2921e-5, 1e-9);
-  EXPECT_EQ(make_setup(o).physics.manning, 0.03);
+  EXPECT_EQ(make_setup(o, {}).physics.rotation, 0);
+  o.coriolis = true, o.manning.n = 0.03;
+  EXPECT_NEAR(make_setup(o, {}).physics.rotation, 7.2921e-5, 1e-9);
+  EXPECT_EQ(make_setup(o, {}).physics.manning, 0.03);
 }
 
 TEST_F(ScenarioTest, AFileThatDoesNotCoverTheDomainIsRefused) {
@@ -150,6 +150,82 @@ TEST_F(ScenarioTest, AGaugeOnLandIsRefused) {
   o.topography.insert(o.topography.begin(), folder.write("island.asc", raster(144.5, 34.5, 12, 0.1)));
   EXPECT_THAT(refusal(),
               HasSubstr("gauge hill:145 E, 35 N: expected a place in the sea, found land of 12 m"));
+}
+
+TEST_F(ScenarioTest, AGaugeInASpongeIsRefused) {
+  o.borders[1] = {.kind = BorderOption::Kind::Sponge, .sponge_km = 100};
+  o.gauges = {{.id = "calm", .lon = 149.5, .lat = 35}};
+  EXPECT_THAT(refusal(), HasSubstr("gauge calm:149.5 E, 35 N: expected a place out of the sponges"));
+  o.gauges[0].lon = 148.5;  // 137 km from the border
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(make_setup(o, {}).borders[1].sponge, 100e3);
+}
+
+TEST_F(ScenarioTest, AWaveComesInThroughItsSide) {
+  o.borders[2] = {.kind = BorderOption::Kind::Wave, .wave = folder.write("wave.txt", "0 0\n60 -3\n120 1\n")};
+  o.borders[3].kind = BorderOption::Kind::Wall;
+  const Scenario quake = make_scenario(o);
+  EXPECT_EQ(quake.surface(144, 34), 2) << "both sources count";
+  EXPECT_THAT(quake.description,
+              AllOf(HasSubstr("source.tt3, the wave from the south"), HasSubstr("wave.txt")));
+  o.dtopo = "";
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.surface(144, 34), 0) << "the wave is the source";
+  EXPECT_EQ(s.bed.still(144, 34), -4000);
+  const auto borders = make_setup(o, s).borders;
+  EXPECT_EQ(borders[2].wave.surface(30), -1.5);
+  EXPECT_EQ(borders[2].wave.height, 3);
+  EXPECT_EQ(borders[2].wave.end, 120);
+  EXPECT_EQ(borders[3].kind, swe::BorderKind::Wall);
+  EXPECT_EQ(borders[0].kind, swe::BorderKind::Radiation);
+  EXPECT_FALSE(borders[0].wave.surface);
+  Options other = o;
+  other.borders[3].kind = BorderOption::Kind::Open;
+  EXPECT_NE(name_case(o, s), name_case(other, s));
+  o.borders[2].wave = folder.write("bad.txt", "0 0\n60 1\n30 0\n");
+  EXPECT_THAT(refusal(), HasSubstr("bad.txt:3: expected a time after"));
+  o.borders[2].wave = "nowhere.txt";
+  EXPECT_THAT(refusal(), HasSubstr("nowhere.txt: expected a file"));
+}
+
+TEST_F(ScenarioTest, ManningsNIsReadFromARaster) {
+  o.manning.file = folder.write("n.asc", raster(140, 30, 0.06));
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.manning(144, 34), 0.06);
+  EXPECT_THAT(s.description, AllOf(HasSubstr("; Manning's n: "), HasSubstr("n.asc")));
+  o.manning.file = folder.write("harbour.asc", raster(144, 34, 0.06, 0.1));
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("harbour.asc: expected Manning's n that covers the domain, 140..150 E"),
+                    HasSubstr("--manning FILE:N")));
+  o.manning.n = 0.02, o.manning.elsewhere = true;
+  const Scenario mixed = make_scenario(o);
+  EXPECT_EQ(mixed.bed.manning(144.5, 34.5), 0.06);
+  EXPECT_EQ(mixed.bed.manning(146, 34.5), 0.02);
+  EXPECT_THAT(mixed.description, HasSubstr("harbour.asc, 0.02 where it has none"));
+  EXPECT_NE(name_case(o, mixed), name_case(o, s));
+  o.manning.file = "nowhere.asc";
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("nowhere.asc: expected a file"), HasSubstr("--manning takes a number")));
+}
+
+TEST_F(ScenarioTest, ManningsNThatCannotBeIsRefused) {
+  const std::string head = "2 ncols\n2 nrows\n140 xll\n30 yll\n10 cellsize\n-9999 nodata_value\n";
+  const auto with = [&](const char* name, const std::string& values) {
+    o.manning.file = folder.write(name, head + values);
+    return refusal();
+  };
+  EXPECT_EQ(with("good", "0.02 0.03\n0 1\n"), "");
+  EXPECT_THAT(
+      with("below", "0.02 0.03\n-0.02 0.03\n"),
+      HasSubstr("below:8: expected the Manning's n of row 2 of 2, column 1 of 2 from 0 to 1, found -0.02"));
+  EXPECT_THAT(with("above", "0.02 33\n0.02 0.03\n"), HasSubstr("above:7: expected the Manning's n of row 1"));
+  EXPECT_THAT(with("nan", "0.02 0.03\n0.02 nan\n"), HasSubstr("nan:8: expected the Manning's n of row 2"));
+  EXPECT_THAT(with("hole", "0.02 -9999\n0.02 0.03\n"), HasSubstr("found the nodata value"));
+  o.manning.n = 0.05, o.manning.elsewhere = true;
+  EXPECT_EQ(with("filled", "0.02 -9999\n0.02 0.03\n"), "");
+  EXPECT_EQ(make_scenario(o).bed.manning(150, 40), 0.05);
+  o.manning.file = folder.write("far", raster(100, 30, 0.05));
+  EXPECT_THAT(refusal(), HasSubstr("far: expected Manning's n that lies in the domain"));
 }
 
 TEST_F(ScenarioTest, ObservedRecordsAreReadBeforeTheFirstStep) {

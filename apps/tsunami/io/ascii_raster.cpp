@@ -119,14 +119,18 @@ Raster read_ascii_raster(const std::string& path, const TopographyOptions& optio
     double* values = raster.z.data() + static_cast<std::size_t>(raster.ny - 1 - row) * raster.nx;
     for (int column = 0; column < raster.nx; ++column) {
       const auto where = [&] {
-        return "the elevation of row " + std::to_string(row + 1) + " of " + std::to_string(raster.ny) +
-               ", column " + std::to_string(column + 1) + " of " + std::to_string(raster.nx);
+        return "the " + options.quantity.name + " of row " + std::to_string(row + 1) + " of " +
+               std::to_string(raster.ny) + ", column " + std::to_string(column + 1) + " of " +
+               std::to_string(raster.nx);
       };
       values[column] = data.next_number(where);
       if (header.nodata && values[column] == *header.nodata) {
         if (!options.fill) data.fail(where(), "the nodata value", "give a fill value or fill the hole first");
         values[column] = *options.fill;
       }
+      if (const Quantity& q = options.quantity; !(values[column] >= q.least && values[column] <= q.most))
+        data.fail(where() + empi::format(" from %g to %g", q.least, q.most),
+                  empi::format("%g", values[column]), "correct the value");
     }
   }
   if (const auto extra = data.next_word()) {

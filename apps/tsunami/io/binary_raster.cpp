@@ -9,6 +9,7 @@
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
@@ -61,13 +62,14 @@ std::vector<char> read_head(const std::string& path, std::size_t size) {
   return head;
 }
 
-Raster read_binary_raster(const std::string& path, const TopographyOptions&) {
+Raster read_binary_raster(const std::string& path, const TopographyOptions& options) {
   const auto header_path = std::filesystem::path(path).replace_extension(".txt").string();
   std::error_code ignored;
   if (!std::filesystem::exists(header_path, ignored)) {
     throw FileError::at_byte(
         path, 0,
-        "bathymetry as text (topotype 2 or 3, ESRI ASCII), netCDF, or raw int16 with a header " + header_path,
+        "the " + options.quantity.name +
+            " as text (topotype 2 or 3, ESRI ASCII), netCDF, or raw int16 with a header " + header_path,
         "binary data without that header", "convert the file or add the header");
   }
   Raster raster = read_companion_header(header_path);
@@ -84,6 +86,9 @@ Raster read_binary_raster(const std::string& path, const TopographyOptions&) {
     const auto low = static_cast<unsigned char>(bytes[2 * k]),
                high = static_cast<unsigned char>(bytes[2 * k + 1]);
     raster.z[k] = static_cast<std::int16_t>(low | (high << 8));
+    if (const Quantity& q = options.quantity; !(raster.z[k] >= q.least && raster.z[k] <= q.most))
+      throw FileError::at_byte(path, 2 * k, "the " + q.name + empi::format(" from %g to %g", q.least, q.most),
+                               empi::format("%g", raster.z[k]), "correct the value");
   }
   return raster;
 }

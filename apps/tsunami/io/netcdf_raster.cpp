@@ -9,6 +9,8 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
+#include "runtime/base/joined.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
@@ -61,9 +63,12 @@ Variable describe(const NetcdfFile& file, int id) {
   return variable;
 }
 
-// The elevation: a well-known name, or else the only numeric two-dimensional variable.
-Variable find_elevation(const NetcdfFile& file) {
-  for (const char* name : {"z", "Band1", "elevation", "altitude", "topo", "bathymetry"}) {
+// A well-known name, or else the only numeric two-dimensional variable.
+Variable find_variable(const NetcdfFile& file, const Quantity& quantity) {
+  const auto known = [&] {
+    return empi::joined(std::vector(quantity.variables.begin(), quantity.variables.begin() + 4));
+  };
+  for (const char* name : quantity.variables) {
     int id = -1;
     if (nc_inq_varid(file.id(), name, &id) != NC_NOERR) continue;
     auto variable = describe(file, id);
@@ -78,12 +83,12 @@ Variable find_elevation(const NetcdfFile& file) {
     names += (names.empty() ? "" : ", ") + variable.name;
     if (variable.dimensions.size() != 2) continue;
     if (only)
-      file.fail("", "one two-dimensional variable (z, Band1, elevation or altitude)", "several: " + names,
+      file.fail("", "one two-dimensional variable (" + known() + ")", "several: " + names,
                 "keep one of them (ncks -v NAME)");
     only = variable;
   }
   if (!only) {
-    file.fail("", "a two-dimensional variable z, Band1, elevation or altitude", "variables: " + names,
+    file.fail("", "a two-dimensional variable (" + known() + ")", "variables: " + names,
               "convert the grid to netCDF with lon/lat coordinates (gdal_translate -of netCDF)");
   }
   return *only;
@@ -189,20 +194,26 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
   const auto missing = number_attribute(file, variable, "missing_value");
   const double scale = number_attribute(file, variable, "scale_factor").value_or(1);
   const double offset = number_attribute(file, variable, "add_offset").value_or(0);
+  const Quantity& q = options.quantity;
+  const auto where = [&](std::size_t k) {
+    const auto i = k % static_cast<std::size_t>(raster.nx), j = k / static_cast<std::size_t>(raster.nx);
+    return "the " + q.name + " at lon " + std::to_string(raster.x0 + raster.dx * static_cast<double>(i)) +
+           ", lat " + std::to_string(raster.y0 + raster.dy * static_cast<double>(j));
+  };
   for (std::size_t k = 0; k < raster.z.size(); ++k) {
     double& z = raster.z[k];
     if (!std::isfinite(z) || (fill && z == *fill) || (missing && z == *missing)) {
       if (!options.fill) {
-        const auto i = k % static_cast<std::size_t>(raster.nx), j = k / static_cast<std::size_t>(raster.nx);
-        file.fail(place_of(variable),
-                  "an elevation at lon " + std::to_string(raster.x0 + raster.dx * static_cast<double>(i)) +
-                      ", lat " + std::to_string(raster.y0 + raster.dy * static_cast<double>(j)),
-                  "a missing value", "give a fill value or fill the hole first (gdal_fillnodata.py)");
+        file.fail(place_of(variable), where(k), "a missing value",
+                  "give a fill value or fill the hole first (gdal_fillnodata.py)");
       }
       z = *options.fill;
     } else {
       z = z * scale + offset;
     }
+    if (!(z >= q.least && z <= q.most))
+      file.fail(place_of(variable), where(k) + empi::format(" from %g to %g", q.least, q.most),
+                empi::format("%g", z), "correct the value");
   }
 }
 
@@ -210,7 +221,7 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
 
 Raster read_netcdf_raster(const std::string& path, const TopographyOptions& options) {
   const NetcdfFile file(path);
-  const auto variable = find_elevation(file);
+  const auto variable = find_variable(file, options.quantity);
   const Axis axes[2] = {read_axis(file, variable.dimensions[0], false),
                         read_axis(file, variable.dimensions[1], true)};
   if (axes[0].is_longitude == axes[1].is_longitude) {

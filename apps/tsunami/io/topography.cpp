@@ -21,10 +21,11 @@ bool is_text(const std::vector<char>& bytes) {
   });
 }
 
-void refuse_compressed(const std::string& path, const std::vector<char>& bytes) {
+void refuse_compressed(const std::string& path, const std::vector<char>& bytes, const Quantity& quantity) {
   using namespace std::string_view_literals;
   const auto refuse = [&](const char* kind, const std::string& command) {
-    throw FileError::at_byte(path, 0, "bathymetry", std::string("a file compressed with ") + kind,
+    throw FileError::at_byte(path, 0, "a raster of the " + quantity.name,
+                             std::string("a file compressed with ") + kind,
                              "decompress it first: " + command + " " + path);
   };
   if (starts_with(bytes,
@@ -42,7 +43,7 @@ std::unique_ptr<Raster> read_topography(const std::string& path, const Topograph
   using namespace std::string_view_literals;
   // A global netCDF file is larger than memory: look at its first bytes only.
   const auto head = read_head(path, 4096);
-  refuse_compressed(path, head);
+  refuse_compressed(path, head, options.quantity);
   if (starts_with(head, "CDF\x01"sv) || starts_with(head, "CDF\x02"sv) || starts_with(head, "CDF\x05"sv) ||
       starts_with(head, "\x89HDF\r\n"sv)) {
     return std::make_unique<Raster>(read_netcdf_raster(path, options));

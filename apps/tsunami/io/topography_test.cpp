@@ -248,6 +248,22 @@ TEST(TopographyNetcdf, AppliesScaleAndFill) {
               HasSubstr("missing value"));
 }
 
+TEST(TopographyNetcdf, OtherQuantitiesHaveTheirNamesAndBounds) {
+  const ScratchFolder folder;
+  const Quantity quantity{"Manning's n", {"manning", "n", "roughness", "Band1"}, 0, 1};
+  GridFile grid{.z_name = "n", .type = NC_DOUBLE};
+  grid.change = [](std::vector<double>& values) { std::ranges::fill(values, 0.025); };
+  EXPECT_EQ(read_topography(write_netcdf(folder, grid), {.region = {}, .fill = {}, .quantity = quantity})
+                ->at(10, -2),
+            0.025);
+  grid.change = [](std::vector<double>& values) { std::ranges::fill(values, 0.025), values[5] = 2.5; };
+  EXPECT_THAT(file_error_of([&] {
+                read_topography(write_netcdf(folder, grid), {.region = {}, .fill = {}, .quantity = quantity});
+              }),
+              AllOf(StartsWith("grid.nc:variable 'n': expected the Manning's n at lon 10.5"),
+                    HasSubstr("from 0 to 1, found 2.5; correct the value")));
+}
+
 TEST(TopographyNetcdf, BadFilesAreRefused) {
   const ScratchFolder folder;
   const auto path = write_netcdf(folder, {});

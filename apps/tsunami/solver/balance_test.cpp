@@ -99,6 +99,8 @@ TEST(LakeAtRest, StaysAtRestOverWetAndDryBedsOnTheSphere) {
       .coast = 6};
   setup.physics.order = 2;
   setup.borders = {BorderKind::Radiation, BorderKind::Wall, BorderKind::Radiation, BorderKind::Radiation};
+  setup.borders[0].wave = {[](double) { return 0.0; }, 0, 1e300};
+  setup.borders[2].sponge = 500e3;
   const auto bed = [](double x, double y) { return rough(x + 100, y + 100, 1.7, -6000, 2000); };
   const Rest rest = lake_at_rest(setup, bed, 0, 400);
   EXPECT_LE(rest.surface, 1e-12 * 6000);
@@ -222,9 +224,12 @@ TEST(Motion, LiftsTheWaterInItsTime) {
   }
 }
 
+// One side of each kind, and a floor as rough as it likes.
+enum class Sides { Closed, Mixed };
+
 // A heap of water collapses in a closed basin with islands; criterion-driven adaption, resizes on the way.
 Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1, int coast = 5,
-                    RiemannSolver solver = RiemannSolver::Hllc) {
+                    RiemannSolver solver = RiemannSolver::Hllc, Sides sides = Sides::Closed) {
   const bool sphere = coordinates == Coordinates::Sphere;
   const double size = sphere ? 10 : 1000;
   Parameters setup{.domain = {1, 1},
@@ -241,12 +246,17 @@ Solver closed_basin(MPI_Comm comm, Coordinates coordinates, int order = 1, int c
   setup.physics.solver = solver;
   setup.criterion = {.refine_amplitude = 0.02 * depth, .coarsen_amplitude = 0.01 * depth, .buffer = 2};
   const double south = setup.frame.south;
-  return Solver(
-      comm, setup, [=](double x, double y) { return rough(x, y, 0.11 * size, -depth, 0.3 * depth); },
-      [=](double x, double y) {
-        const double rx = x / size - 0.4, ry = (y - south) / size - 0.6;
-        return 0.5 * depth * std::exp(-80 * (rx * rx + ry * ry));
-      });
+  SeaFloor floor([=](double x, double y) { return rough(x, y, 0.11 * size, -depth, 0.3 * depth); });
+  if (sides == Sides::Mixed) {
+    floor.manning = [=](double x, double y) { return rough(x, y, 0.07 * size, 0, 0.1); };
+    setup.borders[1].sponge = 200e3;
+    setup.borders[2] = setup.borders[3] = BorderKind::Radiation;
+    setup.borders[2].wave = {[](double t) { return 100 * std::sin(t / 60); }, 100, 1e300};
+  }
+  return Solver(comm, setup, floor, [=](double x, double y) {
+    const double rx = x / size - 0.4, ry = (y - south) / size - 0.6;
+    return 0.5 * depth * std::exp(-80 * (rx * rx + ry * ry));
+  });
 }
 
 TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
@@ -282,12 +292,14 @@ TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
     Coordinates coordinates;
     int order;
     RiemannSolver solver = RiemannSolver::Hllc;
+    Sides sides = Sides::Closed;
   };
-  for (const auto& [coordinates, order, solver] : {Case{Coordinates::Plane, 2, RiemannSolver::Augmented},
-                                                   {Coordinates::Sphere, 1},
-                                                   {Coordinates::Sphere, 2}}) {
-    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order, 5, solver),
-           alone = closed_basin(MPI_COMM_SELF, coordinates, order, 5, solver);
+  for (const auto& [coordinates, order, solver, sides] :
+       {Case{Coordinates::Plane, 2, RiemannSolver::Augmented},
+        {Coordinates::Sphere, 1},
+        {Coordinates::Sphere, 2, RiemannSolver::Hllc, Sides::Mixed}}) {
+    Solver shared = closed_basin(MPI_COMM_WORLD, coordinates, order, 5, solver, sides),
+           alone = closed_basin(MPI_COMM_SELF, coordinates, order, 5, solver, sides);
     for (Solver* s : {&shared, &alone})
       s->add_gauge(0.3 * s->setup().frame.width, s->setup().frame.south + 0.3 * s->setup().frame.height);
     int moves = 0;

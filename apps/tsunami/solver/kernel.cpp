@@ -294,12 +294,12 @@ void apply_rotation(const Fields& cells, const double* __restrict f, double dt, 
 }
 
 void apply_friction(const Physics& physics, const Fields& cells, double dt,
-                    std::span<const std::int32_t> shallow) {
-  const double factor = dt * physics.gravity * physics.manning * physics.manning;
-  for (const std::int32_t i : shallow) {
+                    std::span<const RoughCell> rough) {
+  for (const auto& [i, manning] : rough) {
     const double h = cells.eta[i] - cells.b[i];
     if (h > physics.friction_depth || h <= physics.dry_tolerance) continue;
     const double discharge = std::sqrt(cells.hu[i] * cells.hu[i] + cells.hv[i] * cells.hv[i]);
+    const double factor = dt * physics.gravity * manning * manning;
     const double damping = 1 + factor * discharge / (h * h * std::cbrt(h));
     cells.hu[i] /= damping;
     cells.hv[i] /= damping;

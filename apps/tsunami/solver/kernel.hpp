@@ -23,7 +23,7 @@ struct Physics {
   double gravity = 9.81;        // m / s^2
   double dry_tolerance = 1e-3;  // m; thinner water has no velocity
   double cfl = 0.55;            // of length * speed * dt / area per edge; depths stay >= 0 up to .58
-  double manning = 0.025;       // s / m^(1/3); 0: no friction
+  double manning = 0.025;       // s / m^(1/3), where the sea floor has none of its own; 0: no friction
   double friction_depth = 100;  // m; deeper water feels no friction
   double rotation = 0;          // of the earth, rad / s (7.292e-5); on the sphere only
   int order = 1;                // 1, or 2: in space and in time
@@ -95,8 +95,13 @@ bool update_cells(const Physics& physics, const Fields& cells, const std::int32_
 // of second order, which keeps its size. f: per cell, 1 / s.
 void apply_rotation(const Fields& cells, const double* f, double dt, std::int64_t count);
 
+// A cell with its Manning's n, s / m^(1/3).
+struct RoughCell {
+  std::int32_t cell;
+  double manning;
+};
+
 // Implicit Manning friction on the given cells.
-void apply_friction(const Physics& physics, const Fields& cells, double dt,
-                    std::span<const std::int32_t> shallow);
+void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const RoughCell> rough);
 
 }  // namespace swe

@@ -40,6 +40,14 @@ class Metric {
 
   double x(double units) const { return frame_.west + units * (frame_.width / mesh::side); }
   double y(double units) const { return frame_.south + units * (frame_.height / mesh::side); }
+  // Of a triangle's centroid.
+  struct Place {
+    double x, y;
+  };
+  Place centroid(const mesh::Triangle& t) const {
+    return {x((static_cast<double>(t.a.x) + t.b.x + t.c.x) / 3),
+            y((static_cast<double>(t.a.y) + t.b.y + t.c.y) / 3)};
+  }
   // Inverse of x() and y(), in quarter units for mesh::Domain::locate.
   std::int64_t x4(double x) const;
   std::int64_t y4(double y) const;

@@ -30,6 +30,7 @@ Parameters checked(const Parameters& s) {
   if (!(s.physics.dry_tolerance > 0)) refuse("the dry tolerance must be above 0");
   if (!(s.criterion.coarsen_amplitude <= s.criterion.refine_amplitude))
     refuse("coarsen_amplitude must not exceed refine_amplitude");
+  check_borders(s.borders);
   return s;
 }
 
@@ -39,6 +40,7 @@ Solver::Solver(const Parameters& setup, SeaFloor bed)
     : setup_(checked(setup)),
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
+      sponge_(setup.borders, metric_, setup.domain),
       mesh_(setup.domain) {}
 
 Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
@@ -145,12 +147,25 @@ void Solver::connect() {
   for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
   if (setup_.physics.order == 2) connect_faces();
 
-  shallow_.clear();
-  if (setup_.physics.manning > 0)
-    for (std::size_t i = 0; i < own; ++i)
-      if (b_[i] > setup_.sea_level - 1.5 * setup_.physics.friction_depth)
-        shallow_.push_back(static_cast<std::int32_t>(i));
+  find_rough_cells();
+  sponge_.place(mesh_, metric_, b_, setup_.sea_level, setup_.physics.gravity);
   locate_gauges();
+}
+
+void Solver::find_rough_cells() {
+  rough_.clear();
+  const Physics& p = setup_.physics;
+  if (!bed_.manning && !(p.manning > 0)) return;
+  mesh::LeafWalk walk(setup_.domain);
+  for (std::size_t i = 0; i < cells(); ++i) {
+    if (!(b_[i] > setup_.sea_level - 1.5 * p.friction_depth)) continue;
+    double n = p.manning;
+    if (bed_.manning) {
+      const auto [x, y] = metric_.centroid(walk.triangle(mesh_.leaves()[i]));
+      n = bed_.manning(x, y);
+    }
+    if (n > 0) rough_.push_back({static_cast<std::int32_t>(i), n});
+  }
 }
 
 EdgeList Solver::edge_list() const {
@@ -158,26 +173,26 @@ EdgeList Solver::edge_list() const {
   return {e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()};
 }
 
-double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes) {
+double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes, double time) {
   const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
              all = static_cast<std::int64_t>(mesh_.edges().size());
   double* const moving[] = {fields.eta, fields.hu, fields.hv};
   mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
-  fill_exterior();
+  fill_exterior(time);
   const double rate = edge_fluxes(setup_.physics, fields, edge_list(), 0, interior, fluxes);
   mesh_.halo().finish();
   return std::max(rate, edge_fluxes(setup_.physics, fields, edge_list(), interior, all, fluxes));
 }
 
-void Solver::fill_exterior() {
+void Solver::fill_exterior(double time) {
   const mesh::Edges& e = mesh_.edges();
+  const std::array<double, 4> waves = wave_heights(setup_.borders, time);
   for (const auto& [edge, border] : mesh_.boundary()) {
     const auto inside = e.left[edge], outside = e.right[edge];
-    const bool wall = setup_.borders[static_cast<std::size_t>(border)] == BorderKind::Wall;
-    const bool meridional = border == mesh::Border::West || border == mesh::Border::East;
-    eta_[outside] = wall ? eta_[inside] : std::max(setup_.sea_level, b_[inside]);
-    hu_[outside] = !wall ? 0 : meridional ? -hu_[inside] : hu_[inside];
-    hv_[outside] = !wall ? 0 : meridional ? hv_[inside] : -hv_[inside];
+    const auto side = static_cast<std::size_t>(border);
+    const WaterState s = beyond(border, setup_.borders[side].kind, {eta_[inside], hu_[inside], hv_[inside]},
+                                b_[inside], setup_.sea_level, waves[side], setup_.physics);
+    eta_[outside] = s.eta, hu_[outside] = s.hu, hv_[outside] = s.hv;
   }
 }
 
@@ -190,7 +205,7 @@ double Solver::step(double max_dt) {
   const Fields fields = this->fields();
   const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool second = setup_.physics.order == 2;
-  double rate = second ? flux_order2(fields, fluxes) : flux_order1(fields, fluxes);
+  double rate = second ? flux_order2(fields, fluxes, time_) : flux_order1(fields, fluxes, time_);
   if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
@@ -206,7 +221,8 @@ double Solver::step(double max_dt) {
   sound_ = second ? step_order2(fields, fluxes, dt) : advance(fields, fluxes, dt, {});
   const auto own = static_cast<std::int64_t>(cells());
   if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, own);
-  apply_friction(setup_.physics, fields, dt, shallow_);
+  apply_friction(setup_.physics, fields, dt, rough_);
+  sponge_.apply(setup_.physics, fields, setup_.sea_level, dt);
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
@@ -282,10 +298,9 @@ void Solver::refuse_state() const {
   std::string what = "swe: at t = " + std::to_string(time_) + " s ";
   if (chosen == none) throw StateError(what + "the speed of the water became infinite");
   const mesh::Leaf leaf{chosen};
-  const mesh::Triangle t = setup_.domain.triangle(leaf);
-  what += "the cell of level " + std::to_string(leaf.level()) + " at (" +
-          std::to_string(metric_.x((static_cast<double>(t.a.x) + t.b.x + t.c.x) / 3)) + ", " +
-          std::to_string(metric_.y((static_cast<double>(t.a.y) + t.b.y + t.c.y) / 3)) + ") has ";
+  const auto [x, y] = metric_.centroid(setup_.domain.triangle(leaf));
+  what += "the cell of level " + std::to_string(leaf.level()) + " at (" + std::to_string(x) + ", " +
+          std::to_string(y) + ") has ";
   const char* const faults[] = {"", "a depth below 0", "a momentum that is infinite or undefined",
                                 "a surface or bed that is infinite or undefined"};
   throw StateError(what + faults[fault]);

@@ -22,15 +22,12 @@
 #include <vector>
 
 #include "apps/mesh/mesh.hpp"
+#include "apps/tsunami/solver/borders.hpp"
 #include "apps/tsunami/solver/cell_average.hpp"
 #include "apps/tsunami/solver/kernel.hpp"
 #include "apps/tsunami/solver/metric.hpp"
 
 namespace swe {
-
-// radiation: outside, water of the same depth is at rest at sea level, so that waves leave and nothing comes
-// in.
-enum class BorderKind { Wall, Radiation };
 
 // Cells inside are refined to `level` while from <= time < until.
 struct Region {
@@ -58,7 +55,8 @@ struct Motion {
   double west = 0, east = 0, south = 0, north = 0;
 };
 
-// Bed elevation, m. What is given for a place depends on nothing but the place, and on time where it moves.
+// Bed elevation, m, and its roughness. What is given for a place depends on nothing but the place, and on
+// time where it moves.
 struct SeaFloor {
   template <class F>
     requires std::is_invocable_r_v<double, F, double, double>
@@ -66,6 +64,7 @@ struct SeaFloor {
   SeaFloor(Function elevation, Motion moves) : still(std::move(elevation)), motion(std::move(moves)) {}
   Function still;
   Motion motion;
+  Function manning;  // s / m^(1/3), asked for at a cell's centroid; empty: Physics::manning everywhere
 };
 
 struct Parameters {
@@ -77,7 +76,7 @@ struct Parameters {
   int coast = -1;
   double sea_level = 0;  // m: rest level, for the criterion and for dry land
   Physics physics = {};
-  std::array<BorderKind, 4> borders{};  // west, east, south, north
+  Borders borders{};
   Criterion criterion = {};
 };
 
@@ -184,9 +183,10 @@ class Solver {
   void keep_gauges(const double* values);
   void connect();
   void connect_faces();
-  double flux_order1(const Fields& fields, const Fluxes& fluxes);
-  double flux_order2(const Fields& fields, const Fluxes& fluxes);
-  void reconstruct_faces(const Fields& fields, const Faces& faces);
+  // `time`: of the state in the fields, s.
+  double flux_order1(const Fields& fields, const Fluxes& fluxes, double time);
+  double flux_order2(const Fields& fields, const Fluxes& fluxes, double time);
+  void reconstruct_faces(const Fields& fields, const Faces& faces, double time);
   bool advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage);
   bool step_order2(const Fields& fields, const Fluxes& fluxes, double& dt);
   void find_slopes();
@@ -194,7 +194,9 @@ class Solver {
   EdgeList edge_list() const;
   Fields fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
   Faces faces() { return {face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()}; }
-  void fill_exterior();
+  void fill_exterior(double time);
+  void find_rough_cells();
+  void expect_waves(std::vector<std::int8_t>& marks) const;
   using RefineCell = std::function<std::pair<Sloped, Sloped>(mesh::Leaf, const Sloped&)>;
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
   void transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen);
@@ -205,6 +207,7 @@ class Solver {
   Parameters setup_;
   SeaFloor bed_;
   Metric metric_;
+  Sponge sponge_;
   mesh::Mesh mesh_;
   std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
   std::vector<double> spare_[4];           // the next mesh's arrays in a transfer, the last state in a step
@@ -218,7 +221,7 @@ class Solver {
   std::vector<double> inner_[2];                    // per cell: force of its own surface slope
   std::vector<std::array<double, 6>> slopes_ = {};  // per cell, in an adaption: Sloped's
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
-  std::vector<std::int32_t> shallow_;                                  // cells that may feel friction
+  std::vector<RoughCell> rough_;                                       // that may feel friction
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level

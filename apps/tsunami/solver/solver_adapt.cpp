@@ -96,6 +96,7 @@ std::vector<std::int8_t> Solver::marks() {
                                                       c.refine_flux, 0.25 * c.refine_flux));
     }
   }
+  expect_waves(marks);
   mesh_.dilate(marks, c.buffer);
 
   // Where the floor has yet to move, as if it had.
@@ -141,6 +142,18 @@ std::vector<std::int8_t> Solver::marks() {
       marks[i - 1] = marks[i] = 0;
   }
   return marks;
+}
+
+// Cells at a border through which a wave comes in, as if it had come.
+void Solver::expect_waves(std::vector<std::int8_t>& marks) const {
+  const Criterion& c = setup_.criterion;
+  for (const auto& [edge, border] : mesh_.boundary()) {
+    const Wave& wave = setup_.borders[static_cast<std::size_t>(border)].wave;
+    const auto inside = static_cast<std::size_t>(mesh_.edges().left[edge]);
+    if (!wave.surface || time_ >= wave.end || b_[inside] >= setup_.sea_level) continue;
+    marks[inside] = std::max<std::int8_t>(marks[inside],
+                                          activity_of(wave.height, c.refine_amplitude, c.coarsen_amplitude));
+  }
 }
 
 // Whether the bed of the finest cells inside lies on both sides of the sea level.

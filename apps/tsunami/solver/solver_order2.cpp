@@ -33,31 +33,31 @@ void Solver::connect_faces() {
     const bool meridional = border == mesh::Border::West || border == mesh::Border::East;
     to_face_[0][2 * edge + 1] = (meridional ? -1 : 1) * to_face_[0][2 * edge];
     to_face_[1][2 * edge + 1] = (meridional ? 1 : -1) * to_face_[1][2 * edge];
-    if (setup_.borders[static_cast<std::size_t>(border)] != BorderKind::Wall) linear_[e.left[edge]] = 0;
+    if (setup_.borders[static_cast<std::size_t>(border)].kind != BorderKind::Wall) linear_[e.left[edge]] = 0;
   }
 }
 
 // Gives the halo and the exterior cells their states, and own slots theirs at the faces. Collective.
-void Solver::reconstruct_faces(const Fields& fields, const Faces& faces) {
+void Solver::reconstruct_faces(const Fields& fields, const Faces& faces, double time) {
   double* const moving[] = {fields.eta, fields.hu, fields.hv};
   mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
-  fill_exterior();
+  fill_exterior(time);
   mesh_.halo().finish();
   const Reconstruction r{mesh_.cell_slots().data(), to_face_[0].data(), to_face_[1].data(), linear_.data(),
                          inner_[0].data(),          inner_[1].data()};
   reconstruct(setup_.physics, fields, edge_list(), r, static_cast<std::int64_t>(cells()), faces);
 }
 
-double Solver::flux_order2(const Fields& fields, const Fluxes& fluxes) {
+double Solver::flux_order2(const Fields& fields, const Fluxes& fluxes, double time) {
   const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
              all = static_cast<std::int64_t>(mesh_.edges().size());
   const Faces faces = this->faces();
-  reconstruct_faces(fields, faces);
+  reconstruct_faces(fields, faces, time);
   double* const at_faces[] = {faces.eta, faces.hu, faces.hv, faces.b};
   mesh_.halo().start(at_faces, face_send_, face_receive_);
   for (const auto& [edge, border] : mesh_.boundary()) {
     const std::int32_t outside = mesh_.edges().right[edge], mine = 2 * edge, theirs = mine + 1;
-    if (setup_.borders[static_cast<std::size_t>(border)] == BorderKind::Wall) {
+    if (setup_.borders[static_cast<std::size_t>(border)].kind == BorderKind::Wall) {
       const bool meridional = border == mesh::Border::West || border == mesh::Border::East;
       faces.eta[theirs] = faces.eta[mine], faces.b[theirs] = faces.b[mine];
       faces.hu[theirs] = meridional ? -faces.hu[mine] : faces.hu[mine];
@@ -83,7 +83,7 @@ bool Solver::step_order2(const Fields& fields, const Fluxes& fluxes, double& dt)
   for (int attempt = 1;; ++attempt) {
     Stage stage{inner_[0].data(), inner_[1].data()};
     bool sound = advance(fields, fluxes, dt, stage);
-    flux_order2(fields, fluxes);
+    flux_order2(fields, fluxes, time_ + dt);
     stage.eta = spare_[0].data(), stage.hu = spare_[1].data(), stage.hv = spare_[2].data();
     sound = advance(fields, fluxes, dt, stage) && sound;
     int unsound = sound ? 0 : 1;
@@ -92,7 +92,7 @@ bool Solver::step_order2(const Fields& fields, const Fluxes& fluxes, double& dt)
     if (unsound == 0 || attempt == kAttempts) return unsound == 0;
     for (int f = 0; f < 3; ++f) std::copy(spare_[f].begin(), spare_[f].end(), state[f]);
     dt *= 0.5;
-    flux_order2(fields, fluxes);
+    flux_order2(fields, fluxes, time_);
   }
 }
 
@@ -101,7 +101,7 @@ bool Solver::step_order2(const Fields& fields, const Fluxes& fluxes, double& dt)
 // Collective.
 void Solver::find_slopes() {
   const Faces faces = this->faces();
-  reconstruct_faces(fields(), faces);
+  reconstruct_faces(fields(), faces, time_);
   const double* const values[] = {faces.eta, faces.hu, faces.hv};
   const auto slots = mesh_.cell_slots();
   slopes_.resize(cells());
