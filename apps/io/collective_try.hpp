@@ -3,8 +3,8 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <elastic_error.hpp>
 #include <exception>
-#include <stdexcept>
 #include <string>
 
 #include "apps/io/file_error.hpp"
@@ -13,7 +13,8 @@ namespace io {
 
 /// Runs `work` on every rank of `world`; where it throws on one, FileError with the words of the first
 /// such rank is thrown on every rank, so that none goes on alone and waits for the others. Collective; `work`
-/// itself is not.
+/// itself is not. Throws elastic::Error where MPI fails, as when a rank is lost: a loop that bears that sees
+/// it.
 template <class Work>
 void together(MPI_Comm world, Work&& work) {
   int rank = 0, ranks = 0;
@@ -27,9 +28,7 @@ void together(MPI_Comm world, Work&& work) {
     words = error.what(), failed = true;
   }
   int first = failed ? rank : ranks;
-  const auto check = [](int code) {
-    if (code != MPI_SUCCESS) throw std::runtime_error("cannot learn whether the other ranks succeeded");
-  };
+  const auto check = [](int code) { elastic::check_mpi(code, "learning whether the other ranks succeeded"); };
   check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world));
   if (first == ranks) return;
   int size = static_cast<int>(words.size());

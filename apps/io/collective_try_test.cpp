@@ -50,5 +50,21 @@ TEST(Together, TheFirstRankAloneWritesAndAllKnowThatItCannot) {
   EXPECT_EQ(words_of([] { on_first_rank(MPI_COMM_WORLD, [] { throw FileError("no room"); }); }), "no room");
 }
 
+// A loop that goes on without a lost rank knows a loss by its code (elastic::Loop::recoverable).
+TEST(Together, AnErrorOfMpiIsPassedOnWithItsCode) {
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int code = MPI_SUCCESS;
+  try {
+    together(MPI_COMM_NULL, [] {});
+  } catch (const elastic::Error& error) {
+    code = error.code();
+  }
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(comm, before);
+  MPI_Errhandler_free(&before);
+  EXPECT_EQ(code, MPI_ERR_COMM);
+}
+
 }  // namespace
 }  // namespace io
