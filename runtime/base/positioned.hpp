@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace empi::checkpoint {
+namespace empi {
 
 inline constexpr std::size_t kLargestCall = std::size_t{1} << 30;  // Linux takes no more than 2 GB at once
 
@@ -39,4 +39,4 @@ inline bool write_fully(int fd, std::span<const std::byte> from, std::uint64_t o
   return true;
 }
 
-}  // namespace empi::checkpoint
+}  // namespace empi

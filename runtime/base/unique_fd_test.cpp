@@ -37,6 +37,14 @@ TEST(UniqueFd, HasOneOwner) {
   EXPECT_FALSE(first);
 }
 
+TEST(UniqueFd, WhatItGivesAwayStaysOpen) {
+  UniqueFd fd = opened();
+  const int number = fd.release();
+  EXPECT_FALSE(fd);
+  EXPECT_TRUE(is_open(number));
+  EXPECT_EQ(close(number), 0);
+}
+
 TEST(UniqueFd, IsKeptWhenItIsMovedToItself) {
   UniqueFd fd = opened();
   UniqueFd& same = fd;

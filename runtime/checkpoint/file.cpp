@@ -2,7 +2,6 @@
 #include "runtime/checkpoint/file.hpp"
 
 #include <fcntl.h>
-#include <hdf5.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -12,82 +11,22 @@
 #include <memory>
 #include <stdexcept>
 
+#include "runtime/base/hdf5.hpp"
+#include "runtime/base/positioned.hpp"
 #include "runtime/base/unique_fd.hpp"
-#include "runtime/checkpoint/positioned.hpp"
 
 namespace empi::checkpoint {
 namespace {
 
+using namespace hdf5;
+
 constexpr std::uint64_t kWritten = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMostRanks = 1 << 24, kMostParts = 1 << 12;  // more is no checkpoint but damage
-
-// An object of HDF5, closed when it goes.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t), const char* what) : id_(id), close_(close) {
-    if (id < 0) throw std::runtime_error(std::string("HDF5: ") + what);
-  }
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const { return id_; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-void must(herr_t result, const char* what) {
-  if (result < 0) throw std::runtime_error(std::string("HDF5: ") + what);
-}
-
-// HDF5 prints a stack of its own for each error; ours are in words.
-class Silence {
- public:
-  Silence() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-  ~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-Handle scalar() { return {H5Screate(H5S_SCALAR), H5Sclose, "a scalar"}; }
-
-Handle text_type(std::size_t bytes) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "a type of text");
-  must(H5Tset_size(type, std::max<std::size_t>(bytes, 1)), "the length of a text");
-  return type;
-}
-
-void put_text(hid_t object, const char* name, const std::string& text) {
-  const Handle type = text_type(text.size());
-  const Handle attribute(H5Acreate2(object, name, type, scalar(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
-  const std::string padded = text.empty() ? std::string(1, '\0') : text;
-  must(H5Awrite(attribute, type, padded.data()), name);
-}
 
 void put_number(hid_t object, const char* name, std::uint64_t value) {
   const Handle attribute(H5Acreate2(object, name, H5T_STD_U64LE, scalar(), H5P_DEFAULT, H5P_DEFAULT),
                          H5Aclose, name);
   must(H5Awrite(attribute, H5T_NATIVE_UINT64, &value), name);
-}
-
-std::string get_text(hid_t object, const char* name) {
-  const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, name);
-  const Handle type(H5Aget_type(attribute), H5Tclose, name);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type))
-    throw std::runtime_error(std::string("its attribute ") + name + " is no text of fixed length");
-  std::string text(H5Tget_size(type), '\0');
-  must(H5Aread(attribute, type, text.data()), name);
-  return text.substr(0, text.find('\0'));
 }
 
 std::uint64_t get_number(hid_t object, const char* name) {
@@ -115,24 +54,6 @@ Handle stored_type(const Part& part) {
 }
 
 std::string dataset_name(std::size_t part) { return "part" + std::to_string(part); }
-
-// A contiguous dataset that has its place in the file at once and is filled with nothing.
-Handle dataset(hid_t file, const std::string& name, hid_t type, const std::vector<hsize_t>& shape) {
-  const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose,
-                     "a shape");
-  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties of a dataset");
-  must(H5Pset_layout(creation, H5D_CONTIGUOUS), "a contiguous layout");
-  must(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "early allocation");
-  must(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "no filling");
-  must(H5Pset_obj_track_times(creation, false), "no times");
-  return {H5Dcreate2(file, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose,
-          name.c_str()};
-}
-
-std::uint64_t offset_of(hid_t data) {
-  const haddr_t offset = H5Dget_offset(data);
-  return offset == HADDR_UNDEF ? 0 : offset;
-}
 
 std::vector<std::uint64_t> all_counts(const Contents& contents) {
   std::vector<std::uint64_t> counts;
@@ -170,10 +91,9 @@ class TemporaryFile {
 // Everything that is written by HDF5 itself. The file is as long as that of the checkpoint will be, and takes
 // a few kilobytes: parts and checksums are holes.
 Places write_header(const std::string& path, const Contents& contents) {
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "properties of a file");
+  const Handle access = file_access();
   // The newest format: its metadata has checksums of its own.
   must(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), "the version of the format");
-  must(H5Pset_file_locking(access, false, true), "no locking");
   const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose,
                     "making a file for the header");
   const auto counts = all_counts(contents);
@@ -192,17 +112,17 @@ Places write_header(const std::string& path, const Contents& contents) {
     const Part& part = contents.parts[p];
     std::vector<hsize_t> shape{part.total()};
     if (part.columns > 1) shape.push_back(part.columns);
-    const Handle data = dataset(file, dataset_name(p), stored_type(part), shape);
+    const Handle data = placed_dataset(file, dataset_name(p), stored_type(part), shape);
     put_text(data, "registered", part.description);
     put_text(data, "type", part.type);
     put_number(data, "element_bytes", part.element_bytes);
     put_number(data, "columns", part.columns);
     places.parts.push_back(offset_of(data));
   }
-  const Handle held =
-      dataset(file, "counts", H5T_STD_U64LE, {contents.parts.size(), std::max<hsize_t>(contents.ranks(), 1)});
+  const Handle held = placed_dataset(file, "counts", H5T_STD_U64LE,
+                                     {contents.parts.size(), std::max<hsize_t>(contents.ranks(), 1)});
   must(H5Dwrite(held, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts.data()), "the counts");
-  const Handle table = dataset(file, "checksums", H5T_STD_U64LE, {chunks(contents).size()});
+  const Handle table = placed_dataset(file, "checksums", H5T_STD_U64LE, {chunks(contents).size()});
   places.checksums = offset_of(table);
   return places;
 }
@@ -229,8 +149,7 @@ Part read_part(hid_t file, std::size_t number, std::vector<std::uint64_t> counts
 }
 
 Found read_header(const std::string& path, std::uint64_t file_bytes) {
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "properties of a file");
-  must(H5Pset_file_locking(access, false, true), "no locking");
+  const Handle access = file_access();
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose,
                     "it is no HDF5 file, or truncated");
   if (H5Aexists(file, "format") <= 0 || get_text(file, "format") != kFormat)

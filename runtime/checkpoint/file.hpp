@@ -6,7 +6,8 @@
 //   /counts      elements of each part on each rank
 //   /checksums   one number a chunk: CRC-32 + 2^32; 0: never written
 //
-// The only source that knows HDF5. Nothing here touches MPI. Not for several threads at a time: serial HDF5.
+// The only source of the runtime that calls HDF5. Nothing here touches MPI. Not for several threads at a
+// time: serial HDF5.
 #pragma once
 #include <cstddef>
 #include <cstdint>

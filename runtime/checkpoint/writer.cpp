@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "runtime/base/positioned.hpp"
 #include "runtime/base/unique_fd.hpp"
-#include "runtime/checkpoint/positioned.hpp"
 #include "runtime/checkpoint/series.hpp"
 
 namespace empi::checkpoint {
