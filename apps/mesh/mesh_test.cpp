@@ -9,6 +9,9 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <set>
+
+#include "apps/mesh/corners.hpp"
 
 namespace mesh {
 namespace {
@@ -147,6 +150,32 @@ TEST(Leaf, LocateFindsTheTriangleOfAnInteriorPoint) {
   }
   EXPECT_FALSE(domain.locate(-1, 0, 3));
   EXPECT_FALSE(domain.locate(0, 8ll * side + 1, 3));
+}
+
+TEST(Corners, AreEachPointOnceAndGoRoundTheirCell) {
+  const Domain domain{2, 1};
+  const Mesh m(MPI_COMM_WORLD, domain, 5);
+  const Corners found = corners(domain, m.leaves());
+  ASSERT_EQ(found.triangles.size(), 3 * m.leaves().size());
+  std::set<std::pair<int, int>> places;
+  for (const Point p : found.points)
+    EXPECT_TRUE(places.insert({p.x, p.y}).second) << "a point is there twice";
+  double area = 0;
+  for (std::size_t i = 0; i < m.leaves().size(); ++i) {
+    const Point* corner[3];
+    for (std::size_t k = 0; k < 3; ++k)
+      corner[k] = &found.points.at(static_cast<std::size_t>(found.triangles[3 * i + k]));
+    const Triangle t = m.triangle(i);
+    EXPECT_EQ(*corner[0], t.a);
+    EXPECT_TRUE((*corner[1] == t.b && *corner[2] == t.c) || (*corner[1] == t.c && *corner[2] == t.b));
+    const Point u = *corner[1] - *corner[0], v = *corner[2] - *corner[0];
+    const double twice = static_cast<double>(u.x) * v.y - static_cast<double>(u.y) * v.x;
+    EXPECT_GT(twice, 0) << "clockwise";
+    area += twice / 2;
+  }
+  double all = 0;
+  MPI_Allreduce(&area, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(all, 2.0 * side * side);
 }
 
 TEST(Mesh, UniformMeshesAreConforming) {
