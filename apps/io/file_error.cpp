@@ -18,12 +18,12 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-FileError write_error(const std::string& path, int reason) {
+}  // namespace
+
+FileError FileError::unwritten(const std::string& path, int reason) {
   return {path, "", "to write this file", std::strerror(reason),
           "check that the folder exists and has space"};
 }
-
-}  // namespace
 
 std::vector<char> read_bytes(const std::string& path) {
   std::error_code ignored;
@@ -54,7 +54,7 @@ std::vector<char> read_bytes(const std::string& path) {
 void write_bytes(const std::string& path, const void* data, std::size_t size) {
   const std::string temporary = path + ".part" + std::to_string(::getpid());
   File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) throw write_error(path, errno);
+  if (!file) throw FileError::unwritten(path, errno);
   bool good = size == 0 || std::fwrite(data, 1, size, file.get()) == size;
   good = std::fflush(file.get()) == 0 && good;
   const int reason = errno;
@@ -62,7 +62,7 @@ void write_bytes(const std::string& path, const void* data, std::size_t size) {
   if (!good || std::rename(temporary.c_str(), path.c_str()) != 0) {
     const int why = good ? errno : reason;
     std::remove(temporary.c_str());
-    throw write_error(path, why);
+    throw FileError::unwritten(path, why);
   }
 }
 

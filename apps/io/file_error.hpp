@@ -21,6 +21,8 @@ class FileError : public std::runtime_error {
       : std::runtime_error(path + (place.empty() ? "" : ":" + place) + ": expected " + expected + ", found " +
                            found + (advice.empty() ? "" : "; " + advice)) {}
 
+  /// `reason`: of the call that could not write it, an errno.
+  static FileError unwritten(const std::string& path, int reason);
   static FileError at_line(const std::string& path, std::size_t line, const std::string& expected,
                            const std::string& found, const std::string& advice) {
     return {path, std::to_string(line), expected, found, advice};
