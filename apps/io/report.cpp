@@ -67,7 +67,7 @@ std::vector<double> Table::numbers(const std::string& name) const {
 std::vector<fs::path> snapshots(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().filename().string().starts_with("snapshot-") && entry.path().extension() == ".bin")
+    if (entry.path().filename().string().starts_with("snapshot-") && entry.path().extension() == ".vtkhdf")
       found.push_back(entry.path());
   std::ranges::sort(found);
   return found;

@@ -30,7 +30,7 @@ class Table {
   std::map<std::string, std::vector<std::string>> columns_;
 };
 
-/// The snapshot-*.bin of a folder in the order of their names, and the number in such a name.
+/// The snapshot-*.vtkhdf of a folder in the order of their names, and the number in such a name.
 std::vector<std::filesystem::path> snapshots(const std::filesystem::path& folder);
 std::string snapshot_number(const std::filesystem::path& snapshot);
 

@@ -94,7 +94,8 @@ TEST_F(RunFolder, JsonIsAnObjectOrNone) {
 }
 
 TEST_F(RunFolder, SnapshotsAreInOrder) {
-  for (const char* name : {"snapshot-0002.bin", "snapshot-0001.bin", "snapshot-0003.png", "other.bin"})
+  for (const char* name : {"snapshot-0002.vtkhdf", "snapshot-0001.vtkhdf", "snapshot-0001.vtkhdf.part",
+                           "snapshot-0003.png", "other.vtkhdf"})
     folder_.write(name, "x");
   const auto found = snapshots(folder_.path(""));
   ASSERT_EQ(found.size(), 2u);

@@ -132,8 +132,8 @@ class Run {
 
   void snapshot(MPI_Comm world) {
     char name[32];
-    std::snprintf(name, sizeof name, "/snapshot-%04d.bin", totals_.snapshots++);
-    write_snapshot(world, sim_, options_.out + name);
+    std::snprintf(name, sizeof name, "snapshot-%04d.vtkhdf", totals_.snapshots++);
+    write_snapshot(world, sim_, scenario_.description, options_.out, name);
     if (!curves_.empty())
       io::on_first_rank(world, [&] { write_curves(options_.out, scenario_.setup.deck, curves_); });
     totals_.next_snapshot = options_.snapshot_every * totals_.snapshots;

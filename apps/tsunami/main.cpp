@@ -153,8 +153,8 @@ class Run {
 
   void snapshot(MPI_Comm world) {
     char name[32];
-    std::snprintf(name, sizeof name, "/snapshot-%04d.bin", clock_.snapshots++);
-    tsunami::write_snapshot(world, solver_, options_.out + name);
+    std::snprintf(name, sizeof name, "snapshot-%04d.vtkhdf", clock_.snapshots++);
+    tsunami::write_snapshot(world, solver_, scenario_.description, options_.out, name);
     io::on_first_rank(world, [&] { tsunami::write_gauges(options_.out, scenario_, solver_.gauges()); });
     clock_.next_snapshot = options_.snapshot_every * clock_.snapshots;
   }

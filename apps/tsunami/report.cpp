@@ -82,10 +82,7 @@ void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, cons
     std::vector<float> eta, h, hu, hv, b;
     std::vector<std::int32_t> level, owners(cells.size(), owner);
     for (const auto* cell : cells) {
-      const double turn = (cell->lon[1] - cell->lon[0]) * (cell->lat[2] - cell->lat[0]) -
-                          (cell->lon[2] - cell->lon[0]) * (cell->lat[1] - cell->lat[0]);
-      const int order[] = {0, turn > 0 ? 1 : 2, turn > 0 ? 2 : 1};
-      for (const int k : order) {
+      for (int k = 0; k < 3; ++k) {
         triangles.push_back(static_cast<std::int64_t>(points.size() / 3));
         points.insert(points.end(), {cell->lon[k], cell->lat[k], 0.0});
       }

@@ -32,7 +32,8 @@ print(f"last decision: {summary['decisions'][-1]['reason']}")
 
 # ParaView: each day's pieces hold all prisms, with all their values.
 days = [d.get("file") for d in ET.parse(out / "spe10.pvd").getroot().iter("DataSet")]
-assert len(days) == len(list(out.glob("snapshot-*.bin"))), days
+assert len(days) == len(list(out.glob("snapshot-*.vtkhdf"))), days
+assert [f["name"] for f in json.loads((out / "spe10.vtkhdf.series").read_text())["files"]] == sorted(f.name for f in out.glob("snapshot-*.vtkhdf"))
 for day in days:
     root = ET.parse(out / day).getroot()
     names = {a.get("Name") for a in root.iter("PDataArray")}

@@ -1,116 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/snapshot.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <elastic_mpi/comm.hpp>
 
 #include "apps/io/collective_try.hpp"
 #include "apps/io/file_error.hpp"
-#include "apps/mesh/mpi_check.hpp"
+#include "apps/io/vtkhdf_writer.hpp"
+#include "apps/mesh/corners.hpp"
 
 namespace spe10 {
 namespace {
 
-struct Header {
-  char magic[8] = {'E', 'M', 'P', 'I', 'S', 'P', 'E', '1'};
-  double days = 0;
-  std::int64_t columns = 0;
-  std::int32_t ranks = 0, nz = 0;
-  float top = 0, dz = 0;
-};
-
-// What every rank has, one after the other on rank 0.
-template <class T>
-std::vector<T> gather(MPI_Comm world, const std::vector<T>& mine) {
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_size(world, &ranks);
-  const int count = static_cast<int>(mine.size());
-  std::vector<int> counts(static_cast<std::size_t>(rank == 0 ? ranks : 0)), starts(counts.size());
-  elastic::check_mpi(MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world), "counting columns");
-  int all = 0;
-  for (std::size_t r = 0; r < counts.size(); ++r) starts[r] = all, all += counts[r];
-  std::vector<T> result(static_cast<std::size_t>(all));
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(sizeof(T), MPI_BYTE, &type);
-  MPI_Type_commit(&type);
-  const int code =
-      MPI_Gatherv(mine.data(), count, type, result.data(), counts.data(), starts.data(), type, 0, world);
-  MPI_Type_free(&type);
-  elastic::check_mpi(code, "gathering a snapshot");
-  return result;
+// The corners of the columns, once on each boundary of layers, top first; z is up.
+void put_prisms(const Columns& columns, io::GridPiece& piece) {
+  const Frame& frame = columns.frame;
+  const mesh::Corners corners =
+      mesh::corners(columns.mesh.domain(), columns.mesh.leaves().first(columns.own()));
+  const auto boundaries = static_cast<std::int32_t>(columns.nz()) + 1;
+  for (const mesh::Point p : corners.points)
+    for (std::int32_t z = 0; z < boundaries; ++z)
+      piece.points.insert(piece.points.end(),
+                          {static_cast<float>(p.x * frame.unit_x), static_cast<float>(p.y * frame.unit_y),
+                           static_cast<float>(-(frame.top + z * frame.dz))});
+  piece.corners = 6;
+  for (std::size_t i = 0; i < columns.own(); ++i)
+    for (std::int32_t z = 0; z + 1 < boundaries; ++z)
+      for (const std::int32_t below : {0, 1})
+        for (std::size_t v = 0; v < 3; ++v)
+          piece.connectivity.push_back(corners.triangles[3 * i + v] * boundaries + z + below);
 }
 
-}  // namespace
-
-void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& path) {
-  Header header;
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_size(world, &header.ranks);
-  const Columns& c = sim.columns();
-  std::vector<SnapshotColumn> columns(c.own());
+io::GridPiece own_columns(const Columns& c, int rank) {
+  io::GridPiece piece;
+  put_prisms(c, piece);
   std::vector<float> s, p, k;
-  mesh::LeafWalk walk(c.mesh.domain());
-  for (std::size_t i = 0; i < c.own(); ++i) {
-    const mesh::Leaf leaf = c.mesh.leaves()[i];
-    const mesh::Triangle t = walk.triangle(leaf);
-    const mesh::Point corners[] = {t.a, t.b, t.c};
-    for (int v = 0; v < 3; ++v) {
-      columns[i].x[v] = static_cast<float>(corners[v].x * c.frame.unit_x);
-      columns[i].y[v] = static_cast<float>(corners[v].y * c.frame.unit_y);
-    }
-    columns[i].owner = rank, columns[i].level = leaf.level();
+  std::vector<std::int32_t> level;
+  for (std::size_t i = 0; i < c.own(); ++i)
     for (std::size_t z = 0; z < c.nz(); ++z) {
       s.push_back(static_cast<float>(c.s[c.at(i, z)]));
       p.push_back(static_cast<float>(c.p[c.at(i, z)]));
       k.push_back(c.rock[c.at(i, z)].kxx);
+      level.push_back(c.mesh.leaves()[i].level());
     }
-  }
-  const auto all = gather(world, columns);
-  const auto all_s = gather(world, s), all_p = gather(world, p), all_k = gather(world, k);
-  header.days = sim.clock().days, header.nz = c.frame.nz;
-  header.top = static_cast<float>(c.frame.top), header.dz = static_cast<float>(c.frame.dz);
-  header.columns = static_cast<std::int64_t>(all.size());
-  io::on_first_rank(world, [&] {
-    std::vector<char> bytes(sizeof header + all.size() * sizeof all[0] + 3 * all_s.size() * sizeof(float));
-    char* to = bytes.data();
-    const auto put = [&to](const void* from, std::size_t size) {
-      if (size > 0) std::memcpy(to, from, size);
-      to += size;
-    };
-    put(&header, sizeof header), put(all.data(), all.size() * sizeof all[0]);
-    for (const auto* values : {&all_s, &all_p, &all_k}) put(values->data(), values->size() * sizeof(float));
-    io::write_bytes(path, bytes.data(), bytes.size());
-  });
+  std::vector<std::int32_t> owner(level.size(), rank);
+  piece.cell_data = {{"saturation", "1", "saturation of water", std::move(s)},
+                     {"pressure", "psi", "pressure", std::move(p)},
+                     {"permeability", "mD", "horizontal permeability", std::move(k)},
+                     {"level", "1", "bisections of the mesh", std::move(level)},
+                     {"owner", "1", "rank that has the column", std::move(owner)}};
+  return piece;
+}
+
+}  // namespace
+
+void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& title, const std::string& folder,
+                    const std::string& name) {
+  const Columns& c = sim.columns();
+  io::GridHead head{sim.clock().days, "day", title, "ft", {}};
+  head.fields = {{"ranks", "1", static_cast<double>(elastic::size_of(world))},
+                 {"layers", "1", static_cast<double>(c.nz())},
+                 {"depth_of_top", "ft", c.frame.top},
+                 {"layer_thickness", "ft", c.frame.dz}};
+  io::write_vtkhdf(world, head, own_columns(c, elastic::rank_of(world)), folder + "/" + name);
+  io::on_first_rank(world, [&] { io::add_to_series(folder + "/" + kSeriesFile, name, head.time); });
 }
 
 Snapshot read_snapshot(const std::string& path) {
-  const auto bytes = io::read_bytes(path);
-  Header header;
-  const Header expected;
-  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
-  if (bytes.size() < sizeof header || std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0 ||
-      header.columns < 0 || header.nz < 1)
-    throw io::FileError::at_byte(path, 0, "a snapshot of this version of empi-spe10", "something else",
-                                 "run it again");
-  const auto columns = static_cast<std::size_t>(header.columns),
-             prisms = columns * static_cast<std::size_t>(header.nz);
-  const std::size_t wanted = sizeof header + columns * sizeof(SnapshotColumn) + 3 * prisms * sizeof(float);
-  if (bytes.size() != wanted)
-    throw io::FileError::at_byte(path, std::min(bytes.size(), wanted), std::to_string(wanted) + " bytes",
-                                 std::to_string(bytes.size()), "run it again");
-  Snapshot result{header.days, header.ranks, header.nz,
-                  header.top,  header.dz,    std::vector<SnapshotColumn>(columns),
-                  {},          {},           {}};
-  const char* from = bytes.data() + sizeof header;
-  const auto take = [&from](void* to, std::size_t size) {
-    if (size > 0) std::memcpy(to, from, size);
-    from += size;
-  };
-  take(result.columns.data(), columns * sizeof(SnapshotColumn));
-  for (auto* values : {&result.s, &result.p, &result.k}) {
-    values->resize(prisms);
-    take(values->data(), prisms * sizeof(float));
+  const io::GridFile file = io::read_vtkhdf(path);
+  Snapshot result;
+  result.days = file.head.time;
+  result.ranks = static_cast<std::int32_t>(file.field("ranks"));
+  result.nz = static_cast<std::int32_t>(file.field("layers"));
+  result.top = static_cast<float>(file.field("depth_of_top"));
+  result.dz = static_cast<float>(file.field("layer_thickness"));
+  const auto nz = static_cast<std::size_t>(std::max(result.nz, 1));
+  for (const io::GridPiece& piece : file.pieces) {
+    if (piece.corners != 6 || result.nz < 1 || piece.cells() % nz != 0)
+      throw io::FileError(path, "", "columns of prisms", "other cells", "is it a snapshot of empi-spe10?");
+    const auto &owner = file.values<std::int32_t>(piece, "owner"),
+               &level = file.values<std::int32_t>(piece, "level");
+    for (std::size_t i = 0; i < piece.cells(); i += nz) {  // the uppermost prism of each column
+      SnapshotColumn column{{}, {}, owner[i], level[i]};
+      for (std::size_t v = 0; v < 3; ++v) {
+        const float* point = &piece.points[3 * static_cast<std::size_t>(piece.connectivity[6 * i + v])];
+        column.x[v] = point[0], column.y[v] = point[1];
+      }
+      result.columns.push_back(column);
+    }
+    const auto append = [&](std::vector<float>& to, const char* name) {
+      const std::vector<float>& values = file.values<float>(piece, name);
+      to.insert(to.end(), values.begin(), values.end());
+    };
+    append(result.s, "saturation"), append(result.p, "pressure"), append(result.k, "permeability");
   }
   return result;
 }

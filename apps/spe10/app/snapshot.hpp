@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All columns at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files are
-// made from it afterwards by empi-spe10-report.
+// All columns at one time as a VTKHDF file of prisms, for ParaView and whoever reads HDF5; each rank writes
+// its own columns. Pictures are made from it afterwards by empi-spe10-report.
 #pragma once
 #include <mpi.h>
 
@@ -12,8 +12,11 @@
 
 namespace spe10 {
 
+// All snapshots of a run as a series in time, for ParaView.
+inline constexpr char kSeriesFile[] = "spe10.vtkhdf.series";
+
 struct SnapshotColumn {
-  float x[3], y[3];    // ft: a, b, c; b is the right angle
+  float x[3], y[3];    // ft, counter-clockwise
   std::int32_t owner;  // world rank
   std::int32_t level;
 };
@@ -26,10 +29,12 @@ struct Snapshot {
   std::vector<float> s, p, k;           // per prism, z contiguous: saturation, psi, mD
 };
 
-// Collective over world. Rank 0 writes `path` (renamed when complete). Throws io::FileError.
-void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& path);
+// Writes folder/name (renamed when complete), and its entry in the series. `title`: of the run. Collective
+// over world. Throws io::FileError when the file cannot be written.
+void write_snapshot(MPI_Comm world, Simulator& sim, const std::string& title, const std::string& folder,
+                    const std::string& name);
 
-// Throws io::FileError with file and byte.
+// Throws io::FileError with file and reason.
 Snapshot read_snapshot(const std::string& path);
 
 }  // namespace spe10

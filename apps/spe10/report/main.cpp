@@ -36,11 +36,9 @@ void write_paraview(const Snapshot& s, const fs::path& dir, const std::string& s
     std::vector<std::int32_t> level, owners(mine.size() * nz, owner);
     for (const std::size_t i : mine) {
       const SnapshotColumn& c = s.columns[i];
-      const double turn = (c.x[1] - c.x[0]) * (c.y[2] - c.y[0]) - (c.x[2] - c.x[0]) * (c.y[1] - c.y[0]);
-      const int order[] = {0, turn > 0 ? 1 : 2, turn > 0 ? 2 : 1};
       const auto first = static_cast<std::int64_t>(points.size() / 3);
       for (std::size_t z = 0; z <= nz; ++z)
-        for (const int v : order)
+        for (int v = 0; v < 3; ++v)
           points.insert(points.end(),
                         {c.x[v], c.y[v],
                          -(static_cast<double>(s.top) + static_cast<double>(z) * static_cast<double>(s.dz))});

@@ -76,7 +76,7 @@ void clear_results(const std::string& folder) {
 }
 
 void clear_series(const std::string& folder) {
-  static const std::regex ours(R"(cells\.csv|snapshot-\d{4}\.bin)");
+  static const std::regex ours(R"(cells\.csv|tsunami\.vtkhdf\.series|snapshot-\d{4}\.vtkhdf(\.part)?)");
   io::clear_folder(folder, ours);
 }
 

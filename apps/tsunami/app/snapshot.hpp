@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole mesh at one time, gathered on rank 0 and written as one binary file. Pictures and ParaView files
-// are made from it by empi-tsunami-report, another process: drawing would keep one rank busy while all others
-// wait.
+// The whole mesh at one time as a VTKHDF file, for ParaView and whoever reads HDF5; each rank writes its own
+// cells. Pictures are made from it by empi-tsunami-report, another process: drawing would keep one rank busy
+// while all others wait.
 #pragma once
 #include <mpi.h>
 
@@ -13,12 +13,17 @@
 
 namespace tsunami {
 
-// One cell: vertices in degrees (a, b, c; b is the right angle), state in m and m^2/s.
+// All snapshots of a run as a series in time, for ParaView.
+inline constexpr char kSeriesFile[] = "tsunami.vtkhdf.series";
+
+// One cell: vertices in degrees, counter-clockwise, state in m and m^2/s.
 struct SnapshotCell {
   float lon[3], lat[3];
   float eta, hu, hv, b;
   std::int32_t owner;  // world rank
   std::int32_t level;
+
+  bool operator==(const SnapshotCell&) const = default;
 };
 
 struct Snapshot {
@@ -27,11 +32,12 @@ struct Snapshot {
   std::vector<SnapshotCell> cells;  // in curve order
 };
 
-// Collective over world. Rank 0 writes `path` (renamed when complete). Throws std::runtime_error when the
-// file cannot be written.
-void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string& path);
+// Writes folder/name (renamed when complete), and its entry in the series. `title`: of the run. Collective
+// over world. Throws io::FileError when the file cannot be written.
+void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string& title,
+                    const std::string& folder, const std::string& name);
 
-// Throws std::runtime_error with file and reason.
+// Throws io::FileError with file and reason.
 Snapshot read_snapshot(const std::string& path);
 
 }  // namespace tsunami
