@@ -2,7 +2,6 @@
 #include "apps/io/vtkhdf_layout.hpp"
 
 #include <bit>
-#include <filesystem>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
@@ -98,6 +97,37 @@ void put_sizes(hid_t root, int corners, std::span<const GridSize> sizes) {
   put_array(root, "NumberOfConnectivityIds", H5T_STD_I64LE, count, ids.data());
 }
 
+// Everything that is written by HDF5 itself; returns where each column begins.
+std::vector<std::uint64_t> write_rest(const std::string& path, const GridHead& head, const GridPiece& like,
+                                      std::span<const GridSize> sizes) {
+  std::vector<std::uint64_t> columns;
+  const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::file_access()), H5Fclose,
+                    "making a file");
+  const Handle root = make_group(file, "VTKHDF");
+  put_head(root, head);
+  put_sizes(root, like.corners, sizes);
+  const auto rows = [&](GridRow row) -> hsize_t {
+    return rows_before(row, like.corners, sizes, sizes.size());
+  };
+  for (const FixedColumn& column : kFixed) {
+    std::vector<hsize_t> shape{rows(column.row)};
+    if (column.row == GridRow::Point) shape.push_back(3);
+    const Handle data = hdf5::placed_dataset(root, column.name, column.type(), shape);
+    if (column.row == GridRow::Point) hdf5::put_text(data, "units", head.point_units);
+    columns.push_back(hdf5::offset_of(data));
+  }
+  const Handle group = make_group(root, "CellData");
+  for (const GridArray& array : like.cell_data) {
+    const bool whole = std::holds_alternative<std::vector<std::int32_t>>(array.values);
+    const Handle data = hdf5::placed_dataset(group, array.name, whole ? H5T_STD_I32LE : H5T_IEEE_F32LE,
+                                             {rows(GridRow::Cell)});
+    hdf5::put_text(data, "units", array.units);
+    hdf5::put_text(data, "long_name", array.meaning);
+    columns.push_back(hdf5::offset_of(data));
+  }
+  return columns;
+}
+
 }  // namespace
 
 GridColumns::GridColumns(const GridPiece& piece) {
@@ -135,40 +165,21 @@ std::uint64_t rows_before(GridRow row, int corners, std::span<const GridSize> si
   throw std::invalid_argument("GridRow has no such value");
 }
 
-GridPlaces lay_out(const std::string& path, const GridHead& head, const GridPiece& like,
-                   std::span<const GridSize> sizes) {
+GridLayout lay_out(const GridHead& head, const GridPiece& like, std::span<const GridSize> sizes) {
   const hdf5::Silence silence;
-  GridPlaces places;
-  {
-    const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, hdf5::file_access()), H5Fclose,
-                      "making the file");
-    const Handle root = make_group(file, "VTKHDF");
-    put_head(root, head);
-    put_sizes(root, like.corners, sizes);
-    const auto rows = [&](GridRow row) -> hsize_t {
-      return rows_before(row, like.corners, sizes, sizes.size());
-    };
-    const auto place = [&](const Handle& data) { places.columns.push_back(hdf5::offset_of(data)); };
-    for (const FixedColumn& column : kFixed) {
-      std::vector<hsize_t> shape{rows(column.row)};
-      if (column.row == GridRow::Point) shape.push_back(3);
-      const Handle data = hdf5::placed_dataset(root, column.name, column.type(), shape);
-      if (column.row == GridRow::Point) hdf5::put_text(data, "units", head.point_units);
-      place(data);
+  const GridColumns of_piece(like);
+  GridLayout layout;
+  layout.rest = empi::lay_out_in_memory([&](const std::string& path) {
+    layout.columns = write_rest(path, head, like, sizes);
+    std::vector<empi::Hole> holes;
+    for (std::size_t c = 0; c < layout.columns.size(); ++c) {
+      const GridColumn& column = of_piece.all()[c];
+      holes.push_back(
+          {layout.columns[c], rows_before(column.row, like.corners, sizes, sizes.size()) * column.row_bytes});
     }
-    const Handle group = make_group(root, "CellData");
-    for (const GridArray& array : like.cell_data) {
-      const bool whole = std::holds_alternative<std::vector<std::int32_t>>(array.values);
-      const Handle data = hdf5::placed_dataset(group, array.name, whole ? H5T_STD_I32LE : H5T_IEEE_F32LE,
-                                               {rows(GridRow::Cell)});
-      hdf5::put_text(data, "units", array.units);
-      hdf5::put_text(data, "long_name", array.meaning);
-      place(data);
-    }
-    hdf5::must(H5Fflush(file, H5F_SCOPE_LOCAL), "writing the file");
-  }
-  places.file_bytes = std::filesystem::file_size(path);
-  return places;
+    return holes;
+  });
+  return layout;
 }
 
 }  // namespace io

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laying out a file of VTKHDF before its pieces are there: one process makes the file with serial HDF5, and
-// says where in it each array begins; the pieces' bytes are then written in place by whoever has them, by
-// pwrite (decision R21: no MPI-IO). Knows no MPI.
+// Laying out a file of VTKHDF before its pieces are there: one process has serial HDF5 make all the rest, in
+// memory, and says where in the file each array begins; the pieces' bytes are then written in place by
+// whoever has them, by pwrite (decision R21: no MPI-IO). Knows no MPI.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/io/vtkhdf.hpp"
+#include "runtime/base/laid_out.hpp"
 
 namespace io {
 
@@ -49,15 +50,15 @@ struct GridSize {
 /// Rows that the first `pieces` of `sizes` have of such an array; all: of the file.
 std::uint64_t rows_before(GridRow row, int corners, std::span<const GridSize> sizes, std::size_t pieces);
 
-/// Where each of GridColumns::all() begins, in bytes from the file's first.
-struct GridPlaces {
-  std::vector<std::uint64_t> columns;
-  std::uint64_t file_bytes = 0;
+/// A file without its pieces.
+struct GridLayout {
+  std::vector<std::uint64_t>
+      columns;         ///< where each of GridColumns::all() begins, in bytes from the file's first
+  empi::LaidOut rest;  ///< all other bytes
 };
 
-/// Makes `path` with all but the pieces' bytes, which take no space yet. `like`: a piece, for its kind of
-/// cells and its arrays' names; all pieces have the same. Throws std::runtime_error with HDF5's reason.
-GridPlaces lay_out(const std::string& path, const GridHead& head, const GridPiece& like,
-                   std::span<const GridSize> sizes);
+/// `like`: a piece, for its kind of cells and its arrays' names; all pieces have the same. Throws
+/// std::runtime_error with HDF5's reason.
+GridLayout lay_out(const GridHead& head, const GridPiece& like, std::span<const GridSize> sizes);
 
 }  // namespace io

@@ -46,19 +46,20 @@ void write(const std::string& path, const std::vector<GridPiece>& pieces) {
   for (const GridPiece& piece : pieces)
     sizes.push_back(
         {static_cast<std::int64_t>(piece.point_count()), static_cast<std::int64_t>(piece.cells())});
-  const GridPlaces places = lay_out(path, head(), pieces.front(), sizes);
-  EXPECT_EQ(places.file_bytes, std::filesystem::file_size(path));
-  const empi::UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const GridLayout layout = lay_out(head(), pieces.front(), sizes);
+  const empi::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  for (const empi::Segment& segment : layout.rest.segments)
+    EXPECT_TRUE(empi::write_fully(file.get(), segment.bytes, segment.offset));
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const GridColumns columns(pieces[p]);
-    ASSERT_EQ(columns.all().size(), places.columns.size());
-    for (std::size_t c = 0; c < places.columns.size(); ++c) {
+    ASSERT_EQ(columns.all().size(), layout.columns.size());
+    for (std::size_t c = 0; c < layout.columns.size(); ++c) {
       const GridColumn& column = columns.all()[c];
       const auto at = [&](std::size_t count) {
         return rows_before(column.row, pieces[p].corners, sizes, count) * column.row_bytes;
       };
       EXPECT_EQ(at(p + 1) - at(p), column.bytes.size()) << column.name;
-      EXPECT_TRUE(empi::write_fully(file.get(), column.bytes, places.columns[c] + at(p)));
+      EXPECT_TRUE(empi::write_fully(file.get(), column.bytes, layout.columns[c] + at(p)));
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <elastic_mpi/comm.hpp>
+#include <exception>
 #include <optional>
 #include <random>
 #include <span>
@@ -54,22 +55,24 @@ class GrowingFile {
     sizes_.resize(static_cast<std::size_t>(elastic::size_of(world_)));
     check_mpi(MPI_Allgather(&mine, 2, MPI_INT64_T, sizes_.data(), 2, MPI_INT64_T, world_), "counting cells");
     on_first_rank(world_, [&] {
-      // HDF5 does not say why it cannot make a file.
-      if (!UniqueFd(open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)))
-        throw FileError::unwritten(path_, errno);
-      places_ = io::lay_out(part_, head, piece, sizes_);
+      const GridLayout layout = laid_out(head, piece);
+      columns_ = layout.columns;
+      file_bytes_ = layout.rest.file_bytes;
       token_ = random_token();
-      const UniqueFd file = opened();
-      if (!file || !empi::write_fully(file.get(), std::as_bytes(std::span(&token_, 1)), places_.file_bytes))
-        throw FileError::unwritten(path_, errno);
+      UniqueFd file(open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      if (!file) fail(errno);
+      for (const empi::Segment& segment : layout.rest.segments)
+        if (!empi::write_fully(file.get(), segment.bytes, segment.offset)) fail(errno);
+      if (!empi::write_fully(file.get(), std::as_bytes(std::span(&token_, 1)), file_bytes_)) fail(errno);
+      end(std::move(file));
     });
-    std::vector<std::uint64_t> numbers{token_, places_.file_bytes};
-    numbers.insert(numbers.end(), places_.columns.begin(), places_.columns.end());
+    std::vector<std::uint64_t> numbers{token_, file_bytes_};
+    numbers.insert(numbers.end(), columns_.begin(), columns_.end());
     numbers.resize(2 + kFixedColumns + piece.cell_data.size());
     check_mpi(MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_UINT64_T, 0, world_),
               "telling where to write");
-    token_ = numbers[0], places_.file_bytes = numbers[1];
-    places_.columns.assign(numbers.begin() + 2, numbers.end());
+    token_ = numbers[0], file_bytes_ = numbers[1];
+    columns_.assign(numbers.begin() + 2, numbers.end());
   }
 
   void write(const std::vector<GridColumn>& mine) {
@@ -90,7 +93,7 @@ class GrowingFile {
 
   void finish() {
     on_first_rank(world_, [&] {
-      if (truncate(part_.c_str(), static_cast<off_t>(places_.file_bytes)) != 0 ||
+      if (truncate(part_.c_str(), static_cast<off_t>(file_bytes_)) != 0 ||
           std::rename(part_.c_str(), path_.c_str()) != 0)
         fail(errno);
     });
@@ -101,6 +104,14 @@ class GrowingFile {
   struct Stretch {
     std::uint64_t offset = 0, bytes = 0;  // in the file
   };
+
+  GridLayout laid_out(const GridHead& head, const GridPiece& piece) const {
+    try {
+      return io::lay_out(head, piece, sizes_);
+    } catch (const std::exception& error) {
+      throw FileError(path_, "", "to lay out this file in memory", error.what(), "is /dev/shm full?");
+    }
+  }
 
   [[noreturn]] void fail(int reason) const { throw FileError::unwritten(path_, reason); }
 
@@ -114,8 +125,7 @@ class GrowingFile {
   bool sees() const {
     std::uint64_t found = 0;
     const UniqueFd file = opened();
-    return file &&
-           empi::read_fully(file.get(), std::as_writable_bytes(std::span(&found, 1)), places_.file_bytes) &&
+    return file && empi::read_fully(file.get(), std::as_writable_bytes(std::span(&found, 1)), file_bytes_) &&
            found == token_;
   }
 
@@ -124,7 +134,7 @@ class GrowingFile {
     const auto before = [&](int ranks) {
       return rows_before(like.row, corners_, sizes_, static_cast<std::size_t>(ranks)) * like.row_bytes;
     };
-    return {places_.columns[column] + before(rank), before(rank + 1) - before(rank)};
+    return {columns_[column] + before(rank), before(rank + 1) - before(rank)};
   }
 
   // From a rank that cannot write to rank 0, which does; it takes all, whether it can write it or not.
@@ -158,9 +168,9 @@ class GrowingFile {
   const std::string path_, part_;
   const int rank_;
   int corners_ = 3;
-  std::vector<GridSize> sizes_;  // of each rank's piece
-  GridPlaces places_;
-  std::uint64_t token_ = 0;
+  std::vector<GridSize> sizes_;         // of each rank's piece
+  std::vector<std::uint64_t> columns_;  // where each begins
+  std::uint64_t file_bytes_ = 0, token_ = 0;
   bool whole_ = false;
 };
 

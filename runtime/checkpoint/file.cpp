@@ -65,29 +65,6 @@ std::uint64_t checksum_of(const std::vector<std::uint64_t>& numbers) {
   return checksum(std::as_bytes(std::span(numbers)));
 }
 
-// A file in memory. (Not one of memfd_create: HDF5 wants a name that leads to it.)
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    for (const char* folder : {"/dev/shm", "/tmp"}) {
-      path_ = std::string(folder) + "/empi-checkpoint.XXXXXX";
-      file_ = UniqueFd(mkostemp(path_.data(), O_CLOEXEC));
-      if (file_) return;
-    }
-    throw std::runtime_error(std::string("making a file for the header in /dev/shm or /tmp: ") +
-                             std::strerror(errno));
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-  int get() const { return file_.get(); }
-
- private:
-  std::string path_;
-  UniqueFd file_;
-};
-
 // Everything that is written by HDF5 itself. The file is as long as that of the checkpoint will be, and takes
 // a few kilobytes: parts and checksums are holes.
 Places write_header(const std::string& path, const Contents& contents) {
@@ -199,29 +176,17 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
 
 Laid lay_out(const Contents& contents) {
   const Silence silence;
-  const TemporaryFile memory;
   Laid laid;
-  laid.places = write_header(memory.path(), contents);
-  laid.places.file_bytes = static_cast<std::uint64_t>(lseek(memory.get(), 0, SEEK_END));  // when it is closed
-
-  // What lies between the parts and the checksums; those are holes.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> holes;
-  for (std::size_t p = 0; p < contents.parts.size(); ++p)
-    holes.emplace_back(laid.places.parts[p], contents.parts[p].bytes());
-  holes.emplace_back(laid.places.checksums, 8 * chunks(contents).size());
-  holes.emplace_back(laid.places.file_bytes, 0);
-  std::erase_if(holes, [&](const auto& hole) { return hole.second == 0 && hole.first == 0; });
-  std::ranges::sort(holes);
-  std::uint64_t at = 0;
-  for (const auto& [offset, bytes] : holes) {
-    if (offset > at) {
-      Segment segment{at, std::vector<std::byte>(offset - at)};
-      if (!read_fully(memory.get(), segment.bytes, at))
-        throw std::runtime_error("reading the header back: " + reading_failed());
-      laid.segments.push_back(std::move(segment));
-    }
-    at = offset + bytes;
-  }
+  LaidOut out = lay_out_in_memory([&](const std::string& path) {
+    laid.places = write_header(path, contents);
+    std::vector<Hole> holes;
+    for (std::size_t p = 0; p < contents.parts.size(); ++p)
+      holes.push_back({laid.places.parts[p], contents.parts[p].bytes()});
+    holes.push_back({laid.places.checksums, 8 * chunks(contents).size()});
+    return holes;
+  });
+  laid.places.file_bytes = out.file_bytes;
+  laid.segments = std::move(out.segments);
   return laid;
 }
 

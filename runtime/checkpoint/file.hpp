@@ -16,14 +16,10 @@
 #include <vector>
 
 #include "runtime/base/expected.hpp"
+#include "runtime/base/laid_out.hpp"
 #include "runtime/checkpoint/layout.hpp"
 
 namespace empi::checkpoint {
-
-struct Segment {
-  std::uint64_t offset = 0;  // in the file
-  std::vector<std::byte> bytes;
-};
 
 // Where in the file things are.
 struct Places {
