@@ -66,7 +66,8 @@ void write(const std::string& path, const std::vector<GridPiece>& pieces) {
 
 // An array by the names of the specification, with HDF5 alone.
 template <class T>
-std::vector<T> array(const std::string& path, const char* name, hid_t type, std::vector<hsize_t> shape) {
+std::vector<T> array(const std::string& path, const char* name, hid_t type,
+                     const std::vector<hsize_t>& shape) {
   const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "file");
   const hdf5::Handle data(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, name);
   const hdf5::Handle space(H5Dget_space(data), H5Sclose, name);
@@ -95,8 +96,8 @@ TEST(Vtkhdf, IsAsTheSpecificationHasIt) {
     const hdf5::Handle eta(H5Dopen2(root, "CellData/eta", H5P_DEFAULT), H5Dclose, "eta");
     EXPECT_EQ(hdf5::get_text(eta, "units"), "m");
   }
-  const auto numbers = [&](const char* name, std::vector<hsize_t> shape) {
-    return array<std::int64_t>(path, name, H5T_NATIVE_INT64, std::move(shape));
+  const auto numbers = [&](const char* name, const std::vector<hsize_t>& shape) {
+    return array<std::int64_t>(path, name, H5T_NATIVE_INT64, shape);
   };
   // The rank without cells is no piece.
   EXPECT_THAT(numbers("VTKHDF/NumberOfPoints", {2}), ElementsAre(4, 4));

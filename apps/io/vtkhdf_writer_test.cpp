@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 // A folder of all ranks, which is also the working folder until it goes.
 class ParallelGrid : public ::testing::Test {
- protected:
+ public:
   ParallelGrid() : before_(fs::current_path()) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -37,6 +37,7 @@ class ParallelGrid : public ::testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);  // nobody is in it any more
   }
 
+ protected:
   // As many squares in a row as the rank's number says, and two: of the second rank none.
   GridPiece piece(int of) const {
     GridPiece squares;
