@@ -360,11 +360,14 @@ struct Dropped {
   Membership membership;
   // The members' ranks are to make a world of this name (R18); "": of a master-worker program, nobody stops.
   std::string recovery = {};
+  // One of `procs` kept the queue of tasks; this rank (nspace/rank) mirrors it and keeps it from now on.
+  std::string queue_to = {};
   static void describe(auto& m, auto&& field) {
     field("uid", m.uid);
     field("procs", m.procs);
     field("membership", m.membership);
     field("recovery", m.recovery);
+    field("queueTo", m.queue_to);
   }
 };
 

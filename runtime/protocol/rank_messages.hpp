@@ -26,9 +26,9 @@ struct RankReport {
               // wait_ms, pause_ms, redistribute_ms, bytes. Of a master-worker program: this leaver has left
     Past,     // nothing of this rank uses what the union shared any more. Fields: change
     Adapted,  // a few iterations later: what the change cost this rank. Fields: change, lost_ms
-    Finalizing,    // the rank has entered MPI_Finalize (or left its loop)
-    Finalized,     // its MPI_Finalize is complete: an exit from now on is no failure
-    Queue,         // of a master-worker program: this rank keeps the queue from now on. Fields: address
+    Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
+    Finalized,   // its MPI_Finalize is complete: an exit from now on is no failure
+    Queue,       // of a master-worker program: this rank keeps the queue from now on. Fields: address, mirror
     WorldDropped,  // of a master-worker program: the world at the end of a phase will not be built. Fields:
                    // address (what the keys that are published for it begin with)
     Checkpoint,    // a checkpoint is whole, or why there is none, or what the program goes on from. Fields:
@@ -44,10 +44,11 @@ struct RankReport {
   bool ok = true;
   std::string error;
   double build_ms = 0, wait_ms = 0, pause_ms = 0, redistribute_ms = 0, lost_ms = 0;
-  std::int64_t bytes = 0;  // of data that this rank has moved
-  int parked = 0;          // helper threads that never came back, for the metric
-  bool tasks = false;      // a master-worker program (elastic::MasterWorker)
-  std::string address;     // where workers reach the queue: host:port/key
+  std::int64_t bytes = 0;   // of data that this rank has moved
+  int parked = 0;           // helper threads that never came back, for the metric
+  bool tasks = false;       // a master-worker program (elastic::MasterWorker)
+  std::string address;      // where workers reach the queue: host:port/key
+  std::string mirror = {};  // the rank (nspace/rank) that has a copy of the queue; "": none
   std::int64_t iteration = 0;
   std::int64_t repeated = 0;  // iterations that are done again
   CheckpointNews checkpoint = {};
@@ -67,6 +68,7 @@ struct RankReport {
     field("parked", m.parked);
     field("tasks", m.tasks);
     field("address", m.address);
+    field("mirror", m.mirror);
     field("iteration", m.iteration);
     field("repeated", m.repeated);
     field("checkpoint", m.checkpoint);
@@ -87,7 +89,8 @@ struct RankOrder {
     Attach,  // a joiner is to become a worker. port: address of the queue
     Leave,  // leave when the task in hand is done. procs: all that leave in this change; port: id of the rank
             // (nspace/rank) that keeps the queue next, if this one does now
-    Lost,   // procs: ranks that are gone, and will not come back
+    Lost,   // procs: ranks that are gone, and will not come back. port: if one of them kept the queue of
+            // tasks, id of the rank that mirrors it and keeps it from now on
     Recover  // ranks of the world are gone: leave it, and make one of `procs`, in their order, named `port`
   };
   Kind kind = Kind::Prepare;

@@ -35,8 +35,9 @@ enum class Kind : std::uint32_t {
   Done,       // tasks are done. payload: their results
   Bye,        // leaves the phase, or this master for the next one; what it still has goes back
   Built,      // the world that was asked for is there (first: 1), or not (0). payload: its name; why not
+  Mirrors,    // has what was mirrored, up to `first`. payload: where it listens
   // master -> worker
-  Welcome,  // is one of the workers from now on
+  Welcome,  // is one of the workers from now on. payload: as of Successor
   Values,   // to a joiner: what the others know at the beginning of `phase`. payload: replicated values
   Work,     // a chunk
   Results,  // of all tasks of `phase`, by index; count: workers now, the master included;
@@ -47,6 +48,9 @@ enum class Kind : std::uint32_t {
   Moved,    // payload: address of the next master; go there. count: tasks that no rank has
   World,    // begin to build a world, in place of one in hand. payload: its name, its ranks
   Adopt,    // that world is yours from now on; Results follow. payload: its name
+  Mirror,  // be the mirror (mirror.hpp). payload: HandoverState; no results: none is there yet. first: number
+  Mirrored,   // payload: steps since. first: number; count: 1 = say Mirrors
+  Successor,  // payload: id of this master; where to go if it is lost, and to whom, or nothing
   // a master that leaves -> the next one
   TakeOver,    // payload: HandoverState
   Forward,     // payload: id of a worker, its results. Otherwise like Done

@@ -3,46 +3,25 @@
 #include "runtime/queue/master.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "runtime/queue/packing.hpp"
 
 namespace empi::tasks {
 
-Bytes HandoverState::pack() const {
-  Packer out;
-  out.put(phase);
-  out.put(predecessor);
-  out.list(workers);
-  out.block(queue.pack());
-  out.block(results);
-  return out.take();
-}
-
-HandoverState HandoverState::unpack(const Bytes& bytes) {
-  Unpacker in(bytes);
-  HandoverState state;
-  state.phase = in.get<Phase>();
-  state.predecessor = in.text();
-  state.workers = in.list<std::set<WorkerId>>();
-  state.queue = TaskQueue::unpack(in.block());
-  const auto results = in.block();
-  state.results.assign(results.begin(), results.end());
-  return state;
-}
-
-Master::Master(WorkerId self, const std::string& host, int others)
+Master::Master(WorkerId self, const std::string& host, int others, std::string pod)
     : self_(std::move(self)),
+      pod_(std::move(pod)),
       listener_(host),
       address_{host, listener_.port(), random_key()},
       others_(static_cast<std::size_t>(others)),
       server_([this] { serve(); }) {}
 
-Master::Master(WorkerId self, const std::string& host, Handover handover, Bytes values)
+Master::Master(WorkerId self, const std::string& host, Handover handover, Bytes values, std::string pod)
     : self_(std::move(self)),
-      listener_(host),
-      address_{host, listener_.port(), random_key()},
+      pod_(std::move(pod)),
+      listener_(handover.listener ? std::move(*handover.listener) : Listener(host)),
+      address_(handover.address.port ? handover.address : Address{host, listener_.port(), random_key()}),
       phase_(handover.state.phase),
       active_(true),
       values_(std::move(values)),
@@ -51,17 +30,22 @@ Master::Master(WorkerId self, const std::string& host, Handover handover, Bytes 
       in_hand_(handover.in_hand),
       own_given_(std::move(handover.in_hand)),
       early_(std::move(handover.early)),
-      has_predecessor_(true),
+      has_predecessor_(handover.predecessor.has_value()),
       predecessor_(handover.state.predecessor),
-      expected_(std::move(handover.state.workers)) {
-  workers_ = static_cast<int>(expected_.size());
-  changed_size_ = true;
+      expected_(std::move(handover.state.workers)),
+      unheard_(std::move(handover.past)) {
   expected_.erase(self_);
-  Peer peer(std::move(handover.predecessor));
-  peer.predecessor = true;
-  peer.connection.send({.kind = Kind::Ready}, bytes_of(address_.text()));
-  const int fd = peer.connection.fd();
-  peers_.emplace(fd, std::move(peer));
+  workers_ = announced_workers_ = 1 + static_cast<int>(expected_.size());
+  changed_size_ = announced_changed_ = true;
+  if (handover.predecessor) {
+    Peer peer(std::move(*handover.predecessor));
+    peer.predecessor = true;
+    peer.connection.send({.kind = Kind::Ready}, bytes_of(address_.text()));
+    const int fd = peer.connection.fd();
+    peers_.emplace(fd, std::move(peer));
+  } else {
+    begin_in_place_of_lost(std::move(handover.lost));
+  }
   wakeup_.notify();
   server_ = std::thread([this] { serve(); });
 }
@@ -85,6 +69,7 @@ Outcome Master::run(const Phase& phase, Bytes values, const Task& task) {
     announced_ = false;
     finished_ns_ = 0;
     active_ = true;
+    mirror_anew_ = mirrored();
   }
   wakeup_.notify();
   return resume(task);
@@ -116,6 +101,7 @@ Outcome Master::resume(const Task& task) {
       if (portion.tasks.count < chunk->count)
         in_hand_.insert(in_hand_.begin(), {portion.tasks.end(), chunk->end() - portion.tasks.end()});
       if (hands_over() || queue_.finished()) wakeup_.notify();
+      if (mirrored()) log_wakeup_.notify();
       continue;
     }
     if (hands_over() && !main_idle_) {
@@ -139,20 +125,15 @@ std::optional<Range> Master::take_own() {
     return chunk;
   }
   const auto chunk = queue_.take(self_, workers_);
+  if (chunk && mirrored()) log_.took(self_, workers_);
   if (chunk && has_predecessor_) own_given_.push_back(*chunk);
   return chunk;
 }
 
 void Master::record(const WorkerId& worker, Range tasks, const TaskTimes& times,
                     std::span<const std::byte> results) {
-  const auto width = static_cast<std::size_t>(phase_.width);
-  if (results.size() != static_cast<std::size_t>(tasks.count) * width)
-    throw std::runtime_error("worker " + worker + " sent results of a wrong size");
-  for (const Range& fresh : queue_.done(worker, tasks, times))
-    if (width > 0)
-      std::memcpy(results_->data() + static_cast<std::size_t>(fresh.first) * width,
-                  results.data() + static_cast<std::size_t>(fresh.first - tasks.first) * width,
-                  static_cast<std::size_t>(fresh.count) * width);
+  record_results(queue_, *results_, phase_.width, worker, tasks, times, results);
+  if (mirrored()) log_.did(worker, tasks, times, results);
   if (finished_ns_ == 0 && queue_.finished()) finished_ns_ = now_ns();
   if (!hands_over()) return;
   // The next master waits for it.

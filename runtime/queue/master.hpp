@@ -14,28 +14,11 @@
 #include <thread>
 
 #include "runtime/base/wakeup.hpp"
+#include "runtime/queue/handover.hpp"
+#include "runtime/queue/mirror.hpp"
 #include "runtime/queue/phase.hpp"
 
 namespace empi::tasks {
-
-// What a worker needs to become the master in the middle of a phase.
-struct HandoverState {
-  Phase phase;
-  TaskQueue queue;
-  Bytes results;               // of the tasks that are done
-  std::set<WorkerId> workers;  // those that will come over
-  WorkerId predecessor;
-  Bytes pack() const;
-  static HandoverState unpack(const Bytes& bytes);  // throws std::runtime_error
-};
-
-struct Handover {
-  HandoverState state;
-  Connection predecessor;
-  std::vector<Range> in_hand;  // what this process had and has not done
-  std::vector<Message> early;  // what the predecessor has sent since
-  std::int64_t since_ns = 0;   // when it was offered
-};
 
 struct MasterFigures {
   std::int64_t total = 0, completed = 0, queued = 0;
@@ -47,10 +30,11 @@ class Master {
  public:
   // Listens on `host`. `self`: this process as a worker; `others`: how many come as members from the start:
   // the first phase does not end before they are known or lost, or they would miss its results. Throws
-  // std::runtime_error.
-  Master(WorkerId self, const std::string& host, int others = 0);
-  // In the middle of a phase, in place of another master; to be followed by `resume`.
-  Master(WorkerId self, const std::string& host, Handover handover, Bytes values);
+  // std::runtime_error. `pod`: the one that this process is in; the queue is mirrored on another one.
+  Master(WorkerId self, const std::string& host, int others = 0, std::string pod = "");
+  // In the middle of a phase, in place of another master, that hands the queue over or was mirrored here and
+  // is lost; to be followed by `resume`.
+  Master(WorkerId self, const std::string& host, Handover handover, Bytes values, std::string pod = "");
   ~Master();
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
@@ -76,6 +60,9 @@ class Master {
   void use_world(WorldMaker maker);
   // From any thread: that of this process is there, or not.
   void world_built(const std::string& name, const std::string& error);
+  // Called, with the master's lock held, when a worker begins to mirror the queue, and with "" when it does
+  // so no more.
+  void on_mirror(std::function<void(const WorkerId& mirror)> call);
   // From any thread: a worker is gone, whatever its connection says.
   void lost(const WorkerId& worker);
   // Who connects and does not say who it is within this time is sent away.
@@ -91,15 +78,17 @@ class Master {
     explicit Peer(Connection c) : connection(std::move(c)) {}
     Connection connection;
     WorkerId id;           // "" before its Hello
+    std::string pod;       // "": it cannot be the mirror
     bool welcome = false;  // one of the workers
     bool informed = true;  // knows the replicated values; a joiner does not at first
     bool leaving = false;  // has said Bye
     bool predecessor = false;
     std::int64_t since_ns = 0;  // accepted
     bool stranger() const { return !welcome && !predecessor; }
-    Phase phase;               // it is in
-    std::vector<Range> given;  // chunks it has for sure (after a hand-over)
-    short watched = POLLIN;    // events that wake the server
+    Phase phase;                    // it is in
+    std::uint64_t knows_until = 0;  // so many phases it has begun, or got the values of
+    std::vector<Range> given;       // chunks it has for sure (after a hand-over)
+    short watched = POLLIN;         // events that wake the server
   };
   using Peers = std::map<int, Peer>;  // by descriptor
 
@@ -146,6 +135,18 @@ class Master {
   void on_built(const WorkerId& worker, const std::string& name, const std::string& error);
   void adopt_world();
 
+  // --- master_mirror.cpp
+  bool mirrored() const { return mirror_ >= 0; }
+  bool mirror_has_all() const;
+  void choose_mirror();
+  void tell_mirror();
+  void on_mirrors(Peer& peer, const Message& message);
+  void drop_mirror();
+  Bytes successor() const;
+  bool is_behind(const Peer& peer, std::uint64_t behind) const;
+  void begin_in_place_of_lost(std::set<WorkerId> lost);
+  void forget_lost();
+
   // --- master_handover.cpp
   void offer();
   void withdraw_offer();
@@ -157,6 +158,7 @@ class Master {
   void predecessor_gone();
 
   const WorkerId self_;
+  const std::string pod_;
   Listener listener_;
   const Address address_;
   Wakeup wakeup_;
@@ -189,6 +191,15 @@ class Master {
   std::string adopt_;         // for the main thread, with the results
   double waited_ = 0;         // s that the last phase's end waited for it
   int worlds_ = 0, worlds_failed_ = 0;
+
+  // The mirror.
+  int mirror_ = -1;             // its descriptor; none: -1
+  bool mirror_anew_ = false;    // it is to get the whole state
+  std::string mirror_address_;  // "": it has not got that yet
+  MirrorLog log_;
+  std::int64_t mirror_told_ = 0, mirror_has_ = 0;  // numbers of messages to it
+  std::function<void(const WorkerId&)> on_mirror_;
+  Wakeup log_wakeup_;  // the main thread has something for it
 
   // Leaving.
   enum class Handing { No, Wanted, Offered, Moving, Told, Done } handing_ = Handing::No;

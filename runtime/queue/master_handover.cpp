@@ -20,6 +20,7 @@ void Master::offer() {
   for (auto& [fd, peer] : peers_) {
     if (!peer.welcome || peer.leaving || peer.phase != phase_ || leaving_.contains(peer.id)) continue;
     if (preferred_is_there && peer.id != preferred_) continue;
+    drop_mirror();
     HandoverState state{phase_, queue_, *results_, {}, self_};
     for (const auto& [other_fd, other] : peers_)
       if (other.welcome && !other.leaving) state.workers.insert(other.id);

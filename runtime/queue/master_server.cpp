@@ -29,6 +29,7 @@ UniqueFd Master::make_epoll() {
 
 void Master::serve() {
   watch(wakeup_.fd(), EPOLLIN, EPOLL_CTL_ADD);
+  watch(log_wakeup_.fd(), EPOLLIN, EPOLL_CTL_ADD);
   listens_ = watch(listener_.fd(), EPOLLIN, EPOLL_CTL_ADD);
   for (const auto& [fd, peer] : peers_) watch(fd, peer.watched, EPOLL_CTL_ADD);
   hear_early();
@@ -67,6 +68,8 @@ bool Master::poll_once() {
     if (fd == wakeup_.fd()) {
       wakeup_.clear();
       look_at_all_ = true;
+    } else if (fd == log_wakeup_.fd()) {
+      log_wakeup_.clear();
     } else if (fd == listener_.fd()) {
       somebody_comes = true;
     } else if (const auto at = peers_.find(fd); at != peers_.end()) {
@@ -124,7 +127,8 @@ void Master::say(Peer& peer, Head head, Bytes payload) {
 
 // Workers that are still on their way from the master before come for the results here.
 bool Master::nobody_needs_us() const {
-  return !has_predecessor_ && std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; });
+  return !has_predecessor_ && expected_.empty() &&
+         std::ranges::none_of(peers_, [](const auto& p) { return p.second.welcome; });
 }
 
 // Whoever connects now, or waits for a welcome, would wait until this process ends: nobody answers any more.
@@ -191,6 +195,7 @@ bool Master::receive(Peer& peer, Message message) {
   switch (head.kind) {
     case Kind::Enter:
       peer.phase = {head.phase, head.first, head.count};
+      peer.knows_until = head.phase;
       return true;
     case Kind::Done:
       if (active_ && head.phase == phase_.number)
@@ -201,11 +206,16 @@ bool Master::receive(Peer& peer, Message message) {
       size_changes();
       if (handing_ == Handing::Moving) return true;  // it has gone over, with what it has
       if (peer.id == successor_) withdraw_offer();
+      if (peer.connection.fd() == mirror_) drop_mirror();
       queue_.give_back(peer.id);
+      if (mirrored()) log_.went(peer.id);
       say(peer, {.kind = Kind::Goodbye});
       return true;
     case Kind::Ready:
       on_ready(peer, message);
+      return true;
+    case Kind::Mirrors:
+      on_mirrors(peer, message);
       return true;
     case Kind::Built: {
       Unpacker in(message.payload);
@@ -244,10 +254,19 @@ bool Master::greet(Peer& peer, const Message& message) {
   peer.informed = newcomer != Newcomer::Joiner;
   if (newcomer == Newcomer::Member) first_known_.insert(peer.id);
   changed_size_ = changed_size_ || newcomer != Newcomer::Member;
-  say(peer, {.kind = Kind::Welcome});
-  if (newcomer != Newcomer::Moved) return true;
+  say(peer, {.kind = Kind::Welcome}, successor());
   peer.given = in.list<std::vector<Range>>();
+  if (!in.rest().empty()) peer.pod = in.text();
+  if (mirrored()) log_.came(peer.id);
+  if (!has_predecessor_) expected_.erase(peer.id);
+  if (newcomer != Newcomer::Moved) return true;
   expected_.erase(peer.id);
+  peer.knows_until = message.head.phase;
+  if (!has_predecessor_) {  // of one that is lost: what it had done besides may not have come to us
+    if (message.head.phase != phase_.number) peer.given.clear();
+    queue_.keep_only(peer.id, peer.given);
+    if (mirrored()) log_.kept(peer.id, peer.given);
+  }
   for (const auto& [phase, results] : unheard_)
     if (phase.number >= message.head.phase) send_results(peer, phase, results);
   return true;
@@ -271,6 +290,7 @@ bool Master::refuse(Peer& peer, const std::string& why) {
 void Master::gone(Peer& peer) {
   if (peer.predecessor) return predecessor_gone();
   if (!peer.welcome) return;
+  if (peer.connection.fd() == mirror_) drop_mirror();
   changed_size_ = true;
   size_changes();
   if (peer.id == successor_ && hands_over()) {
@@ -283,10 +303,16 @@ void Master::gone(Peer& peer) {
     }
   }
   if (handing_ != Handing::Moving) queue_.give_back(peer.id);
+  if (mirrored()) log_.went(peer.id);
   peer.welcome = false;
 }
 
 void Master::look_at_everybody() {
+  if (!has_predecessor_) {
+    forget_lost();
+    if (expected_.empty()) unheard_.clear();
+  }
+  if (closing_) drop_mirror();  // what the master alone does is done
   workers_ = 1 + static_cast<int>(expected_.size());
   for (auto& [fd, peer] : peers_) {
     to_look_.insert(fd);
@@ -298,18 +324,22 @@ void Master::look_at_everybody() {
 
 void Master::pump() {
   if (std::exchange(look_at_all_, false)) look_at_everybody();
+  choose_mirror();
   looks_ += to_look_.size();
   if (active_ && !announced_ && !hands_over()) {
     for (const int fd : to_look_)
       if (const auto at = peers_.find(fd); at != peers_.end() && at->second.welcome && !at->second.leaving)
         top_up(at->second);
     const bool world = world_is_ready();
-    if (queue_.finished() && all_known() && world) announce();
+    if (queue_.finished() && all_known() && world && mirror_has_all()) announce();
   }
   // Not while a world is built: that is at the phase's end.
-  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known() && proposed_.empty()) offer();
+  const bool all_here = has_predecessor_ || expected_.empty();
+  if (handing_ == Handing::Wanted && active_ && !announced_ && all_known() && all_here && proposed_.empty())
+    offer();
   if (hands_over()) send_forwards();
   if (handing_ == Handing::Moving) finish_hand_over();
+  tell_mirror();
 }
 
 // Values to a joiner, chunks to everybody who is in the phase.
@@ -318,11 +348,13 @@ void Master::top_up(Peer& peer) {
     if (!proposed_.empty()) return;  // in the next phase: there is nothing to do in this one any more
     say(peer, {.kind = Kind::Values, .phase = phase_.number}, Bytes(values_));
     peer.informed = true;
+    peer.knows_until = phase_.number;
     present_.reset();
   }
   if (peer.phase.number != phase_.number) return;
   if (peer.phase != phase_) return disagree(peer);
   while (const auto chunk = queue_.take(peer.id, workers_)) {
+    if (mirrored()) log_.took(peer.id, workers_);
     if (has_predecessor_) peer.given.push_back(*chunk);
     say(peer, {.kind = Kind::Work, .phase = phase_.number, .first = chunk->first, .count = chunk->count});
   }
@@ -341,7 +373,7 @@ void Master::announce() {
   announced_workers_ = static_cast<int>(present().size() + expected_.size());
   announced_changed_ = changed_size_;
   const SharedBytes results = results_;
-  if (has_predecessor_) unheard_.emplace_back(phase_, results);
+  if (has_predecessor_ || !expected_.empty()) unheard_.emplace_back(phase_, results);
   waited_ = finished_ns_ != 0 && !proposed_.empty() ? static_cast<double>(now_ns() - finished_ns_) * 1e-9 : 0;
   adopt_world();
   for (auto& [fd, peer] : peers_)

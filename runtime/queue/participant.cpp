@@ -5,12 +5,13 @@
 
 namespace empi::tasks {
 
-Participant::Participant(WorkerId self, std::string host) : self_(std::move(self)), host_(std::move(host)) {}
+Participant::Participant(WorkerId self, std::string host, std::optional<std::string> pod)
+    : self_(std::move(self)), host_(std::move(host)), pod_(pod ? std::move(*pod) : self_) {}
 
 Participant::~Participant() = default;
 
 void Participant::be_master(int others) {
-  auto master = std::make_shared<Master>(self_, host_, others);
+  auto master = std::make_shared<Master>(self_, host_, others, pod_);
   const std::string address = master->address().text();
   {
     const std::lock_guard lock(mutex_);
@@ -19,11 +20,12 @@ void Participant::be_master(int others) {
     master_->on_progress(on_progress_);
   }
   if (on_master_) on_master_(address);
+  master_->on_mirror(on_mirror_);
 }
 
 void Participant::be_worker(const std::string& master, bool joining) {
-  auto worker =
-      std::make_shared<Worker>(self_, Address::parse(master), joining ? Newcomer::Joiner : Newcomer::Member);
+  auto worker = std::make_shared<Worker>(self_, Address::parse(master),
+                                         joining ? Newcomer::Joiner : Newcomer::Member, host_, pod_);
   const std::lock_guard lock(mutex_);
   worker_ = std::move(worker);
   if (leaving_) worker_->leave();
@@ -48,7 +50,7 @@ Outcome Participant::phase(std::int64_t tasks, std::int64_t width, const Task& t
 
 void Participant::take_over(Handover handover, Bytes values) {
   const std::int64_t offered_ns = handover.since_ns;
-  auto master = std::make_shared<Master>(self_, host_, std::move(handover), std::move(values));
+  auto master = std::make_shared<Master>(self_, host_, std::move(handover), std::move(values), pod_);
   const std::string address = master->address().text();
   {
     const std::lock_guard lock(mutex_);
@@ -61,6 +63,7 @@ void Participant::take_over(Handover handover, Bytes values) {
     master_->on_progress(on_progress_);
   }
   if (on_master_) on_master_(address);
+  master_->on_mirror(on_mirror_);
 }
 
 void Participant::use_world(WorldMaker maker) {
@@ -77,16 +80,24 @@ void Participant::world_built(const std::string& name, const std::string& error)
 }
 
 void Participant::finish() {
-  std::shared_ptr<Worker> worker;
-  {
-    const std::lock_guard lock(mutex_);
-    worker = std::move(worker_);
-    if (worker) {
-      change_before_ns_ += worker->change_ns();
-      idle_before_ += worker->idle_seconds();
-    }
-  }
+  if (worker_) worker_->finish();
+  retire();
   if (master_) master_->close();
+}
+
+void Participant::break_down() {
+  retire();
+  const std::lock_guard lock(mutex_);
+  master_.reset();
+}
+
+void Participant::retire() {
+  std::shared_ptr<Worker> worker;  // ends without the lock
+  const std::lock_guard lock(mutex_);
+  worker = std::move(worker_);
+  if (!worker) return;
+  change_before_ns_ += worker->change_ns();
+  idle_before_ += worker->idle_seconds();
 }
 
 void Participant::leave(std::set<WorkerId> leaving, WorkerId preferred) {
@@ -97,9 +108,10 @@ void Participant::leave(std::set<WorkerId> leaving, WorkerId preferred) {
   if (worker_) worker_->leave();
 }
 
-void Participant::lost(const WorkerId& worker) {
+void Participant::lost(const WorkerId& worker, const WorkerId& next) {
   const std::lock_guard lock(mutex_);
   if (master_) master_->lost(worker);
+  if (worker_) worker_->lost(worker, next);
 }
 
 bool Participant::is_master() const {

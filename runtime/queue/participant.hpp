@@ -15,12 +15,16 @@ namespace empi::tasks {
 
 class Participant {
  public:
-  // `host`: IP to listen on when it is the master.
-  Participant(WorkerId self, std::string host);
+  // `host`: IP to listen on when it is the master. `pod`: the one that this process is in (absent: one of its
+  // own); the queue is mirrored on another one than the master's.
+  Participant(WorkerId self, std::string host, std::optional<std::string> pod = std::nullopt);
   ~Participant();
 
   // Called when this process begins to be the master, with the address that workers need.
   void on_master(std::function<void(const std::string& address)> call) { on_master_ = std::move(call); }
+  // Called from any thread, while this process is the master: which worker mirrors the queue, "" for none.
+  // Must not wait.
+  void on_mirror(std::function<void(const WorkerId& mirror)> call) { on_mirror_ = std::move(call); }
   // Called on the main thread, while this process is the master, with the figures of the phase in work.
   void on_progress(std::function<void(const Phase&, const MasterFigures&)> call) {
     on_progress_ = std::move(call);
@@ -43,13 +47,17 @@ class Participant {
   // From any thread: the world that was to be built is there (error: why not).
   void world_built(const std::string& name, const std::string& error);
 
-  // After the last phase. The master waits for the workers.
+  // After the last phase. The master waits for the workers, and those, where the queue is mirrored, for it.
+  // Throws MasterGone on the mirror when the master is lost before it says that all is done.
   void finish();
+  // Ends as a process that is killed does.
+  void break_down();
 
   // From any thread.
   // `leaving`: all that leave now; `preferred`: who is to keep the queue if this process does now.
   void leave(std::set<WorkerId> leaving, WorkerId preferred = "");
-  void lost(const WorkerId& worker);
+  // `worker` is lost; `next`: if it is the master, who takes its place: the mirror, or nobody ("").
+  void lost(const WorkerId& worker, const WorkerId& next = "");
   bool is_master() const;
   std::optional<MasterFigures> figures() const;  // of the master
   double idle_seconds() const;
@@ -61,10 +69,12 @@ class Participant {
 
  private:
   void take_over(Handover handover, Bytes values);
+  void retire();
 
   const WorkerId self_;
-  const std::string host_;
+  const std::string host_, pod_;
   std::function<void(const std::string&)> on_master_;
+  std::function<void(const WorkerId&)> on_mirror_;
   std::function<void(const Phase&, const MasterFigures&)> on_progress_;
   std::uint64_t phases_ = 0;
   WorldMaker world_;

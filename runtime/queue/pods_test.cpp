@@ -63,6 +63,33 @@ class TasksOnPods : public testing::Test {
   }
   // The start of MPI is past: what is promised of losses holds from here on.
   void wait_until_all_work(int ranks) { wait_for_files("all ranks do tasks", "result.begun.", ranks); }
+  // What the lead said last of the queue.
+  std::string last_word_of_queue() {
+    const std::string logs = pods.log(members[0].uid);
+    const std::size_t at = logs.rfind(" keeps the queue of tasks, ");
+    if (at == std::string::npos) return "";
+    const std::size_t begin = logs.rfind('\n', at) + 1;
+    return logs.substr(begin, logs.find('\n', at) - begin);
+  }
+  bool keeps_queue(std::size_t i) {
+    const std::string word = last_word_of_queue();
+    const std::size_t pod = word.find("(pod " + members[i].name + ")");
+    return pod < word.find(" keeps the queue");
+  }
+  std::size_t wait_for_keeper() {
+    std::size_t keeper = 0;
+    pods.wait_until("another rank keeps the queue", [&] {
+      for (keeper = 1; keeper < members.size(); ++keeper)
+        if (keeps_queue(keeper)) return true;
+      return false;
+    });
+    return keeper;
+  }
+  void wait_for_mirror(std::size_t keeper) {
+    pods.wait_until("the queue is mirrored", [&] {
+      return keeps_queue(keeper) && last_word_of_queue().find("nobody mirrors it") == std::string::npos;
+    });
+  }
   void wait_for_files(const std::string& what, const std::string& prefix, int number) {
     pods.wait_until(what, [&] {
       int found = 0;
@@ -356,13 +383,51 @@ TEST_F(TasksOnPods, ATaskThatCrashesFailsTheJobWithItsLastLines) {
   EXPECT_NE(end.find("task 500 does not work"), std::string::npos) << end;
 }
 
-TEST_F(TasksOnPods, TheLossOfTheQueueFailsTheJobAndSaysSo) {
-  start(2, 1, {"phases", "2", "tasks", "20000"}, "4000");
-  wait_until_all_work(2);
-  commit({.add = pods.launch(1)});
+// The rank with the queue is killed; then the pod of the one that has taken it over.
+TEST_F(TasksOnPods, TheLossOfAQueueThatIsMirroredCostsTasksInHand) {
+  pods.environment[empi::names::kPartitionSeconds] = "4";
+  start(3, 1, {"phases", "2", "tasks", "20000"}, "4000");
+  wait_for_mirror(0);
   kill(pods.ranks(members[0].uid)[0], SIGKILL);
+  const std::size_t next = wait_for_keeper();
+  commit({.add = pods.launch(1)});
+  wait_for_mirror(next);
+  pods.signal(members[next].uid, SIGKILL);
+  expect_dropped(members[next]);
+  expect_good_end();
+}
+
+// In each round one joins, and the one with the queue is killed at some moment of that.
+TEST_F(TasksOnPods, QueuesAreLostAtRandomTimesOfChanges) {
+  start(3, 1, {"phases", "1", "tasks", "60000"}, "4000");
+  std::mt19937 random(7);
+  wait_for_mirror(0);
+  kill(pods.ranks(members[0].uid)[0], SIGKILL);  // from here on the queue is not in the lead's pod
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const std::size_t keeper = wait_for_keeper();
+    const Member victim = members[keeper];
+    wait_for_mirror(keeper);
+    const empi::testing::WantedChange wanted{.add = pods.launch(1)};
+    const std::string id = pods.request_change(wanted);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 500));
+    kill(pods.ranks(victim.uid)[0], SIGKILL);
+    const empi::ChangeStatus status = pods.wait_for_change(id);
+    if (status.outcome == empi::ChangeOutcome::Committed)
+      members.insert(members.end(), wanted.add.begin(), wanted.add.end());
+    expect_dropped(victim);
+  }
+  expect_good_end();
+}
+
+// On one pod nobody mirrors it.
+TEST_F(TasksOnPods, TheLossOfTheQueueFailsTheJobAndSaysSo) {
+  start(1, 2, {"phases", "2", "tasks", "20000"}, "4000");
+  wait_until_all_work(2);
+  const auto ranks = pods.ranks(members[0].uid);
+  kill(*std::ranges::min_element(ranks), SIGKILL);
   for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
-  const std::string end = pods.termination_log(members[1].uid);
+  const std::string end = pods.termination_log(members[0].uid);
   EXPECT_NE(end.find("rank 0 (pod pod-0) was killed by signal 9"), std::string::npos) << end;
 }
 

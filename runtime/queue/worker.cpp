@@ -18,11 +18,13 @@ constexpr std::int64_t kLookNs = 1'000'000;  // between tasks: news are looked f
 
 }  // namespace
 
-Worker::Worker(WorkerId self, const Address& master, Newcomer how)
+Worker::Worker(WorkerId self, const Address& master, Newcomer how, std::string host, std::string pod)
     : self_(std::move(self)),
       master_(master),
       connection_(Connection::to(master, kConnectSeconds)),
-      how_(how) {
+      how_(how),
+      host_(std::move(host)),
+      pod_(std::move(pod)) {
   introduce(how, 0);
   if (how == Newcomer::Joiner) unsettled_ns_ = now_ns();
 }
@@ -39,11 +41,15 @@ void Worker::introduce(Newcomer how, std::uint64_t phase) {
   hello.put(master_.key);
   hello.put(self_);
   hello.list(chunks_);
+  if (!host_.empty()) hello.put(pod_);
   connection_.send({.kind = Kind::Hello, .phase = phase, .first = static_cast<std::int64_t>(how)},
                    hello.take());
   for (;;) {
     if (const auto message = pop()) {
-      if (message->head.kind == Kind::Welcome) return;
+      if (message->head.kind == Kind::Welcome) {
+        of_mirror(*message);
+        return;
+      }
       if (message->head.kind == Kind::Moved) return go_to(Address::parse(message->text()));
       throw std::runtime_error("the master at " + whereabouts() + " does not welcome worker " + self_);
     }
@@ -67,7 +73,8 @@ void Worker::wait_for(short events, bool count_idle) {
 // Reads what there is. Whether a message is waiting.
 bool Worker::take_in() {
   if (!lost_ && !connection_.read_some()) lost_ = true;
-  while (auto message = connection_.next()) inbox_.push_back(std::move(*message));
+  while (auto message = connection_.next())
+    if (message->head.kind == Kind::Welcome || !of_mirror(*message)) inbox_.push_back(std::move(*message));
   return !inbox_.empty();
 }
 
@@ -90,7 +97,8 @@ bool Worker::stop_now() {
   if (now - looked_ns_ < kLookNs) return false;
   looked_ns_ = now;
   take_in();
-  return lost_ || std::ranges::any_of(inbox_, [](const Message& m) { return m.head.kind != Kind::Work; });
+  return lost_ || news_of_losses_ ||
+         std::ranges::any_of(inbox_, [](const Message& m) { return m.head.kind != Kind::Work; });
 }
 
 std::optional<Worker::Values> Worker::await_values() {
@@ -104,11 +112,17 @@ std::optional<Worker::Values> Worker::await_values() {
         how_ = Newcomer::Member;
         return Values{message->head.phase, std::move(message->payload)};
       }
-      if (message->head.kind == Kind::Closed) return std::nullopt;
+      if (message->head.kind == Kind::Closed) {
+        closed_ = true;
+        return std::nullopt;
+      }
       if (message->head.kind == Kind::Moved) go_to(Address::parse(message->text()));
       continue;
     }
-    if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
+    if (master_is_lost()) {
+      go_on_without_master();
+      continue;
+    }
     wait_for(connection_.events(), true);
   }
 }
@@ -121,7 +135,11 @@ Worker::End Worker::run(const Phase& phase, const Task& task) {
   for (;;) {
     while (auto message = pop())
       if (auto end = obey(std::move(*message))) return std::move(*end);
-    if (lost_) throw MasterGone("the master at " + whereabouts() + " is gone");
+    if (master_is_lost()) {
+      if (auto handover = go_on_without_master()) return {{}, std::move(handover)};
+      enter();
+      continue;
+    }
     if (leave_ && !world_in_hand_) return depart();  // else with the next phase: this one is at its end
     report_world();
     if (chunks_.empty()) {
@@ -173,9 +191,12 @@ std::optional<Worker::End> Worker::obey(Message message) {
         changes_.add(
             std::min(now_ns() - waiting_ns_, static_cast<std::int64_t>(message.head.times.seconds * 1e9)));
       world_in_hand_ = false;
-      return End{{false, std::make_shared<const Bytes>(std::move(message.payload)),
-                  static_cast<int>(message.head.count), message.head.first != 0},
-                 std::nullopt};
+      {
+        const auto results = std::make_shared<const Bytes>(std::move(message.payload));
+        keep_results(results);
+        return End{{false, results, static_cast<int>(message.head.count), message.head.first != 0},
+                   std::nullopt};
+      }
     case Kind::World:
       build_world(message);
       return std::nullopt;
@@ -197,11 +218,15 @@ std::optional<Worker::End> Worker::obey(Message message) {
       std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
       chunks_.clear();
       lost_ = true;  // the connection is not ours any more
+      mirror_.reset();
       std::vector<Message> early(std::make_move_iterator(inbox_.begin()),
                                  std::make_move_iterator(inbox_.end()));
-      return End{
-          {},
-          Handover{std::move(state), std::move(connection_), std::move(in_hand), std::move(early), since}};
+      return End{{},
+                 Handover{.state = std::move(state),
+                          .predecessor = std::move(connection_),
+                          .in_hand = std::move(in_hand),
+                          .early = std::move(early),
+                          .since_ns = since}};
     }
     case Kind::Refused:
       throw std::runtime_error(message.text());
@@ -215,6 +240,8 @@ std::optional<Worker::End> Worker::obey(Message message) {
 
 // To the next master, with what we have in hand. The old one hears of it when the next one knows us.
 void Worker::go_to(const Address& master) {
+  mirror_.reset();
+  successor_.clear();
   Connection old = std::exchange(connection_, Connection::to(master, kConnectSeconds));
   master_ = master;
   inbox_.clear();
@@ -238,7 +265,15 @@ Worker::End Worker::depart() {
         if (auto end = obey(std::move(*message))) return std::move(*end);
       continue;
     }
-    if (lost_) break;  // the master has ended meanwhile
+    if (master_is_lost()) {
+      if (successor_.empty()) break;  // the master has ended meanwhile
+      try {
+        if (auto handover = go_on_without_master()) return {{}, std::move(handover)};
+      } catch (const MasterGone&) {
+        break;  // so has the one that would have been the next
+      }
+      connection_.send({.kind = Kind::Bye, .phase = phase_.number});
+    }
     wait_for(connection_.events(), false);
   }
   changes_.add(now_ns() - since);

@@ -113,6 +113,8 @@ EMPI_EXPORT int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self) {
 
 EMPI_EXPORT int MPIX_Tasks_queue_at(const char* address) { return rank().queue_at(address); }
 
+EMPI_EXPORT int MPIX_Tasks_queue_mirrored(const char* id) { return rank().queue_mirrored(id); }
+
 EMPI_EXPORT int MPIX_Tasks_attached(const char* error) { return rank().attached(error); }
 
 EMPI_EXPORT int MPIX_Tasks_build_world(const char* name, const char* ids) {

@@ -13,6 +13,8 @@ enum {
   MPIX_TASKS_LEAVE = 2,  /* leave, then call MPIX_Tasks_left; text: ids, one a line: who should have the queue
                             next, then all that leave now */
   MPIX_TASKS_LOST = 3,   /* text: the ids of workers that are gone, one a line. An id is nspace/rank */
+  MPIX_TASKS_QUEUE_LOST = 5, /* as MPIX_TASKS_LOST; the queue was with one of these. First line: the id of the
+                               rank that mirrors it and takes it over */
   MPIX_TASKS_WORLD = 4 /* the world that was to be built is there. text: its name; if not, a line with why */
 };
 
@@ -24,6 +26,9 @@ typedef void (*MPIX_Tasks_order)(void* self, int what, const char* text);
 int MPIX_Tasks_declare(MPIX_Tasks_order on_order, void* self);
 /* This rank keeps the queue from now on. Any thread. */
 int MPIX_Tasks_queue_at(const char* address);
+/* That rank mirrors the queue that this one keeps ("": none): it may be lost. After MPIX_Tasks_queue_at. Any
+ * thread. */
+int MPIX_Tasks_queue_mirrored(const char* id);
 /* A joiner is a worker now, or cannot be one (error: why). */
 int MPIX_Tasks_attached(const char* error);
 /* Begins to build a world of the ranks `ids` (one a line, in their order, this one among them) and gives up

@@ -54,6 +54,7 @@ class Rank {
   // The calls of queue_api.h; see there.
   int declare_tasks(MPIX_Tasks_order on_order, void* self);
   int queue_at(const char* address);
+  int queue_mirrored(const char* id);
   int attached(const char* error);
   int build_tasks_world(const std::string& name, const std::string& ids);
   int adopt_tasks_world(const std::string& name);
@@ -159,6 +160,8 @@ class Rank {
   MPIX_Tasks_order on_order_ = nullptr;
   void* on_order_self_ = nullptr;
   std::string tasks_change_;                 // the change it was asked to take part in
+  std::mutex queue_mutex_;                   // guards the next one; nothing is called with it held
+  std::string queue_address_;                // of the queue that this rank keeps
   std::mutex tasks_world_mutex_;             // guards the next two; nothing is called with it held
   std::shared_ptr<TasksWorld> tasks_world_;  // being built, or built and not adopted
   int lost_before_build_ = 0;                // of ranks_lost_

@@ -40,7 +40,9 @@ void Rank::order_tasks(const RankOrder& order) {
       tasks_change_ = order.change;
       return on_order_(on_order_self_, MPIX_TASKS_LEAVE, (order.port + "\n" + lines(order.procs)).c_str());
     default:
-      return on_order_(on_order_self_, MPIX_TASKS_LOST, lines(order.procs).c_str());
+      if (order.port.empty()) return on_order_(on_order_self_, MPIX_TASKS_LOST, lines(order.procs).c_str());
+      return on_order_(on_order_self_, MPIX_TASKS_QUEUE_LOST,
+                       (order.port + "\n" + lines(order.procs)).c_str());
   }
 }
 
@@ -48,6 +50,22 @@ int Rank::queue_at(const char* address) {
   RankReport report;
   report.kind = RankReport::Kind::Queue;
   report.address = address;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_address_ = address;
+  }
+  link_.send(report);
+  return MPI_SUCCESS;
+}
+
+int Rank::queue_mirrored(const char* id) {
+  RankReport report;
+  report.kind = RankReport::Kind::Queue;
+  report.mirror = id;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    report.address = queue_address_;
+  }
   link_.send(report);
   return MPI_SUCCESS;
 }

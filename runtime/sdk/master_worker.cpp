@@ -96,6 +96,9 @@ void MasterWorker::State::hear(int what, const std::string& text) {
     const std::size_t end = text.find('\n');
     if (participant)
       participant->world_built(text.substr(0, end), end == text.npos ? "" : text.substr(end + 1));
+  } else if (what == MPIX_TASKS_QUEUE_LOST) {
+    const std::vector<std::string> ids = lines_of(text);  // the first is the next master
+    for (std::size_t i = 1; participant && i < ids.size(); ++i) participant->lost(ids[i], ids.front());
   } else if (participant) {
     for (const std::string& id : lines_of(text)) participant->lost(id);
   }
@@ -113,11 +116,13 @@ void MasterWorker::State::leave_as_told() {
 
 void MasterWorker::State::make_participant(const std::string& id, const std::string& host) {
   const std::lock_guard lock(mutex);
-  participant.emplace(id, host);
+  // Without an agent nobody says that the master is lost: the queue is not mirrored.
+  participant.emplace(id, host, variable(empi::names::kPodName));
   participant->on_progress([](const empi::tasks::Phase& phase, const empi::tasks::MasterFigures& f) {
     MPIX_Task_queue_adapt(static_cast<long long>(phase.number), f.total, f.completed,
                           std::min(f.queued, f.total - f.completed));
   });
+  participant->on_mirror([](const std::string& id) { MPIX_Tasks_queue_mirrored(id.c_str()); });
   leave_as_told();
 }
 
@@ -181,7 +186,13 @@ MasterWorker::~MasterWorker() {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   State& s = *state_;
-  s.participant->finish();
+  try {
+    s.participant->finish();
+  } catch (const std::exception& e) {
+    wait_for_the_agent();
+    std::fprintf(stderr, "elastic::MasterWorker: %s\n", e.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   MPIX_Tasks_declare(nullptr, nullptr);
   // A joiner that came too late was not asked to leave: nobody waits for its departure.
   if (s.left && !s.leave_ids.empty()) MPIX_Tasks_left();

@@ -73,6 +73,7 @@ class ChangeDriver {
   // Of a master-worker program: where its queue is. The loss of a member does not end its changes; whoever
   // asks `lost` when the change is over drops those from the membership.
   void mark_lost(const std::set<ProcId>& ranks) { gone_.insert(ranks.begin(), ranks.end()); }  // long ago
+  void queue_is_lost() { queue_address_.clear(); }  // joiners wait for who takes it over
   void queue_is_at(const std::string& address, TimePoint now);
   bool has_left(const ProcId& proc) const { return left_.contains(proc) && !ended_.contains(proc); }
   // It works by now, and nothing calls it back: what becomes of it becomes of a member.

@@ -193,6 +193,10 @@ class Lead {
   // --- losses.cpp: programs that survive the loss of members
   void on_queue_report(const RankReport& report, Moment now);
   bool queue_is_on_its_way() const;
+  std::optional<ProcId> rank_named(const std::string& id) const;
+  bool mirror_takes_over() const;
+  void pass_queue_on(Dropped& dropped);
+  void fail_if_queue_is_lost();
   bool survives(const RankExited& exit) const;
   bool survives_loss_of_pod(const std::string& uid) const;
   void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,

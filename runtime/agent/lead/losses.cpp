@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member that is lost is dropped from the membership, and the job goes on. Of a master-worker program
-// (decision R8) nobody else stops; only the pod with the queue and the lead cannot be lost. Others go back to
-// their last snapshots (recovery.cpp); where the lead is lost, another one leads (succession.cpp).
+// (decision R8) nobody else stops; the rank that mirrors the queue is told to keep it when the one that does
+// is lost, and only the pod of the lead cannot be. Others go back to their last snapshots (recovery.cpp);
+// where the lead is lost, another one leads (succession.cpp).
 #include <signal.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "runtime/agent/lead/lead.hpp"
 #include "runtime/base/log.hpp"
 
 namespace empi::agent {
 
+std::optional<ProcId> Lead::rank_named(const std::string& id) const {
+  std::vector<ProcId> ranks = ranks_of(membership_.members);
+  if (driver_.active()) std::ranges::copy(ranks_of(driver_.plan().add), std::back_inserter(ranks));
+  const auto at = std::ranges::find_if(ranks, [&](const ProcId& proc) { return name_of(proc) == id; });
+  return at == ranks.end() ? std::nullopt : std::optional(*at);
+}
+
 void Lead::on_queue_report(const RankReport& report, Moment now) {
+  const bool new_address = state_.queue_address != report.address;
   state_.queue_keeper = report.proc;
   state_.queue_address = report.address;
-  log::info("{} keeps the queue of tasks", name_of_rank(report.proc));
+  state_.queue_mirror = rank_named(report.mirror);
+  const std::string mirror = state_.queue_mirror ? name_of_rank(*state_.queue_mirror) : "nobody";
+  log::info("{} keeps the queue of tasks, {} mirrors it", name_of_rank(report.proc), mirror);
+  if (!new_address) return;
   driver_.queue_is_at(report.address, now.clock);
 }
 
@@ -24,6 +40,38 @@ bool Lead::queue_is_on_its_way() const {
   return ended || driver_.has_left(keeper);
 }
 
+// The one who keeps the queue is lost, or will be: who mirrors it is not, and on another pod that hears us.
+bool Lead::mirror_takes_over() const {
+  const auto& mirror = state_.queue_mirror;
+  if (!mirror || driver_.has_left(*state_.queue_keeper) || driver_.has_left(*mirror)) return false;
+  const auto owner = spaces_.owner(*mirror), keeper = spaces_.owner(*state_.queue_keeper);
+  return owner && keeper && owner->uid != keeper->uid && membership_.find(owner->uid) &&
+         !lost_pods_.contains(owner->uid) && !spaces_.living_of({*mirror}).empty();
+}
+
+// It keeps the queue from now on, and says so once it does. Until then nobody mirrors it.
+void Lead::pass_queue_on(Dropped& dropped) {
+  if (!state_.tasks || !state_.queue_keeper || !mirror_takes_over() ||
+      std::ranges::find(dropped.procs, *state_.queue_keeper) == dropped.procs.end())
+    return;
+  const ProcId before = *state_.queue_keeper;
+  dropped.queue_to = name_of(*state_.queue_mirror);
+  state_.queue_keeper = std::exchange(state_.queue_mirror, std::nullopt);
+  state_.queue_address.clear();
+  driver_.queue_is_lost();
+  log::warn("{} kept the queue of tasks; {} has a copy and takes it over", name_of(before),
+            name_of_rank(*state_.queue_keeper));
+}
+
+// The one who was to take it over: it may have left, and nobody have heard so, when it was named.
+void Lead::fail_if_queue_is_lost() {
+  if (!state_.queue_keeper || !state_.queue_address.empty() || !driver_.has_left(*state_.queue_keeper))
+    return;
+  fail_job("the rank with the queue of tasks was lost, and " + name_of_rank(*state_.queue_keeper) +
+               ", which mirrored it, has left",
+           1, {});
+}
+
 // A rank that was killed from outside. One that crashes or gives an error would do so again in another place,
 // and one that the queue was on its way to may have taken it along.
 bool Lead::survives(const RankExited& exit) const {
@@ -31,16 +79,17 @@ bool Lead::survives(const RankExited& exit) const {
       exit.signal == SIGKILL || exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP;
   if (!from_outside) return false;
   if (recovers()) return true;
-  return state_.tasks && state_.queue_keeper && exit.proc != *state_.queue_keeper && !queue_is_on_its_way();
+  if (!state_.tasks || !state_.queue_keeper) return false;
+  return exit.proc == *state_.queue_keeper ? mirror_takes_over() : !queue_is_on_its_way();
 }
 
 bool Lead::survives_loss_of_pod(const std::string& uid) const {
   if (uid == self_.uid) return recovers() && membership_.members.size() > 1;
   if (recovers()) return true;
   if (!state_.tasks || !state_.queue_keeper) return false;
-  if (queue_is_on_its_way()) return false;  // to this pod, as likely as not
   const auto owner = spaces_.owner(*state_.queue_keeper);
-  return owner && owner->uid != uid;
+  if (owner && owner->uid == uid) return mirror_takes_over();
+  return owner && !queue_is_on_its_way();  // to this pod, as likely as not
 }
 
 // A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced; that
@@ -59,7 +108,10 @@ void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::stri
   tell_dropped({"", {proc}, membership_});
 }
 
-void Lead::tell_dropped(Dropped dropped) { send_all(uids_of(membership_.members), std::move(dropped)); }
+void Lead::tell_dropped(Dropped dropped) {
+  pass_queue_on(dropped);
+  send_all(uids_of(membership_.members), std::move(dropped));
+}
 
 // It is dropped when the change is over. But a leaver may wait for it, to hand the queue over or to see it
 // follow the queue, and the change for the leaver.

@@ -25,6 +25,8 @@ class Losses : public ::testing::Test {
   std::vector<Member> members;
   std::optional<HandOver> handed_over;
   std::map<std::string, std::set<ProcId>> told_lost;  // by whom was told
+  std::map<std::string, std::string> told_next;       // who takes the queue over
+  std::string attached_to;                            // by the last Attach
 
   void SetUp() override {
     lead.start({Fence{1},
@@ -44,8 +46,11 @@ class Losses : public ::testing::Test {
         const auto* step = sent ? std::get_if<Step>(&sent->message) : nullptr;
         if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
         if (const auto* said = sent ? std::get_if<Dropped>(&sent->message) : nullptr)
-          for (const std::string& uid : sent->uids)
+          for (const std::string& uid : sent->uids) {
             told_lost[uid].insert(said->procs.begin(), said->procs.end());
+            if (!said->queue_to.empty()) told_next[uid] = said->queue_to;
+          }
+        if (step && step->kind == StepKind::Attach) attached_to = step->address;
         for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
           lead.on(StepDone{step->change, step->number, {}}, uid, now);
       }
@@ -70,6 +75,12 @@ class Losses : public ::testing::Test {
   }
   void report(std::size_t i, RankReport::Kind kind) {
     lead.on(RankReported{report_of(i, kind), {rank(i)}}, members[i].uid, now);
+    obey();
+  }
+  void keeps_queue(std::size_t i, std::optional<std::size_t> mirror) {
+    RankReport report = report_of(i, RankReport::Kind::Queue);
+    if (mirror) report.mirror = name_of(rank(*mirror));
+    lead.on(RankReported{report, {rank(i)}}, members[i].uid, now);
     obey();
   }
   void ends(std::size_t i, int code, int signal, bool finalised) {
@@ -270,6 +281,101 @@ TEST_F(Losses, WhereTheQueueHasEndedPodsCanBeLost) {
   ends(1, 0, 0, true);
   lead.pod_lost("uid-2", "the test says so", now);
   EXPECT_FALSE(lead.verdict());
+}
+
+// The lead's pod stays, as it does when it loses another rank of such a program.
+TEST_F(Losses, WhoMirrorsTheQueueIsToldToTakeItOver) {
+  keeps_queue(0, 1);
+  ends(0, 0, SIGKILL, false);
+  EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(told_next["uid-1"], name_of(rank(1)));
+  EXPECT_EQ(told_next["uid-2"], name_of(rank(1)));
+  EXPECT_EQ(told_lost["uid-1"], std::set{rank(0)});
+  keeps_queue(1, std::nullopt);
+  for (const std::size_t i : {1, 2}) ends(i, 0, 0, true);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Succeeded) << lead.verdict()->reason;
+}
+
+TEST_F(Losses, ThePodOfAQueueThatIsMirroredIsDropped) {
+  keeps_queue(1, 2);
+  lead.pod_lost("uid-1", "the test says so", now);
+  obey();
+  EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(told_next["uid-2"], name_of(rank(2)));
+  EXPECT_EQ(lead.membership().members.size(), 2u);
+}
+
+TEST_F(Losses, UntilTheQueueIsMirroredAgainItCannotBeLostAgain) {
+  keeps_queue(1, 2);
+  lead.pod_lost("uid-1", "the test says so", now);
+  lead.pod_lost("uid-2", "the test says so", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "pod pod-2 is lost: the test says so");
+}
+
+TEST_F(Losses, TheQueueIsLostTwice) {
+  keeps_queue(0, 1);
+  ends(0, 0, SIGKILL, false);
+  keeps_queue(1, 2);
+  ends(1, 0, SIGKILL, false);
+  EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(told_next["uid-2"], name_of(rank(2)));
+}
+
+TEST_F(Losses, AMirrorThatIsLostTooTakesNothingOver) {
+  keeps_queue(0, 1);
+  lead.pod_lost("uid-1", "the test says so", now);
+  EXPECT_FALSE(lead.verdict());
+  ends(0, 0, SIGKILL, false);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason, "rank 0 (pod pod-0) was killed by signal 9");
+}
+
+TEST_F(Losses, AQueueThatIsMirroredNoMoreCannotBeLost) {
+  keeps_queue(0, 1);
+  keeps_queue(0, std::nullopt);
+  ends(0, 0, SIGKILL, false);
+  EXPECT_TRUE(lead.verdict());
+}
+
+// It had left, and the lead had not heard so when it named it.
+TEST_F(Losses, AMirrorThatHasLeftTakesNothingOver) {
+  keeps_queue(0, 1);
+  begin_leave({"uid-1"});
+  ends(0, 0, SIGKILL, false);
+  EXPECT_FALSE(lead.verdict());
+  report(1, RankReport::Kind::Agreed);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("which mirrored it, has left"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
+// The rank with the queue is to leave, and is lost before it has handed it over.
+TEST_F(Losses, ALeaverWhoseQueueIsMirroredIsLost) {
+  keeps_queue(1, 2);
+  begin_leave({"uid-1"});
+  lead.pod_lost("uid-1", "the test says so", now);
+  obey();
+  EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(told_next["uid-2"], name_of(rank(2)));
+}
+
+TEST_F(Losses, JoinersWaitForWhoTakesTheQueueOver) {
+  keeps_queue(0, 1);
+  ends(0, 0, SIGKILL, false);
+  ChangeRequest grow;
+  grow.id = "c";
+  grow.fence = Fence{1};
+  grow.epoch = lead.membership().epoch;
+  grow.add = {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}};
+  grow.deadline_ms = 10'000;
+  ASSERT_EQ(lead.begin_change(grow, now).status, 200);
+  obey();
+  say(RankReport::Kind::Hello, joiner(0), "uid-3");
+  EXPECT_EQ(attached_to, "") << "the queue is nowhere";
+  keeps_queue(1, std::nullopt);
+  EXPECT_EQ(attached_to, members[1].address + "/queue");
 }
 
 // Each pod that stays or joins has lost a rank. The lead took what it says last for the end of a change that

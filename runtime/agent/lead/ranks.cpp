@@ -51,6 +51,7 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
     log::warn("{} has parked {} helper threads", name_of_rank(report.proc), report.parked);
   log::debug("{} reports {} {} {}", name_of(report.proc), to_string(report.kind), report.ok, report.error);
   driver_.reported(report, now.clock);
+  fail_if_queue_is_lost();
 }
 
 void Lead::on_message(const RankExited& m, const std::string& from, Moment now) {
@@ -86,6 +87,8 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
       driver_.member_down(owner->uid, what, now.clock);
       tell_dropped({"", {exit.proc}, membership_});
     } else {
+      if (state_.tasks && !good_end && exit.proc == state_.queue_keeper)
+        tell_dropped({"", {exit.proc}, membership_});  // who takes the queue over must know
       driver_.rank_exited(exit.proc, good_end, what, now.clock);
     }
   } else if (member && !good_end) {

@@ -196,6 +196,7 @@ void Pod::on_message(const Dropped& m, const std::string&) {
   RankOrder order;
   order.kind = RankOrder::Kind::Lost;
   order.procs = m.procs;
+  order.port = m.queue_to;
   for (const ProcId& proc : order.procs) edges_.notify_dead(proc);
   order_all(order);
   if (m.recovery.empty()) return;

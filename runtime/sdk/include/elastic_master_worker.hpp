@@ -19,10 +19,10 @@
 //
 // One rank keeps the queue of tasks, and computes as well; the others ask it. A rank that joins begins at
 // once, in the middle of a phase; one that leaves does so after the task in hand; no other rank stops for
-// either. The tasks of a rank that is lost are given to others, and when the rank with the queue leaves,
-// another takes it over. A task may be done more than once but its result is taken once, so that results are
-// bitwise the same whichever ranks there were, provided a task depends on its index and replicated values
-// only.
+// either. The tasks of a rank that is lost are given to others, and when the rank with the queue leaves or is
+// lost, another takes it over: a rank on another pod mirrors it. A task may be done more than once but its
+// result is taken once, so that results are bitwise the same whichever ranks there were, provided a task
+// depends on its index and replicated values only.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,9 @@ class MasterWorker {
   /// MPI_Init_adapt. On an agent the process may be one that joins a running job. Collective over the ranks
   /// that start together. Throws Error when the rank with the queue cannot be reached.
   MasterWorker(int& argc, char**& argv);
-  /// Waits until the other ranks have ended their last phase too, then MPI_Finalize. While an exception
-  /// passes it ends the job (MPI_Abort).
+  /// Waits until the other ranks have ended their last phase too, and the master has come here, then
+  /// MPI_Finalize. Ends the job (MPI_Abort) when the master is lost after the last phase: what it alone does
+  /// there nobody else does. While an exception passes it ends the job (MPI_Abort).
   ~MasterWorker();
   MasterWorker(const MasterWorker&) = delete;
   MasterWorker& operator=(const MasterWorker&) = delete;
@@ -127,7 +128,9 @@ class MasterWorker {
     return rows;
   }
 
-  /// This rank keeps the queue: exactly one does, world rank 0 at first. May change within a phase. Local.
+  /// This rank keeps the queue: exactly one does, world rank 0 at first. May change within a phase. What the
+  /// program does for master() alone it does between phases and after the last one: a loss of that rank there
+  /// ends the job, one in a phase does not. Local.
   bool master() const;
   /// This process was started to join a running job and does not take part yet. Local.
   bool joining() const;

@@ -27,8 +27,19 @@ void Program::say(const ProcId& proc, Kind kind, const std::string& change, bool
     report.error = ok ? "" : "it was called off";
     report.tasks = tasks_;
     report.address = kind == Kind::Queue ? "10.0.0.1:4000/key" : "";
+    report.mirror = kind == Kind::Queue ? mirror_of(proc) : "";
     pod->act([report](Pod& agent) { agent.rank_reported(report); });
   });
+}
+
+// A rank on another pod than the one that keeps the queue.
+std::string Program::mirror_of(const ProcId& keeper) const {
+  const std::string& pod = ranks_.at(keeper).pod;
+  const auto at = std::ranges::find_if(ranks_, [&](const auto& entry) {
+    const auto& [proc, rank] = entry;
+    return rank.alive && rank.hello && rank.member && !rank.leaving && !rank.ending && rank.pod != pod;
+  });
+  return at == ranks_.end() ? "" : name_of(at->first);
 }
 
 std::uint64_t Program::probes() const {
@@ -109,6 +120,9 @@ std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrde
       depart(pod, proc, order.change);
       break;
     case RankOrder::Kind::Lost:
+      if (order.port != name_of(proc)) break;
+      keeper_ = proc;  // as the mirror
+      say(proc, Kind::Queue, "", true, world_.dice.delay(1, 200));
       break;
     case RankOrder::Kind::Recover:
       recover(proc, order.port);

@@ -83,6 +83,8 @@ class Program {
   void finalize(const ProcId& proc, int code);
 
   World& world_;
+  std::string mirror_of(const ProcId& keeper) const;
+
   const bool tasks_, recoverable_;
   bool finished_ = false, lingers_ = false;
   std::set<std::string> failed_in_;
