@@ -2,6 +2,7 @@
 // Values as bytes, for processes of one architecture.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <stdexcept>

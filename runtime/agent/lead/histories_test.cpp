@@ -46,6 +46,16 @@ TEST(Histories, LoopsThatGoOnWithoutMembersGoOnWithoutTheirLead) {
   EXPECT_LT(coverage.failed_jobs, kLoops);
 }
 
+// The rank that mirrors the queue of a master-worker program takes it over (R8').
+TEST(Histories, MasterWorkerProgramsGoOnWithoutTheRankThatKeepsTheQueue) {
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= kLoops && !HasFailure(); ++seed)
+    for (const std::string& what : run_queue_history(seed, coverage))
+      ADD_FAILURE() << "seed " << seed << ": " << what;
+  EXPECT_GT(coverage.queues, kLoops / 2);
+  EXPECT_LT(coverage.failed_jobs, kLoops * 3 / 4);
+}
+
 void expect_no_violation(std::initializer_list<std::uint64_t> seeds) {
   Coverage coverage;
   for (const std::uint64_t seed : seeds)
@@ -95,13 +105,15 @@ TEST(Histories, WhereTheNextLeadCannotBeToldNobodyLeads) { expect_no_violation({
 TEST(Histories, ALeadThatHasHandedOverIsDeletedWithGrace) { expect_no_violation({624264}); }
 
 // EMPI_HISTORY=SEED: that one alone, with the log of its leads and each message; with EMPI_HISTORY_RECOVERS=1
-// that of a loop that goes on without members.
+// that of a loop that goes on without members, with EMPI_HISTORY_QUEUE=1 that of a mirrored queue.
 TEST(Histories, One) {
   const char* seed = std::getenv("EMPI_HISTORY");
   if (!seed) GTEST_SKIP() << "EMPI_HISTORY names none";
   log::to_stderr("history", "%v", "debug");
   Coverage coverage;
-  const auto run = std::getenv("EMPI_HISTORY_RECOVERS") ? run_recovery_history : run_history;
+  const auto run = std::getenv("EMPI_HISTORY_RECOVERS") ? run_recovery_history
+                   : std::getenv("EMPI_HISTORY_QUEUE")  ? run_queue_history
+                                                        : run_history;
   for (const std::string& what : run(std::strtoull(seed, nullptr, 10), coverage, true)) ADD_FAILURE() << what;
 }
 

@@ -98,14 +98,15 @@ void Lead::learn(const Beat& m, const std::string& from, Moment now) {
 }
 
 // A pod goes on saying that its rank keeps the queue when that has passed it on: while the one that we know
-// lives, its own word counts, and never that of one which has left the queue or ended.
+// lives and has not left, its own word counts, and never that of one which has left the queue or ended.
 bool Lead::is_news(const RankReport& queue) const {
   if (!state_.queue_keeper) return true;
   if (queue.proc == *state_.queue_keeper)
     return queue.address != state_.queue_address ||
            queue.mirror != (state_.queue_mirror ? name_of(*state_.queue_mirror) : "");
   const auto lives = [this](const ProcId& proc) { return !spaces_.living_of({proc}).empty(); };
-  return lives(queue.proc) && !driver_.has_left(queue.proc) && !lives(*state_.queue_keeper);
+  const bool kept = lives(*state_.queue_keeper) && !driver_.has_left(*state_.queue_keeper);
+  return lives(queue.proc) && !driver_.has_left(queue.proc) && !kept;
 }
 
 void Lead::tick(Moment now) {
@@ -166,8 +167,7 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
     return;
   }
   const bool is_down = in_change && recovers() && driver_.counts_as_member(ranks_of(*find_pod(uid)).front());
-  const bool had_queue = in_change && state_.tasks && state_.queue_keeper && mirror_takes_over() &&
-                         spaces_.owner(*state_.queue_keeper)->uid == uid;
+  const bool had_queue = in_change && queue_may_be_lost() && spaces_.owner(*state_.queue_keeper)->uid == uid;
   if (had_queue) tell_lost_in_change(uid);
   if (is_down)
     driver_.member_down(uid, what, now.clock);

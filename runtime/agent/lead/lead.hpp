@@ -142,6 +142,9 @@ class Lead {
   std::vector<ChangeStatus> known_changes() const;
   std::vector<WindowSample> samples(std::int64_t since) const { return samples_.since(since); }
   std::optional<ChangeRecord> last_change() const;
+  // Of a master-worker program: who mirrors the queue would take it over.
+  const std::optional<ProcId>& queue_mirror() const { return state_.queue_mirror; }
+  bool queue_may_be_lost() const { return state_.tasks && state_.queue_keeper && mirror_takes_over(); }
 
  private:
   void send(const std::string& uid, Message message);

@@ -51,8 +51,7 @@ bool Lead::mirror_takes_over() const {
 
 // It keeps the queue from now on, and says so once it does. Until then nobody mirrors it.
 void Lead::pass_queue_on(Dropped& dropped) {
-  if (!state_.tasks || !state_.queue_keeper || !mirror_takes_over() ||
-      std::ranges::find(dropped.procs, *state_.queue_keeper) == dropped.procs.end())
+  if (!queue_may_be_lost() || std::ranges::find(dropped.procs, *state_.queue_keeper) == dropped.procs.end())
     return;
   const ProcId before = *state_.queue_keeper;
   dropped.queue_to = name_of(*state_.queue_mirror);
@@ -178,7 +177,8 @@ void Lead::drop_lost_members() {
     }
   }
   // Last: the next lead is told who is left.
-  if (const auto own = lost.find(self_.uid); own != lost.end() && membership_.find(self_.uid) && !verdict_)
+  if (const auto own = lost.find(self_.uid);
+      own != lost.end() && membership_.find(self_.uid) && !state_.tasks && !verdict_)
     return hand_over_for_a_loss(own->second, state_.last_tail);
   if (!lost.empty()) succeed_when_all_done();
 }

@@ -116,6 +116,19 @@ TEST_F(Losses, WhoKeptTheQueueBeforeDoesNotKeepItAgain) {
   EXPECT_TRUE(lead.verdict());
 }
 
+// Who mirrored it took it over and handed it on as it left: its word came after that of the next one, which
+// says so in each beat.
+TEST_F(Losses, WhoHasLeftTheQueueIsNotBelievedForLonger) {
+  begin_leave({"uid-1"}, {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}});
+  report(2, RankReport::Kind::Queue);
+  report(1, RankReport::Kind::Queue);
+  report(1, RankReport::Kind::Agreed);
+  lead.on(Beat{.queue = report_of(2, RankReport::Kind::Queue)}, "uid-2", now);
+  ends(1, 0, 0, true);
+  lead.pod_lost("uid-3", "the test says so", now);
+  EXPECT_FALSE(lead.verdict()) << lead.verdict()->reason;
+}
+
 // Where the queue is, is lost: that a rank had it once which has ended meanwhile did not save the job.
 TEST_F(Losses, WhoHasEndedDoesNotKeepTheQueueAgain) {
   report(1, RankReport::Kind::Queue);
@@ -376,6 +389,20 @@ TEST_F(Losses, JoinersWaitForWhoTakesTheQueueOver) {
   EXPECT_EQ(attached_to, "") << "the queue is nowhere";
   keeps_queue(1, std::nullopt);
   EXPECT_EQ(attached_to, members[1].address + "/queue");
+}
+
+// The pod of the lead of such a program stays, also when it has lost a rank in a change: it was dropped at
+// the change's end, with the queue.
+TEST_F(Losses, TheLeadsPodStaysWhenItHasLostARankInAChange) {
+  keeps_queue(0, 1);
+  begin_leave({"uid-2"});
+  ends(0, 0, SIGKILL, false);
+  keeps_queue(1, std::nullopt);
+  report(2, RankReport::Kind::Agreed);
+  ends(2, 0, 0, true);
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  EXPECT_FALSE(handed_over);
+  EXPECT_EQ(lead.membership().members.size(), 2u);
 }
 
 // Each pod that stays or joins has lost a rank. The lead took what it says last for the end of a change that

@@ -7,10 +7,11 @@ namespace empi::agent::histories {
 
 using namespace std::chrono_literals;
 
-Course::Course(std::uint64_t seed, Coverage& met, bool may_recover)
+Course::Course(std::uint64_t seed, Coverage& met, Job what)
     : world(seed),
-      tasks(world.dice.percent(20) && !may_recover),
-      recoverable(may_recover),
+      job(what),
+      tasks((world.dice.percent(20) && job != Job::Recoverable) || job == Job::Mirrored),
+      recoverable(job == Job::Recoverable),
       program(world, tasks, recoverable),
       coverage(met) {
   world.program = &program;
@@ -61,6 +62,8 @@ void Course::pod_dies(SimulatedPod& pod) {
 }
 
 void Course::finish() {
+  // Nobody has heard yet that the rank with the queue is lost: no such program ends.
+  if (job == Job::Mirrored && !program.is_alive(program.keeper())) may_fail = true;
   if (program.finished() || program.in_window() || program.recovering()) return;
   SimulatedPod* pod = lead();
   if (!pod) pod = leaving_lead();

@@ -13,8 +13,14 @@
 
 namespace empi::agent::histories {
 
+enum class Job {
+  Any,
+  Recoverable,  // a loop that goes on from copies of its data
+  Mirrored,     // a master-worker program whose rank with the queue is killed
+};
+
 struct Course {
-  Course(std::uint64_t seed, Coverage& met, bool recoverable);
+  Course(std::uint64_t seed, Coverage& met, Job job);
 
   SimulatedPod& make_pod();
   // The one that leads, as a controller finds it.
@@ -26,8 +32,8 @@ struct Course {
   void finish();  // the program comes to its end
 
   World world;
-  const bool tasks;
-  const bool recoverable;  // a loop that goes on from copies of its data
+  const Job job;
+  const bool tasks, recoverable;
   Program program;
   Coverage& coverage;
   Fence fence{1};
@@ -88,6 +94,7 @@ class Faults {
   void lose_member();
   void lose_lead(int tries);
   bool is_borne() const;
+  void lose_queue(int tries);
 
   Course& course_;
   int next_key_ = 1;

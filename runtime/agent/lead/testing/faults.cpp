@@ -23,6 +23,7 @@ void Faults::one() {
   World& world = course_.world;
   ++course_.coverage.faults;
   if (course_.recoverable && world.dice.percent(30)) return lose_lead(0);
+  if (course_.job == Job::Mirrored && world.dice.percent(50)) return lose_queue(0);
   switch (world.dice.below(14)) {
     case 0:
       return cut();
@@ -225,6 +226,23 @@ void Faults::lose_lead(int tries) {
   if (world.dice.percent(60) || lead->ranks().empty()) return course_.pod_dies(*lead);
   if (world.dice.percent(50)) return course_.program.kill(*lead->ranks().begin(), 9);
   stall(*lead, world.dice.delay(31'000, 40'000));  // it is given up, and comes back
+}
+
+// Where it is mirrored that must be borne, at rest and in a change.
+void Faults::lose_queue(int tries) {
+  World& world = course_.world;
+  const SimulatedPod* lead = course_.lead();
+  const ProcId keeper = course_.program.keeper();
+  if (course_.program.finished() || !lead || !lead->lead().queue_may_be_lost() ||
+      !course_.program.mirrors(lead->lead().queue_mirror()) || !course_.program.is_settled(keeper)) {
+    if (tries < 400 && !course_.quiet)
+      world.events.after(world.dice.delay(20, 100), [this, tries] { lose_queue(tries + 1); });
+    return;
+  }
+  world.tell("lose the rank with the queue, " + name_of(keeper));
+  ++course_.coverage.queues;
+  course_.excused.insert(course_.program.pod_of_queue());
+  course_.program.kill(keeper, 9);
 }
 
 void Faults::lose_member() {

@@ -22,8 +22,8 @@ std::uint64_t digest_of(Course& course) {
   return fnv1a(told + std::to_string(course.program.traffic().answered()));
 }
 
-std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_messages, bool recoverable) {
-  Course course(seed, coverage, recoverable);
+std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_messages, Job job) {
+  Course course(seed, coverage, job);
   World& world = course.world;
   world.tells_messages = tell_messages;
   Controller controller(course);
@@ -57,11 +57,10 @@ std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_m
   return found;
 }
 
-std::vector<std::string> watched(std::uint64_t seed, Coverage& coverage, bool tell_messages,
-                                 bool recoverable) {
+std::vector<std::string> watched(std::uint64_t seed, Coverage& coverage, bool tell_messages, Job job) {
   g_coverage = &coverage;
   g_history_hooks.met = met;
-  std::vector<std::string> violations = run(seed, coverage, tell_messages, recoverable);
+  std::vector<std::string> violations = run(seed, coverage, tell_messages, job);
   g_history_hooks.met = nullptr;
   return violations;
 }
@@ -69,11 +68,15 @@ std::vector<std::string> watched(std::uint64_t seed, Coverage& coverage, bool te
 }  // namespace
 
 std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
-  return watched(seed, coverage, tell_messages, false);
+  return watched(seed, coverage, tell_messages, Job::Any);
 }
 
 std::vector<std::string> run_recovery_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
-  return watched(seed, coverage, tell_messages, true);
+  return watched(seed, coverage, tell_messages, Job::Recoverable);
+}
+
+std::vector<std::string> run_queue_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
+  return watched(seed, coverage, tell_messages, Job::Mirrored);
 }
 
 }  // namespace empi::agent::histories

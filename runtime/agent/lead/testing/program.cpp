@@ -27,19 +27,20 @@ void Program::say(const ProcId& proc, Kind kind, const std::string& change, bool
     report.error = ok ? "" : "it was called off";
     report.tasks = tasks_;
     report.address = kind == Kind::Queue ? "10.0.0.1:4000/key" : "";
-    report.mirror = kind == Kind::Queue ? mirror_of(proc) : "";
+    if (kind == Kind::Queue) report.mirror = mirror_of(proc);
     pod->act([report](Pod& agent) { agent.rank_reported(report); });
   });
 }
 
 // A rank on another pod than the one that keeps the queue.
-std::string Program::mirror_of(const ProcId& keeper) const {
+std::string Program::mirror_of(const ProcId& keeper) {
   const std::string& pod = ranks_.at(keeper).pod;
   const auto at = std::ranges::find_if(ranks_, [&](const auto& entry) {
     const auto& [proc, rank] = entry;
     return rank.alive && rank.hello && rank.member && !rank.leaving && !rank.ending && rank.pod != pod;
   });
-  return at == ranks_.end() ? "" : name_of(at->first);
+  mirror_ = at == ranks_.end() ? ProcId() : at->first;
+  return at == ranks_.end() ? "" : name_of(mirror_);
 }
 
 std::uint64_t Program::probes() const {
@@ -120,7 +121,7 @@ std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrde
       depart(pod, proc, order.change);
       break;
     case RankOrder::Kind::Lost:
-      if (order.port != name_of(proc)) break;
+      if (order.port != name_of(proc) || rank.leaving) break;
       keeper_ = proc;  // as the mirror
       say(proc, Kind::Queue, "", true, world_.dice.delay(1, 200));
       break;
@@ -270,9 +271,19 @@ void Program::finalize_later(const ProcId& proc) {
 
 void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& change) {
   if (ranks_[proc].finishing) return;  // it is past its loop
+  if (proc == mirror_ && proc != keeper_) {
+    if (!is_alive(keeper_))  // it waits for the word that it is to take the queue over
+      return world_.events.after(100ms, [this, &pod, proc, change] {
+        if (is_alive(proc) && pod.alive() && pod.plan() && pod.plan()->id == change)
+          depart(pod, proc, change);
+      });
+    ranks_[proc].leaving = true;
+    say(keeper_, Kind::Queue, "", true, 1ms);  // another one mirrors it
+  }
   if (proc == keeper_) {
     queue_moved_by_ = change;
-    keeper_ = ranks_of(pod.plan().value().next_members().lead()).front();
+    for (const ProcId& next : ranks_of(pod.plan().value().next_members().members))
+      if (keeper_ = next; is_alive(next)) break;
     say(keeper_, Kind::Queue, "", true, world_.dice.delay(1, 200));
   }
   ranks_[proc].leaving = true;
@@ -289,6 +300,7 @@ void Program::exit(const ProcId& proc, int code, int signal) {
   if (!rank.alive) return;
   rank.alive = false;
   if (code != 0) failed_in_.insert(rank.pod);
+  if (tasks_ && proc == mirror_ && is_alive(keeper_) && !finished_) say(keeper_, Kind::Queue, "", true, 1ms);
   ++casualties_;
   world_.tell("rank " + name_of(proc) + " ends, " + std::to_string(code) + " signal " +
               std::to_string(signal));

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -43,6 +44,12 @@ class Program {
   bool in_window() const;
   // Its queue goes from pod to pod by this change.
   bool passes_queue_on(const ChangePlan& plan) const;
+  const ProcId& keeper() const { return keeper_; }
+  // It does so, and has not left.
+  bool mirrors(const std::optional<ProcId>& proc) const {
+    return proc == mirror_ && is_settled(mirror_) && !ranks_.at(mirror_).leaving;
+  }
+  const std::string& pod_of_queue() const { return ranks_.at(keeper_).pod; }
   bool recovering() const;  // a rank has yet to get its data
   bool released(const std::string& pod) const { return released_.contains(pod); }
   bool is_alive(const ProcId& proc) const { return ranks_.contains(proc) && ranks_.at(proc).alive; }
@@ -83,7 +90,7 @@ class Program {
   void finalize(const ProcId& proc, int code);
 
   World& world_;
-  std::string mirror_of(const ProcId& keeper) const;
+  std::string mirror_of(const ProcId& keeper);
 
   const bool tasks_, recoverable_;
   bool finished_ = false, lingers_ = false;
@@ -93,7 +100,7 @@ class Program {
   std::map<std::string, Attempt> attempts_;     // by change
   std::set<std::string> released_, lingering_;  // pods
   Time diverges_until_{};
-  ProcId keeper_;               // of the queue
+  ProcId keeper_, mirror_;      // of the queue
   std::string queue_moved_by_;  // the last change that its keeper left by
   Traffic traffic_;
 };
