@@ -117,11 +117,14 @@ class Worker {
       try {
         run(joining);
       } catch (const Broken&) {
-        ended_broken = true;  // its connection is closed below, as the kernel does for a killed process
+        ended_broken = true;
       } catch (const std::exception& e) {
         error = e.what();
       }
-      participant.finish();
+      if (ended_broken)
+        participant.break_down();  // its connection is closed, as the kernel does for a killed process
+      else
+        participant.finish();
       over = true;
     });
   }
