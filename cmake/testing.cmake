@@ -30,6 +30,23 @@ function(empi_test_programs)
   endforeach()
 endfunction()
 
+# empi_on_ranks(PROGRAM RANKS... [TIMEOUT SECONDS]): a test of plain MPI, without the agent, on each of these numbers of
+# ranks: ctest cases PROGRAM.ranksN.
+function(empi_on_ranks program)
+  cmake_parse_arguments(arg "" "TIMEOUT" "" ${ARGN})
+  foreach(ranks IN LISTS arg_UNPARSED_ARGUMENTS)
+    set(case ${program}.ranks${ranks})
+    add_test(NAME ${case}
+             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,sm -n ${ranks}
+                     $<TARGET_FILE:${program}>)
+    set_tests_properties(${case} PROPERTIES PROCESSORS 2)
+    if(arg_TIMEOUT)
+      set_tests_properties(${case} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    endif()
+    empi_needs(${case} PROGRAMS ${program})
+  endforeach()
+endfunction()
+
 # empi_benchmarks(TARGETS...): programs of ./dev bench. `check-benchmarks` compiles them without optimising or linking:
 # CI does that much.
 function(empi_benchmarks)

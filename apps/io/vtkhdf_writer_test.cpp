@@ -9,9 +9,8 @@
 
 #include <csignal>
 #include <filesystem>
-#include <optional>
 
-#include "apps/io/test_files.hpp"
+#include "apps/io/test_shared_folder.hpp"
 
 namespace io::test {
 namespace {
@@ -25,17 +24,9 @@ class ParallelGrid : public ::testing::Test {
   ParallelGrid() : before_(fs::current_path()) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (rank == 0) mine_.emplace();
-    std::string path = mine_ ? mine_->path("") : "";
-    path.resize(1000);
-    MPI_Bcast(path.data(), static_cast<int>(path.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-    folder = path.c_str();
     fs::current_path(folder);
   }
-  ~ParallelGrid() override {
-    fs::current_path(before_);
-    MPI_Barrier(MPI_COMM_WORLD);  // nobody is in it any more
-  }
+  ~ParallelGrid() override { fs::current_path(before_); }
 
  protected:
   // As many squares in a row as the rank's number says, and two: of the second rank none.
@@ -83,11 +74,11 @@ class ParallelGrid : public ::testing::Test {
   }
 
   int rank = 0, ranks = 0;
-  std::string folder;
+  const SharedFolder shared;
+  const std::string folder = shared.path("");
 
  private:
   const fs::path before_;
-  std::optional<ScratchFolder> mine_;
 };
 
 TEST_F(ParallelGrid, IsWhatTheRanksHold) {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <elastic_mpi/comm.hpp>
-#include <filesystem>
 
+#include "apps/io/test_shared_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace spe10 {
@@ -37,12 +37,11 @@ TEST(SnapshotOfARun, HasEachColumnAsItsRankHasIt) {
   sim.start(MPI_COMM_WORLD);
   for (int k = 0; k < 3; ++k) sim.step(1);
   const int rank = elastic::rank_of(MPI_COMM_WORLD), ranks = elastic::size_of(MPI_COMM_WORLD);
-  const std::string folder =
-      std::filesystem::temp_directory_path() / ("spe10-snapshot-test-" + std::to_string(ranks));
-  if (rank == 0) std::filesystem::create_directories(folder);
+  const io::test::SharedFolder shared;
+  const std::string folder = shared.path("");
   write_snapshot(MPI_COMM_WORLD, sim, "a corner", folder, "snapshot-0000.vtkhdf");
 
-  const Snapshot snapshot = read_snapshot(folder + "/snapshot-0000.vtkhdf");
+  const Snapshot snapshot = read_snapshot(folder + "snapshot-0000.vtkhdf");
   const Columns& c = sim.columns();
   EXPECT_EQ(snapshot.days, sim.clock().days);
   EXPECT_EQ(snapshot.ranks, ranks);
@@ -71,8 +70,6 @@ TEST(SnapshotOfARun, HasEachColumnAsItsRankHasIt) {
             2;
   }
   EXPECT_NEAR(mesh::total(MPI_COMM_WORLD, area), 400.0 * 200, 1e-2);  // floats
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <netcdf.h>
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 
+#include "apps/io/test_shared_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace tsunami {
@@ -114,8 +114,8 @@ TEST(MaximaOfARun, AreThoseOfTheCellsAroundEachPoint) {
   }
   maxima.settle(solver);
   looked.collect();
-  const std::string path = std::filesystem::temp_directory_path() /
-                           ("maxima-" + std::to_string(solver.mesh().bounds().size()) + ".nc");
+  const io::test::SharedFolder shared;
+  const std::string path = shared.path("maxima.nc");
   maxima.write(MPI_COMM_WORLD, path, "a basin");
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -134,7 +134,6 @@ TEST(MaximaOfARun, AreThoseOfTheCellsAroundEachPoint) {
   EXPECT_EQ(text(file, "max_speed", "units"), "m s-1");
   EXPECT_EQ(text(file, "max_flood_depth", "grid_mapping"), "crs");
   nc_close(file);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

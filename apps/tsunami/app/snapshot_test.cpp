@@ -7,10 +7,10 @@
 
 #include <cmath>
 #include <elastic_mpi/comm.hpp>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/io/report.hpp"
+#include "apps/io/test_shared_folder.hpp"
 #include "apps/mesh/mpi_check.hpp"
 
 namespace tsunami {
@@ -30,13 +30,12 @@ TEST(SnapshotOfARun, HasEachCellAsItsRankHasIt) {
                      [](double x, double y) { return 8 * std::exp(-(x - 6) * (x - 6) - (y - 5) * (y - 5)); });
   for (int k = 0; k < 10; ++k) solver.step(1e9);
   const int rank = elastic::rank_of(MPI_COMM_WORLD), ranks = elastic::size_of(MPI_COMM_WORLD);
-  const std::string folder =
-      std::filesystem::temp_directory_path() / ("snapshot-test-" + std::to_string(ranks));
-  if (rank == 0) std::filesystem::create_directories(folder);
+  const io::test::SharedFolder shared;
+  const std::string folder = shared.path("");
   write_snapshot(MPI_COMM_WORLD, solver, "a basin", folder, "snapshot-0000.vtkhdf");
 
   // Each rank looks for its own cells behind those of the ranks before it.
-  const Snapshot snapshot = read_snapshot(folder + "/snapshot-0000.vtkhdf");
+  const Snapshot snapshot = read_snapshot(folder + "snapshot-0000.vtkhdf");
   EXPECT_EQ(snapshot.time, solver.time());
   EXPECT_EQ(snapshot.ranks, ranks);
   const auto mine = static_cast<long>(solver.cells());
@@ -62,11 +61,9 @@ TEST(SnapshotOfARun, HasEachCellAsItsRankHasIt) {
             2;
   }
   EXPECT_NEAR(mesh::total(MPI_COMM_WORLD, area), kSize * kSize, 1e-4);  // floats
-  const nlohmann::json series = io::read_json(folder + "/" + kSeriesFile);
+  const nlohmann::json series = io::read_json(folder + "" + kSeriesFile);
   EXPECT_EQ(series.at("files").at(0).at("name"), "snapshot-0000.vtkhdf");
   EXPECT_EQ(series.at("files").at(0).at("time"), solver.time());
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -17,11 +17,6 @@ namespace swe {
 namespace {
 
 using namespace testing;
-constexpr double kG = 9.81;
-
-void run(Solver& s, double end) {
-  while (s.time() < end) s.step(end - s.time());
-}
 
 // A wave of height .019 d runs up a beach of 1:19.85 that begins in water of depth d = 1 m.
 TEST(SolitaryWave, RunsUpASimpleBeach) {

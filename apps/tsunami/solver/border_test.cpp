@@ -18,11 +18,6 @@ namespace swe {
 namespace {
 
 using namespace testing;
-constexpr double kG = 9.81;
-
-void run(Solver& s, double end) {
-  while (s.time() < end) s.step(end - s.time());
-}
 
 Border sponge(double width) {
   Border border(BorderKind::Radiation);

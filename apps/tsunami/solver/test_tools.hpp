@@ -12,6 +12,12 @@
 
 namespace swe::testing {
 
+constexpr double kG = 9.81;  // m/s^2
+
+inline void run(Solver& s, double end) {
+  while (s.time() < end) s.step(end - s.time());
+}
+
 inline int rank() {
   int r = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &r);
