@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "operator/agents/pod_reports.hpp"
+#include "runtime/base/host_port.hpp"
 
 namespace emj {
 
@@ -98,14 +99,14 @@ HttpRuntime::JobMemory& HttpRuntime::memory_of(const ElasticMPIJob& job) {
 std::string HttpRuntime::address_of(const std::string& ip) const {
   const auto colons = std::ranges::count(ip, ':');
   if (colons == 1 || ip.starts_with('[')) return ip;  // of a local pod, with its port
-  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(options_.agent_port);
+  return empi::HostPort{ip, options_.agent_port}.text();
 }
 
 std::string HttpRuntime::sidecar_of(const std::string& ip, bool secure) const {
   const auto colons = std::ranges::count(ip, ':');
   const int port = secure ? options_.report_port : options_.sidecar_port;
   if (port == 0 || colons == 1 || ip.starts_with('[')) return "";
-  return (colons > 1 ? "[" + ip + "]" : ip) + ":" + std::to_string(port);
+  return empi::HostPort{ip, port}.text();
 }
 
 JobCredentials HttpRuntime::credentials_of(const ElasticMPIJob& job) const {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/host_port.hpp"
+
 namespace emj::kube {
 
 namespace {
@@ -99,7 +101,7 @@ Config in_cluster_config(const Surroundings& surroundings) {
   const std::string& folder = surroundings.service_account;
   Config config;
   config.origin = "in-cluster service account";
-  config.server = "https://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
+  config.server = "https://" + empi::in_brackets(host) + ":" + port;
   config.ca = {{}, folder + "/ca.crt", config.origin};
   config.token = {{}, folder + "/token", config.origin};
   for (const Material* material : {&config.ca, &config.token}) {

@@ -12,6 +12,8 @@
 
 #include <charconv>
 
+#include "runtime/base/host_port.hpp"
+
 namespace emj::kube {
 
 namespace {
@@ -111,9 +113,7 @@ Connection::Connection(const ServerAddress& address, std::shared_ptr<const TlsMa
     set_up_tls(client->ssl_context(), *tls_, name, insecure_skip_verify, &tls_problem_);
     if (name != address_.host) {
       client->set_hostname_addr_map({{name, numeric_address(address_.host)}});
-      const std::string host =
-          address_.host.find(':') == std::string::npos ? address_.host : "[" + address_.host + "]";
-      host_header_ = host + ":" + std::to_string(address_.port);
+      host_header_ = empi::HostPort{address_.host, address_.port}.text();
     }
     http_ = std::move(client);
   } else {

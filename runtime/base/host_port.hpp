@@ -14,6 +14,11 @@
 
 namespace empi {
 
+/// As it stands before a port: of IPv6 in brackets.
+inline std::string in_brackets(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
 struct HostPort {
   std::string host;  // without brackets
   int port = 0;      // 0: none is said
@@ -48,10 +53,7 @@ inline HostPort HostPort::parse(std::string_view text) {
   return at;
 }
 
-inline std::string HostPort::text() const {
-  const std::string port_text = ":" + std::to_string(port);
-  return host.find(':') == std::string::npos ? host + port_text : "[" + host + "]" + port_text;
-}
+inline std::string HostPort::text() const { return in_brackets(host) + ":" + std::to_string(port); }
 
 inline SocketAddress::SocketAddress(const std::string& host, int port) {
   const auto network_port = htons(static_cast<std::uint16_t>(port));
