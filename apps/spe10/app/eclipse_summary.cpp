@@ -58,8 +58,6 @@ std::string specification_of(const std::vector<Vector>& vectors) {
   return file.bytes();
 }
 
-double share_of(double water, double oil) { return water + oil > 1e-9 ? water / (water + oil) : 0; }
-
 struct Totals {
   double oil = 0, water = 0;
 };
@@ -82,7 +80,7 @@ class Rows {
         oil += rates[0];
         water += rates[1];
         of_wells.insert(of_wells.end(),
-                        {rates[0], rates[1], share_of(rates[1], rates[0]), total.oil, total.water});
+                        {rates[0], rates[1], water_cut(rates[0], rates[1]), total.oil, total.water});
       } else {
         total.water -= rates[1] * days;
         injected -= rates[1];
@@ -93,7 +91,7 @@ class Rows {
     field_.oil += oil * days;
     field_.water += water * days;
     injected_ += injected * days;
-    std::vector<double> all{row[0],     row[5],       oil,      water,    share_of(water, oil),
+    std::vector<double> all{row[0],     row[5],       oil,      water,    water_cut(oil, water),
                             field_.oil, field_.water, injected, injected_};
     all.insert(all.end(), of_wells.begin(), of_wells.end());
     return {all.begin(), all.end()};

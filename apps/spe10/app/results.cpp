@@ -39,7 +39,6 @@ void write_curves(const std::string& folder, const Deck& deck, const std::vector
     std::snprintf(number, sizeof number, ",%.7g", value);
     text += number;
   };
-  const auto cut = [](double oil, double water) { return oil + water > 1e-9 ? water / (oil + water) : 0; };
   for (std::size_t row = 0; row + width <= curves.size(); row += width) {
     const double* v = curves.data() + row;
     std::snprintf(number, sizeof number, "%.8g", v[0]);
@@ -49,10 +48,10 @@ void write_curves(const std::string& folder, const Deck& deck, const std::vector
     for (std::size_t w = 0; w < deck.wells.size(); ++w)
       if (deck.wells[w].kind == Well::Kind::Producer)
         oil += v[kCurveHead + 3 * w], water += v[kCurveHead + 3 * w + 1];
-    add(oil), add(water), add(cut(oil, water));
+    add(oil), add(water), add(water_cut(oil, water));
     for (std::size_t w = 0; w < deck.wells.size(); ++w) {
       const double* well = v + kCurveHead + 3 * w;
-      add(well[0]), add(well[1]), add(cut(well[0], well[1])), add(well[2]);
+      add(well[0]), add(well[1]), add(water_cut(well[0], well[1])), add(well[2]);
     }
     text += "\n";
   }
@@ -91,11 +90,10 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
   for (std::size_t w = 0; w < deck.wells.size(); ++w) {
     const WellState& state = sim.wells()[w];
     injected += state.water_in;
-    const double liquid = state.oil_rate + state.water_rate;
     wells.push_back(well_at(deck.wells[w]));
     wells.back().update(json{{"oil_stb_per_day", state.oil_rate},
                              {"water_stb_per_day", state.water_rate},
-                             {"water_cut", liquid > 1e-9 ? state.water_rate / liquid : 0},
+                             {"water_cut", water_cut(state.oil_rate, state.water_rate)},
                              {"oil_stb", state.oil_total},
                              {"water_stb", state.water_total},
                              {"bhp_psi", state.bhp}});

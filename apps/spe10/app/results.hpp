@@ -28,6 +28,9 @@ void add_to_curves(std::vector<double>& curves, const Simulator& sim, const Step
 // is known. Rank 0 only. Throws io::FileError.
 void write_curves(const std::string& folder, const Deck& deck, const std::vector<double>& curves);
 
+// Share of the water in what comes out; 0 where nothing does.
+inline double water_cut(double oil, double water) { return oil + water > 1e-9 ? water / (oil + water) : 0; }
+
 struct Summary {
   std::int64_t columns = 0, prisms = 0, pressure_iterations = 0, pressure_solves = 0, setups = 0;
   double seconds_pressure = 0, seconds_transport = 0;
