@@ -121,7 +121,7 @@ class Worker {
       } catch (const std::exception& e) {
         error = e.what();
       }
-      if (ended_broken)
+      if (ended_broken || !error.empty())
         participant.break_down();  // its connection is closed, as the kernel does for a killed process
       else
         participant.finish();

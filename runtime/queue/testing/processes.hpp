@@ -185,6 +185,16 @@ class Nodes : public testing::Test {
     }
     return *(all[id] = std::move(process));
   }
+  // Whether there still was a program to join.
+  bool add_joiner(const std::string& id, const Program& p) {
+    try {
+      add(id, true, p);
+      return true;
+    } catch (const std::runtime_error&) {  // it has just ended
+      all.erase(id);
+      return false;
+    }
+  }
   // Those from the start: when the master knows them all.
   void begin() {
     for (auto& [id, process] : all)
