@@ -157,11 +157,13 @@ struct Process {
 };
 
 class Nodes : public testing::Test {
- protected:
+ public:
   ~Nodes() override {
     for (auto& [id, process] : all)
       if (process->thread.joinable()) process->thread.join();
   }
+
+ protected:
   Process& add(const std::string& id, bool joining, const Program& p) {
     auto process = std::make_unique<Process>(id, p, pod);
     process->participant.on_master([this, id](const std::string& where) {
