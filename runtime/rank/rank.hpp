@@ -109,7 +109,8 @@ class Rank {
   void order_tasks(const RankOrder& order);
   std::shared_ptr<TasksWorld> give_up_tasks_world();  // any thread
   void tell_tasks(int what, const std::string& text);
-  int patience_ms() const;
+  int next_check_ms() const;
+  void check_abandoned();
 
   // --- rank_recovery.cpp
   void leave_iteration();                       // control thread
@@ -145,6 +146,8 @@ class Rank {
   // Control thread only: a cancelled attempt that has not come back yet.
   std::shared_ptr<Attempt> overdue_;
   std::uint64_t overdue_since_ns_ = 0;
+  std::shared_ptr<TasksWorld> abandoned_;  // by an order to recover without one more, and not over
+  std::uint64_t abandoned_since_ns_ = 0;
 
   // The window in hand.
   std::uint64_t window_opened_ns_ = 0;

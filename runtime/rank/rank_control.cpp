@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control thread: obeys the agent, starts helper threads, watches over those that do not come back.
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <system_error>
 
@@ -12,8 +14,14 @@ namespace empi::adapt {
 
 namespace {
 
-constexpr int kPatienceMs = 10000;  // for a helper thread after its communicators were revoked
-constexpr int kMostParked = 3;      // then this process refuses to build
+constexpr int kPatienceMs = 10000;   // for a helper thread after its communicators were revoked
+constexpr int kAbandonedMs = 30000;  // for the application's thread in a world that is not wanted any more
+constexpr int kMostParked = 3;       // then this process refuses to build
+
+int left_ms(std::uint64_t since_ns, int bound_ms) {
+  const auto waited = static_cast<int>((profile::monotonic_ns() - since_ns) / 1000000);
+  return std::max(0, bound_ms - waited);
+}
 
 RankReport ended(const std::string& change, const std::string& error) {
   RankReport report;
@@ -29,7 +37,7 @@ RankReport ended(const std::string& change, const std::string& error) {
 void Rank::run_control() {
   for (;;) {
     RankOrder order;
-    switch (link_.receive(overdue_ ? patience_ms() : -1, order)) {
+    switch (link_.receive(next_check_ms(), order)) {
       case AgentLink::Received::Order:
         obey(order);
         break;
@@ -41,6 +49,7 @@ void Rank::run_control() {
         _exit(1);
     }
     check_parked();
+    check_abandoned();
   }
 }
 
@@ -138,9 +147,15 @@ void Rank::cancel(const RankOrder& order) {
   }
 }
 
-int Rank::patience_ms() const {
-  const auto waited = static_cast<int>((profile::monotonic_ns() - overdue_since_ns_) / 1000000);
-  return waited >= kPatienceMs ? 0 : kPatienceMs - waited;
+// Milliseconds; -1: there is nothing to wait for.
+int Rank::next_check_ms() const {
+  int next = -1;
+  if (overdue_) next = left_ms(overdue_since_ns_, kPatienceMs);
+  if (abandoned_) {
+    const int left = left_ms(abandoned_since_ns_, kAbandonedMs);
+    next = next < 0 ? left : std::min(next, left);
+  }
+  return next;
 }
 
 void Rank::check_parked() {
@@ -149,7 +164,7 @@ void Rank::check_parked() {
     overdue_.reset();
     return;
   }
-  if (patience_ms() > 0) return;
+  if (left_ms(overdue_since_ns_, kPatienceMs) > 0) return;
   RankReport report = ended(overdue_->order.change, "a helper thread did not come back and was parked");
   {
     const std::lock_guard lock(mutex_);
@@ -160,6 +175,19 @@ void Rank::check_parked() {
   changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   overdue_.reset();
   link_.send(report);
+}
+
+// In a call that waits for a rank that has died Open MPI may stay for good (quirk cid-retries), and beside it
+// no other world is made (quirk two-makers). For the others this rank is lost, so that is what they are told.
+void Rank::check_abandoned() {
+  if (!abandoned_) return;
+  if (abandoned_->ended()) return abandoned_.reset();
+  if (left_ms(abandoned_since_ns_, kAbandonedMs) > 0) return;
+  std::fprintf(stderr,
+               "elastic-mpi: this rank ends itself: for %d s Open MPI has not come back from making a world "
+               "that a further loss has overtaken\n",
+               kAbandonedMs / 1000);
+  raise(SIGKILL);
 }
 
 }  // namespace empi::adapt

@@ -138,6 +138,10 @@ void Rank::order_recovery(const RankOrder& order) {
   }
   if (!building) return;
   building->ask_to_give_up();
+  if (!abandoned_ || abandoned_->ended()) {
+    abandoned_ = building;
+    abandoned_since_ns_ = monotonic_ns();
+  }
   RankReport report;
   report.kind = RankReport::Kind::WorldDropped;
   report.address = building->port();

@@ -128,7 +128,7 @@ std::shared_ptr<TasksWorld> Rank::give_up_tasks_world() {
     old = std::exchange(tasks_world_, nullptr);
   }
   if (!old) return old;
-  old->give_up();
+  old->ask_to_give_up();
   RankReport report;
   report.kind = RankReport::Kind::WorldDropped;
   report.address = old->port();

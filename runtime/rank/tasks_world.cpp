@@ -36,7 +36,8 @@ bool TasksWorld::wait_for_end() {
 
 bool TasksWorld::build_all() {
   MPI_Comm alone = MPI_COMM_NULL;
-  if (!done("begin with this rank alone", PMPI_Comm_dup(MPI_COMM_SELF, &alone)) || !keep(alone)) return false;
+  if (!succeeded("begin with this rank alone", PMPI_Comm_dup(MPI_COMM_SELF, &alone))) return false;
+  keep(alone);
   for (int half = 1; half < size_; half *= 2)
     if (!unite_with_other_half(half)) return false;
   // Nobody is past this before all are there; and connections of collectives are open.
@@ -57,27 +58,35 @@ bool TasksWorld::unite_with_other_half(int half) {
   const Acquainted acquainted(ranks_ == Ranks::AreOfOneWorld);
   const int met = upper ? PMPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, mine, &inter)
                         : PMPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, mine, &inter);
-  if (!done("connect with the other half", met) || !keep(inter)) return false;
-  return done("merge with the other half", PMPI_Intercomm_merge(inter, upper ? 1 : 0, &union_comm)) &&
-         keep(union_comm);
+  if (!succeeded("connect with the other half", met)) return false;
+  keep(inter);
+  if (!succeeded("merge with the other half", PMPI_Intercomm_merge(inter, upper ? 1 : 0, &union_comm)))
+    return false;
+  keep(union_comm);
+  return done("merge with the other half", MPI_SUCCESS);
 }
 
 bool TasksWorld::done(const char* what, int result) {
+  if (!succeeded(what, result)) return false;
   const std::lock_guard lock(mutex_);
-  if (result == MPI_SUCCESS && !given_up_ && !asked_) return true;
-  char text[MPI_MAX_ERROR_STRING] = "given up";
+  if (asked_) error_ = std::string("given up, to ") + what + " came last";
+  return !asked_;
+}
+
+bool TasksWorld::succeeded(const char* what, int result) {
+  if (result == MPI_SUCCESS) return true;
+  char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
-  if (result != MPI_SUCCESS) PMPI_Error_string(result, text, &length);
-  if (error_.empty()) error_ = std::string("cannot ") + what + ": " + text;
+  PMPI_Error_string(result, text, &length);
+  const std::lock_guard lock(mutex_);
+  error_ = std::string("cannot ") + what + ": " + text;
   return false;
 }
 
-bool TasksWorld::keep(MPI_Comm made) {
+void TasksWorld::keep(MPI_Comm made) {
   PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   const std::lock_guard lock(mutex_);
   made_.push_back(made);
-  if (given_up_) PMPIX_Comm_revoke(made);
-  return !given_up_;
 }
 
 void TasksWorld::ask_to_give_up() {
@@ -100,6 +109,11 @@ MPI_Comm TasksWorld::take() {
     for (MPI_Comm& comm : made_) PMPI_Comm_free(&comm);
   made_.clear();
   return world;
+}
+
+bool TasksWorld::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
 }
 
 std::string TasksWorld::error() const {

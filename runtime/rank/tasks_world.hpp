@@ -27,10 +27,11 @@ class TasksWorld {
   // To its end, good or bad. Collective over the ranks. Waits for the end of `before` first (quirk
   // two-makers).
   bool build(TasksWorld* before);
-  // From any thread: gives up; what there is is revoked, so that `build` returns everywhere. What was revoked
-  // is never freed (see Attempt::drop).
+  // After a bad end, by the thread that has built: what there is is revoked, so that `build` returns
+  // everywhere. What was revoked is never freed (see Attempt::drop).
   void give_up();
-  // The same, by the thread that builds: when it next looks.
+  // From any thread: the build fails where that leaves nobody behind. Two halves that have met go on until
+  // they are merged: nobody can call off those who are in the merge already (quirk cid-retries).
   void ask_to_give_up();
   // After a good end on all ranks; the caller owns it. Local.
   MPI_Comm take();
@@ -39,13 +40,15 @@ class TasksWorld {
   // What all keys that it publishes have in common.
   std::string port() const { return "empi.tasks." + name_ + "."; }
   std::string error() const;
+  bool ended() const;  // the build, good or bad
 
  private:
   bool build_all();
   bool wait_for_end();
   bool unite_with_other_half(int half);
   bool done(const char* what, int result);
-  bool keep(MPI_Comm made);
+  bool succeeded(const char* what, int result);
+  void keep(MPI_Comm made);
 
   const std::string name_;
   const int rank_, size_;

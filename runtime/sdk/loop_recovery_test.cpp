@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "runtime/agent/testing/local_pods.hpp"
 #include "runtime/protocol/json.hpp"
@@ -166,6 +167,34 @@ TEST_F(RecoveryOnPods, TwoPodsThatHoldNothingOfEachOther) {
   kill_rank(3);
   expect_left(2);
   expect_good_end(2);
+}
+
+// At whatever moment of that. The two hold no copies of each other.
+TEST_F(RecoveryOnPods, ASecondLossWhileTheWorldIsMadeIsBorne) {
+#ifndef EMPI_FULL_TESTS
+  GTEST_SKIP() << "in the full tests: twelve jobs";
+#endif
+  for (int ms = 0; ms < 360; ms += 30) {
+    SCOPED_TRACE(ms);
+    LocalPods pods;
+    pods.command = this->pods.command;
+    pods.slots = 1;
+    pods.patience = std::chrono::seconds(90);
+    std::vector<Member> all = pods.launch(8);
+    pods.start(all);
+    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    kill(pods.ranks(all[1].uid).back(), SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    kill(pods.ranks(all[5].uid).back(), SIGKILL);
+    pods.wait_until("the others go on", [&] {
+      const auto view = pods.membership();
+      return view.membership.members.size() == 6 && view.recovering.empty();
+    });
+    std::ofstream(folder + "/stop") << "\n";
+    for (const std::size_t i : {0, 2, 3, 4, 6, 7})
+      EXPECT_EQ(pods.wait_for_end(all[i].uid), 0) << pods.all_logs();
+    fs::remove(folder + "/stop");
+  }
 }
 
 TEST_F(RecoveryOnPods, APodAndTheOneWithItsCopiesEndTheJobInWords) {

@@ -67,6 +67,30 @@ Proposal propose_size(int wanted, const PolicyInput& input, const Remaining& rem
   return proposal;
 }
 
+// How many workers fewer a deadline leaves room to try, where one size cannot tell what they take; else none.
+// In time must be: as slow as is feared until that is measured, and then back to the present size. As few as
+// that leaves for the pace as it seems to be, and when that is certain enough. `allowed`: seconds until the
+// deadline, less the margin with which a size is kept; `error`: of what is left, relative.
+std::optional<int> fewer_to_try(const PolicyInput& input, const Remaining& remaining,
+                                const std::vector<int>& judged, double until_measured, double allowed,
+                                double error) {
+  const int current = input.current;
+  if (remaining.fewer_known) return std::nullopt;
+  const auto over_in = [&](int n) {
+    const ChangeCost there = change_cost(input.history, current, n);
+    const ChangeCost back = change_cost(input.history, n, current);
+    const double slower = 1 - remaining.iteration(current) / remaining.iteration(n);
+    return remaining.seconds(current) + there.lost_seconds + back.lost_seconds +
+           slower * (until_measured + there.delay_seconds + back.delay_seconds);
+  };
+  const auto least = std::ranges::find_if(judged, [&](int n) {
+    return n < current && n >= current - std::max(1, current / 4) && remaining.at_best(n) <= allowed &&
+           over_in(n) <= allowed;
+  });
+  if (least == judged.end() || over_in(*least) * (1 + error) > allowed) return std::nullopt;
+  return *least;
+}
+
 Proposal unknown(const PolicyInput& input, const std::string& missing) {
   return {input.current, missing, true, false, {}};
 }
@@ -197,8 +221,18 @@ Proposal DeadlinePolicy::propose(const PolicyInput& input, PolicyState& state) c
   }
   const auto floor = std::ranges::find_if(sizes.judged, enough);
   int to = floor == sizes.judged.end() ? fastest(sizes.judged, *remaining, tolerance_) : *floor;
-  if (to > current && kept) to = current;
+  // More is not asked for by what may be an error, as long as it can be asked for when more is known.
+  const double until_measured = std::chrono::duration<double>(until_measured_).count();
+  const double allowed = time / (1 + kKeptMargin * parameters_.margin_percent / 100);
+  const double delayed = until_measured * (1 - remaining->iteration(to) / remaining->iteration(current));
+  const bool may_be_enough = remaining->seconds(current) * (1 - remaining->error) <= allowed &&
+                             remaining->seconds(to) + delayed <= allowed;
+  if (to > current && (kept || may_be_enough)) to = current;
+  const auto trial =
+      fewer_to_try(input, *remaining, sizes.judged, until_measured, allowed, kKeptMargin * remaining->error);
+  if (trial) to = std::min(to, *trial);
   std::string why = to == current ? "" : on(to);
+  if (trial == to) why += " at worst, which the deadline leaves time to try";
   if (to < current) {
     const double saved = (current - to) * remaining->seconds(to);
     const double price = change_cost(input.history, current, to).lost_seconds * current;

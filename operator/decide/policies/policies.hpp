@@ -3,6 +3,8 @@
 
 // The policies, one class each. Use make_policy() from outside.
 
+#include <algorithm>
+
 #include "operator/decide/policy.hpp"
 
 namespace emj {
@@ -58,6 +60,8 @@ class DeadlinePolicy : public Policy {
   DeadlinePolicy(const AutoscalingSpec& spec, Evidence evidence)
       : parameters_(spec.policy.deadline),
         tolerance_(spec.min_expected_gain_percent / 100.0),
+        until_measured_(std::max(spec.cooldown, (2 + spec.windows) * spec.window) +
+                        spec.scale_up_stabilization),
         evidence_(evidence) {}
   const char* name() const override { return "deadline"; }
   Evidence evidence() const override { return evidence_; }
@@ -66,6 +70,7 @@ class DeadlinePolicy : public Policy {
  private:
   DeadlineParameters parameters_;
   double tolerance_;
+  Seconds until_measured_;  // from a change until another one can follow it
   Evidence evidence_;
 };
 

@@ -36,10 +36,15 @@ std::optional<Remaining> by_progress(const PolicyInput& input, const PolicyState
   const double left = *now.seconds_left;
   Remaining remaining;
   remaining.iteration = [model](int workers) { return model.seconds(workers); };
-  remaining.seconds = [model, left, history = input.history, current = input.current](int workers) {
+  const auto at_ratio = [left, history = input.history, current = input.current](int workers, double ratio) {
     if (workers == current) return left;
-    return with_change(change_cost(history, current, workers), left,
-                       model.seconds(workers) / model.seconds(current), workers > current);
+    return with_change(change_cost(history, current, workers), left, ratio, workers > current);
+  };
+  remaining.seconds = [model, at_ratio, current = input.current](int workers) {
+    return at_ratio(workers, model.seconds(workers) / model.seconds(current));
+  };
+  remaining.at_best = [at_ratio, computes = now.point.communication * input.current](int workers) {
+    return at_ratio(workers, computes / workers);
   };
   remaining.error = kSignificance * now.noise;
   remaining.smallest = model.smallest();
@@ -66,6 +71,7 @@ std::optional<Remaining> by_tasks(const PolicyInput& input, const PolicyState& s
   remaining.smallest = std::max(1, input.current / 2);
   remaining.largest = 2 * input.current;
   remaining.fewer_known = true;
+  remaining.at_best = remaining.seconds;
   remaining.words =
       format("%lld of %lld tasks of this phase done", static_cast<long long>(model->load().done),
              static_cast<long long>(model->load().total));

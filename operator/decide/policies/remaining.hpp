@@ -24,6 +24,8 @@ struct Remaining {
   int largest = 1;
   // What fewer workers would take is known: else transfers are taken to last as long there as they do here.
   bool fewer_known = false;
+  // As `seconds`, if transfers took no time there: no fewer workers can take less.
+  std::function<double(int workers)> at_best;
   std::string words;  // what it is known by
 };
 

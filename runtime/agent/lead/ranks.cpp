@@ -38,7 +38,7 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
   if (report.kind == RankReport::Kind::Recoverable) on_recoverable(report);
   if (report.kind == RankReport::Kind::Recovered) on_recovered(report);
   if (report.kind == RankReport::Kind::Checkpoint) state_.checkpoint.update(report.checkpoint);
-  if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.end_change(report.address, ""));
+  if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.give_up_world(report.address));
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
   // A leaver goes, the job does not.

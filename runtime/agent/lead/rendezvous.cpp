@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kTombstones = 64;
 // More than were under way when the lead before was lost.
 constexpr std::size_t kMostAnswers = 128;
+// More than the calls that are under way at a time.
+constexpr std::size_t kMostMeetings = 4096;
 
 void add_tombstone(std::deque<std::string>& stones, const std::string& name) {
   if (name.empty() || std::ranges::find(stones, name) != stones.end()) return;
@@ -17,11 +19,34 @@ void add_tombstone(std::deque<std::string>& stones, const std::string& name) {
   if (stones.size() > kTombstones) stones.pop_front();
 }
 
+// Open MPI's keys: the port, and what is exchanged there.
+std::string port_of(const std::string& key) { return key.substr(0, key.find(':')); }
+
 }  // namespace
 
+void Rendezvous::note_meeting(const Published& datum) {
+  const auto [at, is_new] = meetings_.try_emplace(port_of(datum.key));
+  at->second.insert(datum.publisher);
+  if (!is_new) return;
+  meeting_order_.push_back(at->first);
+  if (meeting_order_.size() <= kMostMeetings) return;
+  meetings_.erase(meeting_order_.front());
+  meeting_order_.pop_front();
+}
+
+bool Rendezvous::ends_what_it_began(const std::string& key) const {
+  const auto meeting = meetings_.find(port_of(key));
+  return meeting != meetings_.end() && meeting->second.size() > 1 &&
+         std::ranges::all_of(meeting->second, [this](const ProcId& proc) {
+           const auto owner = spaces_.owner(proc);
+           return owner && spaces_.living_of({proc}).contains(owner->uid);
+         });
+}
+
 bool Rendezvous::key_has_tombstone(const std::string& key) const {
-  return std::ranges::any_of(dead_ports_,
-                             [&](const std::string& port) { return key.find(port) != key.npos; });
+  const bool over =
+      std::ranges::any_of(dead_ports_, [&](const std::string& port) { return key.find(port) != key.npos; });
+  return over && !ends_what_it_began(key);
 }
 
 bool Rendezvous::any_has_tombstone(const std::vector<std::string>& keys) const {
@@ -115,7 +140,10 @@ void Rendezvous::complete_if_ready(Collectives::iterator at, RendezvousReplies& 
 RendezvousReplies Rendezvous::publish(const std::vector<Published>& data, const RequestOrigin& from) {
   for (const Published& datum : data)
     if (key_has_tombstone(datum.key)) return {{from, kPmixError, {}, {}}};
-  for (const Published& datum : data) store_[datum.key] = datum;
+  for (const Published& datum : data) {
+    store_[datum.key] = datum;
+    note_meeting(datum);
+  }
   RendezvousReplies replies = {{from, kPmixSuccess, {}, {}}};
   std::erase_if(lookups_, [&](const Lookup& lookup) { return answer_lookup(lookup, true, replies); });
   return replies;
@@ -156,6 +184,7 @@ RendezvousReplies Rendezvous::unpublish(const std::vector<std::string>& keys, co
 
 RendezvousReplies Rendezvous::rank_gone(const ProcId& proc) {
   RendezvousReplies replies;
+  drop_what_has_ended(replies);
   const auto owner = spaces_.owner(proc);
   if (!owner) return replies;
   const ProcId whole{proc.nspace, kAllRanks};
@@ -178,6 +207,7 @@ RendezvousReplies Rendezvous::rank_gone(const ProcId& proc) {
 
 RendezvousReplies Rendezvous::recheck() {
   RendezvousReplies replies;
+  drop_what_has_ended(replies);
   for (auto next = collectives_.begin(); next != collectives_.end();) complete_if_ready(next++, replies);
   return replies;
 }
@@ -193,9 +223,24 @@ RendezvousReplies Rendezvous::expire(TimePoint now) {
 }
 
 RendezvousReplies Rendezvous::end_change(const std::string& port, const std::string& nspace) {
+  if (!port.empty())
+    for (auto& [at, who] : meetings_)
+      if (at.find(port) != at.npos) who.clear();
   add_tombstone(dead_ports_, port);
   add_tombstone(dead_spaces_, nspace);
   RendezvousReplies replies;
+  drop_what_has_ended(replies);
+  return replies;
+}
+
+RendezvousReplies Rendezvous::give_up_world(const std::string& port) {
+  add_tombstone(dead_ports_, port);
+  RendezvousReplies replies;
+  drop_what_has_ended(replies);
+  return replies;
+}
+
+void Rendezvous::drop_what_has_ended(RendezvousReplies& replies) {
   std::erase_if(lookups_, [&](const Lookup& lookup) {
     if (!any_has_tombstone(lookup.keys)) return false;
     replies.push_back({lookup.from, kPmixNotFound, {}, {}});
@@ -208,7 +253,6 @@ RendezvousReplies Rendezvous::end_change(const std::string& port, const std::str
       for (const Contribution& c : queue) replies.push_back({c.from, kPmixError, {}, {}});
     return true;
   });
-  return replies;
 }
 
 RendezvousState Rendezvous::hand_over() const {

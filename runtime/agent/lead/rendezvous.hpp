@@ -61,6 +61,10 @@ class Rendezvous {
   // The change is over, well or not: keys that contain `port` and collectives that include `nspace` (a
   // rolled back change's joiners; empty after a commit) fail at once from now on.
   RendezvousReplies end_change(const std::string& port, const std::string& nspace);
+  // A world whose ports contain `port` is not made any more. Two sides that have met at one of them, by a
+  // datum of each, end that call of theirs: Open MPI tells nobody but its root when it fails in the middle
+  // (quirk accept-root). What has not begun fails at once from now on.
+  RendezvousReplies give_up_world(const std::string& port);
 
   // Published data and tombstones for the next lead. Pending requests are not handed over: agents send them
   // again to the new lead.
@@ -101,13 +105,18 @@ class Rendezvous {
   static void see_who_is_missing(Collective& collective);
   void complete_if_ready(Collectives::iterator at, RendezvousReplies& replies);
   bool answer_lookup(const Lookup& lookup, bool wait, RendezvousReplies& replies);
+  bool ends_what_it_began(const std::string& key) const;
   bool key_has_tombstone(const std::string& key) const;
+  void note_meeting(const Published& datum);
+  void drop_what_has_ended(RendezvousReplies& replies);
   bool any_has_tombstone(const std::vector<std::string>& keys) const;
   bool any_has_tombstone(const RankRuns& procs) const;
 
   const NamespaceTable& spaces_;
   Collectives collectives_;
   std::map<std::string, Published> store_;
+  std::map<std::string, std::set<ProcId>> meetings_;  // by port: who has published there; bounded
+  std::deque<std::string> meeting_order_;             // these ports, the newest last
   std::vector<Lookup> lookups_;
   std::deque<Answer> answers_;           // of a lead before; bounded
   std::deque<std::string> dead_ports_;   // bounded

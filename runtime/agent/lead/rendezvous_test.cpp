@@ -158,6 +158,37 @@ TEST_F(RendezvousTest, AChangeThatHasEndedFailsWhatWaitsAndWhatComesLate) {
   EXPECT_EQ(rendezvous.pending(), 1u) << "what is not of the change goes on waiting";
 }
 
+// Open MPI tells only the root of a call that it has failed, and the other ranks of its side never come back.
+TEST_F(RendezvousTest, WhoHasMetForAWorldThatIsGivenUpEndsThatTogether) {
+  const auto published = [](const std::string& key, const ProcId& by) {
+    return Published{key, by, "v:" + key, true};
+  };
+  const ProcId upper{"n", 0}, lower{"n", 2}, other{"m", 0};
+  rendezvous.publish({published("w.0.1.:accept", upper)}, {"a", 1});
+  rendezvous.lookup({"w.0.1.:connect"}, true, never, {"a", 2});
+  EXPECT_EQ(rendezvous.publish({published("w.0.1.:connect", lower)}, {"b", 1}).size(), 2u) << "they have met";
+  rendezvous.publish({published("w.2.1.:connect", other)}, {"c", 1});
+  rendezvous.lookup({"w.2.1.:accept"}, true, never, {"c", 2});
+  ASSERT_EQ(rendezvous.give_up_world("w.").size(), 1u);
+  EXPECT_EQ(rendezvous.give_up_world("w.").size(), 0u) << "every rank says so";
+  EXPECT_NE(rendezvous.publish({published("w.2.1.:accept", upper)}, {"a", 3}).at(0).status, kPmixSuccess);
+  // The one that has not read yet, and what follows in the same call.
+  EXPECT_EQ(rendezvous.lookup({"w.0.1.:accept"}, true, never, {"b", 2}).at(0).found.at(0).value,
+            "v:w.0.1.:accept");
+  EXPECT_EQ(rendezvous.publish({published("w.0.1.:nextcid:send:0", lower)}, {"b", 3}).at(0).status,
+            kPmixSuccess);
+  EXPECT_TRUE(rendezvous.lookup({"w.0.1.:nextcid:recv:0"}, true, never, {"b", 4}).empty());
+  // Unless the other one dies.
+  ASSERT_TRUE(spaces.rank_exited(upper));
+  const RendezvousReplies failed = rendezvous.rank_gone(upper);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].to.uid, "b");
+  EXPECT_NE(failed[0].status, kPmixSuccess);
+  EXPECT_NE(rendezvous.publish({published("w.0.1.:nextcid:send:1", lower)}, {"b", 5}).at(0).status,
+            kPmixSuccess);
+  EXPECT_EQ(rendezvous.pending(), 0u);
+}
+
 TEST_F(RendezvousTest, TheNextLeadKnowsDataAndTombstones) {
   rendezvous.publish({datum("x")}, {"a", 1});
   rendezvous.end_change("port.7.", "dead");
