@@ -141,6 +141,7 @@ class Master {
   void choose_mirror();
   void tell_mirror();
   void on_mirrors(Peer& peer, const Message& message);
+  void announce_mirror();
   void drop_mirror();
   Bytes successor() const;
   bool is_behind(const Peer& peer, std::uint64_t behind) const;
@@ -193,9 +194,10 @@ class Master {
   int worlds_ = 0, worlds_failed_ = 0;
 
   // The mirror.
-  int mirror_ = -1;             // its descriptor; none: -1
-  bool mirror_anew_ = false;    // it is to get the whole state
-  std::string mirror_address_;  // "": it has not got that yet
+  int mirror_ = -1;              // its descriptor; none: -1
+  bool mirror_anew_ = false;     // it is to get the whole state
+  bool mirror_is_news_ = false;  // that there is one, to those who rely on it
+  std::string mirror_address_;   // "": it has not got that yet
   MirrorLog log_;
   std::int64_t mirror_told_ = 0, mirror_has_ = 0;  // numbers of messages to it
   std::function<void(const WorkerId&)> on_mirror_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The master's part of mirroring the queue (mirror.hpp), and how a mirror begins as the master.
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +12,7 @@ namespace empi::tasks {
 void Master::on_mirror(std::function<void(const WorkerId&)> call) {
   const std::lock_guard lock(mutex_);
   on_mirror_ = std::move(call);
-  if (!mirror_address_.empty() && on_mirror_) on_mirror_(peers_.at(mirror_).id);
+  if (!mirror_address_.empty() && !mirror_is_news_ && on_mirror_) on_mirror_(peers_.at(mirror_).id);
 }
 
 // What a worker has to know for the case that we are lost.
@@ -83,13 +85,23 @@ void Master::on_mirrors(Peer& peer, const Message& message) {
   const auto payload = std::make_shared<const Bytes>(successor());
   for (auto& [fd, other] : peers_)
     if (other.welcome) say(other, {.kind = Kind::Successor}, payload);
-  if (on_mirror_) on_mirror_(peer.id);
+  mirror_is_news_ = true;
+}
+
+// Whoever hears that there is a mirror relies on it: that the workers know where it is comes first.
+void Master::announce_mirror() {
+  if (!mirror_is_news_ || std::ranges::any_of(peers_, [](const auto& p) {
+        return p.second.welcome && (p.second.connection.events() & POLLOUT) != 0;
+      }))
+    return;
+  mirror_is_news_ = false;
+  if (on_mirror_) on_mirror_(peers_.at(mirror_).id);
 }
 
 void Master::drop_mirror() {
   if (!mirrored()) return;
   mirror_ = -1;
-  mirror_anew_ = false;
+  mirror_anew_ = mirror_is_news_ = false;
   mirror_told_ = mirror_has_ = 0;
   log_.take();
   look_at_all_ = true;

@@ -83,6 +83,7 @@ bool Master::poll_once() {
     pump();
     write_out();
   } while (look_at_all_);  // what those had that were dropped
+  announce_mirror();
   if (closing_ && nobody_needs_us()) stop_ = true;
   if (stop_) hang_up();
   changed_.notify_all();

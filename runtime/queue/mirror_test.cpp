@@ -180,6 +180,7 @@ TEST_F(Mirrored, NobodyTakesOverWithoutTheWordOfTheAgents) {
 TEST_F(Mirrored, AMasterThatIsDeclaredLostIsFollowedByNobody) {
   const Program p{.phases = 1, .tasks = 600, .pause = 1ms};
   for (const char* id : {"a", "b", "c"}) add(id, false, p);
+  all["a"]->holds = true;  // or it might have nothing left to break in
   begin();
   EXPECT_TRUE(wait_until([&] { return !mirror_of_master().empty(); }));
   tell_lost("a");

@@ -87,7 +87,10 @@ struct Process {
         const Outcome outcome = participant.phase(
             program.tasks, sizeof(double),
             [&](std::int64_t i, std::byte* result) {
-              if (broken && may_break()) throw Broken();
+              do {
+                if (broken && (holds || may_break())) throw Broken();
+                if (holds) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              } while (holds);
               ++done;
               std::this_thread::sleep_for(program.pause * (i % 5));
               const double value = work(i, seed);
@@ -150,6 +153,7 @@ struct Process {
   std::string name, world;
   std::atomic<int> done{0};                  // tasks
   std::atomic<bool> lost_at_the_end{false};  // after its last phase
+  std::atomic<bool> holds{false};            // in its task, until it is broken
   std::atomic<bool> broken{false}, breaks_in_build{false}, over{false}, finished{false}, was_master{false};
   double result = 0;
   std::string error;
