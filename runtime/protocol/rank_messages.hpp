@@ -29,8 +29,8 @@ struct RankReport {
     Finalizing,  // the rank has entered MPI_Finalize (or left its loop)
     Finalized,   // its MPI_Finalize is complete: an exit from now on is no failure
     Queue,       // of a master-worker program: this rank keeps the queue from now on. Fields: address, mirror
-    WorldDropped,  // of a master-worker program: the world at the end of a phase will not be built. Fields:
-                   // address (what the keys that are published for it begin with)
+    WorldDropped,  // a world of single ranks will not be built. Fields: address (how what is published for it
+                   // begins), ok (false: nor does this rank end the calls that it has begun for it)
     Checkpoint,    // a checkpoint is whole, or why there is none, or what the program goes on from. Fields:
                    // checkpoint
     Recoverable,   // what this program has of a lost rank is on another pod by now: it can go on without it

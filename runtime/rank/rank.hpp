@@ -109,6 +109,7 @@ class Rank {
   void order_tasks(const RankOrder& order);
   std::shared_ptr<TasksWorld> give_up_tasks_world();  // any thread
   void tell_tasks(int what, const std::string& text);
+  void say_dropped(const TasksWorld& world, bool out);  // any thread
   int next_check_ms() const;
   void check_abandoned();
 

@@ -15,7 +15,7 @@ namespace empi::adapt {
 namespace {
 
 constexpr int kPatienceMs = 10000;   // for a helper thread after its communicators were revoked
-constexpr int kAbandonedMs = 30000;  // for the application's thread in a world that is not wanted any more
+constexpr int kAbandonedMs = 60000;  // for the application's thread in a world that is not wanted any more
 constexpr int kMostParked = 3;       // then this process refuses to build
 
 int left_ms(std::uint64_t since_ns, int bound_ms) {

@@ -142,10 +142,7 @@ void Rank::order_recovery(const RankOrder& order) {
     abandoned_ = building;
     abandoned_since_ns_ = monotonic_ns();
   }
-  RankReport report;
-  report.kind = RankReport::Kind::WorldDropped;
-  report.address = building->port();
-  link_.send(report);
+  say_dropped(*building, false);
 }
 
 // One that was not tried yet.
@@ -189,6 +186,7 @@ int Rank::recovery_world(MPI_Comm* world) {
     }
     if (!fresh->build(nullptr)) {
       fresh->give_up();  // the others may still wait for this rank
+      say_dropped(*fresh, true);
       continue;
     }
     const MPI_Comm made = fresh->take();

@@ -110,7 +110,10 @@ int Rank::build_tasks_world(const std::string& name, const std::string& ids) {
   try {
     helpers_.start("empi world", [this, fresh, before] {
       const bool ok = fresh->build(before.get());
-      if (!ok) fresh->give_up();  // the others may still wait for this rank
+      if (!ok) {  // the others may still wait for this rank
+        fresh->give_up();
+        say_dropped(*fresh, true);
+      }
       tell_tasks(MPIX_TASKS_WORLD, ok ? fresh->name() : fresh->name() + "\n" + fresh->error());
     });
   } catch (const std::system_error& error) {
@@ -129,11 +132,16 @@ std::shared_ptr<TasksWorld> Rank::give_up_tasks_world() {
   }
   if (!old) return old;
   old->ask_to_give_up();
+  say_dropped(*old, false);
+  return old;
+}
+
+void Rank::say_dropped(const TasksWorld& world, bool out) {
   RankReport report;
   report.kind = RankReport::Kind::WorldDropped;
-  report.address = old->port();
+  report.address = world.port();
+  report.ok = !out;
   link_.send(report);
-  return old;
 }
 
 int Rank::adopt_tasks_world(const std::string& name) {

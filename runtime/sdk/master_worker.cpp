@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // elastic::MasterWorker: MPI brings the ranks together, runtime/queue does the rest.
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,20 +37,24 @@ std::string own_id(int rank) {
   return nspace.empty() || number.empty() ? "rank " + std::to_string(rank) : nspace + "/" + number;
 }
 
+// Of IPv4 where it has one: an address of IPv6 may be good on its own link only.
 std::string address_of_host_name() {
-  char name[256] = "";
+  char name[256] = "", text[NI_MAXHOST] = "";
   gethostname(name, sizeof name - 1);
   addrinfo wanted{}, *found = nullptr;
-  wanted.ai_family = AF_INET;
+  wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
-  if (const int code = getaddrinfo(name, nullptr, &wanted, &found); code != 0)
+  int code = getaddrinfo(name, nullptr, &wanted, &found);
+  if (code == 0) {
+    const addrinfo* chosen = found;
+    while (chosen && chosen->ai_family != AF_INET) chosen = chosen->ai_next;
+    if (!chosen) chosen = found;
+    code = getnameinfo(chosen->ai_addr, chosen->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+    freeaddrinfo(found);
+  }
+  if (code != 0)
     throw Error("cannot find the address of this host '" + std::string(name) + "': " + gai_strerror(code) +
-                ". Set " + empi::names::kPodAddress + " to an IPv4 address that the other ranks reach it by");
-  sockaddr_in address{};
-  std::memcpy(&address, found->ai_addr, sizeof address);
-  freeaddrinfo(found);
-  char text[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+                ". Set " + empi::names::kPodAddress + " to an address that the other ranks reach it by");
   return text;
 }
 

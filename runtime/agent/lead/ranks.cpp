@@ -38,7 +38,8 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
   if (report.kind == RankReport::Kind::Recoverable) on_recoverable(report);
   if (report.kind == RankReport::Kind::Recovered) on_recovered(report);
   if (report.kind == RankReport::Kind::Checkpoint) state_.checkpoint.update(report.checkpoint);
-  if (report.kind == RankReport::Kind::WorldDropped) deliver(rendezvous_.give_up_world(report.address));
+  if (report.kind == RankReport::Kind::WorldDropped)
+    deliver(rendezvous_.give_up_world(report.address, report.ok ? std::nullopt : std::optional(report.proc)));
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
   // A leaver goes, the job does not.

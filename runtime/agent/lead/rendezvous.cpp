@@ -233,8 +233,11 @@ RendezvousReplies Rendezvous::end_change(const std::string& port, const std::str
   return replies;
 }
 
-RendezvousReplies Rendezvous::give_up_world(const std::string& port) {
+RendezvousReplies Rendezvous::give_up_world(const std::string& port, const std::optional<ProcId>& out) {
   add_tombstone(dead_ports_, port);
+  if (out)
+    for (auto& [at, who] : meetings_)
+      if (at.find(port) != at.npos && who.contains(*out)) who.clear();
   RendezvousReplies replies;
   drop_what_has_ended(replies);
   return replies;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,8 +64,8 @@ class Rendezvous {
   RendezvousReplies end_change(const std::string& port, const std::string& nspace);
   // A world whose ports contain `port` is not made any more. Two sides that have met at one of them, by a
   // datum of each, end that call of theirs: Open MPI tells nobody but its root when it fails in the middle
-  // (quirk accept-root). What has not begun fails at once from now on.
-  RendezvousReplies give_up_world(const std::string& port);
+  // (quirk accept-root). What has not begun fails at once from now on, and what `out` had, which has left.
+  RendezvousReplies give_up_world(const std::string& port, const std::optional<ProcId>& out);
 
   // Published data and tombstones for the next lead. Pending requests are not handed over: agents send them
   // again to the new lead.

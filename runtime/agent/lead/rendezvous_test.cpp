@@ -169,8 +169,8 @@ TEST_F(RendezvousTest, WhoHasMetForAWorldThatIsGivenUpEndsThatTogether) {
   EXPECT_EQ(rendezvous.publish({published("w.0.1.:connect", lower)}, {"b", 1}).size(), 2u) << "they have met";
   rendezvous.publish({published("w.2.1.:connect", other)}, {"c", 1});
   rendezvous.lookup({"w.2.1.:accept"}, true, never, {"c", 2});
-  ASSERT_EQ(rendezvous.give_up_world("w.").size(), 1u);
-  EXPECT_EQ(rendezvous.give_up_world("w.").size(), 0u) << "every rank says so";
+  ASSERT_EQ(rendezvous.give_up_world("w.", {}).size(), 1u);
+  EXPECT_EQ(rendezvous.give_up_world("w.", {}).size(), 0u) << "every rank says so";
   EXPECT_NE(rendezvous.publish({published("w.2.1.:accept", upper)}, {"a", 3}).at(0).status, kPmixSuccess);
   // The one that has not read yet, and what follows in the same call.
   EXPECT_EQ(rendezvous.lookup({"w.0.1.:accept"}, true, never, {"b", 2}).at(0).found.at(0).value,
@@ -187,6 +187,17 @@ TEST_F(RendezvousTest, WhoHasMetForAWorldThatIsGivenUpEndsThatTogether) {
   EXPECT_NE(rendezvous.publish({published("w.0.1.:nextcid:send:1", lower)}, {"b", 5}).at(0).status,
             kPmixSuccess);
   EXPECT_EQ(rendezvous.pending(), 0u);
+}
+
+TEST_F(RendezvousTest, WhoIsOutOfAWorldIsNotWaitedForThere) {
+  const ProcId upper{"n", 0}, lower{"n", 2};
+  rendezvous.publish({{"w.0.1.:accept", upper, "v", true}}, {"a", 1});
+  rendezvous.publish({{"w.0.1.:connect", lower, "v", true}}, {"b", 1});
+  rendezvous.lookup({"w.0.1.:nextcid:recv:0"}, true, never, {"b", 2});
+  EXPECT_TRUE(rendezvous.give_up_world("w.", {}).empty());
+  const RendezvousReplies failed = rendezvous.give_up_world("w.", upper);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_NE(failed[0].status, kPmixSuccess);
 }
 
 TEST_F(RendezvousTest, TheNextLeadKnowsDataAndTombstones) {
