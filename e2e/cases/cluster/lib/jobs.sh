@@ -53,7 +53,7 @@ counted() { # on a busy machine the first question may take too long, and readin
 }
 # What the programs of JOB have printed, as far as their pods are still there.
 worker_logs() {
-  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null; done
+  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null || true; done # one may have gone
 }
 # The loss of a member can be borne: before, it ends the run.
 has_copies() { within 60 'every rank has copies' copied "$1"; }
