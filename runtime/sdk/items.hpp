@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -146,7 +147,7 @@ class CustomItem final : public Item {
     loaded_.clear();
   }
   void drop() noexcept override { loaded_.clear(); }
-  void abandon() noexcept override { static_cast<void>(new std::vector(std::move(loaded_))); }
+  void abandon() noexcept override { static_cast<void>(new (std::nothrow) std::vector(std::move(loaded_))); }
   Shape shape() const override { return {}; }
   Stored store() override;
   bool by_ranks() const override { return true; }

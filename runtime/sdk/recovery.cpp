@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elastic_mpi.hpp"
+#include "elastic_mpi/comm.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/rank/recovery_api.h"
 #include "runtime/sdk/loop_state.hpp"

@@ -105,12 +105,13 @@ void Snapshots::exchange(Snapshot& fresh, MPI_Comm world) {
   requests.receive(copy.data(), static_cast<std::int64_t>(copy.size()), ward);
   requests.send(fresh.own.bytes.data(), static_cast<std::int64_t>(fresh.own.bytes.size()), guardian);
   const int code = requests.wait();
-  if (code != MPI_SUCCESS) {
-    in_doubt_.push_back(std::make_shared<std::vector<std::byte>>(std::move(copy)));
-    in_doubt_.push_back(newest_);
+  if (code == MPI_SUCCESS) {
+    fresh.ward = {ward, std::move(copy)};
+    return;
   }
+  in_doubt_.push_back(std::make_shared<std::vector<std::byte>>(std::move(copy)));
+  in_doubt_.push_back(newest_);
   check_mpi(code, "exchanging the copies of a snapshot");
-  fresh.ward = {ward, std::move(copy)};
 }
 
 std::vector<std::int64_t> Snapshots::bytes_of_parts(const Snapshot& s, int rank) const {
