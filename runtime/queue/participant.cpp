@@ -6,7 +6,7 @@
 namespace empi::tasks {
 
 Participant::Participant(WorkerId self, std::string host, std::optional<std::string> pod)
-    : self_(std::move(self)), host_(std::move(host)), pod_(pod ? std::move(*pod) : self_) {}
+    : self_(std::move(self)), host_(std::move(host)), pod_(pod ? *pod : self_) {}
 
 Participant::~Participant() = default;
 
