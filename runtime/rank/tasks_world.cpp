@@ -96,8 +96,6 @@ void TasksWorld::ask_to_give_up() {
 
 void TasksWorld::give_up() {
   const std::lock_guard lock(mutex_);
-  if (given_up_) return;
-  given_up_ = true;
   for (const MPI_Comm comm : made_) PMPIX_Comm_revoke(comm);
 }
 
@@ -105,8 +103,7 @@ MPI_Comm TasksWorld::take() {
   const std::lock_guard lock(mutex_);
   const MPI_Comm world = made_.back();
   made_.pop_back();
-  if (!given_up_)
-    for (MPI_Comm& comm : made_) PMPI_Comm_free(&comm);
+  for (MPI_Comm& comm : made_) PMPI_Comm_free(&comm);
   made_.clear();
   return world;
 }

@@ -55,7 +55,7 @@ class TasksWorld {
   const Ranks ranks_;
   mutable std::mutex mutex_;
   std::condition_variable over_;
-  bool asked_ = false, given_up_ = false, ended_ = false;
+  bool asked_ = false, ended_ = false;
   std::string error_;
   std::vector<MPI_Comm> made_;  // the last one is the largest group so far
 };

@@ -47,6 +47,21 @@ class RecoveryOnPods : public testing::Test {
       });
     });
   }
+  // A job beside that of the fixture, of one rank in each pod.
+  std::vector<Member> start_another(LocalPods& another, int count) const {
+    another.command = pods.command;
+    another.slots = 1;
+    another.patience = std::chrono::seconds(90);
+    const std::vector<Member> all = another.launch(count);
+    another.start(all);
+    another.wait_until("there are copies", [&] { return another.membership().survives_loss; });
+    return all;
+  }
+  void expect_end_of_another(LocalPods& another, const std::vector<Member>& left) const {
+    std::ofstream(folder + "/stop") << "\n";
+    for (const Member& m : left) EXPECT_EQ(another.wait_for_end(m.uid), 0) << another.all_logs();
+    fs::remove(folder + "/stop");
+  }
   // With its agent, all at once.
   void kill_pod(std::size_t i) { pods.signal(members[i].uid, SIGKILL); }
   void expect_left(std::size_t count) {
@@ -177,12 +192,7 @@ TEST_F(RecoveryOnPods, ASecondLossWhileTheWorldIsMadeIsBorne) {
   for (int ms = 0; ms < 360; ms += 30) {
     SCOPED_TRACE(ms);
     LocalPods pods;
-    pods.command = this->pods.command;
-    pods.slots = 1;
-    pods.patience = std::chrono::seconds(90);
-    std::vector<Member> all = pods.launch(8);
-    pods.start(all);
-    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    const std::vector<Member> all = start_another(pods, 8);
     kill(pods.ranks(all[1].uid).back(), SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     kill(pods.ranks(all[5].uid).back(), SIGKILL);
@@ -190,10 +200,7 @@ TEST_F(RecoveryOnPods, ASecondLossWhileTheWorldIsMadeIsBorne) {
       const auto view = pods.membership();
       return view.membership.members.size() == 6 && view.recovering.empty();
     });
-    std::ofstream(folder + "/stop") << "\n";
-    for (const std::size_t i : {0, 2, 3, 4, 6, 7})
-      EXPECT_EQ(pods.wait_for_end(all[i].uid), 0) << pods.all_logs();
-    fs::remove(folder + "/stop");
+    expect_end_of_another(pods, {all[0], all[2], all[3], all[4], all[6], all[7]});
   }
 }
 
@@ -306,12 +313,7 @@ TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
   for (const auto state : {Building, Ready, Window, Draining}) {
     SCOPED_TRACE(to_string(state));
     LocalPods pods;
-    pods.command = this->pods.command;
-    pods.slots = 1;
-    pods.patience = std::chrono::seconds(90);
-    std::vector<Member> members = pods.launch(4);
-    pods.start(members);
-    pods.wait_until("there are copies", [&] { return pods.membership().survives_loss; });
+    std::vector<Member> members = start_another(pods, 4);
     const auto added = pods.launch(1);
     const std::string id = pods.request_change({.add = added});
     pods.wait_for_state(id, state);
@@ -329,13 +331,11 @@ TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
                     [&] { return (goes_on = going_on()) || !pods.running(members[0].uid); });
     if (goes_on) {
       members.erase(members.begin() + 1);
-      std::ofstream(folder + "/stop") << "\n";
-      for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+      expect_end_of_another(pods, members);
       std::printf("a loss in %s was borne\n", std::string(to_string(state)).c_str());
     } else {
       EXPECT_NE(pods.all_logs().find("rank 1 (pod "), std::string::npos) << pods.all_logs();
     }
-    fs::remove(folder + "/stop");
   }
 }
 

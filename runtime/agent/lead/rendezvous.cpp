@@ -37,10 +37,8 @@ void Rendezvous::note_meeting(const Published& datum) {
 bool Rendezvous::ends_what_it_began(const std::string& key) const {
   const auto meeting = meetings_.find(port_of(key));
   return meeting != meetings_.end() && meeting->second.size() > 1 &&
-         std::ranges::all_of(meeting->second, [this](const ProcId& proc) {
-           const auto owner = spaces_.owner(proc);
-           return owner && spaces_.living_of({proc}).contains(owner->uid);
-         });
+         std::ranges::all_of(meeting->second,
+                             [this](const ProcId& proc) { return !spaces_.living_of({proc}).empty(); });
 }
 
 bool Rendezvous::key_has_tombstone(const std::string& key) const {
