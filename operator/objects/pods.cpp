@@ -141,6 +141,7 @@ json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
       plain(names::kPodName, pod),
       from_field(names::kPodUid, "metadata.uid"),
       from_field(names::kPodAddress, "status.podIP"),
+      from_field(names::kNodeName, "spec.nodeName"),
       plain(names::kAgentPort, std::to_string(kAgentPort)),
       plain(names::kSidecarPort, std::to_string(kMetricsPort)),
       plain(names::kSlots, std::to_string(job.spec.slots_per_worker)),

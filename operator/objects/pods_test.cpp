@@ -106,6 +106,7 @@ TEST(Pod, TellsTheAgentWhoItIs) {
   EXPECT_EQ(variable(worker, empi::names::kPodName)["value"], "demo-w-5");
   EXPECT_EQ(variable(worker, empi::names::kPodUid)["valueFrom"]["fieldRef"]["fieldPath"], "metadata.uid");
   EXPECT_EQ(variable(worker, empi::names::kPodAddress)["valueFrom"]["fieldRef"]["fieldPath"], "status.podIP");
+  EXPECT_EQ(variable(worker, empi::names::kNodeName)["valueFrom"]["fieldRef"]["fieldPath"], "spec.nodeName");
   EXPECT_EQ(variable(worker, empi::names::kSlots)["value"], "2");
   EXPECT_EQ(variable(worker, empi::names::kMinWorkers)["value"], "1");
   EXPECT_EQ(variable(worker, empi::names::kMode)["value"], "malleable");

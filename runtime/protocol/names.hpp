@@ -11,7 +11,9 @@ inline constexpr char kJobNamespace[] = "EMPI_JOB_NAMESPACE";
 inline constexpr char kJobUid[] = "EMPI_JOB_UID";
 inline constexpr char kPodName[] = "EMPI_POD_NAME";
 inline constexpr char kPodUid[] = "EMPI_POD_UID";
-inline constexpr char kPodAddress[] = "EMPI_POD_ADDRESS";    // IP that other pods reach us by
+inline constexpr char kPodAddress[] = "EMPI_POD_ADDRESS";  // IP that other pods reach us by
+inline constexpr char kNodeName[] =
+    "EMPI_NODE_NAME";  // of the node that the pod is on; not set: taken for a node of its own
 inline constexpr char kAgentPort[] = "EMPI_AGENT_PORT";      // default kDefaultAgentPort
 inline constexpr char kSidecarPort[] = "EMPI_SIDECAR_PORT";  // default kDefaultSidecarPort
 inline constexpr char kReportPort[] = "EMPI_REPORT_PORT";    // of the sidecar, with TLS only

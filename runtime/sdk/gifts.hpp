@@ -3,6 +3,7 @@
 // what nobody else has. Pure.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace elastic {
@@ -12,6 +13,7 @@ struct Holder {
   std::vector<int> copies;  // of ranks of the world that took the snapshot
   int pod = 0;
   bool leaving = false;
+  std::uint64_t node = 0;  // of that pod
 };
 
 struct Gift {
@@ -19,8 +21,8 @@ struct Gift {
 };
 
 /// So that each of the copies 0 .. copies - 1 that anybody holds is on two pods that stay, or on the only
-/// one. The takers are chosen in turn. Copies that are there already are not moved. Linear in ranks and
-/// copies but for the ranks of one pod in a row.
+/// one. What is given goes to another node where there are several, to takers that are chosen in turn. Copies
+/// that are there already are not moved. Linear in ranks and copies but for the ranks of one node in a row.
 std::vector<Gift> gifts(const std::vector<Holder>& holders, int copies);
 
 }  // namespace elastic

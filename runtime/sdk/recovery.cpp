@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "elastic_mpi.hpp"
 #include "elastic_mpi/comm.hpp"
+#include "runtime/base/hash.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/rank/recovery_api.h"
 #include "runtime/sdk/loop_state.hpp"
@@ -45,6 +47,14 @@ int number_of(const char* variable, int otherwise) {
 
 int slots() { return number_of(empi::names::kSlots, 1); }
 
+// Where nobody has said which node its pod is on, the pod is one.
+std::uint64_t node() {
+  for (const char* variable : {empi::names::kNodeName, empi::names::kPodName})
+    if (const char* name = std::getenv(variable); name && *name)
+      return empi::fnv1a(std::string(variable) + "=" + name);
+  return 0;
+}
+
 bool is_of_mpi(const std::exception& e) {
   const auto* error = dynamic_cast<const Error*>(&e);
   return error && error->code() != MPI_SUCCESS;
@@ -78,7 +88,7 @@ void Loop::recoverable(std::int64_t every) {
   if (every < 0)
     throw Error("elastic::Loop::recoverable(" + std::to_string(every) + "): expected 0 or more iterations");
   if (MPIX_Recovery_watch(&stop) != MPI_SUCCESS) return;  // nobody would say who is left
-  state_->snapshots = std::make_unique<Snapshots>(*state_, every, slots());
+  state_->snapshots = std::make_unique<Snapshots>(*state_, every, Place{slots(), node()});
 }
 
 int Loop::recoveries() const { return state_->recoveries; }

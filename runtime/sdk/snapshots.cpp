@@ -11,6 +11,7 @@
 #include "elastic_mpi/comm.hpp"
 #include "elastic_mpi/replicate.hpp"
 #include "runtime/rank/recovery_api.h"
+#include "runtime/sdk/guardians.hpp"
 #include "runtime/sdk/requests.hpp"
 #include "runtime/sdk/tags.hpp"
 
@@ -56,9 +57,9 @@ void Snapshots::take() {
     throw Error(
         "elastic::Loop::recoverable: nothing is registered but replicated values; register with block(), "
         "sequence() or data() what a lost rank would take along");
-  enum { kNumber, kGood, kNext, kHead };
+  enum { kNumber, kGood, kNext, kNode, kHead };
   std::vector<std::int64_t> mine{newest_ ? newest_->number : 0, why.empty(),
-                                 iterations_until_next(begin - taken_at_)};
+                                 iterations_until_next(begin - taken_at_), static_cast<std::int64_t>(node_)};
   mine.insert(mine.end(), stored.counts.begin(), stored.counts.end());
   const auto words = mine.size();
   const int ranks = size_of(world);
@@ -70,10 +71,13 @@ void Snapshots::take() {
   auto fresh = std::make_shared<Snapshot>();
   fresh->ranks = ranks;
   bool good = true;
+  std::vector<std::uint64_t> nodes;  // of the pods
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
     const auto of_rank = std::span(all).subspan(rank * words, words);
     fresh->number = std::max(fresh->number, of_rank[kNumber] + 1);
     good = good && of_rank[kGood] != 0;
+    if (rank % static_cast<std::size_t>(slots_) == 0)
+      nodes.push_back(static_cast<std::uint64_t>(of_rank[kNode]));
     fresh->counts.insert(fresh->counts.end(), of_rank.begin() + kHead, of_rank.end());
   }
   if (!good) {
@@ -83,7 +87,7 @@ void Snapshots::take() {
   }
   fresh->own = {rank_of(world), std::move(stored.bytes)};
   before_ = std::exchange(newest_, fresh);
-  exchange(*fresh, world);
+  exchange(*fresh, nodes, world);
   int here = 1, everywhere = 0;
   check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, world),
             "asking whether all have a snapshot");
@@ -95,11 +99,13 @@ void Snapshots::take() {
   iteration_taken_ = loop_.iterations;
 }
 
-// With the pods before and behind.
-void Snapshots::exchange(Snapshot& fresh, MPI_Comm world) {
-  if (fresh.ranks <= slots_) return;
-  const int rank = fresh.own.rank;
-  const int guardian = (rank + slots_) % fresh.ranks, ward = (rank - slots_ + fresh.ranks) % fresh.ranks;
+void Snapshots::exchange(Snapshot& fresh, const std::vector<std::uint64_t>& nodes, MPI_Comm world) {
+  if (nodes.size() < 2) return;
+  const std::vector<int> of_pods = guardians(nodes);
+  const int pod = fresh.own.rank / slots_, slot = fresh.own.rank % slots_;
+  const auto pod_of_ward = std::ranges::find(of_pods, pod) - of_pods.begin();
+  const int guardian = of_pods[static_cast<std::size_t>(pod)] * slots_ + slot;
+  const int ward = static_cast<int>(pod_of_ward) * slots_ + slot;
   std::vector<std::byte> copy(bytes_of(fresh, ward));
   Requests requests(world, tags::kCopies);
   requests.receive(copy.data(), static_cast<std::int64_t>(copy.size()), ward);

@@ -2,8 +2,9 @@
 // Copies of all that is registered, in memory, on this rank and on one of another pod (decision R18).
 //
 // A snapshot is taken by all ranks after the same iteration. Each keeps its own bytes and those of its ward,
-// the rank of the same slot on the pod before; so what one pod had is there when it is lost. Two snapshots
-// are kept: while one is under way the one before is whole. Memory: at most four times what is registered.
+// the rank of the same slot on the pod that its own is the guardian of (guardians.hpp); so what one pod had
+// is there when it is lost, and what one node had where the job is on several. Two snapshots are kept: while
+// one is under way the one before is whole. Memory: at most four times what is registered.
 #pragma once
 
 #include <mpi.h>
@@ -19,12 +20,19 @@
 
 namespace elastic {
 
+/// Where a rank is.
+struct Place {
+  int slots = 1;           // ranks in a pod
+  std::uint64_t node = 0;  // a number for its pod's node, the same on all ranks of it
+};
+
 /// One of each rank. Collective where it says so.
 class Snapshots {
  public:
   /// every: iterations between two; 0: so that they cost about a hundredth of the run, a second apart or
-  /// more. slots: ranks in a pod.
-  Snapshots(Loop::State& loop, std::int64_t every, int slots) : loop_(loop), every_(every), slots_(slots) {}
+  /// more.
+  Snapshots(Loop::State& loop, std::int64_t every, Place place)
+      : loop_(loop), every_(every), slots_(place.slots), node_(place.node) {}
 
   /// Collective over the world. Throws Error when ranks of it are lost, and where nothing is registered.
   void take();
@@ -73,7 +81,7 @@ class Snapshots {
   std::vector<std::int64_t> bytes_of_parts(const Snapshot& s, int rank) const;
   std::size_t bytes_of(const Snapshot& s, int rank) const;
   std::int64_t bytes_before(const Snapshot& s, int rank, std::size_t part) const;
-  void exchange(Snapshot& fresh, MPI_Comm world);
+  void exchange(Snapshot& fresh, const std::vector<std::uint64_t>& nodes, MPI_Comm world);
   std::int64_t iterations_until_next(double since_last) const;
   std::shared_ptr<Snapshot> find(std::int64_t number) const;
   Holding holding_of(const std::shared_ptr<Snapshot>& snapshot) const;
@@ -88,6 +96,7 @@ class Snapshots {
   Loop::State& loop_;
   const std::int64_t every_;
   const int slots_;
+  const std::uint64_t node_;
   std::shared_ptr<Snapshot> newest_, before_;
   std::int64_t until_next_ = 1;  // the same on all ranks
   bool ready_ = false, told_why_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a snapshot loses when ranks leave, given to others before (gifts.hpp).
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -15,10 +16,12 @@ namespace elastic {
 
 std::int64_t Snapshots::hand_over(MPI_Comm everybody, bool leaving) {
   if (newest_) newest_->given.clear();  // of a change that was rolled back
-  int stays = leaving ? 0 : 1;
+  enum { kStays, kNode, kWords };
+  const std::array<std::int64_t, kWords> mine{leaving ? 0 : 1, static_cast<std::int64_t>(node_)};
   const int ranks = size_of(everybody), here = rank_of(everybody);
-  std::vector<int> all_stay(static_cast<std::size_t>(ranks));
-  check_mpi(MPI_Allgather(&stays, 1, MPI_INT, all_stay.data(), 1, MPI_INT, everybody), "asking who leaves");
+  std::vector<std::array<std::int64_t, kWords>> places(static_cast<std::size_t>(ranks));
+  check_mpi(MPI_Allgather(mine.data(), kWords, MPI_INT64_T, places.data(), kWords, MPI_INT64_T, everybody),
+            "asking who leaves");
   const auto holdings = all_holdings(everybody);
   Holding newest;
   int first = 0;  // who knows its sizes
@@ -31,7 +34,8 @@ std::int64_t Snapshots::hand_over(MPI_Comm everybody, bool leaving) {
   for (std::size_t rank = 0; rank < holdings.size(); ++rank) {
     const Holding& h = holdings[rank][0];
     holders.push_back({h.number == newest.number ? h.copies : std::vector<int>(),
-                       static_cast<int>(rank) / slots_, all_stay[rank] == 0});
+                       static_cast<int>(rank) / slots_, places[rank][kStays] == 0,
+                       static_cast<std::uint64_t>(places[rank][kNode])});
   }
   const auto plan = gifts(holders, newest.ranks);
   if (plan.empty()) return 0;

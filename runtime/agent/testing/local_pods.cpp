@@ -145,6 +145,7 @@ void LocalPods::start_process(Pod& p) {
   env[names::kNetworkInterface] = "lo";
   env[names::kRunDir] = p.folder;
   env[names::kTerminationLog] = p.folder + ".end";
+  if (p.number < nodes.size()) env[names::kNodeName] = nodes[p.number];
   for (const auto& [name, value] : environment) env[name] = value;
   std::vector<std::string> entries;
   for (const auto& [name, value] : env) entries.push_back(std::string(name).append("=").append(value));
@@ -180,7 +181,8 @@ std::vector<Member> LocalPods::launch(int count) {
   std::vector<Member> members;
   for (int i = 0; i < count; ++i) {
     Pod p;
-    const std::string number = std::to_string(next_pod_++);
+    p.number = static_cast<std::size_t>(next_pod_++);
+    const std::string number = std::to_string(p.number);
     p.member.uid = new_uid(number);
     p.member.name = "pod-" + number;
     p.member.address = "127.0.0.1:" + std::to_string(free_port());

@@ -49,6 +49,7 @@ class LocalPods {
   // Set before launch().
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // added to the agents' (and so the ranks') environment
+  std::vector<std::string> nodes;  // that the pods are on, in the order of their launch; empty: nobody says
   std::string mode = "malleable";
   std::string job =
       "job";  // names the shared memory of rigid ranks, too: those of two jobs at once need two names
@@ -105,6 +106,7 @@ class LocalPods {
  private:
   struct Pod {
     Member member;
+    std::size_t number = 0;
     pid_t pid = -1;
     std::optional<int> exit_code;
     std::string folder;

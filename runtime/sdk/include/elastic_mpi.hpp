@@ -262,17 +262,17 @@ class Loop {
   bool restored() const;
 
   /// Lets the program go on when ranks are lost: a pod that is killed, a node without power. While it runs,
-  /// copies of all that is registered are kept in memory, each rank's on another pod, too; after a loss the
-  /// ranks that are left make a world of their own, get their parts of the newest whole copy, and run() goes
-  /// on at the iteration of that copy, on fewer ranks. What is computed since then is computed again; what is
-  /// not registered is not set back. every: iterations between two copies; 0: so that they cost about a
-  /// hundredth of the run, a second apart or more. Memory: up to four times what is registered. Before run(),
-  /// on all ranks alike, joining ones too; data that moves itself needs save and load. The iteration is left
-  /// by an exception of MPI's error handler: let no handler of the program keep it, and set none on
-  /// MPI_COMM_WORLD afterwards. It has no effect without an agent, or where the job says `onWorkerLoss:
-  /// Fail`. Fewer pods than the job's minReplicas wait for replacements. Not borne: the loss of a pod and of
-  /// the one with its copies at once, and a crash of the program, which would crash again. Local. Throws
-  /// Error for every < 0.
+  /// copies of all that is registered are kept in memory, each rank's on another pod, too, and on another
+  /// node where the job is on several; after a loss the ranks that are left make a world of their own, get
+  /// their parts of the newest whole copy, and run() goes on at the iteration of that copy, on fewer ranks.
+  /// What is computed since then is computed again; what is not registered is not set back. every: iterations
+  /// between two copies; 0: so that they cost about a hundredth of the run, a second apart or more. Memory:
+  /// up to four times what is registered. Before run(), on all ranks alike, joining ones too; data that moves
+  /// itself needs save and load. The iteration is left by an exception of MPI's error handler: let no handler
+  /// of the program keep it, and set none on MPI_COMM_WORLD afterwards. It has no effect without an agent, or
+  /// where the job says `onWorkerLoss: Fail`. Fewer pods than the job's minReplicas wait for replacements.
+  /// Not borne: the loss of a pod and of the one with its copies at once, and a crash of the program, which
+  /// would crash again. Local. Throws Error for every < 0.
   void recoverable(std::int64_t every = 0);
   /// How often this process went on without others that were lost. Local.
   int recoveries() const;
