@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds images with ENGINE (buildah, podman or docker) from CONTEXT and writes each as a docker-archive. An IMAGE with a
 # slash is a user's folder, with a Containerfile of its own.
-# Usage: build.sh ENGINE CONTEXT OUT TAG IMAGE...      prints for each: image NAME SIZE MB compressed
+# Usage: build.sh ENGINE CONTEXT OUT TAG IMAGE...      prints for each: image NAME SIZE MB compressed (without the size where
+# EMPI_IMAGE_SIZES is no: compressing takes as long as making)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 engine=$1 context=$2 out=$3 tag=$4
@@ -53,7 +54,9 @@ save() {
 }
 
 # As a registry has it: every layer compressed.
-size() { gzip -c "$1" | wc -c | awk '{ printf "%.1f", $1 / 1e6 }'; }
+size() {
+  [[ ${EMPI_IMAGE_SIZES:-} == no ]] || gzip -c "$1" | wc -c | awk '{ printf "%6.1f MB compressed", $1 / 1e6 }'
+}
 
 # Of which image NAME is made; a BASE of the user's takes the place of the minimal Debian.
 base_of() {
@@ -84,5 +87,5 @@ for name in "$@"; do
   make "$name"
   save "$name"
   file=$out/$(basename "$name").tar
-  printf 'image %-10s %6s MB compressed  %s  %s\n' "$(basename "$name")" "$(size "$file")" "$(name_of "$name")" "$file"
+  printf 'image %-10s %s  %s  %s\n' "$(basename "$name")" "$(size "$file")" "$(name_of "$name")" "$file"
 done

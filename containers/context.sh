@@ -5,6 +5,8 @@
 # Usage: context.sh BUILD DIR
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source=containers/programs.sh
+source "$here/programs.sh"
 build=$1 context=$2
 fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
 
@@ -46,17 +48,16 @@ stage() {
 }
 # The agent's own libraries lie beside it where it was installed into a volume. RPATH, not RUNPATH: it holds for
 # the libraries of libraries too, and does not yield to the environment of a user's container.
-for program in elastic-mpi-agent elastic-mpi-sidecar; do
+for program in "${in_volume[@]}"; do
   stage "bin/$program" "runtime/bin/$program" --force-rpath --set-rpath "\$ORIGIN/../lib/agent"
 done
 # Under the name that programs ask for, and that for linking in an image.
 library=$(readlink "$build/lib/libelastic_mpi.so") || fail "$build/lib has no libelastic_mpi.so"
 stage "lib/$library" "runtime/lib/$library" --remove-rpath
 ln -s "$library" "$context/runtime/lib/libelastic_mpi.so"
-for program in elastic-mpi-operator empi; do stage "bin/$program" "bin/$program" --remove-rpath; done
+for program in "${of_operator[@]}"; do stage "bin/$program" "bin/$program" --remove-rpath; done
 # In a pod of the operator the library is in the volume; without one it is the image's.
-for program in empi-jacobi empi-mandelbrot empi-spe10 empi-spe10-report empi-surrogate empi-surrogate-report \
-  empi-tsunami empi-tsunami-report; do
+for program in "${applications[@]}"; do
   stage "bin/$program" "bin/$program" --set-rpath /opt/elastic-mpi/lib:/opt/elastic-mpi-image/lib
 done
 install -m 755 "$here/install.sh" "$context/runtime/bin/install"

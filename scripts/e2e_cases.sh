@@ -80,19 +80,25 @@ load_images_of() { # CASES...
   if [[ ${#images[@]} -gt 0 ]]; then load_images "${images[@]}"; fi
 }
 
-# Images are made when they are missing or older than a program.
+# Images are made when they are missing or older than a program of theirs. (./dev test links its own beside these while
+# a second cluster looks.)
 load_images() { # NAMES...
-  local name stale=() images=("$@") from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}}
+  local name stale=() images=("$@") from=$project/${EMPI_IMAGE_BUILD:-build/${EMPI_PRESET:-release}} made_of=() file
   # shellcheck source=scripts/images.sh
   source "$project/scripts/images.sh"
+  # shellcheck source=containers/programs.sh
+  source "$project/containers/programs.sh"
   build_programs
+  for file in "${in_volume[@]/#/bin/}" "${of_operator[@]/#/bin/}" "${applications[@]/#/bin/}" lib/libelastic_mpi.so; do
+    [[ ! -e $from/$file ]] || made_of+=("$(realpath "$from/$file")")
+  done
   for name in "${images[@]}"; do
     if [[ ! -e $project/build/images/$name.tar ]] ||
-      [[ -n $(find "$from/bin" "$from/lib" "$project/containers" "$project/runtime/sdk/testing" -type f -newer "$project/build/images/$name.tar" -print -quit) ]]; then
+      [[ -n $(find "${made_of[@]}" "$project/containers" "$project/runtime/sdk/testing" -type f -newer "$project/build/images/$name.tar" -print -quit) ]]; then
       stale+=("$name")
     fi
   done
-  if [[ ${#stale[@]} -gt 0 ]]; then (images "${stale[@]}" >&2) || exit 1; fi
+  if [[ ${#stale[@]} -gt 0 ]]; then (EMPI_IMAGE_SIZES=no images "${stale[@]}" >&2) || exit 1; fi
   choose_root packages-e2e.txt
   load "${images[@]}"
 }
