@@ -69,8 +69,8 @@ TEST_F(Commands, RefusalsChangeNothing) {
   const auto members = begin(2);
   pods.wait_until("the other member knows of the start", [&] { return !pods.ranks(members[1].uid).empty(); });
   pods.fence = Fence{5};
-  const auto put = [&](const json& r, int pod = 0, std::optional<std::string> token = {}) {
-    return pods.call("PUT", members[pod], paths::kChange, r.dump(), std::move(token));
+  const auto put = [&](const json& r, int pod = 0, const std::optional<std::string>& token = {}) {
+    return pods.call("PUT", members[pod], paths::kChange, r.dump(), token);
   };
   const std::vector<std::string> one = {members[1].uid};
   EXPECT_EQ(put(change_json(one, 5, 1), 0, "wrong").status, 401);
