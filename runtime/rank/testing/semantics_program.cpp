@@ -119,19 +119,19 @@ struct Program {
     MPI_Comm_set_info(MPI_COMM_WORLD, hints);
     MPI_Info_free(&hints);
     int *value = nullptr, found = 0;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
     CHECK(found);
     tag_ub = *value;
   }
 
   void check_world() const {
     int *value = nullptr, found = 0;
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
     CHECK(found && *value == tag_ub);
     char* mine = nullptr;
-    MPI_Comm_get_attr(MPI_COMM_WORLD, copied_key, &mine, &found);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, copied_key, static_cast<void*>(&mine), &found);
     CHECK(found && mine == storage + changes && copies == changes);
-    MPI_Comm_get_attr(MPI_COMM_WORLD, local_key, &mine, &found);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, local_key, static_cast<void*>(&mine), &found);
     CHECK(found == (changes == 0));
     CHECK(deletions == (changes == 0 ? 0 : changes + 1));
     char name[MPI_MAX_OBJECT_NAME] = {};
