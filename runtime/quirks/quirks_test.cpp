@@ -50,6 +50,8 @@ Ran under_mpirun(int ranks, const std::string& program, const std::string& argum
   return ran;
 }
 
+const std::string kOverTcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base_retain_loopback 1";
+
 void note(const std::string& quirk, bool there) {
   std::printf("quirk %s: %s\n", quirk.c_str(), there ? "there" : "gone");
   std::filesystem::create_directories(EMPI_QUIRKS_FOLDER);
@@ -83,6 +85,21 @@ TEST(Quirks, CidRetries) {
   expect_ours_holds(4, "quirk_cid_retries");
 }
 
+TEST(Quirks, BlockedSearch) {
+  look_for("blocked-search", 3, "quirk_blocked_search");
+  expect_ours_holds(3, "quirk_blocked_search");
+}
+
+TEST(Quirks, EarlyMessages) {
+  look_for("early-messages", 3, "quirk_early_messages", kOverTcp);
+  expect_ours_holds(3, "quirk_early_messages", kOverTcp);
+}
+
+TEST(Quirks, UnwatchedReceives) {
+  look_for("unwatched-receives", 2, "quirk_unwatched_receives", kOverTcp);
+  expect_ours_holds(2, "quirk_unwatched_receives", kOverTcp);
+}
+
 TEST(Quirks, AcceptRoot) {
   look_for("accept-root", 2, "quirk_accept_root");
   expect_ours_holds(2, "quirk_accept_root");
@@ -97,8 +114,6 @@ TEST(Quirks, GetStatus) {
   look_for("get-status", 2, "quirk_get_status");
   expect_ours_holds(2, "quirk_get_status");
 }
-
-const std::string kOverTcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base_retain_loopback 1";
 
 TEST(Quirks, RequestsFreed) {
   look_for("requests-freed", 2, "quirk_requests_freed", kOverTcp);

@@ -2,6 +2,7 @@
 #include "runtime/rank/pmix_connect.hpp"
 
 #include <dlfcn.h>
+#include <pmix.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -19,15 +20,10 @@ Acquainted::~Acquainted() { acquainted = false; }
 
 }  // namespace empi::adapt
 
-// pmix_status_t PMIx_Connect(const pmix_proc_t[], size_t, const pmix_info_t[], size_t) of the PMIx that Open
-// MPI has, whose headers need not be here.
-extern "C" __attribute__((visibility("default"))) int PMIx_Connect(const void* procs, std::size_t proc_count,
-                                                                   const void* infos,
-                                                                   std::size_t info_count) {
-  using Function = int (*)(const void*, std::size_t, const void*, std::size_t);
-  constexpr int kSuccess = 0;
-  if (empi::adapt::acquainted) return kSuccess;
-  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "PMIx_Connect"));
+pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t infos[],
+                           size_t info_count) {
+  if (empi::adapt::acquainted) return PMIX_SUCCESS;
+  static const auto next = reinterpret_cast<decltype(&PMIx_Connect)>(dlsym(RTLD_NEXT, "PMIx_Connect"));
   if (next) return next(procs, proc_count, infos, info_count);
   std::fputs("elastic-mpi: Open MPI has come without PMIx_Connect\n", stderr);
   std::abort();

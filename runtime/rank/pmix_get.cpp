@@ -4,6 +4,7 @@
 // fails (quirk late-neighbour). Every rank says this one thing, so it is asked for again until it is there. A
 // rank that never comes is its agent's business.
 #include <dlfcn.h>
+#include <pmix.h>
 
 #include <chrono>
 #include <cstddef>
@@ -33,14 +34,10 @@ bool is_late(const char* key, int status) {
 }  // namespace
 }  // namespace empi::adapt
 
-// pmix_status_t PMIx_Get(const pmix_proc_t*, const char[], const pmix_info_t[], size_t, pmix_value_t**) of
-// the PMIx that Open MPI has, whose headers need not be here.
-extern "C" __attribute__((visibility("default"))) int PMIx_Get(const void* proc, const char* key,
-                                                               const void* infos, std::size_t info_count,
-                                                               void** value) {
-  using Function = int (*)(const void*, const char*, const void*, std::size_t, void**);
+pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t infos[],
+                       size_t info_count, pmix_value_t** value) {
   using Clock = std::chrono::steady_clock;
-  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "PMIx_Get"));
+  static const auto next = reinterpret_cast<decltype(&PMIx_Get)>(dlsym(RTLD_NEXT, "PMIx_Get"));
   if (!next) {
     std::fputs("elastic-mpi: Open MPI has come without PMIx_Get\n", stderr);
     std::abort();

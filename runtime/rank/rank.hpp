@@ -117,6 +117,8 @@ class Rank {
   void leave_iteration();                       // control thread
   void order_recovery(const RankOrder& order);  // control thread
   void revoke_what_was_lost();
+  std::vector<TasksWorld::Known> known_worlds();
+  void world_is(const std::string& name, bool recovered);  // the one that was just adopted
   void vote_no_from_outside();
   RankOrder await_recovery();
 
@@ -178,6 +180,9 @@ class Rank {
   std::shared_ptr<TasksWorld> recovery_building_;  // by it
   Attempt::Outcome recovery_made_;                 // by it, and not adopted
   std::string recovery_tried_;                     // its name, once it was
+  std::string world_name_;                         // of the world: the change or the recovery that made it
+  MPI_Group world_group_ = MPI_GROUP_NULL;         // of it, once asked for
+  TasksWorld::Known before_recovery_;              // the one before, if a recovery made this one
   std::uint64_t recovery_since_ns_ = 0;
   long long repeated_ = 0;  // iterations that this rank does again
 };

@@ -166,6 +166,23 @@ RankOrder Rank::await_recovery() {
   }
 }
 
+// The newest first. Others may not have adopted it yet, where a recovery is interrupted by another one.
+std::vector<TasksWorld::Known> Rank::known_worlds() {
+  if (world_group_ == MPI_GROUP_NULL) PMPI_Comm_group(current_world(), &world_group_);
+  std::vector<TasksWorld::Known> known{{world_name_, world_group_}};
+  if (before_recovery_.group != MPI_GROUP_NULL) known.push_back(before_recovery_);
+  return known;
+}
+
+void Rank::world_is(const std::string& name, bool recovered) {
+  if (before_recovery_.group != MPI_GROUP_NULL) PMPI_Group_free(&before_recovery_.group);
+  if (recovered)
+    before_recovery_ = {world_name_, std::exchange(world_group_, MPI_GROUP_NULL)};
+  else if (world_group_ != MPI_GROUP_NULL)
+    PMPI_Group_free(&world_group_);
+  world_name_ = name;
+}
+
 int Rank::recovery_world(MPI_Comm* world) {
   if (!stop_ || !profile::thread_state.measured) return MPI_ERR_OTHER;
   if (std::exchange(recovery_since_ns_, recovery_since_ns_ ? recovery_since_ns_ : monotonic_ns()) == 0)
@@ -176,9 +193,8 @@ int Rank::recovery_world(MPI_Comm* world) {
     const RankOrder order = await_recovery();
     const ProcId self{page_->nspace, page_->rank};
     const auto place = std::ranges::find(order.procs, self) - order.procs.begin();
-    const auto fresh =
-        std::make_shared<TasksWorld>(order.port, static_cast<int>(place),
-                                     static_cast<int>(order.procs.size()), TasksWorld::Ranks::AreOfOneWorld);
+    const auto fresh = std::make_shared<TasksWorld>(order.port, static_cast<int>(place),
+                                                    static_cast<int>(order.procs.size()), known_worlds());
     {
       const std::lock_guard lock(recovery_mutex_);
       if (recovery_.port != order.port) continue;
@@ -225,6 +241,7 @@ int Rank::adopt_recovered(long long iteration) {
     if (recovery_.port != recovery_tried_ || recovery_made_.world == MPI_COMM_NULL) return MPI_ERR_OTHER;
     const Attempt::Outcome made = std::exchange(recovery_made_, {});
     replace_world(made.world);  // the old one was revoked and is never freed
+    world_is(recovery_.port, true);
     recovering_.store(false, std::memory_order_release);
     report.address = recovery_.port;
     const std::lock_guard attempts(mutex_);

@@ -101,7 +101,7 @@ int Rank::build_tasks_world(const std::string& name, const std::string& ids) {
     if (ids.compare(at, own.size(), own) == 0) rank = size;
   const int lost = ranks_lost_.load(std::memory_order_acquire);
   const std::shared_ptr<TasksWorld> before = give_up_tasks_world();
-  const auto fresh = std::make_shared<TasksWorld>(name, rank, size, TasksWorld::Ranks::MayBeNew);
+  const auto fresh = std::make_shared<TasksWorld>(name, rank, size, std::vector<TasksWorld::Known>{});
   {
     const std::lock_guard lock(tasks_world_mutex_);
     tasks_world_ = fresh;

@@ -161,6 +161,7 @@ int Rank::committed() {
   } else {
     const Attempt::Outcome outcome = current->take();
     old_world = replace_world(outcome.world);
+    world_is(current->order.change, false);
     const std::lock_guard lock(mutex_);
     spare_ = outcome.spare;
   }

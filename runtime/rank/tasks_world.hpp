@@ -4,23 +4,35 @@
 // They come from several worlds, of which ranks have left or died, so that nothing derived from those can be
 // trusted. Hence it is made of single ranks: neighbours accept and connect, then pairs, then groups of four:
 // log2 of the ranks rounds. One attempt; it runs on a helper thread.
+//
+// Ranks of a loop that go on without others (R18) come from one world: they meet in PMIx's store first, where
+// any of them can be called off, and make it of that world's group in one step.
 #pragma once
 #include <mpi.h>
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "runtime/protocol/world_keys.hpp"
+#include "runtime/rank/pmix_store.hpp"
 
 namespace empi::adapt {
 
 class TasksWorld {
  public:
-  enum class Ranks { MayBeNew, AreOfOneWorld };  // in which they all were before
+  // One that this rank was in; its name is the same on all ranks of it.
+  struct Known {
+    std::string name;
+    MPI_Group group = MPI_GROUP_NULL;
+  };
 
-  // `name`: the same on all ranks, never used before. This process becomes `rank` of `size`.
-  TasksWorld(std::string name, int rank, int size, Ranks ranks)
-      : name_(std::move(name)), rank_(rank), size_(size), ranks_(ranks) {}
+  // `name`: the same on all ranks, never used before. This process becomes `rank` of `size`. `known`: empty
+  // where some may be new, else the newest first; the groups must outlive the building.
+  TasksWorld(std::string name, int rank, int size, std::vector<Known> known)
+      : name_(std::move(name)), rank_(rank), size_(size), known_(std::move(known)) {}
   TasksWorld(const TasksWorld&) = delete;
   TasksWorld& operator=(const TasksWorld&) = delete;
 
@@ -38,13 +50,20 @@ class TasksWorld {
 
   const std::string& name() const { return name_; }
   // What all keys that it publishes have in common.
-  std::string port() const { return "empi.tasks." + name_ + "."; }
+  std::string port() const { return world_port(name_); }
   std::string error() const;
   bool ended() const;  // the build, good or bad
 
  private:
   bool build_all();
   bool wait_for_end();
+  std::optional<std::string> meet();
+  bool stand_still();
+  template <class Function>
+  std::optional<std::string> gather(const std::string& word, const std::string& mine, Function reduce,
+                                    Meanwhile mpi);
+  bool build_of(const Known& before, const std::vector<int>& ranks);
+  bool build_of_single_ranks();
   bool unite_with_other_half(int half);
   bool done(const char* what, int result);
   bool succeeded(const char* what, int result);
@@ -52,7 +71,7 @@ class TasksWorld {
 
   const std::string name_;
   const int rank_, size_;
-  const Ranks ranks_;
+  const std::vector<Known> known_;
   mutable std::mutex mutex_;
   std::condition_variable over_;
   bool asked_ = false, ended_ = false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/protocol/world_keys.hpp"
+
 namespace empi::agent {
 namespace {
 
@@ -42,6 +44,7 @@ bool Rendezvous::ends_what_it_began(const std::string& key) const {
 }
 
 bool Rendezvous::key_has_tombstone(const std::string& key) const {
+  if (key.ends_with(kAllHaveCome) && store_.contains(key)) return false;
   const bool over =
       std::ranges::any_of(dead_ports_, [&](const std::string& port) { return key.find(port) != key.npos; });
   return over && !ends_what_it_began(key);

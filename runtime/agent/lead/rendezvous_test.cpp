@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/protocol/world_keys.hpp"
+
 namespace empi::agent {
 namespace {
 
@@ -198,6 +200,24 @@ TEST_F(RendezvousTest, WhoIsOutOfAWorldIsNotWaitedForThere) {
   const RendezvousReplies failed = rendezvous.give_up_world("w.", upper);
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_NE(failed[0].status, kPmixSuccess);
+}
+
+// From that word on some have begun: whoever asks finds it, and before it nobody does.
+TEST_F(RendezvousTest, ThatAllHaveComeToAWorldIsFoundAlsoWhenItIsGivenUp) {
+  const std::string world = world_port("w"), all = world + std::string(kAllHaveCome);
+  EXPECT_TRUE(rendezvous.lookup({all}, true, never, {"a", 1}).empty());
+  ASSERT_EQ(rendezvous.publish({datum(all)}, {"b", 2}).size(), 2u) << "and the one who waits is told";
+  rendezvous.give_up_world(world, std::nullopt);
+  const RendezvousReplies late = rendezvous.lookup({all}, true, never, {"b", 3});
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].status, kPmixSuccess);
+
+  const std::string other = world_port("x"), none = other + std::string(kAllHaveCome);
+  EXPECT_TRUE(rendezvous.lookup({none}, true, never, {"a", 4}).empty());
+  const RendezvousReplies refused = rendezvous.give_up_world(other, std::nullopt);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].status, kPmixNotFound);
+  EXPECT_EQ(rendezvous.publish({datum(none)}, {"b", 5})[0].status, kPmixError);
 }
 
 TEST_F(RendezvousTest, TheNextLeadKnowsDataAndTombstones) {
