@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quirk unwatched-receives: what Open MPI receives for itself while it makes a communicator of a group does
-// not end when the rank that is to send is lost, and the call never comes back. Rank 1 dies instead of coming.
-// `ours`: these receives are looked after. (Over TCP: what is sent to a dead rank by shared memory never ends
-// either, but a rank that dies takes its pod along.)
+// not end when the rank that is to send is lost, and the call never comes back. Rank 1 dies instead of
+// coming. `ours`: these receives are looked after. (Over TCP: what is sent to a dead rank by shared memory
+// never ends either, but a rank that dies takes its pod along.)
 #include <signal.h>
 
 #include <cstring>
