@@ -49,10 +49,11 @@ def main():
             filters[command[0]].append(command[2].removeprefix("--gtest_filter="))
     programs = {program: patterns for program, patterns in filters.items() if pathlib.Path(program).exists()}
     assert programs, "no test program is built"
-    # Some cases run with a sanitizer, some without: each program has all of them.
+    # Some cases run with a sanitizer, some without: each program has all of them. Of one that is not built ctest tells no command.
     of_name = collections.defaultdict(list)
-    for program, patterns in filters.items():
-        of_name[pathlib.Path(program).name] += patterns
+    for test in tests:
+        name, _, case = test["name"].removeprefix("asan.").removeprefix("tsan.").partition(".")
+        of_name[name] += [case, f"*/{case}/*"]
     wrong = []
     count = 0
     for program, patterns in sorted(programs.items()):
