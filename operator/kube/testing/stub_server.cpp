@@ -255,7 +255,7 @@ void StubServer::serve(Peer& peer) {
       condition_.notify_all();
       handler_(request, peer);
     }
-  } catch (const Exchange::Gone&) {
+  } catch (const Exchange::Gone&) {  // NOLINT(bugprone-empty-catch): then this is its end, too
   }
   ERR_clear_error();
   shutdown(peer.fd, SHUT_RDWR);
