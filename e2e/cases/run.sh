@@ -30,7 +30,8 @@ at_once=${EMPI_CASES_AT_ONCE:-$(($(nproc) > 2 ? 3 : 2))}
 logs=$(realpath ../../..)/out/e2e
 mkdir -p "$logs"
 [[ ${EMPI_ONCE_MORE:-0} =~ ^[0-9]$ ]] || { echo "EMPI_ONCE_MORE: '$EMPI_ONCE_MORE' is no number from 0 to 9" >&2; exit 2; }
-seconds=${EMPI_CASE_TIMEOUT:-900}
+# What hangs is ended. Who tries all that there is to try (./dev e2e full) has time.
+seconds=${EMPI_CASE_TIMEOUT:-$([[ ${EMPI_FULL:-} == yes ]] && echo 3600 || echo 900)}
 declare -A count=([ok]=0 [skipped]=0 [unsteady]=0) case_of=() began=()
 failed=()
 trap 'end_running; exit 130' INT TERM
