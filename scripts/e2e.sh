@@ -45,6 +45,7 @@ Usage: ./dev e2e [CASE...] [--kubeconfig FILE]    runs the cases (all of them by
 Options, of cases, up and programs:
        --kubernetes VERSION   of the cluster that is started: $versions
        --ip 6                 the cluster has addresses of IPv6 and no others (4)
+       --cni calico           pods are wired by Calico, which holds packets to NetworkPolicies (ptp: nobody does)
        --from REV             the commit of this repository from which [upgrade-from] upgrades (default: its own choice);
                               without a CASE, runs that one
 
@@ -53,7 +54,7 @@ existing cluster instead, and those that need to cut wires are skipped.
 Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
              EMPI_CLUSTERS  how many clusters share the cases (default: 2 when all are run and none is up, else 1)
-             EMPI_KUBERNETES, EMPI_IP_FAMILY     the same as --kubernetes and --ip
+             EMPI_KUBERNETES, EMPI_IP_FAMILY, EMPI_CNI     the same as --kubernetes, --ip and --cni
              EMPI_PATIENCE  how many times longer than on a quiet machine a case waits before it gives up (default: 4)
 USAGE
 }
@@ -61,9 +62,9 @@ USAGE
 e2e() {
   [[ $cluster =~ ^[a-z0-9][a-z0-9-]{0,20}$ ]] ||
     die "EMPI_CLUSTER: '$cluster' is no name for a cluster: use up to 21 of a-z, 0-9 and -"
-  choose_root packages-e2e.txt
   local words=()
   take_options "$@"
+  choose_cluster_root
   set -- "${words[@]}"
   local verb=${1:-}
   case $verb in
@@ -114,6 +115,11 @@ take_options() {
         [[ $EMPI_IP_FAMILY =~ ^[46]$ ]] || die "e2e: --ip wants 4 or 6, not '$EMPI_IP_FAMILY'"
         shift
         ;;
+      --cni)
+        export EMPI_CNI=${2:-}
+        [[ $EMPI_CNI =~ ^(ptp|calico)$ ]] || die "e2e: --cni wants ptp or calico, not '$EMPI_CNI'"
+        shift
+        ;;
       --from)
         export EMPI_FROM=${2:-}
         [[ $EMPI_FROM =~ ^[A-Za-z0-9][A-Za-z0-9._/~^-]*$ ]] || die "e2e: --from wants a commit of this repository, not '$EMPI_FROM'"
@@ -131,6 +137,21 @@ take_options() {
     shift
   done
   choose_kubernetes "${words[0]:-}"
+}
+
+# Where nodes are. What a running cluster has counts, as with the version of Kubernetes.
+choose_cluster_root() {
+  if find_cluster && [[ -e $state/cni ]]; then
+    [[ -z ${EMPI_CNI:-} || $EMPI_CNI == $(cat "$state/cni") ]] ||
+      die "e2e: cluster $cluster is up with --cni $(cat "$state/cni"): ./dev e2e down, or EMPI_CLUSTER=NAME for another"
+    EMPI_CNI=$(cat "$state/cni")
+  fi
+  export EMPI_CNI=${EMPI_CNI:-ptp}
+  [[ $EMPI_CNI == ptp || ${EMPI_IP_FAMILY:-4} == 4 ]] || die 'e2e: --cni calico is tried with addresses of IPv4 only'
+  # What Calico's agent calls on a node.
+  local with=${EMPI_WITH:-}
+  if [[ $EMPI_CNI == calico ]]; then with="${with:+$with }ipset conntrack"; fi
+  EMPI_WITH=$with choose_root packages-e2e.txt
 }
 
 # From here on EMPI_KUBERNETES says it to all: a running cluster's own version, else what is asked for. Programs may be
@@ -229,6 +250,7 @@ up() {
   local reason
   reason=$(isolated "${enter[@]}" -- bash "$project/e2e/cluster/probe.sh") || skip "${reason:-the probe of this machine failed}"
   in_e2e_root bash "$project/e2e/cluster/build.sh" || exit 1
+  if [[ ${EMPI_CNI:-} == calico ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" calico || exit 1; fi
   with_lock start "$nodes"
 }
 
@@ -247,6 +269,7 @@ start() {
   : >"$state/progress"
   of_cluster kubernetes_minor >"$state/kubernetes"
   echo "${EMPI_IP_FAMILY:-4}" >"$state/ip-family"
+  echo "${EMPI_CNI:-ptp}" >"$state/cni"
   in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster" || exit 1
   trap 'down quiet; trap - INT TERM; kill -INT $$' INT TERM
   # It writes down who it is before it is anything, so that down finds it whatever happens to us.

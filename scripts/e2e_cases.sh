@@ -99,7 +99,7 @@ load_images() { # NAMES...
     fi
   done
   if [[ ${#stale[@]} -gt 0 ]]; then (EMPI_IMAGE_SIZES=no images "${stale[@]}" >&2) || exit 1; fi
-  choose_root packages-e2e.txt
+  choose_cluster_root
   load "${images[@]}"
 }
 

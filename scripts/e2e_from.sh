@@ -25,7 +25,7 @@ find_commit() { # REV
   EMPI_FROM=$(git_inside rev-parse --verify --quiet "$1^{commit}") ||
     die "e2e: --from: there is no commit '$1' here (a shallow clone has few: git fetch --unshallow)"
   export EMPI_FROM
-  choose_root packages-e2e.txt
+  choose_cluster_root
 }
 
 # Its programs are built by its own ./dev, no more of them than its images hold; the images' names are then of the commit,

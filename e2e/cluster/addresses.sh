@@ -29,6 +29,8 @@ node_address() { # NUMBER
 pod_network() { # NUMBER
   if [[ $ip_family == 4 ]]; then echo "10.89.$1.0/24"; else printf 'fd00:89:0:%x::/64\n' "$1"; fi
 }
+# shellcheck disable=SC2034
+node_dns_address=169.254.20.10 # of a DNS server on each node, where Kubernetes' NodeLocal DNSCache has it
 # As an address stands before :PORT.
 host() { if [[ $1 == *:* ]]; then echo "[$1]"; else echo "$1"; fi; }
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the programs of the cluster that Debian does not have, from the Go modules that the go.sum files pin,
 # into the cache. Runs inside the root of .ci/packages-e2e.txt.
-# Usage: build.sh [kube coredns helm kwok metrics-adapter]     kube: of the version EMPI_KUBERNETES. The last two are for
-# some cases only: kwok simulates nodes and pods, metrics-adapter serves the sidecars' figures to an autoscaler.
+# Usage: build.sh [kube coredns helm kwok metrics-adapter calico]     kube: of the version EMPI_KUBERNETES. The last three
+# are for some cases only: kwok simulates nodes and pods, metrics-adapter serves the sidecars' figures to an autoscaler,
+# calico makes packet filters of NetworkPolicies.
 set -euo pipefail
 # shellcheck source=e2e/cluster/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -48,7 +49,18 @@ for program in "$@"; do
     coredns) build coredns ./coredns 'a minute' '' ;;
     helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' '' ;;
     kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' '' kwok ;; # against the Kubernetes libraries of its own choice
+    calico)
+      build calico . 'some minutes' '' calico
+      folder=$(program_folder calico)
+      ln -sfn calico "$folder/calico-felix"
+      # What the API server is to know of Calico is in the same module.
+      if [[ ! -e $folder/crds ]]; then
+        rm -rf "$folder/crds.new"
+        cp -r --no-preserve=mode "$(cd "$cluster_source/go/calico" && go list -m -f '{{.Dir}}' github.com/projectcalico/calico)/libcalico-go/config/crd" "$folder/crds.new"
+        mv -T "$folder/crds.new" "$folder/crds"
+      fi
+      ;;
     metrics-adapter) build metrics-adapter ./metrics-adapter 'seconds' '' ;;
-    *) fail "there is no program '$program' to build: kube, coredns, helm, kwok, metrics-adapter" ;;
+    *) fail "there is no program '$program' to build: kube, coredns, helm, kwok, metrics-adapter, calico" ;;
   esac
 done

@@ -31,6 +31,7 @@ make_pki
 for ((number = 1; number <= nodes; ++number)); do make_node "$number"; done
 progress 'certificates made'
 
+if [[ $cni == calico ]]; then corefile cache >"$state/node-dns.Corefile"; fi
 # Nodes boot while the API server does: kubelets retry.
 start_apiserver
 for ((number = 1; number <= nodes; ++number)); do power_on "$number"; done
@@ -38,6 +39,7 @@ wait_until 120 'the API server is ready (see apiserver.log)' apiserver_ready
 progress 'API server ready'
 start_controller-manager
 start_scheduler
+if [[ $cni == calico ]]; then calico_objects; fi
 dns_objects | kubectl apply -f - >/dev/null
 start_dns
 

@@ -75,18 +75,33 @@ start_scheduler() {
 }
 
 # Runs beside the control plane, not as a pod, so that it needs no image; pods reach it by its service.
-start_dns() {
-  cat >"$state/Corefile" <<COREFILE
+corefile() { # LINE
+  cat <<COREFILE
 .:53 {
     errors
-    ready $(host "$control_address"):8181
+    $1
     kubernetes cluster.local in-addr.arpa ip6.arpa {
         kubeconfig $state/dns.kubeconfig
         ttl 5
     }
 }
 COREFILE
+}
+start_dns() {
+  corefile "ready $(host "$control_address"):8181" >"$state/Corefile"
   daemon dns coredns -conf "$state/Corefile"
+}
+
+# What Calico keeps in the API server, and that there is nothing to wait for. Its agents and plugins try until it is there.
+calico_objects() {
+  kubectl apply --server-side -f "$(program_folder calico)/crds" >/dev/null
+  kubectl wait --for=condition=Established --timeout=60s crd/clusterinformations.crd.projectcalico.org >/dev/null
+  kubectl apply -f - >/dev/null <<'YAML'
+apiVersion: crd.projectcalico.org/v1
+kind: ClusterInformation
+metadata: {name: default}
+spec: {datastoreReady: true, clusterType: k8s, clusterGUID: "1"}
+YAML
 }
 
 # With the addresses of this cluster.

@@ -8,7 +8,7 @@ source "$cluster_source/addresses.sh"
 
 # The folder of a program that Debian does not have. It is named by what the program is built from, the go.mod and
 # go.sum of its module and its own sources: what one changes leaves the others as they are.
-program_folder() { # kube|kube-MINOR|coredns|helm|kwok|metrics-adapter
+program_folder() { # kube|kube-MINOR|coredns|helm|kwok|metrics-adapter|calico
   local source=$cluster_source/go files
   if [[ -e $source/$1/go.mod ]]; then
     files=("$source/$1"/*)
@@ -21,7 +21,7 @@ program_folder() { # kube|kube-MINOR|coredns|helm|kwok|metrics-adapter
 # All of them, for PATH.
 program_folders() {
   local name folders=()
-  for name in "$(kubernetes_program)" coredns helm kwok metrics-adapter; do folders+=("$(program_folder "$name")"); done
+  for name in "$(kubernetes_program)" coredns helm kwok metrics-adapter calico; do folders+=("$(program_folder "$name")"); done
   (IFS=: && echo "${folders[*]}")
 }
 
@@ -72,6 +72,8 @@ use_cluster() {
   state=/cache/cluster/$cluster
   if [[ -e $state/kubernetes ]]; then EMPI_KUBERNETES=$(cat "$state/kubernetes"); fi
   use_addresses "$(cat "$state/ip-family" 2>/dev/null || echo 4)"
+  # shellcheck disable=SC2034  # the other scripts use it
+  cni=$(cat "$state/cni" 2>/dev/null || echo ptp) # who wires pods: ptp, which knows no NetworkPolicy, or calico
   PATH=$(program_folders):$PATH
   export PATH KUBECONFIG=$state/admin.kubeconfig
 }

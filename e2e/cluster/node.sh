@@ -63,6 +63,16 @@ wait_until 60 "containerd of $name answers" ctr --connect-timeout 1s version
 ctr --namespace k8s.io images import "$state/pause.tar" >/dev/null
 service kube-proxy kube-proxy --kubeconfig="$state/proxy.kubeconfig" --hostname-override="$name" \
   --proxy-mode=iptables --bind-address="$any_address" --cluster-cidr="$pod_networks" --conntrack-max-per-core=0 --oom-score-adj=0
+if [[ $cni == calico ]]; then
+  # Policies say which pods DNS is, and ours is none: so it is on the node, where the NodeLocal DNSCache would be.
+  ip address add "$node_dns_address/32" dev lo
+  service dns coredns -conf "$state/node-dns.Corefile"
+  # It ends when its settings change, and counts on being started again.
+  service felix env FELIX_DATASTORETYPE=kubernetes KUBECONFIG="$state/calico.kubeconfig" FELIX_FELIXHOSTNAME="$name" \
+    FELIX_LOGSEVERITYSCREEN=Warning FELIX_LOGSEVERITYFILE=none FELIX_LOGSEVERITYSYS=none FELIX_LOGFILEPATH=none \
+    FELIX_DEFAULTENDPOINTTOHOSTACTION=ACCEPT FELIX_IPV6SUPPORT=false FELIX_BPFENABLED=false FELIX_USAGEREPORTINGENABLED=false \
+    FELIX_IGNORELOOSERPF=true FELIX_HEALTHENABLED=true bash -c 'while true; do calico-felix || sleep 1; done'
+fi
 service kubelet kubelet --config="$state/$name/kubelet.yaml" --kubeconfig="$state/$name.kubeconfig" \
   --hostname-override="$name" --node-ip="$(node_address "$number")" \
   --root-dir="$state/$name/kubelet" --cert-dir="$state/pki"

@@ -56,4 +56,5 @@ make_pki() {
   kubeconfig scheduler /CN=system:kube-scheduler
   kubeconfig proxy /CN=system:kube-proxy
   kubeconfig dns /CN=system:coredns
+  if [[ $cni == calico ]]; then kubeconfig calico /O=system:masters/CN=calico; fi
 }
