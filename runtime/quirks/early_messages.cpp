@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quirk early-messages: what two ranks send for a communicator of MPI_Comm_create_from_group is not delivered
-// when it is read before this rank has it. They make it at once, rank 0 lets MPI progress first. `ours`: rank
-// 0 reads nothing until it has it.
+// Quirk early-messages: what other ranks send for a communicator of MPI_Comm_create_from_group is not
+// delivered when it is read before this rank has it. They make it at once, rank 0 lets MPI progress first.
+// `ours`: rank 0 reads nothing until it has it.
 #include <pmix.h>
 
 #include <cstdlib>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/rank/group_world.hpp"
 
-#include <dlfcn.h>
 #include <pmix.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "runtime/base/hash.hpp"
 #include "runtime/rank/found.hpp"
 #include "runtime/rank/watched_receives.hpp"
 
@@ -41,13 +40,6 @@ class Numbers {
   std::vector<int> taken_;
 };
 
-// FNV-1a.
-std::uint64_t hash_of(const std::string& name) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const unsigned char byte : name) hash = (hash ^ byte) * 1099511628211u;
-  return hash;
-}
-
 // More communicators than these a program seldom has; and what travels of a number are 16 bits.
 constexpr int kFirstNumber = 4096, kNumbers = 4096;
 
@@ -62,7 +54,7 @@ thread_local Naming* naming = nullptr;  // by create_from_group, on this thread
 bool can_create_from_group() { return Numbers().there() && WatchedReceives::possible(); }
 
 int create_from_group(MPI_Group group, const std::string& name, MPI_Comm* made) {
-  const std::uint64_t hash = hash_of(name);
+  const std::uint64_t hash = fnv1a(name);
   Naming mine{hash | 1, {}};
   mine.numbers.take_below(kFirstNumber + static_cast<int>(hash % kNumbers));
   naming = &mine;
@@ -87,13 +79,6 @@ pmix_status_t name_it(pmix_info_t** results, std::size_t* result_count) {
   return PMIX_SUCCESS;
 }
 
-template <class Function>
-Function* next(Function*, const char* name) {
-  if (auto* const function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name))) return function;
-  std::fprintf(stderr, "elastic-mpi: Open MPI has come without %s\n", name);
-  std::abort();
-}
-
 }  // namespace
 }  // namespace empi::adapt
 
@@ -101,12 +86,12 @@ pmix_status_t PMIx_Group_construct(const char group[], const pmix_proc_t procs[]
                                    const pmix_info_t infos[], size_t info_count, pmix_info_t** results,
                                    size_t* result_count) {
   if (empi::adapt::naming) return empi::adapt::name_it(results, result_count);
-  static auto* const call = empi::adapt::next(&PMIx_Group_construct, "PMIx_Group_construct");
+  static const auto call = empi::adapt::stood_before<decltype(&PMIx_Group_construct)>("PMIx_Group_construct");
   return call(group, procs, proc_count, infos, info_count, results, result_count);
 }
 
 pmix_status_t PMIx_Group_destruct(const char group[], const pmix_info_t infos[], size_t info_count) {
   if (empi::adapt::naming) return PMIX_SUCCESS;
-  static auto* const call = empi::adapt::next(&PMIx_Group_destruct, "PMIx_Group_destruct");
+  static const auto call = empi::adapt::stood_before<decltype(&PMIx_Group_destruct)>("PMIx_Group_destruct");
   return call(group, infos, info_count);
 }

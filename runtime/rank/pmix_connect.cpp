@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/rank/pmix_connect.hpp"
 
-#include <dlfcn.h>
 #include <pmix.h>
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
+
+#include "runtime/rank/found.hpp"
 
 namespace empi::adapt {
 namespace {
@@ -23,8 +22,6 @@ Acquainted::~Acquainted() { acquainted = false; }
 pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t infos[],
                            size_t info_count) {
   if (empi::adapt::acquainted) return PMIX_SUCCESS;
-  static const auto next = reinterpret_cast<decltype(&PMIx_Connect)>(dlsym(RTLD_NEXT, "PMIx_Connect"));
-  if (next) return next(procs, proc_count, infos, info_count);
-  std::fputs("elastic-mpi: Open MPI has come without PMIx_Connect\n", stderr);
-  std::abort();
+  static const auto next = empi::adapt::stood_before<decltype(&PMIx_Connect)>("PMIx_Connect");
+  return next(procs, proc_count, infos, info_count);
 }

@@ -3,17 +3,16 @@
 // it is there itself, and PMIx waits for that two seconds, then answers that nothing was found, and MPI_Init
 // fails (quirk late-neighbour). Every rank says this one thing, so it is asked for again until it is there. A
 // rank that never comes is its agent's business.
-#include <dlfcn.h>
 #include <pmix.h>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "runtime/protocol/names.hpp"
 #include "runtime/protocol/pmix_words.hpp"
+#include "runtime/rank/found.hpp"
 
 namespace empi::adapt {
 namespace {
@@ -37,11 +36,7 @@ bool is_late(const char* key, int status) {
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t infos[],
                        size_t info_count, pmix_value_t** value) {
   using Clock = std::chrono::steady_clock;
-  static const auto next = reinterpret_cast<decltype(&PMIx_Get)>(dlsym(RTLD_NEXT, "PMIx_Get"));
-  if (!next) {
-    std::fputs("elastic-mpi: Open MPI has come without PMIx_Get\n", stderr);
-    std::abort();
-  }
+  static const auto next = empi::adapt::stood_before<decltype(&PMIx_Get)>("PMIx_Get");
   for (;;) {
     const auto asked = Clock::now();
     const int status = next(proc, key, infos, info_count, value);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/rank/watched_receives.hpp"
 
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <cstring>
