@@ -362,12 +362,14 @@ struct Dropped {
   std::string recovery = {};
   // One of `procs` kept the queue of tasks; this rank (nspace/rank) mirrors it and keeps it from now on.
   std::string queue_to = {};
+  Fence fence = {};  // the highest that the lead has heard: who was named by a lower one leads nobody
   static void describe(auto& m, auto&& field) {
     field("uid", m.uid);
     field("procs", m.procs);
     field("membership", m.membership);
     field("recovery", m.recovery);
     field("queueTo", m.queue_to);
+    field("fence", m.fence);
   }
 };
 

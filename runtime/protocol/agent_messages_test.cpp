@@ -97,7 +97,7 @@ std::vector<Message> examples() {
           NewLead{"u0", kMembers},
           LeadKnown{},
           PassedOn{"u1", encode(Message(Beat{true}))},
-          Dropped{"u1", kRanks, kMembers, "recover-4", "job.2/0"},
+          Dropped{"u1", kRanks, kMembers, "recover-4", "job.2/0", Fence{3}},
           TakeOver{{5}, {"u0"}, "c1", "its pod is gone"},
           TakenOver{{5}, kMembers, {rank_report()}},
           End{{JobResult::Failed, "rank 1 was killed by signal 9", 137, {"a line"}}}};

@@ -109,6 +109,7 @@ void Lead::rank_lost(const ProcId& proc, const std::string& uid, const std::stri
 
 void Lead::tell_dropped(Dropped dropped) {
   pass_queue_on(dropped);
+  dropped.fence = fence_;
   send_all(uids_of(membership_.members), std::move(dropped));
 }
 

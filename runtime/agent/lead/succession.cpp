@@ -18,8 +18,9 @@ constexpr RunningTime kRepeated{std::chrono::seconds(5)};
 
 }  // namespace
 
+// One that still asks what the others know may be lost as well: they keep what they know.
 std::optional<LeadNews> Lead::news() const {
-  if (!recovers() || !leads_) return std::nullopt;
+  if (!recovers()) return std::nullopt;
   return LeadNews{next_space_, state_.resumed_at, state_.resumed_times, state_.checkpoint};
 }
 

@@ -117,6 +117,30 @@ TEST_F(NamedLead, AsksAllWhatTheyKnowAndThenDropsTheOneBefore) {
   EXPECT_FALSE(lead.verdict());
 }
 
+// It took from those that it asked, with each beat, what they needed to be named themselves (seed 20003389 of
+// the loops' histories).
+TEST_F(NamedLead, MayBeLostWhileItAsks) {
+  name();
+  sent.clear();
+  lead.second(now);
+  take();
+  const std::vector<Beat> beats = sent_to<Beat>("u2");
+  ASSERT_EQ(beats.size(), 1u);
+  ASSERT_TRUE(beats[0].news);
+  EXPECT_EQ(beats[0].news->resumed_at, 40);
+  EXPECT_EQ(beats[0].news->resumed_times, 2);
+}
+
+// Who was named by a lower one, and dropped, is followed by nobody who has heard this.
+TEST_F(NamedLead, SaysByWhichWordItDrops) {
+  name();
+  follows("u2");
+  follows("u3");
+  const std::vector<Dropped> dropped = sent_to<Dropped>("u2");
+  ASSERT_FALSE(dropped.empty());
+  EXPECT_EQ(dropped.back().fence, Fence{8});
+}
+
 // The lead before may have begun one that nobody has heard of.
 TEST_F(NamedLead, DoesNotUseTheEpochThatTheOneBeforeMayHaveBegun) {
   name();

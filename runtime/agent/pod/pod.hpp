@@ -134,6 +134,8 @@ class Pod {
   PodKnowledge knowledge() const;
   void keep_for_next_lead(const RankReport& report);
   void forget_change();
+  bool is_ours(const std::string& uid) const;
+  void refuse_to_follow(const std::string& uid);
   void on_message(const Beat& m, const std::string& from);
   void on_message(const TakeOver& m, const std::string& from);
 

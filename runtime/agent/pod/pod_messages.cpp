@@ -95,9 +95,8 @@ void Pod::unreachable(const std::string& uid, Standing standing, bool reached, c
   // A newcomer may not listen yet: only the deadline decides. A stranger never will.
   const bool newcomer = is_lead() && lead_->is_newcomer(uid);
   if (newcomer && !reached && standing != Standing::Stranger) return;
-  // A lead that was cut off, and that others have gone on without: members, or who knows of no commit yet.
-  const bool ours = membership_.find(uid) || (plan_ && (plan_->old.find(uid) || plan_->joins(uid)));
-  if (standing == Standing::Dismissed && is_lead() && ours)
+  // A lead that was cut off, and that others have gone on without.
+  if (standing == Standing::Dismissed && is_lead() && is_ours(uid))
     return end({JobResult::Failed, "this pod leads the job no more: " + why, 1, {}, {}});
   if (standing != Standing::Dismissed && waits_for_word(uid)) return;
   pod_lost(uid, "its agent cannot be reached (" + why + ")");
@@ -153,8 +152,9 @@ void Pod::on_message(const RankEvent& m, const std::string& from) {
 }
 
 void Pod::on_message(const NewLead& m, const std::string& from) {
-  // Late news of a lead that has handed over since, or dropped a member: it tells us itself.
-  if (m.membership.epoch < membership_.epoch) return send(from, LeadKnown{});
+  // Late news: of a lead that has handed over since, or dropped a member, or was lost, and another one named:
+  // that tells us itself.
+  if (m.membership.epoch < membership_.epoch || deposed_.contains(m.uid)) return send(from, LeadKnown{});
   membership_ = m.membership;
   follow(m.uid);
   send(from, LeadKnown{});
@@ -190,6 +190,10 @@ void Pod::on_message(const PassedOn& m, const std::string&) { receive(decode_mes
 
 void Pod::on_message(const Dropped& m, const std::string&) {
   if (m.membership.epoch >= membership_.epoch) membership_ = m.membership;
+  if (!is_lead()) {
+    followed_fence_ = std::max(followed_fence_, m.fence);
+    fence_ = std::max(fence_, m.fence);
+  }
   // The lead still has to tell it; and one that drops itself still has to hand over.
   if (!is_lead() && !m.uid.empty() && m.uid != lead_uid_) drop(m.uid);
   // Its connections, MPI's and that to the queue, may not say so: the machine may be gone.

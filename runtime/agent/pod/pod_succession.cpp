@@ -19,6 +19,11 @@ bool contains(const std::vector<std::string>& uids, const std::string& uid) {
 
 }  // namespace
 
+// A member, or of the change in hand: who knows of no commit yet, say.
+bool Pod::is_ours(const std::string& uid) const {
+  return membership_.find(uid) || (plan_ && (plan_->old.find(uid) || plan_->joins(uid)));
+}
+
 // Of the lead: another one may be named.
 bool Pod::waits_for_word(const std::string& uid) const {
   return !is_lead() && uid == lead_uid_ && news_ && membership_.find(self_.uid);
@@ -30,7 +35,9 @@ RunningTime Pod::silence_of_lead() const {
 
 void Pod::bound_silence_of_lead() {
   const RunningTime silence = silence_of_lead();
-  if (!started_ || !waits_for_word(lead_uid_) || silence <= kWaitsForWord * self_.partition) return;
+  // Of one that nothing is sent to nobody finds out that it cannot be reached.
+  const bool waits = waits_for_word(lead_uid_) || (!is_lead() && !edges_.knows(lead_uid_));
+  if (!started_ || !waits || silence <= kWaitsForWord * self_.partition) return;
   end({JobResult::Failed,
        "lost the lead (pod " + lead_uid_ + "): it was not heard of for " +
            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(silence).count()) +
@@ -116,8 +123,16 @@ void Pod::forget_change() {
   do_forget(forget);
 }
 
+// One that was named, and dropped by a later word before we heard of it: it leads nobody, and learns so at
+// its next message.
+void Pod::refuse_to_follow(const std::string& uid) {
+  if (is_ours(uid) || uid == lead_uid_) return;
+  deposed_.insert(uid);
+  dismiss(uid);
+}
+
 void Pod::on_message(const TakeOver& m, const std::string& from) {
-  if (m.fence <= (is_lead() ? lead_->fence() : followed_fence_)) return;
+  if (m.fence <= (is_lead() ? lead_->fence() : followed_fence_)) return refuse_to_follow(from);
   followed_fence_ = m.fence;
   fence_ = std::max(fence_, m.fence);
   if (is_lead() || contains(m.dead, self_.uid))

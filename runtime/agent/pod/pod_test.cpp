@@ -16,7 +16,7 @@ class Edges : public PodEdges {
  public:
   std::vector<std::pair<std::string, Message>> sent;  // to whom, what
   std::vector<std::pair<ProcId, RankOrder::Kind>> ordered;
-  std::set<std::string> known;
+  std::set<std::string> known, dismissed;
   std::set<ProcId> deaf;
   std::deque<std::function<void()>> posted;
   std::optional<JobOutcome> outcome;
@@ -46,7 +46,10 @@ class Edges : public PodEdges {
     for (const std::string& uid : uids) sent.emplace_back(uid, message);
   }
   void part(const std::string& uid) override { known.erase(uid); }
-  void dismiss(const std::string& uid) override { known.erase(uid); }
+  void dismiss(const std::string& uid) override {
+    known.erase(uid);
+    dismissed.insert(uid);
+  }
   void drop(const std::string& uid) override { known.erase(uid); }
   void launch(const ProcId&, bool) override {}
   void kill(const ProcId&, int) override {}
@@ -354,6 +357,48 @@ TEST_F(APodOfARecoverableJob, WaitsForNothingOfAChangeThatItForgets) {
   pod.request(Lookup{0, {"empi.2.root"}, true, 0}, "", [&](const Reply& reply) { status = reply.status; });
   pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
   EXPECT_NE(status, kPmixSuccess);
+}
+
+// The lead handed over, the next one was lost, and another one named before we heard that it had led: we
+// followed one that nobody listens to, for ever (seed 20003389 of the loops' histories).
+TEST_F(APodOfARecoverableJob, FollowsNobodyWhoWasLostAlready) {
+  pod.receive(TakeOver{Fence{5}, {"u0"}, "", "why"}, "u2");
+  edges.known.insert("u3");
+  pod.receive(NewLead{"u0", members}, "u3");
+  EXPECT_EQ(edges.sent_to<LeadKnown>("u3").size(), 1u) << "it waits for that";
+  edges.sent.clear();
+  pod.second();
+  EXPECT_EQ(edges.sent_to<Beat>("u2").size(), 1u);
+}
+
+// One was named and could not say so; the lead before came back, and was told to go on without it. Its word
+// came when it was a stranger, who was followed and not even listened to: nobody ended us when it was gone
+// (seed 20020580).
+TEST_F(APodOfARecoverableJob, DoesNotFollowWhoWasDroppedByALaterWord) {
+  edges.known = {"u0", "u2"};
+  pod.receive(
+      Dropped{"u2", ranks_of(members.members[2]), next_membership(members, {}, {"u2"}), "", "", Fence{4}},
+      "u0");
+  pod.receive(TakeOver{Fence{3}, {"u0"}, "", "late"}, "u2");
+  EXPECT_TRUE(edges.sent_to<TakenOver>("u2").empty());
+  EXPECT_TRUE(edges.dismissed.contains("u2")) << "it leads still, and is to hear that it does not";
+  EXPECT_FALSE(edges.dismissed.contains("u0"));
+  edges.sent.clear();
+  pod.second();
+  EXPECT_EQ(edges.sent_to<Beat>("u0").size(), 1u);
+}
+
+// Whatever the program: of a lead that is no member, and to whom nothing is sent, nobody says that it cannot
+// be reached.
+TEST_F(APod, EndsWhenItHasNotHeardOfALeadThatItDoesNotReach) {
+  using namespace std::chrono_literals;
+  pod.receive(NewLead{"u9", members}, "u0");
+  edges.running = 59s;
+  pod.tick();
+  EXPECT_FALSE(edges.outcome);
+  edges.running = 61s;
+  pod.tick();
+  EXPECT_TRUE(edges.outcome);
 }
 
 // K7': who was cut off, and leads still, ends its ranks.
