@@ -18,7 +18,7 @@ change-rss|bench_change rss|memory that a rank keeps of each change; argument: c
 profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s, with its 95 % interval
 parked|bench_parked|a small allreduce beside a thread that waits in MPI for good, over one without, and what the thread takes, with one and two threads in its progress at a time
 change-scale|bench_change_scale|processor time that one grow from half costs the lead of 100 and 400 simulated pods with 64 ranks each; arguments: numbers of pods
-histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1), loops: of jobs that lose leads
+histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1), loops: of jobs that lose leads; votes: and ranks that vote; queues: of those that lose a queue of tasks
 schedule|bench_schedule|a pass of the scheduler over 10,000 jobs on 100,000 workers, and its parts
 simulate|bench_simulate|the scheduler on logs of machines, over EASY; arguments: sets (kth; mixes lublin lanl classes liars deadlines online full, all: minutes)
 masterworker|bench_master_worker|share of time that workers spend in tasks, at fixed size and while pods come and go; argument: seconds (30)

@@ -226,12 +226,14 @@ bool Attempt::vote(bool ok, const std::string& reason) {
   return yes;
 }
 
-bool Attempt::agree(bool yes) {
+Attempt::Verdict Attempt::agree(bool yes) {
   int mine = yes ? 1 : 0, verdict = mine;
   int gathered = MPI_SUCCESS;
   if (handles_.inter != MPI_COMM_NULL)
     gathered = PMPI_Reduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, 0, handles_.union_comm);
-  if (order.joining) return gathered == MPI_SUCCESS && tell_joiners(verdict) == MPI_SUCCESS && verdict != 0;
+  if (order.joining)
+    return gathered == MPI_SUCCESS && tell_joiners(verdict) == MPI_SUCCESS && verdict != 0 ? Verdict::Yes
+                                                                                           : Verdict::No;
   {
     const std::lock_guard lock(mutex_);
     if (decides_ && yes) mine = gathered == MPI_SUCCESS && verdict != 0 && !cancelled_ ? 1 : 0;
@@ -239,15 +241,17 @@ bool Attempt::agree(bool yes) {
   }
   // On a communicator that nobody ever revokes, and to its end in any case: old ranks must be of one mind,
   // and none may go on before all have voted, whatever becomes of the joiners.
-  if (PMPI_Allreduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, base_) != MPI_SUCCESS) verdict = 0;
-  if (verdict != 0) {
+  const int decided = PMPI_Allreduce(&mine, &verdict, 1, MPI_INT, MPI_MIN, base_);
+  if (decided == MPI_SUCCESS && verdict != 0) {
     tell_joiners(verdict);  // one that has died since is a member lost
-    return true;
+    return Verdict::Yes;
   }
   const std::lock_guard lock(mutex_);
   cancelled_ = true;
-  revoke_all();  // joiners may wait for the verdict
-  return false;
+  revoke_all();  // joiners may wait for the verdict; in doubt others may be in the next world by now
+  if (decided == MPI_SUCCESS) return Verdict::No;
+  if (error_.empty()) error_ = "how the ranks have voted cannot be learned: " + error_text(decided);
+  return Verdict::Doubt;
 }
 
 void Attempt::free_all(Handles& handles) {
@@ -268,12 +272,14 @@ void Attempt::drop() {
   if (!revoked) free_all(handles);
 }
 
-Attempt::Outcome Attempt::take() {
+Attempt::Outcome Attempt::take(std::vector<MPI_Comm>& used) {
   Outcome outcome;
   {
     const std::lock_guard lock(mutex_);
     outcome.world = std::exchange(handles_.next, MPI_COMM_NULL);
     outcome.spare = std::exchange(handles_.spare, MPI_COMM_NULL);
+    for (MPI_Comm* comm : {&handles_.union_comm, &handles_.inter, &handles_.work})
+      used.push_back(std::exchange(*comm, MPI_COMM_NULL));
   }
   drop();
   return outcome;

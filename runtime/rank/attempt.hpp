@@ -59,21 +59,24 @@ class Attempt {
   void await_first_rank();
   // This rank's vote, final: `ok` unless the attempt was cancelled. A no revokes the window's communicators.
   bool vote(bool ok, const std::string& reason);
+  // Doubt: an old rank was lost while they voted, and the others may have come to either result.
+  enum class Verdict { Yes, No, Doubt };
   // Whether all ranks of the union voted yes. Collective over the union, after `vote`. The joiners' votes go
-  // to union rank 0, the old ranks decide together: when one of them is lost the job has failed anyway, so
-  // that two phases are enough. False on a joiner may come early; on an old rank it means that all have
-  // voted. (MPIX_Comm_agree would survive more, but may answer with the result of an agreement long past:
-  // quirk agreement-ids.)
-  bool agree(bool yes);
+  // to union rank 0, the old ranks decide together: when one of them is lost the job ends, or goes back to
+  // its copies (R18), so that two phases are enough. No on a joiner may come early, and where one was lost
+  // may be yes elsewhere; on an old rank it means that all have voted. (MPIX_Comm_agree would survive more,
+  // but may answer with the result of an agreement long past: quirk agreement-ids.)
+  Verdict agree(bool yes);
 
   // Ends the attempt. Frees what it still owns if that was never revoked; revoked communicators stay until
   // the process ends (quirk revoked-freed): a roll back costs a few kilobytes so. Local.
   void drop();
-  // The next world and the duplicate that helper threads will use; the rest is freed. Null on leavers.
+  // The next world and the duplicate that helper threads will use. Null on leavers.
   struct Outcome {
     MPI_Comm world = MPI_COMM_NULL, spare = MPI_COMM_NULL;
   };
-  Outcome take();
+  // `used`: what was for this attempt alone, and is the caller's to free.
+  Outcome take(std::vector<MPI_Comm>& used);
   // Leavers: keeps everything open until the process ends, for messages still under way.
   void abandon();
 

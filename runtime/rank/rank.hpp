@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/protocol/page.hpp"
 #include "runtime/rank/agent_link.hpp"
@@ -87,6 +88,7 @@ class Rank {
   bool await_window_as_joiner();
   void leave_window();
   int committed();
+  void free_used();
   int rolled_back(const std::string& error);
   std::string objects_in_the_way();
   [[noreturn]] void await_dismissal();
@@ -120,6 +122,7 @@ class Rank {
   std::vector<TasksWorld::Known> known_worlds();
   void world_is(const std::string& name, bool recovered);  // the one that was just adopted
   void vote_no_from_outside();
+  [[noreturn]] void leave_from_outside();
   RankOrder await_recovery();
 
   std::shared_ptr<Attempt> attempt();
@@ -157,6 +160,7 @@ class Rank {
   double wait_ms_ = 0, moved_ms_ = 0;
   std::int64_t moved_bytes_ = 0;
   bool aborted_ = false;
+  std::vector<MPI_Comm> used_;  // communicators of the last change, and of the world before it
 
   // A master-worker program.
   bool tasks_ = false, tasks_changed_ = false;

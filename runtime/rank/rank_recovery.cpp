@@ -126,6 +126,16 @@ void Rank::vote_no_from_outside() {
   link_.send(report);
 }
 
+// The change that this rank was to leave by is certain, and it is not in the window any more: the vote was
+// split by a loss. What it had is with others.
+void Rank::leave_from_outside() {
+  MPI_Comm alone = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+  replace_world(alone);  // the old one was revoked and is never freed
+  left_ = true;
+  end_leaver();
+}
+
 // Control thread.
 void Rank::order_recovery(const RankOrder& order) {
   std::shared_ptr<TasksWorld> building;
@@ -161,6 +171,7 @@ RankOrder Rank::await_recovery() {
                    static_cast<unsigned long long>(kLongestRecoveryNs / 1000000000));
       PMPI_Abort(MPI_COMM_SELF, 1);
     }
+    if (released_.load(std::memory_order_acquire)) leave_from_outside();
     vote_no_from_outside();
     wait_a_little(turn);
   }
@@ -188,6 +199,7 @@ int Rank::recovery_world(MPI_Comm* world) {
   if (std::exchange(recovery_since_ns_, recovery_since_ns_ ? recovery_since_ns_ : monotonic_ns()) == 0)
     counting().begin_adapt();
   window_agreed_ = false;
+  used_.clear();
   revoke_what_was_lost();
   for (;;) {
     const RankOrder order = await_recovery();

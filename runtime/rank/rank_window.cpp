@@ -125,9 +125,13 @@ int Rank::commit() {
   if (!in_the_way.empty())
     std::fprintf(stderr, "elastic-mpi: change %s: %s\n", current->order.change.c_str(), in_the_way.c_str());
   const bool yes = current->vote(in_the_way.empty() && !aborted_, in_the_way);
-  if (current->agree(yes)) return committed();
+  const Attempt::Verdict verdict = current->agree(yes);
+  if (verdict == Attempt::Verdict::Yes) return committed();
   const std::string error = current->error();
-  return rolled_back(error.empty() ? "another rank gave the change up or was lost" : error);
+  const int result = rolled_back(error.empty() ? "another rank gave the change up or was lost" : error);
+  // Others may be in the next world, and the old one has lost a rank: what there is to go back to are copies.
+  if (verdict == Attempt::Verdict::Doubt) stop_here();
+  return result;
 }
 
 // Ends the window for this rank: what comes now is the application's again.
@@ -159,7 +163,8 @@ int Rank::committed() {
     replace_world(alone);
     left_ = true;
   } else {
-    const Attempt::Outcome outcome = current->take();
+    free_used();  // all were past that before this change began
+    const Attempt::Outcome outcome = current->take(used_);
     old_world = replace_world(outcome.world);
     world_is(current->order.change, false);
     const std::lock_guard lock(mutex_);
@@ -179,9 +184,8 @@ int Rank::committed() {
   report.pause_ms = milliseconds(window_opened_ns_, monotonic_ns());
   link_.send(report);
   if (!left_) {
-    MPI_Comm spare = old_spare;
-    if (spare != MPI_COMM_NULL) PMPI_Comm_free(&spare);
-    if (old_world != MPI_COMM_NULL) PMPI_Comm_free(&old_world);
+    used_.insert(used_.end(), {old_spare, old_world});
+    if (!stop_.load()) free_used();
   }
   report.kind = RankReport::Kind::Past;
   link_.send(report);
@@ -191,6 +195,14 @@ int Rank::committed() {
     link_.send(report);
   }
   return MPI_SUCCESS;
+}
+
+// Of a program that goes on without ranks that are lost: what one that is in doubt of the vote may revoke yet
+// is not freed before the next change is certain, and after a loss never (quirk revoked-freed).
+void Rank::free_used() {
+  for (MPI_Comm& comm : used_)
+    if (comm != MPI_COMM_NULL) PMPI_Comm_free(&comm);
+  used_.clear();
 }
 
 int Rank::rolled_back(const std::string& error) {

@@ -165,7 +165,13 @@ bool Loop::State::window() {
     if (cause_is_here) std::fprintf(stderr, "elastic::Loop: change given up on this rank: %s\n", why.c_str());
     if (!why.empty()) MPIX_Comm_adapt_abort();
   }
-  const int outcome = begun == MPI_SUCCESS ? MPI_Comm_adapt_commit() : begun;
+  int outcome = begun;
+  try {
+    if (begun == MPI_SUCCESS) outcome = MPI_Comm_adapt_commit();
+  } catch (...) {  // ranks were lost while all voted: what there is to go back to are the last copies
+    drop_items();
+    throw;
+  }
   // Any other error than a roll back leaves no world to go on with.
   if (outcome != MPI_SUCCESS && !is_roll_back(outcome))
     check_mpi(outcome, begun == MPI_SUCCESS ? "MPI_Comm_adapt_commit" : "MPI_Comm_adapt_begin");

@@ -353,6 +353,40 @@ TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
   }
 }
 
+// All have voted, and one dies: some are in the next world, and one does not know. Which joiners and leavers
+// are members then depends on whom the lead hears first.
+TEST_F(RecoveryOnPods, ALossThatSplitsTheVoteIsBorne) {
+  struct {
+    const char* what;
+    bool grows;
+    int doubter;
+    std::size_t fewest;
+  } const cases[] = {{"a grow, one that stays is in doubt", true, 2, 3},
+                     {"a shrink, one that leaves is in doubt", false, 3, 2}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.what);
+    LocalPods pods;
+    pods.environment["EMPI_TEST_SPLIT_VOTE"] = folder + " 1 " + std::to_string(c.doubter);
+    const std::vector<Member> before = start_another(pods, 4);
+    empi::testing::WantedChange change;
+    if (c.grows)
+      change.add = pods.launch(1);
+    else
+      change.remove = {before[3].uid};
+    pods.wait_for_change(pods.request_change(change));
+    empi::MembershipView view;
+    pods.wait_until("the others go on", [&] {
+      view = pods.membership();
+      return !view.membership.find(before[1].uid) && view.recovering.empty();
+    });
+    EXPECT_GE(view.membership.members.size(), c.fewest);
+    EXPECT_LE(view.membership.members.size(), c.fewest + 1);
+    expect_end_of_another(pods, view.membership.members);
+    EXPECT_NE(pods.all_logs().find("recoveries 1"), std::string::npos) << pods.all_logs();
+    for (int rank = 0; rank < 4; ++rank) fs::remove(folder + "/voted-" + std::to_string(rank));
+  }
+}
+
 // Its agent lives, and hands the lead over: nobody has to be named.
 TEST_F(RecoveryOnPods, TheOthersGoOnWithoutARankInThePodOfTheLead) {
   start(3, 1);

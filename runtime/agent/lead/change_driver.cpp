@@ -340,15 +340,22 @@ void ChangeDriver::on_built(const RankReport& report, TimePoint now) {
   }
 }
 
-// Old ranks are of one mind unless one of them dies while they vote.
-bool ChangeDriver::is_split(const RankReport& vote) const {
-  if (lost_.empty() || role(vote.proc) == Role::Joiner) return false;
-  return vote.ok ? state_ == State::RollingBack : committed();
+// Old ranks are of one mind unless one of them dies while they vote. Then the first one that is heard
+// decides: all that stay go back to their copies, which side they were on is nothing to them. A joiner that
+// was told no has given up, a leaver that was told yes has none of its data any more: these pods go, too.
+void ChangeDriver::on_other_mind(const ProcId& proc, bool yes, TimePoint now) {
+  dropped_.insert(proc);
+  past_.insert(proc);  // of what it shared it uses nothing any more, or meets an error in it
+  if (yes ? leaver_ranks_.contains(proc) : joiner_ranks_.contains(proc))
+    member_down(pod_of(proc),
+                "rank " + name_of(proc) + (yes ? " has left" : " has given up") +
+                    " by a vote that was split by a loss",
+                now);
 }
 
 void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
-  if (!plan_.tasks && is_split(report))
-    return fail(Event::MemberLost, lost_.begin()->second + ", while the ranks voted: some went on, some not");
+  const bool decided = committed() || state_ == State::RollingBack;
+  if (decided && report.ok != committed()) return on_other_mind(report.proc, report.ok, now);
   ChangeTimes& t = status_.times;
   t.wait_ms = std::max(t.wait_ms, report.wait_ms);
   t.pause_ms = std::max(t.pause_ms, report.pause_ms);
@@ -369,6 +376,8 @@ void ChangeDriver::on_agreed(const RankReport& report, TimePoint now) {
     // A joiner that was lost after its vote is a member that is lost.
     if (!joiner_lost_.empty() && !put_back(OldFault::B5)) return fail(Event::JoinerLost, joiner_lost_);
     enter_committed(now);
+    for (const ProcId& proc : joiner_ranks_)
+      if (dropped_.contains(proc)) on_other_mind(proc, false, now);
   }
 }
 

@@ -64,12 +64,18 @@ class ChangeDriver {
   // A rank of the union has ended. `clean`: exit code 0, or its MPI was finalised.
   void rank_exited(const ProcId& proc, bool clean, const std::string& what, TimePoint now);
   void pod_lost(const std::string& uid, const std::string& what, TimePoint now);
-  // All of a pod whose loss the job survives (R18): it is dropped when the change is over.
+  // All of a pod whose loss the job survives (R18): it is dropped when the change is over. A joiner's in the
+  // window, too: only if it has become a member by then.
   void member_down(const std::string& uid, const std::string& what, TimePoint now);
   void cancel(const std::string& reason, TimePoint now);
   void tick(TimePoint now);  // deadlines
   // Neither a joiner that is no member yet, nor a leaver that may go.
   bool counts_as_member(const ProcId& proc) const;
+  // Or will be one, if the vote that is under way holds.
+  bool may_be_member(const ProcId& proc) const {
+    return counts_as_member(proc) ||
+           (!plan_.tasks && state_ == ChangeState::Window && joiner_ranks_.contains(proc));
+  }
   // Of a master-worker program: where its queue is. The loss of a member does not end its changes; whoever
   // asks `lost` when the change is over drops those from the membership.
   void mark_lost(const std::set<ProcId>& ranks) { gone_.insert(ranks.begin(), ranks.end()); }  // long ago
@@ -106,7 +112,7 @@ class ChangeDriver {
   void interrupt(ChangeEvent by, const std::string& reason, std::vector<ProcId> dead);
   void on_built(const RankReport& report, TimePoint now);
   void on_agreed(const RankReport& report, TimePoint now);
-  bool is_split(const RankReport& vote) const;
+  void on_other_mind(const ProcId& proc, bool yes, TimePoint now);
   void step_complete(TimePoint now);
   void answered_by_nobody(const std::string& uid, TimePoint now);
   void advance(TimePoint now);  // whatever has become possible

@@ -69,6 +69,7 @@ void ChangeDriver::rank_exited(const ProcId& proc, bool clean, const std::string
   if (!active() || who == Role::None) return;
   gone_.insert(proc);
   if (plan_.tasks) return tasks_rank_exited(proc, clean, what, now);
+  if (lost_.contains(pod_of(proc))) return advance(now);  // its pod is dropped, whatever becomes of it
   const bool may_go = clean || (who == Role::Leaver && released_);
   if (committed() && may_go) return advance(now);
   if (who == Role::Joiner) {
@@ -123,7 +124,7 @@ void ChangeDriver::member_down(const std::string& uid, const std::string& what, 
   const std::vector<ProcId> ranks = ranks_of(*member);
   gone_.insert(ranks.begin(), ranks.end());
   if (state_ == State::Window)
-    interrupt(Event::MemberDown, what, ranks);
+    interrupt(plan_.joins(uid) ? Event::JoinerLost : Event::MemberDown, what, ranks);
   else
     give_up(Event::MemberDown, what, now);
   answered_by_nobody(uid, now);

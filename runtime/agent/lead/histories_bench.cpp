@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated histories in bulk: how many in a second of one core, how many violate what must hold, and which
 // cells of the table and which messages with which fate they have met. Arguments: histories (1000000), first
-// seed (1); "loops" after them: of loops that go on without members that are lost, their lead (R20). It may
-// be ended by SIGINT or SIGTERM: then it says what it has done, and the seed to go on with.
+// seed (1); "loops" after them: of loops that go on without members that are lost, their lead (R20); "votes":
+// and lose ranks while they vote on a change; "queues": of master-worker programs that lose their queue. It
+// may be ended by SIGINT or SIGTERM: then it says what it has done, and the seed to go on with.
 #include <time.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/agent/lead/testing/history.hpp"
@@ -41,15 +43,19 @@ bool read_number(std::string_view text, std::uint64_t& number) {
 }
 
 using Count = unsigned long long;
+using History = std::vector<std::string> (*)(std::uint64_t seed, Coverage& coverage, bool tell_messages);
+
+constexpr std::pair<std::string_view, History> kOfPrograms[] = {
+    {"loops", run_recovery_history}, {"votes", run_vote_history}, {"queues", run_queue_history}};
 
 struct Run {
   std::uint64_t first = 1, count = 1'000'000, done = 0, failed = 0;
-  bool loops = false;
+  History history = run_history;
   Coverage all;
   std::uint64_t next() const { return first + done; }
 
   void one() {
-    const std::vector<std::string> found = (loops ? run_recovery_history : run_history)(next(), all, false);
+    const std::vector<std::string> found = history(next(), all, false);
     if (!found.empty() && ++failed <= kMostFailuresTold)
       for (const std::string& what : count == 1 ? found : std::vector<std::string>{found.front()})
         std::fprintf(stderr, "seed %llu: %s\n", Count{next()}, what.c_str());
@@ -62,13 +68,16 @@ struct Run {
 
 int main(int argc, char** argv) {
   Run run;
-  if (argc > 1 && std::string_view(argv[argc - 1]) == "loops") {
-    run.loops = true;
-    --argc;
-  }
+  for (const auto& [name, history] : kOfPrograms)
+    if (argc > 1 && std::string_view(argv[argc - 1]) == name) {
+      run.history = history;
+      --argc;
+      break;
+    }
   if (argc > 3 || (argc > 1 && !read_number(argv[1], run.count)) ||
       (argc > 2 && !read_number(argv[2], run.first))) {
-    std::fprintf(stderr, "usage: bench_histories [HISTORIES (1000000)] [FIRST_SEED (1)] [loops]\n");
+    std::fprintf(stderr,
+                 "usage: bench_histories [HISTORIES (1000000)] [FIRST_SEED (1)] [loops | votes | queues]\n");
     return 2;
   }
   std::signal(SIGINT, stop);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kCorpus = 1000;
 constexpr std::uint64_t kLoops = 300;  // that go on without members
+constexpr std::uint64_t kVotes = 100;  // of these that lose ranks while they vote
 
 class Quiet : public ::testing::Environment {
   void SetUp() override { log::to_stderr("history", "%v", "off"); }  // a log of all costs half as much again
@@ -44,6 +45,16 @@ TEST(Histories, LoopsThatGoOnWithoutMembersGoOnWithoutTheirLead) {
       ADD_FAILURE() << "seed " << seed << ": " << what;
   EXPECT_GT(coverage.leads, kLoops / 4);
   EXPECT_LT(coverage.failed_jobs, kLoops);
+}
+
+// Whoever was told what, all that are left go on with one membership (R18).
+TEST(Histories, LoopsGoOnWhereALossSplitsTheVote) {
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= kVotes && !HasFailure(); ++seed)
+    for (const std::string& what : run_vote_history(seed, coverage))
+      ADD_FAILURE() << "seed " << seed << ": " << what;
+  EXPECT_GT(coverage.votes, kVotes / 2);
+  EXPECT_LT(coverage.failed_jobs, kVotes * 3 / 4);
 }
 
 // The rank that mirrors the queue of a master-worker program takes it over (R8').
@@ -105,13 +116,15 @@ TEST(Histories, WhereTheNextLeadCannotBeToldNobodyLeads) { expect_no_violation({
 TEST(Histories, ALeadThatHasHandedOverIsDeletedWithGrace) { expect_no_violation({624264}); }
 
 // EMPI_HISTORY=SEED: that one alone, with the log of its leads and each message; with EMPI_HISTORY_RECOVERS=1
-// that of a loop that goes on without members, with EMPI_HISTORY_QUEUE=1 that of a mirrored queue.
+// that of a loop that goes on without members, with EMPI_HISTORY_VOTES=1 one whose votes are split, with
+// EMPI_HISTORY_QUEUE=1 that of a mirrored queue.
 TEST(Histories, One) {
   const char* seed = std::getenv("EMPI_HISTORY");
   if (!seed) GTEST_SKIP() << "EMPI_HISTORY names none";
   log::to_stderr("history", "%v", "debug");
   Coverage coverage;
   const auto run = std::getenv("EMPI_HISTORY_RECOVERS") ? run_recovery_history
+                   : std::getenv("EMPI_HISTORY_VOTES")  ? run_vote_history
                    : std::getenv("EMPI_HISTORY_QUEUE")  ? run_queue_history
                                                         : run_history;
   for (const std::string& what : run(std::strtoull(seed, nullptr, 10), coverage, true)) ADD_FAILURE() << what;

@@ -43,7 +43,9 @@ void Lead::reported(const RankReport& report, const std::string& from, Moment no
   const bool committed =
       driver_.state() == ChangeState::Committed || driver_.state() == ChangeState::Draining;
   // A leaver goes, the job does not.
-  const bool leaver = (committed || driver_.has_left(report.proc)) && driver_.plan().leaves(from);
+  const bool leaves = (committed || driver_.has_left(report.proc)) && driver_.plan().leaves(from);
+  const bool leaver =
+      leaves || (!state_.tasks && driver_.lost().contains(from));  // or is about to be dropped
   if (report.kind == RankReport::Kind::Finalizing && membership_.find(from) && !leaver) state_.ending = true;
   if (report.kind == RankReport::Kind::Adapted)
     for (ChangeStatus& past : state_.history)
@@ -83,10 +85,10 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
   if (driver_.active() && owner && driver_.is_union_member(owner->uid)) {
     state_.last_tail = exit.tail;
     if (state_.tasks && member && !good_end && !survives(exit)) return member_failed(what, exit, now);
-    const bool is_down = recovers() && survives(exit) && driver_.counts_as_member(exit.proc);
+    const bool is_down = recovers() && survives(exit) && driver_.may_be_member(exit.proc);
     if (is_down && survives_loss_of_pod(owner->uid)) {
       driver_.member_down(owner->uid, what, now.clock);
-      tell_dropped({"", {exit.proc}, membership_});
+      if (member) tell_dropped({"", {exit.proc}, membership_});  // who is none yet may never be missed
     } else {
       if (state_.tasks && !good_end && exit.proc == state_.queue_keeper)
         tell_dropped({"", {exit.proc}, membership_});  // who takes the queue over must know

@@ -120,6 +120,9 @@ void Lead::on_message(const TakenOver& m, const std::string& from, Moment now) {
   if (!succession_) return perform_steps(now);
   Succession& next = *succession_;
   next.own.reports.insert(next.own.reports.end(), m.reports.begin(), m.reports.end());
+  // Votes may be split by a loss: what the lost lead has begun to tell is what counts.
+  if (const auto& plan = next.own.plan; plan && next.own.followed == ChangeState::Window)
+    if (m.membership.epoch >= plan->next) next.own.followed = ChangeState::Committed;
   if (!next.asked.erase(from)) return;
   if (!next.own.plan && m.membership.epoch > membership_.epoch && m.membership.find(self_.uid))
     adopt_newer(m.membership);

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 Course::Course(std::uint64_t seed, Coverage& met, Job what)
     : world(seed),
       job(what),
-      tasks((world.dice.percent(20) && job != Job::Recoverable) || job == Job::Mirrored),
-      recoverable(job == Job::Recoverable),
+      tasks((world.dice.percent(20) && job == Job::Any) || job == Job::Mirrored),
+      recoverable(job == Job::Recoverable || job == Job::Votes),
       program(world, tasks, recoverable),
       coverage(met) {
   world.program = &program;

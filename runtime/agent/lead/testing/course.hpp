@@ -16,6 +16,7 @@ namespace empi::agent::histories {
 enum class Job {
   Any,
   Recoverable,  // a loop that goes on from copies of its data
+  Votes,        // such a loop, of which ranks are lost while they vote on a change
   Mirrored,     // a master-worker program whose rank with the queue is killed
 };
 

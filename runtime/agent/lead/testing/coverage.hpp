@@ -19,6 +19,7 @@ struct Coverage {
   std::uint64_t histories = 0, changes = 0, faults = 0, failed_jobs = 0;
   std::uint64_t keys = 0, controllers = 0, leads = 0;  // that followed others
   std::uint64_t queues = 0;                            // whose rank was killed
+  std::uint64_t votes = 0;                             // that were split by a loss
   std::uint64_t requests = 0;                          // of PMIx, that were answered
   // The sum of a hash of what each history tells: the same where the same seeds had the same courses.
   std::uint64_t digest = 0;

@@ -22,6 +22,7 @@ constexpr ChangeState kHunted[] = {ChangeState::Preparing,  ChangeState::Buildin
 void Faults::one() {
   World& world = course_.world;
   ++course_.coverage.faults;
+  if (course_.job == Job::Votes && world.dice.percent(60)) return course_.program.split_a_vote();
   if (course_.recoverable && world.dice.percent(30)) return lose_lead(0);
   if (course_.job == Job::Mirrored && world.dice.percent(50)) return lose_queue(0);
   switch (world.dice.below(14)) {
@@ -165,10 +166,12 @@ void Faults::lose_joiner(SimulatedPod& lead) {
       state == ChangeState::Preparing || state == ChangeState::Building || state == ChangeState::RollingBack;
   // Of a master-worker program it is borne, unless the news comes while the queue is on its way.
   const bool works = !early || state == ChangeState::Building;  // or has come to, by then
-  course_.may_fail =
-      course_.may_fail || (!early && !course_.tasks) || (works && course_.program.passes_queue_on(*plan));
   const bool two_in_window = state == ChangeState::Window && !course_.tasks && plan->add.size() > 1;
   const int how = two_in_window && course_.world.dice.percent(70) ? 3 : course_.world.dice.below(4);
+  // Its agent sees it die: then it is a member that the job can do without, or none.
+  const bool borne = how == 1 && course_.recoverable && !course_.program.finished() && lead.view().survives_loss;
+  course_.may_fail = course_.may_fail || (!early && !course_.tasks && !borne) ||
+                     (works && course_.program.passes_queue_on(*plan));
   if (how == 0) return course_.pod_dies(*joiner);
   if (joiner->ranks().empty()) return;
   switch (how) {

@@ -47,6 +47,7 @@ std::vector<std::string> run(std::uint64_t seed, Coverage& coverage, bool tell_m
   judge.expect_end();
 
   ++coverage.histories;
+  coverage.votes += course.program.split_votes();
   coverage.digest += digest_of(course);
   coverage.requests += course.program.traffic().answered();
   for (std::size_t kind = 0; kind < world.messages.size(); ++kind)
@@ -73,6 +74,10 @@ std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, boo
 
 std::vector<std::string> run_recovery_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
   return watched(seed, coverage, tell_messages, Job::Recoverable);
+}
+
+std::vector<std::string> run_vote_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {
+  return watched(seed, coverage, tell_messages, Job::Votes);
 }
 
 std::vector<std::string> run_queue_history(std::uint64_t seed, Coverage& coverage, bool tell_messages) {

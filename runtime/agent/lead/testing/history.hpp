@@ -14,6 +14,8 @@ std::vector<std::string> run_history(std::uint64_t seed, Coverage& coverage, boo
 // Of a loop that goes on without members (R18): leads are lost, stopped and cut off, and others are named.
 std::vector<std::string> run_recovery_history(std::uint64_t seed, Coverage& coverage,
                                               bool tell_messages = false);
+// Of such a loop, of which ranks are lost while they vote on a change.
+std::vector<std::string> run_vote_history(std::uint64_t seed, Coverage& coverage, bool tell_messages = false);
 // Of a master-worker program: the rank that keeps its queue is killed.
 std::vector<std::string> run_queue_history(std::uint64_t seed, Coverage& coverage,
                                            bool tell_messages = false);

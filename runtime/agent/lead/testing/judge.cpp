@@ -120,6 +120,7 @@ void Judge::expect_end() {
     if (o.result != JobResult::Failed || course_.left_behind.contains(uid)) continue;
     if (o.exit_code == 7) failed = true;
     if ((course_.tasks || course_.recoverable) && course_.excused.contains(uid)) continue;
+    if (course_.program.is_lost_by_vote(uid)) continue;
     if (o.reason.starts_with("lost the lead")) continue;  // judged when it was said
     failed = true;
     if (o.reason.empty()) course_.world.violate("pod " + uid + " failed without a reason");
@@ -131,7 +132,8 @@ void Judge::expect_end() {
   // What the ranks of a pod return that was lost, and dropped, nobody can know.
   const auto& failed_in = course_.program.failed_in();
   if ((course_.tasks || course_.recoverable) && std::ranges::any_of(failed_in, [&](const std::string& uid) {
-        return course_.world.unreachable.contains(uid) || course_.excused.contains(uid);
+        return course_.world.unreachable.contains(uid) || course_.excused.contains(uid) ||
+               course_.program.is_lost_by_vote(uid);
       }))
     return;
   const bool fails = !failed_in.empty();

@@ -238,21 +238,63 @@ void Program::try_decide(Attempt& attempt) {
     attempt.agreed = false;
   }
   attempt.decided = true;
+  if (const auto lost = to_be_lost(attempt)) return split(attempt, *lost);
+  for (const ProcId& proc : attempt.everybody) decide(attempt, proc, attempt.agreed);
+}
+
+void Program::decide(Attempt& attempt, const ProcId& proc, bool yes) {
+  if (!is_alive(proc) || ranks_[proc].hangs) return;
+  const Ms delay = world_.dice.delay(1, 60);
+  say(proc, Kind::Agreed, attempt.plan.id, yes, delay);
+  if (!yes) return;
+  const bool joins = !std::exchange(ranks_[proc].member, true);
+  ranks_[proc].leaving = attempt.plan.leaves(ranks_[proc].pod);
+  const Ms past = delay + world_.dice.delay(1, 400);
+  say(proc, Kind::Past, attempt.plan.id, true, past);
+  if (world_.meter) say(proc, Kind::Adapted, attempt.plan.id, true, past + 50ms);
+  if (joins && finished_) finalize_later(proc);
+}
+
+std::optional<ProcId> Program::to_be_lost(const Attempt& attempt) const {
+  const auto& old = attempt.plan.old.members;
+  const SimulatedPod* lead = world_.find(old.front().uid);
+  if (!splits_ || !attempt.agreed || finished_ || !lead->responds() || lead->over() || !lead->is_lead() ||
+      !lead->view().survives_loss)
+    return std::nullopt;
+  std::vector<const Member*> staying;
+  for (const Member& member : old)
+    if (!attempt.plan.leaves(member.uid) &&
+        std::ranges::all_of(ranks_of(member), [&](const ProcId& proc) { return is_alive(proc); }))
+      staying.push_back(&member);
+  if (staying.size() < 2) return std::nullopt;  // others must be left
+  return ranks_of(*staying.back()).back();
+}
+
+// An old rank learns of all votes, or of the loss. A joiner learns it from the first old rank, unless another
+// one that has learned of the loss calls it off before.
+void Program::split(Attempt& attempt, const ProcId& lost) {
+  world_.tell("the vote of " + attempt.plan.id + " is split by the loss of " + name_of(lost));
+  splits_ = false;
+  ++split_;
+  lost_by_vote_.insert(ranks_[lost].pod);
+  std::optional<bool> first;
   for (const ProcId& proc : attempt.everybody) {
-    if (!is_alive(proc) || ranks_[proc].hangs) continue;
-    const Ms delay = world_.dice.delay(1, 60);
-    say(proc, Kind::Agreed, attempt.plan.id, attempt.agreed, delay);
-    if (!attempt.agreed) continue;
-    const bool joins = !std::exchange(ranks_[proc].member, true);
-    ranks_[proc].leaving = attempt.plan.leaves(ranks_[proc].pod);
-    const Ms past = delay + world_.dice.delay(1, 400);
-    say(proc, Kind::Past, attempt.plan.id, true, past);
-    if (world_.meter) say(proc, Kind::Adapted, attempt.plan.id, true, past + 50ms);
-    if (joins && finished_) finalize_later(proc);
+    const bool joins = !ranks_[proc].member;
+    const bool yes = world_.dice.percent(50) && (!joins || first == true);
+    if (!first) first = yes;
+    decide(attempt, proc, yes);
+    if (joins ? !yes : yes && attempt.plan.leaves(ranks_[proc].pod)) lost_by_vote_.insert(ranks_[proc].pod);
+    if (joins && !yes)
+      world_.events.after(10s, [this, proc] {
+        if (!ranks_[proc].recovery.empty() || !is_alive(proc)) return;
+        exit(proc, 0, 0);
+      });
   }
+  world_.events.after(world_.dice.delay(0, 60), [this, lost] { kill(lost, 9); });
 }
 
 void Program::release(SimulatedPod& pod, const ProcId& proc) {
+  ranks_[proc].leaving = true;  // if it has not learned so
   if (released_.insert(pod.uid()).second && std::exchange(lingers_, false)) lingering_.insert(pod.uid());
   if (!lingering_.contains(pod.uid()))
     world_.events.after(world_.dice.delay(1, 3000), [this, proc] { finalize(proc, 0); });

@@ -33,6 +33,12 @@ class Program {
   void pod_died(SimulatedPod& pod);   // or its agent has ended its ranks
   void hang(const ProcId& proc);      // neither votes nor ends, until it is killed
   void linger() { lingers_ = true; }  // leavers do not end by themselves, once
+  // A rank that stays, in another pod than the lead's, is lost in the next vote that holds and from which on
+  // the job can bear it, once all have voted: the others do not learn alike how that ended.
+  void split_a_vote() { splits_ = true; }
+  std::uint64_t split_votes() const { return split_; }
+  // Its rank was that one, or has believed otherwise than what was decided then, perhaps.
+  bool is_lost_by_vote(const std::string& pod) const { return lost_by_vote_.contains(pod); }
   // For a while ranks do not probe at the same places.
   void diverge(Ms time) { diverges_until_ = world_.events.now() + time; }
   // All ranks come to the program's end; those of `failing` return code 7.
@@ -81,6 +87,9 @@ class Program {
   void cancel(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void vote(const std::string& change, const ProcId& proc);
   void try_decide(Attempt& attempt);
+  std::optional<ProcId> to_be_lost(const Attempt& attempt) const;
+  void decide(Attempt& attempt, const ProcId& proc, bool yes);
+  void split(Attempt& attempt, const ProcId& lost);
   void release(SimulatedPod& pod, const ProcId& proc);
   void attach(const ProcId& proc, const std::string& change);
   void depart(SimulatedPod& pod, const ProcId& proc, const std::string& change);
@@ -94,6 +103,9 @@ class Program {
 
   const bool tasks_, recoverable_;
   bool finished_ = false, lingers_ = false;
+  std::uint64_t split_ = 0;
+  bool splits_ = false;
+  std::set<std::string> lost_by_vote_;
   std::set<std::string> failed_in_;
   int casualties_ = 0;  // ranks that have ended, or stand still
   std::map<ProcId, Rank> ranks_;
