@@ -168,6 +168,8 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     return view;
   };
   std::optional<RuntimeView> not_the_lead;
+  std::vector<std::string> silent;  // by the word of who is to lead
+  const std::string named = job.status.succession ? job.status.succession->lead_uid : "";
   for (std::size_t asked = 0; asked < candidates.size() && asked < most; ++asked) {
     const PodView& pod = *candidates[asked];
     const std::string address = address_of(pod.ip);
@@ -188,6 +190,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     // It was never started, or has left: it does not know the job as it is, whatever it says of the lead.
     if (report.view.membership.epoch.value < job.status.epoch) continue;
     if (!members.empty() && members.front().uid != pod.uid) {
+      if (pod.uid == named) silent = report.view.silent;
       // It knows who leads: that one is asked next, now or at the next look.
       if (!not_the_lead || not_the_lead->epoch < report.view.membership.epoch.value) {
         not_the_lead = to_runtime_view(report.view, {});
@@ -209,6 +212,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
   }
   memory.next_candidate += most;
   memory.lead.reset();
+  if (not_the_lead) not_the_lead->silent = std::move(silent);
   return told(not_the_lead.value_or(RuntimeView{}));
 }
 

@@ -128,6 +128,30 @@ TEST(HttpRuntimeTest, WhileTheLeadIsSilentAMemberThatAnswersIsAskedToo) {
   EXPECT_LE(lead.asked, 40) << "and it goes on being asked ever less often";
 }
 
+// It asks the others what they know before it leads, and one that is lost never answers it: nobody else knows
+// so. What another one says that does not lead, or does no more, is no word on members.
+TEST(HttpRuntimeTest, WhoWasNamedSaysWhoIsSilentBeforeItLeads) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead named("token"), member("token");
+  PodView of_named = named.pod(), of_member = member.pod();
+  named.report.view.uid = of_named.uid = "uid-1";
+  member.report.view.uid = of_member.uid = "uid-2";
+  for (Lead* lead : {&named, &member})
+    for (const char* uid : {"uid-1", "uid-2", "uid-3"})
+      lead->report.view.membership.members.push_back({uid, "w", "a:1", 1, "n", 0});
+  named.report.view.silent = {"uid-3"};
+  member.report.view.silent = {"uid-1"};
+  member.report.view.membership.epoch.value =
+      2;  // the word of a member that was dropped reached this one only
+  ElasticMPIJob job = a_job();
+  EXPECT_TRUE(runtime.observe(job, {of_named, of_member}).silent.empty());
+  job.status.succession.emplace().lead_uid = "uid-1";
+  const RuntimeView view = runtime.observe(job, {of_named, of_member});
+  EXPECT_TRUE(view.lead_silent);
+  EXPECT_EQ(view.epoch, 2);
+  EXPECT_EQ(view.silent, std::vector<std::string>{"uid-3"});
+}
+
 TEST(HttpRuntimeTest, AMemberIsFoundThatAnswersWhenNobodyDidAtFirst) {
   std::chrono::steady_clock::time_point now{};
   HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},

@@ -98,7 +98,8 @@ struct RuntimeView {
   bool ending = false;              // a rank has finalised: no more changes
   bool survives_loss = false;       // the lead drops members that are lost, and the job goes on
   bool survives_lead_loss = false;  // so it does without its lead, if another one is named
-  std::vector<std::string> silent;  // UIDs of members that the lead has not heard of, and asks about
+  // UIDs of members that the lead has not heard of, and asks about; or who was named to lead, and asks them.
+  std::vector<std::string> silent;
   Seconds lead_silence{0};  // where another member answers: it has heard nothing of the lead for so long
   Seconds partition{10};    // so long the agents bear silence
   std::string recovering;   // it is about to, in words; until then no change begins

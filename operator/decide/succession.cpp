@@ -65,11 +65,10 @@ Loss losses(Pass& pass) {
     else
       pass.wake_at(due);
   }
-  if (lead_answers(runtime))
-    for (const std::string& uid : runtime.silent)
-      if (contains(runtime.members, uid))
-        loss.add(uid, "the lead has not heard of " + name_of(pass, uid) + " for " +
-                          std::to_string(runtime.partition.count()) + " s");
+  for (const std::string& uid : runtime.silent)
+    if (contains(runtime.members, uid))
+      loss.add(uid, "the lead has not heard of " + name_of(pass, uid) + " for " +
+                        std::to_string(runtime.partition.count()) + " s");
   return loss;
 }
 

@@ -134,6 +134,17 @@ TEST_F(Succession, TheNextButOneLeadsWhereTheNextIsLostToo) {
   expect_going_on("2-4");
 }
 
+// It asks the others what they know, and one of them was lost at the same time, with its machine.
+TEST_F(Succession, WhoeverIsSilentToTheOneThatWasNamedIsLostToo) {
+  lose_lead();
+  world.reconcile(true, 1);
+  world.lead.unheard = {uids[2]};
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+  EXPECT_THAT(named().dead, testing::UnorderedElementsAre(uids[0], uids[2]));
+  expect_going_on("1,3-4");
+}
+
 TEST_F(Succession, ALeadThatIsSilentIsGivenUpWhenAMemberHasLostItAndAfterTwiceThePatience) {
   world.lead.silent = true;
   world.lead.silence = Seconds(9);  // of the member's own

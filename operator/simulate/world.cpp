@@ -50,12 +50,12 @@ Observed World::observe() const {
   view.survives_lead_loss = lead.survives_lead_loss;
   view.lead_silence = lead.silence;
   view.fence = lead.fence;
+  view.silent = lead.unheard;
   if (lead.silent) return observed;
   if (lead.busy()) view.change = ChangeView{lead.change, lead.state};
   view.ended = lead.ended;
   view.released = lead.released;
   view.survives_loss = lead.survives_loss;
-  view.silent = lead.unheard;
   view.recovering = lead.recovering;
   view.losses = lead.losses;
   return observed;

@@ -46,6 +46,12 @@ ChangePlan::ChangePlan(const PlannedChange& planned, const Membership& before)
   if (!add.empty()) joiners = namespace_of(add.front().nspace, add);
 }
 
+bool ChangePlan::is_committed_in(const Membership& later) const {
+  const auto is_member = [&](const auto& uid) { return later.find(uid) != nullptr; };
+  return later.epoch >= next && std::ranges::none_of(remove, is_member) &&
+         (add.empty() || std::ranges::any_of(add, is_member, &Member::uid));
+}
+
 bool ChangePlan::leaves(const std::string& uid) const {
   return std::ranges::find(remove, uid) != remove.end();
 }

@@ -42,6 +42,8 @@ struct ChangePlan : PlannedChange {
   ChangePlan(const PlannedChange& planned, const Membership& before);
 
   Membership next_members() const { return next_membership(old, add, remove); }
+  // Whether a later membership of the job follows from this change.
+  bool is_committed_in(const Membership& later) const;
   bool leaves(const std::string& uid) const;
   bool joins(const std::string& uid) const;
   std::vector<Member> leavers() const;

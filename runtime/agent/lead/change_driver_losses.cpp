@@ -123,6 +123,9 @@ void ChangeDriver::member_down(const std::string& uid, const std::string& what, 
   if (!active() || !member || !lost_.try_emplace(uid, what).second) return;
   const std::vector<ProcId> ranks = ranks_of(*member);
   gone_.insert(ranks.begin(), ranks.end());
+  if (state_ == State::Window &&
+      std::ranges::all_of(old_ranks_, [this](const ProcId& proc) { return gone_.contains(proc); }))
+    return fail(Event::MemberLost, what + ", and nobody is left to vote");
   if (state_ == State::Window)
     interrupt(plan_.joins(uid) ? Event::JoinerLost : Event::MemberDown, what, ranks);
   else

@@ -223,6 +223,7 @@ class Lead {
   bool needs_word(const std::string& uid) const;
   void bound_silence(Moment now);
   void bound_hand_over(Moment now);
+  void hear_of_newer(const Membership& newer);
   void adopt_newer(const Membership& newer);
   void begin_after_loss(Moment now);
 

@@ -91,7 +91,7 @@ class SplitVote : public ::testing::Test {
   bool was_asked(StepKind kind, const std::string& uid) const {
     return std::ranges::count(steps, std::pair(kind, uid)) > 0;
   }
-  void expect_left(std::vector<std::string> uids, const std::string& gone) {
+  void expect_left(const std::vector<std::string>& uids, const std::string& gone) {
     ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
     EXPECT_EQ(lead.state(), ChangeState::Stable);
     std::vector<std::string> left;
@@ -173,6 +173,18 @@ TEST_F(SplitVote, AJoinerThatIsKilledBeforeItsVoteIsMissedByNobody) {
   EXPECT_FALSE(lead.verdict());
   EXPECT_FALSE(told);
   EXPECT_EQ(lead.membership().members.size(), 4U);
+}
+
+// The change waited for votes for ever (seed 32091906 of the loops' histories).
+TEST_F(SplitVote, WhereNobodyIsLeftToVoteTheJobEnds) {
+  for (const char* uid : {"uid-1", "uid-2", "uid-3"}) {
+    lead.pod_lost(uid, "the test says so", now);
+    EXPECT_FALSE(lead.verdict());
+  }
+  ends("uid-0", SIGKILL, false);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("nobody is left to vote"), std::string::npos)
+      << lead.verdict()->reason;
 }
 
 }  // namespace

@@ -120,13 +120,22 @@ void Lead::on_message(const TakenOver& m, const std::string& from, Moment now) {
   if (!succession_) return perform_steps(now);
   Succession& next = *succession_;
   next.own.reports.insert(next.own.reports.end(), m.reports.begin(), m.reports.end());
-  // Votes may be split by a loss: what the lost lead has begun to tell is what counts.
-  if (const auto& plan = next.own.plan; plan && next.own.followed == ChangeState::Window)
-    if (m.membership.epoch >= plan->next) next.own.followed = ChangeState::Committed;
-  if (!next.asked.erase(from)) return;
-  if (!next.own.plan && m.membership.epoch > membership_.epoch && m.membership.find(self_.uid))
-    adopt_newer(m.membership);
-  if (next.asked.empty()) begin_after_loss(now);
+  const bool was_asked = next.asked.erase(from) > 0;
+  if (m.membership.epoch > membership_.epoch) hear_of_newer(m.membership);
+  if (was_asked && next.asked.empty()) begin_after_loss(now);
+}
+
+// What the lost lead has begun to tell is what counts: that the change which we know to be in hand was
+// committed, a vote may have been split by a loss; or that it was rolled back, and somebody dropped since.
+void Lead::hear_of_newer(const Membership& newer) {
+  PodKnowledge& own = succession_->own;
+  if (own.plan) {
+    if (own.followed == ChangeState::Committed || own.followed == ChangeState::Draining) return;
+    const bool committed = own.followed == ChangeState::Window && own.plan->is_committed_in(newer);
+    own.followed = committed ? ChangeState::Committed : ChangeState::RollingBack;
+    if (committed) return;
+  }
+  if (newer.find(self_.uid)) adopt_newer(newer);
 }
 
 // The lead before had dropped somebody and not told everyone. Nobody waits for those, and all hear of them.
@@ -138,6 +147,7 @@ void Lead::adopt_newer(const Membership& newer) {
     last_heard_.erase(member.uid);
     silent_.erase(member.uid);
     spaces_.pod_gone(member.uid);
+    if (succession_->own.plan) succession_->dead.try_emplace(member.uid, "the lead before had dropped it");
     tell_dropped({member.uid, ranks_of(member), membership_});
     actions_.push_back(PartFromPod{member.uid});
   }

@@ -259,6 +259,35 @@ TEST_F(NamedLead, CallsAChangeBackThatIsNotInItsWindow) {
   }
 }
 
+// It had rolled the change back and dropped a member, of which we had heard neither. We waited for that
+// member (seed 32082576).
+TEST_F(NamedLead, ANewerMembershipTellsThatAChangeIsOver) {
+  plan_growth(ChangeState::RollingBack);
+  name();
+  follows("u2", {}, next_membership(own.membership, {}, {"u3"}));
+  ASSERT_FALSE(steps_of("u2").empty());
+  EXPECT_EQ(steps_of("u2").front(), StepKind::GiveUp) << "nobody is to know of it any more";
+  for (const char* uid : {"u1", "u2"}) say(uid, Kind::Built, false);
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  EXPECT_EQ(members(), (std::vector<std::string>{"u1", "u2"}));
+  EXPECT_FALSE(lead.verdict());
+}
+
+// Of a window it may tell either.
+TEST_F(NamedLead, ANewerMembershipTellsHowAVoteHasEnded) {
+  for (const bool committed : {true, false}) {
+    SCOPED_TRACE(committed);
+    SetUp();
+    plan_growth(ChangeState::Window);
+    Lead fresh{{"u1", "job"}};
+    fresh.succeed(own, {Fence{8}, "u1", {"u0"}, "pod pod-0 is gone"}, now);
+    const Membership newer =
+        committed ? own.plan->next_members() : next_membership(own.membership, {}, {"u3"});
+    for (const char* uid : {"u2", "u3"}) fresh.on(TakenOver{Fence{8}, newer, {}}, uid, now);
+    EXPECT_EQ(fresh.state(), committed ? ChangeState::Committed : ChangeState::RollingBack);
+  }
+}
+
 // Who has armed waits for the confirmation: without it its rank would end the job.
 TEST_F(NamedLead, ConfirmsTheWindowAgainAndHasItsRanksVoteNo) {
   plan_growth(ChangeState::Window);

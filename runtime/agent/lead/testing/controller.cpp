@@ -77,6 +77,12 @@ void Controller::name_lead() {
   }
   SimulatedPod* next = world.find(word.lead);
   if (!next || !next->responds()) return;
+  if (next->is_lead())  // it asks the others, and has lost some
+    for (const std::string& uid : next->view().silent) {
+      course_.excused.insert(uid);
+      given_up_.insert(uid);
+      if (std::ranges::find(word.dead, uid) == word.dead.end()) word.dead.push_back(uid);
+    }
   word.fence = Fence{++course_.fence.value};
   if (next->name_lead(word).status != 200) return;
   world.tell("name " + word.lead + " the lead");
@@ -94,6 +100,7 @@ void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
     word.dead.push_back(uid);
   }
   if (word.dead.empty()) return;
+  given_up_.insert(word.dead.begin(), word.dead.end());
   word.fence = Fence{++course_.fence.value};
   lead.name_lead(word);
 }

@@ -68,6 +68,11 @@ void Course::finish() {
   SimulatedPod* pod = lead();
   if (!pod) pod = leaving_lead();
   if (!pod) return;
+  // Others end before they hear that a rank is lost.
+  std::vector<Member> members = pod->lead().membership().members;
+  if (pod->plan()) std::ranges::copy(pod->plan()->add, std::back_inserter(members));
+  const auto has_lost = [&](const Member& member) { return program.has_lost_a_rank(member.uid); };
+  may_fail = may_fail || (recoverable && std::ranges::any_of(members, has_lost));
   std::set<ProcId> failing;
   if (world.dice.percent(40)) {
     auto ranks = ranks_of(pod->lead().membership().members);

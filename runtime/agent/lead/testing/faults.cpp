@@ -169,7 +169,8 @@ void Faults::lose_joiner(SimulatedPod& lead) {
   const bool two_in_window = state == ChangeState::Window && !course_.tasks && plan->add.size() > 1;
   const int how = two_in_window && course_.world.dice.percent(70) ? 3 : course_.world.dice.below(4);
   // Its agent sees it die: then it is a member that the job can do without, or none.
-  const bool borne = how == 1 && course_.recoverable && !course_.program.finished() && lead.view().survives_loss;
+  const bool borne =
+      how == 1 && course_.recoverable && !course_.program.finished() && lead.view().survives_loss;
   course_.may_fail = course_.may_fail || (!early && !course_.tasks && !borne) ||
                      (works && course_.program.passes_queue_on(*plan));
   if (how == 0) return course_.pod_dies(*joiner);

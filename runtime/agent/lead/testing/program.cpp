@@ -149,6 +149,14 @@ void Program::recover(const ProcId& proc, const std::string& name) {
   });
 }
 
+// Or will have in a moment, by a vote; and does not leave.
+bool Program::has_lost_a_rank(const std::string& pod) const {
+  return lost_by_vote_.contains(pod) || std::ranges::any_of(ranks_, [&](const auto& entry) {
+           const auto& [proc, rank] = entry;
+           return rank.pod == pod && !rank.alive && !rank.leaving;
+         });
+}
+
 bool Program::recovering() const {
   return std::ranges::any_of(
       ranks_, [](const auto& entry) { return entry.second.alive && !entry.second.recovery.empty(); });
@@ -200,10 +208,20 @@ bool Program::in_window() const {
       attempts_, [](const auto& entry) { return entry.second.confirmed && !entry.second.decided; });
 }
 
+// It has, and it has not said yet how that ended.
+bool Program::is_voting(const ProcId& proc) const {
+  return std::ranges::any_of(attempts_, [&](const auto& entry) {
+    const Attempt& attempt = entry.second;
+    const auto returns = attempt.returns.find(proc);
+    return attempt.voted.contains(proc) &&
+           (!attempt.decided || (returns != attempt.returns.end() && world_.events.now() < returns->second));
+  });
+}
+
 // A rank has moved its data, which it cannot where somebody is missing; then it waits to be called back.
 void Program::vote(const std::string& change, const ProcId& proc) {
   Attempt& attempt = attempts_[change];
-  if (attempt.decided || !is_alive(proc) || ranks_[proc].hangs) return;
+  if (attempt.decided || !is_alive(proc) || ranks_[proc].hangs || ranks_[proc].ending) return;
   if (attempt.voted.contains(proc)) return try_decide(attempt);
   const bool whole = casualties_ == 0 || std::ranges::all_of(attempt.everybody, [&](const ProcId& other) {
                        return attempt.voted.contains(other) || (is_alive(other) && !ranks_[other].hangs);
@@ -228,13 +246,17 @@ void Program::cancel(SimulatedPod& pod, const ProcId& proc, const std::string& c
 }
 
 // Of all that are alive: the dead have voted no, and one that stands still is waited for until the ranks are
-// called back.
+// called back. Whoever votes no calls the joiners off, whatever their agents have heard.
 void Program::try_decide(Attempt& attempt) {
   if (attempt.decided) return;
-  if (casualties_ == 0 && attempt.voted.size() < attempt.everybody.size()) return;
-  for (const ProcId& proc : attempt.everybody) {
-    if (attempt.voted.contains(proc)) continue;
-    if (is_alive(proc) && (!ranks_[proc].hangs || attempt.interrupted.empty())) return;
+  if (casualties_ == 0 && attempt.agreed && attempt.voted.size() < attempt.everybody.size()) return;
+  std::vector<ProcId> missing;
+  for (const ProcId& proc : attempt.everybody)
+    if (!attempt.voted.contains(proc)) missing.push_back(proc);
+  for (const ProcId& proc : missing) attempt.agreed = attempt.agreed && is_alive(proc);
+  for (const ProcId& proc : missing) {
+    if (!is_alive(proc) || (!attempt.agreed && !ranks_[proc].member)) continue;
+    if (!ranks_[proc].hangs || attempt.interrupted.empty()) return;
     attempt.agreed = false;
   }
   attempt.decided = true;
@@ -246,6 +268,7 @@ void Program::decide(Attempt& attempt, const ProcId& proc, bool yes) {
   if (!is_alive(proc) || ranks_[proc].hangs) return;
   const Ms delay = world_.dice.delay(1, 60);
   say(proc, Kind::Agreed, attempt.plan.id, yes, delay);
+  attempt.returns[proc] = world_.events.now() + delay;
   if (!yes) return;
   const bool joins = !std::exchange(ranks_[proc].member, true);
   ranks_[proc].leaving = attempt.plan.leaves(ranks_[proc].pod);
@@ -385,7 +408,7 @@ void Program::hang(const ProcId& proc) {
 
 void Program::finalize(const ProcId& proc, int code) {
   if (!is_alive(proc) || ranks_[proc].hangs || ranks_[proc].finalized) return;
-  if (!ranks_[proc].hello)  // it is in MPI_Init still
+  if (!ranks_[proc].hello || is_voting(proc))  // it is in MPI_Init still, or in the window
     return world_.events.after(100ms, [this, proc, code] { finalize(proc, code); });
   ranks_[proc].ending = true;
   say(proc, Kind::Finalizing, "", true, 0ms);

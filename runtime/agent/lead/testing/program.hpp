@@ -39,6 +39,7 @@ class Program {
   std::uint64_t split_votes() const { return split_; }
   // Its rank was that one, or has believed otherwise than what was decided then, perhaps.
   bool is_lost_by_vote(const std::string& pod) const { return lost_by_vote_.contains(pod); }
+  bool has_lost_a_rank(const std::string& pod) const;
   // For a while ranks do not probe at the same places.
   void diverge(Ms time) { diverges_until_ = world_.events.now() + time; }
   // All ranks come to the program's end; those of `failing` return code 7.
@@ -75,6 +76,7 @@ class Program {
     std::set<ProcId> ordered, voted, deciding;
     bool built = false, cancelled = false, confirmed = false, decided = false, agreed = true;
     std::set<std::string> interrupted;  // pods
+    std::map<ProcId, Time> returns;     // when each leaves the window
   };
 
   SimulatedPod* pod_of(const ProcId& proc);
@@ -87,6 +89,7 @@ class Program {
   void cancel(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void vote(const std::string& change, const ProcId& proc);
   void try_decide(Attempt& attempt);
+  bool is_voting(const ProcId& proc) const;
   std::optional<ProcId> to_be_lost(const Attempt& attempt) const;
   void decide(Attempt& attempt, const ProcId& proc, bool yes);
   void split(Attempt& attempt, const ProcId& lost);
