@@ -65,7 +65,10 @@ Loss losses(Pass& pass) {
     else
       pass.wake_at(due);
   }
-  for (const std::string& uid : runtime.silent)
+  // Once a lead is given up it is for good: what it says of others that it has lost counts no more.
+  const auto& named = pass.status.succession;
+  const bool given_up = !runtime.lead_silent && named && contains(named->dead, runtime.lead_uid);
+  for (const std::string& uid : given_up ? Uids{} : runtime.silent)
     if (contains(runtime.members, uid))
       loss.add(uid, "the lead has not heard of " + name_of(pass, uid) + " for " +
                         std::to_string(runtime.partition.count()) + " s");
@@ -149,14 +152,12 @@ bool succession_step(Pass& pass) {
   if (named) loss = {named->dead, named->reason};
   for (const Loss seen = losses(pass); const std::string& uid : seen.dead) loss.add(uid, seen.reason);
   if (loss.dead.empty()) return somebody_may_answer(pass);
-  // Once a lead is given up it is for good: what a member that leads says of others that it has lost counts
-  // no more.
   const auto next = std::ranges::find_if(runtime.members, [&](const auto& uid) {
     return !contains(loss.dead, uid) && pass.pod(uid) && !pass.pod(uid)->ip.empty();
   });
   if (next == runtime.members.end() && runtime.reachable) {
-    named.reset();
-    return false;
+    if (named) fail(pass, "WorkerLost", loss.reason + ", and nobody is left who may lead", true);
+    return named.has_value();
   }
   const bool news =
       !named || loss.dead.size() > named->dead.size() || (runtime.reachable && *next != named->lead_uid);

@@ -244,6 +244,32 @@ TEST_F(Succession, AnAgentThatHasEndedByItselfIsNoLoss) {
   EXPECT_FALSE(world.did<NameLead>());
 }
 
+// It was stopped, and leads still when it goes on; the one that was named does not answer it. There were two
+// leads of one epoch (seed 34030086 of the loops' histories).
+TEST_F(Succession, WhatOneThatWasGivenUpSaysOfOthersCountsNoMore) {
+  World pair = started(2);
+  pair.lead.survives_loss = pair.lead.survives_lead_loss = true;
+  const std::vector<std::string> members = pair.lead.members;
+  pair.lead.silent = true;
+  pair.lead.silence = Seconds(15);
+  while (!pair.status().succession) {
+    pair.reconcile(true, 0);
+    pair.now += Seconds(1);
+  }
+  ASSERT_EQ(pair.status().succession->lead_uid, members[1]);
+  pair.lead.silent = false;
+  pair.lead.unheard = {members[1]};
+  for (int second = 0; second < 5; ++second) {
+    pair.reconcile(true, 0);
+    ASSERT_TRUE(pair.status().succession) << "after " << second << " s";
+    EXPECT_EQ(pair.status().succession->lead_uid, members[1]);
+    pair.now += Seconds(1);
+  }
+  pair.vanish(1);
+  pair.settle(3);
+  EXPECT_NE(pair.status().state, JobState::Running) << "it has missed what was done without it";
+}
+
 TEST_F(Succession, OneThatNeverTakesTheLeadEndsTheRunInWords) {
   lose_lead();
   for (int i = 0; i < 125 && !is_terminal(world.status().state); ++i) {

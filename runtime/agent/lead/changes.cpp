@@ -75,6 +75,7 @@ void Lead::issue(const DriverStep& s) {
         state_.leave_requests.erase(uid);
       }
       for (const std::string& name : m.spaces) spaces_.remove(name);
+      deliver(rendezvous_.recheck());
       break;
     default:
       break;

@@ -83,8 +83,9 @@ void expect_no_violation(std::initializer_list<std::uint64_t> seeds) {
 TEST(Histories, LoopsThatHadNotGoneOnDo) {
   Coverage coverage;
   for (const std::uint64_t seed :
-       {60,    358,   701,    1265,   1374,     2294,     3197,     5637,     9148,     10291,   15897,
-        22903, 25358, 100890, 105556, 20003389, 20020580, 32082576, 32091906, 32155758, 32237516})
+       {60,       358,      701,      1265,     1374,     2294,     3197,    5637,
+        9148,     10291,    15897,    22903,    25358,    100890,   105556,  500288,
+        20003389, 20020580, 32082576, 32091906, 32155758, 32237516, 34018565})
     for (const std::string& what : run_recovery_history(seed, coverage))
       ADD_FAILURE() << "seed " << seed << ": " << what;
 }

@@ -24,6 +24,7 @@ class Recovery : public ::testing::Test {
   std::vector<Member> members;
   std::optional<Dropped> told;  // who is left
   std::optional<HandOver> handed_over;
+  int replies = 0;
 
   void SetUp() override {
     StartRequest request{Fence{1}, {}};
@@ -48,6 +49,7 @@ class Recovery : public ::testing::Test {
             said && !said->recovery.empty())
           told = *said;
         if (const auto* all = sent ? std::get_if<HandOver>(&sent->message) : nullptr) handed_over = *all;
+        if (sent && std::holds_alternative<Reply>(sent->message)) ++replies;
         for (const std::string& uid : step ? sent->uids : std::vector<std::string>{})
           lead.on(StepDone{step->change, step->number, {}}, uid, now);
       }
@@ -61,9 +63,21 @@ class Recovery : public ::testing::Test {
     report.iteration = iteration;
     report.ok = error.empty();
     report.error = error;
+    report.change = "c";
     const auto ranks = ranks_of(members[i]);
     report.proc = ranks.front();
     lead.on(RankReported{report, {ranks.begin(), ranks.end()}}, members[i].uid, now);
+    obey();
+  }
+  void report_all(std::size_t i, RankReport::Kind kind) {
+    for (const ProcId& proc : ranks_of(members[i])) {
+      RankReport report;
+      report.kind = kind;
+      report.change = "c";
+      report.proc = proc;
+      report.ok = true;
+      lead.on(RankReported{report, {proc}}, members[i].uid, now);
+    }
     obey();
   }
   void is_killed(std::size_t i, int signal = SIGKILL) {
@@ -323,6 +337,29 @@ TEST(RecoveryRefused, WhereTheJobSaysFailALossEndsIt) {
   lead.on(RankExited{report.proc, 0, SIGKILL, false, true, {}}, "uid-1", now);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+}
+
+// A rank of a pod that leaves is killed: the others of that pod take part in nothing any more, and have not
+// ended when it goes. Whoever waited for them waited for ever (seeds 500288 and 34018565 of the loops'
+// histories).
+TEST_F(Recovery, NobodyWaitsForRanksOfAPodThatHasLeft) {
+  ChangeRequest shrink = growth();
+  shrink.add.clear();
+  shrink.remove = {"uid-3"};
+  ASSERT_EQ(lead.begin_change(shrink, now).status, 200);
+  obey();
+  for (const RankReport::Kind kind : {RankReport::Kind::Built, RankReport::Kind::Agreed})
+    for (std::size_t i = 0; i < members.size(); ++i) report_all(i, kind);
+  ASSERT_EQ(lead.state(), ChangeState::Draining);
+  is_killed(3);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    lead.on(Collective{i, "fence", {ProcId{"job.1", kAllRanks}}, ""}, members[i].uid, now);
+  obey();
+  EXPECT_EQ(replies, 0);
+  for (std::size_t i = 0; i < 3; ++i) report_all(i, RankReport::Kind::Past);
+  EXPECT_EQ(lead.membership().members.size(), 3U);
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  EXPECT_EQ(replies, 3);
 }
 
 }  // namespace

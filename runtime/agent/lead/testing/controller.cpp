@@ -27,7 +27,7 @@ void Controller::look() {
   world.events.after(world.dice.delay(100, 700), [this] { look(); });
   if (course_.recoverable) name_lead();
   SimulatedPod* pod = course_.lead();
-  if (!pod) return;
+  if (!pod || given_up_.contains(pod->uid())) return;
   const Membership& now = pod->lead().membership();
   if (!course_.quiet && !course_.program.finished() && world.dice.percent(25)) chat(now);
   if (state_of(*pod) != ChangeState::Stable) {
@@ -44,7 +44,7 @@ void Controller::look() {
 // As operators do (R20): a pod that is gone is proof, silence takes its time.
 void Controller::name_lead() {
   World& world = course_.world;
-  if (SimulatedPod* lead = course_.lead()) {
+  if (SimulatedPod* lead = course_.lead(); lead && !given_up_.contains(lead->uid())) {
     lead_answered_ = world.events.now();
     return tell_lead_who_is_lost(*lead);
   }
