@@ -19,6 +19,13 @@ case_repair() { # whatever the case broke
   [[ -e $state/pid/node-3.init ]] || cluster_ctl power-on node-3
 } 2>/dev/null
 
+# The programs of another version are in the cache as well.
+of_version() { # VERSION
+  [[ $(kubectl get --raw /version | jq -r .gitVersion) == "$1" ]] &&
+    kubectl get nodes -o json | jq -e --arg version "$1" '.items | length > 0 and all(.status.nodeInfo.kubeletVersion == $version)' >/dev/null
+}
+expect "API server and nodes are of Kubernetes $(kubernetes_version), which was asked for" of_version "v$(kubernetes_version)"
+
 pod() { # NAME NODE SCRIPT: a pod that the restricted profile admits
   k apply -f - >/dev/null <<YAML
 apiVersion: v1
