@@ -51,15 +51,16 @@ expect 'each was taken, or refused in words' in_words
 taken=$(grep -c '^201' "$folder/answers")
 expect 'enough of them were taken' test $((10 * taken)) -gt "$count"
 
-# What a job says of itself: why it failed, that it cannot be read, what it waits for, or that it is suspended. One that
-# is another operator's says nothing.
+# What a job says of itself: why it failed, that it cannot be read, what it waits for, why its last attempt to start failed
+# (until it begins the next one, which may be minutes), or that it is suspended. One that is another operator's says nothing.
 # shellcheck disable=SC2016  # of jq
 says='
   def said($type; $status; $words): any(.status.conditions[]?; .type == $type and .status == $status and .reason != "" and (.message | test($words)));
   def says: (.spec.managedBy // "elasticmpi.io/operator") != "elasticmpi.io/operator"
     or .status.state == "Failed" and said("Failed"; "True"; ".")
     or .status.state == "Suspended" and said("Suspended"; "True"; ".")
-    or said("Readable"; "False"; ".") or said("PodCreationBlocked"; "True"; ".") or said("WorkersReady"; "False"; "missing: .");'
+    or said("Readable"; "False"; ".") or said("PodCreationBlocked"; "True"; ".") or said("WorkersReady"; "False"; "missing: .")
+    or said("ResizeBlocked"; "True"; "needed; missing: .");'
 jobs() { api "$jobs_path" | jq -er "$says .items | map(select(.metadata.name != \"healthy\")) | $1"; }
 all_say() { jobs "length == $taken and all(says)"; }
 if ! (within $((count / 5)) 'each says what is wrong or what it waits for' all_say); then
@@ -77,7 +78,10 @@ runs healthy 3
 iterates healthy
 expect 'it was never interrupted' job_is healthy '.status.restarts == 0 and .status.epoch == 2'
 
-api "$jobs_path?fieldSelector=metadata.name!=healthy" -X DELETE >/dev/null
+delete_all() { api "$jobs_path?fieldSelector=metadata.name!=healthy" -X DELETE --max-time $((30 + count / 4)) >/dev/null; }
+start=$EPOCHREALTIME
+expect 'the API server is told to delete all others' delete_all
+say "it answered in $(elapsed "$start") s"
 all_gone() { jobs 'length == 0' && api "/api/v1/namespaces/$namespace/pods" | jq -e '.items | all(.metadata.labels["elasticmpi.io/job-name"] == "healthy")'; }
-within 30 'all can be deleted, with their pods' all_gone
+within $((30 + count / 20)) 'all can be deleted, with their pods' all_gone
 iterates healthy
