@@ -18,7 +18,7 @@ slow_job queued 60 budget "$in_queue | .spec.scheduling += {budget: \"0.2\", exp
 slow_job poor 300 budget '.spec.scheduling.budget = "0.0002"'
 within 40 'what is not enough is said while it runs, with the price' condition poor BudgetAtRisk 'none keeps to the budget.*it will have cost about|it has cost .* so far, and goes on'
 within 10 'and told once' event poor BudgetAtRisk
-expect 'it goes on' job_is poor '.status.state == "Running"'
+expect 'it goes on' goes_on poor
 within 40 'each tells what it has cost' job_is rich '.status.cost.spent > 0 and .status.cost.perHour > 0'
 k delete emj poor --wait=false >/dev/null
 ends rich Succeeded 120

@@ -19,3 +19,5 @@ slow_manifest() {
 }
 
 priced_queue() { queue '.spec.pools[0] += {quota: {cpu: "1"}, pricePerCPUHour: "2"}'; }
+# With its workers, or on its way to what it is said to be better off with.
+goes_on() { job_is "$1" '.status.state | IN("Running", "Resizing")'; }
