@@ -7,11 +7,14 @@ the reservoir within its solver's tolerance and with a water balance of 1e-12. O
 and the one with its copies at a time), and begins again. Figures: chaos.kills, chaos.resizes (asked for), chaos.restarts
 (of jobs, from the beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
 
-Usage: chaos.py [--minutes N] [--seed S] [--apps NAME,...] [--out DIR]
+Usage: chaos.py [--minutes N] [--seed S] [--apps NAME,...] [--jobs N] [--out DIR]
        DIR keeps what the jobs wrote; notes name seed and events
 """
 import argparse
+import collections
+import concurrent.futures
 import csv
+import itertools
 import json
 import os
 import pathlib
@@ -21,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from elastic import Bench, note
@@ -124,6 +128,13 @@ class Hang(Exception):
     pass
 
 
+class Interrupted(Exception):
+    pass
+
+
+interrupted = threading.Event()  # jobs end at once, in their own threads
+
+
 def states():
     home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.environ["HOME"], ".local/state")
     return pathlib.Path(home) / "elastic-mpi"
@@ -203,6 +214,8 @@ class Job:
         end = time.monotonic() + BOUND
         known = self.iterations()
         while not done() and not self.over():
+            if interrupted.is_set():
+                raise Interrupted
             if time.monotonic() > end and known < self.iterations():
                 known, end = self.iterations(), time.monotonic() + BOUND
             if time.monotonic() > end:
@@ -221,9 +234,11 @@ class Job:
 
 
 class Chaos:
+    """What befalls one job."""
+
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.kills, self.resizes, self.events = {}, 0, []
+        self.kills, self.resizes, self.restarts, self.hangs, self.wrong, self.events = {}, 0, 0, 0, 0, []
 
     def resize(self, job):
         size = self.random.randint(SMALLEST, LARGEST)
@@ -268,8 +283,22 @@ class Chaos:
             else:
                 job.wait("it has the size that was asked for", job.steady)
 
-    def total(self):
-        return sum(count for kind, count in self.kills.items() if kind != "lead")
+    def run(self, job, until, right):
+        try:
+            self.disturb(job, until)
+            job.wait("it ends", lambda: False)
+        except Hang as hang:
+            self.hangs = 1
+            note(str(hang))
+        finally:
+            self.restarts = job.status().get("restarts", 0)
+            job.end()
+        result = job.app.result(job)
+        if not self.hangs and (job.process.returncode != 0 or not job.app.is_right(result, right)):
+            self.wrong = 1
+            note(f"{job.name}: status {job.process.returncode}, result {str(result)[:300]} and not {str(right)[:300]}: {job.status().get('reason')}")
+        note(f"{job.name}: {', '.join(self.events)}")
+        return self
 
 
 def undisturbed(name, app, bench):
@@ -290,6 +319,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--apps", default=",".join(APPS), help=f"of {', '.join(APPS)}; one after the other (all)")
+    parser.add_argument("--jobs", type=int, default=1, help="so many at a time (1): most of what they do is waiting")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
     names = args.apps.split(",")
@@ -299,34 +329,34 @@ def main():
     with tempfile.TemporaryDirectory(prefix="chaos.") as folder:
         out = (args.out or pathlib.Path(folder)).resolve()
         out.mkdir(parents=True, exist_ok=True)
-        bench, chaos = Bench("chaos", out), Chaos(args.seed)
+        bench = Bench("chaos", out)
         right = {name: undisturbed(name, APPS[name], bench) for name in names}
         until = time.monotonic() + 60 * args.minutes
-        hangs = wrong = restarts = number = 0
-        while time.monotonic() < until:
-            name = names[number % len(names)]
-            number += 1
-            chaos.events = []
-            job = Job(f"{name}-{number}", APPS[name], out)
-            hung = False
+        numbers = itertools.count(1)
+
+        def one_after_the_other(_):
+            met = []
+            while time.monotonic() < until:
+                number = next(numbers)
+                name = names[(number - 1) % len(names)]
+                job = Job(f"{name}-{number}", APPS[name], out)
+                met.append(Chaos(f"{args.seed}/{number}").run(job, until, right[name]))
+            return met
+
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             try:
-                chaos.disturb(job, until)
-                job.wait("it ends", lambda: False)
-            except Hang as hang:
-                hangs, hung = hangs + 1, True
-                note(str(hang))
-            finally:
-                restarts += job.status().get("restarts", 0)
-                job.end()
-            result = job.app.result(job)
-            if not hung and (job.process.returncode != 0 or not job.app.is_right(result, right[name])):
-                wrong += 1
-                note(f"{job.name}: status {job.process.returncode}, result {str(result)[:300]} and not {str(right[name])[:300]}: {job.status().get('reason')}")
-            note(f"{job.name}: {', '.join(chaos.events)}")
-        note(", ".join(f"{kind}: {count}" for kind, count in sorted(chaos.kills.items())))
-        for name, value in (("kills", chaos.total()), ("resizes", chaos.resizes), ("restarts", restarts), ("hangs", hangs), ("wrong", wrong)):
-            bench.figure(name, value, "count")
-    return hangs + wrong > 0
+                met = [chaos for some in pool.map(one_after_the_other, range(args.jobs)) for chaos in some]
+            except BaseException:
+                interrupted.set()
+                raise
+        kills = collections.Counter()
+        for chaos in met:
+            kills.update(chaos.kills)
+        note(", ".join(f"{kind}: {count}" for kind, count in sorted(kills.items())))
+        bench.figure("kills", sum(count for kind, count in kills.items() if kind != "lead"), "count")
+        for name in ("resizes", "restarts", "hangs", "wrong"):
+            bench.figure(name, sum(getattr(chaos, name) for chaos in met), "count")
+    return any(chaos.hangs or chaos.wrong for chaos in met)
 
 
 if __name__ == "__main__":
