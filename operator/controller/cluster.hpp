@@ -30,6 +30,7 @@ struct Outcome {
     Conflict,  // somebody else wrote meanwhile: observe again
     Refused,   // will never work as asked (422): the message is the server's
     Denied,    // not now, by a rule of the cluster (403: quota, policy): likewise
+    Ending,    // never again: the namespace is being deleted
     Retry      // did not work now: the message says why
   };
   Kind kind = Kind::Done;

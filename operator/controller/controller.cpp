@@ -97,6 +97,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   observed.invalid_template = record.invalid.empty() ? memory.invalid_template : record.invalid;
   observed.creation_problem = memory.creation_problem;
   observed.creation_denied_since = memory.creation_denied_since;
+  observed.namespace_ends = memory.namespace_ends;
   observed.command_problem = memory.command_problem;
   observed.internal_error = memory.internal_error;
   observed.scale_problem = std::exchange(memory.scale_problem, "");
@@ -369,6 +370,7 @@ bool Controller::make_pods(const JobKey& key, const ElasticMPIJob& job, const st
   // A conflict goes away by itself, as a rule.
   const bool lasts = outcome.kind == Outcome::Kind::Conflict && memory.times >= kConflictsInARow;
   const bool denied = outcome.kind == Outcome::Kind::Denied;
+  memory.namespace_ends = outcome.kind == Outcome::Kind::Ending;
   memory.creation_problem =
       outcome.kind == Outcome::Kind::Retry || denied || lasts ? outcome.message : std::string();
   if (!denied)

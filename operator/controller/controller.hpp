@@ -79,6 +79,7 @@ class Controller {
     std::int64_t invalid_generation = 0;
     std::string creation_problem;               // why the last pod could not be created, until one was
     std::optional<Time> creation_denied_since;  // that a rule of the cluster forbids it
+    bool namespace_ends = false;                // and none can be made for this reason
     std::string command_problem;   // why the lead did not take the last command, until it takes one
     std::string internal_error;    // why the last pass was broken off, until one ends well
     std::string scale_problem;     // why the last size of the autoscaler was refused

@@ -128,6 +128,17 @@ TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
   EXPECT_EQ(find_condition(pass().status, "PodCreationBlocked")->status, "False");
 }
 
+// Its pods go first, and none is made any more: a job that waited for others would hold the namespace up.
+TEST_F(ControllerTest, AJobEndsWithItsNamespace) {
+  cluster.ending = "pods \"demo-w-0\" is forbidden: because it is being terminated";
+  pass();
+  const ReconcileResult second = pass();
+  EXPECT_EQ(second.status.state, JobState::Failed);
+  const Condition* failed = find_condition(second.status, "Failed");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "NamespaceTerminating");
+}
+
 // What a deleted job of this name has left behind goes within moments, as a rule.
 TEST_F(ControllerTest, WhatDoesNotGoAwayByItselfIsAConditionAfterAWhile) {
   cluster.conflict = "Secret demo-token is of a deleted job of this name, it goes soon";

@@ -71,6 +71,9 @@ bool past_deadline(Pass& pass) {
 bool ended_from_outside(Pass& pass) {
   if (pass.seen.cancel_requested) {
     fail(pass, condition::kReasonCancelled, "cancelled by the user", false);
+  } else if (pass.seen.namespace_ends) {
+    fail(pass, "NamespaceTerminating", "the namespace is being deleted: no pod is made in it any more",
+         false);
   } else if (!pass.seen.invalid_template.empty() && pass.status.active_workers.empty()) {
     fail(pass, "InvalidTemplate", pass.seen.invalid_template, false);
   } else if (past_deadline(pass)) {

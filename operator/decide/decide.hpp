@@ -137,6 +137,7 @@ struct Observed {
   std::string creation_problem;     // its message when it would not create a pod just now
   // Since when it has refused to, by a rule of the cluster (403: quota, policy).
   std::optional<Time> creation_denied_since;
+  bool namespace_ends = false;       // it is being deleted, and no pod is made in it any more
   std::string command_problem;       // why the lead has not taken the last command, until it takes one
   std::string scale_problem;         // why the API server has refused the last size that the autoscaler wrote
   std::optional<Time> silent_since;  // the lead has not answered since then

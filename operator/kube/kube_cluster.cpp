@@ -30,6 +30,12 @@ constexpr std::size_t kPodsAtOnce = 8;
 
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }
 
+// Whatever else keeps a child of a job from being made, the template of its pods is not wrong.
+Outcome not_made(const kube::Resource& resource, const Outcome& outcome) {
+  using Kind = Outcome::Kind;
+  const bool is_told = outcome.kind == Kind::Conflict || outcome.kind == Kind::Ending;
+  return {is_told ? outcome.kind : Kind::Retry, "making " + resource.kind + ": " + outcome.message};
+}
 Outcome changed_since() { return {Outcome::Kind::Conflict, "the job is another one by now, or was changed"}; }
 
 // Owned by a job of the same name that was deleted: garbage collection has not come to it yet.
@@ -245,13 +251,11 @@ Outcome KubeCluster::make_children(const ElasticMPIJob& job, bool made_before) {
         std::pair{&resources::network_policies, build_network_policy(job, build_)}}) {
     if (object.is_null()) continue;
     const Outcome outcome = ensure(job, *resource, object, made_before);
-    if (!outcome.ok())
-      return {outcome.kind == Outcome::Kind::Conflict ? outcome.kind : Outcome::Kind::Retry,
-              "making " + resource->kind + ": " + outcome.message};
+    if (!outcome.ok()) return not_made(*resource, outcome);
   }
   if (made_before) {  // before the first pods: create_pods()
     const Outcome outcome = write_certificates(job, {}, true);
-    if (!outcome.ok()) return {Outcome::Kind::Retry, "making Secret: " + outcome.message};
+    if (!outcome.ok()) return not_made(resources::secrets, outcome);
   }
   const std::lock_guard lock(mutex_);
   look_at_children_[key_of(job)] = clock_.now() + kChildrenTrusted;
@@ -309,8 +313,7 @@ Outcome KubeCluster::ensure_certificates(const ElasticMPIJob& job, const std::ve
     if (const auto index = worker_index(job.metadata.name, pod.at("metadata").at("name")))
       workers.insert(*index);
   Outcome outcome = write_certificates(job, workers, false);
-  if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
-  return Outcome::retry("making Secret: " + outcome.message);
+  return outcome.ok() ? outcome : not_made(resources::secrets, outcome);
 }
 
 Outcome KubeCluster::keep_children(const ElasticMPIJob& job) {

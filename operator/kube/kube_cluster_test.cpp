@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "operator/api/parse.hpp"
+#include "operator/kube/outcome.hpp"
 #include "operator/kube/testing/manual_clock.hpp"
 #include "operator/kube/testing/object_server.hpp"
 #include "operator/objects/pods.hpp"
@@ -466,6 +467,21 @@ TEST_F(KubeClusterTest, APodThatARuleOfTheClusterForbidsIsDeniedForNow) {
   const Outcome denied = create_pod(op);
   EXPECT_EQ(denied.kind, Outcome::Kind::Denied);
   EXPECT_THAT(denied.message, HasSubstr("exceeded quota: few"));
+}
+
+// A quota may be raised; a namespace that is being deleted takes no object any more.
+TEST(Outcomes, ANamespaceThatIsBeingDeletedIsTheEnd) {
+  using Kind = Outcome::Kind;
+  EXPECT_EQ(
+      outcome_of(kube::api_error("x", 403, R"({"reason": "Forbidden", "message": "exceeded quota"})", ""))
+          .kind,
+      Kind::Denied);
+  EXPECT_EQ(outcome_of(kube::api_error("x", 403, R"({"reason": "Forbidden", "details": {"causes": [
+      {"reason": "NamespaceTerminating", "message": "namespace a is being terminated",
+       "field": "metadata.namespace"}]}})",
+                                       ""))
+                .kind,
+            Kind::Ending);
 }
 
 }  // namespace

@@ -58,10 +58,11 @@ Agent::Agent(Options options, std::string shm_folder, Janitor& janitor, std::fun
                 on_end(exit_code_of(outcome));
                 reactor_.stop();
               }}),
-      pod_({options_.pod_uid, options_.pod_name, options_.job_name, options_.slots, options_.malleable,
-            std::chrono::duration_cast<RunningTime>(
-                std::chrono::duration<double>(options_.partition_seconds))},
-           edges_) {
+      pod_(
+          {options_.pod_uid, options_.pod_name, options_.job_name, options_.slots, options_.malleable,
+           std::chrono::duration_cast<RunningTime>(std::chrono::duration<double>(options_.partition_seconds)),
+           options_.restart.given()},
+          edges_) {
   reactor_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signal(); });
   view_ = std::make_unique<HttpApi>(options_.run_dir + "/" + names::kViewSocketFile, token_, *this);
   http_ =

@@ -106,6 +106,22 @@ TEST_F(Rigid, ARankThatDiesWhileItConnectsFailsTheStart) {
   EXPECT_EQ(count(pods.all_logs(), "by force"), 0) << pods.all_logs();
 }
 
+// The pod is asked to go, as by a node that is drained or a namespace that is deleted: its ranks can write
+// what they have, and need not be waited for.
+TEST_F(Rigid, RanksAreToldThatTheirPodIsAskedToTerminate) {
+  pods.slots = 1;
+  const auto members =
+      run({"sh", "-c", "trap 'echo saved; exit 3' TERM; echo ready; while :; do sleep 0.05; done"}, 2);
+  for (const Member& m : members)
+    pods.wait_until("its program runs", [&] { return count(pods.log(m.uid), "ready") > 0; });
+  pods.signal(members[1].uid, SIGTERM);
+  for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
+  EXPECT_EQ(count(pods.log(members[1].uid), "saved"), 1) << pods.all_logs();
+  EXPECT_NE(pods.termination_log(members[0].uid).find("its pod had been asked to terminate"),
+            std::string::npos)
+      << pods.termination_log(members[0].uid);
+}
+
 // However many slots there are, a program that has not called MPI has no rank.
 TEST_F(Rigid, RanksAreThoseThatPmixHasSeen) {
   const auto members = run({"sh", "-c", "while ! test -e $EMPI_RUN_DIR/stop; do sleep 0.05; done"}, 2);

@@ -58,6 +58,7 @@ struct MemoryCluster : Cluster {
     if (!defect_in_writing.empty()) throw std::runtime_error(defect_in_writing);
     if (!refusal.empty()) return Outcome::refused(refusal);
     if (!quota.empty()) return {Outcome::Kind::Denied, quota};
+    if (!ending.empty()) return {Outcome::Kind::Ending, ending};
     if (!conflict.empty()) return {Outcome::Kind::Conflict, conflict};
     PodView view;
     view.name = pod.at("metadata").at("name");
@@ -88,7 +89,7 @@ struct MemoryCluster : Cluster {
   std::vector<std::string> calls, events;
   std::vector<nlohmann::json> made;  // pods, as they were to be
   int children_kept = 0;
-  std::string refusal, quota, conflict;
+  std::string refusal, quota, conflict, ending;
   Outcome scale_outcome;
   std::string defect_in_reading, defect_in_writing;
   bool fail_status = false, refuse_status = false;

@@ -79,6 +79,7 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
     what += " exited without MPI_Finalize";
   if (spaces_.rank_exited(exit.proc)) deliver(rendezvous_.rank_gone(exit.proc));
   const auto owner = spaces_.owner(exit.proc);
+  if (owner && state_.leave_requests.contains(owner->uid)) what += "; its pod had been asked to terminate";
   const bool left = owner && has_left_the_queue(driver_, exit.proc, owner->uid);
   const bool member = owner && !left && is_member(exit.proc, owner->uid);
   if (left && (exit.code || !good_end)) log::warn("{}, after it has left the queue of tasks", what);

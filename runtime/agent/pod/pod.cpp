@@ -2,6 +2,7 @@
 #include "runtime/agent/pod/pod.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "runtime/base/json_text.hpp"
@@ -156,9 +157,12 @@ void Pod::terminate() {
                 0,
                 {}});
   }
-  log::info("asked to terminate: waiting for a planned leave");
   leaving_ = true;
   send_to_lead(Beat{.leave = true});
+  if (self_.malleable || self_.restartable)
+    return log::info("asked to terminate: waiting for a planned leave");
+  log::info("asked to terminate: so are the ranks, since a rigid program goes on nowhere else");
+  for (const ProcId& proc : ranks_.running()) edges_.kill(proc, SIGTERM);
 }
 
 void Pod::end(const JobOutcome& outcome) {

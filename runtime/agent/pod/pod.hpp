@@ -35,6 +35,7 @@ struct PodIdentity {
   int slots = 1;  // ranks that it was made for
   bool malleable = true;
   RunningTime partition{std::chrono::seconds(10)};  // a pod that is silent for longer is lost
+  bool restartable = false;                         // rigid, and told to end when it is to go on elsewhere
 };
 
 class Pod {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <deque>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,6 +20,7 @@ class Edges : public PodEdges {
   std::vector<std::pair<ProcId, RankOrder::Kind>> ordered;
   std::set<std::string> known, dismissed;
   std::set<ProcId> deaf;
+  std::map<ProcId, int> killed;  // by which signal
   std::deque<std::function<void()>> posted;
   std::optional<JobOutcome> outcome;
   RunningTime running{0};
@@ -52,7 +55,7 @@ class Edges : public PodEdges {
   }
   void drop(const std::string& uid) override { known.erase(uid); }
   void launch(const ProcId&, bool) override {}
-  void kill(const ProcId&, int) override {}
+  void kill(const ProcId& proc, int signal) override { killed[proc] = signal; }
   void kill_all() override {}
   std::string order(const ProcId& proc, const RankOrder& order) override {
     if (deaf.contains(proc)) return "it is deaf";
@@ -116,6 +119,20 @@ class APod : public ::testing::Test {
   Membership next;
 };
 
+// Nobody plans a leave for one that cannot go on without its pods, and a namespace waited for it.
+TEST(ARigidPod, PassesOnThatItIsAskedToTerminate) {
+  for (const bool restartable : {false, true}) {
+    Edges edges;
+    Pod pod{{.uid = "u0", .name = "pod-0", .job = "job", .malleable = false, .restartable = restartable},
+            edges};
+    ASSERT_EQ(pod.start({Fence{1}, {{"u0", "pod-0", "pod-0:1", 1, "", 0}}}).status, 200);
+    edges.run();
+    pod.terminate();
+    const std::map<ProcId, int> told{{{"job.1", 0}, SIGTERM}};
+    EXPECT_EQ(edges.killed, restartable ? decltype(told)() : told);
+  }
+}
+
 // As an ordinary pod it had given the other one up, which is the lead's to judge. It could send it nothing as
 // the next lead: its requests hung (seeds 61453 and 201400 of the simulated histories).
 TEST_F(APod, ReachesEveryMemberWhenItComesToLead) {
@@ -124,6 +141,16 @@ TEST_F(APod, ReachesEveryMemberWhenItComesToLead) {
   edges.known.erase("u2");
   come_to_lead();
   EXPECT_EQ(edges.sent_to<NewLead>("u2").size(), 1u);
+}
+
+// The lead before had dropped it, and was lost before it could say so (seed 51075836 of loops).
+TEST_F(APod, WaitsForNoAnswerOfOneThatTheNextLeadDoesNotKnow) {
+  int answer = kPmixSuccess;
+  pod.connection_data({"job.1", 4}, [&](int status, const std::string&) { answer = status; });
+  edges.run();
+  ASSERT_EQ(edges.sent_to<Modex>("u2").size(), 1u);
+  pod.receive(NewLead{"u0", next_membership(members, {}, {"u2"})}, "u0");
+  EXPECT_EQ(answer, kPmixError);
 }
 
 // One whose answers were lost was heard each time that it said the same again, and declared lost (seed
