@@ -29,6 +29,7 @@ struct LeadState {
   std::optional<ProcId> queue_keeper;
   std::optional<ProcId> queue_mirror;  // has a copy of it
   std::string queue_address;           // "": it is being taken over by the keeper, who mirrored it
+  bool told_news = false;  // members were told what another lead needs: one may be named from then on
   std::set<ProcId> lost_ranks;
   std::set<ProcId> without_init;            // members' ranks that have ended well and never connected
   std::map<std::string, std::string> lost;  // members to be dropped when no change is in hand: uid -> why
@@ -46,8 +47,8 @@ struct LeadState {
 
   static void describe(auto& state, auto&& field) {
     auto& [history, hello, exit_codes, first_failure, last_tail, parked, leave_requests, ending, tasks,
-           queue_keeper, queue_mirror, queue_address, lost_ranks, without_init, lost, checkpoint, may_recover,
-           recoverable, declared, recovery, recovered, resumed_at, resumed_times] = state;
+           queue_keeper, queue_mirror, queue_address, told_news, lost_ranks, without_init, lost, checkpoint,
+           may_recover, recoverable, declared, recovery, recovered, resumed_at, resumed_times] = state;
     field("history", history);
     field("hello", hello);
     field("exitCodes", exit_codes);
@@ -60,6 +61,7 @@ struct LeadState {
     field("queueKeeper", queue_keeper);
     field("queueMirror", queue_mirror);
     field("queueAddress", queue_address);
+    field("toldNews", told_news);
     field("lostRanks", lost_ranks);
     field("withoutInit", without_init);
     field("lost", lost);

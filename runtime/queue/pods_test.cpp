@@ -9,12 +9,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <thread>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace elastic {
@@ -90,6 +92,11 @@ class TasksOnPods : public testing::Test {
       return keeps_queue(keeper) && last_word_of_queue().find("nobody mirrors it") == std::string::npos;
     });
   }
+  bool survives_lead_loss(const Member& member) {
+    const auto answer = pods.call("GET", member, empi::paths::kMembership);
+    return answer.status == 200 &&
+           nlohmann::json::parse(answer.body).get<empi::MembershipView>().survives_lead_loss;
+  }
   void wait_for_files(const std::string& what, const std::string& prefix, int number) {
     pods.wait_until(what, [&] {
       int found = 0;
@@ -109,6 +116,11 @@ class TasksOnPods : public testing::Test {
     members.insert(members.end(), wanted.add.begin(), wanted.add.end());
     EXPECT_TRUE(
         std::ranges::equal(pods.membership().membership.members, members, {}, &Member::uid, &Member::uid));
+  }
+  // The agent, and its ranks with it. Who follows the pods says so.
+  void kill_pod(const Member& member) {
+    pods.signal(member.uid, SIGKILL);
+    pods.say_lost({member.uid});
   }
   // The job goes on without a pod that has lost a rank.
   void expect_dropped(const Member lost) {
@@ -199,7 +211,7 @@ TEST_F(TasksOnPods, KilledWorkersCostTheirChunk) {
     kill(pods.ranks(members[victim].uid)[0], SIGKILL);
     expect_dropped(members[victim]);
   }
-  pods.signal(members[1].uid, SIGKILL);  // the agent, and its ranks with it
+  kill_pod(members[1]);
   expect_dropped(members[1]);
   // A rank beside the one with the queue: only its tasks are lost.
   const auto ranks = pods.ranks(members[0].uid);
@@ -225,7 +237,7 @@ TEST_F(TasksOnPods, WorkersKilledAtRandomTimesOfChanges) {
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 500));
     const auto ranks = pods.ranks(victim.uid);
     if (round % 3 == 0)
-      pods.signal(victim.uid, SIGKILL);
+      kill_pod(victim);
     else if (!ranks.empty())
       kill(ranks[0], SIGKILL);
     const empi::ChangeStatus status = pods.wait_for_change(id);
@@ -317,11 +329,21 @@ class APodIsLostInSilence : public TasksOnPods {
     wait_for_files("the phase is done", "result.lingers.", 3);
   }
   // Connections stay open and say nothing.
-  void silence(const Member& member) {
+  Member silence(Member member) {
     silent = pods.ranks(member.uid);
     silent.push_back(pods.agent_pid(member.uid));
     for (const pid_t pid : silent) kill(pid, SIGSTOP);
     std::erase_if(members, [&](const Member& m) { return m.uid == member.uid; });
+    return member;
+  }
+  // Nobody is dropped for mere silence: the lead says who is silent, and who follows the pods that he is
+  // lost.
+  void give_up(const Member& member) {
+    pods.wait_until("the lead says who is silent", [&] {
+      const auto silent = pods.membership().silent;
+      return std::ranges::find(silent, member.uid) != silent.end();
+    });
+    pods.say_lost({member.uid});
   }
   void wait_until_dropped() {
     pods.wait_until("the silent pod is dropped",
@@ -340,7 +362,7 @@ class APodIsLostInSilence : public TasksOnPods {
 
 TEST_F(APodIsLostInSilence, BeforeTheOthersFinalize) {
   finish_the_phases();
-  silence(members[2]);
+  give_up(silence(members[2]));
   wait_until_dropped();
   let_them_end();
   expect_end();
@@ -349,16 +371,18 @@ TEST_F(APodIsLostInSilence, BeforeTheOthersFinalize) {
 // Said to MPI, which hears nothing of it on its connections.
 TEST_F(APodIsLostInSilence, AndMessagesFromItAreAnError) {
   finish_the_phases("2");
-  silence(members[2]);
+  const Member silent = silence(members[2]);
   let_them_end();
+  give_up(silent);
   expect_end();
   wait_for_files("both others got an error", "result.refused.", 2);
 }
 
 TEST_F(APodIsLostInSilence, WhileTheOthersFinalize) {
   finish_the_phases();
-  silence(members[1]);
+  const Member silent = silence(members[1]);
   let_them_end();
+  give_up(silent);
   expect_end();
 }
 
@@ -392,8 +416,25 @@ TEST_F(TasksOnPods, TheLossOfAQueueThatIsMirroredCostsTasksInHand) {
   const std::size_t next = wait_for_keeper();
   commit({.add = pods.launch(1)});
   wait_for_mirror(next);
-  pods.signal(members[next].uid, SIGKILL);
+  kill_pod(members[next]);
   expect_dropped(members[next]);
+  expect_good_end();
+}
+
+// It has the queue, too. The next lead is named, and goes on with changes; then the same again.
+TEST_F(TasksOnPods, TheLossOfTheLeadsPodCostsTasksInHand) {
+  start(3, 1, {"phases", "2", "tasks", "20000"}, "4000");
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(round);
+    wait_for_mirror(0);
+    const Member lost = members[0];
+    pods.wait_until("the others know who keeps the queue", [&] {
+      return std::ranges::all_of(members, [&](const Member& m) { return survives_lead_loss(m); });
+    });
+    kill_pod(lost);
+    expect_dropped(lost);
+    commit({.add = pods.launch(1)});
+  }
   expect_good_end();
 }
 

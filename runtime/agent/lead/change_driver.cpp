@@ -135,6 +135,7 @@ void ChangeDriver::forget_earlier(const ChangeRequest& request, JobFacts facts, 
 void ChangeDriver::resume(const ChangePlan& plan, State state, std::uint64_t iteration, JobFacts facts,
                           const std::set<ProcId>& ended, TimePoint now) {
   plan_ = plan;
+  plan_.tasks = plan.tasks || facts.tasks;
   state_ = state == State::Draining ? State::Committed : state;  // not all may have heard of the commit
   ChangeRequest request;
   request.id = plan.id;
@@ -144,7 +145,7 @@ void ChangeDriver::resume(const ChangePlan& plan, State state, std::uint64_t ite
   request.deadline_ms = std::chrono::milliseconds(kResumed).count();
   forget_earlier(request, std::move(facts), now);
   gone_ = ended;
-  build_ordered_ = state != State::Preparing;
+  build_ordered_ = state != State::Preparing && !plan_.tasks;
   switch (state) {
     case State::Window:  // a rank that has armed and hears nothing ends the job
       issue(Kind::Confirm, union_uids(), now);
@@ -155,7 +156,7 @@ void ChangeDriver::resume(const ChangePlan& plan, State state, std::uint64_t ite
       issue(Kind::Commit, union_uids(), now);
       break;
     case State::RollingBack:
-      roll_back("the lead was lost while it rolled the change back", now);
+      roll_back("the lead was lost before the change was certain", now);
       break;
     default:  // whoever resumes it knows of a member that is lost
       break;

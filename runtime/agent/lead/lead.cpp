@@ -124,6 +124,7 @@ void Lead::tick(Moment now) {
   }
   if (verdict_) return;
   bound_recovery(now);
+  bound_queue_on_its_way(now);
   if (verdict_) return;
   driver_.tick(now.clock);
   deliver(rendezvous_.expire(now.clock));
@@ -135,7 +136,7 @@ void Lead::second(Moment now) {
   std::vector<std::string> hear = others();
   if (driver_.active())
     for (const Member& member : driver_.plan().add) hear.push_back(member.uid);
-  send_all(std::move(hear), Beat{.news = news()});
+  send_all(std::move(hear), Beat{.news = news_to_tell()});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(self_.partition).count();
   std::vector<std::string> silent;
   for (const auto& [uid, heard] : last_heard_)
@@ -253,7 +254,7 @@ void Lead::describe(MembershipView& view) const {
   view.ending = state_.ending;
   view.checkpoint = state_.checkpoint;
   view.survives_loss = recovers() || (state_.tasks && state_.queue_keeper.has_value());
-  view.survives_lead_loss = recovers();
+  view.survives_lead_loss = recovers() || state_.told_news;
   view.recovering = describe_recovery();
   for (const auto& [uid, silence] : silent_) view.silent.push_back(uid);
   std::set<std::string_view> members;

@@ -144,6 +144,7 @@ class Lead {
   std::optional<ChangeRecord> last_change() const;
   // Of a master-worker program: who mirrors the queue would take it over.
   const std::optional<ProcId>& queue_mirror() const { return state_.queue_mirror; }
+  const std::optional<ProcId>& queue_keeper() const { return state_.queue_keeper; }
   bool queue_may_be_lost() const { return state_.tasks && state_.queue_keeper && mirror_takes_over(); }
 
  private:
@@ -199,6 +200,7 @@ class Lead {
   std::optional<ProcId> rank_named(const std::string& id) const;
   bool mirror_takes_over() const;
   void pass_queue_on(Dropped& dropped);
+  void bound_queue_on_its_way(Moment now);
   void fail_if_queue_is_lost();
   bool survives(const RankExited& exit) const;
   bool survives_loss_of_pod(const std::string& uid) const;
@@ -220,6 +222,9 @@ class Lead {
 
   // --- succession.cpp: where a lead is lost (R20)
   std::optional<LeadNews> news() const;
+  std::optional<LeadNews> news_to_tell();
+  bool queue_outlives_this_pod() const;
+  void resume_change(const PodKnowledge& own, const std::string& why, Moment now);
   bool needs_word(const std::string& uid) const;
   void bound_silence(Moment now);
   void bound_hand_over(Moment now);
@@ -259,6 +264,7 @@ class Lead {
   std::set<ProcId> told_ended_;           // ranks whose end we have dealt with
   std::string reported_change_;           // the last one that is in the history
   std::optional<ChangeDriver::TimePoint> recovery_due_;
+  std::optional<RunningTime> queue_due_;  // of the word of who keeps it now
 
   // Members that a controller is to say of whether they are lost.
   struct Silence {

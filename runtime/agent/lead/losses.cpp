@@ -28,6 +28,7 @@ void Lead::on_queue_report(const RankReport& report, Moment now) {
   state_.queue_mirror = rank_named(report.mirror);
   const std::string mirror = state_.queue_mirror ? name_of_rank(*state_.queue_mirror) : "nobody";
   log::info("{} keeps the queue of tasks, {} mirrors it", name_of_rank(report.proc), mirror);
+  send_all(others(), Beat{.news = news_to_tell()});  // who may be the next lead
   if (!new_address) return;
   driver_.queue_is_at(report.address, now.clock);
 }
@@ -68,6 +69,18 @@ void Lead::fail_if_queue_is_lost() {
     return;
   fail_job("the rank with the queue of tasks was lost, and " + name_of_rank(*state_.queue_keeper) +
                ", which mirrored it, has left",
+           1, {});
+}
+
+// Whoever was given it says so at once. He may have been lost before that, as a worker like any other.
+void Lead::bound_queue_on_its_way(Moment now) {
+  if (!state_.tasks || !state_.queue_keeper || state_.ending || !queue_is_on_its_way())
+    return queue_due_.reset();
+  if (!queue_due_) queue_due_ = now.running + kWaitsForWord * self_.partition;
+  if (now.running < *queue_due_) return;
+  const auto& lost = driver_.lost();
+  fail_job((lost.empty() ? "" : lost.begin()->second + "; ") + name_of_rank(*state_.queue_keeper) +
+               " has passed the queue of tasks on and left, and nobody has said that he keeps it",
            1, {});
 }
 

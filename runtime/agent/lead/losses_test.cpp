@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -104,6 +105,43 @@ class Losses : public ::testing::Test {
     ASSERT_EQ(lead.state(), ChangeState::Window);
   }
 };
+
+// Where the queue is on another pod, or mirrored there; not while it goes from one to another.
+TEST_F(Losses, MembersAreToldWhereTheQueueIsForTheCaseThatTheLeadIsLost) {
+  const auto news = [&] {
+    lead.second(now);
+    std::optional<LeadNews> found;
+    for (const LeadAction& action : lead.take_actions())
+      if (const auto* sent = std::get_if<SendMessage>(&action))
+        if (const auto* beat = std::get_if<Beat>(&sent->message)) found = beat->news;
+    return found;
+  };
+  keeps_queue(0, std::nullopt);
+  EXPECT_FALSE(news()) << "it is in the lead's pod alone";
+  keeps_queue(0, 2);
+  auto told = news();
+  ASSERT_TRUE(told && told->queue);
+  EXPECT_EQ(told->queue->keeper, rank(0));
+  EXPECT_EQ(told->queue->mirror, rank(2));
+  EXPECT_EQ(told->queue->address, members[0].address + "/queue");
+  keeps_queue(1, std::nullopt);
+  EXPECT_TRUE(news()) << "it is elsewhere";
+  begin_leave({"uid-2"});
+  EXPECT_FALSE(news());
+}
+
+// Another lead could have been named meanwhile.
+TEST_F(Losses, OnceMembersWereToldSoNobodyIsDroppedForSilenceAlone) {
+  keeps_queue(0, 2);
+  lead.second(now);
+  obey();
+  lead.pod_silent("uid-1", "it was not heard of", now);
+  EXPECT_EQ(lead.membership().members.size(), 3U);
+  lead.lose({Fence{2}, "uid-0", {"uid-1"}, "it is gone"}, now);
+  obey();
+  EXPECT_FALSE(lead.verdict());
+  EXPECT_EQ(lead.membership().members.size(), 2U);
+}
 
 // The queue of tasks went from a rank to another. The pod of the first, which does not learn of it, repeats
 // in each beat what its rank has said last: joiners were sent to a queue that had gone.
@@ -266,6 +304,28 @@ TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLost) {
   lead.pod_lost("uid-2", "the test says so", now);
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->reason, "pod pod-2 is lost: the test says so");
+}
+
+// It had been given it a moment before, and the leaver that mirrored the queue waited for somebody to come
+// with it (seed 37071854 of the histories).
+TEST_F(Losses, WhereNobodySaysThatHeKeepsTheQueueTheJobEnds) {
+  keeps_queue(1, 2);
+  begin_leave({"uid-1", "uid-2"});
+  ends(0, 0, SIGKILL, false);
+  EXPECT_FALSE(lead.verdict());
+  report(1, RankReport::Kind::Agreed);
+  for (const int second : {0, 59}) {
+    Moment later = now;
+    later.running += std::chrono::seconds(second);
+    lead.tick(later);
+    EXPECT_FALSE(lead.verdict());
+  }
+  Moment late = now;
+  late.running += std::chrono::seconds(61);
+  lead.tick(late);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("nobody has said that he keeps it"), std::string::npos)
+      << lead.verdict()->reason;
 }
 
 TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLostLater) {

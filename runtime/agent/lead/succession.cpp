@@ -18,14 +18,33 @@ constexpr RunningTime kRepeated{std::chrono::seconds(5)};
 
 }  // namespace
 
+// Of a master-worker program: it is on another pod, or mirrored there. Not while it goes from one to another.
+bool Lead::queue_outlives_this_pod() const {
+  if (!state_.tasks || state_.ending || handing_over_ || driver_.active() || !state_.queue_keeper ||
+      state_.queue_address.empty() || membership_.members.size() < 2)
+    return false;
+  const auto owner = spaces_.owner(*state_.queue_keeper);
+  return owner && (owner->uid != self_.uid || mirror_takes_over());
+}
+
 // One that still asks what the others know may be lost as well: they keep what they know.
 std::optional<LeadNews> Lead::news() const {
-  if (!recovers()) return std::nullopt;
-  return LeadNews{next_space_, state_.resumed_at, state_.resumed_times, state_.checkpoint};
+  const bool queue = queue_outlives_this_pod();
+  if (!recovers() && !queue) return std::nullopt;
+  LeadNews news{next_space_, state_.resumed_at, state_.resumed_times, state_.checkpoint};
+  if (queue) news.queue = {*state_.queue_keeper, state_.queue_mirror, state_.queue_address};
+  return news;
+}
+
+// From then on members may go by it, whatever becomes of the queue: nobody is dropped for mere silence.
+std::optional<LeadNews> Lead::news_to_tell() {
+  auto told = news();
+  state_.told_news = state_.told_news || (told && state_.tasks);
+  return told;
 }
 
 bool Lead::needs_word(const std::string& uid) const {
-  return recovers() && !handing_over_ &&
+  return (recovers() || state_.told_news) && !handing_over_ &&
          (membership_.find(uid) || (succession_ && succession_->asked.contains(uid)));
 }
 
@@ -73,7 +92,14 @@ void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
   state_.resumed_at = own.news.resumed_at;
   state_.resumed_times = own.news.resumed_times;
   state_.checkpoint = own.news.checkpoint;
-  state_.recoverable = true;
+  if (const auto& queue = own.news.queue) {
+    state_.tasks = state_.told_news = true;
+    state_.queue_keeper = queue->keeper;
+    state_.queue_mirror = queue->mirror;
+    state_.queue_address = queue->address;
+  } else {
+    state_.recoverable = true;
+  }
   named_by_ = request.fence;
   Succession next{{}, {}, std::move(own)};
   for (const std::string& uid : request.dead) next.dead.emplace(uid, request.reason);
@@ -153,6 +179,26 @@ void Lead::adopt_newer(const Membership& newer) {
   }
 }
 
+void Lead::resume_change(const PodKnowledge& own, const std::string& why, Moment now) {
+  const ChangePlan& plan = *own.plan;
+  std::set<ProcId> ended;
+  for (const auto* members : {&plan.old.members, &plan.add})
+    for (const ProcId& proc : ranks_of(*members))
+      if (spaces_.living_of({proc}).empty()) ended.insert(proc);
+  JobFacts facts{.tasks = state_.tasks, .leaver_grace = leaver_grace_, .probe = probe_};
+  for (const ProcId& proc : ranks_of(plan.old.members)) facts.hello.insert(proc);
+  const bool committed = own.followed == ChangeState::Committed || own.followed == ChangeState::Draining;
+  if (!state_.tasks || committed)
+    return driver_.resume(plan, own.followed, own.iteration, std::move(facts), ended, now.clock);
+  // Joiners may be at work by now, and can be done without. Of leavers nobody knows any more whether they
+  // have left, or to whom the queue has gone.
+  if (!plan.remove.empty())
+    return fail_job(
+        "the lead is lost: " + why + ", while pods were leaving the queue of tasks by change " + plan.id, 1,
+        {});
+  driver_.resume(plan, ChangeState::RollingBack, 0, std::move(facts), ended, now.clock);
+}
+
 void Lead::begin_after_loss(Moment now) {
   Succession before = std::move(*succession_);
   succession_.reset();
@@ -160,15 +206,8 @@ void Lead::begin_after_loss(Moment now) {
   skips_epoch_ = true;
   if (held_back_) return conclude(std::move(*held_back_));
   for (const ProcId& proc : ranks_of(membership_.members)) state_.hello.insert(proc);
-  if (const auto& plan = before.own.plan) {
-    std::set<ProcId> ended;
-    for (const auto* members : {&plan->old.members, &plan->add})
-      for (const ProcId& proc : ranks_of(*members))
-        if (spaces_.living_of({proc}).empty()) ended.insert(proc);
-    JobFacts facts{.leaver_grace = leaver_grace_, .probe = probe_};
-    for (const ProcId& proc : ranks_of(plan->old.members)) facts.hello.insert(proc);
-    driver_.resume(*plan, before.own.followed, before.own.iteration, std::move(facts), ended, now.clock);
-  }
+  if (before.own.plan) resume_change(before.own, before.dead.empty() ? "" : before.dead.begin()->second, now);
+  if (verdict_) return;
   // What was said to the lead before was said in vain.
   for (const RankReport& report : before.own.reports) {
     if (report.kind == RankReport::Kind::Finalizing) state_.ending = true;

@@ -344,5 +344,70 @@ TEST_F(NamedLead, EndsAProgramThatWasEnding) {
   EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
 }
 
+// Of a master-worker program, whose queue u0 kept for its worker at u0 or another pod's.
+class NamedLeadOfTasks : public NamedLead {
+ protected:
+  void SetUp() override {
+    NamedLead::SetUp();
+    own.news.queue = {rank(0), rank(2), "pod-0:1/key"};
+  }
+  ProcId rank(std::size_t i) const { return ranks_of(own.membership.members[i]).front(); }
+  std::optional<Dropped> dropped(const std::string& uid) const {
+    for (const Dropped& one : sent_to<Dropped>(uid))
+      if (one.uid == "u0") return one;
+    return std::nullopt;
+  }
+};
+
+TEST_F(NamedLeadOfTasks, HasTheMirrorTakeTheQueueOver) {
+  name();
+  for (const char* uid : {"u2", "u3"}) follows(uid);
+  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  const auto said = dropped("u2");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->queue_to, name_of(rank(2)));
+  EXPECT_EQ(said->procs, std::vector<ProcId>{rank(0)});
+  EXPECT_EQ(said->recovery, "") << "nobody else stops";
+  EXPECT_EQ(lead.membership().members.size(), 3U);
+}
+
+TEST_F(NamedLeadOfTasks, LeavesAQueueOnAnotherPodWhereItIs) {
+  own.news.queue = {rank(3), std::nullopt, "pod-3:1/key"};
+  name();
+  for (const char* uid : {"u2", "u3"}) follows(uid);
+  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  ASSERT_TRUE(dropped("u2"));
+  EXPECT_EQ(dropped("u2")->queue_to, "");
+}
+
+TEST_F(NamedLeadOfTasks, EndsTheJobWhereTheMirrorIsGoneToo) {
+  name({"u0", "u2"});
+  follows("u3");
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
+}
+
+TEST_F(NamedLeadOfTasks, SendsJoinersHomeOfAChangeThatWasNotCertain) {
+  plan_growth(ChangeState::Building);
+  name();
+  for (const char* uid : {"u2", "u3"}) follows(uid);
+  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
+  EXPECT_EQ(lead.state(), ChangeState::Stable);
+  EXPECT_EQ(lead.known_changes().front().outcome, ChangeOutcome::RolledBack);
+  EXPECT_FALSE(sent_to<End>("u9").empty());
+  EXPECT_EQ(sent_to<Dropped>("u2").front().queue_to, name_of(rank(2)));
+}
+
+TEST_F(NamedLeadOfTasks, EndsTheJobWhilePodsAreLeavingTheQueue) {
+  PlannedChange planned{"c", Epoch{6}, "", {}, {"u3"}, true};
+  own.plan.emplace(planned, own.membership);
+  own.followed = ChangeState::Building;
+  name();
+  for (const char* uid : {"u2", "u3"}) follows(uid);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("were leaving the queue"), std::string::npos)
+      << lead.verdict()->reason;
+}
+
 }  // namespace
 }  // namespace empi::agent

@@ -24,7 +24,8 @@ void Faults::one() {
   ++course_.coverage.faults;
   if (course_.job == Job::Votes && world.dice.percent(60)) return course_.program.split_a_vote();
   if (course_.recoverable && world.dice.percent(30)) return lose_lead(0);
-  if (course_.job == Job::Mirrored && world.dice.percent(50)) return lose_queue(0);
+  if (course_.job == Job::Mirrored && world.dice.percent(50))
+    return world.dice.percent(30) ? lose_lead(0) : lose_queue(0);
   switch (world.dice.below(14)) {
     case 0:
       return cut();
@@ -206,9 +207,14 @@ void Faults::lose_leaver(SimulatedPod& lead) {
 
 // Of a job that goes on: all know so, and nothing else is in hand that a loss may end.
 bool Faults::is_borne() const {
-  if (!course_.recoverable || course_.program.finished() || course_.program.recovering()) return false;
+  if (course_.job == Job::Any || course_.program.finished() || course_.program.recovering()) return false;
   const SimulatedPod* lead = course_.lead();
   if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3)
+    return false;
+  const Lead& known = lead->lead();
+  if (course_.tasks && (!known.queue_may_be_lost() || known.queue_keeper() != course_.program.keeper() ||
+                        !course_.program.mirrors(known.queue_mirror()) ||
+                        !course_.program.is_settled(course_.program.keeper())))
     return false;
   return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
     const SimulatedPod* pod = course_.world.find(member.uid);
@@ -227,7 +233,7 @@ void Faults::lose_lead(int tries) {
   SimulatedPod* lead = course_.lead();
   world.tell("lose the lead " + lead->uid());
   course_.excused.insert(lead->uid());
-  if (world.dice.percent(60) || lead->ranks().empty()) return course_.pod_dies(*lead);
+  if (course_.tasks || world.dice.percent(60) || lead->ranks().empty()) return course_.pod_dies(*lead);
   if (world.dice.percent(50)) return course_.program.kill(*lead->ranks().begin(), 9);
   stall(*lead, world.dice.delay(31'000, 40'000));  // it is given up, and comes back
 }
@@ -238,7 +244,8 @@ void Faults::lose_queue(int tries) {
   const SimulatedPod* lead = course_.lead();
   const ProcId keeper = course_.program.keeper();
   if (course_.program.finished() || !lead || !lead->lead().queue_may_be_lost() ||
-      !course_.program.mirrors(lead->lead().queue_mirror()) || !course_.program.is_settled(keeper)) {
+      lead->lead().queue_keeper() != keeper || !course_.program.mirrors(lead->lead().queue_mirror()) ||
+      !course_.program.is_settled(keeper)) {
     if (tries < 400 && !course_.quiet)
       world.events.after(world.dice.delay(20, 100), [this, tries] { lose_queue(tries + 1); });
     return;
