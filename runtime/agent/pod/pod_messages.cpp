@@ -155,8 +155,10 @@ void Pod::on_message(const NewLead& m, const std::string& from) {
   // Late news: of a lead that has handed over since, or dropped a member, or was lost, and another one named:
   // that tells us itself.
   if (m.membership.epoch < membership_.epoch || deposed_.contains(m.uid)) return send(from, LeadKnown{});
-  membership_ = m.membership;
+  const Membership former = std::exchange(membership_, m.membership);
   follow(m.uid);
+  for (const Member& member : former.members)  // the lead before it has said in vain, perhaps, that they go
+    if (!membership_.find(member.uid) && member.uid != from) requests_.fail(member.uid, kPmixError);
   send(from, LeadKnown{});
   if (!membership_.find(from)) edges_.part(from);  // it leaves once all have said so
   if (!is_lead()) return;

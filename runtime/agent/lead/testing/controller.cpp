@@ -25,7 +25,12 @@ void Controller::begin() {
 void Controller::look() {
   World& world = course_.world;
   world.events.after(world.dice.delay(100, 700), [this] { look(); });
-  if (course_.recoverable) name_lead();
+  if (named_lead_has_failed()) {  // and the job with it, whatever a lead before it believes
+    for (const auto& [uid, other] : world.pods)
+      if (other->alive() && !other->over()) delete_pod(*other);
+    return;
+  }
+  if (course_.recoverable || course_.tasks) name_lead();
   SimulatedPod* pod = course_.lead();
   if (!pod || given_up_.contains(pod->uid())) return;
   const Membership& now = pod->lead().membership();
@@ -85,8 +90,14 @@ void Controller::name_lead() {
     }
   word.fence = Fence{++course_.fence.value};
   if (next->name_lead(word).status != 200) return;
+  named_ = word.lead;
   world.tell("name " + word.lead + " the lead");
   ++course_.coverage.leads;
+}
+
+bool Controller::named_lead_has_failed() const {
+  const SimulatedPod* named = course_.world.find(named_);
+  return named && named->over() && named->outcome().result == JobResult::Failed;
 }
 
 void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
@@ -95,9 +106,13 @@ void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
   LeadRequest word{course_.fence, lead.uid(), {}, "it is gone"};
   for (const Member& member : view.membership.members)
     if (SimulatedPod* pod = course_.world.find(member.uid); !pod->alive()) word.dead.push_back(member.uid);
+  const auto& plan = lead.plan();
   for (const std::string& uid : view.silent) {
     course_.excused.insert(uid);
     word.dead.push_back(uid);
+    // Those who could take it over may be about to leave.
+    const bool has_queue = course_.tasks && uid == course_.program.pod_of_queue();
+    course_.may_fail = course_.may_fail || (has_queue && plan && !plan->remove.empty());
   }
   if (word.dead.empty()) return;
   given_up_.insert(word.dead.begin(), word.dead.end());

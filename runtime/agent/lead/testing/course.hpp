@@ -66,12 +66,14 @@ class Controller {
 
   void name_lead();
   void tell_lead_who_is_lost(SimulatedPod& lead);
+  bool named_lead_has_failed() const;
 
   Course& course_;
   int next_change_ = 1;
   std::set<std::string> deleted_;
   Time lead_answered_{};
   std::set<std::string> given_up_;  // leads; for good
+  std::string named_;               // the last one
 };
 
 class Faults {

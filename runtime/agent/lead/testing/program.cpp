@@ -423,8 +423,14 @@ void Program::finish(const std::set<ProcId>& failing) {
     if (!rank.alive || !rank.member || rank.leaving) continue;
     rank.finishing = true;
     world_.events.after(world_.dice.delay(1, 300),
-                        [this, proc = proc, code = failing.contains(proc) ? 7 : 0] { finalize(proc, code); });
+                        [this, proc = proc, code = failing.contains(proc) ? 7 : 0] { end(proc, code); });
   }
+}
+
+// Unless it leaves its loop by a vote before that.
+void Program::end(const ProcId& proc, int code) {
+  if (is_voting(proc)) return world_.events.after(100ms, [this, proc, code] { end(proc, code); });
+  if (!ranks_[proc].leaving) finalize(proc, code);
 }
 
 }  // namespace empi::agent::histories

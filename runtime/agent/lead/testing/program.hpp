@@ -98,6 +98,7 @@ class Program {
   void depart(SimulatedPod& pod, const ProcId& proc, const std::string& change);
   void exit(const ProcId& proc, int code, int signal);
   void recover(const ProcId& proc, const std::string& name);
+  void end(const ProcId& proc, int code);
   void finalize_later(const ProcId& proc);
   void finalize(const ProcId& proc, int code);
 

@@ -43,9 +43,16 @@ bool SimulatedPod::has_its_turn() const {
 
 // One after the other, in order, and not while the process is stopped.
 void SimulatedPod::post(std::function<void()> what) {
+  inbox_.push_back(std::move(what));
+  take_the_next();
+}
+
+void SimulatedPod::take_the_next() {
   reactor_free_ = std::max({reactor_free_, world_.events.now(), stalled_until_});
-  world_.events.at(reactor_free_, [this, what = std::move(what)]() mutable {
-    if (alive_ && world_.events.now() < stalled_until_) return post(std::move(what));
+  world_.events.at(reactor_free_, [this] {
+    if (alive_ && world_.events.now() < stalled_until_) return take_the_next();
+    const std::function<void()> what = std::move(inbox_.front());
+    inbox_.pop_front();
     act_on(what);
   });
 }

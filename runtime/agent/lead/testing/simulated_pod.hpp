@@ -2,6 +2,7 @@
 // A pod of a simulated history: the real Pod (pod/pod.hpp) and Lead, on simulated edges. What its ranks do is
 // in program.hpp, its line to other pods in simulated_peers.hpp.
 #pragma once
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -93,6 +94,7 @@ class SimulatedPod final : public PodEdges {
  private:
   bool has_its_turn() const;
   void act_on(const std::function<void()>& what);
+  void take_the_next();
   void every_tick();
   void every_second();
 
@@ -100,6 +102,7 @@ class SimulatedPod final : public PodEdges {
   const Member member_;
   bool alive_ = true;
   Time stalled_until_{}, reactor_free_{};
+  std::deque<std::function<void()>> inbox_;
   Ms stalled_{0};
   std::set<ProcId> ranks_;
   RunningClock clock_;

@@ -54,8 +54,8 @@ void Traffic::collective(SimulatedPod& pod, const std::string& kind, const RankR
   ask(pod, kind + " of " + pod.uid(), Collective{0, kind, procs, part},
       [this, kind, part, uid = pod.uid(), done = std::move(done)](const Reply& reply) {
         const bool well = reply.status == kPmixSuccess;
-        // A lead that had given this pod up, and was lost before anybody heard so, has answered the others.
-        const bool without_it = world_.unreachable.contains(uid);
+        // A lead that had dropped this pod, and was lost before anybody heard so, has answered the others.
+        const bool without_it = world_.unreachable.contains(uid) || world_.program->has_lost_a_rank(uid);
         if (const std::size_t parts = count(reply.blob, part);
             well && !part.empty() && parts != 1 && !(parts == 0 && without_it))
           world_.violate(kind + " of " + uid + " has " + std::to_string(parts) + " parts of its own");
