@@ -72,6 +72,7 @@ TEST_F(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   const auto grown = pods.change({.add = second});
   ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason;
   pods.signal(second[0].uid, SIGKILL);  // an agent, and its rank with it
+  pods.say_lost({second[0].uid});
   expect_members(4);
   kill(pods.ranks(second[1].uid).at(0), SIGKILL);  // a rank alone
   expect_members(3);
@@ -110,6 +111,7 @@ TEST_F(SurrogateOnPods, AModelInPythonGoesWithItsWorkers) {
   const auto grown = pods.change({.add = second});
   ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason;
   pods.signal(second[0].uid, SIGKILL);
+  pods.say_lost({second[0].uid});
   expect_members(2);
   EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
   for (const Member& m : first) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();

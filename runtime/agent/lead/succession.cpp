@@ -97,6 +97,7 @@ void Lead::succeed(PodKnowledge own, const LeadRequest& request, Moment now) {
     state_.queue_keeper = queue->keeper;
     state_.queue_mirror = queue->mirror;
     state_.queue_address = queue->address;
+    driver_.queue_is_at(queue->address, now.clock);
   } else {
     state_.recoverable = true;
   }

@@ -409,5 +409,28 @@ TEST_F(NamedLeadOfTasks, EndsTheJobWhilePodsAreLeavingTheQueue) {
       << lead.verdict()->reason;
 }
 
+// It was the first report of another address that told the next change where the queue is: none comes where
+// the queue stays.
+TEST_F(NamedLeadOfTasks, TellsJoinersOfTheNextChangeWhereTheQueueIs) {
+  own.news.queue = {rank(3), rank(1), "pod-3:1/key"};
+  name();
+  for (const char* uid : {"u2", "u3"}) follows(uid);
+  ChangeRequest growth;
+  growth.id = "d";
+  growth.fence = Fence{8};
+  growth.epoch = lead.membership().epoch;
+  growth.add = {{"u8", "pod-8", "a:8", 1, "", 0}};
+  growth.deadline_ms = 10'000;
+  ASSERT_EQ(lead.begin_change(growth, now).status, 200);
+  take();
+  RankReport hello;
+  hello.kind = Kind::Hello;
+  hello.proc = {sent_to<Step>("u8").back().space, 0};
+  lead.on(RankReported{hello, {hello.proc}}, "u8", now);
+  take();
+  ASSERT_EQ(steps_of("u8").back(), StepKind::Attach);
+  EXPECT_EQ(sent_to<Step>("u8").back().address, "pod-3:1/key");
+}
+
 }  // namespace
 }  // namespace empi::agent
