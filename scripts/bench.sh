@@ -28,7 +28,7 @@ checkpoint|bench_checkpoint|checkpoints against plain writing and reading of the
 recover|bench_recover|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
-spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone, on the SPE10 field; arguments: layers (16 85)
+spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone and over hypre on the seven-point matrix of the same blocks, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
 spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian

@@ -28,10 +28,13 @@ struct Columns {
   Frame frame;
   RockOfColumn rock_of;
   std::vector<double> s;  // water saturation: own, halo and exterior columns
-  std::vector<double> p;  // psi, likewise
+  std::vector<double> p;  // psi, likewise; at centre()
   // Follow from the mesh alone; set by connect().
   std::vector<TriangleShape> shape;  // per own column
   std::vector<Rock> rock;            // per own prism
+  // Per own column: 1 if it makes a block with the one across its hypotenuse: a rectangle along the axes of
+  // one permeability without mixed terms. Both have one pressure (block_flow.hpp).
+  std::vector<std::uint8_t> in_block;
 
   Columns(mesh::Domain domain, const Frame& f, RockOfColumn rock_of_column)
       : mesh(domain), frame(f), rock_of(std::move(rock_of_column)) {}
@@ -43,13 +46,25 @@ struct Columns {
     return rock[at(column, z)].phi * shape[column].area * frame.dz;
   }
 
+  // As mesh.cell_slots(): of face k of the triangle.
+  std::int32_t slot(std::size_t column, int k) const {
+    return mesh.cell_slots()[3 * column + static_cast<std::size_t>(k)];
+  }
+  // Where a column's pressure is: its centroid, or the middle of its block. ft.
+  std::array<double, 2> centre(std::size_t column) const;
+
   // After the mesh or the own columns' s and p changed: shapes, rock, room for the halo.
   void connect();
   std::span<double> own_p() { return std::span(p).first(own() * nz()); }
   // Fetches the halo columns' part of s or p. Collective with the neighbours.
   void exchange(std::vector<double>& field);
+  // Sends this rank's values of halo edges, of all edges' [edge * nz + z], to the other side; returns what
+  // came from there, per halo slot and layer. `values` is the same afterwards. Collective with the
+  // neighbours.
+  std::vector<double> exchange_edges(std::vector<double>& values) const;
 
  private:
+  void find_blocks();
   std::vector<std::int32_t> send_, receive_;  // per halo slot: a column's place in s
   std::vector<double*> layers_;
 };

@@ -2,6 +2,7 @@
 // Promise: a linear pressure is found exactly, with any permeability, on any adapted mesh.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/spe10/model/fluid.hpp"
@@ -49,10 +50,10 @@ TEST_P(Patch, LinearPressureIsExact) {
   pressure.solve({mobility, none, none}, {}, {}, columns.own_p());
 
   double worst = 0, flux_error = 0, size = 0;
+  int blocks = 0;
   for (std::size_t i = 0; i < columns.own(); ++i) {
-    const mesh::Triangle t = columns.mesh.triangle(i);
-    const double x = frame.unit_x / 3 * (static_cast<double>(t.a.x) + t.b.x + t.c.x);
-    const double y = frame.unit_y / 3 * (static_cast<double>(t.a.y) + t.b.y + t.c.y);
+    const auto [x, y] = columns.centre(i);
+    blocks += columns.in_block[i];
     const Rock& k = rock;
     const double vx = -(k.kxx * kGx + k.kxy * kGy + k.kxz * kGz),
                  vy = -(k.kxy * kGx + k.kyy * kGy + k.kyz * kGz);
@@ -70,6 +71,9 @@ TEST_P(Patch, LinearPressureIsExact) {
     }
   }
   EXPECT_GT(columns.mesh.leaves().front().level() + columns.mesh.leaves().back().level(), 0);
+  const bool diagonal = rock.kxy == 0 && rock.kxz == 0 && rock.kyz == 0;
+  EXPECT_EQ(blocks > 0, diagonal);
+  EXPECT_LT(blocks, static_cast<int>(columns.own())) << "no other triangles";
   EXPECT_LE(worst, 1e-10) << "largest error of the pressure, psi";
   EXPECT_LE(flux_error, 1e-9 * size) << "largest error of a flux";
 }
@@ -80,12 +84,15 @@ INSTANTIATE_TEST_SUITE_P(AnyRock, Patch,
                                          Case{{100, 30, 10, 40, 0, 0, 0.2}, 2},
                                          Case{{100, 60, 30, 35, -20, 15, 0.2}, 1}));
 
-// Still liquid stays still: gravity and pressure balance in every face.
-TEST(Patch, HydrostaticLiquidDoesNotFlow) {
+// Still liquid stays still: gravity and pressure balance in every face. `bits` of a leaf's key that its rock
+// does not see: with many of them there are blocks.
+class Still : public testing::TestWithParam<int> {};
+
+TEST_P(Still, HydrostaticLiquidDoesNotFlow) {
   const Frame frame{20.0 / mesh::side, 10.0 / mesh::side, 12000, 2, 6};
-  Columns columns({3, 2}, frame, [](mesh::Leaf leaf, std::span<Rock> column) {
+  Columns columns({3, 2}, frame, [bits = GetParam()](mesh::Leaf leaf, std::span<Rock> column) {
     for (std::size_t z = 0; z < column.size(); ++z) {
-      const float k = 1.0F + static_cast<float>((leaf.key() >> 18) % 97 * (z + 1));
+      const float k = 1.0F + static_cast<float>((leaf.key() >> bits) % 97 * (z + 1));
       column[z] = {k, k, 0.1F * k, 0, 0, 0, 0.2};
     }
   });
@@ -104,6 +111,11 @@ TEST(Patch, HydrostaticLiquidDoesNotFlow) {
   for (const double flux : pressure.edge_flux()) largest = std::max(largest, std::abs(flux));
   for (const double flux : pressure.vertical_flux()) largest = std::max(largest, std::abs(flux));
   EXPECT_LE(largest, 1e-7) << "ft3/day";
+  int blocks = static_cast<int>(std::ranges::count(columns.in_block, 1)), all = 0;
+  MPI_Allreduce(&blocks, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(all > 0, GetParam() == 46);
 }
+
+INSTANTIATE_TEST_SUITE_P(WithoutAndWithBlocks, Still, testing::Values(18, 46));
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pressure equation: total volume is conserved in every prism, the flux is continuous through every face.
 //
-// The pressures on the faces are the unknowns (mixed-hybrid): cell pressures are eliminated prism by prism,
-// which leaves a symmetric positive definite system, one row for each open face and one for each well that is
-// held at a rate. Rows are numbered along the curve, then in z; the rank of an edge's left cell has its rows.
+// The pressures on the faces are the unknowns (mixed-hybrid): cell pressures are eliminated prism by prism.
+// In blocks it is the cell pressures that stay, and the faces between two of them that are eliminated
+// (two-point, block_flow.hpp); a face between a block and another prism is an unknown, to which each side
+// flows by its own scheme. Both are exact for linear pressures, and the system is symmetric and positive
+// definite, with one row for each of these pressures and one for each well (unknowns.hpp).
 #pragma once
 #include <mpi.h>
 
@@ -12,8 +14,10 @@
 #include <span>
 #include <vector>
 
+#include "apps/spe10/solver/block_flow.hpp"
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/linear_solver.hpp"
+#include "apps/spe10/solver/unknowns.hpp"
 
 namespace spe10 {
 
@@ -55,58 +59,68 @@ class Pressure {
   std::span<const double> edge_flux() const { return edge_flux_; }
   std::span<const double> vertical_flux() const { return vertical_flux_; }
 
-  std::int64_t rows() const { return total_rows_; }
+  std::int64_t rows() const { return unknowns_.total; }
   // The system that was solved last.
   const SparseRows& system() const { return system_; }
   // What the solver began with on it, kept for comparisons (bench).
   const std::vector<double>& first_guess() const { return first_guess_; }
 
  private:
-  static constexpr std::int32_t closed = -1, known = -2;  // instead of a row
+  static constexpr std::int32_t closed = Unknowns::closed, known = Unknowns::known;
 
-  // One prism while it is assembled or evaluated.
+  // One prism of no block while it is assembled or evaluated.
   struct Local {
-    FaceMatrix t;                                 // with mobility and Darcy's factor
-    std::int32_t row[kFaces];                     // or closed, known
-    double* pi[kFaces];                           // face pressures
-    double drive[kFaces];                         // psi: gravity from the cell's centre to the face
-    double row_sum[kFaces], total, source, well;  // see assemble()
+    FaceMatrix t;                           // with mobility and Darcy's factor
+    std::int32_t row[kFaces];               // or closed, known
+    double* pi[kFaces];                     // face pressures
+    double drive[kFaces];                   // psi: gravity from the cell's centre to the face
+    double row_sum[kFaces], total, source;  // see assemble()
+  };
+  // What a prism stores and what its well gives: storage p + (flow out) = constant + well (rate's bhp - p).
+  struct Balance {
+    double storage, well, constant;
+    const Completion* completion;
+    bool by_rate;  // the well's pressure is an unknown
   };
 
-  void number_faces();
   void make_pattern();
   void set_borders();
   void guess(std::span<const double> p);
   Local local(std::size_t i, std::size_t z, const Coefficients& c);
+  void add(std::int32_t row, std::int32_t column, double value, std::size_t entry);
+  void add_rhs(std::int32_t row, double value);
   void assemble(const Coefficients& c, std::span<const Completion> completions,
                 std::span<const WellControl> controls, std::span<const double> p);
-  void scatter(std::size_t i, const Local& l, double denominator, double constant,
-               const Completion* completion, const WellControl* control);
+  Balance balance(std::size_t prism, const Coefficients& c, std::span<const WellControl> controls,
+                  double old_p, bool solved) const;
+  void scatter(std::size_t i, const Local& l, const Balance& b);
+  void scatter_block(std::size_t i, std::size_t z, const BlockFlow::Star& s, const Balance& b);
+  double fluxes(const Local& l, const Balance& b, double (&flux)[kFaces]) const;
+  double fluxes_of_block(std::size_t i, std::size_t z, const BlockFlow::Star& s, const Balance& b,
+                         double (&flux)[kFaces]) const;
+  double pressure_beyond(std::size_t i, std::size_t z, int face) const;
+  void book(std::size_t i, std::size_t z, const double (&flux)[kFaces]);
   void evaluate(const Coefficients& c, std::span<const WellControl> controls, std::span<double> p);
   void shift(double by, std::span<WellControl> controls, std::span<double> p);
   void take_solution(std::span<WellControl> controls);
-  void exchange_edges(std::vector<double>& values);
-  std::int32_t well_row(int well) const { return first_well_row_ + well; }
-  std::size_t place(std::int32_t row, bool second, int entry) const {
-    const auto r = static_cast<std::size_t>(row - system_.first);
-    return static_cast<std::size_t>(system_.begin[r]) + 1 + (second ? split_[r] : 0) +
-           static_cast<std::size_t>(entry);
+  std::int32_t well_row(int well) const { return unknowns_.first_well + well; }
+  bool second(std::size_t column, int k) const { return columns_.slot(column, k) % 2 != 0; }
+  // Where a row of its own has entries: the first one that its first, or its second, prism couples to.
+  std::size_t entries_of(std::int32_t row, bool second) const {
+    return second && unknowns_.owns(row) ? split_[static_cast<std::size_t>(row - unknowns_.first)] : 1;
   }
 
   const Columns& columns_;
   const Borders& borders_;
   int wells_;
-  std::vector<std::int32_t> edge_row_;      // per edge: row of its top prism, or closed, known
-  std::vector<std::int32_t> vertical_row_;  // per own column: row of the face below its first prism
-  std::int32_t first_row_ = 0, own_rows_ = 0, first_well_row_ = 0;
-  std::int64_t total_rows_ = 0;
-  std::vector<std::uint8_t> split_;  // per own row: entries from its first prism
+  Unknowns unknowns_;
+  BlockFlow block_flow_;
+  std::vector<std::uint8_t> split_;  // per own row: its first entry from its second prism
   SparseRows system_;
   std::vector<double> solution_, first_guess_;
   std::vector<double> edge_pi_, vertical_pi_, edge_flux_, vertical_flux_;
   bool guessed_ = false;
   std::vector<const Completion*> completion_of_;  // per own prism
-  std::vector<double> received_;                  // per halo slot and layer
   LinearSolver solver_;
   int rank_ = 0;
 };

@@ -34,9 +34,7 @@ void Pressure::set_borders() {
     if (!borders_[static_cast<std::size_t>(side)].open()) continue;
     const double depth = side == kBorderTop ? frame.top : frame.top + frame.dz * static_cast<double>(nz);
     for (std::size_t i = 0; i < columns_.own(); ++i) {
-      const mesh::Triangle t = mesh.triangle(i);
-      const double x = frame.unit_x / 3 * (static_cast<double>(t.a.x) + t.b.x + t.c.x);
-      const double y = frame.unit_y / 3 * (static_cast<double>(t.a.y) + t.b.y + t.c.y);
+      const auto [x, y] = columns_.centre(i);
       vertical_pi_[i * (nz + 1) + (side == kBorderTop ? 0 : nz)] =
           borders_[static_cast<std::size_t>(side)].pressure(x, y, depth);
     }
@@ -48,7 +46,7 @@ void Pressure::guess(std::span<const double> p) {
   const mesh::Edges& edges = columns_.mesh.edges();
   const std::size_t nz = columns_.nz(), own = columns_.own();
   for (std::size_t e = 0; e < edges.size(); ++e) {
-    if (edge_row_[e] == known) continue;
+    if (unknowns_.edge_row[e] < 0) continue;
     const auto l = static_cast<std::size_t>(edges.left[e]), r = static_cast<std::size_t>(edges.right[e]);
     for (std::size_t z = 0; z < nz; ++z) {
       const double first = p[columns_.at(l < own ? l : r, z)], second = p[columns_.at(r < own ? r : l, z)];
@@ -59,53 +57,49 @@ void Pressure::guess(std::span<const double> p) {
     for (std::size_t z = 1; z < nz; ++z)
       vertical_pi_[i * (nz + 1) + z] = 0.5 * (p[columns_.at(i, z - 1)] + p[columns_.at(i, z)]);
   for (std::size_t e = 0; e < edges.size(); ++e)
-    if (edge_row_[e] >= first_row_ && edge_row_[e] < first_row_ + own_rows_)
+    if (unknowns_.owns(unknowns_.edge_row[e]))
       std::copy_n(edge_pi_.begin() + static_cast<std::ptrdiff_t>(e * nz), nz,
-                  solution_.begin() + (edge_row_[e] - first_row_));
+                  solution_.begin() + (unknowns_.edge_row[e] - unknowns_.first));
   for (std::size_t i = 0; i < own; ++i)
-    std::copy_n(vertical_pi_.begin() + static_cast<std::ptrdiff_t>(i * (nz + 1) + 1), nz - 1,
-                solution_.begin() + (vertical_row_[i] - first_row_));
-}
-
-// Sends this rank's values of halo edges to the other side, into received_.
-void Pressure::exchange_edges(std::vector<double>& values) {
-  mesh::Halo halo = columns_.mesh.halo();
-  const std::size_t nz = columns_.nz(), interior = columns_.mesh.edges().interior;
-  // One array for sending and receiving, as Halo wants it: what is received goes behind all edges.
-  const std::size_t behind = columns_.mesh.edges().size();
-  values.resize((behind + halo.size()) * nz);
-  std::vector<std::int32_t> send, receive;
-  for (std::size_t slot = 0; slot < halo.size(); ++slot) {
-    send.push_back(static_cast<std::int32_t>((interior + slot) * nz));
-    receive.push_back(static_cast<std::int32_t>((behind + slot) * nz));
-  }
-  std::vector<double*> layers(nz);
-  for (std::size_t z = 0; z < nz; ++z) layers[z] = values.data() + z;
-  halo.start(layers, send, receive);
-  halo.finish();
-  received_.assign(values.begin() + static_cast<std::ptrdiff_t>(behind * nz), values.end());
-  values.resize(behind * nz);
+    if (columns_.in_block[i] == 0)
+      std::copy_n(vertical_pi_.begin() + static_cast<std::ptrdiff_t>(i * (nz + 1) + 1), nz - 1,
+                  solution_.begin() + (unknowns_.vertical_row[i] - unknowns_.first));
 }
 
 void Pressure::take_solution(std::span<WellControl> controls) {
   const mesh::Edges& edges = columns_.mesh.edges();
   const std::size_t nz = columns_.nz(), own = columns_.own();
   for (std::size_t e = 0; e < edges.size(); ++e)
-    if (edge_row_[e] >= first_row_ && edge_row_[e] < first_row_ + own_rows_)
-      std::copy_n(solution_.begin() + (edge_row_[e] - first_row_), nz,
+    if (unknowns_.owns(unknowns_.edge_row[e]))
+      std::copy_n(solution_.begin() + (unknowns_.edge_row[e] - unknowns_.first), nz,
                   edge_pi_.begin() + static_cast<std::ptrdiff_t>(e * nz));
   for (std::size_t i = 0; i < own; ++i)
-    std::copy_n(solution_.begin() + (vertical_row_[i] - first_row_), nz - 1,
-                vertical_pi_.begin() + static_cast<std::ptrdiff_t>(i * (nz + 1) + 1));
-  exchange_edges(edge_pi_);
+    if (columns_.in_block[i] == 0)
+      std::copy_n(solution_.begin() + (unknowns_.vertical_row[i] - unknowns_.first), nz - 1,
+                  vertical_pi_.begin() + static_cast<std::ptrdiff_t>(i * (nz + 1) + 1));
+  const auto layers = [nz](auto begin, std::size_t at) {
+    return begin + static_cast<std::ptrdiff_t>(at * nz);
+  };
+  const auto take = [&](const std::vector<double>& received, auto wanted) {
+    for (std::size_t slot = 0; slot < columns_.mesh.halo_cells(); ++slot)
+      if (wanted(edges.interior + slot))
+        std::copy_n(layers(received.begin(), slot), nz, layers(edge_pi_.begin(), edges.interior + slot));
+  };
+  const auto is_joined = [&](std::size_t e) { return unknowns_.edge_row[e] == Unknowns::joined; };
+  take(columns_.exchange_edges(edge_pi_),
+       [&](std::size_t e) { return static_cast<std::size_t>(edges.left[e]) >= own; });
+  // Joined halo edges hold the pressure of the block beyond.
   for (std::size_t slot = 0; slot < columns_.mesh.halo_cells(); ++slot)
-    if (static_cast<std::size_t>(edges.left[edges.interior + slot]) >= own)
-      std::copy_n(received_.begin() + static_cast<std::ptrdiff_t>(slot * nz), nz,
-                  edge_pi_.begin() + static_cast<std::ptrdiff_t>((edges.interior + slot) * nz));
+    if (const std::size_t e = edges.interior + slot; is_joined(e)) {
+      const auto mine = static_cast<std::size_t>(columns_.mesh.halo().cells()[slot]);
+      const auto inside = static_cast<std::size_t>(columns_.slot(mine, kHypotenuse) / 2);
+      std::copy_n(layers(edge_pi_.begin(), inside), nz, layers(edge_pi_.begin(), e));
+    }
+  take(columns_.exchange_edges(edge_pi_), is_joined);
   std::vector<double> bhp(static_cast<std::size_t>(wells_));
   if (rank_ == 0)
     for (int w = 0; w < wells_; ++w)
-      bhp[static_cast<std::size_t>(w)] = solution_[static_cast<std::size_t>(well_row(w) - first_row_)];
+      bhp[static_cast<std::size_t>(w)] = solution_[static_cast<std::size_t>(well_row(w) - unknowns_.first)];
   elastic::check_mpi(MPI_Bcast(bhp.data(), wells_, MPI_DOUBLE, 0, columns_.mesh.comm()),
                      "sharing well pressures");
   for (int w = 0; w < wells_; ++w)
@@ -113,44 +107,81 @@ void Pressure::take_solution(std::span<WellControl> controls) {
       controls[static_cast<std::size_t>(w)].bhp = bhp[static_cast<std::size_t>(w)];
 }
 
-// Cell pressures, and the mean of what both sides of a face find for its flux: they differ by the residual.
+// Of a block's prism: what its two-point flow through a face goes to.
+double Pressure::pressure_beyond(std::size_t i, std::size_t z, int face) const {
+  const std::size_t nz = columns_.nz();
+  const mesh::Edges& edges = columns_.mesh.edges();
+  const auto inside = [&](std::size_t column) {
+    return static_cast<std::size_t>(columns_.slot(column, kHypotenuse) / 2) * nz;
+  };
+  if (face == kTopFace) return z > 0 ? edge_pi_[inside(i) + z - 1] : vertical_pi_[i * (nz + 1)];
+  if (face == kBottomFace) return z + 1 < nz ? edge_pi_[inside(i) + z + 1] : vertical_pi_[i * (nz + 1) + nz];
+  const std::int32_t slot = columns_.slot(i, face);
+  const auto edge = static_cast<std::size_t>(slot / 2);
+  if (unknowns_.edge_row[edge] == Unknowns::joined && edge < edges.interior)
+    return edge_pi_[inside(static_cast<std::size_t>(slot % 2 == 0 ? edges.right[edge] : edges.left[edge])) +
+                    z];
+  return edge_pi_[edge * nz + z];
+}
+
+// Both return the prism's pressure, and give the flows out of it.
+double Pressure::fluxes(const Local& l, const Balance& b, double (&flux)[kFaces]) const {
+  double sum = l.source + b.constant;
+  for (int g = 0; g < kFaces; ++g)
+    if (l.row[g] != closed) sum += l.row_sum[g] * *l.pi[g];
+  const double p = sum / (l.total + b.storage + b.well);
+  for (int f = 0; f < kFaces; ++f) {
+    flux[f] = 0;
+    if (l.row[f] == closed) continue;
+    for (int g = 0; g < kFaces; ++g)
+      if (l.row[g] != closed) flux[f] += l.t[f][g] * (p - *l.pi[g] + l.drive[g]);
+  }
+  return p;
+}
+
+// What the other faces leave flows through the hypotenuse, so that each triangle's liquid is kept.
+double Pressure::fluxes_of_block(std::size_t i, std::size_t z, const BlockFlow::Star& s, const Balance& b,
+                                 double (&flux)[kFaces]) const {
+  const auto inside = static_cast<std::size_t>(columns_.slot(i, kHypotenuse) / 2);
+  const double p = edge_pi_[inside * columns_.nz() + z];
+  flux[kHypotenuse] = b.constant - (b.storage + b.well) * p;
+  for (const int f : {kTopFace, kBottomFace, 0, 1}) {
+    flux[f] = s.beyond[f] == closed ? 0 : s.flow[f] * (p - pressure_beyond(i, z, f) + s.drive[f]);
+    flux[kHypotenuse] -= flux[f];
+  }
+  return p;
+}
+
+// The mean of what both sides of a face find for its flux: they differ by the residual.
+void Pressure::book(std::size_t i, std::size_t z, const double (&flux)[kFaces]) {
+  const mesh::Mesh& mesh = columns_.mesh;
+  const std::size_t nz = columns_.nz(), first_border = mesh.edges().size() - mesh.boundary().size();
+  for (int f = 0; f < 3; ++f) {
+    const std::int32_t slot = columns_.slot(i, f);
+    const auto edge = static_cast<std::size_t>(slot / 2);
+    const double share = edge >= first_border ? 1 : 0.5;
+    edge_flux_[edge * nz + z] += (slot % 2 == 0 ? share : -share) * flux[f];
+  }
+  vertical_flux_[i * (nz + 1) + z] -= (z > 0 ? 0.5 : 1) * flux[kTopFace];
+  vertical_flux_[i * (nz + 1) + z + 1] += (z + 1 < nz ? 0.5 : 1) * flux[kBottomFace];
+}
+
 void Pressure::evaluate(const Coefficients& c, std::span<const WellControl> controls, std::span<double> p) {
   std::ranges::fill(edge_flux_, 0.0);
   std::ranges::fill(vertical_flux_, 0.0);
-  const mesh::Mesh& mesh = columns_.mesh;
-  const std::size_t nz = columns_.nz(), first_border = mesh.edges().size() - mesh.boundary().size();
+  double flux[kFaces];
   for (std::size_t i = 0; i < columns_.own(); ++i)
-    for (std::size_t z = 0; z < nz; ++z) {
+    for (std::size_t z = 0; z < columns_.nz(); ++z) {
       const std::size_t prism = columns_.at(i, z);
-      const Local l = local(i, z, c);
-      double sum = l.source + c.storage[prism] * p[prism], denominator = l.total + c.storage[prism];
-      if (const Completion* w = completion_of_[prism]) {
-        const double well = kDarcy * w->index * c.mobility[prism];
-        sum += well * (controls[static_cast<std::size_t>(w->well)].bhp + w->head);
-        denominator += well;
-      }
-      for (int g = 0; g < kFaces; ++g)
-        if (l.row[g] != closed) sum += l.row_sum[g] * *l.pi[g];
-      p[prism] = sum / denominator;
-      double flux[kFaces];
-      for (int f = 0; f < kFaces; ++f) {
-        flux[f] = 0;
-        if (l.row[f] == closed) continue;
-        for (int g = 0; g < kFaces; ++g)
-          if (l.row[g] != closed) flux[f] += l.t[f][g] * (p[prism] - *l.pi[g] + l.drive[g]);
-      }
-      for (int f = 0; f < 3; ++f) {
-        const std::int32_t slot = mesh.cell_slots()[3 * i + static_cast<std::size_t>(f)];
-        const auto edge = static_cast<std::size_t>(slot / 2);
-        const double share = edge >= first_border ? 1 : 0.5;
-        edge_flux_[edge * nz + z] += (slot % 2 == 0 ? share : -share) * flux[f];
-      }
-      vertical_flux_[i * (nz + 1) + z] -= (z > 0 ? 0.5 : 1) * flux[kTopFace];
-      vertical_flux_[i * (nz + 1) + z + 1] += (z + 1 < nz ? 0.5 : 1) * flux[kBottomFace];
+      const Balance b = balance(prism, c, controls, p[prism], true);
+      p[prism] = columns_.in_block[i] != 0
+                     ? fluxes_of_block(i, z, block_flow_.star(i, z, c.mobility, c.weight), b, flux)
+                     : fluxes(local(i, z, c), b, flux);
+      book(i, z, flux);
     }
-  exchange_edges(edge_flux_);
-  for (std::size_t k = 0; k < received_.size(); ++k)
-    edge_flux_[mesh.edges().interior * nz + k] += received_[k];
+  const std::vector<double> others = columns_.exchange_edges(edge_flux_);
+  const std::size_t halo = columns_.mesh.edges().interior * columns_.nz();
+  for (std::size_t k = 0; k < others.size(); ++k) edge_flux_[halo + k] += others[k];
 }
 
 void Pressure::shift(double by, std::span<WellControl> controls, std::span<double> p) {
@@ -178,7 +209,7 @@ SolveReport Pressure::solve(const Coefficients& c, std::span<const Completion> c
   if (rank_ == 0)
     for (int w = 0; w < wells_; ++w) {
       const WellControl& control = controls[static_cast<std::size_t>(w)];
-      solution_[static_cast<std::size_t>(well_row(w) - first_row_)] = control.by_rate ? control.bhp : 0;
+      solution_[static_cast<std::size_t>(well_row(w) - unknowns_.first)] = control.by_rate ? control.bhp : 0;
     }
   assemble(c, completions, controls, p);
   first_guess_ = solution_;

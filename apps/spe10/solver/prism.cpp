@@ -25,8 +25,16 @@ TriangleShape shape_of(const mesh::Triangle& t, const Frame& frame) {
   return s;
 }
 
+double leg_transmissibility(const TriangleShape& s, int k, double dz, const Rock& rock) {
+  return dz * (s.nx[k] * s.nx[k] * rock.kxx + s.ny[k] * s.ny[k] * rock.kyy) / s.area;
+}
+
+double vertical_transmissibility(const TriangleShape& s, double dz, const Rock& rock) {
+  return 2 * rock.kzz * s.area / dz;
+}
+
 void transmissibility(const TriangleShape& s, double dz, const Rock& k, unsigned closed, FaceMatrix& t) {
-  const double xx = k.kxx, yy = k.kyy, zz = k.kzz, xy = k.kxy, xz = k.kxz, yz = k.kyz;
+  const double xx = k.kxx, yy = k.kyy, xy = k.kxy, xz = k.kxz, yz = k.kyz;
   double knx[3], kny[3], knz[3], trace = 0;  // K n of the triangle's edges
   for (int f = 0; f < 3; ++f) {
     knx[f] = xx * s.nx[f] + xy * s.ny[f];
@@ -41,7 +49,7 @@ void transmissibility(const TriangleShape& s, double dz, const Rock& k, unsigned
     t[f][kBottomFace] = t[kBottomFace][f] = knz[f];
     t[f][kTopFace] = t[kTopFace][f] = -knz[f];
   }
-  t[kTopFace][kTopFace] = t[kBottomFace][kBottomFace] = 2 * zz * s.area / dz;
+  t[kTopFace][kTopFace] = t[kBottomFace][kBottomFace] = vertical_transmissibility(s, dz, k);
   t[kTopFace][kBottomFace] = t[kBottomFace][kTopFace] = 0;
 
   for (int c = 0; c < kFaces; ++c) {

@@ -24,7 +24,7 @@ struct Frame {
 };
 
 // Faces of a prism: 0, 1, 2 the triangle's edges ab, bc, ac; then top and bottom.
-inline constexpr int kFaces = 5, kTopFace = 3, kBottomFace = 4;
+inline constexpr int kFaces = 5, kHypotenuse = 2, kTopFace = 3, kBottomFace = 4;
 
 struct TriangleShape {
   double nx[3], ny[3];  // outward normal times length, ft
@@ -38,5 +38,10 @@ TriangleShape shape_of(const mesh::Triangle& t, const Frame& frame);
 using FaceMatrix = double[kFaces][kFaces];
 void transmissibility(const TriangleShape& shape, double dz, const Rock& rock, unsigned closed,
                       FaceMatrix& t);
+
+// Two-point, in mD ft: from the middle of the hypotenuse to the middle of leg k, where the legs and the
+// rock's principal axes are parallel; from the middle of a prism to its top or bottom.
+double leg_transmissibility(const TriangleShape& shape, int k, double dz, const Rock& rock);
+double vertical_transmissibility(const TriangleShape& shape, double dz, const Rock& rock);
 
 }  // namespace spe10

@@ -77,8 +77,8 @@ double angle_fraction(const mesh::Triangle& t, WellPoint point, const Frame& fra
   return on_edge ? 0.5 : 1;
 }
 
-double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangle& at, int level, double kx,
-                         double ky) {
+double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangle& at, int level,
+                         bool in_block, double kx, double ky) {
   const Patch patch = make_patch(well, level);
   const mesh::Mesh& m = patch.mesh;
   const std::size_t n = m.cells(), first_border = m.edges().size() - m.boundary().size();
@@ -110,7 +110,8 @@ double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangl
       const auto row = static_cast<std::size_t>(m.cell_slots()[3 * i + static_cast<std::size_t>(a)] / 2);
       if (row >= first_border) continue;
       const double share = sums[3 * i + static_cast<std::size_t>(a)] / totals[i];
-      rhs[static_cast<Eigen::Index>(row)] += share * source[i];
+      // A block's well is at its pressure, which is that of the hypotenuse.
+      rhs[static_cast<Eigen::Index>(row)] += (in_block ? (a == kHypotenuse ? 1 : 0) : share) * source[i];
       for (int b = 0; b < 3; ++b) {
         const auto column = static_cast<std::size_t>(m.cell_slots()[3 * i + static_cast<std::size_t>(b)] / 2);
         const double value = f[a][b] - share * sums[3 * i + static_cast<std::size_t>(b)];
@@ -130,6 +131,7 @@ double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangl
   for (std::size_t i = 0; i < n; ++i) {
     const mesh::Triangle t = m.triangle(i);
     if (t.a + patch.origin != at.a || t.b + patch.origin != at.b || t.c + patch.origin != at.c) continue;
+    if (in_block) return std::exp(pi[static_cast<Eigen::Index>(m.cell_slots()[3 * i + kHypotenuse] / 2)]);
     double p = source[i];
     for (std::size_t a = 0; a < 3; ++a) {
       const auto edge = static_cast<std::size_t>(m.cell_slots()[3 * i + a] / 2);
@@ -140,13 +142,17 @@ double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangl
   throw std::logic_error("wells: the patch around a well does not hold the cell beside it");
 }
 
-double WellModel::radius(const Columns& columns, WellPoint well, mesh::Leaf leaf, double kx, double ky) {
+double WellModel::radius(const Columns& columns, WellPoint well, std::size_t column, double kx, double ky) {
   const double ratio = ky / kx;
+  const mesh::Leaf leaf = columns.mesh.leaves()[column];
+  const bool in_block = columns.in_block[column] != 0;
   for (const Known& k : known_)
-    if (k.well.x4 == well.x4 && k.well.y4 == well.y4 && k.leaf == leaf && k.ratio == ratio) return k.radius;
-  const double found =
-      equivalent_radius(columns.frame, well, columns.mesh.domain().triangle(leaf), leaf.level(), kx, ky);
-  known_.push_back({well, leaf, ratio, found});
+    if (k.well.x4 == well.x4 && k.well.y4 == well.y4 && k.leaf == leaf && k.in_block == in_block &&
+        k.ratio == ratio)
+      return k.radius;
+  const double found = equivalent_radius(columns.frame, well, columns.mesh.domain().triangle(leaf),
+                                         leaf.level(), in_block, kx, ky);
+  known_.push_back({well, leaf, in_block, ratio, found});
   return found;
 }
 
@@ -168,7 +174,7 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
         const double share = angle_fraction(t, points_[w], frame, kx, ky);
         // In isotropic coordinates the well is an ellipse, as good as a circle of the mean of its axes.
         const double well_radius = 0.5 * well.radius * (stretch + 1 / stretch);
-        const double r0 = radius(columns, points_[w], leaf, kx, ky);
+        const double r0 = radius(columns, points_[w], i, kx, ky);
         if (r0 <= well_radius)
           throw std::runtime_error("well " + well.name + ": its cells are too fine for a radius of " +
                                    std::to_string(well.radius) + " ft; use a coarser finest level");

@@ -26,10 +26,10 @@ double angle_fraction(const mesh::Triangle& t, WellPoint point, const Frame& fra
 
 // The radius (ft, in isotropic coordinates) at which the exact pressure around a well equals the pressure
 // that the discretisation has in the triangle `at` beside the well, when all triangles around are of the same
-// level: Peaceman's equivalent radius (SPE 6893), found as he did, by solving the discrete equations on a
-// patch of the mesh with the logarithm as boundary values.
-double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangle& at, int level, double kx,
-                         double ky);
+// level and, or not, in blocks: Peaceman's equivalent radius (SPE 6893), found as he did, by solving the
+// discrete equations on a patch of the mesh with the logarithm as boundary values.
+double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangle& at, int level,
+                         bool in_block, double kx, double ky);
 
 // All completions in this rank's columns. The well may lie inside of a triangle, on an edge or on a vertex:
 // each triangle around it takes its angle's share. `deck`'s wells in `points`, all layers open. Local.
@@ -43,9 +43,10 @@ class WellModel {
   struct Known {
     WellPoint well;
     mesh::Leaf leaf;
+    bool in_block;
     double ratio, radius;
   };
-  double radius(const Columns& columns, WellPoint well, mesh::Leaf leaf, double kx, double ky);
+  double radius(const Columns& columns, WellPoint well, std::size_t column, double kx, double ky);
 
   const Deck& deck_;
   std::vector<WellPoint> points_;
