@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <elastic_mpi/comm.hpp>
-#include <limits>
-#include <stdexcept>
 
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/model/fluid.hpp"

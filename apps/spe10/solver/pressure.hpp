@@ -76,11 +76,12 @@ class Pressure {
     double drive[kFaces];                   // psi: gravity from the cell's centre to the face
     double row_sum[kFaces], total, source;  // see assemble()
   };
-  // What a prism stores and what its well gives: storage p + (flow out) = constant + well (rate's bhp - p).
+  // What a prism stores and what its well gives: flow out + (storage + well) p = constant, and well bhp more
+  // if that pressure is an unknown.
   struct Balance {
     double storage, well, constant;
     const Completion* completion;
-    bool by_rate;  // the well's pressure is an unknown
+    bool by_rate;
   };
 
   void make_pattern();

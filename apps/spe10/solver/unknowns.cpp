@@ -107,11 +107,10 @@ void Unknowns::learn_of_others(const Columns& columns) {
     if (columns.in_block[i] != 0)
       block_row[i] = edge_row[static_cast<std::size_t>(columns.slot(i, kHypotenuse) / 2)];
   for (std::size_t slot = 0; slot < halo; ++slot)
-    send[slot] =
-        static_cast<std::uint64_t>(block_row[static_cast<std::size_t>(mesh.halo().cells()[slot])] + 1);
+    send[slot] = static_cast<std::uint64_t>(block_row[static_cast<std::size_t>(mesh.halo().cells()[slot])]);
   received = mesh.halo().exchange(send);
   for (std::size_t slot = 0; slot < halo; ++slot)
-    block_row[own_columns + slot] = static_cast<std::int32_t>(received[slot]) - 1;
+    block_row[own_columns + slot] = static_cast<std::int32_t>(received[slot]);
 }
 
 }  // namespace spe10
