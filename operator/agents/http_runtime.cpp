@@ -275,7 +275,8 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
 }
 
 Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
-  const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason};
+  const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason,
+                                  empi::Epoch{lead.epoch}, lead.members};
   return ask_agent(job, lead.lead.ip, [&](AgentClient& agent) { return agent.name_lead(request); });
 }
 

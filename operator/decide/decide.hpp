@@ -204,6 +204,8 @@ struct NameLead {
   std::int64_t fence = 0;
   std::vector<std::string> dead;  // UIDs
   std::string reason;
+  std::int64_t epoch = 0;  // of the members that are known of, in rank order; empty: nobody answers
+  std::vector<std::string> members = {};
   bool operator==(const NameLead&) const = default;
 };
 

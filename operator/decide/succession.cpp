@@ -171,8 +171,9 @@ bool succession_step(Pass& pass) {
   }
   const PodView* lead = pass.pod(named->lead_uid);
   if (is_gone(lead)) return false;  // and nobody else answers, or it has ended by itself
-  pass.act(
-      NameLead{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason});
+  NameLead word{{lead->name, lead->uid, lead->ip, lead->index}, named->fence, named->dead, named->reason};
+  if (runtime.reachable) word.epoch = runtime.epoch, word.members = runtime.members;
+  pass.act(std::move(word));
   pass.wake_at(pass.now + kToldAgain);
   return !lead_answers(runtime) || contains(named->dead, runtime.lead_uid);
 }

@@ -58,6 +58,8 @@ TEST_F(Succession, ALeadWhosePodIsGoneIsFollowedByTheNextMember) {
   world.reconcile();  // the next one repeats it
   EXPECT_EQ(named().lead.uid, uids[1]);
   EXPECT_EQ(named().fence, fence + 1);
+  EXPECT_EQ(named().epoch, 1) << "it may know of an older one only, with members that were dropped since";
+  EXPECT_EQ(named().members, uids);
   EXPECT_EQ(world.lead.members.size(), 2u);
   EXPECT_TRUE(world.had_event("LeadLost"));
   expect_going_on("1-3");

@@ -223,12 +223,15 @@ void from_json(const json& j, StartRequest& s) {
 
 void to_json(json& j, const LeadRequest& r) {
   j = {{"fence", r.fence.value}, {"lead", r.lead}, {"dead", r.dead}, {"reason", r.reason}};
+  if (!r.members.empty()) j["epoch"] = r.epoch.value, j["members"] = r.members;
 }
 void from_json(const json& j, LeadRequest& r) {
   wire::get_integer(j, "fence", r.fence.value);
   j.at("lead").get_to(r.lead);
   j.at("dead").get_to(r.dead);
   r.reason = j.value("reason", "");
+  if (j.contains("epoch")) wire::get_integer(j, "epoch", r.epoch.value);
+  r.members = j.value("members", std::vector<std::string>{});
 }
 
 void to_json(json& j, const JobOutcome& o) {

@@ -38,6 +38,10 @@ struct LeadRequest {
   std::string lead;               // uid
   std::vector<std::string> dead;  // uids of members
   std::string reason;             // in words
+  // The membership that the controller goes by (uids; absent: not told). Whoever is in an older one and not
+  // in it was dropped by a lead that could not say so to all.
+  Epoch epoch = {};
+  std::vector<std::string> members = {};
 };
 
 // Travels as text, "" while the job runs.

@@ -54,8 +54,11 @@ std::optional<ApiAnswer> Pod::refusal_to_lead(const LeadRequest& request) const 
   if (is_lead()) return std::nullopt;
   if (!is_dead(lead_uid_))
     return refuse(409, "pod " + lead_uid_ + " leads, which is not among those that are said to be lost");
-  const auto first =
-      std::ranges::find_if(membership_.members, [&](const Member& member) { return !is_dead(member.uid); });
+  const auto is_left = [&](const Member& member) {
+    return !is_dead(member.uid) &&
+           (request.epoch <= membership_.epoch || contains(request.members, member.uid));
+  };
+  const auto first = std::ranges::find_if(membership_.members, is_left);
   if (first == membership_.members.end() || first->uid != self_.uid)
     return refuse(409, "the first member that is left is " +
                            (first == membership_.members.end() ? "none" : "pod " + first->uid) +

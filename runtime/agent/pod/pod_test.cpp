@@ -339,6 +339,20 @@ TEST_F(APodOfARecoverableJob, IsNamedInVainWhereItCannotLead) {
   EXPECT_FALSE(pod.is_lead());
 }
 
+// The lead before has dropped u9, and could not say so to us (seed 51238318 of the loops' histories).
+TEST_F(APodOfARecoverableJob, LeadsWhereThoseBeforeItWereDroppedAndItHasNotHeardSo) {
+  Membership known = members;
+  known.epoch = Epoch{2};
+  known.members.insert(known.members.begin() + 1, {"u9", "pod-9", "pod-9:1", 2, "", 0});
+  pod.receive(NewLead{"u0", known}, "u0");
+  EXPECT_EQ(name().status, 409) << "u9 is left";
+  LeadRequest word{Fence{4}, "u1", {"u0"}, "pod pod-0 is gone", Epoch{2}, {"u0", "u1", "u2"}};
+  EXPECT_EQ(pod.name_lead(word).status, 409) << "whom they have dropped by then is not known";
+  word.epoch = Epoch{3};
+  EXPECT_EQ(pod.name_lead(word).status, 200);
+  EXPECT_TRUE(pod.is_lead());
+}
+
 TEST_F(APodOfARecoverableJob, FollowsTheHighestFenceAndSaysWhatItsRanksHaveSaid) {
   PlannedChange plan{.id = "c", .next = Epoch{2}, .port = "", .add = {}, .remove = {"u2"}};
   const JobRecord record{Fence{1}, Epoch{1}, "u0", 2, kLeaverGrace, ProbeMode::All, {}, {}};

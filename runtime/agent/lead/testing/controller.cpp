@@ -89,6 +89,8 @@ void Controller::name_lead() {
       if (std::ranges::find(word.dead, uid) == word.dead.end()) word.dead.push_back(uid);
     }
   word.fence = Fence{++course_.fence.value};
+  word.epoch = view.membership.epoch;
+  for (const Member& member : view.membership.members) word.members.push_back(member.uid);
   if (next->name_lead(word).status != 200) return;
   named_ = word.lead;
   world.tell("name " + word.lead + " the lead");
@@ -97,7 +99,11 @@ void Controller::name_lead() {
 
 bool Controller::named_lead_has_failed() const {
   const SimulatedPod* named = course_.world.find(named_);
-  return named && named->over() && named->outcome().result == JobResult::Failed;
+  if (!named || !named->over() || named->outcome().result != JobResult::Failed) return false;
+  return std::ranges::none_of(course_.world.pods, [&](const auto& entry) {  // to whom it has handed over
+    const auto& [uid, pod] = entry;
+    return pod->alive() && !pod->over() && pod->is_lead() && !given_up_.contains(uid);
+  });
 }
 
 void Controller::tell_lead_who_is_lost(SimulatedPod& lead) {
