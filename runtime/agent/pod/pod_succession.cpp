@@ -85,7 +85,12 @@ ApiAnswer Pod::name_lead(const LeadRequest& request) {
     } else {
       reach_all();
       make_lead();
-      lead_->succeed(knowledge(), request, edges_.moment());
+      LeadRequest word = request;
+      for (const Member& member : membership_.members)  // dropped, which we have not heard
+        if (request.epoch > membership_.epoch && !contains(request.members, member.uid) &&
+            !contains(word.dead, member.uid))
+          word.dead.push_back(member.uid);
+      lead_->succeed(knowledge(), word, edges_.moment());
       follow(self_.uid);
     }
   }

@@ -351,6 +351,9 @@ TEST_F(APodOfARecoverableJob, LeadsWhereThoseBeforeItWereDroppedAndItHasNotHeard
   word.epoch = Epoch{3};
   EXPECT_EQ(pod.name_lead(word).status, 200);
   EXPECT_TRUE(pod.is_lead());
+  pod.receive(TakenOver{Fence{4}, known, {}}, "u2");
+  edges.run();
+  EXPECT_EQ(pod.membership().members.size(), 2u) << "nobody waits for u9";
 }
 
 TEST_F(APodOfARecoverableJob, FollowsTheHighestFenceAndSaysWhatItsRanksHaveSaid) {
