@@ -42,7 +42,7 @@ elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse pr
 five-tsunamis|python3 apps/bench/five_tsunamis.py|five staggered tsunamis that share 16 emulated slow pods, over the best fixed shares, one after the other, and equal shares (50 min); --repeats, --splits, --scale, --out DIR
 deadline|python3 apps/bench/goals.py deadline|Jacobi with six deadlines, from infeasible to loose, on emulated slow pods (20 min); --out DIR
 budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (25 min); --out DIR
-chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lose ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --apps, --out DIR'
+chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lose ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --apps, --jobs (1), --out DIR'
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache

@@ -319,7 +319,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--apps", default=",".join(APPS), help=f"of {', '.join(APPS)}; one after the other (all)")
-    parser.add_argument("--jobs", type=int, default=1, help="so many at a time (1): most of what they do is waiting")
+    parser.add_argument("--jobs", type=int, default=1, help="so many at a time (1): two cores bear two")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
     names = args.apps.split(",")

@@ -8,13 +8,14 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "apps/io/test_files.hpp"
+#include "apps/tsunami/io/raster.hpp"
 #include "apps/tsunami/io/wave.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
@@ -139,45 +140,30 @@ TEST(BenchmarkProblem4, ABreakingWaveRunsUp) {
 // --- Benchmark problem 7: the tsunami of 1993 in Monai valley on Okushiri, at 1:400 (Matsuyama and Tanaka
 // (2001)).
 
-// Heights in metres, up, on 393 by 244 points .014 m apart.
-class Model {
- public:
-  static constexpr int nx = 393, ny = 244;
-  static constexpr double step = .014;
-  explicit Model(const std::string& packed) : height_(static_cast<std::size_t>(nx) * ny) {
-    const std::unique_ptr<FILE, int (*)(FILE*)> lines(popen(("xz -dc '" + packed + "'").c_str(), "r"),
-                                                      pclose);
-    std::array<char, 200> line{};
-    if (!lines || !std::fgets(line.data(), line.size(), lines.get()))
-      throw std::runtime_error("no " + packed);
-    double x = 0, y = 0, depth = 0;
-    for (double& height : height_) {
+// Heights in metres, up, on 393 by 244 points .014 m apart; the file has depths, the points of one x after
+// another.
+io::Raster read_model(const std::string& packed) {
+  io::Raster model{.nx = 393, .ny = 244, .dx = .014, .dy = .014, .z = {}};
+  model.z.resize(static_cast<std::size_t>(model.nx) * static_cast<std::size_t>(model.ny));
+  const std::unique_ptr<FILE, int (*)(FILE*)> lines(popen(("xz -dc '" + packed + "'").c_str(), "r"), pclose);
+  std::array<char, 200> line{};
+  if (!lines || !std::fgets(line.data(), line.size(), lines.get())) throw std::runtime_error("no " + packed);
+  for (int i = 0; i < model.nx; ++i)
+    for (int j = 0; j < model.ny; ++j) {
+      double x = 0, y = 0, depth = 0;
       if (std::fscanf(lines.get(), "%lf %lf %lf", &x, &y, &depth) != 3)
         throw std::runtime_error("short: " + packed);
-      height = -depth;
+      model.node(i, j) = -depth;
     }
-  }
-  double at(double x, double y) const {
-    const double i = std::clamp(x / step, 0.0, nx - 1.001), j = std::clamp(y / step, 0.0, ny - 1.001);
-    const int a = static_cast<int>(i), b = static_cast<int>(j);
-    const double s = i - a, t = j - b;
-    return (1 - s) * ((1 - t) * node(a, b) + t * node(a, b + 1)) +
-           s * ((1 - t) * node(a + 1, b) + t * node(a + 1, b + 1));
-  }
-
- private:
-  double node(int i, int j) const {
-    return height_[static_cast<std::size_t>(i) * ny + static_cast<std::size_t>(j)];
-  }
-  std::vector<double> height_;
-};
+  return model;
+}
 
 TEST(BenchmarkProblem7, TheWaveInMonaiValley) {
   const std::string folder = "nthmp/BP07-DmitryN-Monai_valley_beach/";
   const std::string bathymetry = io::test::data_file(folder + "Benchmark_2_Bathymetry.txt.xz");
   const std::string input = io::test::data_file(folder + "Benchmark_2_input.txt");
   if (bathymetry.empty() || input.empty()) GTEST_SKIP() << "needs " << folder;
-  const Model model(bathymetry);
+  const io::Raster model = read_model(bathymetry);
   const io::TimeSeries wave = io::read_wave(input);
 
   Parameters setup{.domain = {8, 5},

@@ -103,15 +103,21 @@ TEST_F(ControllerTest, ARefusedChangeIsSentAgainLater) {
   EXPECT_THAT(log, Contains(HasSubstr("stale epoch")));
 }
 
+// Of a job that has failed.
+const Condition& failure_of(const JobStatus& status) {
+  EXPECT_EQ(status.state, JobState::Failed);
+  static const Condition none;
+  const Condition* failed = find_condition(status, "Failed");
+  EXPECT_TRUE(failed);
+  return failed ? *failed : none;
+}
+
 TEST_F(ControllerTest, ATemplateThatTheServerRefusesFailsTheJobWithItsWords) {
   cluster.refusal = "spec.containers[0].image: Required value";
   pass();
   const ReconcileResult second = pass();
-  EXPECT_EQ(second.status.state, JobState::Failed);
-  const Condition* failed = find_condition(second.status, "Failed");
-  ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->reason, "InvalidTemplate");
-  EXPECT_THAT(failed->message, HasSubstr("Required value"));
+  EXPECT_EQ(failure_of(second.status).reason, "InvalidTemplate");
+  EXPECT_THAT(failure_of(second.status).message, HasSubstr("Required value"));
 }
 
 TEST_F(ControllerTest, PodsThatMayNotBeMadeNowAreAConditionUntilTheyCan) {
@@ -133,10 +139,7 @@ TEST_F(ControllerTest, AJobEndsWithItsNamespace) {
   cluster.ending = "pods \"demo-w-0\" is forbidden: because it is being terminated";
   pass();
   const ReconcileResult second = pass();
-  EXPECT_EQ(second.status.state, JobState::Failed);
-  const Condition* failed = find_condition(second.status, "Failed");
-  ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->reason, "NamespaceTerminating");
+  EXPECT_EQ(failure_of(second.status).reason, "NamespaceTerminating");
 }
 
 // What a deleted job of this name has left behind goes within moments, as a rule.

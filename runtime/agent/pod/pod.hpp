@@ -130,6 +130,7 @@ class Pod {
   bool waits_for_word(const std::string& uid) const;
   RunningTime silence_of_lead() const;
   void bound_silence_of_lead();
+  bool was_dropped(const LeadRequest& request, const std::string& uid) const;
   std::optional<ApiAnswer> refusal_to_lead(const LeadRequest& request) const;
   void reach_all();
   PodKnowledge knowledge() const;

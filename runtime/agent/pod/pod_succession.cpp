@@ -47,6 +47,11 @@ void Pod::bound_silence_of_lead() {
        {}});
 }
 
+// The controller goes by a newer membership than ours, without it.
+bool Pod::was_dropped(const LeadRequest& request, const std::string& uid) const {
+  return request.epoch > membership_.epoch && !contains(request.members, uid);
+}
+
 // Before all others that it was not told to be lost: it will be the first member.
 std::optional<ApiAnswer> Pod::refusal_to_lead(const LeadRequest& request) const {
   const auto is_dead = [&](const std::string& uid) { return contains(request.dead, uid); };
@@ -55,8 +60,7 @@ std::optional<ApiAnswer> Pod::refusal_to_lead(const LeadRequest& request) const 
   if (!is_dead(lead_uid_))
     return refuse(409, "pod " + lead_uid_ + " leads, which is not among those that are said to be lost");
   const auto is_left = [&](const Member& member) {
-    return !is_dead(member.uid) &&
-           (request.epoch <= membership_.epoch || contains(request.members, member.uid));
+    return !is_dead(member.uid) && !was_dropped(request, member.uid);
   };
   const auto first = std::ranges::find_if(membership_.members, is_left);
   if (first == membership_.members.end() || first->uid != self_.uid)
@@ -86,9 +90,8 @@ ApiAnswer Pod::name_lead(const LeadRequest& request) {
       reach_all();
       make_lead();
       LeadRequest word = request;
-      for (const Member& member : membership_.members)  // dropped, which we have not heard
-        if (request.epoch > membership_.epoch && !contains(request.members, member.uid) &&
-            !contains(word.dead, member.uid))
+      for (const Member& member : membership_.members)
+        if (was_dropped(request, member.uid) && !contains(word.dead, member.uid))
           word.dead.push_back(member.uid);
       lead_->succeed(knowledge(), word, edges_.moment());
       follow(self_.uid);

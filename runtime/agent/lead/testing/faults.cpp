@@ -205,17 +205,20 @@ void Faults::lose_leaver(SimulatedPod& lead) {
       return course_.pod_dies(*leaver);
 }
 
+// As its lead knows: who has the queue, and who takes it over.
+bool Faults::queue_may_be_lost(const Lead& known) const {
+  const Program& program = course_.program;
+  return known.queue_may_be_lost() && known.queue_keeper() == program.keeper() &&
+         program.mirrors(known.queue_mirror()) && program.is_settled(program.keeper());
+}
+
 // Of a job that goes on: all know so, and nothing else is in hand that a loss may end.
 bool Faults::is_borne() const {
   if (course_.job == Job::Any || course_.program.finished() || course_.program.recovering()) return false;
   const SimulatedPod* lead = course_.lead();
   if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3)
     return false;
-  const Lead& known = lead->lead();
-  if (course_.tasks && (!known.queue_may_be_lost() || known.queue_keeper() != course_.program.keeper() ||
-                        !course_.program.mirrors(known.queue_mirror()) ||
-                        !course_.program.is_settled(course_.program.keeper())))
-    return false;
+  if (course_.tasks && !queue_may_be_lost(lead->lead())) return false;
   return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
     const SimulatedPod* pod = course_.world.find(member.uid);
     return pod->responds() && !pod->over() && pod->view().survives_lead_loss;
@@ -243,9 +246,7 @@ void Faults::lose_queue(int tries) {
   World& world = course_.world;
   const SimulatedPod* lead = course_.lead();
   const ProcId keeper = course_.program.keeper();
-  if (course_.program.finished() || !lead || !lead->lead().queue_may_be_lost() ||
-      lead->lead().queue_keeper() != keeper || !course_.program.mirrors(lead->lead().queue_mirror()) ||
-      !course_.program.is_settled(keeper)) {
+  if (course_.program.finished() || !lead || !queue_may_be_lost(lead->lead())) {
     if (tries < 400 && !course_.quiet)
       world.events.after(world.dice.delay(20, 100), [this, tries] { lose_queue(tries + 1); });
     return;
