@@ -176,6 +176,7 @@ void Pod::follow(const std::string& lead) {
   told_connected_ = -1;  // it has not heard
   // Others may not have been answered what we were, if the lead before is lost; and what we still wait for.
   for (const Collective& answer : requests_.answered_collectives()) send_to_lead(answer);
+  for (const Published& word : requests_.worlds()) send_to_lead(Publish{0, {word}});
   for (const Message& request : requests_.of_lead()) send_to_lead(request);
 }
 

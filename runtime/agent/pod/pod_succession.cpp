@@ -57,12 +57,10 @@ std::optional<ApiAnswer> Pod::refusal_to_lead(const LeadRequest& request) const 
   const auto is_dead = [&](const std::string& uid) { return contains(request.dead, uid); };
   if (!started_ || over_) return refuse(409, over_ ? "the job is over" : "the job has not been started");
   if (is_lead()) return std::nullopt;
-  if (!is_dead(lead_uid_))
+  const auto is_left = [&](const std::string& uid) { return !is_dead(uid) && !was_dropped(request, uid); };
+  if (is_left(lead_uid_))
     return refuse(409, "pod " + lead_uid_ + " leads, which is not among those that are said to be lost");
-  const auto is_left = [&](const Member& member) {
-    return !is_dead(member.uid) && !was_dropped(request, member.uid);
-  };
-  const auto first = std::ranges::find_if(membership_.members, is_left);
+  const auto first = std::ranges::find_if(membership_.members, is_left, &Member::uid);
   if (first == membership_.members.end() || first->uid != self_.uid)
     return refuse(409, "the first member that is left is " +
                            (first == membership_.members.end() ? "none" : "pod " + first->uid) +
@@ -80,19 +78,19 @@ ApiAnswer Pod::name_lead(const LeadRequest& request) {
   if (is_lead()) {
     lead_->lose(request, edges_.moment());
   } else {
-    deposed_.insert(request.dead.begin(), request.dead.end());
-    for (const std::string& uid : request.dead) requests_.fail(uid, kPmixError);
+    LeadRequest word = request;
+    for (const Member& member : membership_.members)
+      if (was_dropped(request, member.uid) && !contains(word.dead, member.uid))
+        word.dead.push_back(member.uid);
+    deposed_.insert(word.dead.begin(), word.dead.end());
+    for (const std::string& uid : word.dead) requests_.fail(uid, kPmixError);
     if (lead_) {  // the lead before us had handed everything over, and is gone before all knew
       follow(self_.uid);
       lead_->begin_to_lead(edges_.moment());
-      lead_->lose(request, edges_.moment());
+      lead_->lose(word, edges_.moment());
     } else {
       reach_all();
       make_lead();
-      LeadRequest word = request;
-      for (const Member& member : membership_.members)
-        if (was_dropped(request, member.uid) && !contains(word.dead, member.uid))
-          word.dead.push_back(member.uid);
       lead_->succeed(knowledge(), word, edges_.moment());
       follow(self_.uid);
     }

@@ -5,12 +5,15 @@
 #include <utility>
 
 #include "runtime/protocol/pmix_words.hpp"
+#include "runtime/protocol/world_keys.hpp"
 
 namespace empi::agent {
 namespace {
 
 // More than can be under way when a lead is lost.
 constexpr std::size_t kMostAnswers = 16;
+// Each is made when the one before it has been, or was given up.
+constexpr std::size_t kMostWorlds = 2;
 
 bool names(const RankRuns& procs, const std::string& nspace) {
   return std::ranges::any_of(procs.runs(), [&](const RankRun& run) { return run.nspace == nspace; });
@@ -23,6 +26,8 @@ void Requests::answered(const Reply& reply) {
   if (!request) return;  // another lead has answered
   if (const auto* collective = std::get_if<Collective>(&request.mapped().message))
     if (reply.status == kPmixSuccess) keep(*collective, reply.blob);
+  for (const Published& datum : reply.found)
+    if (datum.key.ends_with(kAllHaveCome)) keep(datum);
   request.mapped().done(reply);
 }
 
@@ -32,6 +37,12 @@ void Requests::keep(Collective request, const std::string& answer) {
   request.answered = true;
   answers_.push_back(std::move(request));
   if (answers_.size() > kMostAnswers) answers_.pop_front();
+}
+
+void Requests::keep(const Published& word) {
+  if (std::ranges::find(worlds_, word.key, &Published::key) != worlds_.end()) return;  // of another rank
+  worlds_.push_back(word);
+  if (worlds_.size() > kMostWorlds) worlds_.pop_front();
 }
 
 void Requests::fail_where(const std::function<bool(const Open&)>& hopeless, int status) {

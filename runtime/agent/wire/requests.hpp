@@ -34,6 +34,8 @@ class Requests {
   // How the lead has answered collectives last, oldest first: another pod may have got no answer before the
   // lead was lost.
   const std::deque<Collective>& answered_collectives() const { return answers_; }
+  // The words that all have come to a world, of the last ones: the same holds for them.
+  const std::deque<Published>& worlds() const { return worlds_; }
   // As the lead does (Rendezvous::end_change): the change of this port is over, and the joiners' namespace is
   // gone where it was rolled back. A lead that is lost may have said so in vain, and the next one not know
   // it.
@@ -52,10 +54,12 @@ class Requests {
   // Of the collectives of one kind with the same ranks: all their pods ask for them in the same order.
   std::uint64_t next_round(const Collective& request) { return rounds_[{request.kind, request.procs}]++; }
   void keep(Collective request, const std::string& answer);
+  void keep(const Published& word);
 
   std::map<std::uint64_t, Open> open_;
   std::map<std::pair<std::string, RankRuns>, std::uint64_t> rounds_;  // of namespaces that there are
   std::deque<Collective> answers_;                                    // bounded
+  std::deque<Published> worlds_;                                      // bounded
   std::uint64_t next_ = 1;
 };
 
