@@ -206,6 +206,7 @@ Outcome KubeCluster::ensure(const ElasticMPIJob& job, const kube::Resource& reso
   if (kube::controller_uid_of(there.value()) != job.metadata.uid)
     return Outcome::retry(resource.kind + " " + name.name +
                           " exists already and is not of this job: delete it, or name the job differently");
+  if (kube::is_as_written(there.value(), object)) return Outcome::done();
   json ours = object;
   ours["metadata"]["uid"] = kube::uid_of(there.value());  // not what takes its place meanwhile
   const auto answer = client_.apply(resource, name, ours,

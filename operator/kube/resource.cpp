@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/kube/resource.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "operator/kube/config.hpp"
 
 namespace emj::kube {
 
@@ -100,6 +103,30 @@ std::string controller_uid_of(const json& object) {
 
 bool is_being_deleted(const json& object) {
   return !text_of(metadata_of(object), "deletionTimestamp").empty();
+}
+
+namespace {
+
+bool has_all(const json& there, const json& wanted) {
+  if (wanted.is_object())
+    return there.is_object() && std::ranges::all_of(wanted.items(), [&](const auto& entry) {
+             const auto found = there.find(entry.key());
+             return found != there.end() && has_all(*found, entry.value());
+           });
+  if (wanted.is_array()) return there.is_array() && std::ranges::equal(there, wanted, has_all);
+  return there == wanted;
+}
+
+}  // namespace
+
+bool is_as_written(const json& there, const json& object) {
+  json kept = object;
+  if (const auto texts = object.find("stringData"); texts != object.end()) {
+    for (const auto& [name, text] : texts->items())
+      kept["data"][name] = encode_base64(text.get<std::string>());
+    kept.erase("stringData");
+  }
+  return has_all(there, kept);
 }
 
 std::optional<std::uint64_t> version_number(const std::string& version) {

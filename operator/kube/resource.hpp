@@ -72,6 +72,9 @@ std::string resource_version_of(const nlohmann::json& object);
 std::string controller_uid_of(
     const nlohmann::json& object);                    // uid of the ownerReference with controller: true
 bool is_being_deleted(const nlohmann::json& object);  // deletionTimestamp is set: not gone yet
+// Whether all that `object` would write is there. The server adds defaults and marks of its own, and keeps a
+// Secret's texts in base64.
+bool is_as_written(const nlohmann::json& there, const nlohmann::json& object);
 // Resource versions are numbers in practice; nullopt when this one is not.
 std::optional<std::uint64_t> version_number(const std::string& resource_version);
 
