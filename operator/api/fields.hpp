@@ -37,6 +37,7 @@ EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchStat
 EMJ_NAMES(CleanPodPolicy, 3, {CleanPodPolicy::Running, "Running"}, {CleanPodPolicy::All, "All"},
           {CleanPodPolicy::None, "None"})
 EMJ_NAMES(NetworkPolicyMode, 2, {NetworkPolicyMode::JobOnly, "JobOnly"}, {NetworkPolicyMode::None, "None"})
+EMJ_NAMES(LocalEmulation, 2, {LocalEmulation::Packets, "Packets"}, {LocalEmulation::Calls, "Calls"})
 EMJ_NAMES(LocalNetwork, 2, {LocalNetwork::Namespaces, "Namespaces"}, {LocalNetwork::Loopback, "Loopback"})
 EMJ_NAMES(Preemption, 2, {Preemption::Shrink, "Shrink"}, {Preemption::None, "None"})
 EMJ_NAMES(QueueCause, 9, {QueueCause::Unknown, ""}, {QueueCause::Waiting, "Waiting"},
@@ -145,6 +146,7 @@ void describe(V& v, LocalSpec& local) {
   v.field("slowdownFactor", local.slowdown_factor);
   v.field("networkDelayMicroseconds", local.network_delay_microseconds);
   v.field("networkMegabitsPerSecond", local.network_megabits_per_second);
+  v.field("networkEmulation", local.network_emulation);
   v.field("network", local.network);
 }
 

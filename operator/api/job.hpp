@@ -290,6 +290,8 @@ struct NetworkSpec {
 };
 
 enum class LocalNetwork { Namespaces, Loopback };
+// How a slower network is emulated: on each packet, by the kernel; or for each call of MPI, by its rank.
+enum class LocalEmulation { Packets, Calls };
 
 // Local mode only (`empi run`): how pods on this machine stand for pods on a cluster. The Kubernetes
 // operator refuses a job that has it. Anything but the defaults is an emulation and is printed as one.
@@ -297,6 +299,7 @@ struct LocalSpec {
   double slowdown_factor = 1;  // k >= 1: ranks compute k times slower, by sleeping
   int network_delay_microseconds = 0;
   int network_megabits_per_second = 0;  // 0: unlimited
+  LocalEmulation network_emulation = LocalEmulation::Packets;
   LocalNetwork network = LocalNetwork::Namespaces;
 
   bool operator==(const LocalSpec&) const = default;
@@ -350,6 +353,7 @@ const char* to_string(ResizeResult result);
 const char* to_string(CleanPodPolicy policy);
 const char* to_string(NetworkPolicyMode mode);
 const char* to_string(LocalNetwork network);
+const char* to_string(LocalEmulation emulation);
 const char* to_string(JobState state);
 const char* to_string(QueueCause cause);
 const char* to_string(ResizePhase phase);

@@ -69,6 +69,7 @@ const char* to_string(ResizeResult result) { return fields::name_of(result); }
 const char* to_string(CleanPodPolicy policy) { return fields::name_of(policy); }
 const char* to_string(NetworkPolicyMode mode) { return fields::name_of(mode); }
 const char* to_string(LocalNetwork network) { return fields::name_of(network); }
+const char* to_string(LocalEmulation emulation) { return fields::name_of(emulation); }
 const char* to_string(JobState state) { return fields::name_of(state); }
 const char* to_string(QueueCause cause) { return fields::name_of(cause); }
 const char* to_string(ResizePhase phase) { return fields::name_of(phase); }

@@ -136,11 +136,11 @@ void LocalCluster::join_network(const ElasticMPIJob& job, LocalJobOptions& optio
     Network::probe(entry.limits, local);
     return;
   }
-  if (local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0) {
+  const bool slower = local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0;
+  if (slower && local.network_emulation == LocalEmulation::Packets) {
     throw std::runtime_error(
         "spec.local asks for a network delay or bandwidth limit, but pods share the loopback interface: "
-        "remove these "
-        "fields, or run where network namespaces are permitted");
+        "remove these fields, set networkEmulation to Calls, or run where network namespaces are permitted");
   }
 }
 
@@ -294,6 +294,12 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   environment[names::kOutputDir] = options.output_folder;
   set_checkpoints(job, options, environment);
   if (local.slowdown_factor > 1) environment[names::kSlowdown] = empi::json_text::text(local.slowdown_factor);
+  if (local.network_emulation == LocalEmulation::Calls) {
+    if (local.network_delay_microseconds > 0)
+      environment[names::kNetworkDelay] = std::to_string(local.network_delay_microseconds);
+    if (local.network_megabits_per_second > 0)
+      environment[names::kNetworkRate] = std::to_string(local.network_megabits_per_second);
+  }
   for (const auto& [name, value] : environment) plan.environment.emplace_back(name).append("=").append(value);
   return plan;
 }

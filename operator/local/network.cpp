@@ -19,6 +19,7 @@ void run_or_throw(const std::string& what, const std::vector<std::string>& argv,
 
 LinkLimits link_limits(const LocalSpec& spec) {
   LinkLimits limits;
+  if (spec.network_emulation == LocalEmulation::Calls) return limits;
   if (spec.network_megabits_per_second > 0) {
     const int rate = spec.network_megabits_per_second;
     // The bucket holds 2 ms at that rate, and at least a few full segments (veth sends up to 64 KiB at once).
@@ -58,10 +59,11 @@ void Network::probe(const LinkLimits& limits, const LocalSpec& spec) {
   const bool delay = spec.network_delay_microseconds > 0;
   throw std::runtime_error("this kernel cannot limit the pods' network: " + result.output + "; " +
                            (delay ? "spec.local.networkDelayMicroseconds needs the kernel module sch_netem: "
-                                    "load it (modprobe sch_netem) or set "
-                                    "the field to 0"
+                                    "load it (modprobe sch_netem), or set "
+                                    "the field to 0, or spec.local.networkEmulation to Calls"
                                   : "spec.local.networkMegabitsPerSecond needs the kernel module sch_tbf: "
-                                    "load it or set the field to 0"));
+                                    "load it, or set the field to 0, or "
+                                    "spec.local.networkEmulation to Calls"));
 }
 
 std::string Network::new_address() {

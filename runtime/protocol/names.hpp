@@ -54,6 +54,10 @@ inline constexpr char kOutputDir[] =
 inline constexpr char kRestartNotice[] = "EMPI_RESTART_NOTICE";
 inline constexpr char kSlowdown[] =
     "EMPI_SLOWDOWN";  // emulation: ranks are this many times slower (default 1)
+inline constexpr char kNetworkDelay[] =
+    "EMPI_NETWORK_DELAY_US";  // emulation: of each message and round of a collective, in microseconds
+inline constexpr char kNetworkRate[] =
+    "EMPI_NETWORK_MBIT_PER_S";  // emulation: at which a rank sends; not set: as it can
 
 // --- environment of a rank (set by the agent) ---
 inline constexpr char kSocket[] = "EMPI_SOCKET";  // Unix SOCK_SEQPACKET socket of the agent

@@ -125,15 +125,24 @@ std::shared_ptr<Attempt> Rank::attempt() {
   return attempt_;
 }
 
+namespace {
+
+// What an emulation is told, from `least` on; one that says something else is ignored.
+std::optional<double> emulated(const char* name, double least) {
+  const char* text = variable(name);
+  if (!text) return std::nullopt;
+  const double value = std::strtod(text, nullptr);
+  if (value >= least) return value;
+  std::fprintf(stderr, "elastic-mpi: %s=%s ignored, expected a number of at least %g\n", name, text, least);
+  return std::nullopt;
+}
+
+}  // namespace
+
 void Rank::start_profile() {
-  if (const char* factor = variable(names::kSlowdown)) {
-    const double k = std::strtod(factor, nullptr);
-    if (k >= 1)
-      counting().set_slowdown(k);
-    else
-      std::fprintf(stderr, "elastic-mpi: %s=%s ignored, expected a factor of at least 1\n", names::kSlowdown,
-                   factor);
-  }
+  if (const auto factor = emulated(names::kSlowdown, 1)) counting().set_slowdown(*factor);
+  if (const auto us = emulated(names::kNetworkDelay, 0)) counting().network().set_delay(*us);
+  if (const auto rate = emulated(names::kNetworkRate, 1)) counting().network().set_rate(*rate);
   const char* file = variable(names::kPage);
   page_ = file ? map_page(file) : nullptr;
   if (!page_) return counting().start(counting().page());

@@ -157,7 +157,8 @@ void Recorder::write_summary(const JobStatus& status, const std::vector<empi::Ch
       {"emulated", slowed || local.network_delay_microseconds > 0 || local.network_megabits_per_second > 0
                        ? json{{"slowdown_factor", local.slowdown_factor},
                               {"network_delay_us", local.network_delay_microseconds},
-                              {"network_mbit_per_s", local.network_megabits_per_second}}
+                              {"network_mbit_per_s", local.network_megabits_per_second},
+                              {"network_emulation", to_string(local.network_emulation)}}
                        : json(nullptr)},
       {"changes", std::move(list)},
       {"pause_total_s", pause_ms / 1000},

@@ -57,6 +57,8 @@ std::string emulation_text(const JobSpec& spec) {
     text += (text.empty() ? "" : ", ") +
             format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
   }
+  const bool calls = spec.local->network_emulation == LocalEmulation::Calls;
+  if (calls && text.find("network") != std::string::npos) text += " (slept in each call of MPI)";
   return text.empty() ? "" : "emulated: " + text;
 }
 

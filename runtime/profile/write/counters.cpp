@@ -12,6 +12,11 @@ namespace {
 
 Page unshared_page;  // for a process without an agent
 
+void sleep_for(std::uint64_t ns) {
+  const timespec length{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+  nanosleep(&length, nullptr);
+}
+
 }  // namespace
 
 Counting* const counting_instance = new Counting;
@@ -90,11 +95,21 @@ void Counting::emulate() {
   const std::uint64_t before = monotonic_ns();
   const std::uint64_t due = core_.due(thread_cpu_ns(), before);
   if (due == 0) return;
-  const timespec length{static_cast<time_t>(due / 1000000000u), static_cast<long>(due % 1000000000u)};
-  nanosleep(&length, nullptr);
+  sleep_for(due);
   const std::uint64_t slept = monotonic_ns() - before;
   core_.slept(slept);
   write([&](Counters& c) { c.emulated_ns += slept; });
+}
+
+// The sleep is time in MPI, also where that of this call is not taken.
+void Counting::wait_for_network() {
+  const std::uint64_t due = network_.due();
+  if (due == 0) return;
+  const std::uint64_t before = clock_.now();
+  sleep_for(due);
+  const std::uint64_t slept = clock_.now() - before;
+  network_.slept(clock_.to_ns(slept));
+  if (entered_ == 0) mpi_ticks_ += slept;
 }
 
 void Counting::add_iteration(double seconds) {

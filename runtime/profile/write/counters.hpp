@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/profile/write/slow_core.hpp"
+#include "runtime/profile/write/slow_network.hpp"
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/page.hpp"
 
@@ -29,6 +30,7 @@ class Counting {
   // `slowdown`: the rank is to behave as one on a core this many times slower (1: as it is).
   Counting();
   void set_slowdown(double factor);
+  SlowNetwork& network() { return network_; }  // as it is, unless it is set
 
   // Ends of MPI_Init: from here on the calling thread counts into `page`.
   void start(Page& page);
@@ -53,6 +55,15 @@ class Counting {
   }
   std::uint64_t calls() const { return calls_; }  // so far
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
+  // What was handed to MPI, to be paid for within the call.
+  void send(std::uint64_t messages, std::uint64_t bytes) {
+    network_.messages(messages, bytes);
+    wait_for_network();
+  }
+  void send_to_all(int ranks, std::uint64_t bytes) {
+    network_.collective(ranks, bytes);
+    wait_for_network();
+  }
   void leave(Blocking blocking, Collective collective) {
     if (entered_ != 0) {
       const std::uint64_t now = clock_.now();
@@ -95,6 +106,7 @@ class Counting {
 
  private:
   void emulate();
+  void wait_for_network();
   void begin_computing() { core_.begin(thread_cpu_ns(), monotonic_ns()); }
   void record(std::uint64_t now, Blocking blocking, Collective collective);
   void choose_next_sample(std::uint64_t now);
@@ -124,6 +136,7 @@ class Counting {
   std::uint64_t spacing_ticks_ = 0;  // 10 us
   std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
   SlowCore core_;
+  SlowNetwork network_;
 };
 
 extern Counting* const counting_instance;  // never destroyed: threads may call MPI while the process exits

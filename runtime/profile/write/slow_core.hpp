@@ -6,6 +6,8 @@
 #pragma once
 #include <cstdint>
 
+#include "runtime/profile/write/owed_sleep.hpp"
+
 namespace empi::profile {
 
 class SlowCore {
@@ -20,14 +22,12 @@ class SlowCore {
   // Until here it has computed. How long it is to sleep now: 0 while that is too short to be worth a sleep.
   std::uint64_t due(std::uint64_t cpu, std::uint64_t clock);
   // So long it has slept.
-  void slept(std::uint64_t ns);
+  void slept(std::uint64_t ns) { sleep_.slept(ns); }
 
  private:
-  void owe(double ns);
-
   double factor_ = 1;
   std::uint64_t cpu_ = 0, clock_ = 0;
-  double owed_ns_ = 0;  // sleep not taken yet (short ones are saved up); below 0: late
+  OwedSleep sleep_;
 };
 
 }  // namespace empi::profile

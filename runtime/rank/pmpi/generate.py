@@ -171,6 +171,20 @@ def bytes_sent(f):
     return f"payload(sendcounts, sendtypes, out_neighbors({comm}))"
 
 
+def network_use(f, sent):
+    """Statement that pays for `sent` bytes on an emulated network; None when the call sends nothing by itself."""
+    base = re.sub(r"_c$", "", f.base)
+    if base in P2P_SENDS:
+        return f"counting().send(1, {sent})" if sent else None
+    name = base if base in COLLECTIVES else base[1:].capitalize() if base.startswith("I") else None
+    if name not in COLLECTIVES or not f.world_parameters():
+        return None
+    comm = f.world_parameters()[0]
+    if name.startswith("Neighbor"):
+        return f"counting().send(out_neighbors({comm}), {sent})"
+    return f"counting().send_to_all(peers({comm}), {sent or 0})"
+
+
 def is_collective(f):
     base = re.sub(r"(_c|_init)$", "", f.base)
     return (base in COLLECTIVES or (base.startswith("I") and base[1:].capitalize() in COLLECTIVES)
@@ -201,6 +215,9 @@ def wrapper(f):
     sent = bytes_sent(f)
     if sent:
         after.append(f"if (mpi_call.outermost()) counting().add_bytes({sent});")
+    paid = network_use(f, sent)
+    if paid:
+        after.append(f"if (counting().network().slows()) [[unlikely]] {{ if (mpi_call.outermost()) {paid}; }}")
     place = place_in_the_program(f)
     if place:
         after.append(f"if (mpi_call.outermost()) {place};")

@@ -351,6 +351,12 @@ def network_limits():
         assert re.search(r"qdisc netem .* delay 300us", result.stdout), result.stdout
     else:
         assert result.returncode == 1 and "sch_netem" in result.stderr, result.stderr
+    # In each call of MPI it is emulated by any kernel.
+    path = manifest("calls", ["sh", "-c", "tc qdisc show dev eth0; env | grep EMPI_NETWORK_"], replicas=1, rigid=True,
+                    extra="  local: {networkDelayMicroseconds: 300, networkMegabitsPerSecond: 200, networkEmulation: Calls}\n")
+    text = empi("run", path).stdout
+    assert "tbf" not in text and "EMPI_NETWORK_DELAY_US=300" in text and "EMPI_NETWORK_MBIT_PER_S=200" in text, text
+    assert "emulated: network delay 300 us, network limited to 200 Mbit/s (slept in each call of MPI)" in text, text
 
 
 def terminal():
