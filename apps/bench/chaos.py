@@ -7,7 +7,8 @@ the reservoir within its solver's tolerance and with a water balance of 1e-12. O
 and the one with its copies at a time), and begins again. Figures: chaos.kills, chaos.resizes (asked for), chaos.restarts
 (of jobs, from the beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
 
-Usage: chaos.py [--minutes N] [--seed S] [--apps NAME,...] [--jobs N] [--out DIR]
+Usage: chaos.py [--minutes N|--each SECONDS] [--seed S] [--apps NAME,...] [--jobs N] [--length F]
+                [--largest N] [--out DIR]
        DIR keeps what the jobs wrote; notes name seed and events
 """
 import argparse
@@ -29,7 +30,7 @@ import time
 
 from elastic import Bench, note
 
-SMALLEST, LARGEST = 2, 5  # workers, of two ranks each
+SMALLEST = 2  # workers, of two ranks each
 BOUND = 180  # s for whatever is waited for, or until the program has iterated again
 MANIFEST = """apiVersion: elasticmpi.io/v1alpha1
 kind: ElasticMPIJob
@@ -52,10 +53,18 @@ LOCAL = "  local: {{slowdownFactor: {slowdown}}}\n"
 
 
 class App:
-    """A program, and how to tell whether it came to the right result. `disturbed`: what makes it last for a minute."""
+    """A program, and how to tell whether it came to the right result.
 
-    def __init__(self, program, arguments, disturbed=(), slowdown=1):
-        self.program, self.arguments, self.disturbed, self.slowdown = program, arguments, list(disturbed), slowdown
+    `length`: an option that says how much there is to do, and how much lasts for a minute where it is disturbed; by
+    `disturbed` it takes longer then.
+    """
+
+    def __init__(self, program, length, arguments, disturbed=(), slowdown=1):
+        self.program, self.length, self.arguments, self.disturbed, self.slowdown = program, length, arguments, list(disturbed), slowdown
+
+    def words(self, disturbed, share):
+        option, value = self.length
+        return [option, f"{value * share:g}", *self.arguments, *(self.disturbed if disturbed else [])]
 
     def result(self, job):
         """Of a job that has ended; None when it left none."""
@@ -113,14 +122,14 @@ class Reservoir(Figures):
 
 
 APPS = {
-    "jacobi": Jacobi("empi-jacobi", ["--n", "256", "--iterations", "4000", "--tolerance", "0"], ["--pace", "10"]),  # ms an iteration, at least
-    "tsunami": Figures("empi-tsunami", "tsunami.json", ("state_hash", "steps", "cells_final"),
-                       ["--data", "none", "--finest", "15", "--end", "20000", "--snapshot-every", "0", "--maxima", "0"], slowdown=40),
-    "reservoir": Reservoir("empi-spe10", "spe10.json", ("cells_final", "steps", "water_balance"),
-                           ["--data", "none", "--layers", "2", "--coarsest", "0", "--finest", "0", "--days", "60", "--longest-step", "0.5",
+    "jacobi": Jacobi("empi-jacobi", ("--iterations", 4000), ["--n", "256", "--tolerance", "0"], ["--pace", "10"]),  # ms an iteration, at least
+    "tsunami": Figures("empi-tsunami", "tsunami.json", ("state_hash", "steps", "cells_final"), ("--end", 20000),
+                       ["--data", "none", "--finest", "15", "--snapshot-every", "0", "--maxima", "0"], slowdown=40),
+    "reservoir": Reservoir("empi-spe10", "spe10.json", ("cells_final", "steps", "water_balance"), ("--days", 60),
+                           ["--data", "none", "--layers", "2", "--coarsest", "0", "--finest", "0", "--longest-step", "0.5",
                             "--tolerance", "1e-11", "--snapshot-every", "0"], slowdown=4),
-    "inverse": Figures("empi-surrogate", "surrogate.json", ("fingerprint",),
-                       ["--tolerance", "0.02", "--reference-points", "200", "--samples", "4000"], slowdown=40),
+    "inverse": Figures("empi-surrogate", "surrogate.json", ("fingerprint",), ("--reference-points", 200),
+                       ["--tolerance", "0.02", "--samples", "4000"], slowdown=40),
 }
 
 
@@ -171,10 +180,10 @@ class Processes:
 class Job:
     """One run, and what is known of it."""
 
-    def __init__(self, name, app, out, ranks=2, smallest=SMALLEST, largest=LARGEST, start=3, disturbed=True):
-        self.name, self.app, self.out, self.log = name, app, out / name, out / f"{name}.log"
+    def __init__(self, name, app, out, ranks=2, smallest=SMALLEST, largest=5, start=3, disturbed=True, share=1):
+        self.name, self.app, self.largest, self.out, self.log = name, app, largest, out / name, out / f"{name}.log"
         manifest = out / f"{name}.yaml"
-        arguments = json.dumps(app.arguments + (app.disturbed if disturbed else []))
+        arguments = json.dumps(app.words(disturbed, share))
         text = MANIFEST + (LOCAL if disturbed and app.slowdown > 1 else "")
         manifest.write_text(text.format(name=name, ranks=ranks, smallest=smallest, largest=largest, start=start, program=app.program,
                                         arguments=arguments, slowdown=app.slowdown))
@@ -241,7 +250,7 @@ class Chaos:
         self.kills, self.resizes, self.restarts, self.hangs, self.wrong, self.events = {}, 0, 0, 0, 0, []
 
     def resize(self, job):
-        size = self.random.randint(SMALLEST, LARGEST)
+        size = self.random.randint(SMALLEST, job.largest)
         done = subprocess.run(["empi", "scale", job.name, str(size)], capture_output=True, text=True)
         if done.returncode == 0:
             self.resizes += 1
@@ -301,9 +310,9 @@ class Chaos:
         return self
 
 
-def undisturbed(name, app, bench):
+def undisturbed(name, app, bench, share):
     """The result, which is the same on any number of ranks."""
-    job = Job(f"{name}-calm", app, bench.out, ranks=1, smallest=1, largest=1, start=1, disturbed=False)
+    job = Job(f"{name}-calm", app, bench.out, ranks=1, smallest=1, largest=1, start=1, disturbed=False, share=share)
     try:
         job.wait("the undisturbed job ends", lambda: False)
     finally:
@@ -320,6 +329,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--apps", default=",".join(APPS), help=f"of {', '.join(APPS)}; one after the other (all)")
     parser.add_argument("--jobs", type=int, default=1, help="so many at a time (1): two cores bear two")
+    parser.add_argument("--each", type=float, help="instead: each program once, disturbed for so many seconds")
+    parser.add_argument("--length", type=float, default=1, help="of what there is to do for each job (1: a minute, or more)")
+    parser.add_argument("--largest", type=int, default=5, help="workers of a job, of two ranks each (5)")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
     names = args.apps.split(",")
@@ -330,17 +342,21 @@ def main():
         out = (args.out or pathlib.Path(folder)).resolve()
         out.mkdir(parents=True, exist_ok=True)
         bench = Bench("chaos", out)
-        right = {name: undisturbed(name, APPS[name], bench) for name in names}
-        until = time.monotonic() + 60 * args.minutes
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            calm = pool.map(lambda name: undisturbed(name, APPS[name], bench, args.length), names)
+            right = dict(zip(names, calm))
+        until = time.monotonic() + 60 * args.minutes if not args.each else float("inf")
         numbers = itertools.count(1)
 
         def one_after_the_other(_):
             met = []
             while time.monotonic() < until:
                 number = next(numbers)
+                if args.each and number > len(names):
+                    break
                 name = names[(number - 1) % len(names)]
-                job = Job(f"{name}-{number}", APPS[name], out)
-                met.append(Chaos(f"{args.seed}/{number}").run(job, until, right[name]))
+                job = Job(f"{name}-{number}", APPS[name], out, largest=args.largest, share=args.length)
+                met.append(Chaos(f"{args.seed}/{number}").run(job, time.monotonic() + args.each if args.each else until, right[name]))
             return met
 
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
