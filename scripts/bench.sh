@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # name|program and fixed arguments|what it measures. A program here is built by the target of its name, with what it
-# starts; scripts start programs of the product.
+# starts; scripts start programs of the product, or say in a line of their own what they want: # targets: NAME...
 benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
 wish|bench_change job bench_wish|an iteration that says what it can use over one that does not
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
@@ -28,6 +28,7 @@ checkpoint|bench_checkpoint|checkpoints against plain writing and reading of the
 recover|bench_recover|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
+tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (15 min); --out DIR, --data DIR
 spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone and over hypre on the seven-point matrix of the same blocks, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
 spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
@@ -87,7 +88,12 @@ if [[ ${#words[@]} -eq 0 ]]; then
   exit 2
 fi
 if $only_targets; then
-  if [[ ${words[0]} == bench_* ]]; then echo "${words[0]}"; else echo all; fi
+  if [[ ${words[0]} == bench_* ]]; then
+    echo "${words[0]}"
+  else
+    targets=$(sed -n 's/^# targets: //p' "${words[1]}")
+    echo "${targets:-all}"
+  fi
   exit 0
 fi
 if ! command -v "${words[0]}" >/dev/null; then

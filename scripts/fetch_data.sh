@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the public data of the tsunami cases into a folder, and checks every file.
-# Usage: scripts/fetch_data.sh [chile2010] [tohoku2011]     (default: chile2010, what ./dev demo uses)
+# Usage: scripts/fetch_data.sh [chile2010] [tohoku2011] [nthmp]     (default: chile2010, what ./dev demo uses)
 #   EMPI_DATA     the folder (default: ./data); later commands need the same setting
 #   GITHUB_RAW    where files are fetched from (default: https://raw.githubusercontent.com), for a mirror
 #   DEBIAN        the same for Debian's packages (default: https://deb.debian.org/debian)
@@ -92,17 +92,27 @@ tohoku2011() {
     usr/share/ferret-vis/data/etopo5.cdf
 }
 
+# The laboratory's model of Monai valley, for the tests.
+nthmp() {
+  local repository=rjleveque/nthmp-benchmark-problems commit=426dde002332d8ab3ae8a7f236ca06ac5d772e88
+  local folder=BP07-DmitryN-Monai_valley_beach
+  get nthmp $folder/Benchmark_2_Bathymetry.txt 842067732ae2085a1b25761a0a2ecb79a4ca8a5b0785f5b16b950c047c6526c9 \
+    $repository $commit $folder/Benchmark_2_Bathymetry.txt
+  get nthmp $folder/Benchmark_2_input.txt ef64a092f7f563ccc66ad86b2faa7d9f7f8aefd6f066af9ebc13b4f469a08499 \
+    $repository $commit $folder/Benchmark_2_input.txt
+}
+
 command -v curl >/dev/null || fail 'curl is missing: install it (apt install curl)'
 command -v sha256sum >/dev/null || fail 'sha256sum is missing: install coreutils'
 [[ $# -gt 0 ]] || set -- chile2010
 for case in "$@"; do
   case $case in
-    chile2010 | tohoku2011) ;;
+    chile2010 | tohoku2011 | nthmp) ;;
     -h | --help)
       sed -n '3,8s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
-    *) fail "unknown case '$case': use chile2010 or tohoku2011" ;;
+    *) fail "unknown case '$case': use chile2010, tohoku2011 or nthmp" ;;
   esac
 done
 for case in "$@"; do "$case"; done

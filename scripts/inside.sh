@@ -224,9 +224,10 @@ main() {
       exec bash "$project/scripts/demo.sh" "${arguments[@]}"
       ;;
     bench)
-      local target
-      target=$(bash "$project/scripts/bench.sh" --targets "$@") || exit
-      if [[ -n $target ]]; then build "$preset" --target "$target" >&2; fi
+      local line targets=()
+      line=$(bash "$project/scripts/bench.sh" --targets "$@") || exit
+      read -ra targets <<<"$line"
+      if [[ ${#targets[@]} -gt 0 ]]; then build "$preset" --target "${targets[@]}" >&2; fi
       use_build
       take_arguments "$@"
       exec bash "$project/scripts/bench.sh" "${arguments[@]}"

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,10 +6,9 @@
 #include <functional>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/packed_file.hpp"
 #include "apps/io/text_scanner.hpp"
 #include "apps/spe10/field/field.hpp"
-
-extern char** environ;
 
 namespace spe10 {
 namespace {
@@ -27,48 +21,14 @@ constexpr std::size_t kLayerBlocks = static_cast<std::size_t>(kSpe10Nx) * kSpe10
 constexpr std::size_t kAllBlocks = kLayerBlocks * kSpe10Nz;
 constexpr float largest_mD = 1e6F;
 
-// What `xz -dc path` writes. The package xz-utils is everywhere; its library's headers are not.
-std::vector<char> unpack(const std::string& path) {
-  io::read_bytes(path);  // for its errors: missing, unreadable, empty
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    throw FileError(path, "", "to unpack it", "no pipe: " + std::string(std::strerror(errno)), "");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  const char* words[] = {"xz", "-dcq", "--", path.c_str(), nullptr};
-  pid_t child = 0;
-  const int started = posix_spawnp(&child, "xz", &actions, nullptr, const_cast<char**>(words), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::vector<char> bytes;
-  if (started == 0) {
-    char part[65536];
-    ssize_t got = 0;
-    while ((got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR))
-      if (got > 0) bytes.insert(bytes.end(), part, part + got);
-  }
-  close(ends[0]);
-  if (started != 0)
-    throw FileError(path, "", "the program xz to unpack it", std::strerror(started), "install xz-utils");
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw FileError::at_byte(path, bytes.size(), "a complete xz file",
-                             "one that cannot be unpacked beyond this byte of its content", kFetchAgain);
-  return bytes;
-}
-
 // NAME.bin, or NAME.bin.xz.
-std::pair<std::string, std::vector<char>> packed_file(const std::string& stem, std::size_t wanted) {
-  const bool plain = fs::exists(stem);
-  std::string path = plain ? stem : stem + ".xz";
-  auto bytes = plain ? io::read_bytes(path) : unpack(path);
-  if (bytes.size() != wanted)
-    throw FileError::at_byte(path, std::min(bytes.size(), wanted), std::to_string(wanted) + " bytes",
-                             std::to_string(bytes.size()), kFetchAgain);
-  return {std::move(path), std::move(bytes)};
+io::PackedFile packed_file(const std::string& path, std::size_t wanted) {
+  io::PackedFile file = io::read_packed(path, kFetchAgain);
+  if (file.bytes.size() != wanted)
+    throw FileError::at_byte(file.path, std::min(file.bytes.size(), wanted),
+                             std::to_string(wanted) + " bytes", std::to_string(file.bytes.size()),
+                             kFetchAgain);
+  return file;
 }
 
 void check_permeability(const std::string& path, std::size_t block, float k) {

@@ -150,8 +150,8 @@ TEST(Sponge, ThrowsBackLessThanAnOpenBorder) {
   for (const auto& [degrees, bound] : {std::pair{45.0, 0.05}, {60.0, 0.08}}) {
     const double a = std::cos(degrees * std::numbers::pi / 180);
     const auto [open, calm] = thrown_back(degrees, {BorderKind::Radiation, sponge(70e3)});
-    RecordProperty("open" + std::to_string(int(degrees)), std::to_string(open));
-    RecordProperty("sponge" + std::to_string(int(degrees)), std::to_string(calm));
+    record("open" + std::to_string(int(degrees)), open);
+    record("sponge" + std::to_string(int(degrees)), calm);
     EXPECT_NEAR(open, (1 - a) / (1 + a), 0.03) << degrees;
     EXPECT_LE(calm, bound) << degrees;
     EXPECT_LE(calm, 0.4 * open) << degrees;
@@ -236,8 +236,8 @@ Arrival arrival(std::size_t side, double cfl = 0.55) {
 TEST(Wave, ComesInWithTheHeightAndTheSpeedOfALongWave) {
   for (std::size_t side = 0; side < 4; ++side) {
     const Arrival a = arrival(side);
-    RecordProperty("height" + std::to_string(side), std::to_string(a.height));
-    RecordProperty("late" + std::to_string(side), std::to_string(a.late / a.expected));
+    record("height" + std::to_string(side), a.height);
+    record("late" + std::to_string(side), a.late / a.expected);
     EXPECT_NEAR(a.height, 1, 0.01) << side;
     EXPECT_NEAR(a.late, 0, 0.002 * a.expected) << side;
     EXPECT_LE(a.before, 0.02) << side << ": the sea is still until it comes";

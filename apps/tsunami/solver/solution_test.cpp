@@ -62,7 +62,7 @@ TEST(Ritter, DryDamBreakConverges) {
     EXPECT_NEAR(s.volume(), volume, 1e-12 * volume);
   }
   const double order = std::log2(errors[0] / errors[1]) / 2;
-  RecordProperty("order", std::to_string(order));
+  record("order", order);
   EXPECT_GE(order, 0.6) << errors[0] << " " << errors[1];
 }
 
@@ -110,7 +110,7 @@ TEST(Stoker, WetDamBreakConvergesAndTheShockHasTheRightSpeed) {
     EXPECT_NEAR(0.5 * (ahead + behind) / end, exact.shock, 0.01 * exact.shock);
   }
   const double order = std::log2(errors[0] / errors[1]) / 2;
-  RecordProperty("order", std::to_string(order));
+  record("order", order);
   EXPECT_GE(order, 0.8) << errors[0] << " " << errors[1];
 }
 
@@ -150,7 +150,7 @@ TEST(Thacker, BowlConverges) {
     errors[k] = l1_error(s, [&](double x, double y) { return bowl.depth(x, y, end); });
   }
   const double order = std::log2(errors[0] / errors[1]);
-  RecordProperty("order", std::to_string(order));
+  record("order", order);
   EXPECT_GE(order, 0.7) << errors[0] << " " << errors[1];
 }
 

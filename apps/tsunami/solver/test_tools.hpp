@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the solver's tests, which run on several ranks.
 #pragma once
+#include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "apps/tsunami/solver/solver.hpp"
@@ -13,6 +15,11 @@
 namespace swe::testing {
 
 constexpr double kG = 9.81;  // m/s^2
+
+// For the report of ./dev bench tsunami-accuracy.
+inline void record(const std::string& key, double value) {
+  ::testing::Test::RecordProperty(key, std::to_string(value));
+}
 
 inline void run(Solver& s, double end) {
   while (s.time() < end) s.step(end - s.time());

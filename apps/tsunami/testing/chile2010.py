@@ -6,26 +6,23 @@ Reference: GeoClaw's .0334 m over the same window (7200 s to 32135 s) and the bu
 
 Usage: chile2010.py PROGRAM DATA_FOLDER
 """
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import buoys
 
 SKIPPED = 77
 GEOCLAW_RMS_M = .0334
 
-program, data = sys.argv[1], pathlib.Path(sys.argv[2])
-if not (data / "chile2010").is_dir():
-    print(f"skipped: no measured data in {data}; scripts/fetch_data.sh gets it")
-    sys.exit(SKIPPED)
-
 with tempfile.TemporaryDirectory(prefix="chile2010-") as out:
-    subprocess.run([program, "--data", str(data), "--out", out, "--finest", "17", "--coarsest", "8", "--refine", ".05",
-                    "--coarsen", ".025", "--end", "32400", "--snapshot-every", "0"], check=True, timeout=600)
-    summary = json.loads((pathlib.Path(out) / "tsunami.json").read_text())
+    try:
+        summary = buoys.chile(sys.argv[1], pathlib.Path(sys.argv[2]), out)
+    except buoys.NoData as missing:
+        print(f"skipped: {missing}")
+        sys.exit(SKIPPED)
 
-(gauge,) = [g for g in summary["gauges"] if g["id"] == "32412"]
+gauge = summary["gauges"]["32412"]
 print(f"finest cell {summary['finest_cell_km']:.1f} km: rms {gauge['rms_m']:.4f} m, correlation "
       f"{gauge['correlation']:.3f}, maximum {gauge['max_m']:.3f} m at {gauge['arrival_of_max_s']:.0f} s "
       f"(observed {gauge['max_observed_m']:.3f} m at {gauge['arrival_of_max_observed_s']:.0f} s)")

@@ -6,35 +6,25 @@ shift .0731 and .1671 m, correlation .841 and .573. Bounds are today's figures a
 
 Usage: tohoku2011.py PROGRAM DATA_FOLDER FAULTS [FINEST]
 """
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import buoys
 
 SKIPPED = 77
 # rms, rms after the best shift (m), correlation, maximum (m) and its time (s)
 BOUNDS = {"21413": (.0845, .0770, .80, (.63, .81), 4842), "21418": (.2608, .1844, .47, (1.35, 2.0), 1795)}
 
-program, data, faults = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
-finest = sys.argv[4] if len(sys.argv) > 4 else "17"
-floors = [data / "tohoku2011" / name for name in ("etopo5.cdf", "etopo5_npac_i16le.bin")]
-floor = next((path for path in floors if path.exists()), None)
-if floor is None:
-    print(f"skipped: no {floors[0]}; scripts/fetch_data.sh tohoku2011 gets it")
-    sys.exit(SKIPPED)
-
-places = {"21413": (152.117, 30.515), "21418": (148.694, 38.711)}
-gauges = [f"--gauge={name}:{lon}:{lat}:{data}/tohoku2011/dart_{name}_notide.txt:1200-14400"
-          for name, (lon, lat) in places.items()]
 with tempfile.TemporaryDirectory(prefix="tohoku2011-") as out:
-    subprocess.run([program, "--topography", str(floor), "--faults", faults, "--west", "133", "--east", "175.6667", "--south",
-                    "15", "--north", "57.6667", "--coarsest", "8", "--finest", finest, "--refine", ".02", "--coarsen", ".01",
-                    "--solver", "augrie", "--end", "14460", "--snapshot-every", "0", "--out", out] + gauges, check=True)
-    summary = json.loads((pathlib.Path(out) / "tsunami.json").read_text())
+    try:
+        summary = buoys.tohoku(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], out, *sys.argv[4:])
+    except buoys.NoData as missing:
+        print(f"skipped: {missing}")
+        sys.exit(SKIPPED)
 
 print(f"finest cell {summary['finest_cell_km']:.1f} km, {summary['cell_updates']} cell updates")
-for gauge in summary["gauges"]:
+for gauge in summary["gauges"].values():
     rms, shifted, correlation, (low, high), arrival = BOUNDS[gauge["id"]]
     print(f"{gauge['id']}: rms {gauge['rms_m']:.4f} m, after a shift of {gauge['best_shift_s']:.0f} s "
           f"{gauge['rms_shifted_m']:.4f} m, correlation {gauge['correlation']:.3f}, maximum {gauge['max_m']:.3f} m at "

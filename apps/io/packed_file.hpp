@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+namespace io {
+
+struct PackedFile {
+  std::string path;  ///< with .xz, if it was that
+  std::vector<char> bytes;
+};
+
+/// A file, or where there is none of that name its .xz, unpacked by the program xz. Throws FileError;
+/// `get_again` is what to do where that cannot be unpacked.
+PackedFile read_packed(const std::string& path, const std::string& get_again);
+
+}  // namespace io
