@@ -139,7 +139,7 @@ int draw_resources(const fs::path& folder, const std::string& title, const std::
   chart.right_label = "workers";
   chart.y_from_zero = true;
   chart.series = {workers, size};
-  draw::render(chart).write_png((folder / "resources.png").string());
+  draw::write_both(draw::render(chart), (folder / "resources.png").string());
   return static_cast<int>(std::ranges::max(workers.y));
 }
 

@@ -60,10 +60,12 @@ io::draw::Colour colour_of(float value) {
 }
 
 void write_picture(const Options& o, const std::vector<float>& values) {
-  io::draw::Canvas canvas(static_cast<int>(o.view.width), static_cast<int>(o.view.height));
-  for (int y = 0; y < canvas.height(); ++y)
-    for (int x = 0; x < canvas.width(); ++x)
-      canvas.blend(x, y, colour_of(values[static_cast<std::size_t>(y * o.view.width + x)]), 1);
+  io::draw::Pixels pixels(static_cast<int>(o.view.width), static_cast<int>(o.view.height));
+  for (int y = 0; y < pixels.height(); ++y)
+    for (int x = 0; x < pixels.width(); ++x)
+      pixels.blend(x, y, colour_of(values[static_cast<std::size_t>(y * o.view.width + x)]));
+  io::draw::Canvas canvas(pixels.width(), pixels.height());
+  canvas.put({0, 0}, pixels);
   canvas.write_png(o.out);
 }
 

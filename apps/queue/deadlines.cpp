@@ -80,11 +80,11 @@ void write_due(const fs::path& folder, const std::vector<DueRun>& runs) {
   times.series = {line("deadline", runs, [](const DueRun& run) { return run.deadline; }),
                   line("over", runs, [](const DueRun& run) { return run.finish; })};
   times.series[0].colour = io::draw::kGrey;
-  io::draw::render(times).write_png((folder / "deadlines.png").string());
+  io::draw::write_both(io::draw::render(times), (folder / "deadlines.png").string());
   io::draw::Chart workers = chart_of("Workers that the deadlines took", "workers");
   workers.series = {line("at the end", runs, [](const DueRun& run) { return run.last_workers; }),
                     line("on average", runs, [](const DueRun& run) { return run.mean_workers(); })};
-  io::draw::render(workers).write_png((folder / "workers.png").string());
+  io::draw::write_both(io::draw::render(workers), (folder / "workers.png").string());
   io::write_text((folder / "summary.json").string(), summary_of(runs).dump(2) + "\n");
 }
 

@@ -121,7 +121,7 @@ json summary_of(const std::vector<SharedJob>& jobs) {
 }
 
 void write_shared(const fs::path& folder, const std::vector<SharedJob>& jobs) {
-  io::draw::render(profile_of(jobs)).write_png((folder / "profile.png").string());
+  io::draw::write_both(io::draw::render(profile_of(jobs)), (folder / "profile.png").string());
   io::write_text((folder / "summary.json").string(), summary_of(jobs).dump(2) + "\n");
 }
 

@@ -166,7 +166,7 @@ io::draw::Canvas gantt(const io::Table& jobs) {
 std::vector<fs::path> draw_simulated(const fs::path& folder) {
   std::vector<fs::path> written;
   const auto write = [&](const io::draw::Canvas& canvas, const char* name) {
-    canvas.write_png((folder / name).string());
+    io::draw::write_both(canvas, (folder / name).string());
     written.push_back(folder / name);
   };
   const double processors = std::max(1.0, io::read_json(folder / "summary.json").value("processors", 1.0));

@@ -145,7 +145,7 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
     chart.y_range = {-1.25 * height, 1.25 * height};
   }
   chart.series.push_back({"computed", hours(seconds), table.numbers("eta_m"), io::draw::Style::Line});
-  io::draw::render(chart).write_png((dir / ("gauge-" + id + ".png")).string());
+  io::draw::write_both(io::draw::render(chart), (dir / ("gauge-" + id + ".png")).string());
 }
 
 io::PageText page_text() {

@@ -1,90 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/io/draw/canvas.hpp"
 
+#include <cairo-svg.h>
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <filesystem>
+#include <numbers>
 #include <stdexcept>
+#include <utility>
 
-#include "apps/io/draw/font.hpp"
+#include "apps/io/file_error.hpp"
 
 namespace io::draw {
 namespace {
 
-double distance_to_segment(Point p, Point a, Point b) {
-  const double dx = b.x - a.x, dy = b.y - a.y, length2 = dx * dx + dy * dy;
-  const double s = length2 > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2, 0.0, 1.0) : 0;
-  return std::hypot(p.x - a.x - s * dx, p.y - a.y - s * dy);
-}
-
-// How much of each pixel in a box a stroke covers: the most that any of its segments does.
-class Coverage {
- public:
-  Coverage(const Box& clip, double left, double top, double right, double bottom) {
-    x0_ = static_cast<int>(std::floor(std::max(clip.left, left)));
-    y0_ = static_cast<int>(std::floor(std::max(clip.top, top)));
-    nx_ = std::max(0, static_cast<int>(std::ceil(std::min(clip.right, right))) - x0_);
-    ny_ = std::max(0, static_cast<int>(std::ceil(std::min(clip.bottom, bottom))) - y0_);
-    values_.assign(static_cast<std::size_t>(nx_) * ny_, 0.0f);
-  }
-
-  void add_segment(Point a, Point b, double width) {
-    const double reach = width / 2 + 1;
-    const int left = std::max(0, static_cast<int>(std::floor(std::min(a.x, b.x) - reach)) - x0_);
-    const int right = std::min(nx_, static_cast<int>(std::ceil(std::max(a.x, b.x) + reach)) - x0_);
-    const int top = std::max(0, static_cast<int>(std::floor(std::min(a.y, b.y) - reach)) - y0_);
-    const int bottom = std::min(ny_, static_cast<int>(std::ceil(std::max(a.y, b.y) + reach)) - y0_);
-    for (int y = top; y < bottom; ++y) {
-      for (int x = left; x < right; ++x) {
-        const double distance = distance_to_segment({x0_ + x + 0.5, y0_ + y + 0.5}, a, b);
-        const double covered = std::clamp(width / 2 + 0.5 - distance, 0.0, std::min(width, 1.0));
-        float& value = values_[static_cast<std::size_t>(y) * nx_ + x];
-        value = std::max(value, static_cast<float>(covered));
-      }
-    }
-  }
-
-  void paint(Canvas& canvas, Colour colour, double alpha) const {
-    for (int y = 0; y < ny_; ++y) {
-      for (int x = 0; x < nx_; ++x) {
-        const float value = values_[static_cast<std::size_t>(y) * nx_ + x];
-        if (value > 0) canvas.blend(x0_ + x, y0_ + y, colour, alpha * value);
-      }
-    }
-  }
-
- private:
-  int x0_, y0_, nx_, ny_;
-  std::vector<float> values_;
-};
-
 bool is_finite(Point p) { return std::isfinite(p.x) && std::isfinite(p.y); }
 
-// Segments of a dashed or solid line; `walked` is the length so far.
-template <class Segment>
-void dash(Point a, Point b, double period, double& walked, Segment&& segment) {
-  const double length = std::hypot(b.x - a.x, b.y - a.y);
-  if (period <= 0 || length <= 0) {
-    segment(a, b);
-    return;
-  }
-  const auto at = [&](double s) {
-    return Point{a.x + (b.x - a.x) * s / length, a.y + (b.y - a.y) * s / length};
-  };
-  for (double s = 0; s < length;) {
-    const double phase = std::fmod(walked + s, 2 * period);
-    const bool on = phase < period;
-    const double next = std::min(length, s + std::max((on ? period : 2 * period) - phase, 1e-6 * period));
-    if (on) segment(at(s), at(next));
-    s = next;
-  }
-  walked += length;
+void use(cairo_t* context, Colour colour, double alpha) {
+  cairo_set_source_rgba(context, colour.r, colour.g, colour.b, std::clamp(alpha, 0.0, 1.0));
 }
 
-double unit_of(const TextStyle& style) { return style.size * 0.72 / kCapitalHeight; }
-constexpr double kTracking = 1.7;  // between letters, in font units
+void use(cairo_t* context, const TextStyle& style) {
+  cairo_select_font_face(context, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
+                         style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(context, style.size);
+}
+
+double advance_of(cairo_t* context, const std::string& words) {
+  cairo_text_extents_t extents;
+  cairo_text_extents(context, words.c_str(), &extents);
+  return extents.x_advance;
+}
+
+std::uint32_t byte_of(double value) {
+  return static_cast<std::uint32_t>(std::lround(std::clamp(value, 0.0, 1.0) * 255));
+}
+
+cairo_status_t append(void* bytes, const unsigned char* data, unsigned length) {
+  static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(data), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+void write(const std::string& path, const char* what, const std::string& bytes, cairo_status_t status) {
+  if (status != CAIRO_STATUS_SUCCESS)
+    throw FileError(path, "", what, cairo_status_to_string(status), "report this with the picture's size");
+  write_bytes(path, bytes.data(), bytes.size());
+}
 
 }  // namespace
+
+// --- Pixels
+
+Pixels::Pixels(int width, int height) : width_(width), height_(height) {
+  if (width < 0 || height < 0)
+    throw std::invalid_argument("Pixels: " + std::to_string(width) + " x " + std::to_string(height));
+  argb_.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0);
+}
+
+void Pixels::blend(int x, int y, Colour colour, double alpha) {
+  if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
+  std::uint32_t& pixel = argb_[static_cast<std::size_t>(y) * width_ + x];
+  const double a = std::clamp(alpha, 0.0, 1.0);
+  const auto mixed = [&](int shift, double value) {
+    return byte_of(value * a + ((pixel >> shift) & 255) / 255.0 * (1 - a)) << shift;
+  };
+  pixel = mixed(24, 1) | mixed(16, colour.r) | mixed(8, colour.g) | mixed(0, colour.b);
+}
+
+// --- Canvas
 
 Canvas::Canvas(int width, int height, Colour background) : width_(width), height_(height) {
   if (width < 1 || height < 1 || width > 20000 || height > 20000) {
@@ -92,30 +76,24 @@ Canvas::Canvas(int width, int height, Colour background) : width_(width), height
                                 " pixels: each must be 1 to 20000");
   }
   clear_clip();
-  pixels_.assign(static_cast<std::size_t>(width) * height, background);
+  const cairo_rectangle_t extents{0, 0, static_cast<double>(width), static_cast<double>(height)};
+  drawn_.reset(cairo_recording_surface_create(CAIRO_CONTENT_COLOR, &extents));
+  fill(clip_, background);
 }
 
-Colour Canvas::pixel(int x, int y) const { return pixels_.at(static_cast<std::size_t>(y) * width_ + x); }
-
-void Canvas::blend(int x, int y, Colour colour, double alpha) {
-  if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
-  if (x + 0.5 < clip_.left || x + 0.5 > clip_.right || y + 0.5 < clip_.top || y + 0.5 > clip_.bottom) return;
-  Colour& pixel = pixels_[static_cast<std::size_t>(y) * width_ + x];
-  pixel = mix(pixel, colour, std::clamp(alpha, 0.0, 1.0));
+Canvas::Context Canvas::begin() {
+  pixels_.reset();
+  Context context(cairo_create(drawn_.get()));
+  cairo_rectangle(context.get(), clip_.left, clip_.top, clip_.width(), clip_.height());
+  cairo_clip(context.get());
+  return context;
 }
 
 void Canvas::fill(const Box& box, Colour colour, double alpha) {
-  const int left = std::max(0, static_cast<int>(std::floor(box.left)));
-  const int top = std::max(0, static_cast<int>(std::floor(box.top)));
-  const int right = std::min(width_, static_cast<int>(std::ceil(box.right)));
-  const int bottom = std::min(height_, static_cast<int>(std::ceil(box.bottom)));
-  for (int y = top; y < bottom; ++y) {
-    const double high = std::min(box.bottom, y + 1.0) - std::max(box.top, static_cast<double>(y));
-    for (int x = left; x < right; ++x) {
-      const double wide = std::min(box.right, x + 1.0) - std::max(box.left, static_cast<double>(x));
-      blend(x, y, colour, alpha * std::max(0.0, high) * std::max(0.0, wide));
-    }
-  }
+  const Context context = begin();
+  use(context.get(), colour, alpha);
+  cairo_rectangle(context.get(), box.left, box.top, box.width(), box.height());
+  cairo_fill(context.get());
 }
 
 void Canvas::frame(const Box& box, const Pen& pen) {
@@ -133,63 +111,132 @@ void Canvas::line(Point from, Point to, const Pen& pen) {
 }
 
 void Canvas::polyline(std::span<const Point> points, const Pen& pen) {
-  double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
+  const Context context = begin();
+  use(context.get(), pen.colour, pen.alpha);
+  cairo_set_line_width(context.get(), pen.width);
+  cairo_set_line_join(context.get(), CAIRO_LINE_JOIN_ROUND);
+  if (pen.dash > 0)
+    cairo_set_dash(context.get(), &pen.dash, 1, 0);
+  else
+    cairo_set_line_cap(context.get(), CAIRO_LINE_CAP_ROUND);
+  bool down = false;
   for (const Point& p : points) {
-    if (!is_finite(p)) continue;
-    left = std::min(left, p.x), right = std::max(right, p.x);
-    top = std::min(top, p.y), bottom = std::max(bottom, p.y);
+    if (!is_finite(p))
+      down = false;
+    else if (std::exchange(down, true))
+      cairo_line_to(context.get(), p.x, p.y);
+    else
+      cairo_move_to(context.get(), p.x, p.y);
   }
-  if (left > right) return;
-  const double reach = pen.width / 2 + 1;
-  Coverage coverage(clip_, left - reach, top - reach, right + reach, bottom + reach);
-  double walked = 0;
-  for (std::size_t k = 0; k + 1 < points.size(); ++k) {
-    if (!is_finite(points[k]) || !is_finite(points[k + 1])) continue;
-    dash(points[k], points[k + 1], pen.dash, walked,
-         [&](Point a, Point b) { coverage.add_segment(a, b, pen.width); });
-  }
-  if (points.size() == 1) coverage.add_segment(points[0], points[0], pen.width);
-  coverage.paint(*this, pen.colour, pen.alpha);
+  cairo_stroke(context.get());
 }
 
 void Canvas::disc(Point centre, double radius, Colour colour, double alpha) {
-  const Point points[] = {centre};
-  polyline(points, {colour, 2 * radius, alpha, 0});
+  if (!is_finite(centre)) return;
+  const Context context = begin();
+  use(context.get(), colour, alpha);
+  cairo_arc(context.get(), centre.x, centre.y, radius, 0, 2 * std::numbers::pi);
+  cairo_fill(context.get());
 }
 
-double text_width(std::string_view words, const TextStyle& style) {
-  double width = 0;
-  for (const Glyph* glyph : glyphs(words)) width += glyph->advance + kTracking;
-  return std::max(0.0, width - kTracking) * unit_of(style);
+void Canvas::put(Point at, const Pixels& pixels) {
+  const Surface image(cairo_image_surface_create(CAIRO_FORMAT_ARGB32, pixels.width(), pixels.height()));
+  cairo_surface_flush(image.get());
+  unsigned char* const to = cairo_image_surface_get_data(image.get());
+  if (to == nullptr) return;  // of no size
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(image.get()));
+  for (int y = 0; y < pixels.height(); ++y)
+    std::copy_n(reinterpret_cast<const unsigned char*>(pixels.row(y)),
+                static_cast<std::size_t>(pixels.width()) * 4, to + static_cast<std::size_t>(y) * stride);
+  cairo_surface_mark_dirty(image.get());
+  const Context context = begin();
+  cairo_set_source_surface(context.get(), image.get(), at.x, at.y);
+  cairo_pattern_set_filter(cairo_get_source(context.get()), CAIRO_FILTER_NEAREST);
+  cairo_paint(context.get());
+}
+
+void Canvas::put(Point at, const Canvas& other) {
+  const Context context = begin();
+  cairo_set_source_surface(context.get(), other.drawn_.get(), at.x, at.y);
+  cairo_rectangle(context.get(), at.x, at.y, other.width_, other.height_);
+  cairo_fill(context.get());
 }
 
 void Canvas::text(Point at, std::string_view words, const TextStyle& style) {
-  const double unit = unit_of(style);
-  const double width = text_width(words, style);
-  const double stroke = style.size * (style.bold ? 0.125 : 0.088);
+  const Context context = begin();
+  use(context.get(), style);
+  const std::string line(words);
+  const double width = advance_of(context.get(), line);
+  cairo_translate(context.get(), at.x, at.y);
+  if (style.upwards) cairo_rotate(context.get(), -std::numbers::pi / 2);
   const double shift = style.align == Align::Left ? 0 : style.align == Align::Centre ? width / 2 : width;
-  const auto place = [&](double along, double up) {
-    return style.upwards ? Point{at.x - up, at.y - along + shift} : Point{at.x + along - shift, at.y - up};
-  };
-  const auto draw = [&](double pen, Colour colour, double alpha) {
-    double along = 0;
-    const double margin = style.size;
-    const Point low = place(-margin, -margin), high = place(width + margin, 1.2 * style.size + margin);
-    Coverage coverage(clip_, std::min(low.x, high.x), std::min(low.y, high.y), std::max(low.x, high.x),
-                      std::max(low.y, high.y));
-    for (const Glyph* glyph : glyphs(words)) {
-      for (const auto& points : glyph->strokes) {
-        for (std::size_t k = 0; k + 1 < points.size(); ++k) {
-          coverage.add_segment(place(along + points[k].x * unit, points[k].y * unit),
-                               place(along + points[k + 1].x * unit, points[k + 1].y * unit), pen);
-        }
-      }
-      along += (glyph->advance + kTracking) * unit;
-    }
-    coverage.paint(*this, colour, alpha);
-  };
-  if (style.halo) draw(stroke + 0.3 * style.size, kWhite, 0.85);
-  draw(stroke, style.colour, 1);
+  if (style.halo) {
+    cairo_move_to(context.get(), -shift, 0);
+    cairo_text_path(context.get(), line.c_str());
+    use(context.get(), kWhite, 0.85);
+    cairo_set_line_width(context.get(), 0.3 * style.size);
+    cairo_set_line_join(context.get(), CAIRO_LINE_JOIN_ROUND);
+    cairo_stroke(context.get());
+  }
+  cairo_move_to(context.get(), -shift, 0);
+  use(context.get(), style.colour, 1);
+  cairo_show_text(context.get(), line.c_str());
+}
+
+double text_width(std::string_view words, const TextStyle& style) {
+  const std::unique_ptr<cairo_surface_t, decltype(&cairo_surface_destroy)> nowhere(
+      cairo_recording_surface_create(CAIRO_CONTENT_COLOR, nullptr), cairo_surface_destroy);
+  const std::unique_ptr<cairo_t, decltype(&cairo_destroy)> context(cairo_create(nowhere.get()),
+                                                                   cairo_destroy);
+  use(context.get(), style);
+  return advance_of(context.get(), std::string(words));
+}
+
+// --- What becomes of it
+
+void Canvas::draw_on(cairo_surface_t* surface) const {
+  const Context context(cairo_create(surface));
+  cairo_set_source_surface(context.get(), drawn_.get(), 0, 0);
+  cairo_paint(context.get());
+}
+
+Canvas::Surface Canvas::as_pixels() const {
+  Surface image(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width_, height_));
+  draw_on(image.get());
+  cairo_surface_flush(image.get());
+  return image;
+}
+
+Colour Canvas::pixel(int x, int y) const {
+  if (x < 0 || y < 0 || x >= width_ || y >= height_) throw std::out_of_range("Canvas::pixel");
+  if (!pixels_) pixels_ = as_pixels();
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(pixels_.get()));
+  std::uint32_t pixel = 0;
+  std::copy_n(cairo_image_surface_get_data(pixels_.get()) + static_cast<std::size_t>(y) * stride +
+                  4 * static_cast<std::size_t>(x),
+              4, reinterpret_cast<unsigned char*>(&pixel));
+  return {((pixel >> 16) & 255) / 255.0, ((pixel >> 8) & 255) / 255.0, (pixel & 255) / 255.0};
+}
+
+void Canvas::write_png(const std::string& path) const {
+  std::string bytes;
+  const Surface image = as_pixels();
+  const cairo_status_t status = cairo_surface_write_to_png_stream(image.get(), append, &bytes);
+  write(path, "to encode a PNG", bytes, status);
+}
+
+void Canvas::write_svg(const std::string& path) const {
+  std::string bytes;
+  const Surface page(cairo_svg_surface_create_for_stream(append, &bytes, width_, height_));
+  cairo_svg_surface_set_document_unit(page.get(), CAIRO_SVG_UNIT_PX);
+  draw_on(page.get());
+  cairo_surface_finish(page.get());
+  write(path, "to encode an SVG", bytes, cairo_surface_status(page.get()));
+}
+
+void write_both(const Canvas& canvas, const std::string& png) {
+  canvas.write_png(png);
+  canvas.write_svg(std::filesystem::path(png).replace_extension(".svg").string());
 }
 
 }  // namespace io::draw

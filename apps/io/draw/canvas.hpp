@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cairo.h>
+
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +35,7 @@ struct Pen {
 enum class Align { Left, Centre, Right };
 
 struct TextStyle {
-  double size = 14;  ///< em height, pixels; capitals are .72 of it
+  double size = 14;  ///< em height, pixels
   Colour colour = kInk;
   Align align = Align::Left;
   bool bold = false;
@@ -39,7 +43,25 @@ struct TextStyle {
   bool halo = false;     ///< white border, for text on a picture
 };
 
-/// A picture in memory with antialiased drawing. Everything is clipped to the clip box.
+/// Colours of single pixels, to be put into a picture; all are transparent at first.
+class Pixels {
+ public:
+  /// Throws std::invalid_argument when a size is negative.
+  Pixels(int width, int height);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  /// Mixes `colour` into what is there.
+  void blend(int x, int y, Colour colour, double alpha = 1);
+  const std::uint32_t* row(int y) const { return argb_.data() + static_cast<std::size_t>(y) * width_; }
+
+ private:
+  int width_, height_;
+  std::vector<std::uint32_t> argb_;  // as Cairo has them: colours are multiplied by alpha
+};
+
+/// A picture, drawn by Cairo. It is kept as what was drawn, and becomes pixels or lines when it is written.
+/// Everything is clipped to the clip box. To be moved, not copied.
 class Canvas {
  public:
   /// Throws std::invalid_argument unless both sizes are 1 to 20000.
@@ -47,13 +69,11 @@ class Canvas {
 
   int width() const { return width_; }
   int height() const { return height_; }
+  /// As a PNG would have it. The first call after something was drawn makes all pixels.
   Colour pixel(int x, int y) const;
 
   void set_clip(const Box& box) { clip_ = box; }
   void clear_clip() { clip_ = {0, 0, static_cast<double>(width_), static_cast<double>(height_)}; }
-
-  /// Mixes `colour` into a pixel; outside the clip box nothing happens.
-  void blend(int x, int y, Colour colour, double alpha);
 
   void fill(const Box& box, Colour colour, double alpha = 1);
   void frame(const Box& box, const Pen& pen);
@@ -61,20 +81,40 @@ class Canvas {
   /// One stroke: where it crosses itself it is not drawn twice. Points that are not finite interrupt it.
   void polyline(std::span<const Point> points, const Pen& pen);
   void disc(Point centre, double radius, Colour colour, double alpha = 1);
+  /// Upper left corners; pixel for pixel.
+  void put(Point at, const Pixels& pixels);
+  void put(Point at, const Canvas& other);
 
-  /// `at` is the baseline's start, middle or end (Align). ASCII and the degree sign; others become '?'.
+  /// `at` is the baseline's start, middle or end (Align). UTF-8.
   void text(Point at, std::string_view words, const TextStyle& style = {});
 
   /// 8-bit RGB. Throws FileError when the file cannot be written.
   void write_png(const std::string& path) const;
+  /// Lines and letters as such, at any size. Throws FileError when the file cannot be written.
+  void write_svg(const std::string& path) const;
 
  private:
+  struct Release {
+    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+    void operator()(cairo_t* context) const { cairo_destroy(context); }
+  };
+  using Surface = std::unique_ptr<cairo_surface_t, Release>;
+  using Context = std::unique_ptr<cairo_t, Release>;
+
+  Context begin();  // to draw something that is clipped
+  void draw_on(cairo_surface_t* surface) const;
+  Surface as_pixels() const;
+
   int width_, height_;
   Box clip_;
-  std::vector<Colour> pixels_;
+  Surface drawn_;
+  mutable Surface pixels_;  // of what was drawn when they were asked for
 };
 
 /// Width of text in pixels, as Canvas::text draws it.
 double text_width(std::string_view words, const TextStyle& style = {});
+
+/// A PNG, and beside it, for documents, an SVG of the same name. Throws FileError.
+void write_both(const Canvas& canvas, const std::string& png);
 
 }  // namespace io::draw

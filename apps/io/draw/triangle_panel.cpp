@@ -21,6 +21,7 @@ void TrianglePanel::owned_triangle(const float (&x)[3], const float (&y)[3], int
 }
 
 void TrianglePanel::copy_to(Canvas& canvas) const {
+  Pixels pixels(nx_ / samples, ny_ / samples);
   for (int y = 0; y < ny_ / samples; ++y) {
     for (int x = 0; x < nx_ / samples; ++x) {
       Colour sum;
@@ -31,10 +32,10 @@ void TrianglePanel::copy_to(Canvas& canvas) const {
         sum = {sum.r + c.r, sum.g + c.g, sum.b + c.b};
       }
       const double n = samples * samples;
-      canvas.blend(static_cast<int>(box_.left) + x, static_cast<int>(box_.top) + y,
-                   {sum.r / n, sum.g / n, sum.b / n}, 1);
+      pixels.blend(x, y, {sum.r / n, sum.g / n, sum.b / n});
     }
   }
+  canvas.put({box_.left, box_.top}, pixels);
 }
 
 void draw_workers(Canvas& canvas, const Box& box, std::span<const std::size_t> cells_of) {

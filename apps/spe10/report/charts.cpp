@@ -25,9 +25,7 @@ Canvas stacked(const std::vector<Chart>& charts) {
   Canvas all(charts.front().width, height);
   int top = 0;
   for (const Chart& chart : charts) {
-    const Canvas one = render(chart);
-    for (int y = 0; y < one.height(); ++y)
-      for (int x = 0; x < one.width(); ++x) all.blend(x, top + y, one.pixel(x, y), 1);
+    all.put({0, static_cast<double>(top)}, render(chart));
     top += chart.height;
   }
   return all;
@@ -82,7 +80,7 @@ void draw_profiles(const std::vector<fs::path>& runs) {
     profile.x.push_back(run.seconds.back()), profile.y.push_back(0);
     chart.series.push_back(profile);
   }
-  io::draw::render(chart).write_png((runs.front() / "profiles.png").string());
+  io::draw::write_both(io::draw::render(chart), (runs.front() / "profiles.png").string());
 }
 
 void draw_production(const fs::path& dir, const json& wells) {
@@ -119,7 +117,7 @@ void draw_production(const fs::path& dir, const json& wells) {
     oil.subtitle = "the rates of the first hours are higher";
   }
   pressure.series.push_back({"field", day, table.numbers("mean_pressure_psi"), Style::Dashed});
-  stacked({oil, water, pressure}).write_png((dir / "production.png").string());
+  io::draw::write_both(stacked({oil, water, pressure}), (dir / "production.png").string());
 }
 
 }  // namespace spe10

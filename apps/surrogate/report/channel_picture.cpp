@@ -44,11 +44,15 @@ void outline(Canvas& canvas, const Frame& frame, const flow::ChannelCase::Obstac
   canvas.line({a.x, b.y}, {a.x, a.y}, {colour, 2.2, 1, dash});
 }
 
+// shade(colour to mix in, x, y): of each pixel, at these metres.
 template <class Shade>
-void each_pixel(const Frame& frame, Shade&& shade) {
-  for (int y = static_cast<int>(frame.box.top); y < static_cast<int>(frame.box.bottom); ++y)
-    for (int x = static_cast<int>(frame.box.left); x < static_cast<int>(frame.box.right); ++x)
-      shade(x, y, (x + 0.5 - frame.box.left) / kScale, frame.height - (y + 0.5 - frame.box.top) / kScale);
+void shade_pixels(Canvas& canvas, const Frame& frame, Shade&& shade) {
+  io::draw::Pixels pixels(static_cast<int>(frame.box.width()), static_cast<int>(frame.box.height()));
+  for (int y = 0; y < pixels.height(); ++y)
+    for (int x = 0; x < pixels.width(); ++x)
+      shade([&](Colour colour, double alpha) { pixels.blend(x, y, colour, alpha); }, (x + 0.5) / kScale,
+            frame.height - (y + 0.5) / kScale);
+  canvas.put({frame.box.left, frame.box.top}, pixels);
 }
 
 void draw_flow(Canvas& canvas, const Frame& frame, const flow::Flow& flow) {
@@ -56,9 +60,9 @@ void draw_flow(Canvas& canvas, const Frame& frame, const flow::Flow& flow) {
   for (int i = 0; i < flow.box().nx; ++i)
     for (int j = 0; j < flow.box().ny; ++j)
       fastest = std::max(fastest, std::hypot(flow.u(i, j), flow.v(i, j)));
-  each_pixel(frame, [&](int px, int py, double x, double y) {
+  shade_pixels(canvas, frame, [&](const auto& blend, double x, double y) {
     const double speed = std::hypot(flow.u_at(x, y), flow.v_at(x, y));
-    canvas.blend(px, py, mix(kStill, kFast, std::min(1.0, speed / fastest)), 1);
+    blend(mix(kStill, kFast, std::min(1.0, speed / fastest)), 1);
   });
   // The key: speed by colour.
   const double right = frame.box.right, top = frame.box.top - 26;
@@ -100,22 +104,22 @@ void draw_posterior(Canvas& canvas, const Frame& frame, const flow::ChannelCase&
   const int columns = static_cast<int>(frame.box.width()) / 2,
             rows = static_cast<int>(frame.box.height()) / 2;
   const auto cover = occupancy(c, marginals, columns, rows);
-  each_pixel(frame, [&](int px, int py, double x, double y) {
+  shade_pixels(canvas, frame, [&](const auto& blend, double x, double y) {
     const int i = std::clamp(static_cast<int>(x / c.length * columns), 0, columns - 1);
     const int j = std::clamp(static_cast<int>(y / c.height * rows), 0, rows - 1);
     const double p =
         cover[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)];
-    canvas.blend(px, py, {0.35, 0.37, 0.4}, 0.75 * std::min(1.0, p));
+    blend(Colour{0.35, 0.37, 0.4}, 0.75 * std::min(1.0, p));
   });
   for (std::size_t o = 0; o < c.obstacles.size(); ++o) {
     const auto& obstacle = c.obstacles[o];
     const Density d = density_of(marginals[2 * o].pooled(), marginals[2 * o + 1].pooled(),
                                  {obstacle.x.low, obstacle.x.high}, {obstacle.y.low, obstacle.y.high}, 120);
-    each_pixel(frame, [&](int px, int py, double x, double y) {
+    shade_pixels(canvas, frame, [&](const auto& blend, double x, double y) {
       const int i = static_cast<int>((x - d.x.low) / (d.x.high - d.x.low) * d.size);
       const int j = static_cast<int>((y - d.y.low) / (d.y.high - d.y.low) * d.size);
       if (x < d.x.low || y < d.y.low || i >= d.size || j >= d.size) return;
-      if (d.at(i, j) >= d.level90) canvas.blend(px, py, kBlue, d.at(i, j) >= d.level50 ? 0.9 : 0.5);
+      if (d.at(i, j) >= d.level90) blend(kBlue, d.at(i, j) >= d.level50 ? 0.9 : 0.5);
     });
     const Point a = frame(obstacle.x.low, obstacle.y.high), b = frame(obstacle.x.high, obstacle.y.low);
     canvas.frame({a.x, a.y, b.x, b.y}, {kFaintInk, 1, 0.7, 3});

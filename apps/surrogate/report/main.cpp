@@ -64,7 +64,7 @@ void draw_error(const fs::path& dir, const json& results) {
   chart.y_label = "error (thesis, 7.33)";
   chart.log_x = chart.log_y = true;
   chart.series = {line, points};
-  io::draw::render(chart).write_png((dir / "error.png").string());
+  io::draw::write_both(io::draw::render(chart), (dir / "error.png").string());
 }
 
 // Workers over the run time: of each window of measuring, or at the ends of the phases when the run was not
@@ -119,7 +119,7 @@ void draw_resources(const fs::path& dir) {
   chart.y_label = "workers";
   chart.y_from_zero = true;
   chart.series = {workers};
-  io::draw::render(chart).write_png((dir / "resources.png").string());
+  io::draw::write_both(io::draw::render(chart), (dir / "resources.png").string());
 }
 
 io::PageText page_text() {
@@ -143,9 +143,9 @@ void draw_posterior(const fs::path& dir, const json& results) {
     flow::Channel channel(c);
     surrogate::draw_channel(channel, marginals).write_png((dir / "channel.png").string());
   }
-  surrogate::draw_marginals(marginals).write_png((dir / "marginals.png").string());
+  io::draw::write_both(surrogate::draw_marginals(marginals), (dir / "marginals.png").string());
   surrogate::draw_corner(marginals).write_png((dir / "corner.png").string());
-  surrogate::draw_traces(marginals).write_png((dir / "traces.png").string());
+  io::draw::write_both(surrogate::draw_traces(marginals), (dir / "traces.png").string());
   std::printf(
       "the posterior after %d grid points (surrogate error %.4f), R-hat %.4f, %.0f effective samples:\n",
       results.value("grid_points", 0), results.value("surrogate_error", 0.0),

@@ -80,18 +80,18 @@ Range zoomed(const Marginal& m) {
 
 // Two tones: the regions of 50 and 90 %.
 void regions(Canvas& canvas, const Box& box, const Density& d) {
-  for (int y = static_cast<int>(box.top); y < static_cast<int>(box.bottom); ++y)
-    for (int x = static_cast<int>(box.left); x < static_cast<int>(box.right); ++x) {
-      const int column =
-          std::clamp(static_cast<int>((x + 0.5 - box.left) / box.width() * d.size), 0, d.size - 1);
-      const int row =
-          std::clamp(static_cast<int>((box.bottom - y - 0.5) / box.height() * d.size), 0, d.size - 1);
+  io::draw::Pixels pixels(static_cast<int>(box.width()), static_cast<int>(box.height()));
+  for (int y = 0; y < pixels.height(); ++y)
+    for (int x = 0; x < pixels.width(); ++x) {
+      const int column = std::clamp(static_cast<int>((x + 0.5) / box.width() * d.size), 0, d.size - 1);
+      const int row = std::clamp(static_cast<int>((1 - (y + 0.5) / box.height()) * d.size), 0, d.size - 1);
       const double value = d.at(column, row);
       if (value >= d.level50)
-        canvas.blend(x, y, kBlue, 0.85);
+        pixels.blend(x, y, kBlue, 0.85);
       else if (value >= d.level90)
-        canvas.blend(x, y, kBlue, 0.4);
+        pixels.blend(x, y, kBlue, 0.4);
     }
+  canvas.put({box.left, box.top}, pixels);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numbers>
 
 #include "apps/io/draw/ticks.hpp"
@@ -50,18 +51,22 @@ std::vector<double> degree_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
+constexpr draw::Pen kGraticule{kInk, 0.6, 0.25, 0};
+
 void draw_axes(Canvas& canvas, const TrianglePanel& panel, const Region& region) {
   const Box& box = panel.box();
   canvas.frame(box, {kFaintInk, 1.2, 1, 0});
   for (const double lon : degree_ticks(region.west, region.east, 5)) {
     const Point at = panel.place(lon, region.south);
     const double shown = lon > 180 ? lon - 360 : lon;
+    canvas.line({at.x, box.top}, {at.x, box.bottom}, kGraticule);
     canvas.line({at.x, box.bottom}, {at.x, box.bottom + 5}, {kFaintInk, 1, 1, 0});
     canvas.text({at.x, box.bottom + 20}, degrees(shown, "E", "W"),
                 {.size = 13, .colour = kInk, .align = Align::Centre});
   }
   for (const double lat : degree_ticks(region.south, region.north, 6)) {
     const Point at = panel.place(region.west, lat);
+    canvas.line({box.left, at.y}, {box.right, at.y}, kGraticule);
     canvas.line({box.left - 5, at.y}, {box.left, at.y}, {kFaintInk, 1, 1, 0});
     canvas.text({box.left - 9, at.y + 4.5}, degrees(lat, "N", "S"),
                 {.size = 13, .colour = kInk, .align = Align::Right});
@@ -119,7 +124,8 @@ void paint_wave(TrianglePanel& panel, std::span<const PictureCell> cells, const 
 
 // The ground's line of height 0, by marching squares.
 void draw_coast(Canvas& canvas, const TrianglePanel& panel, const Raster& ground) {
-  canvas.set_clip(panel.box());
+  constexpr Point kUp{std::numeric_limits<double>::quiet_NaN(), 0};
+  std::vector<Point> coast;
   for (int j = 0; j + 1 < ground.ny; ++j)
     for (int i = 0; i + 1 < ground.nx; ++i) {
       const int di[] = {0, 1, 1, 0}, dj[] = {0, 0, 1, 1};
@@ -133,8 +139,10 @@ void draw_coast(Canvas& canvas, const TrianglePanel& panel, const Raster& ground
         ends[found++] = panel.place(ground.x0 + (i + di[k] + t * (di[m] - di[k])) * ground.dx,
                                     ground.y0 + (j + dj[k] + t * (dj[m] - dj[k])) * ground.dy);
       }
-      for (int k = 0; k + 1 < found; k += 2) canvas.line(ends[k], ends[k + 1], {kInk, 1.1, 0.75, 0});
+      for (int k = 0; k + 1 < found; k += 2) coast.insert(coast.end(), {ends[k], ends[k + 1], kUp});
     }
+  canvas.set_clip(panel.box());
+  canvas.polyline(coast, {kInk, 1.1, 0.75, 0});
   canvas.clear_clip();
 }
 
