@@ -27,15 +27,19 @@ openssl rand -hex 32 >"$folder/key"
 stop_operator
 
 # The first process dies in front of its first write, the next one in front of its second, and so on: nothing can be
-# lost that matters. After 21 it begins again at 16, the least with which a process can make a pod of a job that has not
+# lost that matters. After 17 it begins again at 12, the least with which a process can make a pod of a job that has not
 # run yet: before, it raises the fence, tries the template, and of two Secrets, Service and NetworkPolicy it finds that
-# they exist, whose they are, and applies them. What writes of a kind come late in a job's life is asked for by $folder/next:
-# the next process dies in front of that one.
+# they exist, and looks whether they are as they should be. What writes of a kind come late in a job's life is asked for by
+# $folder/next, a line for each process: the next one dies in front of that one.
 crash_loop() {
   local write=0 at status
   while [[ ! -e $folder/over ]]; do
-    write=$((write < 21 ? write + 1 : 16)) at=$write status=0
-    if [[ -e $folder/next ]]; then at=$(cat "$folder/next") && rm "$folder/next"; fi
+    write=$((write < 17 ? write + 1 : 12)) at=$write status=0
+    if [[ -e $folder/next ]]; then
+      at=$(head -n 1 "$folder/next")
+      sed -i 1d "$folder/next"
+      [[ -s $folder/next ]] || rm "$folder/next"
+    fi
     (own_operator "$folder/key" "$folder/log" --crash-at-write "$at") || status=$?
     [[ $status == 70 || $status == 137 || -e $folder/over ]] || { echo "an operator ended with $status" >>"$folder/log"; sleep 0.5; }
   done
@@ -55,6 +59,8 @@ crash_loop &
 loop=$!
 job unlucky 1000
 runs unlucky 2 120
+will_die_at 'patch secrets'
+printf '%s\n' 'patch services' 'patch networkpolicies' >"$folder/next"
 k scale emj unlucky --replicas=3 >/dev/null
 runs unlucky 3 120
 iterates unlucky
