@@ -56,6 +56,8 @@ void Participant::take_over(Handover handover, Bytes values) {
     const std::lock_guard lock(mutex_);
     change_before_ns_ += worker_->change_ns() + now_ns() - offered_ns;
     idle_before_ += worker_->idle_seconds();
+    // Since the handover was made the worker alone may have heard of one.
+    for (const WorkerId& id : worker_->all_lost()) master->lost(id);
     worker_.reset();
     master_ = std::move(master);
     master_->use_world(world_);

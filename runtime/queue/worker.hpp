@@ -55,6 +55,7 @@ class Worker {
 
   // From any thread: `who` is lost; if it is the master, `next` (if anybody) takes its place.
   void lost(const WorkerId& who, const WorkerId& next);
+  std::set<WorkerId> all_lost() const;
   // From any thread: wants to leave, after the task in hand.
   void leave();
   void use_world(WorldMaker maker) { world_ = std::move(maker); }  // main thread
@@ -122,7 +123,7 @@ class Worker {
   std::vector<std::pair<Phase, SharedBytes>> past_;  // at the mirror: results of the last two phases
   bool closed_ = false;                              // the master's program has ended
   std::atomic<bool> news_of_losses_{false};          // since we have looked last
-  std::mutex lost_mutex_;                            // guards the next ones
+  mutable std::mutex lost_mutex_;                    // guards the next ones
   std::set<WorkerId> lost_ids_;
   std::map<WorkerId, WorkerId> next_;  // who takes the place of whom
 };

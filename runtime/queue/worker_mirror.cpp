@@ -74,6 +74,11 @@ void Worker::lost(const WorkerId& who, const WorkerId& next) {
   wakeup_.notify();
 }
 
+std::set<WorkerId> Worker::all_lost() const {
+  const std::lock_guard lock(lost_mutex_);
+  return lost_ids_;
+}
+
 bool Worker::master_is_lost() {
   news_of_losses_ = false;
   const std::lock_guard lock(lost_mutex_);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -78,6 +79,7 @@ struct Process {
         s = Unpacker(*values).get<Program::State>();
       }
       const auto pack = [&] {
+        if (in_values) in_values();
         Packer out;
         out.put(s);
         return out.take();
@@ -89,7 +91,7 @@ struct Process {
             [&](std::int64_t i, std::byte* result) {
               do {
                 if (broken && (holds || may_break())) throw Broken();
-                if (holds) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                if (holds) held = true, std::this_thread::sleep_for(std::chrono::milliseconds(1));
               } while (holds);
               ++done;
               std::this_thread::sleep_for(program.pause * (i % 5));
@@ -154,6 +156,8 @@ struct Process {
   std::atomic<int> done{0};                  // tasks
   std::atomic<bool> lost_at_the_end{false};  // after its last phase
   std::atomic<bool> holds{false};            // in its task, until it is broken
+  std::atomic<bool> held{false};             // it does
+  std::function<void()> in_values;           // when a worker is about to be the master
   std::atomic<bool> broken{false}, breaks_in_build{false}, over{false}, finished{false}, was_master{false};
   double result = 0;
   std::string error;
