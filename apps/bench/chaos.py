@@ -7,7 +7,7 @@ the reservoir within its solver's tolerance and with a water balance of 1e-12. O
 and the one with its copies at a time), and begins again. Figures: chaos.kills, chaos.resizes (asked for), chaos.restarts
 (of jobs, from the beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
 
-Usage: chaos.py [--minutes N|--each SECONDS] [--seed S] [--apps NAME,...] [--jobs N] [--length F]
+Usage: chaos.py [--minutes N|--each SECONDS] [--seed S] [--apps NAME,...] [--jobs N] [--kinds KIND,...] [--length F]
                 [--largest N] [--out DIR]
        DIR keeps what the jobs wrote; notes name seed and events
 """
@@ -31,6 +31,7 @@ import time
 from elastic import Bench, note
 
 SMALLEST = 2  # workers, of two ranks each
+KINDS = ("rank", "rank", "agent", "pod", "link")  # of losses
 BOUND = 180  # s for whatever is waited for, or until the program has iterated again
 MANIFEST = """apiVersion: elasticmpi.io/v1alpha1
 kind: ElasticMPIJob
@@ -245,8 +246,8 @@ class Job:
 class Chaos:
     """What befalls one job."""
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    def __init__(self, seed, kinds):
+        self.random, self.of_kind = random.Random(seed), kinds
         self.kills, self.resizes, self.restarts, self.hangs, self.wrong, self.events = {}, 0, 0, 0, 0, []
 
     def resize(self, job):
@@ -261,7 +262,7 @@ class Chaos:
         if len(pods) < 2:
             return
         name = self.random.choice(sorted(pods))
-        pod, kind = pods[name], self.random.choice(["rank", "rank", "agent", "pod", "link"])
+        pod, kind = pods[name], self.random.choice(self.of_kind)
         lead = name == job.status().get("leadPod")
         try:
             if kind == "rank":
@@ -330,11 +331,14 @@ def main():
     parser.add_argument("--apps", default=",".join(APPS), help=f"of {', '.join(APPS)}; one after the other (all)")
     parser.add_argument("--jobs", type=int, default=1, help="so many at a time (1): two cores bear two")
     parser.add_argument("--each", type=float, help="instead: each program once, disturbed for so many seconds")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of losses: %(default)s; a link costs half a minute until it is known")
     parser.add_argument("--length", type=float, default=1, help="of what there is to do for each job (1: a minute, or more)")
     parser.add_argument("--largest", type=int, default=5, help="workers of a job, of two ranks each (5)")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
-    names = args.apps.split(",")
+    names, kinds = args.apps.split(","), args.kinds.split(",")
+    if not set(kinds) <= set(KINDS):
+        parser.error(f"--kinds: of {', '.join(sorted(set(KINDS)))}")
     for name in names:
         if name not in APPS:
             parser.error(f"--apps: there is no '{name}'; there are {', '.join(APPS)}")
@@ -356,7 +360,7 @@ def main():
                     break
                 name = names[(number - 1) % len(names)]
                 job = Job(f"{name}-{number}", APPS[name], out, largest=args.largest, share=args.length)
-                met.append(Chaos(f"{args.seed}/{number}").run(job, time.monotonic() + args.each if args.each else until, right[name]))
+                met.append(Chaos(f"{args.seed}/{number}", kinds).run(job, time.monotonic() + args.each if args.each else until, right[name]))
             return met
 
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
