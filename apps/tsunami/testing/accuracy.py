@@ -100,6 +100,7 @@ def tohoku_table(runs):
 def solutions_table(m):
     bowl, basin, moving = "Thacker.TheBowlIsBetterAtSecondOrderThanAtFirst", "StandingWave.IsOfSecondOrderInShallowWater", "StandingWave.IsOfSecondOrderWhileTheMeshChanges"
     beach, monai = "SolitaryWave.RunsUpASimpleBeach", "BenchmarkProblem7.TheWaveInMonaiValley"
+    incoming = "Wave.ComesInWithTheHeightAndTheSpeedOfALongWave"
     rows = [
         ["Thacker's bowl, L1 at T/4, T/2, T"] + [m.text(bowl, *[f"{kind}{k}" for k in range(3)], unit=" %") for kind in ("first", "second", "augmented")]
         + ["2.2, 3.1, 4.5 %, cells half as wide"],
@@ -117,6 +118,8 @@ def solutions_table(m):
          m.text("OpenBorder.ThrowsNothingBackAtRightAngles", "back", unit=" %") + "; " + m.text("OpenBorder.ThrowsLittleBack", "back", unit=" %"), "", ""],
         ["waves that meet a border at 45 and at 60 degrees: `open` (exact: 17 and 33 %); `sponge` of 1.4 times their length", "",
          m.text("Sponge.ThrowsBackLessThanAnOpenBorder", "open45", "open60", unit=" %") + "; " + m.text("Sponge.ThrowsBackLessThanAnOpenBorder", "sponge45", "sponge60", unit=" %"), "", ""],
+        ["`wave`: a sine over 200 m of water, 40 cells to its length, after two lengths: height over the exact one; late by, of its way", "",
+         m.text(incoming, "height0", digits=3) + "; " + m.text(incoming, "late0", unit=" %"), "", ""],
     ]
     return table(["case", "`--order 1`", "`--order 2`", "and `--solver augrie`", "GeoClaw"], rows)
 

@@ -115,6 +115,13 @@ def prototypes(compiler, includes):
     return [f for n, f in sorted(found.items()) if not n.startswith("P") and "P" + n in found]
 
 
+def collective(f):
+    """Of COLLECTIVES, blocking or not, the one that this is, on a communicator; None for other calls."""
+    base = re.sub(r"_c$", "", f.base)
+    name = base if base in COLLECTIVES else base[1:].capitalize() if base.startswith("I") else None
+    return name if name in COLLECTIVES and f.world_parameters() else None
+
+
 def bytes_sent(f):
     """C++ expression for the bytes that this rank hands to MPI for sending, of the call's own parameters; None when the
     call sends nothing or it is not known. It is computed when the call has succeeded, so the handles are valid; what is
@@ -129,8 +136,8 @@ def bytes_sent(f):
                 nothing = f"{to} == MPI_PROC_NULL" + (" || op == MPI_NO_OP" if f.has("result_addr", "op") else "")
                 return f"{nothing} ? 0 : payload({count}, {kind})"
         return None
-    name = base if base in COLLECTIVES else base[1:].capitalize() if base.startswith("I") else None
-    if name not in COLLECTIVES or name == "Barrier" or not f.world_parameters():
+    name = collective(f)
+    if name in (None, "Barrier"):
         return None
     comm = f.world_parameters()[0]
     if name == "Bcast":
@@ -176,8 +183,8 @@ def network_use(f, sent):
     base = re.sub(r"_c$", "", f.base)
     if base in P2P_SENDS:
         return f"counting().send(1, {sent})" if sent else None
-    name = base if base in COLLECTIVES else base[1:].capitalize() if base.startswith("I") else None
-    if name not in COLLECTIVES or not f.world_parameters():
+    name = collective(f)
+    if name is None:
         return None
     comm = f.world_parameters()[0]
     if name.startswith("Neighbor"):
