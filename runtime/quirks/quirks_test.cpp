@@ -117,6 +117,11 @@ TEST(Quirks, RequestsFreed) {
   expect_ours_holds(2, "quirk_requests_freed", kOverTcp);
 }
 
+TEST(Quirks, SendrecvNull) {
+  look_for("sendrecv-null", 2, "quirk_sendrecv_null");
+  expect_ours_holds(2, "quirk_sendrecv_null_ours");
+}
+
 TEST(Quirks, BrokenPipes) {
   look_for("broken-pipes", 2, "quirk_broken_pipes", kOverTcp);
   expect_ours_holds(2, "quirk_broken_pipes", kOverTcp);

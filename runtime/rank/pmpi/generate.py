@@ -49,6 +49,9 @@ NOT_COLLECTIVE = re.compile(r"MPI_(I?(s|ss|rs|bs)end|I?m?recv|I?sendrecv\w*|Star
                             r"R?(get_)?accumulate|Fetch_and_op|Compare_and_swap|Comm_create_group)(_c)?$",
                             re.IGNORECASE)
 
+# What Open MPI does not survive without a message to receive (quirk sendrecv-null): only sent then.
+SEND_AND_RECEIVE = re.compile(r"MPI_Sendrecv(_replace)?$")
+
 CREATORS = {"MPI_Comm": re.compile(r"MPIX?_(Comm_(dup|dup_with_info|create|create_group|create_from_group|split|"
                                    r"split_type|accept|connect|spawn|spawn_multiple|join|shrink)|Intercomm_\w+|"
                                    r"(Cart|Graph|Dist_graph)_create\w*|Cart_sub)$"),
@@ -239,6 +242,9 @@ def wrapper(f):
         requests = next(n for d, n in f.parameters if d.startswith("MPI_Request "))
         lines.append(f"  const WorldRequests::Ending ending({count}, {requests});")
     call = f"P{f.name}({', '.join(n for _, n in f.parameters)})"
+    if SEND_AND_RECEIVE.match(f.name):
+        message = "buf, count, datatype" if f.has("buf") else "sendbuf, sendcount, sendtype"
+        call = f"source == MPI_PROC_NULL ? only_send({message}, dest, sendtag, comm, status) : {call}"
     if not after:
         return "\n".join(lines + [f"  return {call};", "}"])
     # Only now is it known that MPI could read the arguments.

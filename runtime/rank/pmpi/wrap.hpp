@@ -78,6 +78,15 @@ inline bool is_root(int root, MPI_Comm comm) {
 // other one.
 inline bool beside_root(int root) { return root < 0; }
 
+// MPI_Sendrecv from MPI_PROC_NULL. Open MPI's cancels a receive that there is none of when it cannot send
+// (quirk sendrecv-null).
+inline int only_send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                     MPI_Status* status) {
+  const int outcome = PMPI_Send(buffer, count, type, to, tag, comm);
+  if (outcome != MPI_SUCCESS) return outcome;
+  return PMPI_Recv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, MPI_ANY_TAG, comm, status);
+}
+
 // Neighbours that a neighbourhood collective sends to.
 int out_neighbors(MPI_Comm comm);
 
