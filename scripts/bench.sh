@@ -35,12 +35,14 @@ spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow 
 sparsegrid|bench_sparse_grid|evaluation and hierarchisation of the sparse grid, and both over those of Tasmanian
 tls|bench_tls|what TLS costs a request between agents, on a kept and on a new connection, and what a certificate costs
 channel|bench_channel|one run of the channel, the forward model of the inverse problem
-elastic-tsunami|python3 apps/bench/elastic_tsunami.py|the elastic tsunami against static runs, on emulated slow pods
-elastic-spe10|python3 apps/bench/elastic_spe10.py|policy efficiency against a static sweep of SPE10, on emulated slow pods with delay; arguments: simulated days (240), --out DIR
+elastic-tsunami|python3 apps/bench/fair.py tsunami|the elastic tsunami against fixed sizes and the best plan known afterwards, on emulated slow pods (30 min); --repeats, --out DIR
+elastic-spe10|python3 apps/bench/fair.py spe10|the same of the reservoir
 sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
-elastic-surrogate|python3 apps/bench/elastic_surrogate.py|the elastic inverse problem against all workers from the start, on emulated slow pods
+elastic-surrogate|python3 apps/bench/fair.py surrogate|the same of the inverse problem
+elastic-combined|python3 apps/bench/fair.py combined|the three of them added up, over the best fixed size of each; those that --out DIR has are not run again
 five-tsunamis|python3 apps/bench/five_tsunamis.py|five staggered tsunamis that share 16 emulated slow pods, over the best fixed shares, one after the other, and equal shares (50 min); --repeats, --splits, --scale, --out DIR
+three-programs|python3 apps/bench/three_programs.py|a tsunami, a reservoir and an inverse problem that share 8 emulated slow pods, over one after the other and fixed shares; --repeats (1), --out DIR
 deadline|python3 apps/bench/goals.py deadline|Jacobi with six deadlines, from infeasible to loose, on emulated slow pods (20 min); --out DIR
 budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fastest size that each pays (25 min); --out DIR
 chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lose ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --apps, --jobs (1), --out DIR'

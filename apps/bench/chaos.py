@@ -8,7 +8,7 @@ and the one with its copies at a time), and begins again. Figures: chaos.kills, 
 (of jobs, from the beginning), chaos.hangs (nothing was done for three minutes), chaos.wrong (another result, or no success).
 
 Usage: chaos.py [--minutes N|--each SECONDS] [--seed S] [--apps NAME,...] [--jobs N] [--kinds KIND,...] [--length F]
-                [--largest N] [--out DIR]
+                [--ranks N] [--largest N] [--out DIR]
        DIR keeps what the jobs wrote; notes name seed and events
 """
 import argparse
@@ -30,7 +30,7 @@ import time
 
 from elastic import Bench, note
 
-SMALLEST = 2  # workers, of two ranks each
+SMALLEST = 2  # workers
 KINDS = ("rank", "rank", "agent", "pod", "link")  # of losses
 BOUND = 180  # s for whatever is waited for, or until the program has iterated again
 MANIFEST = """apiVersion: elasticmpi.io/v1alpha1
@@ -49,6 +49,7 @@ spec:
             command: [{program}]
             args: {arguments}
   runPolicy: {{backoffLimit: 20}}
+  autoscaling: {{mode: "Off", windowSeconds: 1}}
 """
 LOCAL = "  local: {{slowdownFactor: {slowdown}}}\n"
 
@@ -205,11 +206,13 @@ class Job:
         return None
 
     def iterations(self):
+        """And tasks, of a program that has them."""
         try:
             lines = (self.out / "windows.jsonl").read_text().splitlines()
         except OSError:
             return 0
-        return sum(json.loads(line)["iterations"] for line in lines if line.endswith("}"))
+        windows = [json.loads(line) for line in lines if line.endswith("}")]
+        return sum(window["iterations"] + window.get("tasks", {}).get("ended", 0) for window in windows)
 
     def over(self):
         return self.process.poll() is not None
@@ -279,8 +282,12 @@ class Chaos:
         self.events.append(f"{kind} of {name}{' (lead)' if lead else ''}")
 
     def disturb(self, job, until):
-        job.wait("it runs", job.steady)
+        begun = None  # how often it had begun anew, and had done something since
         while not job.over() and time.monotonic() < until:
+            job.wait("it runs", job.steady)
+            if begun != job.status().get("restarts", 0):  # who dies before there are copies ends the job, as is said
+                begun, known = job.status().get("restarts", 0), job.iterations()
+                job.wait("it iterates", lambda since=known: job.iterations() > since)
             time.sleep(self.random.uniform(.2, 3))  # it iterates, and its copies are made
             status = job.status()
             before = (status.get("restarts", 0), status.get("epoch", 0))
@@ -333,7 +340,8 @@ def main():
     parser.add_argument("--each", type=float, help="instead: each program once, disturbed for so many seconds")
     parser.add_argument("--kinds", default=",".join(KINDS), help="of losses: %(default)s; a link costs half a minute until it is known")
     parser.add_argument("--length", type=float, default=1, help="of what there is to do for each job (1: a minute, or more)")
-    parser.add_argument("--largest", type=int, default=5, help="workers of a job, of two ranks each (5)")
+    parser.add_argument("--ranks", type=int, default=2, help="of each worker (2)")
+    parser.add_argument("--largest", type=int, default=5, help="workers of a job (5)")
     parser.add_argument("--out", type=pathlib.Path, help="keeps what the jobs wrote")
     args = parser.parse_args()
     names, kinds = args.apps.split(","), args.kinds.split(",")
@@ -359,7 +367,7 @@ def main():
                 if args.each and number > len(names):
                     break
                 name = names[(number - 1) % len(names)]
-                job = Job(f"{name}-{number}", APPS[name], out, largest=args.largest, share=args.length)
+                job = Job(f"{name}-{number}", APPS[name], out, ranks=args.ranks, largest=args.largest, share=args.length)
                 met.append(Chaos(f"{args.seed}/{number}", kinds).run(job, time.monotonic() + args.each if args.each else until, right[name]))
             return met
 

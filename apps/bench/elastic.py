@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks of elastic runs share: runs by `empi run` on emulated pods, and their figures."""
 import json
+import math
+import os
+import statistics
 import subprocess
 import sys
+
+STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776}  # of the 95 % interval of a mean, by the number of values
 
 
 def note(text):
@@ -13,6 +18,11 @@ def note_decisions(summary, actions=None):
     for decision in summary["decisions"]:
         if actions is None or decision["action"] in actions:
             note(f"  {decision['action']} {decision['reason']}")
+
+
+def interval(values):
+    """Half the width of the 95 % interval of their mean."""
+    return STUDENT.get(len(values), 2.6) * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 class Bench:
@@ -38,9 +48,25 @@ class Bench:
     def figure(self, name, value, unit):
         print(f"bench {self.name}.{name} {value:.4g} {unit}", flush=True)
 
-    def compare(self, elastic, most):
-        """Of an elastic run and one that had all workers from start to end."""
-        self.figure("cpu_ratio", elastic["core_seconds"] / most["core_seconds"], "ratio")
-        self.figure("time_ratio", elastic["run_time_s"] / most["run_time_s"], "ratio")
-        self.figure("changes", len([c for c in elastic["changes"] if c.get("outcome") == "committed"]), "count")
-        self.figure("run_time", elastic["run_time_s"], "s")
+
+class Shared:
+    """Some jobs that share workers, by one `empi run`: when each came and ended, as seconds since the first came.
+
+    files: {job: its manifest}."""
+
+    def __init__(self, bench, name, files, workers, stagger):
+        folder = bench.out / name
+        note(f"running {name}")
+        with (bench.out / f"{name}.log").open("w") as log:
+            code = subprocess.run(["empi", "run", *files.values(), "--workers", str(workers), "--stagger", str(stagger), "--out", folder],
+                                  stdout=log, stderr=subprocess.STDOUT, timeout=1500).returncode
+        if code != 0:
+            bench.fail(name, code)
+        self.summaries = [json.loads((folder / job / "summary.json").read_text()) for job in files]
+        ends = [summary["start_time_s"] + summary["finish_s"] for summary in self.summaries]
+        first = min(summary["start_time_s"] for summary in self.summaries)
+        self.makespan = max(ends) - first
+        self.turnaround = statistics.mean(summary["finish_s"] for summary in self.summaries)
+        self.changes = sum(change.get("outcome") == "committed" for summary in self.summaries for change in summary["changes"])
+        note(f"{name}: {self.makespan:.1f} s, mean turnaround {self.turnaround:.1f} s, {self.changes} changes, ends "
+             + ", ".join(f"{job} {end - first:.0f}" for job, end in zip(files, ends)) + f"; load {os.getloadavg()[0]:.1f}")

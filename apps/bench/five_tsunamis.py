@@ -16,17 +16,13 @@ Usage: five_tsunamis.py [--repeats N] [--splits N] [--scale X] [--out DIR]     X
 """
 import argparse
 import itertools
-import json
-import math
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
 import sweep
-from elastic import Bench, note
+from elastic import Bench, Shared, interval, note
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = SOURCE / "apps/tsunami/bench/five.yaml"
@@ -37,7 +33,6 @@ CELL_TIME, SERIAL_TIME = 600, 230000  # microseconds of a step, for each cell an
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)  # that are measured; those between follow
 EFFICIENCY = (.40, .50)
 START = 2.0  # seconds until the ranks of a job that has just been given workers compute, and from their end to its end
-STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776}  # of the 95 % interval of a mean, by the number of values
 
 
 def manifest(folder, name, scale, fixed=None):
@@ -54,26 +49,11 @@ def manifest(folder, name, scale, fixed=None):
     return path
 
 
-class Shared:
-    """All jobs by one `empi run`: when each came and ended, as seconds since the first came."""
-
-    def __init__(self, bench, name, scale, sizes=None):
-        folder = bench.out / name
-        files = [manifest(folder, job, scale, sizes and sizes[k]) for k, job in enumerate(JOBS)]
-        note(f"running {name}")
-        with (bench.out / f"{name}.log").open("w") as log:
-            code = subprocess.run(["empi", "run", *files, "--workers", str(WORKERS), "--stagger", str(STAGGER), "--out", folder],
-                                  stdout=log, stderr=subprocess.STDOUT, timeout=1500).returncode
-        if code != 0:
-            bench.fail(name, code)
-        self.summaries = [json.loads((folder / job / "summary.json").read_text()) for job in JOBS]
-        ends = [summary["start_time_s"] + summary["finish_s"] for summary in self.summaries]
-        first = min(summary["start_time_s"] for summary in self.summaries)
-        self.makespan = max(ends) - first
-        self.turnaround = statistics.mean(summary["finish_s"] for summary in self.summaries)
-        self.changes = sum(change.get("outcome") == "committed" for summary in self.summaries for change in summary["changes"])
-        note(f"{name}: {self.makespan:.1f} s, mean turnaround {self.turnaround:.1f} s, {self.changes} changes, ends "
-             + ", ".join(f"{job} {end - first:.0f}" for job, end in zip(JOBS, ends)) + f"; load {os.getloadavg()[0]:.1f}")
+def run_shared(bench, name, scale, sizes=None):
+    """All jobs by one `empi run`."""
+    folder = bench.out / name
+    files = {job: manifest(folder, job, scale, sizes and sizes[k]) for k, job in enumerate(JOBS)}
+    return Shared(bench, name, files, WORKERS, STAGGER)
 
 
 def step_times(bench, scale):
@@ -114,10 +94,6 @@ def makespan_in_order(seconds, size):
     return max(ends)
 
 
-def interval(values):
-    return STUDENT.get(len(values), 2.6) * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-
-
 def figures(bench, elastic, best, others):
     def ratio(name, values, other):
         mean, half = statistics.mean(values) / other, interval(values) / other
@@ -141,7 +117,7 @@ def measure(bench, args):
     if not EFFICIENCY[0] <= efficiency <= EFFICIENCY[1]:
         sys.exit(f"bench five-tsunamis: a job on all {WORKERS} workers has an efficiency of {efficiency:.2f}, and not of "
                  f"{EFFICIENCY[0]} to {EFFICIENCY[1]}: what is gained or lost would say little")
-    sequential = Shared(bench, "sequential", args.scale, [WORKERS] * len(JOBS))
+    sequential = run_shared(bench, "sequential", args.scale, [WORKERS] * len(JOBS))
     alone = [summary["core_seconds"] / WORKERS for summary in sequential.summaries]
     note("alone on all: " + ", ".join(f"{job} {seconds:.0f} s" for job, seconds in zip(JOBS, alone)))
     seconds = [{size: one * times[size] / times[WORKERS] for size in times} for one in alone]
@@ -149,14 +125,14 @@ def measure(bench, args):
     static = {}
     for sizes in tried:
         note(f"split {sizes}: {makespan_of_split(seconds, sizes):.0f} s expected")
-        static[sizes] = Shared(bench, "static-" + "-".join(map(str, sizes)), args.scale, sizes)
+        static[sizes] = run_shared(bench, "static-" + "-".join(map(str, sizes)), args.scale, sizes)
     best = min(static.values(), key=lambda run: run.makespan)
     same = min(times, key=lambda size: makespan_in_order(seconds, size))
     note(f"in order on {same} each: {makespan_in_order(seconds, same):.0f} s expected")
     equal = [WORKERS // len(JOBS) + (k < WORKERS % len(JOBS)) for k in range(len(JOBS))]
-    others = {"sequential": sequential, "sequential_best": Shared(bench, "sequential-best", args.scale, [same] * len(JOBS)),
-              "equal": Shared(bench, "equal", args.scale, equal)}
-    figures(bench, [Shared(bench, f"elastic-{k + 1}", args.scale) for k in range(args.repeats)], best, others)
+    others = {"sequential": sequential, "sequential_best": run_shared(bench, "sequential-best", args.scale, [same] * len(JOBS)),
+              "equal": run_shared(bench, "equal", args.scale, equal)}
+    figures(bench, [run_shared(bench, f"elastic-{k + 1}", args.scale) for k in range(args.repeats)], best, others)
 
 
 def main():
