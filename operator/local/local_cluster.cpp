@@ -286,6 +286,7 @@ PodPlan LocalCluster::plan_pod(const ElasticMPIJob& job, Entry& entry, const nlo
   } else {
     environment.erase(names::kTlsDir);  // of a pod that we run in
   }
+  environment[names::kSharedProcessors] = "yes";  // all pods are on this machine's
   environment[names::kMode] = is_malleable(job.spec.runtime) ? "malleable" : "rigid";
   environment[names::kNetworkInterface] = plan.network ? "eth0" : "lo";
   environment[names::kTerminationLog] = plan.termination_file;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/requests.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj {
@@ -158,6 +159,13 @@ json agent_environment(const ElasticMPIJob& job, const std::string& pod) {
   return variables;
 }
 
+// A rank that waits for a message polls. Where it is not promised a processor it keeps others from that.
+json processors(const ElasticMPIJob& job, const json& container) {
+  const double slots = job.spec.slots_per_worker;
+  const bool shared = request_of(container, "cpu").value_or(slots) < slots;
+  return {{"name", names::kSharedProcessors}, {"value", shared ? "yes" : "no"}};
+}
+
 // The user's variables first, except those that are the agent's own.
 void merge_environment(json& users, const json& ours) {
   if (!is_list_now(users)) return;
@@ -188,6 +196,7 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   json environment = agent_environment(job, pod);
   append(environment, checkpoint_environment(job));
   append(environment, restart_environment(job));
+  environment.push_back(processors(job, container));
   merge_environment(container["env"], environment);
   json mounts =
       json::array({mount("elastic-mpi-runtime", kRuntimeFolder, true), mount("elastic-mpi-run", kRunFolder),

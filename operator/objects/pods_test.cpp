@@ -112,6 +112,18 @@ TEST(Pod, TellsTheAgentWhoItIs) {
   EXPECT_EQ(variable(worker, empi::names::kMode)["value"], "malleable");
 }
 
+// Its ranks are promised a processor each unless it asks for less.
+TEST(Pod, TellsTheAgentWhetherItsProcessorsAreItsOwn) {
+  const auto shared = [](const std::string& resources) {
+    const json worker = build_pod(job_from(resources), 0)["spec"]["containers"][0];
+    return variable(worker, empi::names::kSharedProcessors)["value"];
+  };
+  EXPECT_EQ(shared(""), "no");
+  EXPECT_EQ(shared("            resources: {requests: {cpu: \"2\"}}\n"), "no");
+  EXPECT_EQ(shared("            resources: {requests: {cpu: 1900m}}\n"), "yes");
+  EXPECT_EQ(shared("            resources: {limits: {cpu: \"1\"}}\n"), "yes");
+}
+
 TEST(Pod, KeepsTheUsersEnvironmentExceptTheAgentsOwnNames) {
   const json worker = build_pod(job_from(R"(
             env:

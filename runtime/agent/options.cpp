@@ -55,7 +55,7 @@ void check(Options& options) {
 Options read_options(int argc, char** argv) {
   Options o;
   o.port = names::kDefaultAgentPort;
-  std::string mode = "malleable", check_mpi = "yes", restart;
+  std::string mode = "malleable", check_mpi = "yes", shared_processors = "no", restart;
   const options::Program program{
       .what = "Entrypoint of an Elastic MPI worker pod: PMIx server, launcher and membership.",
       .name = "elastic-mpi-agent",
@@ -123,6 +123,10 @@ Options read_options(int argc, char** argv) {
            &o.window_millis,
            "width of a measuring window",
            {.variable = names::kWindowMillis, .check = options::in_range(10, 3'600'000)}},
+          {"--shared-processors",
+           &shared_processors,
+           "yes: others run on the processors of the ranks, too, which let them while they wait; or no",
+           {.variable = names::kSharedProcessors, .check = options::one_of("yes", "no")}},
           {"--prefix-output,!--no-prefix-output", &o.prefix_output,
            "put [pod namespace/rank] before every line of a rank (default: on)"},
           {"command", &o.command, "program of a rank and its arguments, after --"},
@@ -130,6 +134,7 @@ Options read_options(int argc, char** argv) {
   options::read_or_exit(program, argc, argv);
   o.malleable = mode == "malleable";
   o.check_mpi = check_mpi == "yes";
+  o.shares_processors = shared_processors == "yes";
   try {
     o.restart = restart_notice_from(restart);
   } catch (const std::invalid_argument& error) {

@@ -24,6 +24,7 @@ struct Options {
   std::string log_level = "info";
   std::string run_dir;
   int window_millis = 1000;
+  bool shares_processors = false;  // with other pods
   bool prefix_output = true;
   RestartNotice restart;
   std::vector<std::string> command;

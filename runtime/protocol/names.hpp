@@ -38,6 +38,8 @@ inline constexpr char kReplacementSeconds[] =
 inline constexpr char kCheckMpi[] = "EMPI_CHECK_MPI";  // "no": the program brings its own Open MPI
 inline constexpr char kRunDir[] = "EMPI_RUN_DIR";      // memory-backed folder: pages, socket, PMIx files
 inline constexpr char kWindowMillis[] = "EMPI_WINDOW_MILLIS";  // width of a measuring window, default 1000
+inline constexpr char kSharedProcessors[] =
+    "EMPI_SHARED_PROCESSORS";  // "yes": others run on the processors of the pod's ranks, too; default "no"
 // Checkpoints (elastic::Loop::checkpoint), as the job wants them.
 inline constexpr char kCheckpointDir[] = "EMPI_CHECKPOINT_DIR";  // folder on a volume that pods share
 inline constexpr char kCheckpointSeconds[] =

@@ -21,8 +21,7 @@ reservoir() { # NAME SLOWDOWN JQ
          name: "worker", image: $image,
          command: ["sh", "-c", "empi-spe10 --out /tmp \"$@\"; s=$?; sed -n \"1s/^/columns /p;\\$s/^/produced /p\" /tmp/production.csv 2>/dev/null; exit $s", "-"],
          args: ["--layers", "2", "--coarsest", "0", "--finest", "2", "--days", "40", "--longest-step", "0.25", "--tolerance", "1e-11", "--snapshot-every", "0"],
-         env: [{name: "EMPI_SLOWDOWN", value: $slowdown},
-               {name: "OMPI_MCA_mpi_yield_when_idle", value: "1"}],  # all nodes share the cores of this machine
+         env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
          resources: {requests: {cpu: "50m", memory: "96Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 240, joinTimeoutSeconds: 240}}} | '"$3" | k apply -f - >/dev/null
 }

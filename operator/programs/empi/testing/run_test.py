@@ -52,6 +52,9 @@ def rigid_namespaces():
     assert summary["core_seconds"] > 0 and summary["cpu_seconds"] > 0, summary
     assert (WORK / "o/hello-w-1.log").read_text().count("Hello") == 2
     assert "Succeeded" in empi("top", "hello").stdout
+    # All pods are on this machine's processors: who waits for a message lets others run.
+    told = manifest("told", ["sh", "-c", "env | grep mpi_yield_when_idle"], rigid=True)
+    assert "OMPI_MCA_mpi_yield_when_idle=1" in empi("run", told, "--out", WORK / "told").stdout
 
 
 def rigid_loopback():

@@ -46,8 +46,6 @@ json job_object(const Options& options, const std::string& name, int workers, in
       {"image", options.image},
       {"command", {"empi-jacobi"}},
       {"args", {"--n", "64", "--iterations", "1000000000", "--tolerance", "0", "--pace", "20"}},
-      // All nodes share the cores of this machine; an agent knows only its own pod's ranks.
-      {"env", {{{"name", "OMPI_MCA_mpi_yield_when_idle"}, {"value", "1"}}}},
       {"resources", {{"requests", {{"cpu", "10m"}, {"memory", "32Mi"}}}}}};
   return {{"apiVersion", "elasticmpi.io/v1alpha1"},
           {"kind", "ElasticMPIJob"},
