@@ -15,7 +15,7 @@ static_best.* over the best fixed size, time_ratio_best, cpu_ratio_best over the
 fixed sizes.
 
 Usage: fair.py tsunami|spe10|surrogate|combined [--repeats N] [--out DIR]
-       DIR keeps all runs; what is there of the jobs is not run again by combined
+       DIR keeps all runs; what it has is not run again
 """
 import argparse
 import bisect
@@ -82,11 +82,13 @@ class Progress:
     def total(self):
         return self.done[-1] if self.done else 0
 
-    def at(self, amount):
-        """Seconds until so much was done, with what was not by the pace of the last tenth of the rest."""
+    def at(self, amount, whole=None):
+        """Seconds until so much was done. What was not goes on in the ratio that it had to the times of a `whole` run, over
+        the last third."""
         if amount > self.total:
-            known = self.at(.9 * self.total)
-            return self.times[-1] + (amount - self.total) * (self.times[-1] - known) / (.1 * self.total)
+            since = 2 / 3 * self.total
+            pace = (self.times[-1] - self.at(since)) / (whole.at(self.total) - whole.at(since))
+            return self.times[-1] + pace * (whole.at(min(amount, whole.total)) - whole.at(self.total))
         k = max(1, bisect.bisect_left(self.done, amount))
         share = (amount - self.done[k - 1]) / max(1, self.done[k] - self.done[k - 1])
         return self.times[k - 1] + share * (self.times[k] - self.times[k - 1])
@@ -117,6 +119,8 @@ class Bench(elastic.Bench):
 
     def run_job(self, name, settings, fastest=None):
         folder, log = self.out / name, self.out / f"{name}.log"
+        if (folder / "summary.json").exists():
+            return self.read(name, folder)
         command = ["empi", "run", SOURCE / "apps" / self.application.manifest, "--out", folder,
                    *(word for s in settings for word in ("--set", s))]
         ended = False
@@ -135,12 +139,16 @@ class Bench(elastic.Bench):
                 job.wait()
         if job.returncode != 0 and not ended:
             self.fail(name, job.returncode)
-        run = Run(json.loads((folder / "summary.json").read_text()), Progress(folder), ended)
+        return self.read(name, folder)
+
+    def read(self, name, folder):
+        summary = json.loads((folder / "summary.json").read_text())
+        run = Run(summary, Progress(folder), summary["result"] != "Succeeded")
         if run.progress.total == 0:
             self.fail(name, "it did nothing")
         changes = sum(change.get("outcome") == "committed" for change in run.summary["changes"])
         elastic.note(f"{name}: {run.seconds:.1f} s, {run.core_seconds:.0f} core-seconds, {changes} changes"
-                     + ", ended" * ended + f"; load {os.getloadavg()[0]:.1f}")
+                     + ", ended" * run.ended + f"; load {os.getloadavg()[0]:.1f}")
         elastic.note_decisions(run.summary, ("Scale", "Rebalance"))
         return run
 
@@ -165,21 +173,26 @@ class Bench(elastic.Bench):
             sys.exit(f"bench {self.name}: the runs did not come to the same result: {self.application.result} {results}")
 
 
+def fastest_of(sweep):
+    return min((run for run in sweep.values() if not run.ended), key=lambda run: run.seconds)
+
+
 def parts_of(sweep):
     """{workers: seconds of each part of the job}, and what a run takes beside: {workers: seconds}."""
-    total = max(run.progress.total for run in sweep.values())
+    fastest = fastest_of(sweep)
+    total = fastest.progress.total
     ends = [total * k / PARTS for k in range(PARTS + 1)]
     parts = {}
     for size, run in sweep.items():
-        times = [run.progress.at(amount) for amount in ends]
+        times = [run.progress.at(amount, fastest.progress) for amount in ends]
         parts[size] = [b - a for a, b in zip(times, times[1:])]
-    beside = [run.seconds - run.progress.at(total) for run in sweep.values() if not run.ended]
+    beside = [run.seconds - run.progress.times[-1] for run in sweep.values() if not run.ended]
     return parts, max(0.0, statistics.median(beside))
 
 
 def change_seconds(runs):
     """That a change keeps all ranks from computing, on the mean."""
-    lost = [change["times"]["lostMillis"] / 1000 for run in runs for change in run.summary["changes"] if change.get("outcome") == "committed"]
+    lost = [change["lost_ms"] / 1000 for run in runs for change in run.summary["changes"] if change.get("outcome") == "committed"]
     return statistics.mean(lost) if lost else 0.0
 
 
@@ -215,7 +228,7 @@ def compare(what, out, repeats):
     """Its figures; what is needed to add them up with those of others."""
     bench = Bench(what, out)
     sweep = bench.sweep()
-    best = min((size for size in sweep if not sweep[size].ended), key=lambda size: sweep[size].seconds)
+    best = next(size for size in sweep if sweep[size] is fastest_of(sweep))
     most = bench.application.most
     runs = {"elastic": [], "static-best": [], "static-max": []}
     for k in range(1, repeats + 1):
@@ -227,7 +240,8 @@ def compare(what, out, repeats):
     changing = runs["elastic"]
     bench.figure("size_best", best, "workers")
     for size in sorted(sweep):
-        bench.figure(f"seconds.{size}", sweep[size].progress.at(max(run.progress.total for run in sweep.values())), "s")
+        whole = sweep[best].progress
+        bench.figure(f"seconds.{size}", sweep[size].progress.at(whole.total, whole), "s")
     for figure, name in (("seconds", "time"), ("core_seconds", "cpu")):
         ratio(bench, f"{name}_ratio", figure, changing, runs["static-max"])
         ratio(bench, f"static_best.{name}_ratio", figure, changing, runs["static-best"])
