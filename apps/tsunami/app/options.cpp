@@ -202,12 +202,11 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(0.0, 10.0), .shows_default = true}},
           {"--cell-time",
            &o.cell_time_us,
-           "microseconds that a step takes for each cell at least; the rest is slept, as on a node of that\n"
-           "speed",
+           "microseconds more that a step takes for each cell: slept, as a slower node would compute",
            {.check = options::not_negative(), .shows_default = true}},
           {"--serial-time",
            &o.serial_time_us,
-           "microseconds more of a step, on any number of ranks; slept",
+           "microseconds more of a step, on any number of ranks: slept, too",
            {.check = options::not_negative(), .shows_default = true}},
           {"--out", &o.out, "folder for results", {.shows_default = true}},
       }};
