@@ -11,8 +11,8 @@ watch() { python3 "$EMPI_SOURCE_DIR/e2e/cases/watch_demo.py" "$1" "$out/$1" -- b
 EMPI_DATA=/nonexistent EMPI_STATE_DIR=$out/state watch ended --quick >"$out/ended.txt" 2>&1 &
 ended=$!
 watch whole
-# It shrinks when the wave has passed, unless messages, which a busy machine delays and no emulation speeds up, have kept it
-# from ever having more workers than that mesh can use.
+# It shrinks when the wave has passed, unless messages, which a busy machine delays more than is emulated, have kept it from
+# ever having more workers than that mesh can use.
 python3 "$EMPI_SOURCE_DIR/e2e/cases/check_summary.py" "$out/whole" --grows 1 --shrinks-from 4 \
   --pictures wave gauge resources
 status=0
