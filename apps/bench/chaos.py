@@ -24,11 +24,10 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
-from elastic import Bench, note
+from elastic import Bench, folder_of, note
 
 SMALLEST = 2  # workers
 KINDS = ("rank", "rank", "agent", "pod", "link")  # of losses
@@ -285,8 +284,9 @@ class Chaos:
         begun = None  # how often it had begun anew, and had done something since
         while not job.over() and time.monotonic() < until:
             job.wait("it runs", job.steady)
-            if begun != job.status().get("restarts", 0):  # who dies before there are copies ends the job, as is said
-                begun, known = job.status().get("restarts", 0), job.iterations()
+            restarts = job.status().get("restarts", 0)
+            if begun != restarts:  # who dies before there are copies ends the job, as is said
+                begun, known = restarts, job.iterations()
                 job.wait("it iterates", lambda since=known: job.iterations() > since)
             time.sleep(self.random.uniform(.2, 3))  # it iterates, and its copies are made
             status = job.status()
@@ -350,9 +350,7 @@ def main():
     for name in names:
         if name not in APPS:
             parser.error(f"--apps: there is no '{name}'; there are {', '.join(APPS)}")
-    with tempfile.TemporaryDirectory(prefix="chaos.") as folder:
-        out = (args.out or pathlib.Path(folder)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
+    with folder_of(args.out, "chaos") as out:
         bench = Bench("chaos", out)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             calm = pool.map(lambda name: undisturbed(name, APPS[name], bench, args.length), names)

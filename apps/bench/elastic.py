@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks of elastic runs share: runs by `empi run` on emulated pods, and their figures."""
+import contextlib
 import json
 import math
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776}  # of the 95 % interval of a mean, by the number of values
 
@@ -18,6 +21,20 @@ def note_decisions(summary, actions=None):
     for decision in summary["decisions"]:
         if actions is None or decision["action"] in actions:
             note(f"  {decision['action']} {decision['reason']}")
+
+
+def committed(summary):
+    """The changes of a run that were made."""
+    return [change for change in summary["changes"] if change.get("outcome") == "committed"]
+
+
+@contextlib.contextmanager
+def folder_of(out, name):
+    """`out`, made if need be; without it one that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix=f"{name}.") as folder:
+        out = (out or pathlib.Path(folder)).resolve()
+        out.mkdir(parents=True, exist_ok=True)
+        yield out
 
 
 def interval(values):
@@ -67,6 +84,6 @@ class Shared:
         first = min(summary["start_time_s"] for summary in self.summaries)
         self.makespan = max(ends) - first
         self.turnaround = statistics.mean(summary["finish_s"] for summary in self.summaries)
-        self.changes = sum(change.get("outcome") == "committed" for summary in self.summaries for change in summary["changes"])
+        self.changes = sum(len(committed(summary)) for summary in self.summaries)
         note(f"{name}: {self.makespan:.1f} s, mean turnaround {self.turnaround:.1f} s, {self.changes} changes, ends "
              + ", ".join(f"{job} {end - first:.0f}" for job, end in zip(files, ends)) + f"; load {os.getloadavg()[0]:.1f}")

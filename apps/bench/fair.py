@@ -26,7 +26,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import elastic
@@ -146,8 +145,7 @@ class Bench(elastic.Bench):
         run = Run(summary, Progress(folder), summary["result"] != "Succeeded")
         if run.progress.total == 0:
             self.fail(name, "it did nothing")
-        changes = sum(change.get("outcome") == "committed" for change in run.summary["changes"])
-        elastic.note(f"{name}: {run.seconds:.1f} s, {run.core_seconds:.0f} core-seconds, {changes} changes"
+        elastic.note(f"{name}: {run.seconds:.1f} s, {run.core_seconds:.0f} core-seconds, {len(elastic.committed(summary))} changes"
                      + ", ended" * run.ended + f"; load {os.getloadavg()[0]:.1f}")
         elastic.note_decisions(run.summary, ("Scale", "Rebalance"))
         return run
@@ -192,7 +190,7 @@ def parts_of(sweep):
 
 def change_seconds(runs):
     """That a change keeps all ranks from computing, on the mean."""
-    lost = [change["lost_ms"] / 1000 for run in runs for change in run.summary["changes"] if change.get("outcome") == "committed"]
+    lost = [change["lost_ms"] / 1000 for run in runs for change in elastic.committed(run.summary)]
     return statistics.mean(lost) if lost else 0.0
 
 
@@ -247,7 +245,7 @@ def compare(what, out, repeats):
         ratio(bench, f"static_best.{name}_ratio", figure, changing, runs["static-best"])
     offline(bench, sweep, changing)
     bench.figure("run_time", mean(changing, "seconds"), "s")
-    bench.figure("changes", statistics.mean(sum(c.get("outcome") == "committed" for c in run.summary["changes"]) for run in changing), "count")
+    bench.figure("changes", statistics.mean(len(elastic.committed(run.summary)) for run in changing), "count")
     bench.figure("adaptation_share", statistics.mean(run.summary["adaptation_share"] for run in changing), "ratio")
     if "idle_share" in changing[0].summary:
         bench.figure("idle_share", statistics.mean(run.summary["idle_share"] for run in changing), "ratio")
@@ -275,9 +273,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, help="keeps all runs")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="elastic.") as folder:
-        out = (args.out or pathlib.Path(folder)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
+    with elastic.folder_of(args.out, "elastic") as out:
         if args.what == "combined":
             combined(out, args.repeats)
         else:

@@ -19,10 +19,9 @@ import itertools
 import pathlib
 import statistics
 import sys
-import tempfile
 
 import sweep
-from elastic import Bench, Shared, interval, note
+from elastic import Bench, Shared, folder_of, interval, note
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = SOURCE / "apps/tsunami/bench/five.yaml"
@@ -142,9 +141,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--out", type=pathlib.Path, help="keeps the runs")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="five-tsunamis.") as folder:
-        out = (args.out or pathlib.Path(folder)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
+    with folder_of(args.out, "five-tsunamis") as out:
         measure(Bench("five-tsunamis", out), args)
 
 

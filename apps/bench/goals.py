@@ -12,10 +12,9 @@ import argparse
 import csv
 import os
 import pathlib
-import tempfile
 
 import sweep
-from elastic import Bench, note, note_decisions
+from elastic import Bench, folder_of, note, note_decisions
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MANIFEST = "apps/jacobi/bench/goals.yaml"
@@ -108,9 +107,7 @@ def main():
     parser.add_argument("goal", choices=["deadline", "budget"])
     parser.add_argument("--out", type=pathlib.Path, help="keeps the runs")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="goals.") as folder:
-        out = (args.out or pathlib.Path(folder)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
+    with folder_of(args.out, "goals") as out:
         bench = Bench(args.goal, out)
         manifest(out, ITERATIONS[args.goal])
         rows = []

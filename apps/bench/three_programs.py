@@ -14,9 +14,8 @@ import argparse
 import pathlib
 import re
 import statistics
-import tempfile
 
-from elastic import Bench, Shared
+from elastic import Bench, Shared, folder_of
 
 APPS = pathlib.Path(__file__).resolve().parents[1]
 WORKERS = 8
@@ -62,9 +61,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, help="keeps the runs")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="three-programs.") as folder:
-        out = (args.out or pathlib.Path(folder)).resolve()
-        out.mkdir(parents=True, exist_ok=True)
+    with folder_of(args.out, "three-programs") as out:
         measure(Bench("three-programs", out), args.repeats)
 
 
