@@ -26,7 +26,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 import elastic
 import plan
@@ -34,7 +33,6 @@ import plan
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 30  # s before a size may be given up
 PARTS = 40  # of a job, for each of which the offline plan has a size
-BOUND = 1500  # s for one run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,27 +115,16 @@ class Bench(elastic.Bench):
         self.application = APPLICATIONS[what]
 
     def run_job(self, name, settings, fastest=None):
-        folder, log = self.out / name, self.out / f"{name}.log"
-        if (folder / "summary.json").exists():
-            return self.read(name, folder)
-        command = ["empi", "run", SOURCE / "apps" / self.application.manifest, "--out", folder,
-                   *(word for s in settings for word in ("--set", s))]
-        ended = False
-        with log.open("w") as stream:
-            job = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
-            start = time.monotonic()
-            try:
-                while job.poll() is None:
-                    time.sleep(.5)
-                    if time.monotonic() - start > BOUND:
-                        self.fail(name, f"no end within {BOUND} s")
-                    if fastest and not ended and self.is_hopeless(Progress(folder), fastest.progress):
-                        ended = subprocess.run(["empi", "cancel", self.application.name], stdout=subprocess.DEVNULL).returncode == 0
-            finally:
-                job.terminate()
-                job.wait()
-        if job.returncode != 0 and not ended:
-            self.fail(name, job.returncode)
+        folder = self.out / name
+
+        def end(folder):
+            if not fastest or not self.is_hopeless(Progress(folder), fastest.progress):
+                return False
+            return subprocess.run(["empi", "cancel", self.application.name], stdout=subprocess.DEVNULL).returncode == 0
+
+        if not (folder / "summary.json").exists():
+            arguments = [SOURCE / "apps" / self.application.manifest, *(word for s in settings for word in ("--set", s))]
+            self.empi_run(name, *arguments, end=end)
         return self.read(name, folder)
 
     def read(self, name, folder):

@@ -143,6 +143,7 @@ void LocalPods::start_process(Pod& p) {
   env[names::kTokenFile] = folder_ + "/token";
   env[names::kMode] = mode;
   env[names::kNetworkInterface] = "lo";
+  env[names::kSharedProcessors] = "yes";
   env[names::kRunDir] = p.folder;
   env[names::kTerminationLog] = p.folder + ".end";
   if (p.number < nodes.size()) env[names::kNodeName] = nodes[p.number];
