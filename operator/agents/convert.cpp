@@ -268,7 +268,7 @@ Termination read_termination(const std::string& message) {
   if (!record.is_object() || !record.contains("result")) return {with_advice(message), {}};
   try {
     const auto outcome = record.get<empi::JobOutcome>();
-    return {message_of(outcome), outcome.last_change};
+    return {message_of(outcome), outcome.last_change, outcome.result == empi::JobResult::Succeeded};
   } catch (const nlohmann::json::exception&) {
     return {message, {}};
   }

@@ -38,6 +38,7 @@ empi::StartRequest to_start_request(const JobSpec& spec, std::int64_t fence,
 struct Termination {
   std::string text;
   std::optional<empi::ChangeRecord> last_change;
+  bool program_succeeded = false;
 };
 Termination read_termination(const std::string& message);
 

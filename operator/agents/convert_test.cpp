@@ -315,6 +315,16 @@ TEST(Termination, LastWordsTellHowTheLastChangeCameOut) {
   EXPECT_FALSE(read_termination("segmentation fault").last_change);
 }
 
+TEST(TerminationText, SaysWhetherTheProgramEndedWell) {
+  for (const auto result : {empi::JobResult::Succeeded, empi::JobResult::Failed, empi::JobResult::Stopped}) {
+    empi::JobOutcome outcome;
+    outcome.result = result;
+    EXPECT_EQ(read_termination(nlohmann::json(outcome).dump()).program_succeeded,
+              result == empi::JobResult::Succeeded);
+  }
+  EXPECT_FALSE(read_termination("segmentation fault").program_succeeded);
+}
+
 TEST(ToRuntimeView, AFailedProgramKeepsItsLastLines) {
   auto membership = running();
   membership.outcome = {empi::JobResult::Failed, "rank 1 was killed by signal 11", 139, {"line 1", "line 2"}};

@@ -71,6 +71,14 @@ auto with_tokens(const std::vector<std::string>& tokens, Client& agent, bool& st
   return result;
 }
 
+// Of two who do not lead. One that has just come may not have heard yet that the job can go on without its
+// lead.
+bool knows_more(const empi::MembershipView& view, const RuntimeView& known) {
+  const std::int64_t epoch = view.membership.epoch.value;
+  return epoch > known.epoch ||
+         (epoch == known.epoch && view.survives_lead_loss && !known.survives_lead_loss);
+}
+
 }  // namespace
 
 struct HttpRuntime::JobMemory {
@@ -192,7 +200,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     if (!members.empty() && members.front().uid != pod.uid) {
       if (pod.uid == named) silent = report.view.silent;
       // It knows who leads: that one is asked next, now or at the next look.
-      if (!not_the_lead || not_the_lead->epoch < report.view.membership.epoch.value) {
+      if (!not_the_lead || knows_more(report.view, *not_the_lead)) {
         not_the_lead = to_runtime_view(report.view, {});
         not_the_lead->lead_silent = true;
         memory.lead_uid = members.front().uid;

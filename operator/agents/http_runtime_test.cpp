@@ -152,6 +152,25 @@ TEST(HttpRuntimeTest, WhoWasNamedSaysWhoIsSilentBeforeItLeads) {
   EXPECT_EQ(view.silent, std::vector<std::string>{"uid-3"});
 }
 
+// A newcomer that had joined a moment ago, or was to, had not heard yet that the job can go on without its
+// lead. It answered first, and the job began again (bench chaos).
+TEST(HttpRuntimeTest, WhoHasHeardThatTheLeadMayBeLostIsBelievedBeforeWhoHasNot) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead newcomer("token"), member("token");
+  PodView of_newcomer = newcomer.pod(), of_member = member.pod();
+  newcomer.report.view.uid = of_newcomer.uid = "uid-2";
+  member.report.view.uid = of_member.uid = "uid-1";
+  for (Lead* lead : {&newcomer, &member})
+    for (const char* uid : {"uid-0", "uid-1"})
+      lead->report.view.membership.members.push_back({uid, "w", "a:1", 1, "n", 0});
+  member.report.view.survives_lead_loss = true;
+  for (const auto& pods : {std::vector{of_newcomer, of_member}, std::vector{of_member, of_newcomer}}) {
+    const RuntimeView view = runtime.observe(a_job(), pods);
+    EXPECT_TRUE(view.reachable && view.lead_silent);
+    EXPECT_TRUE(view.survives_lead_loss);
+  }
+}
+
 TEST(HttpRuntimeTest, AMemberIsFoundThatAnswersWhenNobodyDidAtFirst) {
   std::chrono::steady_clock::time_point now{};
   HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {},

@@ -114,7 +114,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
   else if (!memory.silent_since)
     memory.silent_since = now;
   observed.silent_since = memory.silent_since;
-  if (observed.runtime.reachable) memory.lead_was_replaceable = observed.runtime.survives_lead_loss;
+  memory.lead_was_replaceable = is_replaceable(observed.runtime, memory.lead_was_replaceable);
   observed.lead_was_replaceable = memory.lead_was_replaceable;
   if (observed.runtime.unmeasured.empty())
     memory.unmeasured_since.reset();

@@ -37,6 +37,7 @@ struct PodView {
   std::optional<int> exit_code;    // of the worker container, once it has ended
   std::string message;             // termination message (the ranks' last lines), or why the pod is waiting
   std::optional<empi::ChangeRecord> last_change = {};  // of the job, where the pod saw the job's end
+  bool program_succeeded = false;                      // which it saw, everywhere
   std::string runtime_image = {};                      // that has brought agent and libraries into it
   std::optional<Time> unschedulable_since = {};        // no node has room for it
   std::string node = {};                               // that it is on, once it has one
@@ -123,6 +124,13 @@ struct QueueGrant {
   bool operator==(const QueueGrant&) const = default;
 };
 
+// Whether the lead may be replaced, by an answer and what was known `before`: who answers in its place may
+// not have heard it yet.
+inline bool is_replaceable(const RuntimeView& answer, bool before) {
+  if (!answer.reachable) return before;
+  return answer.survives_lead_loss || (answer.lead_silent && before);
+}
+
 struct Observed {
   ElasticMPIJob job;          // spec and status as last read
   std::vector<PodView> pods;  // all pods owned by the job
@@ -141,7 +149,7 @@ struct Observed {
   std::string command_problem;       // why the lead has not taken the last command, until it takes one
   std::string scale_problem;         // why the API server has refused the last size that the autoscaler wrote
   std::optional<Time> silent_since;  // the lead has not answered since then
-  bool lead_was_replaceable = false;     // by the last answer of anybody
+  bool lead_was_replaceable = false;     // by the last answer
   std::optional<Time> unmeasured_since;  // the lead's sidecar has not answered since then
   std::optional<QueueGrant> grant;       // of a job in a queue
   // How long its queue lets pods wait for a node before they are given back; absent: its queue cannot be

@@ -67,6 +67,14 @@ bool left_to_the_lead(const Pass& pass, const PodView* pod) {
   return !pod || (pod->phase == PodPhase::Failed && pod->uid != runtime.lead_uid);
 }
 
+// What else is to be known of a worker's loss: who might have gone on without it.
+std::string and_a_silent_lead(const Pass& pass) {
+  const PodView* lead = pass.pod(pass.status.lead_uid);
+  if (pass.seen.runtime.reachable || !pass.seen.silent_since || !lead || has_ended(*lead)) return "";
+  const auto silence = std::chrono::floor<Seconds>(pass.now - *pass.seen.silent_since);
+  return "; " + lead->name + ", which leads, has not answered for " + std::to_string(silence.count()) + " s";
+}
+
 }  // namespace
 
 // Indices, change ids and the fence go on counting.
@@ -125,6 +133,8 @@ bool ended_by_program(Pass& pass) {
     return true;
   }
   int succeeded = 0;
+  bool saw_success = false;  // whoever else was lost before: the lead had dropped it
+  const PodView* failed = nullptr;
   IndexSet gone;
   for (const int index : members) {
     const PodView* pod = pass.pod(index);
@@ -133,17 +143,21 @@ bool ended_by_program(Pass& pass) {
     } else if (!pod) {
       gone.insert(index);
     } else if (pod->phase == PodPhase::Failed) {
-      fail(pass, "WorkerFailed", "worker " + describe_pod(*pod), true);
-      return true;
+      failed = failed ? failed : pod;
     } else if (pod->phase == PodPhase::Succeeded) {
       ++succeeded;
+      saw_success = saw_success || pod->program_succeeded;
     }
   }
   const bool program_says_success =
       runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Succeeded;
-  if (program_says_success || succeeded == members.size()) {
+  if (program_says_success || saw_success || succeeded == members.size()) {
     end(pass, JobState::Succeeded, "ProgramSucceeded", "the program ended with exit code 0");
     clean_up(pass);
+    return true;
+  }
+  if (failed) {
+    fail(pass, "WorkerFailed", "worker " + describe_pod(*failed) + and_a_silent_lead(pass), true);
     return true;
   }
   if (gone.empty()) return false;
@@ -154,7 +168,8 @@ bool ended_by_program(Pass& pass) {
     pass.set_condition(condition::kOutcomeUnknown, true, "PodsVanished", message);
     fail(pass, "OutcomeUnknown", message, false);
   } else {
-    fail(pass, "WorkerLost", "pods " + names + " vanished while the program ran on them", true);
+    fail(pass, "WorkerLost",
+         "pods " + names + " vanished while the program ran on them" + and_a_silent_lead(pass), true);
   }
   return true;
 }

@@ -85,16 +85,19 @@ bool is_gone(const PodView* pod) { return !pod || has_ended(*pod); }
 
 // A lead that is dead, or that has ended by itself: of a rank that was lost in its pod it hands the lead over
 // before. Where nobody answers just now, or the last answer was still its own, the members that run are asked
-// once more.
+// once more. One that is merely silent while another member is lost is borne as long as it would be
+// otherwise.
 bool somebody_may_answer(Pass& pass) {
   const RuntimeView& runtime = pass.seen.runtime;
   const PodView* lead = pass.pod(pass.status.lead_uid);
-  if (!pass.seen.lead_was_replaceable || !is_gone(lead) || (lead && lead->phase == PodPhase::Succeeded))
-    return false;
+  if (!pass.seen.lead_was_replaceable || (lead && lead->phase == PodPhase::Succeeded)) return false;
   if (runtime.reachable && runtime.lead_uid != pass.status.lead_uid) return false;
   const IndexSet members = pass.members();
-  if (std::ranges::all_of(members, [&](int index) { return is_gone(pass.pod(index)); })) return false;
-  const Time until = pass.seen.silent_since.value_or(pass.now) + kSomebodyAnswers;
+  const auto gone = std::ranges::count_if(members, [&](int index) { return is_gone(pass.pod(index)); });
+  if (gone == members.size()) return false;
+  if (!is_gone(lead) && (runtime.reachable || gone == 0)) return false;
+  const Seconds bound = is_gone(lead) ? kSomebodyAnswers : 2 * runtime.partition;
+  const Time until = pass.seen.silent_since.value_or(pass.now) + bound;
   if (pass.now >= until) return false;
   pass.wake_at(until);
   return true;

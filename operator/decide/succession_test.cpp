@@ -123,6 +123,62 @@ TEST_F(Succession, WhereAllHaveEndedTheJobHasFailedAtOnce) {
   EXPECT_EQ(world.status().state, JobState::Failed);
 }
 
+// Of two, one was killed while the other one, the lead, was cut off for a few seconds: the job began again.
+TEST_F(Succession, ALeadThatIsSilentMayStillAnswerWhereAMemberIsLost) {
+  world.vanish(1);
+  world.end_pod(2, 137);
+  world.lead.reachable = false;
+  for (int second = 0; second < 15; ++second) {
+    world.reconcile();
+    ASSERT_EQ(world.status().state, JobState::Running) << "after " << second << " s";
+    world.now += Seconds(1);
+  }
+  world.lead.reachable = true;
+  world.reconcile();
+  EXPECT_THAT(named().dead, testing::UnorderedElementsAre(uids[1], uids[2]));
+  EXPECT_EQ(named().lead.uid, uids[0]);
+  expect_going_on("0,3-4");
+}
+TEST_F(Succession, AndIsGivenUpWithThemAfterTwiceThePatience) {
+  world.end_pod(2, 137);
+  world.lead.reachable = false;
+  for (int second = 0; second < 22; ++second) {
+    world.reconcile();
+    world.now += Seconds(1);
+  }
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  const auto& conditions = world.status().conditions;
+  const auto failed = std::ranges::find(conditions, condition::kFailed, &Condition::type);
+  ASSERT_NE(failed, conditions.end());
+  const std::string& why = failed->message;
+  EXPECT_THAT(why, HasSubstr("demo-w-2"));
+  EXPECT_THAT(why, HasSubstr("demo-w-0, which leads, has not answered for"));
+}
+
+// The last answer of anybody was that of a member that had not heard so.
+TEST_F(Succession, WhoHasNotHeardThatItsLeadMayBeLostDoesNotEndTheJob) {
+  world.end_pod(0, 137);
+  world.lead.silent = true;
+  world.lead.survives_lead_loss = false;
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Running);
+  world.lead.survives_lead_loss = true;
+  world.reconcile();
+  EXPECT_EQ(named().lead.uid, uids[1]);
+}
+
+// The lead had dropped it, or could do without it; the program was over before anybody could ask.
+TEST_F(Succession, AMemberThatIsLostBeforeTheProgramEndsWellIsNoFailure) {
+  world.end_pod(2, 137);
+  for (const int index : {0, 1}) {
+    world.end_pod(index, 0);
+    world.pod(index)->program_succeeded = true;
+  }
+  world.lead.reachable = false;
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Succeeded);
+}
+
 TEST_F(Succession, TheNextButOneLeadsWhereTheNextIsLostToo) {
   lose_lead();
   world.reconcile(true, 1);

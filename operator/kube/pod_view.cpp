@@ -103,6 +103,7 @@ PodView to_pod_view(const json& pod, const std::string& job) {
     Termination last_words = read_termination(message);
     view.message = message.empty() ? reason_and_message(ended) : std::move(last_words.text);
     view.last_change = std::move(last_words.last_change);
+    view.program_succeeded = last_words.program_succeeded;
     view.ready = false;
   }
   return view;

@@ -219,6 +219,7 @@ std::vector<PodView> LocalCluster::list_pods(const JobKey& key) {
     Termination last_words = read_termination(state.message);
     view.message = std::move(last_words.text);
     view.last_change = std::move(last_words.last_change);
+    view.program_succeeded = last_words.program_succeeded;
     view.phase = !state.exit_code        ? PodPhase::Running
                  : *state.exit_code == 0 ? PodPhase::Succeeded
                                          : PodPhase::Failed;

@@ -29,7 +29,6 @@ Observed World::observe() const {
   observed.creation_denied_since = creation_denied_since_;
   observed.scale_problem = scale_problem;
   observed.silent_since = silent_since_;
-  observed.lead_was_replaceable = was_replaceable_;
   observed.unmeasured_since = unmeasured_since_;
   observed.runtime.problem = lead_problem;
   observed.runtime.unmeasured = sidecar_problem;
@@ -67,8 +66,9 @@ void World::reconcile(bool status_written, std::size_t actions_done) {
   unmeasured_since_ = sidecar_problem.empty() ? std::nullopt
                       : unmeasured_since_     ? unmeasured_since_
                                               : std::optional(now);
-  if (lead.reachable && lead.epoch > 0) was_replaceable_ = lead.survives_lead_loss;
-  const Observed observed = observe();
+  Observed observed = observe();
+  if (lead.epoch > 0) was_replaceable_ = is_replaceable(observed.runtime, was_replaceable_);
+  observed.lead_was_replaceable = was_replaceable_;
   Decision decision = decide(observed, now);
   check_decision(observed, decision);
   actions = decision.actions;

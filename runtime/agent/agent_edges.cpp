@@ -124,8 +124,8 @@ RankPlace AgentEdges::place_of(const ProcId& proc, bool joining) const {
   place.page = pages_.path(proc);
   place.shm_folder = shm_folder_;
   place.library = library_;
-  place.crowded = options_.shares_processors ||
-                  options_.slots > static_cast<int>(std::thread::hardware_concurrency());
+  place.crowded =
+      options_.shares_processors || options_.slots > static_cast<int>(std::thread::hardware_concurrency());
   return place;
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/spe10/solver/hypre_errors.hpp"
 
 namespace spe10 {
 namespace {
@@ -52,7 +53,9 @@ class Vector {
           "filling a vector");
     check(HYPRE_IJVectorAssemble(ij_), "filling a vector");
   }
-  ~Vector() { HYPRE_IJVectorDestroy(ij_); }
+  ~Vector() {
+    life_.end([this] { HYPRE_IJVectorDestroy(ij_); });
+  }
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
 
@@ -67,12 +70,14 @@ class Vector {
   }
 
  private:
+  HypreLife life_;
   HYPRE_IJVector ij_ = nullptr;
 };
 
 }  // namespace
 
 struct LinearSolver::Matrix {
+  HypreLife life;
   HYPRE_IJMatrix ij = nullptr;
 
   Matrix(MPI_Comm comm, const SparseRows& rows) {
@@ -97,7 +102,9 @@ struct LinearSolver::Matrix {
     add_extra(rows);
     check(HYPRE_IJMatrixAssemble(ij), "assembling the matrix");
   }
-  ~Matrix() { HYPRE_IJMatrixDestroy(ij); }
+  ~Matrix() {
+    life.end([this] { HYPRE_IJMatrixDestroy(ij); });
+  }
   Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
 
@@ -128,6 +135,7 @@ struct LinearSolver::Matrix {
 // The matrix stays with its hierarchy: the smoother of the finest level works on it.
 struct LinearSolver::Hierarchy {
   std::unique_ptr<Matrix> matrix;
+  HypreLife life;
   HYPRE_Solver amg = nullptr;
   int first_iterations = -1;
 
@@ -143,7 +151,9 @@ struct LinearSolver::Hierarchy {
     HYPRE_BoomerAMGSetPrintLevel(amg, 0);
     check(HYPRE_BoomerAMGSetup(amg, matrix->par(), nullptr, nullptr), "setting the multigrid up");
   }
-  ~Hierarchy() { HYPRE_BoomerAMGDestroy(amg); }
+  ~Hierarchy() {
+    life.end([this] { HYPRE_BoomerAMGDestroy(amg); });
+  }
   Hierarchy(const Hierarchy&) = delete;
   Hierarchy& operator=(const Hierarchy&) = delete;
 
@@ -285,6 +295,7 @@ bool LinearSolver::attempt(const Matrix& matrix, const SparseRows& rows, std::ve
 }
 
 SolveReport LinearSolver::solve_here(const SparseRows& rows, std::vector<double>& x) {
+  const HypreErrors errors(leaders_ != MPI_COMM_NULL ? leaders_ : comm_);
   SolveReport report;
   double clock = MPI_Wtime();
   const auto lap = [&clock] {

@@ -158,6 +158,9 @@ void ChangeDriver::resume(const ChangePlan& plan, State state, std::uint64_t ite
     case State::RollingBack:
       roll_back("the lead was lost before the change was certain", now);
       break;
+    case State::Preparing:  // of leavers of a queue: not all may have heard of it
+      if (plan_.tasks) issue(Kind::Prepare, union_uids(), now);
+      break;
     default:  // whoever resumes it knows of a member that is lost
       break;
   }

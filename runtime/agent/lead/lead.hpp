@@ -223,8 +223,11 @@ class Lead {
   // --- succession.cpp: where a lead is lost (R20)
   std::optional<LeadNews> news() const;
   std::optional<LeadNews> news_to_tell();
+  bool moves_queue(const ChangePlan& plan) const;
   bool queue_outlives_this_pod() const;
   void resume_change(const PodKnowledge& own, const std::string& why, Moment now);
+  void lose_after(const std::map<std::string, std::string>& dead, Moment now);
+  void recover_after(std::map<std::string, std::string> dead, Moment now);
   bool needs_word(const std::string& uid) const;
   void bound_silence(Moment now);
   void bound_hand_over(Moment now);

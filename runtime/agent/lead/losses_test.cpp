@@ -84,6 +84,14 @@ class Losses : public ::testing::Test {
     lead.on(RankReported{report, {rank(i)}}, members[i].uid, now);
     obey();
   }
+  std::optional<LeadNews> news() {
+    lead.second(now);
+    std::optional<LeadNews> found;
+    for (const LeadAction& action : lead.take_actions())
+      if (const auto* sent = std::get_if<SendMessage>(&action))
+        if (const auto* beat = std::get_if<Beat>(&sent->message)) found = beat->news;
+    return found;
+  }
   void ends(std::size_t i, int code, int signal, bool finalised) {
     lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
     obey();
@@ -108,14 +116,6 @@ class Losses : public ::testing::Test {
 
 // Where the queue is on another pod, or mirrored there; not while it goes from one to another.
 TEST_F(Losses, MembersAreToldWhereTheQueueIsForTheCaseThatTheLeadIsLost) {
-  const auto news = [&] {
-    lead.second(now);
-    std::optional<LeadNews> found;
-    for (const LeadAction& action : lead.take_actions())
-      if (const auto* sent = std::get_if<SendMessage>(&action))
-        if (const auto* beat = std::get_if<Beat>(&sent->message)) found = beat->news;
-    return found;
-  };
   keeps_queue(0, std::nullopt);
   EXPECT_FALSE(news()) << "it is in the lead's pod alone";
   keeps_queue(0, 2);
@@ -126,8 +126,28 @@ TEST_F(Losses, MembersAreToldWhereTheQueueIsForTheCaseThatTheLeadIsLost) {
   EXPECT_EQ(told->queue->address, members[0].address + "/queue");
   keeps_queue(1, std::nullopt);
   EXPECT_TRUE(news()) << "it is elsewhere";
-  begin_leave({"uid-2"});
+  begin_leave({"uid-1"});
   EXPECT_FALSE(news());
+}
+
+// The lead of an inverse problem was cut off while two pods joined, and its members ended with it: they had
+// been told to forget (bench chaos).
+TEST_F(Losses, MembersAreToldSoWhileOthersLeave) {
+  keeps_queue(0, 2);
+  begin_leave({"uid-1"});
+  EXPECT_TRUE(news());
+}
+TEST_F(Losses, MembersAreToldSoWhileOthersJoin) {
+  keeps_queue(0, 2);
+  ChangeRequest growth;
+  growth.id = "c";
+  growth.fence = Fence{1};
+  growth.epoch = Epoch{1};
+  growth.add = {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}};
+  growth.deadline_ms = 10'000;
+  ASSERT_EQ(lead.begin_change(growth, now).status, 200);
+  obey();
+  EXPECT_TRUE(news());
 }
 
 // Another lead could have been named meanwhile.

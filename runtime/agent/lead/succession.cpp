@@ -18,11 +18,20 @@ constexpr RunningTime kRepeated{std::chrono::seconds(5)};
 
 }  // namespace
 
+// By this change it may go to a rank that the lead alone hears of. One that joins and leaves can neither be
+// undone by another lead nor be brought to its end.
+bool Lead::moves_queue(const ChangePlan& plan) const {
+  if (plan.remove.empty()) return false;
+  const auto owner = state_.queue_keeper ? spaces_.owner(*state_.queue_keeper) : std::nullopt;
+  return !plan.add.empty() || !owner || plan.leaves(owner->uid);
+}
+
 // Of a master-worker program: it is on another pod, or mirrored there. Not while it goes from one to another.
 bool Lead::queue_outlives_this_pod() const {
-  if (!state_.tasks || state_.ending || handing_over_ || driver_.active() || !state_.queue_keeper ||
+  if (!state_.tasks || state_.ending || handing_over_ || !state_.queue_keeper ||
       state_.queue_address.empty() || membership_.members.size() < 2)
     return false;
+  if (driver_.active() && moves_queue(driver_.plan())) return false;
   const auto owner = spaces_.owner(*state_.queue_keeper);
   return owner && (owner->uid != self_.uid || mirror_takes_over());
 }
@@ -158,7 +167,9 @@ void Lead::hear_of_newer(const Membership& newer) {
   PodKnowledge& own = succession_->own;
   if (own.plan) {
     if (own.followed == ChangeState::Committed || own.followed == ChangeState::Draining) return;
-    const bool committed = own.followed == ChangeState::Window && own.plan->is_committed_in(newer);
+    // Of a queue members that stay need not come to a window.
+    const bool may_be = own.followed == ChangeState::Window || state_.tasks;
+    const bool committed = may_be && own.plan->is_committed_in(newer);
     own.followed = committed ? ChangeState::Committed : ChangeState::RollingBack;
     if (committed) return;
   }
@@ -191,13 +202,31 @@ void Lead::resume_change(const PodKnowledge& own, const std::string& why, Moment
   const bool committed = own.followed == ChangeState::Committed || own.followed == ChangeState::Draining;
   if (!state_.tasks || committed)
     return driver_.resume(plan, own.followed, own.iteration, std::move(facts), ended, now.clock);
-  // Joiners may be at work by now, and can be done without. Of leavers nobody knows any more whether they
-  // have left, or to whom the queue has gone.
-  if (!plan.remove.empty())
-    return fail_job(
-        "the lead is lost: " + why + ", while pods were leaving the queue of tasks by change " + plan.id, 1,
-        {});
-  driver_.resume(plan, ChangeState::RollingBack, 0, std::move(facts), ended, now.clock);
+  if (moves_queue(plan))
+    return fail_job("the lead is lost: " + why +
+                        ", while the queue of tasks may have been on its way by change " + plan.id,
+                    1, {});
+  // Joiners may be at work by now, and can be done without. Leavers may have left: they are asked again.
+  driver_.resume(plan, plan.remove.empty() ? ChangeState::RollingBack : ChangeState::Preparing, 0,
+                 std::move(facts), ended, now.clock);
+}
+
+// Of pods that have lost a rank before we led the others go on, where the queue is on its way to them, say.
+void Lead::lose_after(const std::map<std::string, std::string>& dead, Moment now) {
+  for (const auto& [uid, why] : dead) pod_lost(uid, why, now);
+  if (!driver_.active() && !verdict_) drop_lost_members();
+}
+
+void Lead::recover_after(std::map<std::string, std::string> dead, Moment now) {
+  const auto own = state_.lost.extract(self_.uid);
+  dead.merge(std::exchange(state_.lost, {}));
+  for (const auto& [uid, why] : dead) pod_lost(uid, why, now);
+  // A rank of ours was lost before we led. Last: the next lead is told who is left.
+  if (!own || verdict_) return;
+  if (driver_.active())
+    driver_.member_down(self_.uid, own.mapped(), now.clock);
+  else
+    hand_over_for_a_loss(own.mapped(), state_.last_tail);
 }
 
 void Lead::begin_after_loss(Moment now) {
@@ -214,16 +243,10 @@ void Lead::begin_after_loss(Moment now) {
     if (report.kind == RankReport::Kind::Finalizing) state_.ending = true;
     driver_.reported(report, now.clock);
   }
-  const auto own = state_.lost.extract(self_.uid);
-  before.dead.merge(std::exchange(state_.lost, {}));
-  for (const auto& [uid, why] : before.dead) pod_lost(uid, why, now);
-  // A rank of ours was lost before we led. Last: the next lead is told who is left.
-  if (own && !verdict_) {
-    if (driver_.active())
-      driver_.member_down(self_.uid, own.mapped(), now.clock);
-    else
-      hand_over_for_a_loss(own.mapped(), state_.last_tail);
-  }
+  if (state_.tasks)
+    lose_after(before.dead, now);
+  else
+    recover_after(std::move(before.dead), now);
   perform_steps(now);
   succeed_when_all_done();
 }

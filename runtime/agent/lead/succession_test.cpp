@@ -7,96 +7,14 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "runtime/agent/lead/lead.hpp"
+#include "runtime/agent/lead/testing/named_lead.hpp"
 
 namespace empi::agent {
 namespace {
 
 using Kind = RankReport::Kind;
-
-// Pod u1 of four with a rank each, whose lead u0 is lost.
-class NamedLead : public ::testing::Test {
- protected:
-  Moment now;
-  Lead lead{{"u1", "job"}};
-  PodKnowledge own;
-  std::vector<std::pair<std::string, Message>> sent;
-
-  void SetUp() override {
-    own.membership = {Epoch{5}, {}};
-    for (const char* n : {"0", "1", "2", "3"})
-      own.membership.members.push_back({std::string("u") + n, std::string("pod-") + n, "a:1", 1, "", 0});
-    own.spaces = {lay_out("job.1", own.membership.members)};
-    own.news.next_space = 4;
-    own.news.resumed_at = 40;
-    own.news.resumed_times = 2;
-  }
-  void plan_growth(ChangeState followed) {
-    PlannedChange planned{"c", Epoch{6}, "port", {{"u9", "pod-9", "a:9", 1, "", 0}}, {}, false};
-    const Namespace joiners = lay_out("job.3", planned.add);
-    own.plan.emplace(planned, own.membership);
-    own.spaces.push_back(joiners);
-    own.followed = followed;
-    own.iteration = 17;
-    if (followed == ChangeState::Draining) own.membership = own.plan->next_members();
-  }
-  void name(std::vector<std::string> dead = {"u0"}) {
-    lead.succeed(own, {Fence{8}, "u1", std::move(dead), "pod pod-0 is gone"}, now);
-    take();
-  }
-  // What it wants is done: steps are answered, but not by `mute`.
-  void take(const std::string& mute = "u0") {
-    for (auto actions = lead.take_actions(); !actions.empty(); actions = lead.take_actions())
-      for (const LeadAction& action : actions) {
-        const auto* one = std::get_if<SendMessage>(&action);
-        if (!one) continue;
-        for (const std::string& uid : one->uids) {
-          sent.emplace_back(uid, one->message);
-          const auto* step = std::get_if<Step>(&one->message);
-          if (step && uid != mute && uid != "u9") lead.on(StepDone{step->change, step->number, {}}, uid, now);
-        }
-      }
-  }
-  template <class M>
-  std::vector<M> sent_to(const std::string& uid) const {
-    std::vector<M> all;
-    for (const auto& [to, message] : sent)
-      if (const auto* one = std::get_if<M>(&message); one && to == uid) all.push_back(*one);
-    return all;
-  }
-  std::vector<StepKind> steps_of(const std::string& uid) const {
-    std::vector<StepKind> kinds;
-    for (const Step& step : sent_to<Step>(uid)) kinds.push_back(step.kind);
-    return kinds;
-  }
-  void follows(const std::string& uid, std::vector<RankReport> reports = {},
-               const std::optional<Membership>& known = {}) {
-    lead.on(TakenOver{Fence{8}, known.value_or(own.membership), std::move(reports)}, uid, now);
-    take();
-  }
-  RankReport report(const std::string& uid, Kind kind, bool ok = true) const {
-    RankReport report;
-    report.kind = kind;
-    report.change = "c";
-    report.ok = ok;
-    report.error = ok ? "" : "it was called off";
-    const ChangePlan& plan = *own.plan;
-    for (const auto* members : {&plan.old.members, &plan.add})
-      for (const Member& member : *members)
-        if (member.uid == uid) report.proc = ranks_of(member).front();
-    return report;
-  }
-  void say(const std::string& uid, Kind kind, bool ok = true) {
-    const RankReport one = report(uid, kind, ok);
-    lead.on(RankReported{one, {one.proc}}, uid, now);
-    take();
-  }
-  std::vector<std::string> members() const { return uids_of(lead.membership().members); }
-  const std::vector<std::string> kLeft = {"u1", "u2", "u3"};
-};
 
 TEST_F(NamedLead, AsksAllWhatTheyKnowAndThenDropsTheOneBefore) {
   name();
@@ -342,94 +260,6 @@ TEST_F(NamedLead, EndsAProgramThatWasEnding) {
   follows("u3");
   ASSERT_TRUE(lead.verdict());
   EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
-}
-
-// Of a master-worker program, whose queue u0 kept for its worker at u0 or another pod's.
-class NamedLeadOfTasks : public NamedLead {
- protected:
-  void SetUp() override {
-    NamedLead::SetUp();
-    own.news.queue = {rank(0), rank(2), "pod-0:1/key"};
-  }
-  ProcId rank(std::size_t i) const { return ranks_of(own.membership.members[i]).front(); }
-  std::optional<Dropped> dropped(const std::string& uid) const {
-    for (const Dropped& one : sent_to<Dropped>(uid))
-      if (one.uid == "u0") return one;
-    return std::nullopt;
-  }
-};
-
-TEST_F(NamedLeadOfTasks, HasTheMirrorTakeTheQueueOver) {
-  name();
-  for (const char* uid : {"u2", "u3"}) follows(uid);
-  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
-  const auto said = dropped("u2");
-  ASSERT_TRUE(said);
-  EXPECT_EQ(said->queue_to, name_of(rank(2)));
-  EXPECT_EQ(said->procs, std::vector<ProcId>{rank(0)});
-  EXPECT_EQ(said->recovery, "") << "nobody else stops";
-  EXPECT_EQ(lead.membership().members.size(), 3U);
-}
-
-TEST_F(NamedLeadOfTasks, LeavesAQueueOnAnotherPodWhereItIs) {
-  own.news.queue = {rank(3), std::nullopt, "pod-3:1/key"};
-  name();
-  for (const char* uid : {"u2", "u3"}) follows(uid);
-  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
-  ASSERT_TRUE(dropped("u2"));
-  EXPECT_EQ(dropped("u2")->queue_to, "");
-}
-
-TEST_F(NamedLeadOfTasks, EndsTheJobWhereTheMirrorIsGoneToo) {
-  name({"u0", "u2"});
-  follows("u3");
-  ASSERT_TRUE(lead.verdict());
-  EXPECT_EQ(lead.verdict()->result, JobResult::Failed);
-}
-
-TEST_F(NamedLeadOfTasks, SendsJoinersHomeOfAChangeThatWasNotCertain) {
-  plan_growth(ChangeState::Building);
-  name();
-  for (const char* uid : {"u2", "u3"}) follows(uid);
-  ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
-  EXPECT_EQ(lead.state(), ChangeState::Stable);
-  EXPECT_EQ(lead.known_changes().front().outcome, ChangeOutcome::RolledBack);
-  EXPECT_FALSE(sent_to<End>("u9").empty());
-  EXPECT_EQ(sent_to<Dropped>("u2").front().queue_to, name_of(rank(2)));
-}
-
-TEST_F(NamedLeadOfTasks, EndsTheJobWhilePodsAreLeavingTheQueue) {
-  PlannedChange planned{"c", Epoch{6}, "", {}, {"u3"}, true};
-  own.plan.emplace(planned, own.membership);
-  own.followed = ChangeState::Building;
-  name();
-  for (const char* uid : {"u2", "u3"}) follows(uid);
-  ASSERT_TRUE(lead.verdict());
-  EXPECT_NE(lead.verdict()->reason.find("were leaving the queue"), std::string::npos)
-      << lead.verdict()->reason;
-}
-
-// It was the first report of another address that told the next change where the queue is: none comes where
-// the queue stays.
-TEST_F(NamedLeadOfTasks, TellsJoinersOfTheNextChangeWhereTheQueueIs) {
-  own.news.queue = {rank(3), rank(1), "pod-3:1/key"};
-  name();
-  for (const char* uid : {"u2", "u3"}) follows(uid);
-  ChangeRequest growth;
-  growth.id = "d";
-  growth.fence = Fence{8};
-  growth.epoch = lead.membership().epoch;
-  growth.add = {{"u8", "pod-8", "a:8", 1, "", 0}};
-  growth.deadline_ms = 10'000;
-  ASSERT_EQ(lead.begin_change(growth, now).status, 200);
-  take();
-  RankReport hello;
-  hello.kind = Kind::Hello;
-  hello.proc = {sent_to<Step>("u8").back().space, 0};
-  lead.on(RankReported{hello, {hello.proc}}, "u8", now);
-  take();
-  ASSERT_EQ(steps_of("u8").back(), StepKind::Attach);
-  EXPECT_EQ(sent_to<Step>("u8").back().address, "pod-3:1/key");
 }
 
 }  // namespace

@@ -108,8 +108,9 @@ void Pod::adopt(const Namespace& ns) {
 void Pod::do_prepare(const Step& m) {
   adopt(m.record.value());
   if (!m.plan) return;
+  const bool known = plan_ && plan_->id == m.plan->id;  // from a lead that was lost
   plan_.emplace(*m.plan, membership_);
-  said_.clear();
+  if (!known) said_.clear();
   if (!plan_->add.empty()) adopt(plan_->joiners);
   fetching_.reset();
   followed_ = ChangeState::Preparing;

@@ -97,6 +97,7 @@ class Faults {
   void lose_member();
   void lose_lead(int tries);
   bool queue_may_be_lost(const Lead& known) const;
+  bool queue_stays(const SimulatedPod& lead) const;
   bool is_borne() const;
   void lose_queue(int tries);
 

@@ -24,8 +24,11 @@ void Faults::one() {
   ++course_.coverage.faults;
   if (course_.job == Job::Votes && world.dice.percent(60)) return course_.program.split_a_vote();
   if (course_.recoverable && world.dice.percent(30)) return lose_lead(0);
-  if (course_.job == Job::Mirrored && world.dice.percent(50))
-    return world.dice.percent(30) ? lose_lead(0) : lose_queue(0);
+  if (course_.job == Job::Mirrored && world.dice.percent(50)) {
+    if (world.dice.percent(60)) return lose_queue(0);
+    if (world.dice.percent(50)) return lose_lead(0);
+    return hunt(kHunted[world.dice.below(std::size(kHunted))], 0, [this](SimulatedPod&) { lose_lead(0); });
+  }
   switch (world.dice.below(14)) {
     case 0:
       return cut();
@@ -212,12 +215,19 @@ bool Faults::queue_may_be_lost(const Lead& known) const {
          program.mirrors(known.queue_mirror()) && program.is_settled(program.keeper());
 }
 
+// Of a master-worker program, whose changes another lead undoes or brings to their end where the queue stays.
+bool Faults::queue_stays(const SimulatedPod& lead) const {
+  const auto& plan = lead.plan();
+  return course_.tasks && plan &&
+         (plan->remove.empty() || (plan->add.empty() && !plan->leaves(course_.program.pod_of_queue())));
+}
+
 // Of a job that goes on: all know so, and nothing else is in hand that a loss may end.
 bool Faults::is_borne() const {
   if (course_.job == Job::Any || course_.program.finished() || course_.program.recovering()) return false;
   const SimulatedPod* lead = course_.lead();
-  if (!lead || state_of(*lead) != ChangeState::Stable || lead->lead().membership().members.size() < 3)
-    return false;
+  if (!lead || lead->lead().membership().members.size() < 3) return false;
+  if (state_of(*lead) != ChangeState::Stable && !queue_stays(*lead)) return false;
   if (course_.tasks && !queue_may_be_lost(lead->lead())) return false;
   return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
     const SimulatedPod* pod = course_.world.find(member.uid);
@@ -225,7 +235,7 @@ bool Faults::is_borne() const {
   });
 }
 
-// At rest it must be borne; in a change it depends on the moment.
+// At rest it must be borne, and in most changes of a queue; in others it depends on the moment.
 void Faults::lose_lead(int tries) {
   World& world = course_.world;
   if (!is_borne()) {

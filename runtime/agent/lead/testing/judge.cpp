@@ -97,7 +97,10 @@ void Judge::expect_guilt(const SimulatedPod& pod) {
     }
     if (lead || pod.is_lead()) {
       const bool unheard = reason.find("not heard of") != reason.npos;
-      const bool given_up = course_.world.unreachable.contains(uid);
+      // By the network; or by the controller, of one that had stood still for long enough and goes on just
+      // now.
+      const bool given_up = course_.world.unreachable.contains(uid) ||
+                            (course_.excused.contains(uid) && reason.ends_with(": it is gone"));
       if (!given_up && (unheard ? pod.silence_of(uid) : pod.distance_to(uid)) < 9500ms)
         course_.world.violate(
             std::string("healthy pod ").append(uid).append(" is declared lost: ").append(reason));
@@ -121,6 +124,10 @@ void Judge::expect_end() {
     if (o.exit_code == 7) failed = true;
     if ((course_.tasks || course_.recoverable) && course_.excused.contains(uid)) continue;
     if (course_.program.is_lost_by_vote(uid)) continue;
+    // Nothing of its is in the queue any more. A lead that has not heard yet that it has left takes it for
+    // lost.
+    if (course_.tasks && course_.program.has_left(uid) && o.reason.find("leads the job") != o.reason.npos)
+      continue;
     if (o.reason.starts_with("lost the lead")) continue;  // judged when it was said
     failed = true;
     if (o.reason.empty()) course_.world.violate("pod " + uid + " failed without a reason");

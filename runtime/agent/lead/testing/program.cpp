@@ -355,6 +355,11 @@ void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& c
   say(proc, Kind::Agreed, change, true, world_.dice.delay(10, 4000));
 }
 
+bool Program::has_left(const std::string& pod) const {
+  return std::ranges::all_of(
+      ranks_, [&](const auto& entry) { return entry.second.pod != pod || entry.second.leaving; });
+}
+
 bool Program::passes_queue_on(const ChangePlan& plan) const {
   const auto keeper = ranks_.find(keeper_);
   return queue_moved_by_ == plan.id || (keeper != ranks_.end() && plan.leaves(keeper->second.pod));

@@ -51,6 +51,7 @@ class Program {
   bool in_window() const;
   // Its queue goes from pod to pod by this change.
   bool passes_queue_on(const ChangePlan& plan) const;
+  bool has_left(const std::string& pod) const;  // by a change of a master-worker program
   const ProcId& keeper() const { return keeper_; }
   // It does so, and has not left.
   bool mirrors(const std::optional<ProcId>& proc) const {
