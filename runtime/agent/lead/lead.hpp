@@ -183,7 +183,7 @@ class Lead {
   bool is_member(const ProcId& proc, const std::string& uid) const;  // `uid`: its pod
   void rank_gone(const RankExited& exit, Moment now);
   void rank_aborted(const RankAborted& m, const std::string& what, Moment now);
-  void member_failed(const std::string& what, const RankExited& exit, Moment now);
+  void member_failed(std::string what, const RankExited& exit, Moment now);
   void fail_if_ranks_are_missing();
   void succeed_when_all_done();
 

@@ -150,6 +150,15 @@ TEST_F(Losses, MembersAreToldSoWhileOthersJoin) {
   EXPECT_TRUE(news());
 }
 
+TEST_F(Losses, ThatNobodyMirroredTheQueueIsSaid) {
+  keeps_queue(1, std::nullopt);
+  ends(1, 0, SIGKILL, false);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_NE(lead.verdict()->reason.find("kept the queue of tasks, and nobody else had a copy"),
+            std::string::npos)
+      << lead.verdict()->reason;
+}
+
 // Another lead could have been named meanwhile.
 TEST_F(Losses, OnceMembersWereToldSoNobodyIsDroppedForSilenceAlone) {
   keeps_queue(0, 2);
@@ -422,7 +431,9 @@ TEST_F(Losses, AMirrorThatIsLostTooTakesNothingOver) {
   EXPECT_FALSE(lead.verdict());
   ends(0, 0, SIGKILL, false);
   ASSERT_TRUE(lead.verdict());
-  EXPECT_EQ(lead.verdict()->reason, "rank 0 (pod pod-0) was killed by signal 9");
+  EXPECT_EQ(
+      lead.verdict()->reason,
+      "rank 0 (pod pod-0) was killed by signal 9; it kept the queue of tasks, and nobody else had a copy");
 }
 
 TEST_F(Losses, AQueueThatIsMirroredNoMoreCannotBeLost) {

@@ -112,9 +112,11 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
 }
 
 // A rank that exits without a word often follows another that has said why, whose report is under way.
-void Lead::member_failed(const std::string& what, const RankExited& exit, Moment now) {
+void Lead::member_failed(std::string what, const RankExited& exit, Moment now) {
+  if (state_.tasks && exit.proc == state_.queue_keeper && !queue_may_be_lost())
+    what += "; it kept the queue of tasks, and nobody else had a copy";
   if (exit.signal || !exit.tail.empty()) return fail_job(what, exit.code, exit.tail);
-  suspicions_.push_back({now.clock + kPatienceForCause, std::nullopt, what, exit.code});
+  suspicions_.push_back({now.clock + kPatienceForCause, std::nullopt, std::move(what), exit.code});
 }
 
 void Lead::on_message(const RankAborted& m, const std::string& from, Moment now) {

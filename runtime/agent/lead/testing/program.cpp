@@ -68,7 +68,7 @@ void Program::launch(SimulatedPod& pod, const ProcId& proc, bool joining) {
   const bool late = !world_.meter && world_.dice.percent(3);
   world_.events.after(world_.dice.delay(5, late ? 20'000 : 300), [this, proc] { connect(proc); });
   const bool first = pod.ranks().size() == 1;
-  if (tasks_ && !joining && first && pod.membership().lead().uid == pod.uid()) keeper_ = proc;
+  if (tasks_ && !joining && first && pod.membership().lead().uid == pod.uid()) keep_queue(proc);
 }
 
 // MPI_Init: when all ranks of the pod are there, it waits for those of the others.
@@ -122,7 +122,7 @@ std::string Program::order(SimulatedPod& pod, const ProcId& proc, const RankOrde
       break;
     case RankOrder::Kind::Lost:
       if (order.port != name_of(proc) || rank.leaving) break;
-      keeper_ = proc;  // as the mirror
+      keep_queue(proc);  // as the mirror
       say(proc, Kind::Queue, "", true, world_.dice.delay(1, 200));
       break;
     case RankOrder::Kind::Recover:
@@ -348,11 +348,16 @@ void Program::depart(SimulatedPod& pod, const ProcId& proc, const std::string& c
   if (proc == keeper_) {
     queue_moved_by_ = change;
     for (const ProcId& next : ranks_of(pod.plan().value().next_members().members))
-      if (keeper_ = next; is_alive(next)) break;
+      if (keep_queue(next); is_alive(next)) break;
     say(keeper_, Kind::Queue, "", true, world_.dice.delay(1, 200));
   }
   ranks_[proc].leaving = true;
   say(proc, Kind::Agreed, change, true, world_.dice.delay(10, 4000));
+}
+
+void Program::keep_queue(const ProcId& proc) {
+  keeper_ = proc;
+  keeps_since_ = world_.events.now();
 }
 
 bool Program::has_left(const std::string& pod) const {

@@ -53,6 +53,7 @@ class Program {
   bool passes_queue_on(const ChangePlan& plan) const;
   bool has_left(const std::string& pod) const;  // by a change of a master-worker program
   const ProcId& keeper() const { return keeper_; }
+  Time keeps_since() const { return keeps_since_; }
   // It does so, and has not left.
   bool mirrors(const std::optional<ProcId>& proc) const {
     return proc == mirror_ && is_settled(mirror_) && !ranks_.at(mirror_).leaving;
@@ -105,6 +106,7 @@ class Program {
 
   World& world_;
   std::string mirror_of(const ProcId& keeper);
+  void keep_queue(const ProcId& proc);
 
   const bool tasks_, recoverable_;
   bool finished_ = false, lingers_ = false;
@@ -117,7 +119,8 @@ class Program {
   std::map<std::string, Attempt> attempts_;     // by change
   std::set<std::string> released_, lingering_;  // pods
   Time diverges_until_{};
-  ProcId keeper_, mirror_;      // of the queue
+  ProcId keeper_, mirror_;  // of the queue
+  Time keeps_since_{};
   std::string queue_moved_by_;  // the last change that its keeper left by
   Traffic traffic_;
 };
