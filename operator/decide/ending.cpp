@@ -67,12 +67,16 @@ bool left_to_the_lead(const Pass& pass, const PodView* pod) {
   return !pod || (pod->phase == PodPhase::Failed && pod->uid != runtime.lead_uid);
 }
 
-// What else is to be known of a worker's loss: who might have gone on without it.
-std::string and_a_silent_lead(const Pass& pass) {
-  const PodView* lead = pass.pod(pass.status.lead_uid);
-  if (pass.seen.runtime.reachable || !pass.seen.silent_since || !lead || has_ended(*lead)) return "";
+// What else is to be known of a worker's loss where others might have gone on without it.
+std::string and_who_is_silent(const Pass& pass) {
+  if (pass.seen.runtime.reachable || !pass.seen.silent_since || !pass.seen.lead_was_replaceable) return "";
+  std::string names;
+  for (const int index : pass.members())
+    if (const PodView* pod = pass.pod(index); pod && !has_ended(*pod))
+      names += (names.empty() ? "" : ", ") + pod->name;
   const auto silence = std::chrono::floor<Seconds>(pass.now - *pass.seen.silent_since);
-  return "; " + lead->name + ", which leads, has not answered for " + std::to_string(silence.count()) + " s";
+  return names.empty() ? ""
+                       : "; nobody else has answered for " + std::to_string(silence.count()) + " s: " + names;
 }
 
 }  // namespace
@@ -157,7 +161,7 @@ bool ended_by_program(Pass& pass) {
     return true;
   }
   if (failed) {
-    fail(pass, "WorkerFailed", "worker " + describe_pod(*failed) + and_a_silent_lead(pass), true);
+    fail(pass, "WorkerFailed", "worker " + describe_pod(*failed) + and_who_is_silent(pass), true);
     return true;
   }
   if (gone.empty()) return false;
@@ -169,7 +173,7 @@ bool ended_by_program(Pass& pass) {
     fail(pass, "OutcomeUnknown", message, false);
   } else {
     fail(pass, "WorkerLost",
-         "pods " + names + " vanished while the program ran on them" + and_a_silent_lead(pass), true);
+         "pods " + names + " vanished while the program ran on them" + and_who_is_silent(pass), true);
   }
   return true;
 }

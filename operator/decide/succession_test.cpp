@@ -152,7 +152,7 @@ TEST_F(Succession, AndIsGivenUpWithThemAfterTwiceThePatience) {
   ASSERT_NE(failed, conditions.end());
   const std::string& why = failed->message;
   EXPECT_THAT(why, HasSubstr("demo-w-2"));
-  EXPECT_THAT(why, HasSubstr("demo-w-0, which leads, has not answered for"));
+  EXPECT_THAT(why, HasSubstr("nobody else has answered for 20 s: demo-w-0"));
 }
 
 // The last answer of anybody was that of a member that had not heard so.

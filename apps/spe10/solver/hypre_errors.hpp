@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// hypre does not look at what MPI returns. Where a rank is lost it goes on with what was never received, and
-// a rank that was to survive crashes in it. So what MPI reports is thrown through hypre, whose stack frames
-// can be unwound as all of Debian's can; and what hypre was working on is left as it is: messages may still
-// be under way to it.
+// hypre does not look at what MPI returns: where a rank is lost it would go on with what was never received.
+// What MPI reports has to leave it by an exception, that of the loop or of elastic::Error, through stack
+// frames that can be unwound as all of Debian's can. What hypre was making then is half made: it is left as
+// it is, for freeing it crashes, and messages may still be under way to it.
 #pragma once
 #include <mpi.h>
 
 namespace spe10 {
 
-/// While one exists, an MPI error in hypre's calls on `comm`, or on what hypre made from it, throws
-/// elastic::Error. Local.
+/// While one exists, an MPI error in hypre's calls on `comm`, or on what hypre made from it, is noted for
+/// HypreLife, given to the error handler that comm had, and thrown as elastic::Error where that returns.
+/// Local.
 class HypreErrors {
  public:
   explicit HypreErrors(MPI_Comm comm);
@@ -19,10 +20,9 @@ class HypreErrors {
 
  private:
   MPI_Comm comm_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-/// Beside an object of hypre's: calls `destroy` unless an error was thrown through hypre since it was made.
+/// Beside an object of hypre's: calls `destroy` unless an error has come out of hypre since it was made.
 /// Local.
 class HypreLife {
  public:

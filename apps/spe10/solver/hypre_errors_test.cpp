@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: whichever message of hypre's MPI has lost, the solver says so by an exception and no rank crashes;
-// and another solver, on another communicator, solves afterwards. Ranks of the reservoir that had survived a
-// loss died of what hypre had never received (bench chaos).
+// Promise: whichever message of hypre's MPI has lost, the solver says so by an exception and no rank crashes,
+// nor in what hypre had made by half; and another solver, on another communicator, solves afterwards.
 #include <gtest/gtest.h>
 
 #include <elastic_error.hpp>
