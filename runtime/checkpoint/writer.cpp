@@ -26,6 +26,10 @@ std::string failed(const std::string& doing, const std::string& path) {
   return doing + " " + path + ": " + std::strerror(errno);
 }
 
+// Ranks write to one file, and the system lets one of them at a time: where they also compete with those that
+// compute, the turns cost more than what is written in them.
+constexpr std::size_t kRun = std::size_t{64} << 20;
+
 constexpr char kNotNeeded[] = "it is not needed any more";
 
 // The older ones of this program beyond the newest `keep`.
@@ -47,6 +51,11 @@ std::string write_share(const Share& share, const Abandoned& abandoned) {
   std::uint64_t at = 0;
   std::vector<std::uint64_t> checksums;
   std::uint64_t first = 0, number = 0;
+  struct {
+    std::span<const std::byte> bytes;
+    std::uint64_t offset = 0;
+  } run;  // that is not written yet
+  const auto flush = [&] { return write_fully(file.get(), run.bytes, run.offset); };
   for (const Chunk& chunk : chunks(share.contents)) {
     if (chunk.rank != share.rank) {
       if (checksums.empty()) first = number + 1;
@@ -55,12 +64,17 @@ std::string write_share(const Share& share, const Abandoned& abandoned) {
     }
     if (abandoned) return kNotNeeded;
     const std::span bytes(share.data.data() + at, chunk.bytes);
-    if (!write_fully(file.get(), bytes, share.places.parts[chunk.part] + chunk.begin))
-      return failed("writing " + std::to_string(chunk.bytes) + " bytes to", share.path);
     checksums.push_back(checksum(bytes));
+    const std::uint64_t offset = share.places.parts[chunk.part] + chunk.begin;
+    if (offset != run.offset + run.bytes.size() || run.bytes.size() >= kRun) {
+      if (!flush()) return failed("writing " + std::to_string(run.bytes.size()) + " bytes to", share.path);
+      run = {bytes.first(0), offset};
+    }
+    run.bytes = {run.bytes.data(), run.bytes.size() + bytes.size()};
     at += chunk.bytes;
     ++number;
   }
+  if (!flush()) return failed("writing " + std::to_string(run.bytes.size()) + " bytes to", share.path);
   for (const Segment& segment : share.header)
     if (!write_fully(file.get(), segment.bytes, segment.offset))
       return failed("writing the header to", share.path);
