@@ -159,26 +159,27 @@ struct RankExited {
   }
 };
 
+// Of a master-worker program: the pod that knows so by its ranks may be the one that is lost.
+struct QueueNews {
+  ProcId keeper;
+  std::optional<ProcId> mirror = {};
+  std::string address = {};
+  static void describe(auto& m, auto&& field) {
+    field("keeper", m.keeper);
+    field("mirror", m.mirror);
+    field("address", m.address);
+  }
+};
+
 // What the next lead has to know if this one is lost, and pods do not know by themselves. It goes with each
 // beat of the lead as long as the job goes on without members that are lost; where it does not, no other
 // leads.
 struct LeadNews {
-  // Of a master-worker program: the pod that knows so by its ranks may be the one that is lost.
-  struct Queue {
-    ProcId keeper;
-    std::optional<ProcId> mirror = {};
-    std::string address = {};
-    static void describe(auto& m, auto&& field) {
-      field("keeper", m.keeper);
-      field("mirror", m.mirror);
-      field("address", m.address);
-    }
-  };
   std::int64_t next_space = 1;  // number of the next namespace
   std::int64_t resumed_at = 0;  // as in LeadState
   int resumed_times = 0;
   CheckpointNews checkpoint;
-  std::optional<Queue> queue = {};
+  std::optional<QueueNews> queue = {};
   static void describe(auto& m, auto&& field) {
     field("queue", m.queue);
     field("nextSpace", m.next_space);
