@@ -55,7 +55,10 @@ std::string write_share(const Share& share, const Abandoned& abandoned) {
     std::span<const std::byte> bytes;
     std::uint64_t offset = 0;
   } run;  // that is not written yet
-  const auto flush = [&] { return write_fully(file.get(), run.bytes, run.offset); };
+  const auto flush = [&]() -> std::string {
+    if (write_fully(file.get(), run.bytes, run.offset)) return {};
+    return failed("writing " + std::to_string(run.bytes.size()) + " bytes to", share.path);
+  };
   for (const Chunk& chunk : chunks(share.contents)) {
     if (chunk.rank != share.rank) {
       if (checksums.empty()) first = number + 1;
@@ -67,14 +70,14 @@ std::string write_share(const Share& share, const Abandoned& abandoned) {
     checksums.push_back(checksum(bytes));
     const std::uint64_t offset = share.places.parts[chunk.part] + chunk.begin;
     if (offset != run.offset + run.bytes.size() || run.bytes.size() >= kRun) {
-      if (!flush()) return failed("writing " + std::to_string(run.bytes.size()) + " bytes to", share.path);
+      if (std::string error = flush(); !error.empty()) return error;
       run = {bytes.first(0), offset};
     }
     run.bytes = {run.bytes.data(), run.bytes.size() + bytes.size()};
     at += chunk.bytes;
     ++number;
   }
-  if (!flush()) return failed("writing " + std::to_string(run.bytes.size()) + " bytes to", share.path);
+  if (std::string error = flush(); !error.empty()) return error;
   for (const Segment& segment : share.header)
     if (!write_fully(file.get(), segment.bytes, segment.offset))
       return failed("writing the header to", share.path);

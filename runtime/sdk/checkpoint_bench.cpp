@@ -2,6 +2,7 @@
 // What checkpoints cost: ./dev bench checkpoint. Starts its ranks itself, each in an agent of its own; prints
 //   bench checkpoint.bandwidth_ratio <bytes per second until a checkpoint is whole, over plain writing> ratio
 //   bench checkpoint.beside_ratio    <the same over plain writing by a thread beside the same loop> ratio
+//   bench checkpoint.bandwidth       <of all ranks, until a checkpoint is whole> GB/s
 //   bench checkpoint.overhead        <share of the run time that one checkpoint a minute takes> share
 //   bench checkpoint.restart         <start with a checkpoint, over a start that reads the same bytes> ratio
 // Plain writing and reading: each rank a file of its own on the same volume, with fsync.

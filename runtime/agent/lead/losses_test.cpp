@@ -96,19 +96,22 @@ class Losses : public ::testing::Test {
     lead.on(RankExited{rank(i), code, signal, finalised, true, {"last words"}}, members[i].uid, now);
     obey();
   }
+  void begin(std::vector<std::string> remove, std::vector<Member> add) {
+    ChangeRequest change;
+    change.id = "c";
+    change.fence = Fence{1};
+    change.epoch = lead.membership().epoch;
+    change.remove = std::move(remove);
+    change.add = std::move(add);
+    change.deadline_ms = 10'000;
+    ASSERT_EQ(lead.begin_change(change, now).status, 200);
+    obey();
+  }
   // Pods are to go, and their ranks have been told to; others have come.
   void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}, std::vector<Member> add = {}) {
-    ChangeRequest leave;
-    leave.id = "c";
-    leave.fence = Fence{1};
-    leave.epoch = Epoch{1};
-    leave.remove = std::move(uids);
-    leave.add = std::move(add);
-    leave.deadline_ms = 10'000;
-    ASSERT_EQ(lead.begin_change(leave, now).status, 200);
-    obey();
+    begin(std::move(uids), add);
     for (const RankReport::Kind kind : {RankReport::Kind::Hello, RankReport::Kind::Built})
-      for (const Member& member : leave.add)
+      for (const Member& member : add)
         for (int r = 0; r < member.slots; ++r) say(kind, joiner(r), member.uid);
     ASSERT_EQ(lead.state(), ChangeState::Window);
   }
@@ -139,14 +142,7 @@ TEST_F(Losses, MembersAreToldSoWhileOthersLeave) {
 }
 TEST_F(Losses, MembersAreToldSoWhileOthersJoin) {
   keeps_queue(0, 2);
-  ChangeRequest growth;
-  growth.id = "c";
-  growth.fence = Fence{1};
-  growth.epoch = Epoch{1};
-  growth.add = {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}};
-  growth.deadline_ms = 10'000;
-  ASSERT_EQ(lead.begin_change(growth, now).status, 200);
-  obey();
+  begin({}, {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}});
   EXPECT_TRUE(news());
 }
 
@@ -468,14 +464,7 @@ TEST_F(Losses, ALeaverWhoseQueueIsMirroredIsLost) {
 TEST_F(Losses, JoinersWaitForWhoTakesTheQueueOver) {
   keeps_queue(0, 1);
   ends(0, 0, SIGKILL, false);
-  ChangeRequest grow;
-  grow.id = "c";
-  grow.fence = Fence{1};
-  grow.epoch = lead.membership().epoch;
-  grow.add = {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}};
-  grow.deadline_ms = 10'000;
-  ASSERT_EQ(lead.begin_change(grow, now).status, 200);
-  obey();
+  begin({}, {{"uid-3", "pod-3", "pod-3:1", 1, "", 0}});
   say(RankReport::Kind::Hello, joiner(0), "uid-3");
   EXPECT_EQ(attached_to, "") << "the queue is nowhere";
   keeps_queue(1, std::nullopt);

@@ -228,9 +228,9 @@ bool Faults::is_borne() const {
   const SimulatedPod* lead = course_.lead();
   if (!lead || lead->lead().membership().members.size() < 3) return false;
   if (state_of(*lead) != ChangeState::Stable && !queue_stays(*lead)) return false;
-  if (course_.tasks && !queue_may_be_lost(lead->lead())) return false;
   // A word of it may take five seconds. Who has not heard who keeps the queue goes on with the one before.
-  if (course_.tasks && course_.world.events.now() - course_.program.keeps_since() < 6s) return false;
+  const bool known = course_.world.events.now() - course_.program.keeps_since() >= 6s;
+  if (course_.tasks && !(known && queue_may_be_lost(lead->lead()))) return false;
   return std::ranges::all_of(lead->lead().membership().members, [&](const Member& member) {
     const SimulatedPod* pod = course_.world.find(member.uid);
     return pod->responds() && !pod->over() && pod->view().survives_lead_loss;
