@@ -25,7 +25,7 @@ masterworker|bench_master_worker|share of time that workers spend in tasks, at f
 masterworker-world|bench_world|what rebuilding MPI_COMM_WORLD adds to the end of a phase, for 4 and 8 ranks; argument: phases (16)
 redistribute|bench_redistribute|bytes/s of a redistribution over a plain exchange
 checkpoint|bench_checkpoint|checkpoints against plain writing and reading of the same bytes: bandwidth, share of the run time, restart; --megabytes (128 a rank), --ranks (2), --folder
-recover|bench_recover|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
+recover|python3 apps/bench/recover.py|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
 tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (15 min); --out DIR, --data DIR

@@ -108,7 +108,7 @@ class Losses : public ::testing::Test {
     obey();
   }
   // Pods are to go, and their ranks have been told to; others have come.
-  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}, std::vector<Member> add = {}) {
+  void begin_leave(std::vector<std::string> uids = {"uid-1", "uid-2"}, const std::vector<Member>& add = {}) {
     begin(std::move(uids), add);
     for (const RankReport::Kind kind : {RankReport::Kind::Hello, RankReport::Kind::Built})
       for (const Member& member : add)

@@ -36,7 +36,7 @@ operator_log() {
 # and a renewal of the lease that a busy API server did not answer in time: whoever lost the lead by that says so, and is
 # restarted (crashes() looks at that).
 always_fine='^(API server |leading|stopping|[a-z0-9-]+/[a-z0-9-]+: [A-Z][A-Za-z]+: |[a-z0-9-]+: (Keep|Wait|Recommend), )'
-always_fine+='|writing the status: .*(404|409|has been modified|the job is gone|or was changed)|an event was not written: .*(404|because it is being terminated)|storage is reinitializing'
+always_fine+='|writing the status: .*(404|409|has been modified|the job is gone|or was changed)|an event was not written: .*(404|because it is being terminated)|storage is \(?re\)?initializing'
 always_fine+='|(reading|updating) leases .*: (Failed to read connection|SSL connection failed)|no longer the leader: the lease could not be renewed'
 
 # The operator serves the cases beside this one, too: what one of them says it provokes may be in its log.
