@@ -161,6 +161,10 @@ class Check {
     context_.refuse_type(path, found, words(schema), std::move(hint));
   }
 
+  static std::string inside(const std::string& path, const std::string& name) {
+    return std::string(path).append(".").append(name);
+  }
+
   void missing(const Schema& schema, const std::string& path) {
     context_.refuse(path, "missing", words(schema), advice(path));
   }
@@ -169,7 +173,7 @@ class Check {
     for (const auto& [name, value] : found.items()) {
       const auto field = schema.fields.find(name);
       const Schema* const inner = field != schema.fields.end() ? field->second.get() : schema.entries.get();
-      const std::string at = path + "." + name;
+      const std::string at = inside(path, name);
       if (inner) {
         if (!value.is_null()) this->value(*inner, value, at);
       } else if (context_.refuse_unknown && !schema.open) {
@@ -179,7 +183,7 @@ class Check {
     for (const std::string& name : schema.required) {
       const auto& field = schema.fields.at(name);
       const auto given = found.find(name);
-      if (given == found.end() || (given->is_null() && !field->nullable)) missing(*field, path + "." + name);
+      if (given == found.end() || (given->is_null() && !field->nullable)) missing(*field, inside(path, name));
     }
   }
 

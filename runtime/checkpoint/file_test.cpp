@@ -53,14 +53,16 @@ class CheckpointFile : public testing::Test {
     return static_cast<std::byte>(part * 101 + at * 7 + at / 256);
   }
 
-  static std::vector<std::byte> share_of(const Contents& c, std::size_t rank) {
+  static LargeBytes share_of(const Contents& c, std::size_t rank) {
     std::vector<std::byte> data;
     for (std::size_t p = 0; p < c.parts.size(); ++p) {
       const std::uint64_t begin = c.parts[p].first(rank) * c.parts[p].element_bytes;
       const std::uint64_t end = begin + c.parts[p].counts[rank] * c.parts[p].element_bytes;
       for (std::uint64_t at = begin; at < end; ++at) data.push_back(value(p, at));
     }
-    return data;
+    LargeBytes share;
+    share.append(data);
+    return share;
   }
 
   std::string write(const Contents& c, std::size_t missing = SIZE_MAX, int keep = 2) {

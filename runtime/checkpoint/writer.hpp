@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/large_bytes.hpp"
 #include "runtime/checkpoint/file.hpp"
 
 namespace empi::checkpoint {
@@ -25,7 +26,7 @@ struct Share {
   Contents contents;
   Places places;
   std::size_t rank = 0;
-  std::vector<std::byte> data;
+  LargeBytes data;
   std::vector<Segment> header;  // of rank 0
 };
 

@@ -23,9 +23,9 @@
 namespace elastic {
 namespace {
 
-constexpr double kLongestLook = 30;   // s: iterations may become longer meanwhile
-constexpr double kWritingLook = 0.2;  // s: until a file that is written gets its name
-constexpr double kSlow = 300;         // s: writing one for longer is told
+constexpr double kLongestLook = 30;    // s: iterations may become longer meanwhile
+constexpr double kWritingLook = 0.05;  // s: until a file that is written gets its name
+constexpr double kSlow = 300;          // s: writing one for longer is told
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/large_bytes.hpp"
 #include "runtime/sdk/items.hpp"
 
 namespace elastic {
@@ -29,7 +30,7 @@ class Checkpoints {
 
 /// All that is registered of one rank: the replicated values, then each item.
 struct StoredAll {
-  std::vector<std::byte> bytes;
+  empi::LargeBytes bytes;
   std::vector<std::int64_t> counts;  // elements of each; the values' are bytes
 };
 

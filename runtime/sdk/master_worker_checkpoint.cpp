@@ -169,7 +169,7 @@ void PhaseCheckpointer::write() {
     }
     const Bytes values = job_.pack();
     checkpoint::Share share;
-    share.data.assign(values.begin(), values.end());
+    share.data.append(std::as_bytes(std::span(values)));
     share.contents = contents(values.size());
     ++next_number_;
     auto [places, header] = checkpoint::lay_out(share.contents);

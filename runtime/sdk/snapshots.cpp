@@ -91,7 +91,7 @@ void Snapshots::take() {
   int here = 1, everywhere = 0;
   check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, world),
             "asking whether all have a snapshot");
-  if (before_) before_->given = {};
+  if (before_) before_->given.clear();
   long_in_doubt_ = std::exchange(in_doubt_, {});
   if (!std::exchange(ready_, true)) MPIX_Recovery_ready();
   taken_at_ = MPI_Wtime();
@@ -106,7 +106,7 @@ void Snapshots::exchange(Snapshot& fresh, const std::vector<std::uint64_t>& node
   const auto pod_of_ward = std::ranges::find(of_pods, pod) - of_pods.begin();
   const int guardian = of_pods[static_cast<std::size_t>(pod)] * slots_ + slot;
   const int ward = static_cast<int>(pod_of_ward) * slots_ + slot;
-  std::vector<std::byte> copy(bytes_of(fresh, ward));
+  empi::LargeBytes copy(bytes_of(fresh, ward));
   Requests requests(world, tags::kCopies);
   requests.receive(copy.data(), static_cast<std::int64_t>(copy.size()), ward);
   requests.send(fresh.own.bytes.data(), static_cast<std::int64_t>(fresh.own.bytes.size()), guardian);
@@ -115,7 +115,7 @@ void Snapshots::exchange(Snapshot& fresh, const std::vector<std::uint64_t>& node
     fresh.ward = {ward, std::move(copy)};
     return;
   }
-  in_doubt_.push_back(std::make_shared<std::vector<std::byte>>(std::move(copy)));
+  in_doubt_.push_back(std::make_shared<empi::LargeBytes>(std::move(copy)));
   in_doubt_.push_back(newest_);
   check_mpi(code, "exchanging the copies of a snapshot");
 }

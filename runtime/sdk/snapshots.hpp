@@ -51,7 +51,7 @@ class Snapshots {
  private:
   struct Copy {
     int rank = -1;  // of the world then; -1: none
-    std::vector<std::byte> bytes;
+    empi::LargeBytes bytes;
   };
   struct Snapshot {
     std::int64_t number = 0;

@@ -63,8 +63,7 @@ std::int64_t Snapshots::give(const std::vector<Gift>& plan, Snapshot& snapshot, 
   std::vector<Copy> taken;
   agree(everybody, [&] {
     for (const Gift& gift : plan)
-      if (gift.taker == here)
-        taken.push_back({gift.copy, std::vector<std::byte>(bytes_of(snapshot, gift.copy))});
+      if (gift.taker == here) taken.push_back({gift.copy, empi::LargeBytes(bytes_of(snapshot, gift.copy))});
   });
   Requests requests(everybody, tags::kCopies);
   std::int64_t sent = 0;

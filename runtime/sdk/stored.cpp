@@ -9,7 +9,7 @@ namespace elastic {
 StoredAll Loop::State::store_all(bool with_values, std::string& why) {
   StoredAll all;
   const auto add = [&](std::span<const std::byte> bytes, std::size_t element_bytes) {
-    all.bytes.insert(all.bytes.end(), bytes.begin(), bytes.end());
+    all.bytes.append(bytes);
     all.counts.push_back(static_cast<std::int64_t>(bytes.size() / element_bytes));
   };
   const bool as_in_a_change = save_hooks.empty() && !release_hooks.empty();

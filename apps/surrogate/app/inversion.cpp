@@ -76,9 +76,9 @@ const char* name_of(Stage stage) {
   return "";
 }
 
-Inversion::Inversion(Problem problem, Settings settings, std::optional<sparse::Grid> grid)
+Inversion::Inversion(Problem problem, const Settings& settings, std::optional<sparse::Grid> grid)
     : problem_((check(problem, settings), std::move(problem))),
-      settings_(std::move(settings)),
+      settings_(settings),
       grid_(grid ? std::move(*grid) : sparse::Grid(dimensions(), problem_.outputs, settings_.boundary)) {
   if (grid_.dimensions() != dimensions() || grid_.outputs() != problem_.outputs)
     throw std::invalid_argument("inverse problem: the surrogate given is one of " +

@@ -108,7 +108,7 @@ class Inversion {
   /// Throws std::invalid_argument for a problem or settings that make no sense. `grid`: a surrogate to start
   /// from, as an earlier run left it; it has to fit the problem, and is refined if the settings want it
   /// finer.
-  Inversion(Problem problem, Settings settings, std::optional<sparse::Grid> grid = std::nullopt);
+  Inversion(Problem problem, const Settings& settings, std::optional<sparse::Grid> grid = std::nullopt);
 
   bool done() const { return state_.stage == Stage::Done; }
   Work next();

@@ -70,14 +70,14 @@ Poisson::Poisson(int nx, int ny, double hx, double hy, bool open_east)
   for (int k = 0; k < ny; ++k) {
     const double s = std::sin(std::numbers::pi * k / (2.0 * ny));
     const double eigenvalue = -4 * s * s / (hy * hy);
-    const auto at = [&](int i) { return static_cast<std::size_t>(i * stride() + (k % 2) * width_ + k / 2); };
+    const auto of_mode = [&](int i) { return at(i, (k % 2) * width_ + k / 2); };
     for (int i = 0; i < nx; ++i) {
       double diagonal = -2 * off_ + eigenvalue;
       if (i == 0 && (k > 0 || open_east)) diagonal += off_;  // (a closed box: the constant mode is pinned)
       if (i == nx - 1) diagonal += open_east ? -off_ : off_;
-      if (i > 0) diagonal -= off_ * upper_[at(i - 1)];
-      pivot_[at(i)] = 1 / diagonal;
-      upper_[at(i)] = off_ / diagonal;
+      if (i > 0) diagonal -= off_ * upper_[of_mode(i - 1)];
+      pivot_[of_mode(i)] = 1 / diagonal;
+      upper_[of_mode(i)] = off_ / diagonal;
     }
   }
 }
@@ -91,8 +91,8 @@ void Poisson::make_cosines() {
       // The angle is reduced in integers: the cosine's bits do not depend on how large arguments are reduced.
       const int turn = (k * (2 * j + 1)) % (4 * ny_);
       const double value = norm * std::cos(std::numbers::pi * turn / (2.0 * ny_));
-      (k % 2 == 0 ? even_ : odd_)[static_cast<std::size_t>(j * width_ + k / 2)] = value;
-      (k % 2 == 0 ? even_back_ : odd_back_)[static_cast<std::size_t>(k / 2 * width_ + j)] = value;
+      (k % 2 == 0 ? even_ : odd_)[in_rows(j, width_, k / 2)] = value;
+      (k % 2 == 0 ? even_back_ : odd_back_)[in_rows(k / 2, width_, j)] = value;
     }
 }
 

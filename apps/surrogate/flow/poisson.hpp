@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <vector>
 
 namespace flow {
@@ -17,11 +18,16 @@ class Poisson {
 
   /// Distance in memory between columns of constant x: ny, padded for vector instructions.
   int stride() const { return 2 * width_; }
-  /// In place: right-hand side in, solution out; cell (i, j) at [i * stride() + j], nx * stride() values.
+  /// Where cell (i, j) is in memory.
+  std::size_t at(int i, int j) const { return in_rows(i, stride(), j); }
+  /// In place: right-hand side in, solution out; cell (i, j) at [at(i, j)], nx * stride() values.
   /// What the padding holds does not matter. Not for two threads at once.
   void solve(std::vector<double>& values);
 
  private:
+  static std::size_t in_rows(int row, int width, int column) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(column);
+  }
   void make_cosines();
 
   int nx_, ny_;

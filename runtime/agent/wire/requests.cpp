@@ -11,7 +11,7 @@ namespace empi::agent {
 namespace {
 
 // More than can be under way when a lead is lost.
-constexpr std::size_t kMostAnswers = 16;
+constexpr std::size_t kMostKept = 16;
 // Each is made when the one before it has been, or was given up.
 constexpr std::size_t kMostWorlds = 2;
 
@@ -36,7 +36,7 @@ void Requests::keep(Collective request, const std::string& answer) {
   request.blob = answer;
   request.answered = true;
   answers_.push_back(std::move(request));
-  if (answers_.size() > kMostAnswers) answers_.pop_front();
+  if (answers_.size() > kMostKept) answers_.pop_front();
 }
 
 void Requests::keep(const Published& word) {
