@@ -23,12 +23,18 @@ class LargeBytes {
   // What is in them is not known. Throws std::bad_alloc.
   explicit LargeBytes(std::size_t size) { grow_to(size); }
   LargeBytes(LargeBytes&& other) noexcept
-      : bytes_(std::move(other.bytes_)), size_(std::exchange(other.size_, 0)) {}
+      : bytes_(std::move(other.bytes_)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   LargeBytes& operator=(LargeBytes&& other) noexcept {
     bytes_ = std::move(other.bytes_);
     size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
     return *this;
   }
+
+  // Keeps the memory.
+  void clear() { size_ = 0; }
 
   // Throws std::bad_alloc; then nothing has changed. `bytes` are not some of these.
   void append(std::span<const std::byte> bytes) {
@@ -53,12 +59,15 @@ class LargeBytes {
   };
 
   void grow_to(std::size_t size) {
-    if (size == size_) return;
+    if (size <= capacity_) {
+      size_ = size;
+      return;
+    }
     auto* const grown = static_cast<std::byte*>(std::realloc(bytes_.get(), size));
     if (!grown) throw std::bad_alloc();
     (void)bytes_.release();
     bytes_.reset(grown);
-    size_ = size;
+    size_ = capacity_ = size;
     // A request; a system that has none goes on with small ones.
     constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
     const auto address = reinterpret_cast<std::uintptr_t>(grown);
@@ -67,7 +76,7 @@ class LargeBytes {
   }
 
   std::unique_ptr<std::byte, Free> bytes_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, capacity_ = 0;
 };
 
 }  // namespace empi

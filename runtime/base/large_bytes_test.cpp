@@ -32,6 +32,17 @@ TEST(LargeBytes, HoldWhatWasAppended) {
   }
 }
 
+TEST(LargeBytes, KeepTheirMemoryWhereTheyAreCleared) {
+  LargeBytes bytes(5UL << 20);
+  const std::byte* const before = bytes.data();
+  bytes.clear();
+  EXPECT_TRUE(bytes.empty());
+  bytes.append(numbered(4UL << 20, 7));
+  EXPECT_EQ(bytes.data(), before);
+  EXPECT_EQ(bytes.size(), 4UL << 20);
+  EXPECT_EQ(bytes.data()[1], std::byte{8});
+}
+
 TEST(LargeBytes, AreMovedFrom) {
   LargeBytes bytes;
   bytes.append(numbered(10, 0));

@@ -141,10 +141,12 @@ void Checkpointer::take() {
   const MPI_Comm world = MPI_COMM_WORLD;
   const bool first = rank_of(world) == 0;
   const auto ranks = static_cast<std::size_t>(size_of(world));
-  checkpoint::Share share;
+  empi::LargeBytes memory = share_ ? std::move(share_->data) : empi::LargeBytes();
+  share_ = std::make_shared<checkpoint::Share>();
+  checkpoint::Share& share = *share_;
   share.rank = static_cast<std::size_t>(rank_of(world));
   std::string why;
-  StoredAll stored = loop_.store_all(first, why);
+  StoredAll stored = loop_.store_all(first, why, std::move(memory));
   share.data = std::move(stored.bytes);
   const std::vector<std::int64_t> mine = std::move(stored.counts);
   std::vector<std::int64_t> counts;
@@ -186,8 +188,8 @@ void Checkpointer::take() {
   share.path = settings_.path_of(part_);
   share.contents = contents_;
   share.places = places_;
-  beside_.start([share = std::make_shared<checkpoint::Share>(std::move(share))](
-                    const checkpoint::Abandoned& abandoned) { return write_share(*share, abandoned); });
+  beside_.start(
+      [share = share_](const checkpoint::Abandoned& abandoned) { return write_share(*share, abandoned); });
   writing_ = true;
   told_slow_ = false;
   taken_at_ = MPI_Wtime();
@@ -218,6 +220,7 @@ checkpoint::Contents Checkpointer::contents(const std::vector<std::int64_t>& cou
 
 void Checkpointer::interrupt() {
   error_.clear();
+  share_.reset();  // may be read still
   const bool unnamed = std::exchange(writing_, false);
   if (unnamed) beside_.abandon();
   // What others may still write to is deleted all the same: it is gone when they close it.

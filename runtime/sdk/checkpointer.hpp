@@ -56,7 +56,8 @@ class Checkpointer final : public Checkpoints {
   std::string part_;
 
   // Of this rank.
-  bool laid_out_here_ = false;  // this rank was rank 0 when the last one was taken
+  std::shared_ptr<checkpoint::Share> share_;  // of the last one; its memory serves the next
+  bool laid_out_here_ = false;                // this rank was rank 0 when the last one was taken
   bool finishing_ = false, told_slow_ = false;
   std::string error_;
   std::string last_trouble_;

@@ -75,8 +75,8 @@ struct Loop::State {
 
   // --- stored.cpp
   /// Without the values where another rank has them. Collective as far as the program's hooks are; `why`: why
-  /// it could not be done on this rank.
-  StoredAll store_all(bool with_values, std::string& why);
+  /// it could not be done on this rank. `memory`: for the bytes; what is in it is not needed.
+  StoredAll store_all(bool with_values, std::string& why, empi::LargeBytes memory = {});
   /// What this of so many ranks takes of an item that has been stored by as many as there are counts.
   static Taken taken_of(const Item& item, std::span<const std::int64_t> counts, int ranks, int rank);
   /// As a change would: equal numbers of elements are not equal weights. Collective.

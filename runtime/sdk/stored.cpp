@@ -6,8 +6,9 @@
 
 namespace elastic {
 
-StoredAll Loop::State::store_all(bool with_values, std::string& why) {
-  StoredAll all;
+StoredAll Loop::State::store_all(bool with_values, std::string& why, empi::LargeBytes memory) {
+  StoredAll all{.bytes = std::move(memory), .counts = {}};
+  all.bytes.clear();
   const auto add = [&](std::span<const std::byte> bytes, std::size_t element_bytes) {
     all.bytes.append(bytes);
     all.counts.push_back(static_cast<std::int64_t>(bytes.size() / element_bytes));
