@@ -49,7 +49,7 @@ chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lo
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
-k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes; --jobs, --pods, --rate, --seconds
+k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes, at the largest rate of 20, 10, 5, 2 scales/s that the API server bears (half an hour); --jobs, --pods, --rate, --seconds
 k8s-queue||the operator with a full queue, 500 jobs of 4 that run and 500 that wait: start when pods are gone, writes, memory, pass; --jobs, --starts, --yields, --rate
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
 k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers

@@ -65,6 +65,13 @@ std::vector<MPI_Group> DerivedObjects::groups(const void* handle, Kind kind) {
   return result;
 }
 
+bool DerivedObjects::is_revoked(const void* handle, Kind kind) {
+  int revoked = 0;
+  return kind == Kind::Communicator &&
+         PMPIX_Comm_is_revoked(static_cast<MPI_Comm>(const_cast<void*>(handle)), &revoked) == MPI_SUCCESS &&
+         revoked != 0;
+}
+
 std::string DerivedObjects::name(const void* handle, const Object& object) {
   void* opaque = const_cast<void*>(handle);
   char name[MPI_MAX_OBJECT_NAME] = {};
@@ -83,6 +90,7 @@ std::vector<std::string> DerivedObjects::across(MPI_Comm union_comm, const std::
   PMPI_Comm_group(union_comm, &all);
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, object] : objects_) {
+    if (is_revoked(handle, object.kind)) continue;
     bool leavers = false, stayers = false;
     for (MPI_Group group : groups(handle, object.kind)) {
       if (group == MPI_GROUP_NULL) continue;

@@ -22,7 +22,8 @@ class DerivedObjects {
   void revoke();
 
   // Those with members on both sides: `leaving[r]` says whether rank r of `union_comm` leaves. Named for the
-  // reader ("communicator 'halo' made by MPI_Cart_create"). Local.
+  // reader ("communicator 'halo' made by MPI_Cart_create"). Without those that are revoked, which nobody can
+  // use: who went on without others by an exception may not be able to free them. Local.
   std::vector<std::string> across(MPI_Comm union_comm, const std::vector<char>& leaving);
 
  private:
@@ -32,6 +33,7 @@ class DerivedObjects {
     const char* by;
   };
   static std::vector<MPI_Group> groups(const void* handle, Kind kind);
+  static bool is_revoked(const void* handle, Kind kind);
   static std::string name(const void* handle, const Object& object);
 
   std::mutex mutex_;

@@ -177,7 +177,7 @@ void Lead::pod_lost(const std::string& uid, const std::string& why, Moment now) 
   spaces_.pod_gone(uid);
   deliver(rendezvous_.recheck());
   if (!is_down && member && !survives_loss_of_pod(uid)) {
-    if (!in_change || state_.tasks) fail_job(what, 1, {});
+    if (!in_change || state_.tasks) fail_job(what + what_the_queue_lacks(uid), 1, {});
   } else if (member && !in_change) {
     drop_member(uid, what, {});
   } else if (is_down || (in_change && state_.tasks && !had_queue)) {

@@ -204,6 +204,7 @@ class Lead {
   void fail_if_queue_is_lost();
   bool survives(const RankExited& exit) const;
   bool survives_loss_of_pod(const std::string& uid) const;
+  std::string what_the_queue_lacks(const std::string& uid) const;
   void rank_lost(const ProcId& proc, const std::string& uid, const std::string& what,
                  const std::vector<std::string>& tail);
   void drop_member(const std::string& uid, const std::string& what, const std::vector<std::string>& tail);

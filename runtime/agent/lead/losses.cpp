@@ -104,6 +104,14 @@ bool Lead::survives_loss_of_pod(const std::string& uid) const {
   return owner && !queue_is_on_its_way();  // to this pod, as likely as not
 }
 
+// Why a master-worker program cannot go on without this pod, after what has happened to it.
+std::string Lead::what_the_queue_lacks(const std::string& uid) const {
+  if (!state_.tasks || !state_.queue_keeper) return "";
+  const auto owner = spaces_.owner(*state_.queue_keeper);
+  if (owner && owner->uid == uid) return "; it kept the queue of tasks, and nobody else had a copy";
+  return queue_is_on_its_way() ? "; the queue of tasks was on its way, perhaps to it" : "";
+}
+
 // A pod that has lost a rank is not what the job was promised: it goes as a whole, and can be replaced; that
 // of the lead, too. In the pod of the queue, or of the lead of a master-worker program, the other ranks go
 // on, where they can.

@@ -154,6 +154,13 @@ TEST_F(Losses, ThatNobodyMirroredTheQueueIsSaid) {
             std::string::npos)
       << lead.verdict()->reason;
 }
+TEST_F(Losses, ThatNobodyMirroredTheQueueIsSaidOfItsPod) {
+  keeps_queue(1, std::nullopt);
+  lead.pod_lost("uid-1", "pod-1 was killed", now);
+  ASSERT_TRUE(lead.verdict());
+  EXPECT_EQ(lead.verdict()->reason,
+            "pod pod-1 is lost: pod-1 was killed; it kept the queue of tasks, and nobody else had a copy");
+}
 
 // Another lead could have been named meanwhile.
 TEST_F(Losses, OnceMembersWereToldSoNobodyIsDroppedForSilenceAlone) {
@@ -328,7 +335,8 @@ TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLost) {
   report(1, RankReport::Kind::Agreed);
   lead.pod_lost("uid-2", "the test says so", now);
   ASSERT_TRUE(lead.verdict());
-  EXPECT_EQ(lead.verdict()->reason, "pod pod-2 is lost: the test says so");
+  EXPECT_EQ(lead.verdict()->reason,
+            "pod pod-2 is lost: the test says so; the queue of tasks was on its way, perhaps to it");
 }
 
 // It had been given it a moment before, and the leaver that mirrored the queue waited for somebody to come
@@ -409,7 +417,8 @@ TEST_F(Losses, UntilTheQueueIsMirroredAgainItCannotBeLostAgain) {
   lead.pod_lost("uid-1", "the test says so", now);
   lead.pod_lost("uid-2", "the test says so", now);
   ASSERT_TRUE(lead.verdict());
-  EXPECT_EQ(lead.verdict()->reason, "pod pod-2 is lost: the test says so");
+  EXPECT_EQ(lead.verdict()->reason,
+            "pod pod-2 is lost: the test says so; it kept the queue of tasks, and nobody else had a copy");
 }
 
 TEST_F(Losses, TheQueueIsLostTwice) {

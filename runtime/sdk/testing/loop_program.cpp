@@ -98,7 +98,10 @@ class Program {
       if (duplicate_ == MPI_COMM_NULL) return;
       was_revoked_ = 1;  // in a window all have released theirs before anybody goes on
       if (loop_.recovering()) MPIX_Comm_is_revoked(duplicate_, &was_revoked_);
-      MPI_Comm_free(&duplicate_);
+      if (loop_.recovering() && file("keep-lost"))
+        duplicate_ = MPI_COMM_NULL;  // as libraries do that an error leaves half way
+      else
+        MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
       if (loop_.changes() > 0 && loop_.recoveries() == 0 && !loop_.recovering())
@@ -248,7 +251,7 @@ int main(int argc, char** argv) {
   if (argc < 2 || argc > 4) {
     std::fprintf(stderr,
                  "usage: %s FOLDER [EVERY [EVERY]]; files in it (stop, throw-first, throw-last, mismatch, "
-                 "die-in-rebuild) "
+                 "die-in-rebuild, keep-lost) "
                  "steer the run\n",
                  argv[0]);
     return 2;

@@ -30,6 +30,17 @@ while [[ $# -gt 0 ]]; do
   shift 2
 done
 
+# The operator has the last core for itself, where there is more than one; what stands beside it here, the others.
+last=$(($(nproc) - 1))
+if [[ $last -gt 0 ]]; then alone=(taskset -c "$last"); else alone=(); fi
+leave_it_alone() {
+  local name pid
+  [[ $last -gt 0 ]] || return 0
+  for name in etcd kube-apiserver kube-scheduler kube-controller kwok stub_leads; do
+    for pid in $(pgrep -x "$name" || true); do taskset -apc "0-$((last - 1))" "$pid" >/dev/null || true; done
+  done
+}
+
 started=()
 end() {
   local pid
@@ -87,7 +98,8 @@ openssl rand -hex 32 >"$logs/root-key"
 # The stubs speak plain HTTP, which costs the operator less than TLS would.
 # A machine that is too busy for the API server to answer at once ends no run: the lease is a patient one.
 [[ $what == scale ]] || operator+=(--queues)
-start operator "$programs/elastic-mpi-operator" --root-key "$logs/root-key" --port $metrics_port --no-mutual-tls \
+leave_it_alone
+start operator "${alone[@]}" "$programs/elastic-mpi-operator" --root-key "$logs/root-key" --port $metrics_port --no-mutual-tls \
   --lease-namespace elastic-mpi-system --lease-seconds 90 --renew-seconds 60 --retry-seconds 5 "${operator[@]}"
 pid=${started[-1]}
 leads() { curl -s "http://127.0.0.1:$metrics_port/metrics" | grep -q '^empi_operator_leader 1'; }
