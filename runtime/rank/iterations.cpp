@@ -19,7 +19,10 @@ void Iterations::change_begins(std::uint64_t change) {
 }
 
 void Iterations::account(std::uint64_t duration_ns) {
-  if (baseline_ns_ || interrupted_) lost_ns_ += static_cast<double>(duration_ns) - baseline_ns_.value_or(0);
+  if (baseline_ns_)
+    lost_ns_ += static_cast<double>(duration_ns) - *baseline_ns_;
+  else if (interrupted_)
+    lost_ns_ += static_cast<double>(window_ns_);
   if (countdown_ > 0 && --countdown_ == 0) complete_ = true;
 }
 

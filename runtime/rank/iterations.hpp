@@ -38,14 +38,19 @@ class Iterations {
 
   // The building of a change has begun: from here on time beyond the baseline is lost. `change`: any number
   // but 0 that tells this change from the one before; calling it again for the same change does nothing.
-  // Without a baseline (changes that follow each other at once) only the window's iteration counts.
+  // Without a baseline (changes that follow each other at once, or soon after the start) only the window
+  // counts.
   void change_begins(std::uint64_t change);
   void change_dropped() { change_ = 0; }
-  void window_opens() { interrupted_ = true; }
+  void window_opens(std::uint64_t now_ns) {
+    interrupted_ = true;
+    opened_ = now_ns;
+  }
   // The next probes count down to the end of the change's effect; `lost_ms` is there when it is reached.
-  void committed() {
-    countdown_ = kAfterCommit + 1;
-  }  // the interrupted iteration ends with the first of them
+  void committed(std::uint64_t now_ns) {
+    countdown_ = kAfterCommit + 1;  // the interrupted iteration ends with the first of them
+    window_ns_ = now_ns - opened_;
+  }
   std::optional<double> lost_ms();
   // For a rank that has no further iterations: what it has lost until now.
   double lost_until(std::uint64_t now_ns) const;
@@ -59,6 +64,7 @@ class Iterations {
   std::size_t next_ = 0, known_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t change_ = 0;
+  std::uint64_t opened_ = 0, window_ns_ = 0;
   std::optional<double> baseline_ns_;
   double lost_ns_ = 0;
   int countdown_ = 0;
