@@ -23,7 +23,9 @@ void Iterations::account(std::uint64_t duration_ns) {
     lost_ns_ += static_cast<double>(duration_ns) - *baseline_ns_;
   else if (interrupted_)
     lost_ns_ += static_cast<double>(window_ns_);
-  if (countdown_ > 0 && --countdown_ == 0) complete_ = true;
+  if (countdown_ == 0) return;
+  --countdown_;
+  complete_ = countdown_ == 0;
 }
 
 std::optional<double> Iterations::lost_ms() {
