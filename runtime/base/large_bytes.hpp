@@ -63,10 +63,10 @@ class LargeBytes {
       size_ = size;
       return;
     }
-    auto* const grown = static_cast<std::byte*>(std::realloc(bytes_.get(), size));
+    std::byte* const before = bytes_.release();
+    auto* const grown = static_cast<std::byte*>(std::realloc(before, size));
+    bytes_.reset(grown ? grown : before);
     if (!grown) throw std::bad_alloc();
-    (void)bytes_.release();
-    bytes_.reset(grown);
     size_ = capacity_ = size;
     // A request; a system that has none goes on with small ones.
     constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;

@@ -174,7 +174,8 @@ int of_a_rank(int argc, char** argv, const Options& o) {
     const double now = MPI_Wtime();
     (done < part ? quiet : busy) += now - last;
     last = now;
-    if (++done % part == 0 && done / part == whole + 1) taken = now;
+    ++done;
+    if (done % part == 0 && done / part == whole + 1) taken = now;
     int now_whole = done > part * (whole + 1) && is_whole(whole + 1) ? 1 : 0;
     MPI_Bcast(&now_whole, 1, MPI_INT, 0, world);
     if (now_whole != 0) {
