@@ -19,10 +19,7 @@ void Iterations::change_begins(std::uint64_t change) {
 }
 
 void Iterations::account(std::uint64_t duration_ns) {
-  if (baseline_ns_)
-    lost_ns_ += static_cast<double>(duration_ns) - *baseline_ns_;
-  else if (interrupted_)
-    lost_ns_ += static_cast<double>(window_ns_);
+  if (baseline_ns_) lost_ns_ += static_cast<double>(duration_ns) - *baseline_ns_;
   if (countdown_ == 0) return;
   --countdown_;
   complete_ = countdown_ == 0;

@@ -42,14 +42,12 @@ class Iterations {
   // counts.
   void change_begins(std::uint64_t change);
   void change_dropped() { change_ = 0; }
-  void window_opens(std::uint64_t now_ns) {
-    interrupted_ = true;
-    opened_ = now_ns;
-  }
+  void window_opens() { interrupted_ = true; }
   // The next probes count down to the end of the change's effect; `lost_ms` is there when it is reached.
-  void committed(std::uint64_t now_ns) {
+  // window_ns: how long the window was open.
+  void committed(std::uint64_t window_ns) {
     countdown_ = kAfterCommit + 1;  // the interrupted iteration ends with the first of them
-    window_ns_ = now_ns - opened_;
+    if (!baseline_ns_) lost_ns_ += static_cast<double>(window_ns);
   }
   std::optional<double> lost_ms();
   // For a rank that has no further iterations: what it has lost until now.
@@ -64,7 +62,6 @@ class Iterations {
   std::size_t next_ = 0, known_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t change_ = 0;
-  std::uint64_t opened_ = 0, window_ns_ = 0;
   std::optional<double> baseline_ns_;
   double lost_ns_ = 0;
   int countdown_ = 0;

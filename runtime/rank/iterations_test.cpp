@@ -27,8 +27,8 @@ TEST_F(Lost, IsTheTimeBeyondTheMeanFromBuildingToFiveIterationsAfterTheCommit) {
   iterate(60, 11);  // mean 10
   iterations.change_begins(1);
   iterate(20, 12);
-  iterations.window_opens(now);
-  iterations.committed(now);
+  iterations.window_opens();
+  iterations.committed(0);
   iterate(1, 50);  // the iteration that the window interrupted
   iterate(5, 13);
   ASSERT_EQ(iterations.lost_ms(), 20 * 2 + 40 + 5 * 3);
@@ -40,8 +40,8 @@ TEST_F(Lost, BaselineIsOfIterationsBeforeTheChangeWasPrepared) {
   iterate(200, 30, false);  // joiners start
   iterations.change_begins(1);
   iterate(10, 12);
-  iterations.window_opens(now);
-  iterations.committed(now);
+  iterations.window_opens();
+  iterations.committed(0);
   iterate(6, 10);
   EXPECT_EQ(iterations.lost_ms(), 20);
 }
@@ -50,8 +50,8 @@ TEST_F(Lost, WithoutABaselineOnlyTheWindowCounts) {
   iterate(3, 10);
   iterations.change_begins(1);
   iterate(10, 12);
-  iterations.window_opens(now);
-  iterations.committed(now + 7 * kMs);
+  iterations.window_opens();
+  iterations.committed(7 * kMs);
   iterate(1, 25);  // most of it computes, in many programs
   iterate(5, 10);
   EXPECT_EQ(iterations.lost_ms(), 7);
@@ -59,7 +59,7 @@ TEST_F(Lost, WithoutABaselineOnlyTheWindowCounts) {
 
 TEST_F(Lost, AnInterruptedIterationIsNoMeasureOfOne) {
   EXPECT_EQ(iterations.probe(now + 5 * kMs, true), 5 * kMs);
-  iterations.window_opens(now);
+  iterations.window_opens();
   EXPECT_EQ(iterations.probe(now + 100 * kMs, true), std::nullopt);
 }
 

@@ -264,7 +264,7 @@ int Rank::adopt_recovered(long long iteration) {
   lost_before_world_ = ranks_lost_.load(std::memory_order_acquire);
   describe_world(*page_);
   begin_probing(false);
-  iterations_.window_opens(monotonic_ns());
+  iterations_.window_opens();
   iterations_.change_dropped();
   page_->rank_state.phase.store(RankPhase::Running);
   const std::uint64_t lost_ns = monotonic_ns() - std::exchange(recovery_since_ns_, 0);
@@ -278,7 +278,7 @@ int Rank::adopt_recovered(long long iteration) {
 int Rank::idle(double seconds) {
   if (!profile::thread_state.measured) return MPI_ERR_OTHER;
   const std::uint64_t since = monotonic_ns();
-  iterations_.window_opens(since);
+  iterations_.window_opens();
   counting().begin_adapt();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   counting().add_adapt(monotonic_ns() - since);

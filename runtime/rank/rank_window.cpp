@@ -46,7 +46,7 @@ int Rank::begin(MPI_Comm* inter, MPI_Comm* next, int* staying, int* leaving, int
   aborted_ = false;
   moved_ms_ = 0;
   moved_bytes_ = 0;
-  iterations_.window_opens(window_opened_ns_);
+  iterations_.window_opens();
   page_->rank_state.phase.store(RankPhase::InWindow);
   ++profile::thread_state.depth;  // calls in the window are no part of the profile: they are adaptation
   give(inter, current->inter());
@@ -178,8 +178,8 @@ int Rank::committed() {
   page_->rank_state.phase.store(left_ ? RankPhase::Lingering : RankPhase::Running);
   if (joined)
     costed_ = changes_begun_.load(std::memory_order_relaxed);  // had no iterations yet to lose time in
-  else
-    iterations_.committed(monotonic_ns());
+  else if (!left_)
+    iterations_.committed(monotonic_ns() - window_opened_ns_);
   report.kind = RankReport::Kind::Agreed;
   report.pause_ms = milliseconds(window_opened_ns_, monotonic_ns());
   link_.send(report);

@@ -114,7 +114,7 @@ void Lead::rank_gone(const RankExited& exit, Moment now) {
 // A rank that exits without a word often follows another that has said why, whose report is under way.
 void Lead::member_failed(std::string what, const RankExited& exit, Moment now) {
   if (state_.tasks && exit.proc == state_.queue_keeper && !queue_may_be_lost())
-    what += "; it kept the queue of tasks, and nobody else had a copy";
+    what += what_the_queue_lacks(spaces_.owner(exit.proc)->uid);
   if (exit.signal || !exit.tail.empty()) return fail_job(what, exit.code, exit.tail);
   suspicions_.push_back({now.clock + kPatienceForCause, std::nullopt, std::move(what), exit.code});
 }

@@ -32,7 +32,7 @@ done
 
 # The operator has the last core for itself, where there is more than one; what stands beside it here, the others.
 last=$(($(nproc) - 1))
-if [[ $last -gt 0 ]]; then alone=(taskset -c "$last"); else alone=(); fi
+if [[ $last -gt 0 ]]; then alone=(taskset -c "$last") beside=(taskset -c "0-$((last - 1))"); else alone=() beside=(); fi
 leave_it_alone() {
   local name pid
   [[ $last -gt 0 ]] || return 0
@@ -106,12 +106,12 @@ leads() { curl -s "http://127.0.0.1:$metrics_port/metrics" | grep -q '^empi_oper
 wait_until 60 'the operator leads (see operator.log)' leads
 
 if [[ $what == scale ]]; then
-  "$programs/bench_k8s_scale" idle --pid "$pid" --metrics $metrics_port --seconds 20
+  "${beside[@]}" "$programs/bench_k8s_scale" idle --pid "$pid" --metrics $metrics_port --seconds 20
   measure=("$programs/bench_k8s_scale" load)
 else
   measure=("$programs/bench_k8s_queue")
 fi
-"${measure[@]}" --pid "$pid" --metrics $metrics_port "${load[@]}" ||
+"${beside[@]}" "${measure[@]}" --pid "$pid" --metrics $metrics_port "${load[@]}" ||
   fail "k8s-$what: see operator.log, stub_leads.log and kwok.log in $logs"
 # What stands beside the operator on this machine.
 for name in etcd kube-apiserver kube-scheduler kube-controller kwok stub_leads elastic-mpi-ope; do
