@@ -4,8 +4,8 @@
 // Every field of ElasticQueue, named once; operator/api/field_types.hpp says what a visitor offers. Private
 // to operator/api.
 
-#include "operator/api/fields.hpp"
 #include "operator/api/queue.hpp"
+#include "operator/api/status_fields.hpp"
 
 namespace emj::fields {
 

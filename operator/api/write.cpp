@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/api/fields.hpp"
 #include "operator/api/parse.hpp"
+#include "operator/api/status_fields.hpp"
 #include "operator/api/writer.hpp"
 #include "runtime/base/hash.hpp"
 #include "runtime/base/json_text.hpp"
