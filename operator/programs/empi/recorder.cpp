@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
+#include <sstream>
 
 #include "operator/api/condition_types.hpp"
 #include "operator/local/process.hpp"
@@ -56,12 +56,12 @@ json to_json(const DecisionRecord& decision) {
 
 }  // namespace
 
-Recorder::Recorder(std::string folder, ElasticMPIJob job) : folder_(std::move(folder)), job_(std::move(job)) {
-  profile_.open(folder_ + "/profile.csv", std::ios::trunc);
-  if (!profile_)
-    throw std::runtime_error("cannot write " + folder_ + "/profile.csv: choose another folder with --out");
-  windows_.open(folder_ + "/" + kWindowsFile, std::ios::trunc);
-  profile_ << "time_s,ranks,efficiency,load_balance,communication_efficiency,iterations,work_units,epoch\n";
+Recorder::Recorder(std::string folder, ElasticMPIJob job)
+    : folder_(std::move(folder)),
+      job_(std::move(job)),
+      profile_(folder_ + "/profile.csv"),
+      windows_(folder_ + "/" + kWindowsFile) {
+  profile_.add("time_s,ranks,efficiency,load_balance,communication_efficiency,iterations,work_units,epoch\n");
 }
 
 void Recorder::look(Time now, const JobStatus& status, int held,
@@ -82,7 +82,7 @@ void Recorder::look(Time now, const JobStatus& status, int held,
     if (window.master_worker()) task_seconds_ = task_seconds_.value_or(0) + window.tasks.busy_s;
     change_rank_seconds_ += window.adapt_s;
     append_profile(window);
-    windows_ << window_line(window);
+    windows_.add(window_line(window));
   }
   profile_.flush();
   windows_.flush();
@@ -92,12 +92,14 @@ void Recorder::append_profile(const empi::WindowSample& window) {
   const empi::Efficiency e = empi::efficiency(window);
   const double end = static_cast<double>(window.index + 1) * window.width_s;
   const double time = end - static_cast<double>(started_.time_since_epoch().count()) / 1000;
-  profile_ << std::max(0.0, time) << ',' << window.ranks << ',';
+  std::ostringstream line;
+  line << std::max(0.0, time) << ',' << window.ranks << ',';
   if (e.known)
-    profile_ << e.parallel << ',' << e.load_balance << ',' << e.communication;
+    line << e.parallel << ',' << e.load_balance << ',' << e.communication;
   else
-    profile_ << ",,";
-  profile_ << ',' << window.iterations << ',' << window.work_units << ',' << window.epoch << '\n';
+    line << ",,";
+  line << ',' << window.iterations << ',' << window.work_units << ',' << window.epoch << '\n';
+  profile_.add(line.str());
   if (!e.known) return;
   figures_ = {true,           window.ranks,    e.parallel,
               e.load_balance, e.communication, window.width_s > 0 ? window.work_units / window.width_s : 0};

@@ -3,7 +3,6 @@
 
 // What is kept of a run: profile.csv and windows.jsonl while it goes on, summary.json at its end.
 
-#include <fstream>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "operator/agents/convert.hpp"
 #include "operator/api/job.hpp"
+#include "operator/programs/empi/growing_file.hpp"
 
 namespace emj::cli {
 
@@ -29,7 +29,11 @@ class Recorder {
 
   // One look at the job. `held` is the number of ranks that its living pods have room for.
   void look(Time now, const JobStatus& status, int held, const std::vector<empi::WindowSample>& windows);
-  // All decisions seen, also those that status has forgotten.
+  // What of the run cannot be written for now, and why; "" when all is.
+  const std::string& trouble() const {
+    return profile_.trouble().empty() ? windows_.trouble() : profile_.trouble();
+  }
+  // All decisions seen, also those that status has forgotten. Throws std::runtime_error.
   void write_summary(const JobStatus& status, const std::vector<empi::ChangeRecord>& changes,
                      double cpu_seconds) const;
 
@@ -42,7 +46,7 @@ class Recorder {
 
   std::string folder_;
   ElasticMPIJob job_;
-  std::ofstream profile_, windows_;
+  GrowingFile profile_, windows_;
   Time started_{};
   Time last_look_{};
   int last_held_ = 0;

@@ -351,6 +351,7 @@ void Run::look_at(Jobs::iterator job) {
   looked_at_.reset();
   job->due = Clock::now() + pass.requeue_after;
   job->look(now(), pass, runtime_.windows(key));
+  if (const std::string trouble = job->take_trouble(); !trouble.empty()) say(true, job->name(), trouble);
   switch (job->end(Clock::now())) {
     case RunningJob::End::NotYet:
       return;

@@ -65,16 +65,27 @@ void RunningJob::look(Time now, const ReconcileResult& pass, const std::vector<e
   const auto living =
       std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
   recorder_.look(now, pass.status, static_cast<int>(living) * job_.spec.slots_per_worker, windows);
+  trouble_ = recorder_.trouble();
   tell_figures();
 }
 
-void RunningJob::tell_figures() const {
+// For `empi top`: where there is no room for them, the job goes on without.
+void RunningJob::tell_figures() {
   const LiveFigures& figures = recorder_.figures();
   if (!figures.known) return;
-  local::write_file_atomically(folder_.file(kFiguresFile),
-                               empi::json_text::text({{"efficiency", figures.efficiency},
-                                                      {"loadBalance", figures.load_balance},
-                                                      {"communication", figures.communication}}));
+  try {
+    local::write_file_atomically(folder_.file(kFiguresFile),
+                                 empi::json_text::text({{"efficiency", figures.efficiency},
+                                                        {"loadBalance", figures.load_balance},
+                                                        {"communication", figures.communication}}));
+  } catch (const std::runtime_error& error) {
+    if (trouble_.empty()) trouble_ = error.what();
+  }
+}
+
+std::string RunningJob::take_trouble() {
+  if (trouble_ == trouble_said_) return "";
+  return trouble_said_ = trouble_;
 }
 
 std::string RunningJob::progress(Time now) {
@@ -109,14 +120,22 @@ RunningJob::End RunningJob::end(Clock::time_point now) {
   return now - *end_seen_ < kLongestEnd ? End::NotYet : End::Stuck;
 }
 
-std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) const {
+std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) {
   const JobStatus& status = last_.status;
-  recorder_.write_summary(status, changes, cpu_seconds);
+  std::string missing = recorder_.trouble();
+  try {
+    recorder_.write_summary(status, changes, cpu_seconds);
+  } catch (const std::runtime_error& error) {
+    missing += (missing.empty() ? "" : "; ") + std::string(error.what());
+  }
+  incomplete_ = !missing.empty();
   const Condition* failed = find_condition(status, condition::kFailed);
   std::string text = "job " + name() + ": " + to_string(status.state);
   if (status.state != JobState::Succeeded && failed) text += ", " + failed->reason + ": " + failed->message;
-  text += "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +
-          " changes, summary in " + output() + "/summary.json";
+  text +=
+      "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +
+      " changes, " +
+      (missing.empty() ? "summary in " + output() + "/summary.json" : "results are not complete: " + missing);
   const std::string emulation = emulation_text(job_.spec);
   if (!emulation.empty()) text += " (" + emulation + ")";
   return text;
@@ -124,7 +143,7 @@ std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, d
 
 // As mpirun does it: what the failed program said; 1 for everything else that is no success.
 int RunningJob::exit_code() const {
-  if (last_.status.state == JobState::Succeeded) return 0;
+  if (last_.status.state == JobState::Succeeded) return incomplete_ ? 1 : 0;
   for (const PodView& pod : last_.pods)
     if (pod.exit_code && *pod.exit_code > 0 && *pod.exit_code < 128) return *pod.exit_code;
   return 1;

@@ -37,21 +37,23 @@ class RunningJob {
   void start(local::LocalCluster& cluster, local::LocalJobOptions options);
 
   void look(Time now, const ReconcileResult& pass, const std::vector<empi::WindowSample>& windows);
+  // What of its results cannot be written, when that is news; else "".
+  std::string take_trouble();
   std::vector<std::string> view(Time now);
   std::string line(Time now);  // "" before its program runs
 
   // What goes on until it ends, or has had its time for that.
   enum class End { NotYet, Over, Stuck };
   End end(Clock::time_point now);
-  // Writes summary.json and says how it ended.
-  std::string finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) const;
+  // Writes summary.json and says how it ended; what could not be written is said and makes a failure of it.
+  std::string finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds);
   int exit_code() const;
 
   Clock::time_point due{};  // when it is to be looked at next; before it has started: when it starts
 
  private:
   std::string progress(Time now);
-  void tell_figures() const;
+  void tell_figures();
 
   ElasticMPIJob job_;
   JobSource source_;  // with absolute paths
@@ -61,6 +63,8 @@ class RunningJob {
   RemainingTime remaining_;
   ReconcileResult last_;
   std::optional<Clock::time_point> end_seen_;
+  std::string trouble_, trouble_said_;
+  bool incomplete_ = false;  // its results
 };
 
 }  // namespace emj::cli
