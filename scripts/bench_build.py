@@ -43,7 +43,7 @@ class Tree:
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
         targets = "\n" + self.ninja("-t", "targets", "all")
-        self.targets = [t for t in ("all", "tests", "sanitized") if t == "all" or f"\n{t}: phony" in targets]
+        self.targets = [t for t in ("all", "tests", "sanitized", "check-benchmarks") if t == "all" or f"\n{t}: phony" in targets]
         generated = [line.split(":")[0] for line in targets.splitlines() if line.endswith("CUSTOM_COMMAND") and ".cpp:" in line]
         if generated:
             self.ninja(*generated)

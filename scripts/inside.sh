@@ -42,6 +42,8 @@ run_targets() { # COMMAND ARGUMENTS...
   declare -A ours=() wanted=()
   while IFS= read -r word; do ours[$word]=1; done \
     < <(sed -nE 's/^build ([A-Za-z0-9_-]+): phony (bin|lib)\/[^/ ]*$/\1/p' "$project/build/$preset/build.ninja")
+  [[ $1 == */* ]] || type -P -- "$1" >/dev/null || grep -qwF "bin/$1" "$project/build/$preset/build.ninja" ||
+    die "run: there is no program of that name, neither of ours nor of Debian's: $1"
   for argument in "$@"; do
     mapfile -t -O "${#words[@]}" words < <(grep -oE '[A-Za-z0-9_-]+' <<<"$argument" || true)
     if [[ -f $argument && $(stat --dereference --format %s "$argument") -lt 1000000 ]]; then

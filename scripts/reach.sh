@@ -57,16 +57,27 @@ choose_folders() {
   done
 }
 
+# check_outputs ARGUMENTS...: of a command. Needs no root.
+check_outputs() {
+  local argument before=''
+  for argument in "$@"; do
+    if [[ $before == --out ]]; then check_output "$argument"; fi
+    if [[ $argument == --out=* ]]; then check_output "${argument#*=}"; fi
+    before=$argument
+  done
+}
+
 # check_paths ARGUMENTS...: of a command, and the variables EMPI_*.
 check_paths() {
   local argument before='' name
+  check_outputs "$@"
   for argument in "$@"; do
     case $before in
-      --out) check_output "$argument" ;;
+      --out) ;;
       --data) check_input "$argument" must ;;
       *)
         case $argument in
-          --out=*) check_output "${argument#*=}" ;;
+          --out=*) ;;
           -*=*) check_input "${argument#*=}" ;;
           *) check_input "$argument" ;;
         esac

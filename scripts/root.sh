@@ -177,6 +177,12 @@ main() {
     *)
       die "unknown command '$1': ./dev help lists them" ;;
   esac
+  # Nobody waits for a root to hear of this.
+  case $1 in demo | run | bench)
+    choose_folders
+    check_outputs "${@:2}"
+    ;;
+  esac
   ensure_root
   case $1 in demo | run | bench)
     choose_folders

@@ -40,6 +40,7 @@ def runs(result, output=""):
 
 def command():
     refused(run("nonsense"), "nonsense", "./dev help")
+    refused(run("run", "no-such-program", "--help"), "no-such-program", "no program of that name")
     refused(run("fuzz", "none"), "no fuzzer 'none'")
     refused(run("fuzz", "--seconds", "soon"), "--seconds wants a number")
 
@@ -168,6 +169,14 @@ def outputs():
         target.unlink()
 
 
+def outputs_before_there_is_a_root():
+    """Nobody waits for a root to be made to hear that its results can go nowhere."""
+    cache = WORK / "cache-without-root"
+    for words in ("demo", "--out", "/etc/out"), ("run", "true", "--out=/usr/local/out"), ("bench", "list", "--out", "/run/out"):
+        refused(run(*words, before=["unshare", "--net", "--"], EMPI_CACHE=str(cache)), "--out", "system folder")
+    assert not cache.exists(), "a root was begun"
+
+
 def inputs():
     """What a user names is found; what is not visible inside is refused."""
     # /run is a folder of this machine's own.
@@ -206,7 +215,8 @@ def closed_input():
 
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, nobody_can_make_a_root, no_network, mounting_is_forbidden, as_a_stranger, no_home,
-         the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs, inputs,
+         the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
+         outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":
