@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include "operator/decide/queue/job_demand.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
@@ -34,13 +36,45 @@ bool keeps_away(const Taint& taint, const PoolSpec& pool) {
          std::ranges::none_of(pool.tolerations, [&](const Toleration& t) { return tolerates(t, taint); });
 }
 
-bool matches(const NodeView& node, const PoolSpec& pool) {
-  if (std::ranges::any_of(node.taints, [&](const Taint& taint) { return keeps_away(taint, pool); }))
-    return false;
+bool has_labels(const NodeView& node, const PoolSpec& pool) {
   return std::ranges::all_of(pool.node_selector, [&](const auto& label) {
     const auto found = node.labels.find(label.first);
     return found != node.labels.end() && found->second == label.second;
   });
+}
+
+bool is_kept_away(const NodeView& node, const PoolSpec& pool) {
+  return std::ranges::any_of(node.taints, [&](const Taint& taint) { return keeps_away(taint, pool); });
+}
+
+bool matches(const NodeView& node, const PoolSpec& pool) {
+  return has_labels(node, pool) && !is_kept_away(node, pool);
+}
+
+// Of a pool that has no node: what those with its labels lack, or which labels there are in their place.
+std::string no_nodes(const PoolSpec& pool, const std::vector<NodeView>& nodes) {
+  int unusable = 0, tainted = 0;
+  for (const NodeView& node : nodes)
+    if (has_labels(node, pool)) ++(node.usable ? tainted : unusable);
+  if (unusable + tainted > 0)
+    return empi::format(
+        "of those with its labels %d are not ready or cordoned, and %d have a taint that it does not "
+        "tolerate, "
+        "or count for another pool",
+        unusable, tainted);
+  std::string text;
+  for (const auto& [label, wanted] : pool.node_selector) {
+    std::map<std::string, int> values;
+    for (const NodeView& node : nodes)
+      if (const auto found = node.labels.find(label); found != node.labels.end()) ++values[found->second];
+    if (values.contains(wanted)) continue;
+    std::string there;
+    for (const auto& [value, count] : values)
+      there += (there.empty() ? "" : ", ") + value + empi::format(" (%d)", count);
+    text += (text.empty() ? "none has " : ", nor ") + label + "=" + wanted +
+            (there.empty() ? ", and none that label at all" : "; of that label there are " + there);
+  }
+  return text.empty() ? "none has all of its labels" : text;
 }
 
 // Its own workers count by their jobs, or as departing: unless they are in a pool that there is no more.
@@ -92,6 +126,7 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       room.unreadable = !nodes;
       if (nodes) count_nodes(room, pool, *nodes, others, taken);
       room.pool.without_nodes = nodes && room.nodes == 0;
+      if (room.pool.without_nodes) room.pool.no_nodes = no_nodes(pool, *nodes);
       room.pool.capacity = smaller(room.pool.capacity, bound);
     }
     room.pool.capacity -= {pool.headroom.cpu ? milli(*pool.headroom.cpu) : 0,

@@ -42,6 +42,21 @@ TEST(Capacity, OfNodesIsWhatUsableOnesHaveAndNobodyElseUses) {
   EXPECT_EQ(rooms("[{name: a, capacity: Nodes, quota: {cpu: 2}}]")[0].pool.capacity.milli_cpu, 2000);
 }
 
+TEST(Capacity, OfAPoolWithoutNodesItIsSaidWhatThereIs) {
+  const auto said = [](const std::string& selector, const std::vector<NodeView>& on = nodes()) {
+    return rooms("[{name: a, capacity: Nodes, nodeSelector: " + selector + "}]", on)[0].pool.no_nodes;
+  };
+  EXPECT_EQ(said("{pool: hpc}"), "");
+  EXPECT_EQ(said("{pool: none}"), "none has pool=none; of that label there are gpu (1), hpc (2)");
+  EXPECT_EQ(said("{disk: ssd}"), "none has disk=ssd, and none that label at all");
+  auto broken = nodes();
+  broken[0].taints = {{"dedicated", "mpi", "NoSchedule"}};
+  EXPECT_EQ(said("{pool: hpc}", broken),
+            "of those with its labels 1 are not ready or cordoned, and 1 have a taint that it does not "
+            "tolerate, or "
+            "count for another pool");
+}
+
 TEST(Capacity, OfNodesWithATaintIsForPoolsThatTolerateIt) {
   auto tainted = nodes();
   tainted[0].taints = {{"dedicated", "mpi", "NoSchedule"}, {"busy", "", "PreferNoSchedule"}};

@@ -80,11 +80,21 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
   status.running = static_cast<int>(
       std::ranges::count_if(state.jobs, [](const queue::Demand& job) { return !job.queued(); }));
   status.head.clear();
+  for (const queue::Demand& job : state.jobs)
+    if (job.queued() && job.allocation.promised > 0 && status.head.size() < kHead)
+      status.head.push_back({job.namespace_name,
+                             job.name,
+                             job.priority,
+                             job.since,
+                             "is promised " + std::to_string(job.allocation.promised) + " workers of pool " +
+                                 state.pools[job.allocation.pool].name +
+                                 ", as soon as others have let go of them",
+                             {}});
   for (const int i : plan.waiting) {
     if (status.head.size() >= kHead) break;
     const queue::Demand& job = state.jobs[i];
     WaitingJob waiting{
-        job.namespace_name, job.name, job.priority, job.since, explain_waiting(state, plan, i, now), {}};
+        job.namespace_name, job.name, job.priority, job.since, explain_waiting(state, plan, i), {}};
     for (const queue::Reservation& reservation : plan.reservations)
       if (reservation.job == i) waiting.expected_start = reservation.start;
     status.head.push_back(std::move(waiting));

@@ -341,7 +341,7 @@ void Scheduler::tell_waiting(Round& round, const queue::Plan& plan) {
     const bool told = seen->job.status.queue && seen->job.status.queue->cause == cause;
     if (told && place >= kExplained && !starts.contains(i)) continue;
     const auto start = starts.find(i);
-    tell(seen, cause, explain_waiting(round.state, plan, i, round.now),
+    tell(seen, cause, explain_waiting(round.state, plan, i),
          start == starts.end() ? std::nullopt : std::optional(start->second));
   }
 }

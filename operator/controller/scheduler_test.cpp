@@ -433,6 +433,18 @@ TEST(Scheduler, TheQueueSaysWhoRunsAndWhoWaits) {
   EXPECT_LE(world.cluster.status_writes, 6) << "one write each ten seconds, but for news";
 }
 
+// Who was promised its workers waited for them unseen.
+TEST(Scheduler, WhoIsPromisedWorkersIsAmongTheFirstThatWait) {
+  QueueWorld world(8);
+  world.pods_take_long = true;
+  run_a_and_let_b_come(world);
+  world.settle(30);
+  const QueueStatus& status = world.cluster.records[0].queue.status;
+  ASSERT_EQ(status.head.size(), 1u);
+  EXPECT_EQ(status.head[0].name, "b");
+  EXPECT_THAT(status.head[0].reason, HasSubstr("is promised 4 workers of pool "));
+}
+
 TEST(Scheduler, WaitingCostsNoWrites) {
   QueueWorld world(4);
   world.add_rigid("a", 4);

@@ -2,6 +2,8 @@
 #include "operator/decide/queue/explain.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "operator/decide/queue/backfill.hpp"
 #include "operator/decide/queue/ledger.hpp"
@@ -16,8 +18,11 @@ std::string workers_text(std::int64_t count) {
   return format("%lld worker%s", static_cast<long long>(count), count == 1 ? "" : "s");
 }
 
-std::string cpu_text(const Resources& resources) {
-  return format("%g CPU", static_cast<double>(resources.milli_cpu) / 1000);
+// Of memory only what `asked` wants some of.
+std::string amounts_text(const Resources& resources, const Resources& asked) {
+  std::string text = format("%g CPU", static_cast<double>(resources.milli_cpu) / 1000);
+  if (asked.memory_mib > 0) text += format(" and %.4g GiB", static_cast<double>(resources.memory_mib) / 1024);
+  return text;
 }
 
 std::string seconds_text(double seconds) { return format("%.3g s", seconds); }
@@ -36,15 +41,48 @@ std::string nowhere(const QueueState& state, const Demand& job) {
     text += text.empty() ? ": " : ", ";
     text += "pool " + pool.name;
     if (pool.without_nodes) {
-      text +=
-          " has no node: none that is ready and not cordoned has its labels, and no taint that it does not "
-          "tolerate";
+      text += " has no node" + (pool.no_nodes.empty() ? "" : ": " + pool.no_nodes);
     } else {
-      text += " has " + cpu_text(pool.capacity);
+      text += " has " + amounts_text(pool.capacity, job.worker);
       hint = "; make minReplicas smaller or the pool larger";
     }
   }
   return text + hint;
+}
+
+// Workers of its size that are free, and which of what they take is short.
+std::string free_text(const Resources& open, const Demand& job) {
+  const std::int64_t workers = times(job.worker, open);
+  const std::int64_t by_cpu = times({job.worker.milli_cpu, 0}, open);
+  std::string text = format("%lld free", static_cast<long long>(workers));
+  if (workers < by_cpu) text += format(" (by memory; %lld by CPU)", static_cast<long long>(by_cpu));
+  return text;
+}
+
+// Who could be taken down for it: those that have the most to give by name.
+std::string donors_text(const QueueState& state, int pool, const Resources& open, const Demand& waiting) {
+  constexpr std::size_t named = 2;
+  struct Donor {
+    const Demand* job;
+    int least;
+  };
+  std::vector<Donor> donors;
+  for (const Demand& job : state.jobs) {
+    const int least = job.queued() || job.allocation.pool != pool ? job.allocation.workers
+                                                                  : yields_down_to(job, waiting.priority);
+    if (least < job.allocation.workers) donors.push_back({&job, least});
+  }
+  std::ranges::stable_sort(donors, std::greater(),
+                           [](const Donor& d) { return d.job->allocation.workers - d.least; });
+  const std::int64_t workers =
+      times(waiting.worker, open + surplus(state, pool, waiting.priority)) - times(waiting.worker, open);
+  std::string text = format("%lld can be had from ", static_cast<long long>(workers));
+  if (donors.empty()) return text + "others";
+  for (std::size_t i = 0; i < std::min(named, donors.size()); ++i)
+    text += (i == 0 ? "" : ", ") + donors[i].job->name +
+            format(" (%d -> %d)", donors[i].job->allocation.workers, donors[i].least);
+  if (donors.size() > named) text += format(" and %d others", static_cast<int>(donors.size() - named));
+  return text;
 }
 
 }  // namespace
@@ -92,29 +130,23 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
   return {};
 }
 
-std::string explain_waiting(const QueueState& state, const Plan& plan, int job, Time now) {
+std::string explain_waiting(const QueueState& state, const Plan& plan, int job) {
   const Demand& demand = state.jobs[job];
   const auto place = std::find(plan.waiting.begin(), plan.waiting.end(), job);
   const auto reserved = std::find_if(plan.reservations.begin(), plan.reservations.end(),
                                      [job](const Reservation& r) { return r.job == job; });
   const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
   std::string text = format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
-                     workers_text(sizes_in(demand, pool).floor) + " of " + cpu_text(demand.worker);
+                     workers_text(sizes_in(demand, pool).floor) + " of " +
+                     amounts_text(demand.worker, demand.worker);
   if (!placeable(state, demand)) return text + nowhere(state, demand);
   const auto barred = std::ranges::find(plan.barred, job, &Barred::job);
   if (barred != plan.barred.end())
     return text + ": the ResourceQuotas of namespace " + demand.namespace_name + " leave room for " +
            std::to_string(barred->room);
   const Ledger ledger = make_ledgers(state)[pool];
-  const std::int64_t each = std::max<std::int64_t>(1, demand.worker.milli_cpu);
-  const std::int64_t open =
-      std::max<std::int64_t>(0, ledger.free.milli_cpu - ledger.promised.milli_cpu) / each;
-  const std::int64_t others = surplus(state, pool, demand.priority).milli_cpu / each;
-  text += format(": %lld free, %lld can be had from others", static_cast<long long>(open),
-                 static_cast<long long>(others));
-  if (reserved != plan.reservations.end())
-    text += format("; in about %.3g s", std::max(0.0, seconds_between(now, reserved->start)));
-  return text;
+  const Resources open = positive(ledger.free - ledger.promised);
+  return text + ": " + free_text(open, demand) + ", " + donors_text(state, pool, open, demand);
 }
 
 }  // namespace emj::queue

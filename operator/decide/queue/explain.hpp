@@ -12,7 +12,7 @@ namespace emj::queue {
 std::string explain(const QueueState& state, const Grant& grant, Time now);
 
 // Of a job in Plan::waiting: how many are before it, what it needs, what is free of the pool it is most
-// likely to start in, what others could let go of, and when it is expected to start where that was computed.
-std::string explain_waiting(const QueueState& state, const Plan& plan, int job, Time now);
+// likely to start in, and what others could let go of. No time: what is said is kept, and read later.
+std::string explain_waiting(const QueueState& state, const Plan& plan, int job);
 
 }  // namespace emj::queue

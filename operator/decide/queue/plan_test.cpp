@@ -178,10 +178,8 @@ TEST(Waiting, OthersPassTheFirstOnlyWhenTheyCannotDelayIt) {
       ASSERT_NE(grant_of(plan, 3), nullptr);
       EXPECT_EQ(grant_of(plan, 3)->kind, Grant::Kind::Backfill);
     }
-    EXPECT_THAT(
-        explain_waiting(state, plan, 1, at(3)),
-        HasSubstr(
-            "0 jobs before it; needs 8 workers of 1 CPU: 2 free, 0 can be had from others; in about 100 s"));
+    EXPECT_THAT(explain_waiting(state, plan, 1),
+                HasSubstr("0 jobs before it; needs 8 workers of 1 CPU: 2 free, 0 can be had from others"));
   }
 }
 
@@ -265,17 +263,36 @@ TEST(Waiting, OneThatCanNeverFitHoldsNobodyUp) {
   state.jobs = {job("huge", 8, 8, 0), job("B", 4, 4, 1)};
   const Plan plan = schedule(state, at(1));
   ASSERT_NE(grant_of(plan, 1), nullptr);
-  EXPECT_THAT(explain_waiting(state, plan, 0, at(1)), HasSubstr("pool machine has 4 CPU"));
+  EXPECT_THAT(explain_waiting(state, plan, 0), HasSubstr("pool machine has 4 CPU"));
+}
+
+TEST(Waiting, WhatIsShortAndWhoCouldGiveIsSaid) {
+  QueueState state = machine(16);
+  state.pools[0].capacity.memory_mib = 9 * 1024;
+  state.jobs = {running(job("A", 2, 8), 4), running(job("B", 3, 8), 4), running(job("C", 3, 8), 4)};
+  for (Demand& one : state.jobs) one.frozen_until = at(1000);
+  const auto said = [&](int workers, int gib) {
+    Demand waiting = job("wide", workers, workers, 1);
+    waiting.worker.memory_mib = gib * 1024;
+    QueueState with = state;
+    with.jobs.push_back(waiting);
+    return explain_waiting(with, schedule(with, at(2)), 3);
+  };
+  EXPECT_THAT(said(5, 4), HasSubstr("5 workers of 1 CPU and 4 GiB: pool machine has 16 CPU and 9 GiB"));
+  EXPECT_THAT(said(8, 1), HasSubstr("4 free, 4 can be had from A (4 -> 2), B (4 -> 3) and 1 others"));
+  state.jobs[0].worker.memory_mib = 1024;
+  EXPECT_THAT(said(3, 3), HasSubstr("1 free (by memory; 4 by CPU), 1 can be had from A (4 -> 2)"));
 }
 
 TEST(Waiting, APoolThatNoNodeMatchesIsSaid) {
   QueueState state = machine(0);
   state.pools[0].without_nodes = true;
+  state.pools[0].no_nodes = "none has pool=fast";
   state.jobs = {job("lost", 1, 8, 0)};
   const Plan plan = schedule(state, at(1));
   EXPECT_THAT(
-      explain_waiting(state, plan, 0, at(1)),
-      AllOf(HasSubstr("pool machine has no node: none that is ready"), HasSubstr("kubectl get nodes")));
+      explain_waiting(state, plan, 0),
+      AllOf(HasSubstr("pool machine has no node: none has pool=fast"), HasSubstr("kubectl get nodes")));
 }
 
 TEST(Pools, AreTriedInTheOrderOfPreference) {

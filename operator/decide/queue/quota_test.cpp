@@ -55,7 +55,7 @@ TEST(Quotas, AreSharedByTheStartsOfOnePass) {
   EXPECT_EQ(workers_of(plan, 2), 4) << "another namespace's job does not stand back for it";
   ASSERT_EQ(plan.barred.size(), 1u);
   EXPECT_EQ(plan.barred[0].job, 1);
-  EXPECT_THAT(explain_waiting(state, plan, 1, at(10)),
+  EXPECT_THAT(explain_waiting(state, plan, 1),
               HasSubstr("the ResourceQuotas of namespace default leave room for 1"));
 }
 

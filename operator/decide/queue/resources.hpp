@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace emj::queue {
 
@@ -33,6 +34,14 @@ struct Resources {
 inline bool fits(const Resources& need, const Resources& room) {
   return (need.milli_cpu <= 0 || need.milli_cpu <= room.milli_cpu) &&
          (need.memory_mib <= 0 || need.memory_mib <= room.memory_mib);
+}
+
+// How many of `one` fit; as many as can be told where it asks for nothing.
+inline std::int64_t times(const Resources& one, const Resources& room) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (one.milli_cpu > 0) most = std::min(most, std::max<std::int64_t>(0, room.milli_cpu) / one.milli_cpu);
+  if (one.memory_mib > 0) most = std::min(most, std::max<std::int64_t>(0, room.memory_mib) / one.memory_mib);
+  return most;
 }
 
 inline Resources positive(const Resources& r) {

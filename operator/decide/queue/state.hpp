@@ -19,7 +19,9 @@ struct Pool {
   double speed = 1;            // of its cores
   double price = 1;            // of a CPU hour; 1 in all pools where none has a price
   bool spot = false;           // workers there are the first that make room
-  bool without_nodes = false;  // it goes by nodes, and none can be used
+  bool without_nodes = false;  // it goes by nodes, and none can be used:
+  std::string
+      no_nodes{};  // which labels there are, or what is wrong with those that have its own; for people
 };
 
 // What a quota of a namespace leaves for pods that do not exist yet; what it does not bound is very much.
