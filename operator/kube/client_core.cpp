@@ -158,7 +158,8 @@ ApiResult<std::string> Client::perform(Call& call) {
     shared.give_back(std::move(connection));
     if (turn) told(*turn, outcome);
     turn.reset();
-    shared.count(call.verb, call.resource, outcome.complete ? outcome.status : 0);
+    // What changes nothing is no write.
+    shared.count(call.dry_run ? "dry-run" : call.verb, call.resource, outcome.complete ? outcome.status : 0);
     if (shared.options.took)
       shared.options.took({call.verb, call.resource, limited - begin, shared.clock.now() - limited});
 

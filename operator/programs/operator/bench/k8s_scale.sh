@@ -93,6 +93,7 @@ start kwok kwok --config "$logs/kwok.yaml" --kubeconfig "$KUBECONFIG" --manage-n
   --cidr "${pod_addresses%.0/*}.1/16" --node-lease-duration-seconds 40 -v WARN
 kubectl wait --for=condition=Ready node -l type=kwok --timeout=120s >/dev/null || fail 'the simulated nodes are not Ready: see kwok.log'
 start stub_leads "$programs/stub_leads"
+leads_pid=${started[-1]}
 
 openssl rand -hex 32 >"$logs/root-key"
 # The stubs speak plain HTTP, which costs the operator less than TLS would.
@@ -107,7 +108,7 @@ wait_until 60 'the operator leads (see operator.log)' leads
 
 if [[ $what == scale ]]; then
   "${beside[@]}" "$programs/bench_k8s_scale" idle --pid "$pid" --metrics $metrics_port --seconds 20
-  measure=("$programs/bench_k8s_scale" load)
+  measure=("$programs/bench_k8s_scale" load --leads "$leads_pid")
 else
   measure=("$programs/bench_k8s_queue")
 fi

@@ -2,7 +2,10 @@
 // Loads an operator with many simulated jobs and reads its figures;
 // operator/programs/operator/bench/k8s_scale.sh starts what it needs. Usage: bench_k8s_scale idle --pid
 // OPERATOR --metrics PORT [--seconds N]
-//        bench_k8s_scale load --pid OPERATOR --metrics PORT [--jobs N] [--pods N] [--rate N] [--seconds N]
+//        bench_k8s_scale load --pid OPERATOR --metrics PORT --leads PID [--jobs N] [--pods N] [--rate N]
+//        [--seconds N]
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,13 +29,14 @@ namespace resources = emj::kube::resources;
 using emj::bench::kNamespace, emj::bench::keep_size, emj::bench::Clock, emj::bench::Metrics,
     emj::bench::cpu_seconds, emj::bench::grown, emj::bench::load_of, emj::bench::memory_mib,
     emj::bench::quantile, emj::bench::quick_client, emj::bench::read_metrics, emj::bench::seconds_since,
-    emj::bench::side_by_side, emj::bench::writes;
+    emj::bench::side_by_side, emj::bench::threads_of, emj::bench::writes;
 using nlohmann::json;
 using std::chrono::duration;
 
 struct Options {
   int pid = 0, port = 0;
-  int jobs = 1000, pods = 10;
+  int leads = 0;  // process of the stub leads
+  int jobs = 1000, pods = 4;
   double rate = 0;      // scales per second; 0: the largest that the API server bears
   int seconds = 0;      // 0: as many as kScales take, or kLongest
   int patience = 1800;  // s, for the jobs to start and for the last changes to end
@@ -41,8 +45,8 @@ struct Options {
 // Decision K12': at the largest of these rates at which the API server's own 99th percentile is below the
 // bound, over so many scales, or as many as there is time for.
 constexpr double kRates[] = {20, 10, 5, 2, 1, .5};
-constexpr int kScales = 2000, kLongest = 1000, kTrialSeconds = 30;  // s
-constexpr double kBorne = .020;                                     // s
+constexpr int kScales = 2000, kLongest = 1000, kTrialSeconds = 30, kSilentSeconds = 300;  // s
+constexpr double kBorne = .020;                                                           // s
 
 void note(const std::string& text) { std::fprintf(stderr, "k8s-scale: %s\n", text.c_str()); }
 void figure(const char* name, double value, const char* unit) {
@@ -90,9 +94,11 @@ class Load {
 
   // `rate` times a second a job changes its size by one: even jobs grow first, odd ones shrink, and then
   // back. The last changes are under way when it returns. Returns the rate that was.
-  double scale(double rate, int scales) {
-    std::vector<int> order(sizes_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  // `speaking`: of those only whose leads are not silent (stub_leads.cpp).
+  double scale(double rate, int scales, bool speaking = false) {
+    std::vector<int> order;
+    for (int i = 0; i < options_.jobs; ++i)
+      if (!speaking || i % 3 != 0) order.push_back(i);
     std::shuffle(order.begin(), order.end(), std::mt19937(1));
     {
       const std::lock_guard lock(mutex_);
@@ -245,6 +251,11 @@ void under_load(const Options& options) {
   figure("steady_rss", memory_mib(options.pid, "VmRSS"), "MiB");
   const Metrics before = read_metrics(options.port);
   figure("steady_writes", writes(steady, before), "writes");
+  // Of jobs whose samples jitter.
+  figure("status_writes_per_s",
+         grown(steady, before, "empi_operator_api_requests_total", {"resource=\"elasticmpijobs/status\""}) /
+             kTrialSeconds,
+         "1/s");
 
   double rate = options.rate;
   if (rate == 0) {
@@ -263,7 +274,8 @@ void under_load(const Options& options) {
   figure("rate", load.scale(rate, scales), "scales/s");
   const Metrics busy = read_metrics(options.port);
   figure("p50", 1000 * quantile(unscaled, busy, "empi_operator_reaction_seconds", .5), "ms");
-  figure("p99", 1000 * quantile(unscaled, busy, "empi_operator_reaction_seconds", .99), "ms");
+  const double p99 = quantile(unscaled, busy, "empi_operator_reaction_seconds", .99);
+  figure("p99", 1000 * p99, "ms");
   load.settle();
   const double used = (cpu_seconds(options.pid) - cpu) / seconds_since(begin);
   const Metrics after = read_metrics(options.port);
@@ -278,6 +290,18 @@ void under_load(const Options& options) {
   figure("resizing_cpu", used, "cores");
   figure("writes_per_resize", writes(unscaled, after) / std::max(changes, 1.), "writes");
   figure("rss", memory_mib(options.pid, "VmHWM"), "MiB");
+  figure("threads", threads_of(options.pid), "threads");
+  if (options.leads == 0) return;
+  if (kill(options.leads, SIGUSR1) != 0)
+    throw std::runtime_error("the stub leads are gone: see stub_leads.log");
+  const Metrics heard = read_metrics(options.port);
+  load.scale(rate, static_cast<int>(std::min<double>(scales, rate * kSilentSeconds)), true);
+  const double with_silent =
+      quantile(heard, read_metrics(options.port), "empi_operator_reaction_seconds", .99);
+  kill(options.leads, SIGUSR1);
+  load.settle();
+  note("with a third of the leads silent: p99 " + std::to_string(1000 * with_silent) + " ms");
+  figure("silent_ratio", with_silent / p99, "ratio");
 }
 
 }  // namespace
@@ -293,6 +317,8 @@ int main(int argc, char** argv) {
                                "how long (of a load: as 2000 scales take, or 1000)",
                                {.check = in_range(1, 3600)}}};
   OptionList of_load = of_idle;
+  of_load.push_back({"--leads", &options.leads,
+                     "process of the stub leads, a third of which are told to be silent in the end"});
   of_load.push_back({"--jobs", &options.jobs, "", {.check = in_range(1, 100000)}});
   of_load.push_back({"--pods", &options.pods, "per job", {.check = in_range(2, 1000)}});
   of_load.push_back({"--rate",

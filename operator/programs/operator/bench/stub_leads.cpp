@@ -5,10 +5,13 @@
 // The addresses are made local (ip route add local POD-CIDR dev lo), so that one listener gets all requests
 // and knows the pod by the local address of the connection. It speaks the agents' protocol (runtime/protocol)
 // and holds controllers to it: a job's token, its fence and its epoch. A change takes its simulated time,
-// state by state; there are no ranks. Usage: stub_leads [--port 7400] [--change-millis 300]
+// state by state; there are no ranks. From a SIGUSR1 to the next the agents of every third job (of those
+// whose number it divides) say nothing. Usage: stub_leads [--port 7400] [--change-millis 300]
 #include <httplib.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -17,6 +20,7 @@
 #include <optional>
 #include <thread>
 
+#include "runtime/base/hash.hpp"
 #include "runtime/base/options.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
@@ -130,7 +134,7 @@ class Job {
                            ": another controller has taken the job");
   }
 
-  // One window a second, of a program that scales well and always alike.
+  // One window a second, of a program that scales well, and whose iterations take up to 5 % more or less.
   std::vector<empi::WindowSample> windows(std::int64_t since) const {
     const std::int64_t now = wall_seconds();
     std::vector<empi::WindowSample> windows;
@@ -180,9 +184,11 @@ class Job {
     sample.max_useful_s = .95;
     sample.max_pod_useful_s = .95 * sample.ranks / std::max(sample.pods, 1);
     sample.mpi_s = .1 * sample.ranks;
+    const double jitter =
+        .95 + .1 * static_cast<double>(empi::mix64(static_cast<std::uint64_t>(index)) >> 40) / (1 << 24);
     sample.iterations = 50;
-    sample.iteration_s = 1;
-    sample.iteration_s2 = .02;
+    sample.iteration_s = jitter;
+    sample.iteration_s2 = .02 * jitter * jitter;
     sample.work_units = 1e6;
     return sample;
   }
@@ -197,6 +203,15 @@ class Job {
   empi::JobOutcome outcome_;
 };
 
+std::atomic<bool> silence{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+extern "C" void toggle_silence(int) { silence = !silence; }
+
+// Of "job-12-w-3": 12; -1 of others.
+int number_of(const std::string& pod) {
+  return pod.starts_with("job-") ? static_cast<int>(std::strtol(pod.c_str() + 4, nullptr, 10)) : -1;
+}
+
 // Which job's agent answers at an address. An agent that belongs to none has not been started.
 class Leads {
  public:
@@ -204,6 +219,7 @@ class Leads {
 
   using Ask = std::function<Answer(Job& job, const std::string& uid)>;
   Answer ask(const httplib::Request& request, const Ask& question) {
+    if (is_silent(request)) return keep_silent();
     const std::lock_guard lock(mutex_);
     const auto pod = pod_at(request);
     if (pod == pods_.end()) return refuse(409, "this agent was not started");
@@ -242,6 +258,20 @@ class Leads {
     std::string uid;
     std::shared_ptr<Job> job;
   };
+
+  bool is_silent(const httplib::Request& request) {
+    if (!silence) return false;
+    const std::lock_guard lock(mutex_);
+    const auto pod = pod_at(request);
+    if (pod == pods_.end() || pod->second.job->membership().members.empty()) return false;
+    return number_of(pod->second.job->membership().members.front().name) % 3 == 0;
+  }
+  // Longer than anybody waits for an answer.
+  static Answer keep_silent() {
+    for (const auto end = Clock::now() + std::chrono::seconds(15); silence && Clock::now() < end;)
+      std::this_thread::sleep_for(Millis(100));
+    return refuse(503, "it was told to say nothing");
+  }
 
   // Unlike a kubelet, kwok gives a pod a second address now and then, after the program was started at the
   // first: whoever is asked there with a job's token is taken for that job's lead.
@@ -354,6 +384,7 @@ int main(int argc, char** argv) {
       }};
   empi::options::read_or_exit(program, argc, argv);
 
+  signal(SIGUSR1, toggle_silence);
   Leads leads{Millis(change_millis)};
   httplib::Server agents, sidecars;
   for (httplib::Server* server : {&agents, &sidecars}) {

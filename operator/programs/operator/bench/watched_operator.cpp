@@ -16,12 +16,15 @@ namespace emj::bench {
 using nlohmann::json;
 using std::chrono::duration;
 
-double memory_mib(int pid, const std::string& field) {
+static double status_of(int pid, const std::string& field) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1)) / 1024;
+    if (line.starts_with(field + ":")) return std::stod(line.substr(field.size() + 1));
   throw std::runtime_error("the operator (process " + std::to_string(pid) + ") is gone: see its log");
 }
+
+double memory_mib(int pid, const std::string& field) { return status_of(pid, field) / 1024; }
+int threads_of(int pid) { return static_cast<int>(status_of(pid, "Threads")); }
 
 double cpu_seconds(int pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");

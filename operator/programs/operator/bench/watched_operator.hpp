@@ -24,6 +24,7 @@ inline double seconds_since(Clock::time_point start) {
 }
 
 double memory_mib(int pid, const std::string& field);  // of /proc/PID/status: VmRSS, VmHWM
+int threads_of(int pid);
 double cpu_seconds(int pid);
 double load_of(int pid, int seconds);  // share of a core over that time
 
