@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # ./dev demo [--full] [--out DIR]: the Chile 2010 tsunami as a malleable job on this machine, about two minutes.
+# ./dev demo tohoku [--full] [--out DIR]: that of Tohoku 2011, which the thesis computes; needs measured data.
 # ./dev demo spe10 [--full] [--out DIR] [--layers N|all]: the SPE10 oil reservoir.
 # ./dev demo surrogate [--full] [--out DIR]: the Bayesian inverse problem with a surrogate.
 # ./dev demo queue [--full] [--out DIR]: five tsunamis that share eight workers.
@@ -14,10 +15,12 @@ if [[ ${1:-} == --targets ]]; then # what ./dev is to build for these arguments
   targets_only=yes
   shift
 fi
-if [[ ${1:-} == spe10 || ${1:-} == surrogate || ${1:-} == tsunami || ${1:-} == queue || ${1:-} == deadline ]]; then
-  case=$1
-  shift
-fi
+case ${1:-} in
+  spe10 | surrogate | tsunami | tohoku | queue | deadline)
+    case=$1
+    shift
+    ;;
+esac
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) size=-quick ;; # as without it
@@ -36,6 +39,7 @@ while [[ $# -gt 0 ]]; do
     -h | --help)
       [[ -z $targets_only ]] || exit 0
       echo 'Usage: ./dev demo [--full] [--out DIR]     a tsunami; pictures, index.html and summary.json go to DIR (default out/demo)'
+      echo '       ./dev demo tohoku [--full] [--out DIR]     that of Tohoku 2011, beside two buoys; needs measured data (default out/tohoku)'
       echo '       ./dev demo spe10 [--full] [--out DIR] [--layers N|all]     an oil reservoir (default out/spe10)'
       echo '       ./dev demo surrogate [--full] [--out DIR]     four obstacles found in a fluid channel (default out/surrogate)'
       echo '       ./dev demo queue [--full] [--out DIR]     five tsunamis, one after the other, in one queue (default out/queue)'
@@ -53,6 +57,7 @@ done
 if [[ -n $targets_only ]]; then
   if [[ $case == queue ]]; then echo empi-tsunami empi-queue-report
   elif [[ $case == deadline ]]; then echo empi-jacobi empi-queue-report
+  elif [[ $case == tohoku ]]; then echo empi-tsunami empi-tsunami-report
   else echo "empi-$case" "empi-$case-report"
   fi
   exit 0
@@ -104,6 +109,27 @@ deadlines_of_jacobi() {
   empi-queue-report "$out"
 }
 
+# The manifest, with its files where they are. The short form has cells of twice the width on emulated slow workers.
+tohoku() { # writes $out/job.yaml
+  local sea='' name finest=17
+  for name in etopo5.cdf etopo5_npac_i16le.bin etopo5_npac_i16le.bin.xz; do
+    if [[ -z $sea && -e $EMPI_DATA/tohoku2011/$name ]]; then sea=$EMPI_DATA/tohoku2011/$name; fi
+  done
+  if [[ -z $sea ]]; then
+    echo "demo: no sea floor in $EMPI_DATA/tohoku2011: EMPI_DATA=\$PWD/data scripts/fetch_data.sh tohoku2011 gets it, and the buoys' records; EMPI_DATA=\$PWD/data ./dev demo tohoku takes them" >&2
+    exit 2
+  fi
+  if [[ $sea == *.xz ]]; then
+    python3 -c 'import lzma, sys; open(sys.argv[2], "wb").write(lzma.open(sys.argv[1]).read())' "$sea" "$out/sea-floor.bin"
+    cp "${sea%.bin.xz}.txt" "$out/sea-floor.txt"
+    sea=$out/sea-floor.bin
+  fi
+  if [[ -n $size ]]; then finest=15; fi
+  sed -e "s|=tohoku2011/etopo5.cdf|=$sea|; s|=apps/tsunami/|=$here/apps/tsunami/|; s/finest=17/finest=$finest/" \
+    "$here/apps/tsunami/tohoku2011.yaml" >"$out/job.yaml"
+  [[ -z $size ]] || printf '  local: {slowdownFactor: 40, networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
+}
+
 if [[ $case == queue ]]; then
   queue_of_tsunamis
   exit
@@ -121,12 +147,17 @@ elif [[ $case == spe10 ]]; then
   fi
 elif [[ $case == surrogate ]]; then
   manifest=$here/apps/surrogate/surrogate$size.yaml
+elif [[ $case == tohoku ]]; then
+  tohoku
+  manifest=$out/job.yaml
 else
   manifest=$here/apps/tsunami/chile2010$size.yaml
   if [[ ! -e $EMPI_DATA/chile2010/dtopo_usgs100227.tt3 ]]; then
     echo "demo: no data in $EMPI_DATA (scripts/fetch_data.sh gets it): using the built-in ocean, which is synthetic, with an Okada source"
   fi
 fi
+report=empi-$case-report
+[[ $case != tohoku ]] || report=empi-tsunami-report
 echo "demo: the job is $manifest"
 echo "demo: watch it in a browser: $out/index.html (from the first picture on)"
 
@@ -147,7 +178,7 @@ started=$EPOCHSECONDS
 # A shell's background commands ignore Ctrl-C and read nothing unless told otherwise.
 env --default-signal=INT,QUIT empi run "$manifest" --out "$out" <&0 &
 job=$!
-nice -n 19 "empi-$case-report" --follow "$job" "$out" </dev/null >/dev/null 2>&1 &
+nice -n 19 "$report" --follow "$job" "$out" </dev/null >/dev/null 2>&1 &
 painter=$!
 # A signal ends a wait early; afterwards the shell still knows how the job ended.
 while kill -0 "$job" 2>/dev/null; do wait "$job" 2>/dev/null || true; done
@@ -158,8 +189,8 @@ end_painter
 
 # Of a job that failed as well, if it has run at all: the pictures are as far as it came.
 if [[ $status == 0 ]]; then
-  "empi-$case-report" "$out"
+  "$report" "$out"
 elif [[ -e $out/summary.json && $(stat -c %Y "$out/summary.json") -ge $started ]]; then
-  "empi-$case-report" "$out" || true
+  "$report" "$out" || true
 fi
 exit "$status"

@@ -197,6 +197,7 @@ usage() {
 Usage: ./dev COMMAND [ARGS]
 
   demo [--full] [--out DIR]    a tsunami that grows and shrinks while it runs, on this machine
+  demo tohoku [--full] [--out DIR]   the tsunami of Tohoku 2011, beside two buoys; needs measured data
   demo spe10 [--full] [--out DIR] [--layers N|all]    an oil reservoir that finds its size
   demo surrogate [--full] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
   demo queue [--full] [--out DIR]   five tsunamis that share one machine: who starts, who yields, who grows

@@ -25,7 +25,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #22262c; background: #fff; m
 h1 { margin-bottom: .2em } h2 { margin-top: 1.6em; border-bottom: 1px solid #ccd }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(600px, 100%), 1fr)); gap: 0 1em }
 img { max-width: 100%; height: auto; border: 1px solid #dde } figure { margin: 1.2em 0 }
-figcaption { color: #5a606a } li { margin: .25em 0 } .state { background: #eef3f9; padding: .5em .8em }
+td { padding: 0 1.5em 0 0 } td + td { text-align: right } figcaption { color: #5a606a } li { margin: .25em 0 } .state { background: #eef3f9; padding: .5em .8em }
 )";
 
 std::string escaped(const std::string& text) {
@@ -211,6 +211,13 @@ std::string files_html(const fs::path& folder) {
   return items.empty() ? "" : "<p>The figures behind it: " + items + "</p>\n";
 }
 
+std::string table_html(const PageTable& table) {
+  std::string rows;
+  for (const auto& [what, much] : table.rows)
+    rows += "<tr><td>" + escaped(what) + "</td><td>" + escaped(much) + "</td></tr>\n";
+  return rows.empty() ? "" : "<table>\n" + rows + "</table>\n";
+}
+
 std::string section(const std::string& title, const std::string& content) {
   return content.empty() ? "" : "<h2>" + title + "</h2>\n" + content;
 }
@@ -242,6 +249,8 @@ void write_page(const fs::path& folder, const PageText& text, bool running) {
                     ? "<p>They are listed here when the job has ended; the terminal shows each one as it is "
                       "taken.</p>\n"
                     : "<p>None is recorded.</p>\n";
+  std::string tables;
+  for (const PageTable& table : text.tables) tables += section(escaped(table.title), table_html(table));
   const std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
       (running ? format("<meta http-equiv=\"refresh\" content=\"%d\">\n", kReloadSeconds) : "") +
@@ -250,7 +259,7 @@ void write_page(const fs::path& folder, const PageText& text, bool running) {
       escaped(text.title) + "</h1>\n<p>" + escaped(text.about) + "</p>\n<p class=\"state\">" +
       escaped(running ? running_text(folder) : ended_text(summary)) + "</p>\n" +
       section("Resource profile", profile) + section("Decisions", decisions) +
-      section("Changes of size", list(changes_html(summary))) +
+      section("Changes of size", list(changes_html(summary))) + tables +
       section("Pictures", others.empty() ? "" : "<div class=\"pictures\">\n" + others + "</div>\n") +
       files_html(folder) + "</body>\n</html>\n";
   write_text(folder / "index.html", html);

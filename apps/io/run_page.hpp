@@ -9,11 +9,18 @@
 
 namespace io {
 
+/// Two columns: what, and how much.
+struct PageTable {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
 struct PageText {
   std::string title, about;  // about: one or two sentences
   /// What a picture shows, by the beginning of its file name, in the order of the page. Others come last,
   /// under their names.
   std::vector<std::pair<std::string, std::string>> captions;
+  std::vector<PageTable> tables = {};
 };
 
 /// The PNG files of a folder, in the order of the page.

@@ -58,6 +58,17 @@ TEST_F(RunPage, ShowsEveryPictureThatIsThereInOrderAndNothingFromElsewhere) {
   EXPECT_EQ(pictures(folder_.path(""), kText).size(), expected.size());
 }
 
+TEST_F(RunPage, HasTheTablesThatItIsGiven) {
+  PageText text = kText;
+  text.tables = {{"Where the time went", {{"steps & more", "61.2 %"}}}, {"Nothing", {}}};
+  write_page(folder_.path(""), text, false);
+  EXPECT_NE(
+      page().find("<h2>Where the time went</h2>\n<table>\n<tr><td>steps &amp; more</td><td>61.2 %</td></tr>"),
+      std::string::npos)
+      << page();
+  EXPECT_EQ(page().find("Nothing"), std::string::npos);
+}
+
 TEST_F(RunPage, SaysTheDecisionsInWordsAndEscapesThem) {
   folder_.write("summary.json",
                 R"({"job": "chile", "result": "Succeeded", "start_time_s": 1767322800, "run_time_s": 125,

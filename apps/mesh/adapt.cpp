@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <elastic_mpi/comm.hpp>
 
 #include "apps/mesh/mesh.hpp"
@@ -163,8 +164,11 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
 
   fates_.assign(leaves_.size(), Fate::Keep);
   bisected_.assign(topology_.edges.size(), 0);
+  const auto begin = std::chrono::steady_clock::now();
   if (wanted & refine) close_marks(marks);
   if (wanted & coarsen) agree_to_coarsen(marks);
+  transfer.conformity_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const bool changed = std::ranges::any_of(fates_, [](Fate f) { return f != Fate::Keep; });
   transfer.changed = any_rank(changed, comm_) != 0;
   if (!transfer.changed) return transfer;

@@ -28,9 +28,10 @@ struct Transfer {
   std::vector<Run> runs;
   std::size_t new_cells = 0;  // of this rank in the end
   MPI_Comm comm = MPI_COMM_NULL;
-  int give_first_to = -1;   // rank that takes this rank's first new cell
-  int take_last_from = -1;  // rank whose first new cell is appended here
-  bool changed = false;     // true if any leaf of any rank changed
+  int give_first_to = -1;         // rank that takes this rank's first new cell
+  int take_last_from = -1;        // rank whose first new cell is appended here
+  bool changed = false;           // true if any leaf of any rank changed
+  double conformity_seconds = 0;  // that marks took to be made conforming, on this rank
 
   // Data of the new cells of this rank. Collective on comm.
   //   get(old cell) -> T, keep(old begin, new begin, count), put(new cell, T) move the data of one cell;

@@ -21,10 +21,12 @@
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
+#include "apps/tsunami/app/task_times.hpp"
 
 namespace {
 
 using tsunami::Options;
+using tsunami::Task;
 
 // Everything that all ranks hold alike, next to the cells.
 struct Clock {
@@ -35,6 +37,7 @@ struct Clock {
   double volume_at_start = 0;           // m^3
   double volume_added = 0;              // m^3, by refining cells across a shore
   std::int64_t cells = 0, updates = 0;  // of all ranks; updates also of those that have left
+  tsunami::TaskTimes tasks{};           // mean over the ranks of each time
 };
 
 class Run {
@@ -64,11 +67,16 @@ class Run {
   }
 
   bool iterate(MPI_Comm world) {
+    // What lies between two iterations is the loop's.
+    tasks_.lap(iterated_ ? Task::Adaptation : Task::Others);
+    iterated_ = true;
     if (options_.snapshot_every > 0 && clock_.time >= clock_.next_snapshot) snapshot(world);
     double limit = options_.end - clock_.time;
     if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);
+    tasks_.lap(Task::Others);
     solver_.step(limit);
     emulate_slow_cells();
+    tasks_.lap(Task::Step);
     maxima_.note(solver_);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
@@ -77,13 +85,20 @@ class Run {
     reported_ = solver_.updates();
     if (clock_.steps % options_.adapt_every == 0) {
       maxima_.settle(solver_);
-      if (solver_.adapt()) {
+      tasks_.lap(Task::Others);
+      const bool changed = solver_.adapt();
+      tasks_.lap(Task::Refinement);
+      tasks_.was(Task::Conformity, Task::Refinement, solver_.conformity_seconds());
+      if (changed) {
         clock_.volume_added += solver_.added();
         solver_.balance(1, options_.balance_tolerance);
+        tasks_.lap(Task::Balance);
         clock_.cells = all_cells(world);
       }
       show_progress(world, false);
+      tasks_.add_to(clock_.tasks, world);
     }
+    tasks_.lap(Task::Others);
     return clock_.time < options_.end;
   }
 
@@ -94,7 +109,10 @@ class Run {
     maxima_.settle(solver_);
     maxima_.write(world, options_.out + "/" + tsunami::kMaximaFile, scenario_.description);
     show_progress(world, true);
+    tasks_.lap(Task::Others);
+    tasks_.add_to(clock_.tasks, world);
     tsunami::Summary summary;
+    summary.tasks = clock_.tasks;
     summary.cells = clock_.cells;
     summary.steps = clock_.steps;
     summary.updates = clock_.updates;
@@ -178,7 +196,14 @@ class Run {
     io::Progress progress{clock_.time, options_.end, clock_.steps, 0, 0};
     progress.cells = clock_.cells;
     MPI_Comm_size(world, &progress.ranks);
-    io::on_first_rank(world, [&] { io::write_progress(options_.out, progress, last); });
+    io::on_first_rank(world, [&] {
+      io::write_progress(options_.out, progress, last);
+      // Where no snapshot does.
+      const auto now = std::chrono::steady_clock::now();
+      if (options_.snapshot_every > 0 || now < gauges_due_) return;
+      gauges_due_ = now + std::chrono::seconds(10);
+      tsunami::write_gauges(options_.out, scenario_, solver_.gauges());
+    });
   }
 
   elastic::Loop& loop_;
@@ -191,6 +216,9 @@ class Run {
   std::vector<std::vector<swe::GaugeSample>> series_;  // per gauge
   std::string case_;                                   // that a checkpoint is of
   std::int64_t reported_ = 0;
+  tsunami::TaskClock tasks_;
+  bool iterated_ = false;
+  std::chrono::steady_clock::time_point gauges_due_{};
   std::chrono::nanoseconds owed_{0};  // of emulated computing
   static constexpr std::chrono::nanoseconds kLongestLate =
       std::chrono::milliseconds(100);  // that is made up for

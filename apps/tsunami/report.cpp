@@ -20,8 +20,10 @@
 #include "apps/io/vtu.hpp"
 #include "apps/tsunami/app/ground.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
+#include "apps/tsunami/app/task_times.hpp"
 #include "apps/tsunami/io/gauge.hpp"
 #include "apps/tsunami/io/mesh_picture.hpp"
+#include "runtime/base/text.hpp"
 
 namespace {
 
@@ -148,9 +150,21 @@ void draw_gauge(const fs::path& dir, const json& gauge) {
   io::draw::write_both(io::draw::render(chart), (dir / ("gauge-" + id + ".png")).string());
 }
 
+// Table 5.3 of the thesis: mean of the ranks, per cent of all.
+io::PageTable tasks_table(const json& results) {
+  io::PageTable table{"Where the time went", {}};
+  const json tasks = results.value("seconds_by_task", json::object());
+  double all = 0;
+  for (const auto& [task, seconds] : tasks.items()) all += seconds.get<double>();
+  for (const std::string_view name : tsunami::kTaskNames)
+    if (const auto found = tasks.find(name); found != tasks.end() && all > 0)
+      table.rows.emplace_back(name, empi::format("%.1f %%", 100 * found->get<double>() / all));
+  return table;
+}
+
 io::PageText page_text() {
   return {
-      "Chile 2010: a tsunami on a job that changes its size",
+      "A tsunami on a job that changes its size",
       "The mesh follows the wave: it grows while the wave spreads and shrinks when it has left, and the job "
       "takes and gives back workers by what it measures.",
       {{"resources", "Workers and cells over the run time"},
@@ -187,8 +201,14 @@ class Report {
 
  private:
   void show() {
-    if (!drawing_.running() || drawing_.has(dir_ / "progress.json"))
-      io::write_page(dir_, page_text(), drawing_.running());
+    if (drawing_.running() && !drawing_.has(dir_ / "progress.json")) return;
+    io::PageText text = page_text();
+    const fs::path description = dir_ / "tsunami.json";
+    const json results = fs::exists(description) ? io::read_json(description) : json::object();
+    if (const std::string of = results.value("case", ""); !of.empty())
+      text.about += " Of this run: " + of + ".";
+    text.tables = {tasks_table(results)};
+    io::write_page(dir_, text, drawing_.running());
   }
 
   const fs::path dir_;

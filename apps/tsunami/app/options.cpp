@@ -60,6 +60,8 @@ void check(const Options& o) {
         "--topography without a source, --dtopo, --faults or --border SIDE:wave:FILE: the default source is "
         "that "
         "of Chile 2010");
+  if (o.kajiura && wave && o.dtopo.empty() && o.faults.empty())
+    refuse("--kajiura is about a sea floor that moves: give --dtopo or --faults beside the wave");
   if (o.coarsen_m > o.refine_m)
     refuse("--coarsen above --refine: cells would be refined and coarsened for ever");
   if (o.maxima > 0 && (o.east - o.west) / o.maxima * ((o.north - o.south) / o.maxima) > 4e6)
@@ -103,6 +105,8 @@ Options parse_options(int argc, char** argv) {
            "that covers a place counts, the last must cover the domain"},
           {"--dtopo", &o.dtopo, "sea floor displacement: dtopo type 3, also in time"},
           {"--faults", &o.faults, "sea floor displacement: subfaults as a table, see docs/data.md"},
+          {"--kajiura", &o.kajiura,
+           "the surface does not follow what of the motion is narrow beside the depth (Kajiura 1963)"},
           {"--west", &o.west, "domain, degrees east", {.shows_default = true}},
           {"--east", &o.east, "domain, degrees east", {.shows_default = true}},
           {"--south", &o.south, "domain, degrees north", {.shows_default = true}},
@@ -134,8 +138,8 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(1, 10000), .shows_default = true}},
           {"--buffer",
            &o.buffer,
-           "cells refined around those that need it",
-           {.check = options::in_range(0, 20), .shows_default = true}},
+           "layers of cells refined around those that need it; -1: as far as a wave comes in --adapt-every",
+           {.check = options::in_range(-1, 20), .shows_default = true}},
           {"--refine",
            &o.refine_m,
            "amplitude that refines a cell, m",
@@ -147,6 +151,10 @@ Options parse_options(int argc, char** argv) {
           {"--refine-flux",
            &o.refine_flux,
            "change of depth (m/s), times a cell's area over the finest cell's, that refines it; 0: none",
+           {.check = options::not_negative(), .shows_default = true}},
+          {"--refine-speed",
+           &o.refine_speed,
+           "speed of the water that refines a cell, m/s; below half of it cells may coarsen; 0: none",
            {.check = options::not_negative(), .shows_default = true}},
           {"--region", &regions,
            "WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL], cells inside are that fine in that time (s); may be "

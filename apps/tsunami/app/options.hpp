@@ -43,17 +43,19 @@ struct Options {
   std::string data;  // folder that holds chile2010/; empty or without it: the built-in analytic ocean
   std::vector<std::string> topography;  // files instead of the case's; the first that covers a place counts
   std::string dtopo, faults;            // file of the source, instead of the case's; not both
+  bool kajiura = false;                 // water follows what is wide beside its depth only
   double west = -120, east = -60, south = -60, north = 0;  // degrees
   int roots_x = 1, roots_y = 1;                            // root squares
   int coarsest = 8, finest = 15;                           // mesh levels; two levels halve the cell
   int coast = -1;                             // level of cells that the shore goes through; -1: finest
   double end = 32400;                         // s of simulated time
   int adapt_every = 10;                       // steps
-  int buffer = 2;                             // cells
+  int buffer = -1;                            // cells; -1: as far as a wave comes in adapt_every steps
   double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
   int order = 2;                              // of the scheme, 1 or 2
   std::string solver = "hllc";                // of the Riemann problems at edges: hllc, augrie
   double refine_flux = 0;                     // m/s, the thesis' criterion (5.4); 0: none
+  double refine_speed = 0;                    // m/s, of the water; 0: none
   std::vector<RegionOption> regions;
   int gauge_level = -1;       // of the cells around gauges; -1: as elsewhere
   double gauge_radius = 0.5;  // degrees, half of the side of the square around a gauge

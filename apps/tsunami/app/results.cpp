@@ -123,6 +123,9 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
       times.push_back(sample.time), surface.push_back(sample.eta);
     gauges.push_back(compare(scenario.gauges[i], io::make_series(std::move(times), std::move(surface))));
   }
+  json tasks = json::object();
+  for (std::size_t task = 0; task < kTaskNames.size(); ++task)
+    tasks[std::string(kTaskNames[task])] = s.tasks[task];
   io::write_text(folder + "/tsunami.json", empi::json_text::text({{"cells_final", s.cells},
                                                                   {"steps", s.steps},
                                                                   {"cell_updates", s.updates},
@@ -131,6 +134,7 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                                                                   {"finest_cell_km", s.finest_cell_km},
                                                                   {"state_hash", io::hex(s.hash)},
                                                                   {"case", s.description},
+                                                                  {"seconds_by_task", tasks},
                                                                   {"gauges", gauges}},
                                                                  2));
 }

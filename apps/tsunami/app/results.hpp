@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/tsunami/app/scenario.hpp"
+#include "apps/tsunami/app/task_times.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace tsunami {
@@ -33,8 +34,8 @@ void write_gauges(const std::string& folder, const Scenario& scenario,
 std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 
 // gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, volume_added,
-// gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons in each gauge's window,
-// shortened to what the record and the run cover; `not_judged` says why there is none.
+// seconds_by_task, gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons in each
+// gauge's window, shortened to what the record and the run cover; `not_judged` says why there is none.
 struct Summary {
   std::int64_t cells = 0, steps = 0, updates = 0;
   // Of the volume at the start: what refining added, and what is missing or too much besides (open borders
@@ -43,6 +44,7 @@ struct Summary {
   double finest_cell_km = 0;
   std::uint64_t hash = 0;
   std::string description;
+  TaskTimes tasks{};
 };
 void write_results(const std::string& folder, const Summary& summary, const Scenario& scenario,
                    const std::vector<swe::GaugeSeries>& series);

@@ -11,6 +11,7 @@
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
 #include "apps/tsunami/io/faults.hpp"
+#include "apps/tsunami/io/kajiura.hpp"
 #include "apps/tsunami/io/okada.hpp"
 #include "apps/tsunami/io/wave.hpp"
 #include "runtime/base/joined.hpp"
@@ -66,16 +67,23 @@ void check_source(Source& source, const io::Region& domain) {
                       "choose the domain (--west ...) or the source (--dtopo, --faults) of one event");
 }
 
-// The floor and the surface as `motion` leaves them at the start, and how the floor moves from then on.
-void add_motion(Scenario& scenario, const swe::Function& floor,
-                const std::shared_ptr<const io::Dtopo>& motion) {
+// The floor and the surface as the motion leaves them at the start, and how the floor moves from then on.
+void add_motion(Scenario& scenario, const swe::Function& floor, Source source, bool kajiura) {
+  const auto motion = std::make_shared<const io::Dtopo>(std::move(source.motion));
   const double begin = motion->times.front(), end = motion->times.back();
   if (end <= 0 || (begin == end && end <= 1)) {
     const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
     scenario.bed = [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); };
     scenario.surface = lift;
+    if (!kajiura) return;
+    const auto spread = std::make_shared<const io::Dtopo>(
+        io::Dtopo{motion->times, {io::kajiura(motion->frames.back(), floor)}});
+    scenario.surface = [spread](double lon, double lat) { return spread->final_at(lon, lat); };
     return;
   }
+  if (kajiura)
+    throw io::FileError(source.name, "", "a motion that is over at the start, for --kajiura",
+                        "one that lasts until " + degrees(end) + " s", "leave --kajiura out");
   const io::Region box = motion->frames.back().region();
   scenario.bed =
       swe::SeaFloor(floor, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
@@ -120,6 +128,8 @@ Gauge dart_32412(const std::string& chile) {
   return gauge;
 }
 
+int buffer_of(const Options& o) { return o.buffer < 0 ? swe::buffer_for(o.adapt_every) : o.buffer; }
+
 }  // namespace
 
 Scenario make_scenario(const Options& options) {
@@ -155,8 +165,8 @@ Scenario make_scenario(const Options& options) {
   if (quake) {
     Source source = read_source(options, chile);
     check_source(source, domain);
-    sources.insert(sources.begin(), source.name);
-    add_motion(scenario, floor, std::make_shared<io::Dtopo>(std::move(source.motion)));
+    sources.insert(sources.begin(), source.name + (options.kajiura ? ", Kajiura's surface" : ""));
+    add_motion(scenario, floor, std::move(source), options.kajiura);
   } else {
     scenario.bed = floor;
     scenario.surface = [](double, double) { return 0.0; };
@@ -206,8 +216,12 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   }
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
-  setup.criterion.buffer = options.buffer;
+  setup.criterion.buffer = buffer_of(options);
   if (options.refine_flux > 0) setup.criterion.refine_flux = options.refine_flux;
+  if (options.refine_speed > 0) {
+    setup.criterion.refine_speed = options.refine_speed;
+    setup.criterion.coarsen_speed = 0.5 * options.refine_speed;
+  }
   for (const RegionOption& r : options.regions)
     setup.criterion.regions.push_back({r.west, r.east, r.south, r.north, r.level, r.until, r.from});
   if (options.gauge_level >= 0)
@@ -232,6 +246,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     for (const GaugeOption& g : o.gauges)
       places +=
           empi::format("; level %d within %g of %g E, %g N", o.gauge_level, o.gauge_radius, g.lon, g.lat);
+  if (o.refine_speed > 0) places += empi::format("; refined at %g m/s of the water", o.refine_speed);
   if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
   const bool walls = std::ranges::all_of(
       o.borders, [](const BorderOption& b) { return b.kind == BorderOption::Kind::Wall; });
@@ -249,7 +264,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
                       o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
          empi::format(
              "; order %d, %s, refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
-             o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, o.buffer, o.manning.n,
+             o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, buffer_of(o), o.manning.n,
              o.coriolis ? ", coriolis" : "", walls ? ", walls" : "") +
          borders;
 }

@@ -74,6 +74,17 @@ TEST_F(ScenarioTest, RegionsAndGaugesAskForTheirLevels) {
   EXPECT_NE(name_case(o, make_scenario(o)), name_case({}, make_scenario(o)));
 }
 
+TEST_F(ScenarioTest, TheBufferFollowsFromTheStepsBetweenTwoAdaptions) {
+  o.adapt_every = 10;
+  EXPECT_EQ(make_setup(o, {}).criterion.buffer, 4);
+  o.adapt_every = 1;
+  EXPECT_EQ(make_setup(o, {}).criterion.buffer, 1);
+  o.buffer = 2, o.refine_speed = 3;
+  EXPECT_EQ(make_setup(o, {}).criterion.buffer, 2);
+  EXPECT_EQ(make_setup(o, {}).criterion.refine_speed, 3);
+  EXPECT_EQ(make_setup(o, {}).criterion.coarsen_speed, 1.5);
+}
+
 TEST_F(ScenarioTest, WhatFitsIsTaken) {
   const Scenario s = make_scenario(o);
   EXPECT_EQ(s.bed.still(144, 34), -3998);
@@ -143,6 +154,18 @@ TEST_F(ScenarioTest, ASourceInTimeMovesInTime) {
   EXPECT_EQ(late.bed.motion.begin, 120);
   EXPECT_EQ(late.bed.motion.end, 120);
   EXPECT_EQ(late.bed.motion.lift(144, 34, 120), 3);
+}
+
+TEST_F(ScenarioTest, KajiurasSurfaceIsThatOfAMotionThatIsOver) {
+  const std::string as_the_floor = name_case(o, make_scenario(o));
+  o.kajiura = true;
+  o.dtopo = folder.write("source.tt3", motion(143, 33, {2}));
+  const Scenario s = make_scenario(o);
+  EXPECT_EQ(s.bed.still(144, 34), -3998) << "the floor is where it is";
+  EXPECT_NEAR(s.surface(144, 34), 2, 1e-9) << "nodes a degree apart are wide beside 4 km";
+  EXPECT_NE(name_case(o, s), as_the_floor);
+  o.dtopo = folder.write("slow.tt3", motion(143, 33, {0, 2}));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("a motion that is over at the start"), HasSubstr("300 s")));
 }
 
 TEST_F(ScenarioTest, AGaugeOnLandIsRefused) {

@@ -287,6 +287,41 @@ TEST(Mass, IsKeptInAClosedBasinThroughAdaptionAndResizes) {
   }
 }
 
+// A wave that runs into coarse cells between two adaptions is flattened there.
+TEST(Buffer, HoldsTheWaveUntilTheNextAdaption) {
+  const double size = 4000e3, depth = 4000;
+  for (const int every : {5, 10}) {
+    Parameters setup{
+        .domain = {},
+        .frame = {.coordinates = Coordinates::Plane, .west = 0, .south = 0, .width = size, .height = size},
+        .coarsest = 6,
+        .finest = 13};
+    setup.physics.order = 2;
+    setup.criterion = {.refine_amplitude = 0.1, .coarsen_amplitude = 0.05, .buffer = buffer_for(every)};
+    Solver solver(
+        MPI_COMM_WORLD, setup, [=](double, double) { return -depth; },
+        [=](double x, double y) {
+          const double rx = (x - 0.5 * size) / 150e3, ry = (y - 0.5 * size) / 150e3;
+          return 5 * std::exp(-(rx * rx + ry * ry));
+        });
+    double high = 0, coarse = 0;
+    for (int k = 1; k <= 120; ++k) {
+      solver.step(1e9);
+      if (k % every != 0) continue;
+      const auto leaves = solver.mesh().leaves();
+      for (std::size_t i = 0; i < solver.cells(); ++i) {
+        if (std::abs(solver.cell(i).eta) <= setup.criterion.refine_amplitude) continue;
+        ++high;
+        coarse += leaves[i].level() < setup.finest;
+      }
+      solver.adapt();
+      solver.balance();
+    }
+    EXPECT_LT(sum(coarse), 0.01 * sum(high)) << "of cells with a wave, each " << every << " steps";
+    EXPECT_GT(sum(high), 1000);
+  }
+}
+
 TEST(Bits, AreTheSameForEveryNumberOfRanksAndEveryResizeHistory) {
   struct Case {
     Coordinates coordinates;

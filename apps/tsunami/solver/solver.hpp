@@ -36,6 +36,10 @@ struct Region {
   double until = 1e300, from = 0;  // s
 };
 
+// Layers of cells that a wave passes in so many steps: at most .2 legs of a cell in one, and a layer of
+// triangles is half a leg wide at least.
+int buffer_for(int steps);
+
 struct Criterion {
   double refine_amplitude = 0.05;   // m: |eta - sea level| above which a wet cell is refined
   double coarsen_amplitude = 0.02;  // m: below which it may be coarsened
@@ -44,7 +48,8 @@ struct Criterion {
   // m / s: a wet cell is refined where the change of its depth in the last step, times its area over that of
   // the finest cell, is above (the thesis' (5.4)), and may be coarsened below a fourth of it.
   double refine_flux = 1e300;
-  int buffer = 2;  // layers of cells around refined ones that are refined too
+  int buffer =
+      2;  // layers of cells around refined ones that are refined too: buffer_for() the steps in between
   std::vector<Region> regions = {};
 };
 
@@ -133,6 +138,8 @@ class Solver {
   // m^3 of water that the last adapt() added, of all ranks; the same on every rank but for the order of a
   // sum. Local.
   double added() const { return added_; }
+  // s of the last adapt() that bisections and joins took to be made conforming. Local.
+  double conformity_seconds() const { return conformity_seconds_; }
   // Moves cells so that every rank holds its share (capacity 0: none), when the fullest rank has more than
   // (1 + tolerance) times that. Returns whether cells moved. Collective.
   bool balance(double capacity = 1, double tolerance = 0.03);
@@ -227,7 +234,7 @@ class Solver {
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
   std::vector<std::int32_t> gauge_cells_;  // -1: another rank's
   std::vector<double> reduction_;
-  double added_ = 0;
+  double added_ = 0, conformity_seconds_ = 0;
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
   bool fluxes_known_ = false;  // of the last step, on the present mesh

@@ -18,6 +18,8 @@ Activity activity_of(double value, double refine_above, double coarsen_below) {
 
 }  // namespace
 
+int buffer_for(int steps) { return static_cast<int>(std::ceil(0.2 * steps / 0.5)); }
+
 // The children get their true beds, and the parent's surface, with its slope, where that covers both. Else,
 // in the sea and across its shore, water stands as high as the parent's in what lies lower: rest is kept, and
 // water is added. Flooded land gives all of its water to the lower child; below sea level, both stand at it,
@@ -206,6 +208,7 @@ bool Solver::adapt() {
   if (setup_.physics.order == 2) find_slopes();
   const auto t = mesh_.adapt(wanted);
   added_ = 0;
+  conformity_seconds_ = t.conformity_seconds;
   if (!t.changed) return slopes_.clear(), false;
   transfer(
       t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, s, added_); },

@@ -146,12 +146,12 @@ def main():
         note(f"Chile 2010 is skipped: {missing}")
     try:
         runs, seconds = {}, {}
-        for solver in ("hllc", "augrie"):
-            note(f"running Tohoku 2011, --solver {solver}")
-            start = time.monotonic()
-            runs[solver] = buoys.tohoku("empi-tsunami", args.data, HERE.parent / "tohoku2011-faults.csv", out / f"tohoku2011-{solver}", solver=solver)
-            seconds[solver] = time.monotonic() - start
-            subprocess.run(["empi-tsunami-report", str(out / f"tohoku2011-{solver}")], check=True, stdout=subprocess.DEVNULL)
+        for name, more in (("hllc", ()), ("augrie", ()), ("augrie --kajiura", ("--kajiura",))):
+            note(f"running Tohoku 2011, --solver {name}")
+            start, folder = time.monotonic(), out / f"tohoku2011-{name.replace(' --', '-')}"
+            runs[name] = buoys.tohoku("empi-tsunami", args.data, HERE.parent / "tohoku2011-faults.csv", folder, solver=name.split()[0], more=more)
+            seconds[name] = time.monotonic() - start
+            subprocess.run(["empi-tsunami-report", str(folder)], check=True, stdout=subprocess.DEVNULL)
         tables.append("## Tohoku 2011\n\n" + tohoku_table(runs))
         for buoy in buoys.TOHOKU_BUOYS:
             gauge = runs["augrie"]["gauges"][buoy]
