@@ -11,9 +11,9 @@ namespace emj {
 
 using nlohmann::json;
 
-std::optional<double> request_of(const json& container, const char* resource) {
-  for (const char* kind : {"requests", "limits"}) {
-    const auto place = json::json_pointer(std::string("/resources/") + kind + "/" + resource);
+std::optional<double> request_of(const json& container, const std::string& resource) {
+  for (const std::string kind : {"requests", "limits"}) {
+    const auto place = json::json_pointer("/resources") / kind / resource;
     if (!container.is_object() || !container.contains(place)) continue;
     const json& amount = container[place];
     if (amount.is_number()) return amount.get<double>();

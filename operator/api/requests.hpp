@@ -4,13 +4,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 
 #include "operator/api/job.hpp"
 
 namespace emj {
 
 // Of a container, by its requests, by its limits where it has none; nothing where it does not say.
-std::optional<double> request_of(const nlohmann::json& container, const char* resource);
+std::optional<double> request_of(const nlohmann::json& container, const std::string& resource);
 
 // What the container of a worker asks for; else a CPU for each slot, as its pod then does. Reads the whole
 // template: not for every pass over a job.

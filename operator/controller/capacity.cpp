@@ -14,15 +14,16 @@ namespace {
 
 using queue::Resources;
 
-constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;  // of anything: more than anybody asks for
-
 std::int64_t milli(const Quantity& quantity) {
   return std::llround(std::floor(amount(quantity) * 1000 + 1e-6));
 }
 std::int64_t mebi(const Quantity& quantity) { return std::llround(std::floor(amount(quantity) / (1 << 20))); }
 
 Resources limit_of(const Amounts& quota) {
-  return {quota.cpu ? milli(*quota.cpu) : kNotCounted, quota.memory ? mebi(*quota.memory) : kNotCounted};
+  Resources limit = queue::everything(kNotCounted);
+  if (quota.cpu) limit.milli_cpu = milli(*quota.cpu);
+  if (quota.memory) limit.memory_mib = mebi(*quota.memory);
+  return limit;
 }
 
 bool tolerates(const Toleration& toleration, const Taint& taint) {
@@ -138,8 +139,7 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
 }
 
 queue::Quota left_of(const NamespaceQuota& quota) {
-  return {{quota.milli_cpu_left.value_or(kNotCounted), quota.memory_mib_left.value_or(kNotCounted)},
-          quota.pods_left.value_or(kNotCounted)};
+  return {quota.left, quota.pods_left.value_or(kNotCounted)};
 }
 
 bool counts_pods(const NamespaceQuota& quota, const std::string& namespace_name,

@@ -28,7 +28,8 @@ std::vector<PoolRoom> rooms(const std::string& pools,
 
 TEST(Capacity, OfAQuotaIsWhatItSaysLessTheHeadroom) {
   const auto found = rooms("[{name: a, quota: {cpu: 2500m, memory: 4Gi}, headroom: {cpu: 1}}]");
-  EXPECT_EQ(found[0].pool.capacity, (Resources{1500, 4096}));
+  EXPECT_EQ(found[0].pool.capacity.milli_cpu, 1500);
+  EXPECT_EQ(found[0].pool.capacity.memory_mib, 4096);
   EXPECT_GT(rooms("[{name: a, quota: {cpu: 4}}]")[0].pool.capacity.memory_mib, 1 << 30) << "not counted";
 }
 
@@ -55,6 +56,19 @@ TEST(Capacity, OfAPoolWithoutNodesItIsSaidWhatThereIs) {
             "of those with its labels 1 are not ready or cordoned, and 1 have a taint that it does not "
             "tolerate, or "
             "count for another pool");
+}
+
+TEST(Capacity, OfDevicesIsThatOfTheNodes) {
+  const std::size_t gpu = queue::device_place("nvidia.com/gpu").value();
+  auto with = nodes();
+  with[0].allocatable.devices[gpu] = 4;
+  EXPECT_EQ(
+      rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}]", with)[0].pool.capacity.devices[gpu],
+      4);
+  EXPECT_EQ(
+      rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: gpu}}]", with)[0].pool.capacity.devices[gpu],
+      0);
+  EXPECT_GT(rooms("[{name: a, quota: {cpu: 4}}]")[0].pool.capacity.devices[gpu], 1 << 30) << "not counted";
 }
 
 TEST(Capacity, OfNodesWithATaintIsForPoolsThatTolerateIt) {
@@ -103,7 +117,8 @@ TEST(Capacity, WorkersThatOnlySayOfWhichQueueTheyAreAreForeignWhereItDoesNotTake
 }
 
 TEST(Capacity, AQuotaOfPriorityClassesBoundsTheirPodsOnly) {
-  const NamespaceQuota quota{"a", "urgent", {}, {}, 2, std::vector<std::string>{"urgent"}};
+  const NamespaceQuota quota{"a", "urgent", queue::everything(kNotCounted), 2,
+                             std::vector<std::string>{"urgent"}};
   EXPECT_TRUE(counts_pods(quota, "a", "urgent"));
   EXPECT_FALSE(counts_pods(quota, "a", "low"));
   EXPECT_FALSE(counts_pods(quota, "b", "urgent"));

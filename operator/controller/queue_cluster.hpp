@@ -23,6 +23,8 @@ struct QueueRecord {
   bool others = false;  // another operator's: nothing is written into it
 };
 
+inline constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;  // of anything: more than anybody asks for
+
 // That keeps pods away which do not tolerate it.
 struct Taint {
   std::string key, value, effect;
@@ -60,7 +62,8 @@ struct WorkerPods {
 struct NamespaceQuota {
   std::string namespace_name;
   std::string name;
-  std::optional<std::int64_t> milli_cpu_left, memory_mib_left, pods_left;
+  queue::Resources left = queue::everything(kNotCounted);  // that of what it does not bound (rule Q30)
+  std::optional<std::int64_t> pods_left;
   std::optional<std::vector<std::string>> priority_classes{};  // of pods that it counts; absent: of all
 };
 

@@ -288,7 +288,7 @@ TEST(Scheduler, AJobSaysWhyItWaits) {
 
 TEST(Scheduler, AQuotaOfANamespaceBoundsItAndNobodyIsShrunkInVain) {
   QueueWorld world(8);
-  world.cluster.all_quotas.push_back({"default", "few", {}, {}, 3});
+  world.cluster.all_quotas.push_back({"default", "few", queue::everything(kNotCounted), 3});
   run_a_and_let_b_come_with(world, 3);
   world.settle(10);
   EXPECT_EQ(world.jobs["b"]->status().queue->cause, QueueCause::Quota);
@@ -303,7 +303,7 @@ TEST(Scheduler, AQuotaOfANamespaceBoundsItAndNobodyIsShrunkInVain) {
 
 TEST(Scheduler, JobsOfANamespaceShareWhatItsQuotaLeaves) {
   QueueWorld world(8);
-  world.cluster.all_quotas.push_back({"default", "few", {}, {}, 4});
+  world.cluster.all_quotas.push_back({"default", "few", queue::everything(kNotCounted), 4});
   world.add_rigid("a", 3);
   world.add_rigid("b", 3);
   world.turn();

@@ -197,6 +197,32 @@ TEST(NodeViews, AreOfWhatIsKept) {
   EXPECT_FALSE(to_node_view(node).usable);
 }
 
+// Workers with a GPU each were given nodes that had none left, and others were shrunk for them in vain.
+TEST(Devices, OfNodesPodsAndQuotasAreCounted) {
+  const std::string gpu = "nvidia.com/gpu";
+  const std::size_t place = queue::device_place(gpu).value();
+  json node = {
+      {"metadata", {{"name", "n1"}}},
+      {"status",
+       {{"allocatable", {{"cpu", "8"}, {gpu, "4"}, {"hugepages-2Mi", "0"}, {"ephemeral-storage", "1Ti"}}}}}};
+  reduce_node(node);
+  EXPECT_EQ(to_node_view(node).allocatable.devices[place], 4);
+  json pod = pod_object("web", "1");
+  const auto asks = [&](int gpus) -> json {
+    return {{"resources", {{"requests", {{"cpu", "1"}, {gpu, gpus}}}}}};
+  };
+  pod["spec"]["containers"] = json::array({asks(1), asks(2)});
+  pod["spec"]["initContainers"] = json::array({asks(2)});
+  EXPECT_EQ(placement_of(pod)->requests.devices[place], 3);
+  json kept;
+  keep_placement(kept, placement_of(pod));
+  EXPECT_EQ(kept_placement(kept), placement_of(pod));
+  json quota = {{"metadata", {{"name", "q"}, {"namespace", "a"}}},
+                {"status", {{"hard", {{"requests." + gpu, "6"}}}, {"used", {{"requests." + gpu, "2"}}}}}};
+  EXPECT_EQ(to_quota(quota)->left.devices[place], 4);
+  EXPECT_GT(to_quota(quota)->left.milli_cpu, 1 << 30) << "it says nothing of that";
+}
+
 TEST(Quotas, LeaveWhatIsHardAndNotUsed) {
   json quota = {{"metadata", {{"name", "q"}, {"namespace", "a"}}},
                 {"status",
@@ -204,8 +230,8 @@ TEST(Quotas, LeaveWhatIsHardAndNotUsed) {
                   {"used", {{"requests.cpu", "500m"}, {"pods", "3"}, {"count/pods", "3"}}}}}};
   reduce_quota(quota);
   const auto found = to_quota(quota);
-  EXPECT_EQ(found->milli_cpu_left, 3500);
-  EXPECT_EQ(found->memory_mib_left, 1024);
+  EXPECT_EQ(found->left.milli_cpu, 3500);
+  EXPECT_EQ(found->left.memory_mib, 1024);
   EXPECT_EQ(found->pods_left, 1);
   EXPECT_FALSE(found->priority_classes);
   quota["spec"]["scopes"] = {"Terminating"};

@@ -19,10 +19,6 @@ Resources requests_of(const json& container) {
   return resources_of(member(member(container, "resources"), "requests"));
 }
 
-Resources larger(const Resources& a, const Resources& b) {
-  return {std::max(a.milli_cpu, b.milli_cpu), std::max(a.memory_mib, b.memory_mib)};
-}
-
 }  // namespace
 
 // As Kubernetes' scheduler counts: init containers run one after the other, and those that are sidecars stay.
@@ -46,13 +42,14 @@ std::optional<Placement> placement_of(const json& pod) {
 
 void keep_placement(json& reduced, const std::optional<Placement>& placement) {
   if (placement)
-    reduced[kKept] = {placement->node, placement->requests.milli_cpu, placement->requests.memory_mib};
+    reduced[kKept] = {placement->node, placement->requests.milli_cpu, placement->requests.memory_mib,
+                      placement->requests.devices};
 }
 
 std::optional<Placement> kept_placement(const json& reduced) {
   const json& kept = member(reduced, kKept);
   if (!kept.is_array()) return std::nullopt;
-  return Placement{kept[0], {kept[1], kept[2]}};
+  return Placement{kept[0], {kept[1], kept[2], kept[3]}};
 }
 
 void NodeUse::take_out(const kube::ObjectKey& pod) {

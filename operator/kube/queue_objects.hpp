@@ -10,7 +10,7 @@
 
 namespace emj::manager {
 
-// Of a list of amounts by name, "cpu" and "memory": fractions are rounded up.
+// Of a list of amounts by name, "cpu", "memory" and extended resources: fractions are rounded up.
 queue::Resources resources_of(const nlohmann::json& amounts);
 
 NodeView to_node_view(const nlohmann::json& node);

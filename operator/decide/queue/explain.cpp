@@ -18,10 +18,13 @@ std::string workers_text(std::int64_t count) {
   return format("%lld worker%s", static_cast<long long>(count), count == 1 ? "" : "s");
 }
 
-// Of memory only what `asked` wants some of.
+// Of memory and devices only what `asked` wants some of.
 std::string amounts_text(const Resources& resources, const Resources& asked) {
   std::string text = format("%g CPU", static_cast<double>(resources.milli_cpu) / 1000);
   if (asked.memory_mib > 0) text += format(" and %.4g GiB", static_cast<double>(resources.memory_mib) / 1024);
+  for (std::size_t k = 0; k < kDevices; ++k)
+    if (asked.devices[k] > 0)
+      text += format(" and %lld ", static_cast<long long>(resources.devices[k])) + device_name(k);
   return text;
 }
 
@@ -55,8 +58,12 @@ std::string free_text(const Resources& open, const Demand& job) {
   const std::int64_t workers = times(job.worker, open);
   const std::int64_t by_cpu = times({job.worker.milli_cpu, 0}, open);
   std::string text = format("%lld free", static_cast<long long>(workers));
-  if (workers < by_cpu) text += format(" (by memory; %lld by CPU)", static_cast<long long>(by_cpu));
-  return text;
+  if (workers == by_cpu) return text;
+  std::string scarce = "memory";
+  for (std::size_t k = 0; k < kDevices; ++k)
+    if (job.worker.devices[k] > 0 && open.devices[k] / job.worker.devices[k] == workers)
+      scarce = device_name(k);
+  return text + " (by " + scarce + format("; %lld by CPU)", static_cast<long long>(by_cpu));
 }
 
 // Who could be taken down for it: those that have the most to give by name.

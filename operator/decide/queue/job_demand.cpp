@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "operator/api/requests.hpp"
 #include "operator/decide/pass.hpp"
@@ -237,6 +238,25 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   return demand;
 }
 
+std::string uncounted_text(const std::string& device) {
+  std::string others;
+  for (std::size_t k = 0; k < kDevices; ++k) others += (k == 0 ? "" : ", ") + device_name(k);
+  return "its workers ask for " + device +
+         ", and this operator counts no more kinds of extended resources than these: " + others;
+}
+
+// By requests, or by limits, which are their requests then.
+std::set<std::string> devices_of(const json& container) {
+  std::set<std::string> found;
+  const json& resources =
+      container.is_object() && container.contains("resources") ? container["resources"] : json();
+  for (const char* kind : {"requests", "limits"})
+    if (resources.is_object() && resources.contains(kind) && resources[kind].is_object())
+      for (const auto& [name, amount] : resources[kind].items())
+        if (is_device(name)) found.insert(name);
+  return found;
+}
+
 }  // namespace
 
 int LivingPods::all() const {
@@ -256,6 +276,14 @@ WorkerNeeds needs_of(const JobSpec& spec) {
   const double bytes = request_of(container, "memory").value_or(0);
   WorkerNeeds needs;
   needs.shape = {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
+  for (const std::string& name : devices_of(container)) {
+    const auto amount = request_of(container, name);
+    if (!amount || *amount <= 0) continue;
+    if (const auto place = device_place(name))
+      needs.shape.devices[*place] = std::llround(std::ceil(*amount - 1e-6));
+    else
+      needs.uncounted = name;
+  }
   if (const json selector = at("/spec/nodeSelector"); selector.is_object())
     for (const auto& [label, value] : selector.items())
       if (value.is_string()) needs.node_selector[label] = value.get<std::string>();
@@ -330,6 +358,8 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
+  if (!needs.uncounted.empty() && has_nothing)
+    return Refused{QueueCause::NotAdmitted, uncounted_text(needs.uncounted), {}};
   Demand demand = fill_in(job, needs, curve, pods, queue, sidecar, now);
   if (demand.budget && *demand.budget <= 0 && has_nothing)
     return Refused{QueueCause::NotAdmitted, spent_text(job, now), {}};

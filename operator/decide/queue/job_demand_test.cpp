@@ -67,6 +67,15 @@ TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
   EXPECT_EQ(needs_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec).shape, (Resources{3000, 0}));
 }
 
+TEST(JobDemand, AWorkersDevicesCountByLimitsToo) {
+  const WorkerNeeds needs =
+      needs_of(job("", "", 2, 8, ", resources: {requests: {cpu: 1}, limits: {nvidia.com/gpu: 2}}").spec);
+  EXPECT_EQ(needs.shape.devices[device_place("nvidia.com/gpu").value()], 2);
+  EXPECT_EQ(needs.uncounted, "");
+  EXPECT_FALSE(is_device("cpu") || is_device("ephemeral-storage") || is_device("node.kubernetes.io/x"));
+  EXPECT_TRUE(is_device("hugepages-1Gi"));
+}
+
 TEST(JobDemand, OfOneThatWaits) {
   const Demand d = demand(job(", priorityClassName: urgent, pools: [spare, hpc, gone], expectedSeconds: 600",
                               "  resize: {allowedReplicas: [2, 4, 8]}\n"));

@@ -284,6 +284,22 @@ TEST(Waiting, WhatIsShortAndWhoCouldGiveIsSaid) {
   EXPECT_THAT(said(3, 3), HasSubstr("1 free (by memory; 4 by CPU), 1 can be had from A (4 -> 2)"));
 }
 
+TEST(Waiting, NobodyIsShrunkForDevicesThatOthersHaveNone) {
+  const std::size_t gpu = device_place("nvidia.com/gpu").value();
+  QueueState state = machine(8);
+  state.pools[0].capacity.devices[gpu] = 1;
+  Demand without = running(job("cpu", 1, 6), 6), with = running(job("gpu", 1, 1), 1),
+         waiting = job("wants", 1, 1, 1);
+  with.worker.devices[gpu] = waiting.worker.devices[gpu] = 1;
+  state.jobs = {without, with, waiting};
+  const Plan plan = schedule(state, at(100));
+  EXPECT_EQ(grant_of(plan, 0), nullptr) << "it has none";
+  EXPECT_EQ(grant_of(plan, 2), nullptr);
+  EXPECT_THAT(explain_waiting(state, plan, 2),
+              AllOf(HasSubstr("1 worker of 1 CPU and 1 nvidia.com/gpu: 0 free (by nvidia.com/gpu; 1 by CPU)"),
+                    HasSubstr("0 can be had")));
+}
+
 TEST(Waiting, APoolThatNoNodeMatchesIsSaid) {
   QueueState state = machine(0);
   state.pools[0].without_nodes = true;

@@ -24,14 +24,8 @@ std::vector<Quota> quotas_left(const QueueState& state) {
 
 int quota_room(const std::vector<Quota>& quotas, const Demand& job) {
   std::int64_t room = kUnbounded;
-  const auto bound = [&room](std::int64_t left, std::int64_t each) {
-    if (each > 0) room = std::min(room, std::max<std::int64_t>(0, left) / each);
-  };
-  for (const int i : job.quotas) {
-    bound(quotas[i].left.milli_cpu, job.worker.milli_cpu);
-    bound(quotas[i].left.memory_mib, job.worker.memory_mib);
-    bound(quotas[i].pods, 1);
-  }
+  for (const int i : job.quotas)
+    room = std::min({room, times(job.worker, quotas[i].left), std::max<std::int64_t>(0, quotas[i].pods)});
   return static_cast<int>(room);
 }
 

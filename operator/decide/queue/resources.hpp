@@ -3,55 +3,85 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
+
+#include "operator/decide/queue/devices.hpp"
 
 namespace emj::queue {
 
 struct Resources {
   std::int64_t milli_cpu = 0;
   std::int64_t memory_mib = 0;
+  std::array<std::int64_t, kDevices> devices{};  // by device_place()
 
   Resources& operator+=(const Resources& other) {
     milli_cpu += other.milli_cpu;
     memory_mib += other.memory_mib;
+    for (std::size_t k = 0; k < kDevices; ++k) devices[k] += other.devices[k];
     return *this;
   }
   Resources& operator-=(const Resources& other) {
     milli_cpu -= other.milli_cpu;
     memory_mib -= other.memory_mib;
+    for (std::size_t k = 0; k < kDevices; ++k) devices[k] -= other.devices[k];
     return *this;
   }
   friend Resources operator+(Resources a, const Resources& b) { return a += b; }
   friend Resources operator-(Resources a, const Resources& b) { return a -= b; }
-  friend Resources operator*(const Resources& one, std::int64_t count) {
-    return {one.milli_cpu * count, one.memory_mib * count};
+  friend Resources operator*(Resources one, std::int64_t count) {
+    one.milli_cpu *= count;
+    one.memory_mib *= count;
+    for (std::int64_t& device : one.devices) device *= count;
+    return one;
   }
   bool operator==(const Resources&) const = default;
 };
 
+// Component by component.
+template <class Of>
+Resources each(const Resources& a, const Resources& b, Of of) {
+  Resources c{of(a.milli_cpu, b.milli_cpu), of(a.memory_mib, b.memory_mib)};
+  for (std::size_t k = 0; k < kDevices; ++k) c.devices[k] = of(a.devices[k], b.devices[k]);
+  return c;
+}
+inline Resources smaller(const Resources& a, const Resources& b) {
+  return each(a, b, [](std::int64_t x, std::int64_t y) { return std::min(x, y); });
+}
+inline Resources larger(const Resources& a, const Resources& b) {
+  return each(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+}
+inline Resources positive(const Resources& r) { return larger(r, {}); }
+
+// So much of everything.
+inline Resources everything(std::int64_t amount) {
+  Resources all{amount, amount};
+  all.devices.fill(amount);
+  return all;
+}
+
 // What is not asked for may be short.
 inline bool fits(const Resources& need, const Resources& room) {
-  return (need.milli_cpu <= 0 || need.milli_cpu <= room.milli_cpu) &&
-         (need.memory_mib <= 0 || need.memory_mib <= room.memory_mib);
+  bool fits = (need.milli_cpu <= 0 || need.milli_cpu <= room.milli_cpu) &&
+              (need.memory_mib <= 0 || need.memory_mib <= room.memory_mib);
+  for (std::size_t k = 0; k < kDevices; ++k)
+    fits = fits && (need.devices[k] <= 0 || need.devices[k] <= room.devices[k]);
+  return fits;
 }
 
 // How many of `one` fit; as many as can be told where it asks for nothing.
 inline std::int64_t times(const Resources& one, const Resources& room) {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (one.milli_cpu > 0) most = std::min(most, std::max<std::int64_t>(0, room.milli_cpu) / one.milli_cpu);
-  if (one.memory_mib > 0) most = std::min(most, std::max<std::int64_t>(0, room.memory_mib) / one.memory_mib);
+  const auto bound = [&most](std::int64_t each, std::int64_t there) {
+    if (each > 0) most = std::min(most, std::max<std::int64_t>(0, there) / each);
+  };
+  bound(one.milli_cpu, room.milli_cpu);
+  bound(one.memory_mib, room.memory_mib);
+  for (std::size_t k = 0; k < kDevices; ++k) bound(one.devices[k], room.devices[k]);
   return most;
 }
 
-inline Resources positive(const Resources& r) {
-  return {std::max<std::int64_t>(0, r.milli_cpu), std::max<std::int64_t>(0, r.memory_mib)};
-}
-
-inline bool any_positive(const Resources& r) { return r.milli_cpu > 0 || r.memory_mib > 0; }
-
-inline Resources smaller(const Resources& a, const Resources& b) {
-  return {std::min(a.milli_cpu, b.milli_cpu), std::min(a.memory_mib, b.memory_mib)};
-}
+inline bool any_positive(const Resources& r) { return positive(r) != Resources{}; }
 
 }  // namespace emj::queue
