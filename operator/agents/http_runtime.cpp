@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "operator/agents/pod_reports.hpp"
 #include "runtime/base/host_port.hpp"
@@ -91,6 +93,8 @@ struct HttpRuntime::JobMemory {
   std::deque<empi::WindowSample> windows;
   std::deque<empi::ChangeRecord> changes;
   Silence silence;
+  std::string notice;                 // the last one that was given
+  std::set<std::string> told_notice;  // addresses
 };
 
 HttpRuntime::HttpRuntime(TokensOf tokens_of, HttpRuntimeOptions options, Clock clock)
@@ -306,12 +310,22 @@ Outcome HttpRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel
   return ask_lead(job, [&](AgentClient& lead) { return lead.cancel(cancel.id, empi::Fence{cancel.fence}); });
 }
 
+// The thread is everybody's: many members, or slow ones, are told in as many passes as that takes.
 Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& notice) {
+  JobMemory& memory = memory_of(job);
+  if (memory.notice != notice.id) memory.told_notice.clear();
+  memory.notice = notice.id;
+  const auto until = clock_() + options_.timeouts.answer;
   for (const MemberAddress& member : notice.members) {
+    if (memory.told_notice.contains(member.ip)) continue;
+    if (clock_() >= until)
+      return Outcome::retry(std::to_string(memory.told_notice.size()) + " of " +
+                            std::to_string(notice.members.size()) + " pods have been told to end so far");
     const Outcome outcome = ask_agent(job, member.ip, [&](AgentClient& agent) {
       return agent.notice(empi::Fence{notice.fence}, notice.id);
     });
     if (!outcome.ok()) return outcome;
+    memory.told_notice.insert(member.ip);
   }
   return Outcome::done();
 }

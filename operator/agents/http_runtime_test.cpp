@@ -5,6 +5,7 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -27,6 +28,9 @@ class Lead {
                   if (is_right(request, response))
                     response.set_content(json(report.view).dump(), "application/json");
                 });
+    server_.Post(empi::paths::kNotice, [this](const httplib::Request& request, httplib::Response& response) {
+      is_right(request, response);
+    });
     server_.Put(empi::paths::kChange, [this](const httplib::Request& request, httplib::Response& response) {
       is_right(request, response);
     });
@@ -269,6 +273,28 @@ TEST(HttpRuntimeTest, AnAgentThatHasAnOlderTokenIsAskedWithThat) {
   const RuntimeView view = runtime.observe(a_job(), {lead.pod()});
   EXPECT_FALSE(view.reachable);
   EXPECT_TRUE(view.stale_token) << "the Secret may heal it";
+}
+
+// Agents of one job that answer slowly kept a thread of everybody's for as long as all of them took.
+TEST(HttpRuntimeTest, ManyMembersAreGivenNoticeInAsManyPassesAsThatTakes) {
+  std::vector<std::unique_ptr<Lead>> agents;
+  GiveNotice notice{"change-1", 1, {}};
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(std::make_unique<Lead>("t"));
+    notice.members.push_back(
+        {"w-" + std::to_string(i), "uid-" + std::to_string(i), agents.back()->address(), i});
+  }
+  std::chrono::steady_clock::time_point now{};
+  HttpRuntime runtime(
+      [](const ElasticMPIJob&) { return std::vector<std::string>{"t"}; }, {},
+      [&] { return now += std::chrono::milliseconds(700); });  // a look at the clock is so late
+  int passes = 1;
+  for (; !runtime.give_notice(a_job(), notice).ok(); ++passes) ASSERT_LT(passes, 10);
+  EXPECT_GT(passes, 1);
+  for (const auto& agent : agents) EXPECT_EQ(agent->asked, 1) << "told once";
+  notice.id = "change-2";
+  while (!runtime.give_notice(a_job(), notice).ok()) ASSERT_LT(++passes, 20);
+  for (const auto& agent : agents) EXPECT_EQ(agent->asked, 2);
 }
 
 // The controller's last look may have been before the commit, or before the change.
