@@ -56,7 +56,7 @@ run_fuzzers() { # ARGUMENTS
 # shellcheck disable=SC2317  # xargs calls it
 fuzz_one() { # NAME
   local log=$project/build/fuzz/$1.log
-  if "$project/build/fuzz/bin/fuzz_$1" "$project/build/fuzz/corpus/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  if "$project/build/fuzz/bin/fuzz_$1" "$project/build/fuzz/corpus/$1" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
     -max_len=65536 -print_final_stats=1 -artifact_prefix="$project/build/fuzz/findings/$1-" >"$log" 2>&1; then
     echo "fuzz $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
   else

@@ -36,6 +36,7 @@ struct Clock {
   int snapshots = 0;
   double volume_at_start = 0;           // m^3
   double volume_added = 0;              // m^3, by refining cells across a shore
+  double volume_came_in = 0;            // m^3, through borders; less what has left
   std::int64_t cells = 0, updates = 0;  // of all ranks; updates also of those that have left
   tsunami::TaskTimes tasks{};           // mean over the ranks of each time
 };
@@ -80,6 +81,7 @@ class Run {
     maxima_.note(solver_);
     clock_.time = solver_.time();
     clock_.steps = solver_.steps();
+    clock_.volume_came_in = solver_.came_in();
     clock_.updates += clock_.cells;
     loop_.report(static_cast<double>(solver_.updates() - reported_), clock_.time / options_.end);
     reported_ = solver_.updates();
@@ -117,7 +119,10 @@ class Run {
     summary.steps = clock_.steps;
     summary.updates = clock_.updates;
     summary.volume_drift =
-        (mesh::total(world, solver_.volume()) - clock_.volume_added) / clock_.volume_at_start - 1;
+        (mesh::total(world, solver_.volume()) - clock_.volume_added - clock_.volume_came_in) /
+            clock_.volume_at_start -
+        1;
+    summary.volume_came_in = clock_.volume_came_in / clock_.volume_at_start;
     summary.volume_added = clock_.volume_added / clock_.volume_at_start;
     summary.hash = tsunami::state_hash(world, solver_);
     summary.description = scenario_.description;
@@ -152,6 +157,7 @@ class Run {
       if (std::exchange(starts, false)) start_series(world);
       if (loop_.recovering()) io::on_first_rank(world, [&] { io::cut_progress(options_.out, clock_.time); });
       solver_.set_clock(clock_.time, clock_.steps);
+      solver_.set_came_in(clock_.volume_came_in);
       if (clock_.steps > 0)
         for (std::size_t g = 0; g < series_.size(); ++g) solver_.gauges()[g].samples = series_[g];
       solver_.rebuild(world);

@@ -131,6 +131,7 @@ void write_results(const std::string& folder, const Summary& s, const Scenario& 
                                                                   {"cell_updates", s.updates},
                                                                   {"volume_drift", s.volume_drift},
                                                                   {"volume_added", s.volume_added},
+                                                                  {"volume_came_in", s.volume_came_in},
                                                                   {"finest_cell_km", s.finest_cell_km},
                                                                   {"state_hash", io::hex(s.hash)},
                                                                   {"case", s.description},

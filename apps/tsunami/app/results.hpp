@@ -34,13 +34,14 @@ void write_gauges(const std::string& folder, const Scenario& scenario,
 std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
 
 // gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, volume_added,
-// seconds_by_task, gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]}; comparisons in each
-// gauge's window, shortened to what the record and the run cover; `not_judged` says why there is none.
+// volume_came_in, seconds_by_task, gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]};
+// comparisons in each gauge's window, shortened to what the record and the run cover; `not_judged` says why
+// there is none.
 struct Summary {
   std::int64_t cells = 0, steps = 0, updates = 0;
-  // Of the volume at the start: what refining added, and what is missing or too much besides (open borders
-  // let water out).
-  double volume_added = 0, volume_drift = 0;
+  // Of the volume at the start: what refining added, what came in through borders (or has left, below 0), and
+  // what is missing or too much besides.
+  double volume_added = 0, volume_came_in = 0, volume_drift = 0;
   double finest_cell_km = 0;
   std::uint64_t hash = 0;
   std::string description;

@@ -75,6 +75,39 @@ TEST(Borders, AWaveOfNothingIsAnOpenBorder) {
   EXPECT_EQ(state(silence()), state(BorderKind::Radiation));
 }
 
+// What is missing has left, and what is too much has come.
+TEST(Borders, WhatPassesThemIsCounted) {
+  for (const int order : {1, 2}) {
+    const double size = 1e6, depth = 3000;
+    Parameters setup{
+        .domain = {},
+        .frame = {.coordinates = Coordinates::Plane, .west = 0, .south = 0, .width = size, .height = size},
+        .coarsest = 5,
+        .finest = 9};
+    setup.physics.order = order;
+    setup.criterion = {.refine_amplitude = 1, .coarsen_amplitude = .5, .buffer = 2};
+    for (Border& border : setup.borders) border = BorderKind::Radiation;
+    setup.borders[1].sponge = 300e3;
+    setup.borders[2].wave = {[](double t) { return 5 * std::sin(t / 200); }, 5, 1e300};
+    Solver solver(
+        MPI_COMM_WORLD, setup, [=](double x, double) { return -depth + 0.0005 * x; },
+        [=](double x, double y) {
+          const double rx = x / size - 0.4, ry = y / size - 0.6;
+          return 50 * std::exp(-80 * (rx * rx + ry * ry));
+        });
+    const double start = sum(solver.volume());
+    double added = 0;
+    const int steps = 200;
+    for (int k = 1; k <= steps; ++k) {
+      solver.step(1e9);
+      if (k % 5 == 0 && solver.adapt()) added += solver.added(), solver.balance();
+    }
+    EXPECT_LE(std::abs(sum(solver.volume()) - start - added - solver.came_in()),
+              1e-13 * std::sqrt(steps) * start);
+    EXPECT_GT(std::abs(solver.came_in()), 1e-6 * start) << order;
+  }
+}
+
 TEST(Borders, WhatCannotBeIsRefused) {
   const auto refused = [](const Border& border) {
     try {

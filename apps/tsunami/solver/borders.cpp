@@ -86,13 +86,17 @@ void Sponge::place(const mesh::Mesh& mesh, const Metric& metric, std::span<const
   }
 }
 
-void Sponge::apply(const Physics& physics, const Fields& cells, double sea_level, double dt) const {
+double Sponge::apply(const Physics& physics, const Fields& cells, const double* inverse_area,
+                     double sea_level, double dt) const {
+  double came_in = 0;
   for (const auto& [i, rate] : cells_) {
     if (cells.eta[i] - cells.b[i] <= physics.dry_tolerance) continue;
-    const double left = 1 / (1 + rate * dt);
-    cells.eta[i] = sea_level + left * (cells.eta[i] - sea_level);
+    const double left = 1 / (1 + rate * dt), before = cells.eta[i];
+    cells.eta[i] = sea_level + left * (before - sea_level);
+    came_in += (cells.eta[i] - before) / inverse_area[i];
     cells.hu[i] *= left, cells.hv[i] *= left;
   }
+  return came_in;
 }
 
 }  // namespace swe

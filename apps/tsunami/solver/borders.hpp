@@ -71,8 +71,9 @@ class Sponge {
   // Finds the own cells inside, whose beds are b. Local.
   void place(const mesh::Mesh& mesh, const Metric& metric, std::span<const double> b, double sea_level,
              double gravity);
-  // Calms them for dt (implicit Euler). Local.
-  void apply(const Physics& physics, const Fields& cells, double sea_level, double dt) const;
+  // Calms them for dt (implicit Euler); m^3 of water that this brings. Local.
+  double apply(const Physics& physics, const Fields& cells, const double* inverse_area, double sea_level,
+               double dt) const;
 
  private:
   struct Calmed {

@@ -218,17 +218,44 @@ double Solver::step(double max_dt) {
   rate = reduction_[0];
   if (!std::isfinite(rate)) refuse_state();
   double dt = rate > 0 ? std::min(setup_.physics.cfl / rate, max_dt) : max_dt;
-  sound_ = second ? step_order2(fields, fluxes, dt) : advance(fields, fluxes, dt, {});
+  sound_ = second ? step_order2(fields, fluxes, dt) : step_order1(fields, fluxes, dt);
   const auto own = static_cast<std::int64_t>(cells());
-  if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, own);
-  apply_friction(setup_.physics, fields, dt, rough_);
-  sponge_.apply(setup_.physics, fields, setup_.sea_level, dt);
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();
   fluxes_known_ = true;
   return dt;
+}
+
+bool Solver::step_order1(const Fields& fields, const Fluxes& fluxes, double dt) {
+  const double through = dt * inflow(fluxes);
+  const bool sound = advance(fields, fluxes, dt, {});
+  return settle(sound, through + apply_forces(fields, dt));
+}
+
+// Beside what flows. m^3 that the sponges bring.
+double Solver::apply_forces(const Fields& fields, double dt) {
+  if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, static_cast<std::int64_t>(cells()));
+  apply_friction(setup_.physics, fields, dt, rough_);
+  return sponge_.apply(setup_.physics, fields, inverse_area_.data(), setup_.sea_level, dt);
+}
+
+// m^3 / s through this rank's borders.
+double Solver::inflow(const Fluxes& fluxes) const {
+  double sum = 0;
+  for (const auto& [edge, border] : mesh_.boundary()) sum += fluxes.mass[2 * edge];
+  return sum;
+}
+
+// Whether all ranks' cells are sound; then what has come in is added up. Collective.
+bool Solver::settle(bool sound, double came_in) {
+  double sums[] = {sound ? 0.0 : 1.0, came_in};
+  elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, mesh_.comm()),
+                     "checking the step");
+  if (sums[0] > 0) return false;
+  came_in_ += sums[1];
+  return true;
 }
 
 // Adds what the fluxes of dt bring. False if a cell is unsound then.

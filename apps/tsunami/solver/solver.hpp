@@ -138,6 +138,10 @@ class Solver {
   // m^3 of water that the last adapt() added, of all ranks; the same on every rank but for the order of a
   // sum. Local.
   double added() const { return added_; }
+  // m^3 of water that has come in through borders and sponges since the start, less what has left, of all
+  // ranks; the same on every rank but for the order of a sum. A rank that joins is told (set_came_in). Local.
+  double came_in() const { return came_in_; }
+  void set_came_in(double volume) { came_in_ = volume; }
   // s of the last adapt() that bisections and joins took to be made conforming. Local.
   double conformity_seconds() const { return conformity_seconds_; }
   // Moves cells so that every rank holds its share (capacity 0: none), when the fullest rank has more than
@@ -195,7 +199,11 @@ class Solver {
   double flux_order2(const Fields& fields, const Fluxes& fluxes, double time);
   void reconstruct_faces(const Fields& fields, const Faces& faces, double time);
   bool advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage);
+  bool step_order1(const Fields& fields, const Fluxes& fluxes, double dt);
   bool step_order2(const Fields& fields, const Fluxes& fluxes, double& dt);
+  double inflow(const Fluxes& fluxes) const;
+  bool settle(bool sound, double came_in);
+  double apply_forces(const Fields& fields, double dt);
   void find_slopes();
   Sloped sloped(std::size_t i) const;
   EdgeList edge_list() const;
@@ -234,7 +242,7 @@ class Solver {
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
   std::vector<std::int32_t> gauge_cells_;  // -1: another rank's
   std::vector<double> reduction_;
-  double added_ = 0, conformity_seconds_ = 0;
+  double added_ = 0, came_in_ = 0, conformity_seconds_ = 0;
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
   bool fluxes_known_ = false;  // of the last step, on the present mesh

@@ -82,14 +82,14 @@ bool Solver::step_order2(const Fields& fields, const Fluxes& fluxes, double& dt)
   for (int f = 0; f < 3; ++f) spare_[f].assign(state[f], state[f] + own);
   for (int attempt = 1;; ++attempt) {
     Stage stage{inner_[0].data(), inner_[1].data()};
+    double through = inflow(fluxes);
     bool sound = advance(fields, fluxes, dt, stage);
     flux_order2(fields, fluxes, time_ + dt);
+    through = 0.5 * dt * (through + inflow(fluxes));
     stage.eta = spare_[0].data(), stage.hu = spare_[1].data(), stage.hv = spare_[2].data();
     sound = advance(fields, fluxes, dt, stage) && sound;
-    int unsound = sound ? 0 : 1;
-    elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &unsound, 1, MPI_INT, MPI_MAX, mesh_.comm()),
-                       "checking the step");
-    if (unsound == 0 || attempt == kAttempts) return unsound == 0;
+    const bool settled = settle(sound, through + apply_forces(fields, dt));
+    if (settled || attempt == kAttempts) return settled;
     for (int f = 0; f < 3; ++f) std::copy(spare_[f].begin(), spare_[f].end(), state[f]);
     dt *= 0.5;
     flux_order2(fields, fluxes, time_);
