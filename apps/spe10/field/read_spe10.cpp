@@ -41,12 +41,12 @@ void read_packed(const std::string& folder, Field& field, std::size_t first) {
   const auto [kx_path, kx] = packed_file(folder + "/spe10_kx_mD_f32le.bin", 4 * kAllBlocks);
   const auto [bits_path, bits] = packed_file(folder + "/spe10_kvclass_bits.bin", (kAllBlocks + 7) / 8);
   static_assert(std::endian::native == std::endian::little);
-  for (std::size_t b = 0; b < field.kh.size(); ++b) {
+  for (std::size_t b = 0; b < field.kx.size(); ++b) {
     const std::size_t block = first + b;
-    std::memcpy(&field.kh[b], kx.data() + 4 * block, 4);
-    check_permeability(kx_path, block, field.kh[b]);
+    std::memcpy(&field.kx[b], kx.data() + 4 * block, 4);
+    check_permeability(kx_path, block, field.kx[b]);
     const bool channel = (static_cast<unsigned char>(bits[block / 8]) >> (block % 8) & 1) != 0;
-    field.kv[b] = field.kh[b] * (channel ? 0.3F : 1e-4F);
+    field.kz[b] = field.kx[b] * (channel ? 0.3F : 1e-4F);
   }
 }
 
@@ -76,8 +76,8 @@ void read_published(const std::string& path, Field& field, std::size_t first) {
   read_numbers(path, "permeability", 3 * kAllBlocks, 1e-12, largest_mD, [&](std::size_t n, double k) {
     const std::size_t block = n % kAllBlocks;
     if (block < first) return;
-    if (n < kAllBlocks) field.kh[block - first] = static_cast<float>(k);
-    if (n >= 2 * kAllBlocks) field.kv[block - first] = static_cast<float>(k);
+    std::vector<float>& to = n < kAllBlocks ? field.kx : n < 2 * kAllBlocks ? field.ky : field.kz;
+    to[block - first] = static_cast<float>(k);
   });
 }
 
@@ -93,8 +93,9 @@ Field read_spe10(const std::string& folder, int layers) {
   Field field;
   field.nx = kSpe10Nx, field.ny = kSpe10Ny, field.nz = layers;
   const std::size_t blocks = kLayerBlocks * static_cast<std::size_t>(layers), first = kAllBlocks - blocks;
-  field.kh.resize(blocks), field.kv.resize(blocks);
+  field.kx.resize(blocks), field.kz.resize(blocks);
   const bool published = fs::exists(folder + "/spe_perm.dat");
+  if (published) field.ky.resize(blocks);
   if (published)
     read_published(folder + "/spe_perm.dat", field, first);
   else
@@ -104,12 +105,12 @@ Field read_spe10(const std::string& folder, int layers) {
   if (has_phi) {
     field.phi.resize(blocks);
     read_numbers(phi, "porosity", kAllBlocks, 0, 1, [&](std::size_t n, double value) {
-      // Blocks without pores would have no mass; the published deck of OPM uses the same least value.
-      if (n >= first) field.phi[n - first] = static_cast<float>(std::max(value, 1e-7));
+      if (n >= first) field.phi[n - first] = static_cast<float>(value);
     });
   }
   field.description = "SPE10 model 2, bottom " + std::to_string(layers) + " of 85 layers, " +
                       (has_phi ? "porosity of spe_phi.dat" : "SYNTHETIC porosity of 0.2 everywhere");
+  bound_porosity(field);
   return field;
 }
 

@@ -57,10 +57,10 @@ Field synthetic_field(int nx, int ny, int nz, std::uint64_t seed) {
   mean /= static_cast<double>(blocks);
   const double scale =
       deviation_log / std::sqrt(std::max(1e-300, square / static_cast<double>(blocks) - mean * mean));
-  field.kh.resize(blocks), field.kv.resize(blocks);
+  field.kx.resize(blocks), field.kz.resize(blocks);
   for (std::size_t b = 0; b < blocks; ++b) {
-    field.kh[b] = static_cast<float>(std::exp(mean_log + scale * (log_k[b] - mean)));
-    field.kv[b] = 0.1F * field.kh[b];
+    field.kx[b] = static_cast<float>(std::exp(mean_log + scale * (log_k[b] - mean)));
+    field.kz[b] = 0.1F * field.kx[b];
   }
   field.description = "SYNTHETIC log-normal field, seed " + std::to_string(seed) + ", " + std::to_string(nz) +
                       " layers, porosity 0.2";

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "apps/io/yaml_reader.hpp"
-#include "apps/spe10/field/field.hpp"
 
 namespace spe10 {
 namespace {
@@ -40,7 +39,7 @@ void read_fluid(const YamlReader& reader, const YAML::Node& node, Fluid& f) {
   reader.number(node, "reference_psi", 0, 1e5, f.reference);
 }
 
-Well read_well(const YamlReader& reader, const YAML::Node& node, int nx, int ny) {
+Well read_well(const YamlReader& reader, const YAML::Node& node, const Field& field) {
   reader.expect_map(node, "a well", {"name", "type", "block", "rate_stb_per_day", "bhp_psi", "radius_ft"});
   Well well;
   for (const char* key : {"name", "type", "block", "bhp_psi"})
@@ -56,8 +55,13 @@ Well read_well(const YamlReader& reader, const YAML::Node& node, int nx, int ny)
   const YAML::Node block = node["block"];
   if (!block.IsSequence() || block.size() != 2)
     reader.fail(block, "block: [i, j]", "something else", "give the block's two numbers");
-  well.i = block_of(reader, block[0], "i", nx);
-  well.j = block_of(reader, block[1], "j", ny);
+  well.i = block_of(reader, block[0], "i", field.nx);
+  well.j = block_of(reader, block[1], "j", field.ny);
+  bool open = false;
+  for (int k = 0; k < field.nz; ++k) open = open || field.active(field.at(well.i - 1, well.j - 1, k));
+  if (!open)
+    reader.fail(block, "a block that has pores in one layer at least", "none in any layer",
+                "nothing could flow to well " + well.name + ": place it elsewhere");
   reader.number(node, "rate_stb_per_day", 0, 1e7, well.rate);
   if (well.rate > 0 && well.kind == Well::Kind::Producer)
     reader.fail(node["rate_stb_per_day"], "producers without a rate", "one", "producers are held at bhp_psi");
@@ -81,7 +85,13 @@ Deck spe10_deck(int layers) {
   return deck;
 }
 
-Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
+Deck bare_deck(const Field& field) {
+  Deck deck;
+  deck.top = deck.datum = field.top.value_or(deck.top);
+  return deck;
+}
+
+Deck read_deck(const std::string& path, Deck deck, const Field& field) {
   const YamlReader reader(path);
   const YAML::Node root = reader.root();
   reader.expect_map(root, "a deck", {"fluid", "top_ft", "datum_ft", "datum_psi", "wells"});
@@ -95,11 +105,12 @@ Deck read_deck(const std::string& path, Deck deck, int nx, int ny) {
     deck.wells.clear();
     std::set<std::string> names;
     for (const auto& node : wells) {
-      deck.wells.push_back(read_well(reader, node, nx, ny));
+      deck.wells.push_back(read_well(reader, node, field));
       if (!names.insert(deck.wells.back().name).second)
         reader.fail(node, "wells of different names", "'" + deck.wells.back().name + "' twice", "rename one");
     }
   }
+  if (deck.wells.empty()) reader.fail(root, "wells on a field of your own", "none", "add a list wells:");
   return deck;
 }
 

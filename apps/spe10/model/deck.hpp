@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/spe10/field/field.hpp"
 #include "apps/spe10/model/fluid.hpp"
 
 namespace spe10 {
@@ -29,8 +30,11 @@ struct Deck {
 // SPE10 model 2 on its bottom `layers`: the published 5000 bbl/day in proportion to the layers.
 Deck spe10_deck(int layers);
 
-// Reads a YAML deck for a field of nx x ny blocks; what is not given is as in `start`. Throws io::FileError
-// with file, line and what to do.
-Deck read_deck(const std::string& path, Deck start, int nx, int ny);
+// A field of the user's: SPE10's liquids and pressure, at the field's own depth; the wells are to be given.
+Deck bare_deck(const Field& field);
+
+// Reads a YAML deck for a field; what is not given is as in `start`. Wells go through at least one active
+// block. Throws io::FileError with file, line and what to do.
+Deck read_deck(const std::string& path, Deck start, const Field& field);
 
 }  // namespace spe10

@@ -19,7 +19,8 @@ std::pair<int, int> block_of(const mesh::Triangle& t, int blocks, const Field& f
 }
 
 struct Sums {
-  double log_kh = 0, kv = 0, phi = 0;
+  double log_kx = 0, log_ky = 0, kz = 0, phi = 0;
+  int active = 0;
 };
 
 }  // namespace
@@ -49,10 +50,13 @@ RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split) 
       const auto [i, j] = block_of(t, blocks, field);
       for (int k = 0; k < field.nz; ++k) {
         const std::size_t b = field.at(i, j, k);
+        if (!field.active(b)) continue;
         Sums& s = sums[static_cast<std::size_t>(k)];
-        s.log_kh += std::log(static_cast<double>(field.kh[b]));
-        s.kv += static_cast<double>(
-            field.kv[b]);  // side by side: what flows up through one need not pass the others
+        ++s.active;
+        s.log_kx += std::log(static_cast<double>(field.kx[b]));
+        s.log_ky += std::log(static_cast<double>(field.along_y(b)));
+        // Side by side: what flows up through one need not pass the others.
+        s.kz += static_cast<double>(field.kz[b]);
         s.phi += field.porosity(b);
       }
       ++pieces;
@@ -60,8 +64,13 @@ RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split) 
     gather(gather, domain.triangle(leaf), leaf.level());
     for (std::size_t z = 0; z < column.size(); ++z) {
       const Sums& s = sums[z / static_cast<std::size_t>(split)];
-      const auto kh = static_cast<float>(std::exp(s.log_kh / pieces));
-      column[z] = {kh, kh, static_cast<float>(s.kv / pieces), 0, 0, 0, s.phi / pieces};
+      column[z] = {};
+      if (s.active == 0) continue;
+      // What flows sideways has the active part to itself.
+      const double share = static_cast<double>(s.active) / pieces;
+      const auto mean = [&](double logs) { return static_cast<float>(share * std::exp(logs / s.active)); };
+      column[z].kxx = mean(s.log_kx), column[z].kyy = mean(s.log_ky);
+      column[z].kzz = static_cast<float>(s.kz / pieces), column[z].phi = s.phi / pieces;
     }
   };
 }

@@ -9,10 +9,11 @@
 
 namespace spe10 {
 
-// Symmetric permeability in mD, z pointing down, and porosity.
+// Symmetric permeability in mD, z pointing down, and porosity. All is 0 where nothing flows.
 struct Rock {
   float kxx = 0, kyy = 0, kzz = 0, kxy = 0, kxz = 0, kyz = 0;
-  double phi = 0;  // its mean over two children must be their parent's to rounding
+  double phi = 0;                          // its mean over two children must be their parent's to rounding
+  bool active() const { return phi > 0; }  // else nothing flows through it
 };
 
 // Fills one column from the top down. Pure: the same leaf always has the same rock.
@@ -24,9 +25,10 @@ mesh::Domain domain_of(const Field& field);
 // From this level on a triangle lies inside of one block.
 int aligned_level(const Field& field);
 
-// Geometric mean of the horizontal permeability, arithmetic mean of the vertical one (the blocks of a layer
-// lie side by side for what flows up or down) and of the porosity over the part of each block that the
-// triangle covers. `split` prisms per layer of the field. `field` must outlive the result.
+// Geometric mean of the horizontal permeability of the active blocks times their share, arithmetic mean of
+// the vertical one (the blocks of a layer lie side by side for what flows up or down) and of the porosity
+// over the part of each block that the triangle covers. `split` prisms per layer of the field. `field` must
+// outlive the result.
 RockOfColumn rock_of(const Field& field, const mesh::Domain& domain, int split);
 
 }  // namespace spe10

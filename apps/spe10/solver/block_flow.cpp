@@ -18,6 +18,7 @@ void BlockFlow::prepare(std::span<const double> mobility) {
       const auto edge = static_cast<std::size_t>(columns_.slot(i, k) / 2);
       if (unknowns_.edge_row[edge] != Unknowns::joined) continue;
       for (std::size_t z = 0; z < nz; ++z) {
+        if (!columns_.open(edge, z)) continue;
         const std::size_t prism = columns_.at(i, z);
         between_[edge * nz + z] +=
             1 / (kDarcy * mobility[prism] *
@@ -48,7 +49,7 @@ BlockFlow::Star BlockFlow::star(std::size_t i, std::size_t z, std::span<const do
     s.beyond[k] = beyond < 0 ? beyond : beyond + layer;
     if (unknowns_.edge_row[edge] == Unknowns::joined)
       s.flow[k] = between_[edge * nz + z];
-    else if (beyond != Unknowns::closed)
+    else if (beyond != Unknowns::closed && columns_.open(edge, z))
       s.flow[k] = kDarcy * mobility[prism] *
                   leg_transmissibility(columns_.shape[i], k, columns_.frame.dz, columns_.rock[prism]);
   }
@@ -59,7 +60,8 @@ BlockFlow::Star BlockFlow::star(std::size_t i, std::size_t z, std::span<const do
     if (inner) {
       const std::size_t other = columns_.at(i, next);
       s.beyond[face] = s.row + sign;
-      s.flow[face] = 1 / (1 / here + 1 / vertical(i, next, mobility[other]));
+      if (columns_.active[prism] != 0 && columns_.active[other] != 0)
+        s.flow[face] = 1 / (1 / here + 1 / vertical(i, next, mobility[other]));
       s.drive[face] = direction * (weight[prism] + weight[other]);
     } else if (borders_[static_cast<std::size_t>(border)].open()) {
       s.beyond[face] = Unknowns::known;

@@ -31,8 +31,7 @@ std::size_t block_of(const Field& field, const mesh::Triangle& t) {
 
 // The reference: hypre on testing/seven_point.hpp's matrix, on this rank alone. What it adds to the diagonal
 // for a producer is the index of a well at pressure 0; storage makes a right hand side.
-TEST(Blocks, LevelMeshIsTheSevenPointScheme) {
-  const Field field = synthetic_field(8, 12, 4, 3);
+void expect_seven_points(const Field& field) {
   SparseRows reference = seven_point(field, MPI_COMM_SELF);
   const std::size_t blocks = reference.count(), layer = blocks / static_cast<std::size_t>(field.nz);
   std::vector<double> index(blocks), stored(blocks), old_p(blocks), expected(blocks);
@@ -60,7 +59,7 @@ TEST(Blocks, LevelMeshIsTheSevenPointScheme) {
   for (std::size_t i = 0; i < columns.own(); ++i)
     for (std::size_t z = 0; z < columns.nz(); ++z) {
       const std::size_t b = block_of(field, columns.mesh.triangle(i)) + z * layer;
-      storage[columns.at(i, z)] = 0.5 * kDarcy * kMobility * stored[b];
+      storage[columns.at(i, z)] = field.active(b) ? 0.5 * kDarcy * kMobility * stored[b] : 0;
       columns.p[columns.at(i, z)] = old_p[b];
       if (index[b] > 0)
         completions.push_back(
@@ -74,9 +73,29 @@ TEST(Blocks, LevelMeshIsTheSevenPointScheme) {
   double worst = 0;
   for (std::size_t i = 0; i < columns.own(); ++i)
     for (std::size_t z = 0; z < columns.nz(); ++z)
-      worst = std::max(worst, std::abs(columns.p[columns.at(i, z)] -
-                                       expected[block_of(field, columns.mesh.triangle(i)) + z * layer]));
+      if (const std::size_t b = block_of(field, columns.mesh.triangle(i)) + z * layer; field.active(b))
+        worst = std::max(worst, std::abs(columns.p[columns.at(i, z)] - expected[b]));
+      else
+        EXPECT_NEAR(columns.p[columns.at(i, z)], old_p[b], 1e-12) << "an inactive block keeps what it has";
   EXPECT_LE(worst, 1e-9) << "of pressures up to 104";
+}
+
+TEST(Blocks, LevelMeshIsTheSevenPointScheme) { expect_seven_points(synthetic_field(8, 12, 4, 3)); }
+
+TEST(Blocks, PermeabilityAlongYIsUsed) {
+  Field field = synthetic_field(8, 12, 4, 3);
+  for (std::size_t b = 0; b < field.kx.size(); ++b)
+    field.ky.push_back(field.kx[b] * (0.1F + static_cast<float>(b % 13)));
+  expect_seven_points(field);
+}
+
+TEST(Blocks, NothingFlowsThroughInactiveBlocks) {
+  Field field = synthetic_field(8, 12, 4, 3);
+  for (std::size_t b = 0; b < field.kx.size(); ++b) {
+    const bool corner = (b % 8 == 0 || b % 8 == 7) && (b / 8 % 12 == 0 || b / 8 % 12 == 11);
+    field.phi.push_back(b % 11 == 5 && !corner ? 0.0F : 0.2F);
+  }
+  expect_seven_points(field);
 }
 
 // Levels and permeabilities that differ, liquid of differing mobility and weight, storage and wells; the same
@@ -89,7 +108,9 @@ struct Mixed {
   std::vector<WellControl> controls{{0, 200, true}, {50, 0, false}};
   std::unique_ptr<Pressure> pressure;
 
-  explicit Mixed(MPI_Comm comm) : columns({3, 2}, {80.0 / mesh::side, 40.0 / mesh::side, 100, 3, 5}, rock) {
+  // With holes one prism of nine is inactive.
+  explicit Mixed(MPI_Comm comm, bool holes)
+      : columns({3, 2}, {80.0 / mesh::side, 40.0 / mesh::side, 100, 3, 5}, holes ? rock_with_holes : rock) {
     columns.mesh = mesh::Mesh(comm, {3, 2}, 4);
     for (int round = 0; round < 3; ++round) {
       std::vector<std::int8_t> marks(columns.mesh.cells());
@@ -105,9 +126,10 @@ struct Mixed {
         const auto mixed =
             static_cast<double>(((columns.mesh.leaves()[i].key() >> 20) * 2654435761U + z) % 97);
         mobility.push_back(0.1 + 0.01 * mixed), weight.push_back(0.3 + 0.001 * mixed);
-        storage.push_back(0.01 + 0.001 * mixed);
+        const bool active = columns.active[columns.at(i, z)] != 0;
+        storage.push_back(active ? 0.01 + 0.001 * mixed : 0);
         columns.p[columns.at(i, z)] = 90 + mixed;
-        if (touching(i) >= 0)
+        if (active && touching(i) >= 0)
           completions.push_back(
               {touching(i), static_cast<std::int32_t>(i), static_cast<std::int32_t>(z), 20, 0.5});
       }
@@ -126,10 +148,15 @@ struct Mixed {
       column[z] = {k, 2 * k, 0.1F * k, 0, 0, 0, 0.2};
     }
   }
+  static void rock_with_holes(mesh::Leaf leaf, std::span<Rock> column) {
+    rock(leaf, column);
+    for (std::size_t z = 0; z < column.size(); ++z)
+      if (((leaf.key() >> 42) + z) % 9 == 4) column[z] = {};
+  }
 };
 
-TEST(Blocks, LiquidIsKeptBesideOtherTriangles) {
-  Mixed m(MPI_COMM_WORLD);
+void expect_kept(bool holes) {
+  Mixed m(MPI_COMM_WORLD, holes);
   const Columns& c = m.columns;
   const std::size_t nz = c.nz();
   std::vector<double> source(c.own() * nz, 0);
@@ -160,8 +187,12 @@ TEST(Blocks, LiquidIsKeptBesideOtherTriangles) {
   EXPECT_NEAR(all, 200, 1e-9) << "the rate of the well";
 }
 
-TEST(Blocks, AnyNumberOfRanksFindsTheSame) {
-  const Mixed all(MPI_COMM_WORLD), alone(MPI_COMM_SELF);
+TEST(Blocks, LiquidIsKeptBesideOtherTriangles) { expect_kept(false); }
+TEST(Blocks, LiquidIsKeptBesideInactivePrisms) { expect_kept(true); }
+
+void expect_same_on_all_ranks(bool holes) {
+  const Mixed all(MPI_COMM_WORLD, holes), alone(MPI_COMM_SELF, holes);
+  EXPECT_EQ(alone.columns.all_active, !holes);
   EXPECT_EQ(all.pressure->rows(), alone.pressure->rows());
   std::map<std::uint64_t, std::size_t> place;
   for (std::size_t i = 0; i < alone.columns.own(); ++i) place[alone.columns.mesh.leaves()[i].bits] = i;
@@ -178,5 +209,8 @@ TEST(Blocks, AnyNumberOfRanksFindsTheSame) {
   EXPECT_LT(alone.pressure->rows(), faces + 2);
   EXPECT_GT(alone.pressure->rows(), faces / 5 + 2);
 }
+
+TEST(Blocks, AnyNumberOfRanksFindsTheSame) { expect_same_on_all_ranks(false); }
+TEST(Blocks, AnyNumberOfRanksFindsTheSameWithInactivePrisms) { expect_same_on_all_ranks(true); }
 
 }  // namespace

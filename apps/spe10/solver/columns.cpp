@@ -16,6 +16,7 @@ void Columns::connect() {
     rock_of(leaf, std::span(rock).subspan(i * layers, layers));
   }
   find_blocks();
+  find_active();
   const auto cells = mesh.halo().cells();
   send_.clear(), receive_.clear();
   for (std::size_t slot = 0; slot < cells.size(); ++slot) {
@@ -46,6 +47,17 @@ void Columns::find_blocks() {
                others = other < n ? std::span(rock).subspan(other * layers, layers) : std::span(halo_rock);
     in_block[i] = std::ranges::equal(mine, others, alike);
   }
+}
+
+void Columns::find_active() {
+  active.clear();
+  for (const Rock& r : rock) active.push_back(r.active());
+  std::vector<Rock> halo_rock(nz());
+  for (const mesh::Leaf leaf : mesh.halo_leaves()) {
+    rock_of(leaf, halo_rock);
+    for (const Rock& r : halo_rock) active.push_back(r.active());
+  }
+  all_active = std::ranges::count(active, 0) == 0;
 }
 
 std::array<double, 2> Columns::centre(std::size_t i) const {

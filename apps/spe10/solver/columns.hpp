@@ -35,6 +35,9 @@ struct Columns {
   // Per own column: 1 if it makes a block with the one across its hypotenuse: a rectangle along the axes of
   // one permeability without mixed terms. Both have one pressure (block_flow.hpp).
   std::vector<std::uint8_t> in_block;
+  // Per own and halo prism: 1 if it has pores. Nothing flows through the faces of one that has none.
+  std::vector<std::uint8_t> active;
+  bool all_active = true;  // on this rank
 
   Columns(mesh::Domain domain, const Frame& f, RockOfColumn rock_of_column)
       : mesh(domain), frame(f), rock_of(std::move(rock_of_column)) {}
@@ -44,6 +47,15 @@ struct Columns {
   std::size_t at(std::size_t column, std::size_t z) const { return column * nz() + z; }
   double pore_volume(std::size_t column, std::size_t z) const {  // ft3
     return rock[at(column, z)].phi * shape[column].area * frame.dz;
+  }
+
+  // Whether liquid can pass an edge in a layer, as far as the rock goes: borders are another matter.
+  bool open(std::size_t edge, std::size_t z) const {
+    if (all_active) return true;
+    const auto l = static_cast<std::size_t>(mesh.edges().left[edge]),
+               r = static_cast<std::size_t>(mesh.edges().right[edge]);
+    return (at(l, z) >= active.size() || active[at(l, z)] != 0) &&
+           (at(r, z) >= active.size() || active[at(r, z)] != 0);
   }
 
   // As mesh.cell_slots(): of face k of the triangle.
@@ -65,6 +77,7 @@ struct Columns {
 
  private:
   void find_blocks();
+  void find_active();
   std::vector<std::int32_t> send_, receive_;  // per halo slot: a column's place in s
   std::vector<double*> layers_;
 };

@@ -111,6 +111,11 @@ Pressure::Local Pressure::local(std::size_t i, std::size_t z, const Coefficients
   const double half = 0.5 * columns_.frame.dz * c.weight[prism];
   l.drive[kTopFace] = -half, l.drive[kBottomFace] = half;
   for (int f = 0; f < kFaces; ++f) shut |= l.row[f] == closed ? 1U << f : 0U;
+  // Faces of inactive prisms have rows, for rows are numbered by column; nothing flows through them.
+  for (int k = 0; k < 3; ++k)
+    if (!columns_.open(static_cast<std::size_t>(columns_.slot(i, k) / 2), z)) shut |= 1U << k;
+  if (z > 0 && columns_.active[prism - 1] == 0) shut |= 1U << kTopFace;
+  if (z + 1 < nz && columns_.active[prism + 1] == 0) shut |= 1U << kBottomFace;
   transmissibility(columns_.shape[i], columns_.frame.dz, columns_.rock[prism], shut, l.t);
   const double scale = kDarcy * c.mobility[prism];
   l.total = l.source = 0;
@@ -169,18 +174,43 @@ void Pressure::assemble(const Coefficients& c, std::span<const Completion> compl
   for (std::size_t i = 0; i < columns_.own(); ++i)
     for (std::size_t z = 0; z < columns_.nz(); ++z) {
       const std::size_t prism = columns_.at(i, z);
+      if (columns_.active[prism] == 0) continue;
       const Balance b = balance(prism, c, controls, p[prism], false);
       if (columns_.in_block[i] != 0)
         scatter_block(i, z, block_flow_.star(i, z, c.mobility, c.weight), b);
       else
         scatter(i, local(i, z, c), b);
     }
+  if (!columns_.all_active) close_inactive();
   if (rank_ != 0) return;
   for (int w = 0; w < wells_; ++w) {
     const WellControl& control = controls[static_cast<std::size_t>(w)];
     system_.extra.push_back({well_row(w), well_row(w), control.by_rate ? 0.0 : 1.0});
     system_.extra_rhs.push_back({well_row(w), control.by_rate ? control.rate : 0.0});
   }
+}
+
+// Rows of what nothing flows through say that their value is 0: it is nobody's.
+void Pressure::close_inactive() {
+  const std::size_t nz = columns_.nz();
+  const auto close = [&](std::int32_t row) {
+    const auto own = static_cast<std::size_t>(row - unknowns_.first);
+    system_.value[static_cast<std::size_t>(system_.begin[own])] = 1;
+    solution_[own] = 0;
+  };
+  for (std::size_t i = 0; i < columns_.own(); ++i)
+    for (std::size_t z = 0; z < nz; ++z) {
+      const auto layer = static_cast<std::int32_t>(z);
+      const bool here = columns_.active[columns_.at(i, z)] != 0;
+      for (int k = 0; k < 3; ++k) {
+        const auto edge = static_cast<std::size_t>(columns_.slot(i, k) / 2);
+        if (columns_.slot(i, k) % 2 != 0 || unknowns_.edge_row[edge] < 0) continue;
+        const bool block = k == kHypotenuse && columns_.in_block[i] != 0;
+        if (block ? !here : !columns_.open(edge, z)) close(unknowns_.edge_row[edge] + layer);
+      }
+      if (columns_.in_block[i] == 0 && z + 1 < nz && !(here && columns_.active[columns_.at(i, z + 1)] != 0))
+        close(unknowns_.vertical_row[i] + layer);
+    }
 }
 
 void Pressure::scatter(std::size_t i, const Local& l, const Balance& b) {

@@ -96,6 +96,7 @@ class Pressure {
                   double old_p, bool solved) const;
   void scatter(std::size_t i, const Local& l, const Balance& b);
   void scatter_block(std::size_t i, std::size_t z, const BlockFlow::Star& s, const Balance& b);
+  void close_inactive();
   double fluxes(const Local& l, const Balance& b, double (&flux)[kFaces]) const;
   double fluxes_of_block(std::size_t i, std::size_t z, const BlockFlow::Star& s, const Balance& b,
                          double (&flux)[kFaces]) const;

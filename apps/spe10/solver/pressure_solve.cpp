@@ -173,6 +173,7 @@ void Pressure::evaluate(const Coefficients& c, std::span<const WellControl> cont
   for (std::size_t i = 0; i < columns_.own(); ++i)
     for (std::size_t z = 0; z < columns_.nz(); ++z) {
       const std::size_t prism = columns_.at(i, z);
+      if (columns_.active[prism] == 0) continue;
       const Balance b = balance(prism, c, controls, p[prism], true);
       p[prism] = columns_.in_block[i] != 0
                      ? fluxes_of_block(i, z, block_flow_.star(i, z, c.mobility, c.weight), b, flux)

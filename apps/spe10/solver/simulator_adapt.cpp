@@ -33,6 +33,7 @@ std::vector<std::int8_t> Simulator::marks() {
     const auto l = static_cast<std::size_t>(edges.left[e]), r = static_cast<std::size_t>(edges.right[e]);
     double ds = 0, dp = 0;
     for (std::size_t z = 0; z < nz; ++z) {
+      if (!columns_.open(e, z)) continue;  // what is in an inactive prism is old
       ds = std::max(ds, std::abs(columns_.s[l * nz + z] - columns_.s[r * nz + z]));
       dp = std::max(dp, std::abs(columns_.p[l * nz + z] - columns_.p[r * nz + z]));
     }
@@ -97,7 +98,7 @@ void Simulator::transfer(const mesh::Transfer& t) {
     Column column(2 * nz);
     for (std::size_t z = 0; z < nz; ++z) {  // the children's areas are the same
       const double a = rock[z].phi, b = other[z].phi;
-      column[z] = (a * first[z] + b * second[z]) / (a + b);
+      column[z] = a + b > 0 ? (a * first[z] + b * second[z]) / (a + b) : first[z];
       const double ca = a * setup_.deck.fluid.compressibility(first[z]),
                    cb = b * setup_.deck.fluid.compressibility(second[z]);
       column[nz + z] = ca + cb > 0 ? (ca * first[nz + z] + cb * second[nz + z]) / (ca + cb)

@@ -124,6 +124,7 @@ void Transport::through_columns(const TransportInput& in) {
     if (!wet_[i]) continue;
     for (std::size_t z = 0; z + 1 < nz; ++z) {
       const std::size_t up = columns_.at(i, z), down = up + 1;
+      if (columns_.active[up] == 0 || columns_.active[down] == 0) continue;
       const double u = in.vertical_flux[i * (nz + 1) + z + 1];
       const double k_up = columns_.rock[up].kzz, k_down = columns_.rock[down].kzz;
       const double pull =
@@ -229,7 +230,8 @@ TransportReport Transport::advance(const TransportInput& in, double days) {
     for (const std::int32_t column : active_) {
       const auto i = static_cast<std::size_t>(column);
       for (std::size_t z = 0; z < columns_.nz(); ++z)
-        columns_.s[columns_.at(i, z)] += step * net_[columns_.at(i, z)] / columns_.pore_volume(i, z);
+        if (const std::size_t prism = columns_.at(i, z); columns_.active[prism] != 0)
+          columns_.s[prism] += step * net_[prism] / columns_.pore_volume(i, z);
     }
     for (std::size_t w = 0; w < wells; ++w)
       report.water[w] += step * rate.water[w], report.oil[w] += step * rate.oil[w];

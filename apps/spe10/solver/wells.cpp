@@ -170,6 +170,7 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
           well.kind == Well::Kind::Injector ? deck_.fluid.density_w : deck_.fluid.density_o;
       for (std::size_t z = 0; z < columns.nz(); ++z) {
         const Rock& rock = columns.rock[columns.at(i, z)];
+        if (!rock.active()) continue;
         const double kx = rock.kxx, ky = rock.kyy, stretch = std::pow(ky / kx, 0.25);
         const double share = angle_fraction(t, points_[w], frame, kx, ky);
         // In isotropic coordinates the well is an ellipse, as good as a circle of the mean of its axes.

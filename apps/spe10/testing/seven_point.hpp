@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seven-point matrix of incompressible flow on SPE10's blocks: harmonic two-point transmissibilities,
-// producers' pressure fixed by adding to the diagonal. It is what other codes' iteration counts on this field
-// refer to; the reservoir application itself solves another system.
+// producers' pressure fixed by adding to the diagonal; nothing flows through inactive blocks. It is what
+// other codes' iteration counts on this field refer to; the reservoir application itself solves another
+// system.
 #pragma once
 #include <cmath>
 
@@ -15,9 +16,10 @@ inline SparseRows seven_point(const Field& f, MPI_Comm comm) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
-  const auto n = static_cast<std::int64_t>(f.kh.size());
+  const auto n = static_cast<std::int64_t>(f.kx.size());
   const std::int64_t first = n * rank / ranks, end = n * (rank + 1) / ranks;
   SparseRows rows;
+  const std::vector<float>& ky = f.ky.empty() ? f.kx : f.ky;
   rows.first = first;
   rows.begin.assign(1, 0);
   const auto harmonic = [](double a, double b) { return 2 * a * b / (a + b); };
@@ -32,17 +34,18 @@ inline SparseRows seven_point(const Field& f, MPI_Comm comm) {
       if (i + di < 0 || i + di >= f.nx || j + dj < 0 || j + dj >= f.ny || k + dk < 0 || k + dk >= f.nz)
         return;
       const std::size_t there = f.at(i + di, j + dj, k + dk);
+      if (!f.active(here) || !f.active(there)) return;
       const double t = geometry * harmonic(perm[here], perm[there]);
       rows.column.push_back(static_cast<std::int32_t>(there)), rows.value.push_back(-t);
       rows.value[diagonal] += t;
     };
-    couple(-1, 0, 0, tx, f.kh), couple(1, 0, 0, tx, f.kh);
-    couple(0, -1, 0, ty, f.kh), couple(0, 1, 0, ty, f.kh);
-    couple(0, 0, -1, tz, f.kv), couple(0, 0, 1, tz, f.kv);
+    couple(-1, 0, 0, tx, f.kx), couple(1, 0, 0, tx, f.kx);
+    couple(0, -1, 0, ty, ky), couple(0, 1, 0, ty, ky);
+    couple(0, 0, -1, tz, f.kz), couple(0, 0, 1, tz, f.kz);
     const bool producer = (i == 0 || i == f.nx - 1) && (j == 0 || j == f.ny - 1);
     // Peaceman's index of a well of .5 ft.
     const double index = 2 * M_PI * f.dz / std::log(0.14 * std::hypot(f.dx, f.dy) / 0.5);
-    if (producer) rows.value[diagonal] += index * f.kh[here];
+    if (producer) rows.value[diagonal] += index * f.kx[here];
     rows.rhs.push_back(1);
     rows.begin.push_back(static_cast<std::int32_t>(rows.column.size()));
   }

@@ -63,9 +63,9 @@ TEST(LinearSolver, KeepsTheHierarchyWhileItIsGood) {
   std::vector<double> x(system.count(), 0);
   EXPECT_TRUE(solver.solve(system, x).setup);
   // As mobilities change: every coefficient a little.
-  for (std::size_t b = 0; b < field.kh.size(); ++b) {
+  for (std::size_t b = 0; b < field.kx.size(); ++b) {
     const float factor = 1 + 0.3F * static_cast<float>(b % 7) / 7;
-    field.kh[b] *= factor, field.kv[b] *= factor;
+    field.kx[b] *= factor, field.kz[b] *= factor;
   }
   system = seven_point(field, MPI_COMM_WORLD);
   std::ranges::fill(x, 0.0);
@@ -83,9 +83,9 @@ TEST(LinearSolver, MakesANewHierarchyWhenTheOldOneIsBad) {
   const SparseRows before = seven_point(field, MPI_COMM_WORLD);
   std::vector<double> x(before.count(), 0);
   EXPECT_TRUE(solver.solve(before, x).setup);
-  std::ranges::reverse(field.kh);
-  std::ranges::reverse(field.kv);
-  for (std::size_t b = 0; b < field.kh.size(); b += 3) field.kh[b] *= 1000, field.kv[b] *= 0.001F;
+  std::ranges::reverse(field.kx);
+  std::ranges::reverse(field.kz);
+  for (std::size_t b = 0; b < field.kx.size(); b += 3) field.kx[b] *= 1000, field.kz[b] *= 0.001F;
   const SparseRows after = seven_point(field, MPI_COMM_WORLD);
   std::ranges::fill(x, 0.0);
   EXPECT_TRUE(solver.solve(after, x).setup);
@@ -99,9 +99,9 @@ TEST(LinearSolver, DoesNotGetSlowerFromOneHierarchyToTheNext) {
   int setups = 0;
   for (int n = 0; n < 40; ++n) {
     // As a front passes: other blocks each time, a hundred times more or less mobile.
-    for (std::size_t b = 0; b < field.kh.size(); ++b)
+    for (std::size_t b = 0; b < field.kx.size(); ++b)
       if ((b * 2654435761U >> 7) % 40 == static_cast<unsigned>(n))
-        for (float* k : {&field.kh[b], &field.kv[b]}) *k *= b % 2 == 0 ? 100.0F : 0.01F;
+        for (float* k : {&field.kx[b], &field.kz[b]}) *k *= b % 2 == 0 ? 100.0F : 0.01F;
     const SparseRows system = seven_point(field, MPI_COMM_WORLD);
     std::vector<double> x(system.count(), 0), y(system.count(), 0);
     const SolveReport kept = solver.solve(system, x);
