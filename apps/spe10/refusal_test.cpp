@@ -8,7 +8,9 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "apps/io/file_error.hpp"
 #include "apps/io/test_files.hpp"
 
 namespace {
@@ -25,7 +27,9 @@ Ended run(const std::string& arguments, int ranks = 1) {
   const std::string mpi =
       ranks > 1 ? "mpirun --oversubscribe --bind-to none --mca btl self,sm -n " + std::to_string(ranks) + " "
                 : "";
-  const std::string line = "timeout 60 " + mpi + program + " --layers 2 " + arguments + " 2>&1";
+  const std::string line = "timeout 60 " + mpi + program +
+                           (arguments.find("--layers") == std::string::npos ? " --layers 2 " : " ") +
+                           arguments + " 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start " + line);
   Ended ended;
@@ -80,6 +84,31 @@ TEST_F(Refusal, NoRankIsLeftWaiting) {
   expect_refused(run("--data /none --out " + folder.path("file"), 2), {"file", "a folder for the results"});
   fs::create_directories(folder.path("out/progress.json/full"));
   expect_refused(run("--data /none --out " + folder.path("out"), 2), {"progress.json", "not empty"});
+}
+
+// A field of 7 x 5 x 3 blocks, of which a corner is no part.
+TEST_F(Refusal, FieldsOfOnesOwnAreFlooded) {
+  const std::string grid = folder.write(
+      "own.grdecl",
+      "DIMENS\n 7 5 3 /\nDX\n 105*100 /\nDY\n 105*80 /\nDZ\n 105*10 /\nTOPS\n 35*8000 /\nPERMX\n 105*200 "
+      "/\nPERMY\n 105*100 /\nPERMZ\n 105*20 /\nPORO\n 105*0.25 /\nACTNUM\n 5*1 2*0 28*1 70*1 /\n");
+  const std::string deck = folder.write(
+      "own.yaml",
+      "datum_psi: 4000\nwells:\n  - {name: I, type: injector, block: [1, 1], rate_stb_per_day: 500, bhp_psi: "
+      "8000}\n  - {name: P, type: producer, block: [7, 5], bhp_psi: 3000}\n");
+  const std::string options = "--days 20 --layers 16 --out " + folder.path("out") + " --grid " + grid;
+  const Ended ended = run(options + " --deck " + deck, 2);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_NE(ended.output.find("7 x 5 x 3 blocks, 2 blocks inactive"), std::string::npos) << ended.output;
+  const std::vector<char> text = io::read_bytes(folder.path("out/spe10.json"));
+  const auto results = nlohmann::json::parse(text.begin(), text.end());
+  EXPECT_NEAR(results.at("pore_volume_ft3").get<double>(), 103 * 100 * 80 * 10 * 0.25, 1);
+  EXPECT_LE(std::abs(results.at("water_balance").get<double>()), 1e-12);
+  EXPECT_GT(results.at("wells").at(1).at("oil_stb").get<double>(), 1000);
+  expect_refused(run(options), {"--grid without --deck"});
+  expect_refused(run("--layers 2 --grid " + grid + " --deck " + deck), {"--layers with --grid"});
+  folder.write("own.grdecl", "DIMENS\n 2 2 1 /\nPORO\n 0.2 0.2 0.3 x /\n");
+  expect_refused(run(options + " --deck " + deck, 2), {"own.grdecl:4", "PORO 4 of 4", "'x'"});
 }
 
 // The one lack that is no reason to refuse: said in one line.

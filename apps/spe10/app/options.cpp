@@ -9,6 +9,10 @@ namespace {
 
 void check(const Options& o) {
   const auto refuse = [](const std::string& what) { throw empi::options::Refused("empi-spe10", what); };
+  if (!o.grid.empty() && o.deck.empty())
+    refuse("--grid without --deck: a field of your own has wells of its own, and a deck says where they are");
+  if (!o.grid.empty() && o.layers != Options{}.layers)
+    refuse("--layers with --grid: they are those of SPE10; a field of your own is taken as it is");
   if (o.coarsest > o.finest) refuse("--coarsest is finer than --finest");
   if (o.coarsen_s > o.refine_s || o.coarsen_p > o.refine_p)
     refuse(
@@ -36,10 +40,14 @@ Options parse_options(int argc, char** argv) {
            &o.data,
            "folder with spe10_model2/; without it a synthetic field is used",
            {.shows_default = true}},
+          {"--grid", &o.grid,
+           "Eclipse deck with a field of any size (DIMENS, DX, DY, DZ, PERMX, PERMY, PERMZ, PORO, ACTNUM), "
+           "instead of "
+           "SPE10's; its wells: --deck"},
           {"--deck", &o.deck, "YAML file with liquids, initial state and wells, instead of SPE10's"},
           {"--layers",
            &o.layers,
-           "layers from the bottom, 1 to 85, or all",
+           "layers of SPE10 from the bottom, 1 to 85, or all",
            {.check = options::in_range(1, 85),
             .shows_default = true,
             .rewrite = layers_as_number,
@@ -55,7 +63,7 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(0, 12), .shows_default = true}},
           {"--finest",
            &o.finest,
-           "finest mesh level: 4 is half a block of SPE10, two more levels halve the cells",
+           "finest mesh level: 4 is half a block of the field, two more levels halve the cells",
            {.check = options::in_range(0, 12), .shows_default = true}},
           {"--days", &o.days, "simulated days", {.check = options::positive(), .shows_default = true}},
           {"--adapt-every",

@@ -8,6 +8,7 @@ namespace spe10 {
 
 struct Options {
   std::string data;  // folder that holds spe10_model2/; empty or without it: a synthetic field
+  std::string grid;  // Eclipse deck with the field; empty: SPE10's
   std::string deck;  // YAML file; empty: SPE10 model 2
   int layers = 16;   // from the bottom, 1..85
   int split = 1;     // prisms per layer

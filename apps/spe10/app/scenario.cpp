@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/spe10/app/scenario.hpp"
 
+#include <algorithm>
+
+#include "apps/io/file_error.hpp"
 #include "runtime/base/text.hpp"
 
 namespace spe10 {
@@ -9,23 +12,32 @@ Scenario make_scenario(const Options& o) {
   Scenario s;
   const std::string folder = o.data + "/spe10_model2";
   const bool real = !o.data.empty() && has_spe10(folder);
-  s.field = std::make_unique<Field>(real ? read_spe10(folder, o.layers)
-                                         : synthetic_field(kSpe10Nx, kSpe10Ny, o.layers, o.seed));
+  const bool own = !o.grid.empty();
+  s.field = std::make_unique<Field>(own    ? read_grid(o.grid)
+                                    : real ? read_spe10(folder, o.layers)
+                                           : synthetic_field(kSpe10Nx, kSpe10Ny, o.layers, o.seed));
   const Field& field = *s.field;
   s.description = field.description;
-  if (!real)
+  if (!own && !real)
     s.description += o.data.empty() ? " (no data folder given)" : " (no SPE10 data in " + folder + ")";
 
   Setup& setup = s.setup;
-  setup.deck = spe10_deck(o.layers);
-  if (!o.deck.empty()) setup.deck = read_deck(o.deck, setup.deck, field.nx, field.ny);
+  setup.deck = own ? bare_deck(field) : spe10_deck(o.layers);
+  if (!o.deck.empty()) setup.deck = read_deck(o.deck, setup.deck, field);
   for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
   const int blocks = blocks_per_root(field);
+  if (2ll * (field.nx / blocks) * (field.ny / blocks) > mesh::kMaxRoots)
+    throw io::FileError(o.grid, "",
+                        empi::format("at most %u triangles in the coarsest mesh", mesh::kMaxRoots),
+                        empi::format("%lld", 2ll * (field.nx / blocks) * (field.ny / blocks)),
+                        "give a field whose numbers of blocks along x and y can be divided by 4");
   setup.domain = domain_of(field);
   setup.frame = {blocks * field.dx / mesh::side, blocks * field.dy / mesh::side, setup.deck.top,
                  field.dz / o.split, field.nz * o.split};
   setup.rock = rock_of(field, setup.domain, o.split);
-  setup.coarsest = o.coarsest, setup.finest = o.finest;
+  // Users count levels from half a block, 4, whatever number of blocks a root square has.
+  const int shift = aligned_level(field) - 4;
+  setup.coarsest = std::max(0, o.coarsest + shift), setup.finest = std::max(0, o.finest + shift);
   setup.criterion.refine_s = o.refine_s, setup.criterion.coarsen_s = o.coarsen_s;
   setup.criterion.refine_p = o.refine_p, setup.criterion.coarsen_p = o.coarsen_p;
   setup.time.mobility = o.mobility_error, setup.time.longest = o.longest;
