@@ -48,7 +48,7 @@ class Run {
     if (!loop.joining()) {
       io::on_first_rank(MPI_COMM_WORLD, [&] {
         clear_results(options.out);
-        announce_results(options.out, scenario_.description, scenario_.setup.deck);
+        announce_results(options.out, scenario_.description, scenario_.setup);
       });
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());

@@ -92,10 +92,11 @@ TEST_F(Refusal, FieldsOfOnesOwnAreFlooded) {
       "own.grdecl",
       "DIMENS\n 7 5 3 /\nDX\n 105*100 /\nDY\n 105*80 /\nDZ\n 105*10 /\nTOPS\n 35*8000 /\nPERMX\n 105*200 "
       "/\nPERMY\n 105*100 /\nPERMZ\n 105*20 /\nPORO\n 105*0.25 /\nACTNUM\n 5*1 2*0 28*1 70*1 /\n");
-  const std::string deck = folder.write(
-      "own.yaml",
-      "datum_psi: 4000\nwells:\n  - {name: I, type: injector, block: [1, 1], rate_stb_per_day: 500, bhp_psi: "
-      "8000}\n  - {name: P, type: producer, block: [7, 5], bhp_psi: 3000}\n");
+  const std::string deck =
+      folder.write("own.yaml",
+                   "fluid: {swc: 0.1, sor: 0.3}\ndatum_psi: 4000\nwells:\n  - {name: I, type: injector, "
+                   "block: [1, 1], rate_stb_per_day: 500, bhp_psi: "
+                   "8000}\n  - {name: P, type: producer, block: [7, 5], bhp_psi: 3000}\n");
   const std::string options = "--days 20 --layers 16 --out " + folder.path("out") + " --grid " + grid;
   const Ended ended = run(options + " --deck " + deck, 2);
   EXPECT_EQ(ended.status, 0) << ended.output;
@@ -105,6 +106,9 @@ TEST_F(Refusal, FieldsOfOnesOwnAreFlooded) {
   EXPECT_NEAR(results.at("pore_volume_ft3").get<double>(), 103 * 100 * 80 * 10 * 0.25, 1);
   EXPECT_LE(std::abs(results.at("water_balance").get<double>()), 1e-12);
   EXPECT_GT(results.at("wells").at(1).at("oil_stb").get<double>(), 1000);
+  // What the report draws by.
+  EXPECT_EQ(results.at("wells").at(1).at("at_ft"), nlohmann::json({650, 360}));
+  EXPECT_EQ(results.at("mobile_saturation"), nlohmann::json({0.1, 0.7}));
   expect_refused(run(options), {"--grid without --deck"});
   expect_refused(run("--layers 2 --grid " + grid + " --deck " + deck), {"--layers with --grid"});
   folder.write("own.grdecl", "DIMENS\n 2 2 1 /\nPORO\n 0.2 0.2 0.3 x /\n");
@@ -125,6 +129,7 @@ TEST_F(Refusal, MissingDataAreReplacedAndThatIsSaid) {
 TEST_F(Refusal, BadOptionsSayWhatIsAllowed) {
   expect_refused(run("--layers 86"), {"--layers", "85"});
   expect_refused(run("--coarsest 3 --finest 2"), {"--coarsest is finer than --finest"});
+  expect_refused(run("--tolerance 1e-2"), {"--tolerance 0.01", "at most 1e-5", "would not add up"});
 }
 
 }  // namespace

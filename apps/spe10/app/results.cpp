@@ -14,16 +14,31 @@ namespace {
 
 using nlohmann::json;
 
-json well_at(const Well& well) {
-  return {{"name", well.name}, {"injector", well.kind == Well::Kind::Injector}, {"block", {well.i, well.j}}};
+json well_at(const Setup& setup, std::size_t w) {
+  const Well& well = setup.deck.wells[w];
+  const auto feet = [](std::int64_t quarters, double unit) {
+    return 0.25 * static_cast<double>(quarters) * unit;
+  };
+  return {
+      {"name", well.name},
+      {"injector", well.kind == Well::Kind::Injector},
+      {"block", {well.i, well.j}},
+      {"at_ft", {feet(setup.wells[w].x4, setup.frame.unit_x), feet(setup.wells[w].y4, setup.frame.unit_y)}}};
 }
+
+// Of the water that can flow: what pictures of it go from and to.
+json mobile_range(const Fluid& fluid) { return {fluid.swc, 1 - fluid.sor}; }
 
 }  // namespace
 
-void announce_results(const std::string& folder, const std::string& description, const Deck& deck) {
+void announce_results(const std::string& folder, const std::string& description, const Setup& setup) {
   json wells = json::array();
-  for (const Well& well : deck.wells) wells.push_back(well_at(well));
-  io::write_text(folder + "/spe10.json", json{{"case", description}, {"wells", wells}}.dump(2) + "\n");
+  for (std::size_t w = 0; w < setup.deck.wells.size(); ++w) wells.push_back(well_at(setup, w));
+  io::write_text(
+      folder + "/spe10.json",
+      json{{"case", description}, {"mobile_saturation", mobile_range(setup.deck.fluid)}, {"wells", wells}}
+              .dump(2) +
+          "\n");
 }
 
 void write_curves(const std::string& folder, const Deck& deck, const std::vector<double>& curves) {
@@ -90,7 +105,7 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
   for (std::size_t w = 0; w < deck.wells.size(); ++w) {
     const WellState& state = sim.wells()[w];
     injected += state.water_in;
-    wells.push_back(well_at(deck.wells[w]));
+    wells.push_back(well_at(sim.setup(), w));
     wells.back().update(json{{"oil_stb_per_day", state.oil_rate},
                              {"water_stb_per_day", state.water_rate},
                              {"water_cut", water_cut(state.oil_rate, state.water_rate)},
@@ -115,6 +130,7 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                                               {"pore_volume_ft3", s.pore_volume},
                                               {"water_balance", balance / s.pore_volume},
                                               {"saturation_range", {s.lowest_s, s.highest_s}},
+                                              {"mobile_saturation", mobile_range(deck.fluid)},
                                               {"wells", wells}}
                                              .dump(2));
 }

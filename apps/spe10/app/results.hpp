@@ -15,9 +15,10 @@ namespace spe10 {
 void clear_results(const std::string& folder);
 void clear_series(const std::string& folder);
 
-// What is known when the run begins, for those who draw while it goes on: spe10.json {case, wells: [{name,
-// injector, block}]}. Rank 0 only. Throws io::FileError.
-void announce_results(const std::string& folder, const std::string& description, const Deck& deck);
+// What is known when the run begins, for those who draw while it goes on: spe10.json {case,
+// mobile_saturation: [least, most], wells: [{name, injector, block, at_ft}]}. Rank 0 only. Throws
+// io::FileError.
+void announce_results(const std::string& folder, const std::string& description, const Setup& setup);
 
 // One line of the production curves per step: day, length of the step, substeps, iterations, ranks, mean
 // pressure, then for each well oil and water rate (STB/day) and bottom hole pressure (psi).

@@ -93,6 +93,8 @@ class Report {
     const json results = drawing_.has(description) ? io::read_json(description) : json::object();
     const json wells = results.value("wells", json::array());
     mark(wells);
+    const auto range = results.value("mobile_saturation", std::vector<double>{0.2, 0.8});
+    options_.lowest_s = range.at(0), options_.highest_s = range.at(1);
     drawing_.once(dir_ / "cells.csv",
                   [&] { options_.workers = io::draw_resources(dir_, "Resource profile", "prisms"); });
     drawing_.once(dir_ / "production.csv", [&] { draw_production(dir_, wells); });
@@ -104,9 +106,8 @@ class Report {
   void mark(const json& wells) {
     options_.wells.clear();
     for (const json& well : wells) {
-      const auto block = well.value("block", std::vector<int>{1, 1});
-      options_.wells.push_back({well.value("name", ""), (block.at(0) - 0.5) * 20, (block.at(1) - 0.5) * 10,
-                                well.value("injector", false)});
+      const auto at = well.value("at_ft", std::vector<double>{0, 0});
+      options_.wells.push_back({well.value("name", ""), at.at(0), at.at(1), well.value("injector", false)});
       if (options_.wells.back().injector) options_.cut_y = options_.wells.back().y;
     }
   }

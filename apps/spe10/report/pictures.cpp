@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "apps/io/draw/triangle_panel.hpp"
 
@@ -18,11 +19,9 @@ using io::draw::kFaintInk;
 using io::draw::kInk;
 using io::draw::TrianglePanel;
 
-constexpr double kLowestS = 0.2, kHighestS = 0.8;
-
 // Oil brown, water blue.
-Colour of_saturation(double s) {
-  const double f = std::clamp((s - kLowestS) / (kHighestS - kLowestS), 0.0, 1.0);
+Colour of_saturation(double s, const PictureOptions& options) {
+  const double f = std::clamp((s - options.lowest_s) / (options.highest_s - options.lowest_s), 0.0, 1.0);
   constexpr Colour oil{0.36, 0.25, 0.15}, front{0.95, 0.86, 0.62}, water{0.10, 0.38, 0.72};
   return f < 0.35 ? mix(oil, front, f / 0.35) : mix(front, water, (f - 0.35) / 0.65);
 }
@@ -43,8 +42,8 @@ Extent extent_of(const Snapshot& s) {
   return e;
 }
 
-void bar(Canvas& canvas, const Box& box, Colour (*colour)(double), double low, double high, bool logarithmic,
-         const std::string& name) {
+void bar(Canvas& canvas, const Box& box, const std::function<Colour(double)>& colour, double low, double high,
+         bool logarithmic, const std::string& name) {
   for (double x = box.left; x < box.right; ++x) {
     const double value = low + (high - low) * (x + 0.5 - box.left) / box.width();
     canvas.fill({x, box.top, x + 1, box.bottom}, colour(logarithmic ? std::pow(10, value) : value));
@@ -58,6 +57,12 @@ void bar(Canvas& canvas, const Box& box, Colour (*colour)(double), double low, d
                 {.size = 12.5, .colour = kInk, .align = Align::Centre});
   }
   canvas.text({box.left, box.top - 7}, name, {.size = 13, .colour = kFaintInk});
+}
+
+void saturation_bar(Canvas& canvas, const Box& box, const PictureOptions& options) {
+  bar(
+      canvas, box, [&](double s) { return of_saturation(s, options); }, options.lowest_s, options.highest_s,
+      false, "Water saturation");
 }
 
 void mark_wells(Canvas& canvas, const TrianglePanel& panel, const std::vector<WellMark>& wells) {
@@ -102,7 +107,7 @@ Canvas draw_layers(const Snapshot& s, const PictureOptions& options) {
         panel.owned_triangle(c.x, c.y, c.owner, io::draw::kWhite, 0.52);
       } else {
         const Colour colour = of_saturation(
-            s.s[i * nz + static_cast<std::size_t>(options.layers[static_cast<std::size_t>(n)])]);
+            s.s[i * nz + static_cast<std::size_t>(options.layers[static_cast<std::size_t>(n)])], options);
         panel.triangle(c.x, c.y, [&](double) { return colour; });
       }
     }
@@ -116,8 +121,7 @@ Canvas draw_layers(const Snapshot& s, const PictureOptions& options) {
     canvas.text({x, top - 12}, name, {.size = 15, .colour = kFaintInk});
   }
   const double below = top + height + 40;
-  bar(canvas, {left, below, left + 1.6 * width, below + 12}, of_saturation, kLowestS, kHighestS, false,
-      "Water saturation");
+  saturation_bar(canvas, {left, below, left + 1.6 * width, below + 12}, options);
   std::vector<std::size_t> cells_of(static_cast<std::size_t>(std::max(options.workers, 1)));
   for (const auto& c : s.columns) {
     if (static_cast<std::size_t>(c.owner) >= cells_of.size())
@@ -134,7 +138,8 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
   const double left = 70, width = 1000, height = 240, top = 92, gap = 46;
   Canvas canvas(static_cast<int>(left + width + 30), static_cast<int>(top + 2 * height + gap + 92));
   char text[96];
-  std::snprintf(text, sizeof text, ", cut at y = %.0f ft", options.cut_y);
+  const double cut_y = options.cut_y.value_or(0.5 * e.y1);
+  std::snprintf(text, sizeof text, ", cut at y = %.0f ft", cut_y);
   canvas.text({left, 40}, title(s) + text, {.size = 22, .colour = kInk, .bold = true});
   const auto nz = static_cast<std::size_t>(s.nz);
   // Columns that the cut crosses, as intervals of x.
@@ -148,7 +153,7 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
     double from = 1e300, to = -1e300;
     for (int k = 0; k < 3; ++k) {
       const int m = (k + 1) % 3;
-      const double below = c.y[k] - options.cut_y, above = c.y[m] - options.cut_y;
+      const double below = c.y[k] - cut_y, above = c.y[m] - cut_y;
       if ((below < 0) == (above < 0)) continue;
       const double x = c.x[k] + (c.x[m] - c.x[k]) * below / (below - above);
       from = std::min(from, x), to = std::max(to, x);
@@ -165,7 +170,7 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
                      y1 = y0 + height / static_cast<double>(nz);
         const std::size_t prism = c.column * nz + z;
         canvas.fill({std::floor(x0), std::floor(y0), std::ceil(x1), std::ceil(y1)},
-                    n == 0 ? of_saturation(s.s[prism]) : of_permeability(s.k[prism]));
+                    n == 0 ? of_saturation(s.s[prism], options) : of_permeability(s.k[prism]));
       }
     canvas.frame(box, {kFaintInk, 1.2, 1, 0});
     canvas.text({left, y - 8}, n == 0 ? "Water saturation" : "Horizontal permeability, mD",
@@ -178,8 +183,7 @@ Canvas draw_cut(const Snapshot& s, const PictureOptions& options) {
     }
   }
   const double below = top + 2 * height + gap + 40;
-  bar(canvas, {left, below, left + 400, below + 12}, of_saturation, kLowestS, kHighestS, false,
-      "Water saturation");
+  saturation_bar(canvas, {left, below, left + 400, below + 12}, options);
   bar(canvas, {left + 520, below, left + 920, below + 12}, of_permeability, kLowestK, kHighestK, true,
       "Permeability, mD");
   return canvas;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of a snapshot: saturation on layers, on a cut, and the mesh by owner.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct WellMark {
 struct PictureOptions {
   std::vector<int> layers;  // prisms of the columns, 0 = top
   std::vector<WellMark> wells;
-  int workers = 0;      // squares in the row of workers; at least the owners that occur
-  double cut_y = 1100;  // ft
+  int workers = 0;                         // squares in the row of workers; at least the owners that occur
+  std::optional<double> cut_y;             // ft; none: through the middle
+  double lowest_s = 0.2, highest_s = 0.8;  // of the colours
 };
 
 // The layers side by side, then the mesh, coloured by the worker that owns each column.
