@@ -8,8 +8,8 @@
 namespace spe10 {
 namespace {
 
-// About normal, mean 0, variance 1: twelve uniform numbers. Without the libraries' transcendental functions they
-// are the same on every machine; exp() below may differ in a last digit.
+// About normal, mean 0, variance 1: twelve uniform numbers. Without the libraries' transcendental functions
+// they are the same on every machine; exp() below may differ in a last digit.
 double normal(std::uint64_t seed, std::uint64_t counter) {
   double sum = -6;
   for (std::uint64_t n = 0; n < 12; ++n)

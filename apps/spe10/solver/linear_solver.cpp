@@ -245,6 +245,7 @@ SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
   struct {
     SolveReport report;
     char error[200] = "";
+    bool not_converged = false;
   } outcome;
   if (leaders_ != MPI_COMM_NULL) {
     try {
@@ -252,10 +253,12 @@ SolveReport LinearSolver::solve(const SparseRows& rows, std::span<double> x) {
     } catch (const elastic::Error&) {
       throw;  // of MPI: then the others are told by that
     } catch (const std::runtime_error& error) {
+      outcome.not_converged = dynamic_cast<const NotConverged*>(&error) != nullptr;
       std::snprintf(outcome.error, sizeof outcome.error, "%s", error.what());
     }
   }
   elastic::check_mpi(MPI_Bcast(&outcome, sizeof outcome, MPI_BYTE, 0, group_), "sharing the solver's report");
+  if (outcome.not_converged) throw NotConverged(outcome.error);
   if (outcome.error[0] != 0) throw std::runtime_error(outcome.error);
   int ranks = 0;
   MPI_Comm_size(group_, &ranks);
@@ -326,9 +329,9 @@ SolveReport LinearSolver::solve_here(const SparseRows& rows, std::vector<double>
   hierarchy_->first_iterations = std::max(usual, report.iterations - in_vain);
   report.seconds_solve += lap();
   if (!done)
-    throw std::runtime_error("pressure: no convergence: residual " + std::to_string(report.residual) +
-                             " after " + std::to_string(report.iterations) + " iterations, " +
-                             std::to_string(options_.tolerance) + " wanted");
+    throw NotConverged("pressure: no convergence: residual " + std::to_string(report.residual) + " after " +
+                       std::to_string(report.iterations) + " iterations, " +
+                       std::to_string(options_.tolerance) + " wanted");
   return report;
 }
 

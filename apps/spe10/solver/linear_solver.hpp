@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace spe10 {
@@ -50,6 +51,11 @@ struct SolveReport {
   double seconds_assemble = 0, seconds_setup = 0, seconds_solve = 0;
 };
 
+// A solve or a step that ended without an answer; a shorter time step may have one.
+struct NotConverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class LinearSolver {
  public:
   // comm must outlive the object and have the same rows per rank in every solve. Local.
@@ -59,8 +65,8 @@ class LinearSolver {
   LinearSolver(const LinearSolver&) = delete;
   LinearSolver& operator=(const LinearSolver&) = delete;
 
-  // Solves for the own rows; x holds the first guess. Collective. Throws std::runtime_error if it does not
-  // converge or a number is not finite.
+  // Solves for the own rows; x holds the first guess. Collective. Throws NotConverged on all ranks if it
+  // does not converge or a number is not finite.
   SolveReport solve(const SparseRows& system, std::span<double> x);
 
  private:

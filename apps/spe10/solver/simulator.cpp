@@ -8,6 +8,11 @@
 #include "apps/mesh/mpi_check.hpp"
 
 namespace spe10 {
+namespace {
+
+constexpr double kRefused = 2;  // times the change of mobilities that is wanted
+
+}  // namespace
 
 Simulator::Simulator(Setup setup)
     : setup_(std::move(setup)),
@@ -142,26 +147,61 @@ bool Simulator::switch_controls(std::vector<char>& switched) {
   return again;
 }
 
-StepReport Simulator::step(double max_days) {
-  StepReport report;
-  report.days = std::min(max_days, clock_.next);
+Simulator::State Simulator::keep() const {
+  const auto own = static_cast<std::ptrdiff_t>(columns_.own() * columns_.nz());
+  return {
+      {columns_.s.begin(), columns_.s.begin() + own}, {columns_.p.begin(), columns_.p.begin() + own}, wells_};
+}
+
+void Simulator::take_back(const State& before) {
+  std::ranges::copy(before.s, columns_.s.begin());
+  std::ranges::copy(before.p, columns_.p.begin());
+  wells_ = before.wells;
+}
+
+TransportReport Simulator::attempt(StepReport& report, const State& before) {
   fill_coefficients(report.days);
-  const std::vector<double> old_p(columns_.own_p().begin(), columns_.own_p().end());
   report.solve = solve_pressure(report);
   const double begin = MPI_Wtime();
-  std::vector<double> change(old_p.size());
-  for (std::size_t k = 0; k < change.size(); ++k) change[k] = columns_.p[k] - old_p[k];
-  const TransportReport moved = transport_.advance(
+  std::vector<double> change(before.p.size());
+  for (std::size_t k = 0; k < change.size(); ++k) change[k] = columns_.p[k] - before.p[k];
+  TransportReport moved = transport_.advance(
       {pressure_->edge_flux(), pressure_->vertical_flux(), change, completions_, flow_, setup_.deck.wells},
       report.days);
-  report.seconds_transport = MPI_Wtime() - begin;
-  report.substeps = moved.substeps;
-  book(moved, report.days);
-  const std::vector<double> old_mobility = mobility_;
-  clock_.next = next_length(report.days, old_p, old_mobility);
+  report.seconds_transport += MPI_Wtime() - begin;
+  report.substeps += moved.substeps;
+  return moved;
+}
+
+StepReport Simulator::step(double max_days) {
+  constexpr double shortest = 1e-5;  // days; about a second
+  const State before = keep();
+  StepReport report;
+  for (;;) {
+    report.days = std::min(max_days, clock_.next);
+    double shorter = 0.25;
+    try {
+      const TransportReport moved = attempt(report, before);
+      const Error error = this->error(before);
+      report.mobility_error = error.mobility;
+      if (error.mobility <= kRefused || report.days <= shortest) {
+        book(moved, report.days);
+        clock_.next = next_length(report.days, error);
+        break;
+      }
+      shorter = std::clamp(0.9 / error.mobility, 0.1, 0.5);
+    } catch (const NotConverged&) {  // on all ranks
+      pressure_.reset();
+      if (report.days <= shortest) throw;
+    }
+    take_back(before);
+    clock_.next = shorter * report.days;
+    ++report.refused;
+  }
   clock_.days += report.days;
   ++clock_.steps;
-  clock_.substeps += moved.substeps;
+  clock_.substeps += report.substeps;
+  clock_.refused += report.refused;
   return report;
 }
 
@@ -194,10 +234,9 @@ void Simulator::book(const TransportReport& moved, double days) {
   clock_.mean_pressure = sums[2 * count + 3] / sums[2 * count + 2];
 }
 
-// Both errors grow in proportion to the step. What they are judged by lies in the cells, so that moving these
-// to other ranks does not change the steps.
-double Simulator::next_length(double days, std::span<const double> old_p,
-                              std::span<const double> old_mobility) const {
+// What the errors are judged by lies in the cells, so that moving these to other ranks does not change the
+// steps.
+Simulator::Error Simulator::error(const State& before) const {
   const Fluid& fluid = setup_.deck.fluid;
   const mesh::Edges& edges = columns_.mesh.edges();
   const std::size_t nz = columns_.nz(), own = columns_.own();
@@ -212,9 +251,9 @@ double Simulator::next_length(double days, std::span<const double> old_p,
   for (std::size_t i = 0; i < own; ++i)
     for (std::size_t z = 0; z < nz; ++z) {
       const std::size_t k = columns_.at(i, z);
-      const double change = std::log(fluid.total_mobility(columns_.s[k]) / old_mobility[k]);
+      const double change = std::log(fluid.total_mobility(columns_.s[k]) / mobility_[k]);
       sums[0] += through[k] * change * change, sums[1] += through[k];
-      const double dp = columns_.p[k] - old_p[k], pores = columns_.pore_volume(i, z);
+      const double dp = columns_.p[k] - before.p[k], pores = columns_.pore_volume(i, z);
       sums[2] += pores * dp * dp, sums[3] += pores;
     }
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_DOUBLE, MPI_SUM, columns_.mesh.comm()),
@@ -224,8 +263,13 @@ double Simulator::next_length(double days, std::span<const double> old_p,
   const double range = high > low ? high - low : 1000;
   const double mobility = sums[1] > 0 ? std::sqrt(sums[0] / sums[1]) : 0,
                pressure = std::sqrt(sums[2] / sums[3]) / range;
-  const double error = std::max({mobility / setup_.time.mobility, pressure / setup_.time.pressure, 1e-6});
-  const double wanted = std::clamp(0.9 * days / error, 0.3 * clock_.next, 2 * clock_.next);
+  return {mobility / setup_.time.mobility, pressure / setup_.time.pressure};
+}
+
+// Both errors grow in proportion to the step.
+double Simulator::next_length(double days, const Error& error) const {
+  const double worst = std::max({error.mobility, error.pressure, 1e-6});
+  const double wanted = std::clamp(0.9 * days / worst, 0.3 * clock_.next, 2 * clock_.next);
   return std::min(wanted, setup_.time.longest);
 }
 

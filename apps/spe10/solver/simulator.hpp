@@ -68,6 +68,7 @@ struct WellState {
 struct Clock {
   double days = 0;
   std::int64_t steps = 0, substeps = 0;
+  std::int64_t refused = 0;                      // steps that were taken back and repeated shorter
   double next = 0;                               // wanted length of the next step
   double mean_pressure = 0;                      // psi, weighted by pore volume
   double expansion_water = 0, border_water = 0;  // ft3 so far
@@ -76,6 +77,8 @@ struct Clock {
 
 struct StepReport {
   double days = 0;
+  int refused = 0;            // attempts that were taken back; what they cost is counted below
+  double mobility_error = 0;  // in units of what is wanted, of the attempt that stands
   std::int64_t substeps = 0;
   int pressure_solves = 0, iterations = 0;
   bool setup = false;
@@ -90,7 +93,9 @@ class Simulator {
   // Initial mesh and state. Collective; comm must outlive its use here.
   void start(MPI_Comm comm);
 
-  // One pressure solve and the transport with its fluxes, over at most max_days. Collective.
+  // One pressure solve and the transport with its fluxes, over at most max_days. A step that changed
+  // mobilities by more than twice what is wanted, or did not converge, is taken back and repeated shorter.
+  // Collective. Throws NotConverged where a step of a second does not converge either.
   StepReport step(double max_days);
   // Refines and coarsens. Returns whether any column changed. Collective.
   bool adapt();
@@ -129,7 +134,19 @@ class Simulator {
   void well_flows();
   bool switch_controls(std::vector<char>& switched);
   void book(const TransportReport& moved, double days);
-  double next_length(double days, std::span<const double> old_p, std::span<const double> old_mobility) const;
+  struct Error {
+    double mobility = 0, pressure = 0;  // in units of what is wanted
+  };
+  // What a step changes.
+  struct State {
+    std::vector<double> s, p;
+    std::vector<WellState> wells;
+  };
+  State keep() const;
+  void take_back(const State& before);
+  TransportReport attempt(StepReport& report, const State& before);
+  Error error(const State& before) const;
+  double next_length(double days, const Error& error) const;
   double sum(double mine) const;
   std::vector<std::int8_t> marks();
   void transfer(const mesh::Transfer& t);

@@ -209,7 +209,7 @@ double Transport::stable_days() const {
     }
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &days, 1, MPI_DOUBLE, MPI_MIN, columns_.mesh.comm()),
                      "finding the substep");
-  if (!(days > 0)) throw std::runtime_error("transport: fluxes are not finite");
+  if (!(days > 0)) throw NotConverged("transport: fluxes are not finite");
   return kCourant * days;
 }
 
