@@ -29,7 +29,7 @@ struct Totals {
   int snapshots = 0;
   std::int64_t solves = 0, iterations = 0, setups = 0;
   double seconds_pressure = 0, seconds_transport = 0;
-  double water_start = 0;
+  double water_start = 0, oil_start = 0;
 };
 
 // Work per prism in units of a saturation substep, so that steps can be compared: from the later ones on they
@@ -52,6 +52,7 @@ class Run {
       });
       sim_.start(MPI_COMM_WORLD);
       totals_.water_start = mesh::total(MPI_COMM_WORLD, sim_.water_volume());
+      totals_.oil_start = mesh::total(MPI_COMM_WORLD, sim_.oil_volume());
     }
     case_ = name_case(options, scenario_);
     register_data();
@@ -88,6 +89,7 @@ class Run {
     s.seconds_pressure = totals_.seconds_pressure, s.seconds_transport = totals_.seconds_transport;
     s.pore_volume = mesh::total(world, sim_.pore_volume());
     s.water_start = totals_.water_start, s.water_end = mesh::total(world, sim_.water_volume());
+    s.oil_start = totals_.oil_start, s.oil_end = mesh::total(world, sim_.oil_volume());
     double range[2] = {-1e300, -1e300};  // -lowest, highest
     for (std::size_t k = 0; k < sim_.columns().own() * sim_.columns().nz(); ++k)
       range[0] = std::max(range[0], -sim_.columns().s[k]), range[1] = std::max(range[1], sim_.columns().s[k]);

@@ -101,10 +101,10 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
   const Deck& deck = sim.setup().deck;
   write_curves(folder, deck, curves);
   json wells = json::array();
-  double injected = 0;
+  double injected = 0, oil_in = 0;
   for (std::size_t w = 0; w < deck.wells.size(); ++w) {
     const WellState& state = sim.wells()[w];
-    injected += state.water_in;
+    injected += state.water_in, oil_in += state.volume_in - state.water_in;
     wells.push_back(well_at(sim.setup(), w));
     wells.back().update(json{{"oil_stb_per_day", state.oil_rate},
                              {"water_stb_per_day", state.water_rate},
@@ -114,7 +114,8 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                              {"bhp_psi", state.bhp}});
   }
   const Clock& clock = sim.clock();
-  const double balance = s.water_end - s.water_start - injected - clock.expansion_water;
+  const double balance = s.water_end - s.water_start - injected;
+  const double oil_balance = s.oil_end - s.oil_start - oil_in;
   io::write_text(folder + "/spe10.json", json{{"case", s.description},
                                               {"days", clock.days},
                                               {"steps", clock.steps},
@@ -130,6 +131,7 @@ void write_results(const std::string& folder, const Summary& s, Simulator& sim,
                                               {"mean_pressure_psi", clock.mean_pressure},
                                               {"pore_volume_ft3", s.pore_volume},
                                               {"water_balance", balance / s.pore_volume},
+                                              {"oil_balance", oil_balance / s.pore_volume},
                                               {"saturation_range", {s.lowest_s, s.highest_s}},
                                               {"mobile_saturation", mobile_range(deck.fluid)},
                                               {"wells", wells}}

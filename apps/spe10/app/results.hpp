@@ -35,7 +35,7 @@ inline double water_cut(double oil, double water) { return oil + water > 1e-9 ? 
 struct Summary {
   std::int64_t columns = 0, prisms = 0, pressure_iterations = 0, pressure_solves = 0, setups = 0;
   double seconds_pressure = 0, seconds_transport = 0;
-  double pore_volume = 0, water_start = 0, water_end = 0;  // ft3
+  double pore_volume = 0, water_start = 0, water_end = 0, oil_start = 0, oil_end = 0;  // ft3
   double lowest_s = 0, highest_s = 0;
   std::string description;
 };

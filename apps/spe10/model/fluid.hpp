@@ -11,8 +11,10 @@ inline constexpr double kFt3PerBbl = 5.614583;
 inline constexpr double kDarcy = 0.001127 * kFt3PerBbl;
 inline constexpr double kPsiPerFt = 1 / 144.0;  // of a liquid of 1 lb/ft3
 
-// Corey curves with exponent 2 between the residual saturations; constant viscosities; volumes that change
-// linearly with pressure about the reference.
+// Corey curves with exponent 2 between the residual saturations; constant viscosities and compressibilities.
+// Liquids are counted by their volume at the reference pressure, whatever the pressure is: so in flows, where
+// they are taken for incompressible, and, by what pores can hold of them, in place. Then each liquid is kept
+// exactly.
 struct Fluid {
   double swc = 0.2, sor = 0.2;
   double mu_w = 0.3, mu_o = 3.0;                          // cP
@@ -42,8 +44,9 @@ struct Fluid {
     return (dw * o - w * d_o) / ((w + o) * (w + o)) / (1 - swc - sor);
   }
   double compressibility(double s) const { return c_rock + s * c_w + (1 - s) * c_o; }
-  double water_volume_factor(double p) const { return b_w * (1 - c_w * (p - reference)); }
-  double oil_volume_factor(double p) const { return b_o * (1 - c_o * (p - reference)); }
+  // Of pores that it fills at pressure p, the liquid's volume over the pores', both at reference.
+  double water_held(double p) const { return std::exp((c_w + c_rock) * (p - reference)); }
+  double oil_held(double p) const { return std::exp((c_o + c_rock) * (p - reference)); }
 };
 
 }  // namespace spe10

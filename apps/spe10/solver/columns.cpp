@@ -8,7 +8,7 @@ namespace spe10 {
 void Columns::connect() {
   const std::size_t n = own(), layers = nz();
   shape.resize(n), rock.resize(n * layers), p.resize(mesh.all_cells() * layers),
-      s.resize(mesh.all_cells() * layers);
+      s.resize(mesh.all_cells() * layers), excess.resize(n * layers);
   mesh::LeafWalk walk(mesh.domain());
   for (std::size_t i = 0; i < n; ++i) {
     const mesh::Leaf leaf = mesh.leaves()[i];

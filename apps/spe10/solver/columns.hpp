@@ -29,6 +29,10 @@ struct Columns {
   RockOfColumn rock_of;
   std::vector<double> s;  // water saturation: own, halo and exterior columns
   std::vector<double> p;  // psi, likewise; at centre()
+  // Per own prism: volume of water and oil together over that of the pores, less 1. Not 0 where liquid moved
+  // in a step whose pressure could not know it yet; the next pressure drives it out (volume balance: G. Acs,
+  // S. Doleschall, E. Farkas, SPEJ 25(4), 1985). So neither liquid is lost.
+  std::vector<double> excess;
   // Follow from the mesh alone; set by connect().
   std::vector<TriangleShape> shape;  // per own column
   std::vector<Rock> rock;            // per own prism
@@ -65,7 +69,11 @@ struct Columns {
   // Where a column's pressure is: its centroid, or the middle of its block. ft.
   std::array<double, 2> centre(std::size_t column) const;
 
-  // After the mesh or the own columns' s and p changed: shapes, rock, room for the halo.
+  // What a column's prism carries to other meshes and ranks, in this order.
+  std::array<std::vector<double>*, 3> state() { return {&s, &p, &excess}; }
+  std::array<const std::vector<double>*, 3> state() const { return {&s, &p, &excess}; }
+
+  // After the mesh or the own columns' state changed: shapes, rock, room for the halo.
   void connect();
   std::span<double> own_p() { return std::span(p).first(own() * nz()); }
   // Fetches the halo columns' part of s or p. Collective with the neighbours.

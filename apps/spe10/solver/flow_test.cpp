@@ -282,6 +282,51 @@ TEST(Flow, KeepsMassThroughAdaptionAndMigration) {
   EXPECT_GT(most, fewest) << "the mesh never changed its size";
 }
 
+// A closed box of compressible rock, water and oil that one producer empties, through adaption and migration:
+// what comes to the surface is what the pores lost, of each liquid.
+TEST(Flow, DepletionKeepsMassAtTheSurface) {
+  spe10::Setup setup = five_spot(5);
+  setup.deck.fluid = Fluid{};
+  setup.deck.fluid.c_w = 2e-5, setup.deck.fluid.c_o = 6e-5, setup.deck.fluid.c_rock = 1e-5;
+  setup.deck.datum_pressure = 6000;
+  setup.deck.wells = {{"P", 8, 8}};
+  setup.deck.wells[0].bhp = 3000;
+  setup.wells = {setup.wells[1]};
+  setup.rock = rough_rock();
+  setup.initial_saturation = 0.4;
+  setup.coarsest = 2, setup.finest = 5;
+  setup.criterion.around_wells = 1;
+  setup.solver.tolerance = 1e-8;
+  Simulator sim(setup);
+  sim.start(MPI_COMM_WORLD);
+  const Fluid& fluid = setup.deck.fluid;
+  const auto water = [&] { return sum(sim.water_volume()) / fluid.b_w / kFt3PerBbl; };
+  const auto oil = [&] { return sum(sim.oil_volume()) / fluid.b_o / kFt3PerBbl; };
+  const double water_start = water(), oil_start = oil();
+  EXPECT_NEAR(oil_start / (oil_start + water_start * fluid.b_w / fluid.b_o), 0.6, 0.01);
+  bool adapted = false;
+  double excess = 0;
+  for (int n = 0; n < 30; ++n) {
+    sim.step(1e9);
+    adapted = sim.adapt() || adapted;
+    sim.release();
+    sim.move(MPI_COMM_WORLD, 1 + (n + rank_of(MPI_COMM_WORLD)) % 3);
+    sim.accept();
+    sim.rebuild(MPI_COMM_WORLD);
+  }
+  EXPECT_TRUE(adapted);
+  const WellState& well = sim.wells()[0];
+  ASSERT_GT(well.oil_total, 0.03 * oil_start) << "nothing was lifted";
+  ASSERT_GT(well.water_total, 0.001 * water_start);
+  const double tolerance = 10 * setup.solver.tolerance;
+  EXPECT_NEAR(well.oil_total, oil_start - oil(), tolerance * well.oil_total) << "STB";
+  EXPECT_NEAR(well.water_total, water_start - water(), tolerance * well.water_total) << "STB";
+  for (const double e : sim.columns().excess) excess = std::max(excess, std::abs(e));
+  if (rank_of(MPI_COMM_WORLD) == 0)
+    std::printf("lifted %.3f of the oil, excess up to %.2e\n", well.oil_total / oil_start, excess);
+  EXPECT_LE(largest(excess), 1e-4) << "what does not fill the pores, or is more, is driven out";
+}
+
 // A producer is no source of water: what it takes in where the reservoir's pressure is below its own is what
 // its block holds, here oil over water that cannot flow.
 TEST(Flow, ProducersThatTakeLiquidInInjectNoWater) {

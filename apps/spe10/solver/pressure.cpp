@@ -151,6 +151,7 @@ void Pressure::add_rhs(std::int32_t row, double value) {
 Pressure::Balance Pressure::balance(std::size_t prism, const Coefficients& c,
                                     std::span<const WellControl> controls, double old_p, bool solved) const {
   Balance b{c.storage[prism], 0, c.storage[prism] * old_p, completion_of_[prism], false};
+  if (!c.excess.empty()) b.constant += c.excess[prism];
   if (b.completion == nullptr) return b;
   const WellControl& control = controls[static_cast<std::size_t>(b.completion->well)];
   b.by_rate = control.by_rate;

@@ -38,9 +38,10 @@ struct WellControl {
 
 // Coefficients of one step, one per own prism.
 struct Coefficients {
-  std::span<const double> mobility;  // total, 1/cP
-  std::span<const double> weight;    // psi/ft: of the flowing mixture, for gravity
-  std::span<const double> storage;   // ft3/psi/day: pore volume * compressibility / time step
+  std::span<const double> mobility;     // total, 1/cP
+  std::span<const double> weight;       // psi/ft: of the flowing mixture, for gravity
+  std::span<const double> storage;      // ft3/psi/day: pore volume * compressibility / time step
+  std::span<const double> excess = {};  // ft3/day to drive out; none: nothing
 };
 
 class Pressure {

@@ -57,6 +57,7 @@ void Simulator::set_initial_state() {
     for (std::size_t z = 0; z < columns_.nz(); ++z) {
       const double depth = columns_.frame.depth(static_cast<int>(z));
       columns_.s[columns_.at(i, z)] = setup_.initial_saturation;
+      columns_.excess[columns_.at(i, z)] = 0;
       columns_.p[columns_.at(i, z)] =
           deck.datum_pressure + deck.fluid.density_o * kPsiPerFt * (depth - deck.datum);
     }
@@ -77,14 +78,20 @@ void Simulator::refine_start() {
 void Simulator::fill_coefficients(double days) {
   const Fluid& fluid = setup_.deck.fluid;
   const std::size_t nz = columns_.nz(), prisms = columns_.own() * nz;
-  mobility_.resize(prisms), weight_.resize(prisms), storage_.resize(prisms);
+  mobility_.resize(prisms), weight_.resize(prisms), storage_.resize(prisms), excess_.resize(prisms);
   for (std::size_t i = 0; i < columns_.own(); ++i)
     for (std::size_t z = 0; z < nz; ++z) {
       const std::size_t prism = columns_.at(i, z);
       const double s = columns_.s[prism], f = fluid.fractional_flow(s);
       mobility_[prism] = fluid.total_mobility(s);
       weight_[prism] = (f * fluid.density_w + (1 - f) * fluid.density_o) * kPsiPerFt;
-      storage_[prism] = columns_.pore_volume(i, z) * fluid.compressibility(s) / days;
+      // With inactive prisms there may be parts without a well: a little storage says their pressure.
+      const double c = std::max(fluid.compressibility(s), columns_.all_active ? 0 : 1e-12);
+      // Pores as reservoir volume into volume at reference, which is what flows.
+      const double p = columns_.p[prism], room = columns_.pore_volume(i, z) *
+                                                 (s * fluid.water_held(p) + (1 - s) * fluid.oil_held(p));
+      storage_[prism] = room * c / days;
+      excess_[prism] = room * columns_.excess[prism] / days;
     }
 }
 
@@ -100,11 +107,11 @@ SolveReport Simulator::solve_pressure(StepReport& report) {
     std::ranges::copy(old_p, columns_.p.begin());
     controls_.clear();
     for (std::size_t w = 0; w < wells_.size(); ++w) {
-      const double rate =
-          setup_.deck.wells[w].rate * kFt3PerBbl * setup_.deck.fluid.water_volume_factor(wells_[w].bhp);
+      const double rate = setup_.deck.wells[w].rate * kFt3PerBbl * setup_.deck.fluid.b_w;
       controls_.push_back({wells_[w].bhp, rate, wells_[w].by_rate});
     }
-    solve = pressure_->solve({mobility_, weight_, storage_}, completions_, controls_, columns_.own_p());
+    solve =
+        pressure_->solve({mobility_, weight_, storage_, excess_}, completions_, controls_, columns_.own_p());
     report.iterations += solve.iterations, ++report.pressure_solves;
     report.setup = report.setup || solve.setup;
     well_flows();
@@ -149,13 +156,16 @@ bool Simulator::switch_controls(std::vector<char>& switched) {
 
 Simulator::State Simulator::keep() const {
   const auto own = static_cast<std::ptrdiff_t>(columns_.own() * columns_.nz());
-  return {
-      {columns_.s.begin(), columns_.s.begin() + own}, {columns_.p.begin(), columns_.p.begin() + own}, wells_};
+  return {{columns_.s.begin(), columns_.s.begin() + own},
+          {columns_.p.begin(), columns_.p.begin() + own},
+          columns_.excess,
+          wells_};
 }
 
 void Simulator::take_back(const State& before) {
   std::ranges::copy(before.s, columns_.s.begin());
   std::ranges::copy(before.p, columns_.p.begin());
+  columns_.excess = before.excess;
   wells_ = before.wells;
 }
 
@@ -173,6 +183,46 @@ TransportReport Simulator::attempt(StepReport& report, const State& before) {
   return moved;
 }
 
+// Into each own prism, of both liquids, ft3/day.
+std::vector<double> Simulator::volumes_in() const {
+  const mesh::Edges& edges = columns_.mesh.edges();
+  const std::size_t nz = columns_.nz(), own = columns_.own();
+  std::vector<double> in(own * nz, 0);
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const auto l = static_cast<std::size_t>(edges.left[e]), r = static_cast<std::size_t>(edges.right[e]);
+    for (std::size_t z = 0; z < nz; ++z) {
+      const double u = pressure_->edge_flux()[e * nz + z];
+      if (l < own) in[l * nz + z] -= u;
+      if (r < own) in[r * nz + z] += u;
+    }
+  }
+  for (std::size_t i = 0; i < own; ++i)
+    for (std::size_t z = 0; z < nz; ++z) {
+      const std::size_t face = i * (nz + 1) + z;
+      in[i * nz + z] += pressure_->vertical_flux()[face] - pressure_->vertical_flux()[face + 1];
+    }
+  for (std::size_t k = 0; k < completions_.size(); ++k)
+    in[columns_.at(static_cast<std::size_t>(completions_[k].column),
+                   static_cast<std::size_t>(completions_[k].z))] += flow_[k];
+  return in;
+}
+
+// Oil in place is what was there and what came in; where that does not just fill the pores is an excess.
+void Simulator::keep_oil(const State& before, double days) {
+  const Fluid& fluid = setup_.deck.fluid;
+  const std::vector<double> in = volumes_in();
+  for (std::size_t i = 0; i < columns_.own(); ++i)
+    for (std::size_t z = 0; z < columns_.nz(); ++z) {
+      const std::size_t k = columns_.at(i, z);
+      if (columns_.active[k] == 0) continue;
+      const double s = columns_.s[k], p = columns_.p[k], old_s = before.s[k], old_p = before.p[k];
+      const double water_in = s * fluid.water_held(p) - old_s * fluid.water_held(old_p);
+      const double oil = (1 - old_s + before.excess[k]) * fluid.oil_held(old_p) +
+                         days * in[k] / columns_.pore_volume(i, z) - water_in;
+      columns_.excess[k] = oil / fluid.oil_held(p) - (1 - s);
+    }
+}
+
 StepReport Simulator::step(double max_days) {
   constexpr double shortest = 1e-5;  // days; about a second
   const State before = keep();
@@ -182,6 +232,7 @@ StepReport Simulator::step(double max_days) {
     double shorter = 0.25;
     try {
       const TransportReport moved = attempt(report, before);
+      keep_oil(before, report.days);
       const Error error = this->error(before);
       report.mobility_error = error.mobility;
       if (error.mobility <= kRefused || report.days <= shortest) {
@@ -216,7 +267,7 @@ void Simulator::book(const TransportReport& moved, double days) {
       pores += columns_.pore_volume(i, z);
       pressure += columns_.pore_volume(i, z) * columns_.p[columns_.at(i, z)];
     }
-  sums.insert(sums.end(), {moved.expansion_water, moved.border_water, pores, pressure});
+  sums.insert(sums.end(), {moved.border_water, pores, pressure});
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE,
                                    MPI_SUM, columns_.mesh.comm()),
                      "adding up the step");
@@ -225,13 +276,12 @@ void Simulator::book(const TransportReport& moved, double days) {
     WellState& well = wells_[w];
     const double water = sums[w], oil = sums[count + w];
     well.volume_in += water + oil, well.water_in += water;
-    well.water_rate = -water / days / kFt3PerBbl / fluid.water_volume_factor(well.bhp);
-    well.oil_rate = -oil / days / kFt3PerBbl / fluid.oil_volume_factor(well.bhp);
+    well.water_rate = -water / days / kFt3PerBbl / fluid.b_w;
+    well.oil_rate = -oil / days / kFt3PerBbl / fluid.b_o;
     well.water_total += well.water_rate * days, well.oil_total += well.oil_rate * days;
   }
-  clock_.expansion_water += sums[2 * count];
-  clock_.border_water += sums[2 * count + 1];
-  clock_.mean_pressure = sums[2 * count + 3] / sums[2 * count + 2];
+  clock_.border_water += sums[2 * count];
+  clock_.mean_pressure = sums[2 * count + 2] / sums[2 * count + 1];
 }
 
 // What the errors are judged by lies in the cells, so that moving these to other ranks does not change the
@@ -283,8 +333,21 @@ double Simulator::pore_volume() const {
 double Simulator::water_volume() const {
   double volume = 0;
   for (std::size_t i = 0; i < columns_.own(); ++i)
-    for (std::size_t z = 0; z < columns_.nz(); ++z)
-      volume += columns_.pore_volume(i, z) * columns_.s[columns_.at(i, z)];
+    for (std::size_t z = 0; z < columns_.nz(); ++z) {
+      const std::size_t k = columns_.at(i, z);
+      volume += columns_.pore_volume(i, z) * columns_.s[k] * setup_.deck.fluid.water_held(columns_.p[k]);
+    }
+  return volume;
+}
+
+double Simulator::oil_volume() const {
+  double volume = 0;
+  for (std::size_t i = 0; i < columns_.own(); ++i)
+    for (std::size_t z = 0; z < columns_.nz(); ++z) {
+      const std::size_t k = columns_.at(i, z);
+      volume += columns_.pore_volume(i, z) * (1 - columns_.s[k] + columns_.excess[k]) *
+                setup_.deck.fluid.oil_held(columns_.p[k]);
+    }
   return volume;
 }
 

@@ -60,7 +60,7 @@ struct WellState {
   bool by_rate = false;
   double water_rate = 0, oil_rate = 0;    // STB/day out of the reservoir in the last step (negative: in)
   double water_total = 0, oil_total = 0;  // STB
-  double volume_in = 0;                   // ft3 of the reservoir, water and oil, so far
+  double volume_in = 0;                   // ft3 at reference pressure, water and oil, so far
   double water_in = 0;                    // of it water
 };
 
@@ -68,10 +68,10 @@ struct WellState {
 struct Clock {
   double days = 0;
   std::int64_t steps = 0, substeps = 0;
-  std::int64_t refused = 0;                      // steps that were taken back and repeated shorter
-  double next = 0;                               // wanted length of the next step
-  double mean_pressure = 0;                      // psi, weighted by pore volume
-  double expansion_water = 0, border_water = 0;  // ft3 so far
+  std::int64_t refused = 0;  // steps that were taken back and repeated shorter
+  double next = 0;           // wanted length of the next step
+  double mean_pressure = 0;  // psi, weighted by pore volume
+  double border_water = 0;   // ft3 so far
   int started = 0;
 };
 
@@ -121,9 +121,10 @@ class Simulator {
   const Columns& columns() const { return columns_; }
   Columns& columns() { return columns_; }
   const Pressure* pressure() const { return pressure_.get(); }
-  // Sums over this rank: pore volume, and of it water, ft3.
+  // Sums over this rank: pore volume, water and oil in place, all in ft3 at reference pressure.
   double pore_volume() const;
   double water_volume() const;
+  double oil_volume() const;
 
  private:
   void connect();
@@ -139,7 +140,7 @@ class Simulator {
   };
   // What a step changes.
   struct State {
-    std::vector<double> s, p;
+    std::vector<double> s, p, excess;
     std::vector<WellState> wells;
   };
   State keep() const;
@@ -147,9 +148,12 @@ class Simulator {
   TransportReport attempt(StepReport& report, const State& before);
   Error error(const State& before) const;
   double next_length(double days, const Error& error) const;
+  void keep_oil(const State& before, double days);
+  std::vector<double> volumes_in() const;
   double sum(double mine) const;
   std::vector<std::int8_t> marks();
   void transfer(const mesh::Transfer& t);
+  void join(double a, const double* first, double b, const double* second, double* joined) const;
   std::vector<double> state() const;
   std::int64_t put_aside(MPI_Comm comm, std::span<const mesh::Leaf> leaves, std::span<const double> state,
                          double capacity);
@@ -162,7 +166,7 @@ class Simulator {
   std::vector<Completion> completions_;
   std::vector<WellControl> controls_;
   std::vector<double> flow_;  // per completion
-  std::vector<double> mobility_, weight_, storage_;
+  std::vector<double> mobility_, weight_, storage_, excess_;
   Clock clock_;
   std::vector<WellState> wells_;
   std::vector<mesh::Leaf> moved_leaves_;

@@ -65,49 +65,63 @@ bool Simulator::adapt() {
   return true;
 }
 
-// Children take their parent's state; a parent takes its children's water, and the pressure that stores as
-// much.
+// Children take their parent's state; a parent takes its children's water and oil, and the pressure that
+// stores as much.
 void Simulator::transfer(const mesh::Transfer& t) {
-  using Column = std::vector<double>;  // saturations, then pressures
+  using Column = std::vector<double>;  // saturations, then pressures, then excesses
   const std::size_t nz = columns_.nz();
-  std::vector<double> s(t.new_cells * nz), p(t.new_cells * nz);
+  const auto length = static_cast<std::ptrdiff_t>(nz);
+  std::array<std::vector<double>, 3> next;
+  for (auto& field : next) field.resize(t.new_cells * nz);
   std::vector<Rock> rock(nz);
   const auto get = [&](std::int32_t i) {
-    Column column(columns_.s.begin() + i * static_cast<std::ptrdiff_t>(nz),
-                  columns_.s.begin() + (i + 1) * static_cast<std::ptrdiff_t>(nz));
-    column.insert(column.end(), columns_.p.begin() + i * static_cast<std::ptrdiff_t>(nz),
-                  columns_.p.begin() + (i + 1) * static_cast<std::ptrdiff_t>(nz));
+    Column column;
+    for (const auto* field : columns_.state())
+      column.insert(column.end(), field->begin() + i * length, field->begin() + (i + 1) * length);
     return column;
   };
   const auto keep = [&](std::int32_t from, std::int32_t to, std::int32_t count) {
-    const auto length = static_cast<std::ptrdiff_t>(nz);
-    std::copy_n(columns_.s.begin() + from * length, count * length, s.begin() + to * length);
-    std::copy_n(columns_.p.begin() + from * length, count * length, p.begin() + to * length);
+    for (std::size_t f = 0; f < next.size(); ++f)
+      std::copy_n(columns_.state()[f]->begin() + from * length, count * length,
+                  next[f].begin() + to * length);
   };
   const auto put = [&](std::int32_t i, const Column& column) {
-    const auto middle = column.begin() + static_cast<std::ptrdiff_t>(nz);
-    const auto to = i * static_cast<std::ptrdiff_t>(nz);
-    std::copy(column.begin(), middle, s.begin() + to);
-    std::copy(middle, column.end(), p.begin() + to);
+    for (std::size_t f = 0; f < next.size(); ++f)
+      std::copy_n(column.begin() + static_cast<std::ptrdiff_t>(f) * length, nz, next[f].begin() + i * length);
   };
   const auto refine = [](mesh::Leaf, const Column& parent) { return std::pair{parent, parent}; };
   const auto coarsen = [&](mesh::Leaf parent, const Column& first, const Column& second) {
     std::vector<Rock> other(nz);
     setup_.rock(parent.child(0), rock);
     setup_.rock(parent.child(1), other);
-    Column column(2 * nz);
-    for (std::size_t z = 0; z < nz; ++z) {  // the children's areas are the same
-      const double a = rock[z].phi, b = other[z].phi;
-      column[z] = a + b > 0 ? (a * first[z] + b * second[z]) / (a + b) : first[z];
-      const double ca = a * setup_.deck.fluid.compressibility(first[z]),
-                   cb = b * setup_.deck.fluid.compressibility(second[z]);
-      column[nz + z] = ca + cb > 0 ? (ca * first[nz + z] + cb * second[nz + z]) / (ca + cb)
-                                   : 0.5 * (first[nz + z] + second[nz + z]);
-    }
+    Column column(first.size());
+    for (std::size_t z = 0; z < nz; ++z)  // the children's areas are the same
+      join(rock[z].phi, &first[z], other[z].phi, &second[z], &column[z]);
     return column;
   };
-  t.apply<Column>(get, keep, put, refine, coarsen, Column(2 * nz));
-  columns_.s.swap(s), columns_.p.swap(p);
+  t.apply<Column>(get, keep, put, refine, coarsen, Column(next.size() * nz));
+  for (std::size_t f = 0; f < next.size(); ++f) columns_.state()[f]->swap(next[f]);
+}
+
+// Of prisms of one volume with porosities a and b; their state lies nz apart.
+void Simulator::join(double a, const double* first, double b, const double* second, double* joined) const {
+  const std::size_t nz = columns_.nz();
+  if (a + b <= 0) {  // nothing flows there
+    for (std::size_t f = 0; f < 3; ++f) joined[f * nz] = first[f * nz];
+    return;
+  }
+  const Fluid& fluid = setup_.deck.fluid;
+  const auto mean = [&](double of_first, double of_second) {
+    return (a * of_first + b * of_second) / (a + b);
+  };
+  const double ca = a * fluid.compressibility(first[0]), cb = b * fluid.compressibility(second[0]);
+  const double p =
+      ca + cb > 0 ? (ca * first[nz] + cb * second[nz]) / (ca + cb) : 0.5 * (first[nz] + second[nz]);
+  const auto water = [&](const double* x) { return x[0] * fluid.water_held(x[nz]); };
+  const auto oil = [&](const double* x) { return (1 - x[0] + x[2 * nz]) * fluid.oil_held(x[nz]); };
+  const double s = mean(water(first), water(second)) / fluid.water_held(p);
+  joined[0] = s, joined[nz] = p;
+  joined[2 * nz] = mean(oil(first), oil(second)) / fluid.oil_held(p) - (1 - s);
 }
 
 bool Simulator::balance(double tolerance) {
@@ -126,12 +140,12 @@ bool Simulator::balance(double tolerance) {
 }
 
 // All columns weigh the same, nz prisms, so the cuts need no weights.
-// Per column its saturations and its pressures.
+// Per column its saturations, its pressures and its excesses.
 std::vector<double> Simulator::state() const {
   std::vector<double> state;
-  state.reserve(columns_.own() * 2 * columns_.nz());
+  state.reserve(columns_.own() * columns_.state().size() * columns_.nz());
   for (std::size_t i = 0; i < columns_.own(); ++i)
-    for (const auto* field : {&columns_.s, &columns_.p})
+    for (const auto* field : columns_.state())
       state.insert(state.end(), field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i, 0)),
                    field->begin() + static_cast<std::ptrdiff_t>(columns_.at(i + 1, 0)));
   return state;
@@ -139,7 +153,8 @@ std::vector<double> Simulator::state() const {
 
 std::int64_t Simulator::put_aside(MPI_Comm comm, std::span<const mesh::Leaf> leaves,
                                   std::span<const double> state, double capacity) {
-  const std::size_t width = 2 * columns_.nz(), bytes = sizeof(mesh::Leaf) + width * sizeof(double);
+  const std::size_t width = columns_.state().size() * columns_.nz(),
+                    bytes = sizeof(mesh::Leaf) + width * sizeof(double);
   const elastic::SequencePlan plan(comm, static_cast<std::int64_t>(leaves.size()), bytes, {}, capacity,
                                    mesh::cut_positions(leaves));
   moved_leaves_ = plan.move(comm, leaves);
@@ -163,7 +178,8 @@ std::vector<std::byte> Simulator::save() const {
 }
 
 void Simulator::load(MPI_Comm comm, const std::vector<std::span<const std::byte>>& parts) {
-  const std::size_t width = 2 * columns_.nz(), bytes = sizeof(mesh::Leaf) + width * sizeof(double);
+  const std::size_t width = columns_.state().size() * columns_.nz(),
+                    bytes = sizeof(mesh::Leaf) + width * sizeof(double);
   std::vector<mesh::Leaf> leaves;
   std::vector<double> state;
   bool fits = true;
@@ -185,13 +201,13 @@ void Simulator::load(MPI_Comm comm, const std::vector<std::span<const std::byte>
 
 void Simulator::accept() {
   const std::size_t nz = columns_.nz(), count = moved_leaves_.size();
-  columns_.s.resize(count * nz), columns_.p.resize(count * nz);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto from = moved_state_.begin() + static_cast<std::ptrdiff_t>(2 * nz * i);
-    std::copy_n(from, nz, columns_.s.begin() + static_cast<std::ptrdiff_t>(nz * i));
-    std::copy_n(from + static_cast<std::ptrdiff_t>(nz), nz,
-                columns_.p.begin() + static_cast<std::ptrdiff_t>(nz * i));
-  }
+  auto from = moved_state_.begin();
+  for (auto* field : columns_.state()) field->resize(count * nz);
+  for (std::size_t i = 0; i < count; ++i)
+    for (auto* field : columns_.state()) {
+      std::copy_n(from, nz, field->begin() + static_cast<std::ptrdiff_t>(nz * i));
+      from += static_cast<std::ptrdiff_t>(nz);
+    }
   moved_state_ = {};
   columns_.mesh.hold(std::move(moved_leaves_));
 }

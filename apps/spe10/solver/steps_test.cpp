@@ -42,7 +42,7 @@ Course run(const spe10::Setup& setup, double days) {
     const StepReport step = sim.step(days - sim.clock().days);
     course.worst = std::max(course.worst, step.mobility_error);
   }
-  double in = sim.clock().expansion_water;
+  double in = 0;
   for (const WellState& w : sim.wells()) in += w.water_in;
   course.refused = sim.clock().refused;
   course.oil = sim.wells()[1].oil_total;

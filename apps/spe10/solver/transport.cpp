@@ -41,17 +41,19 @@ double Transport::largest_slope(double low, double high) const {
   return std::max(fluid_.fractional_slope(low), fluid_.fractional_slope(high));
 }
 
-// Water and pores that grow as pressure falls keep their place, and so change the saturation.
-void Transport::expand(const TransportInput& in, TransportReport& report) {
-  const double c = fluid_.c_w + fluid_.c_rock;
-  if (c == 0) return;
-  for (std::size_t i = 0; i < columns_.own(); ++i)
-    for (std::size_t z = 0; z < columns_.nz(); ++z) {
-      const std::size_t prism = columns_.at(i, z);
-      const double change = -columns_.s[prism] * c * in.pressure_change[prism];
-      columns_.s[prism] += change;
-      report.expansion_water += change * columns_.pore_volume(i, z);
-    }
+// Water keeps its mass as pressure, and with it its volume and the pores', changes.
+void Transport::expand(const TransportInput& in) {
+  held_.assign(columns_.own() * columns_.nz(), 1);
+  if (fluid_.c_w + fluid_.c_rock == 0) return;
+  for (std::size_t k = 0; k < held_.size(); ++k) {
+    held_[k] = fluid_.water_held(columns_.p[k]);
+    columns_.s[k] *= fluid_.water_held(columns_.p[k] - in.pressure_change[k]) / held_[k];
+  }
+}
+
+// What would fill the pores, ft3 of water at reference.
+double Transport::room(std::size_t column, std::size_t z) const {
+  return columns_.pore_volume(column, z) * held_[columns_.at(column, z)];
 }
 
 void Transport::find_wet() {
@@ -205,7 +207,7 @@ double Transport::stable_days() const {
       const Face& f = around_[prism];
       double rate = std::max(f.inflow, f.outflow) * largest_slope(f.low, f.high);
       if (f.high > fluid_.swc + kNearlyResidual) rate += gravity_[prism] * gravity_slope_;
-      if (rate > 0) days = std::min(days, columns_.pore_volume(static_cast<std::size_t>(column), z) / rate);
+      if (rate > 0) days = std::min(days, room(static_cast<std::size_t>(column), z) / rate);
     }
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &days, 1, MPI_DOUBLE, MPI_MIN, columns_.mesh.comm()),
                      "finding the substep");
@@ -217,7 +219,7 @@ TransportReport Transport::advance(const TransportInput& in, double days) {
   TransportReport report;
   const auto wells = in.wells.size();
   report.water.assign(wells, 0), report.oil.assign(wells, 0);
-  expand(in, report);
+  expand(in);
   double left = days;
   while (left > 0) {
     columns_.exchange(columns_.s);
@@ -231,7 +233,7 @@ TransportReport Transport::advance(const TransportInput& in, double days) {
       const auto i = static_cast<std::size_t>(column);
       for (std::size_t z = 0; z < columns_.nz(); ++z)
         if (const std::size_t prism = columns_.at(i, z); columns_.active[prism] != 0)
-          columns_.s[prism] += step * net_[prism] / columns_.pore_volume(i, z);
+          columns_.s[prism] += step * net_[prism] / room(i, z);
     }
     for (std::size_t w = 0; w < wells; ++w)
       report.water[w] += step * rate.water[w], report.oil[w] += step * rate.oil[w];

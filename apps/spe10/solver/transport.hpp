@@ -21,12 +21,11 @@ struct TransportInput {
   std::span<const Well> wells;
 };
 
-// Volumes in ft3 of the reservoir, on this rank, in the step.
+// Volumes in ft3 at reference pressure, on this rank, in the step.
 struct TransportReport {
   std::int64_t substeps = 0;
   std::vector<double> water, oil;  // per well: into the reservoir
   double border_water = 0;         // through open borders, into the reservoir
-  double expansion_water = 0;      // what water and rock gained by themselves as pressure changed
 };
 
 class Transport {
@@ -43,7 +42,8 @@ class Transport {
     double low = 0, high = 0;        // saturations that come in, and the prism's own
   };
   double largest_slope(double low, double high) const;
-  void expand(const TransportInput& in, TransportReport& report);
+  void expand(const TransportInput& in);
+  double room(std::size_t column, std::size_t z) const;
   void find_wet();
   double rates(const TransportInput& in, TransportReport& rate);
   double through_edges(const TransportInput& in);
@@ -62,6 +62,7 @@ class Transport {
   std::vector<std::uint8_t> is_active_;
   std::vector<double> fraction_;  // per prism of wet columns: fractional flow; 0 elsewhere
   std::vector<double> net_;       // per own prism: water into it, ft3/day
+  std::vector<double> held_;      // per own prism: Fluid::water_held() at the new pressure
   std::vector<double> gravity_;   // per own prism: CFL rate by gravity
   std::vector<Face> around_;      // per own prism
 };
