@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#define FLOW_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#include "runtime/base/target_clones.hpp"
 
 namespace flow {
 namespace {
@@ -20,9 +20,9 @@ struct Momentum {
   double h_along, h_across, viscosity, dt, weight, old_weight;
 };
 
-FLOW_CLONES void advance(const Momentum& m, const double* __restrict a, const double* __restrict b,
-                         const double* __restrict p, const double* __restrict damping,
-                         double* __restrict rate, double* __restrict next) {
+EMPI_TARGET_CLONES void advance(const Momentum& m, const double* __restrict a, const double* __restrict b,
+                                const double* __restrict p, const double* __restrict damping,
+                                double* __restrict rate, double* __restrict next) {
   const long s = m.along, t = m.across;
   const double flux = 0.25 / m.h_along, cross = 0.25 / m.h_across;
   const double diffuse = m.viscosity / (m.h_along * m.h_along);

@@ -5,8 +5,7 @@
 #include <numbers>
 #include <stdexcept>
 
-// The same source for every kind of vector unit, without contraction: the same bits on every machine.
-#define FLOW_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#include "runtime/base/target_clones.hpp"
 
 namespace flow {
 namespace {
@@ -15,8 +14,8 @@ constexpr int kLanes = 4, kRows = 4;
 
 // out = in * matrix: `depth` numbers of each row of `in` make `width` of each row of `out`. The rows of both
 // are `stride` numbers apart; rows is a multiple of kRows, width of kLanes.
-FLOW_CLONES void multiply(const double* __restrict in, const double* __restrict matrix,
-                          double* __restrict out, int rows, int depth, int width, int stride) {
+EMPI_TARGET_CLONES void multiply(const double* __restrict in, const double* __restrict matrix,
+                                 double* __restrict out, int rows, int depth, int width, int stride) {
   for (int i = 0; i < rows; i += kRows)
     for (int k = 0; k < width; k += kLanes) {
       double sum[kRows][kLanes] = {};
@@ -34,8 +33,8 @@ FLOW_CLONES void multiply(const double* __restrict in, const double* __restrict 
 }
 
 // Thomas' algorithm, all modes at a time.
-FLOW_CLONES void solve_columns(double* __restrict f, const double* __restrict pivot,
-                               const double* __restrict upper, double off, int nx, int stride) {
+EMPI_TARGET_CLONES void solve_columns(double* __restrict f, const double* __restrict pivot,
+                                      const double* __restrict upper, double off, int nx, int stride) {
   for (int k = 0; k < stride; ++k) f[k] *= pivot[k];
   for (int i = 1; i < nx; ++i) {
     double* __restrict here = f + static_cast<long>(i) * stride;

@@ -5,22 +5,20 @@
 #include <stdexcept>
 
 #include "apps/surrogate/grid/grid.hpp"
-
-// The same source for every kind of vector unit, without contraction: the same bits on every machine.
-#define SPARSE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#include "runtime/base/target_clones.hpp"
 
 namespace sparse {
 namespace {
 
 // row -= fa * a + fb * b
-SPARSE_CLONES void subtract(double* __restrict row, const double* __restrict a, double fa,
-                            const double* __restrict b, double fb, std::size_t count) {
+EMPI_TARGET_CLONES void subtract(double* __restrict row, const double* __restrict a, double fa,
+                                 const double* __restrict b, double fb, std::size_t count) {
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) row[k] -= fa * a[k] + fb * b[k];
 }
 
-SPARSE_CLONES void subtract(double* __restrict row, const double* __restrict a, double fa,
-                            std::size_t count) {
+EMPI_TARGET_CLONES void subtract(double* __restrict row, const double* __restrict a, double fa,
+                                 std::size_t count) {
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) row[k] -= fa * a[k];
 }
@@ -48,8 +46,8 @@ template <std::size_t Blocks>
     for (std::size_t k = 0; k < kLanes; ++k) out[b * kLanes + k] = sum[b][k];
 }
 
-SPARSE_CLONES void add_terms(const Term* terms, std::size_t count, const double* surpluses,
-                             std::size_t stride, double* out) {
+EMPI_TARGET_CLONES void add_terms(const Term* terms, std::size_t count, const double* surpluses,
+                                  std::size_t stride, double* out) {
   std::size_t at = 0;
   for (; at + 5 * kLanes <= stride; at += 5 * kLanes)
     add_block<5>(terms, count, surpluses + at, stride, out + at);

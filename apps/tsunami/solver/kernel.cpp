@@ -5,13 +5,8 @@
 #include <limits>
 
 #include "apps/tsunami/solver/augmented_riemann.hpp"
+#include "runtime/base/target_clones.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define SWE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SWE_CLONES
-#endif
 #define SWE_INLINE inline __attribute__((always_inline))
 
 namespace swe {
@@ -150,7 +145,7 @@ SWE_INLINE double largest(const Lane& lane) {
 
 }  // namespace
 
-SWE_CLONES
+EMPI_TARGET_CLONES
 double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes) {
   Batch s;
@@ -168,7 +163,7 @@ double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& 
   return largest(s.worst);
 }
 
-SWE_CLONES
+EMPI_TARGET_CLONES
 double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
                    std::int64_t end, const Fluxes& fluxes) {
   Batch s;
@@ -188,7 +183,7 @@ double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& e
   return largest(s.worst);
 }
 
-SWE_CLONES
+EMPI_TARGET_CLONES
 bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
                   const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
                   const Stage& stage) {
@@ -228,7 +223,7 @@ bool update_cells(const Physics& physics, const Fields& cells, const std::int32_
   return unsound == 0;
 }
 
-SWE_CLONES
+EMPI_TARGET_CLONES
 void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
                  std::int64_t count, const Faces& faces) {
   const double g = physics.gravity, dry = physics.dry_tolerance;
@@ -281,7 +276,7 @@ void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& ed
   }
 }
 
-SWE_CLONES
+EMPI_TARGET_CLONES
 void apply_rotation(const Fields& cells, const double* __restrict f, double dt, std::int64_t count) {
   double* const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
 #pragma omp simd
