@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# targets: all bench_surrogate_runs
 """bench elastic-tsunami, elastic-spe10, elastic-surrogate: what elasticity saves and costs, on 8 emulated slow pods.
 
   1. A sweep: the job at every fixed size. One that after half a minute is not half as far as the fastest was by then is
@@ -12,7 +13,7 @@
 Ratios are of the mean of the elastic runs: time_ratio, cpu_ratio (core-seconds: workers held x time) over static-max,
 static_best.* over the best fixed size, time_ratio_best, cpu_ratio_best over the offline plan; NAME.low and .high are the
 95 % interval of the elastic mean and the fixed one. elastic-combined: sums of the three jobs over the sums at their best
-fixed sizes.
+fixed sizes. elastic-surrogate.forward_runs is of ./dev bench surrogate-runs.
 
 Usage: fair.py tsunami|spe10|surrogate|combined [--repeats N] [--out DIR]
        DIR keeps all runs; what it has is not run again
@@ -237,6 +238,8 @@ def compare(what, out, repeats):
     if "idle_share" in changing[0].summary:
         bench.figure("idle_share", statistics.mean(run.summary["idle_share"] for run in changing), "ratio")
         bench.figure("idle_share_max", statistics.mean(run.summary["idle_share"] for run in runs["static-max"]), "ratio")
+    if what == "surrogate":  # forward_runs, which no worker changes
+        subprocess.run(["bench_surrogate_runs"], check=True)
     sums = {name: {figure: mean(some, figure) for figure in ("seconds", "core_seconds")} for name, some in runs.items()}
     (out / "sums.json").write_text(json.dumps(sums, indent=1) + "\n")
     return sums

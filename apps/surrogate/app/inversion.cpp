@@ -76,6 +76,17 @@ const char* name_of(Stage stage) {
   return "";
 }
 
+RefineBy refine_by_of(const std::string& name) {
+  for (const RefineBy by : {RefineBy::Surplus, RefineBy::Children, RefineBy::Posterior})
+    if (name == name_of(by)) return by;
+  throw std::invalid_argument("'" + name +
+                              "' is nothing to refine by: surplus, children or posterior expected");
+}
+
+const char* name_of(RefineBy by) {
+  return by == RefineBy::Surplus ? "surplus" : by == RefineBy::Children ? "children" : "posterior";
+}
+
 Inversion::Inversion(Problem problem, const Settings& settings, std::optional<sparse::Grid> grid)
     : problem_((check(problem, settings), std::move(problem))),
       settings_(settings),
@@ -239,12 +250,17 @@ void Inversion::absorb_surpluses(std::span<const double> rows) {
 // Refines the surrogate, or is content with it.
 void Inversion::judge_build() {
   const auto points = static_cast<std::int64_t>(grid_.size());
-  state_.builds.push_back({static_cast<double>(points), surrogate_error()});
+  state_.builds.push_back(measure_build());
   const std::int64_t room = settings_.most_points - points;
   if (state_.builds.back().error > settings_.tolerance && room > 0) {
     const auto wanted =
         std::max<std::int64_t>(1, std::llround(settings_.growth * static_cast<double>(points)));
-    grid_.refine({.most_points = static_cast<std::size_t>(std::min(room, wanted))});
+    std::vector<double> samples;
+    if (settings_.refine_by == RefineBy::Posterior) samples = likely_places();
+    grid_.refine({.most_points = static_cast<std::size_t>(std::min(room, wanted)),
+                  .by = settings_.refine_by == RefineBy::Surplus ? sparse::Indicator::Surplus
+                                                                 : sparse::Indicator::Children,
+                  .samples = samples});
     state_.nodes = grid_.all_nodes();
   }
   if (grid_.complete()) begin_sampling();
@@ -255,31 +271,16 @@ void Inversion::begin_sampling() {
   state_.ensembles.clear();
 }
 
-// Seed 000 equation (7.33), over the reference points.
-double Inversion::surrogate_error() const {
-  const auto m = static_cast<std::size_t>(problem_.outputs);
-  std::vector<double> y(m);
-  double total = 0;
-  for (int q = 0; q < settings_.reference_points; ++q) {
-    grid_.evaluate(reference_point(q), y);
-    const double* f = state_.reference.data() + static_cast<std::size_t>(q) * m;
-    double difference = 0, sum = 0;
-    for (std::size_t k = 0; k < m; ++k) {
-      difference += (y[k] - f[k]) * (y[k] - f[k]);
-      sum += (y[k] + f[k]) * (y[k] + f[k]);
-    }
-    total += sum > 0 ? std::sqrt(difference / sum) : 0;
-  }
-  return total / settings_.reference_points;
-}
-
-double Inversion::log_likelihood(std::span<const double> outputs) const {
+// extra: variance of each output beside the noise's; none if empty. (Neither depends on the parameters: the
+// density need not be normalised.)
+double Inversion::log_likelihood(std::span<const double> outputs, std::span<const double> extra) const {
+  const double noise = state_.noise * state_.noise;
   double sum = 0;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const double residual = outputs[k] - state_.observed[k];
-    sum += residual * residual;
+    sum += residual * residual / (extra.empty() ? noise : noise + extra[k]);
   }
-  return -sum / (2 * state_.noise * state_.noise);
+  return -sum / 2;
 }
 
 // Seed 000 equation (7.23), over the unit cube.
@@ -293,14 +294,15 @@ mcmc::Target Inversion::target() const {
   target.log_density = [this, inside, y = std::vector<double>(m)](std::span<const double> unit) mutable {
     if (!inside(unit)) return -std::numeric_limits<double>::infinity();
     grid_.evaluate(unit, y);
-    return log_likelihood(y);
+    return log_likelihood(
+        y, settings_.surrogate_error ? std::span<const double>(state_.variance) : std::span<const double>());
   };
   if (settings_.delayed_acceptance)
     target.exact = [this, d, y = std::vector<double>(m)](std::span<const double> unit) mutable {
       std::vector<double> parameters(d);
       to_parameters(unit, parameters);
       problem_.model(parameters, y);
-      return log_likelihood(y);
+      return log_likelihood(y, {});
     };
   return target;
 }

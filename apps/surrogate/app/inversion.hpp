@@ -35,16 +35,29 @@ struct Problem {
   double relative_noise = 0.1;
 };
 
+/// What the surrogate is refined by.
+enum class RefineBy {
+  Surplus,    ///< the surplus of points that are there: all their children are added
+  Children,   ///< the surplus that points which are not there are expected to have
+              ///< (sparse::Indicator::Children)
+  Posterior,  ///< the same times the posterior's density, seed 000 equation (7.22)
+};
+/// "surplus", "children", "posterior". Throws std::invalid_argument for another name.
+RefineBy refine_by_of(const std::string& name);
+const char* name_of(RefineBy by);
+
 struct Settings {
   sparse::Boundary boundary = sparse::Boundary::Modified;
   int level = 3;                    ///< of the regular grid that is built first
   double tolerance = 0.01;          ///< surrogate error, seed 000 equation (7.33), at which refining ends
   std::int64_t most_points = 4000;  ///< at which it ends too
   double growth = 0.5;              ///< points of a refinement, over those that are there
-  int reference_points = 500;       ///< random points at which the error is measured
-  int ensembles = 8;                ///< independent ensembles of chains, the tasks of sampling
-  std::int64_t samples = 16000;     ///< of all ensembles together
-  std::int64_t segment = 2000;      ///< steps that an ensemble does in one task
+  RefineBy refine_by = RefineBy::Children;
+  bool surrogate_error = true;   ///< its variance is added to the noise's in the likelihood
+  int reference_points = 500;    ///< random points at which the error is measured
+  int ensembles = 8;             ///< independent ensembles of chains, the tasks of sampling
+  std::int64_t samples = 16000;  ///< of all ensembles together
+  std::int64_t segment = 2000;   ///< steps that an ensemble does in one task
   /// Values (points times outputs) from which on they are hierarchised as tasks, too: below, every rank has
   /// done it for itself sooner than it could receive the result.
   std::int64_t hierarchise_as_tasks = 20'000'000;
@@ -84,6 +97,7 @@ struct State {
   double noise = 0;
   std::vector<double> observed;
   std::vector<double> reference;     // outputs at the reference points
+  std::vector<double> variance;      // of the surrogate's error in each output, after the last build
   std::vector<sparse::Node1> nodes;  // of the grid's points, with and without values
   std::vector<double> values;        // of those with values
   std::vector<Build> builds;
@@ -134,9 +148,10 @@ class Inversion {
  private:
   std::vector<double> reference_point(std::int64_t index) const;
   void to_parameters(std::span<const double> unit, std::span<double> parameters) const;
-  double log_likelihood(std::span<const double> outputs) const;
+  double log_likelihood(std::span<const double> outputs, std::span<const double> extra) const;
   mcmc::Target target() const;
-  double surrogate_error() const;
+  Build measure_build();
+  std::vector<double> likely_places() const;
   void absorb_reference(std::span<const double> rows);
   void absorb_values(std::span<const double> rows);
   void absorb_surpluses(std::span<const double> rows);

@@ -13,6 +13,7 @@
 #include "apps/io/file_error.hpp"
 #include "apps/surrogate/app/options.hpp"
 #include "apps/surrogate/app/results.hpp"
+#include "apps/surrogate/app/testing/oscillator.hpp"
 #include "apps/surrogate/app/testing/run_through.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
 #include "apps/surrogate/sampler/random.hpp"
@@ -21,21 +22,8 @@
 namespace surrogate {
 namespace {
 
+using test::oscillator;
 using test::run_phase;
-
-Problem oscillator() {
-  Problem p;
-  p.parameters = {{"amplitude", 0.5, 2}, {"frequency", 0.8, 1.6}, {"damping", 0, 0.5}};
-  p.outputs = 24;
-  p.model = [](std::span<const double> x, std::span<double> y) {
-    for (std::size_t k = 0; k < y.size(); ++k) {
-      const double t = 0.25 * static_cast<double>(k + 1);
-      y[k] = x[0] * std::exp(-x[2] * t) * std::cos(x[1] * t);
-    }
-  };
-  p.truth = {1.2, 1.1, 0.2};
-  return p;
-}
 
 Settings small() {
   Settings s;

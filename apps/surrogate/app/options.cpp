@@ -104,7 +104,8 @@ empi::options::OptionList sampler_options(Settings& s, std::string& rule) {
   };
 }
 
-empi::options::OptionList surrogate_options(Settings& s, std::string& boundary) {
+empi::options::OptionList surrogate_options(Settings& s, std::string& boundary, std::string& refine_by,
+                                            bool& ignore_error) {
   using namespace empi::options;
   return {
       {"--boundary",
@@ -127,6 +128,16 @@ empi::options::OptionList surrogate_options(Settings& s, std::string& boundary) 
        &s.growth,
        "points of a refinement over those that are there",
        {.check = in_range(0.001, 100.0), .shows_default = true}},
+      {"--refine-by",
+       &refine_by,
+       "where points are added: at the largest surpluses, at the largest that new points are expected to "
+       "have "
+       "(fewest runs for a tolerance), or at those times the posterior's density (fewest for a posterior; "
+       "give "
+       "--most-points)",
+       {.check = one_of("surplus", "children", "posterior"), .shows_default = true}},
+      {"--ignore-surrogate-error", &ignore_error,
+       "take the surrogate for the model: the variance of its error is not added to the noise's"},
       {"--reference-points",
        &s.reference_points,
        "random points at which the error is measured",
@@ -141,6 +152,8 @@ Options parse_options(int argc, char** argv) {
   Options o;
   o.out = io::default_folder();
   std::string boundary = sparse::name_of(o.settings.boundary), rule = "ratio";
+  std::string refine_by = name_of(o.settings.refine_by);
+  bool ignore_error = false;
 
   options::Program program{
       .what =
@@ -181,10 +194,13 @@ Options parse_options(int argc, char** argv) {
           {"--seed", &o.settings.seed, "of noise, reference points and chains", {.shows_default = true}},
           {"--out", &o.out, "folder for results", {.shows_default = true}},
       }};
-  for (const auto& more : {surrogate_options(o.settings, boundary), sampler_options(o.settings, rule)})
+  for (const auto& more :
+       {surrogate_options(o.settings, boundary, refine_by, ignore_error), sampler_options(o.settings, rule)})
     program.options.insert(program.options.end(), more.begin(), more.end());
   options::read_or_exit(program, argc, argv, [&] {
     o.settings.boundary = sparse::boundary_of(boundary);
+    o.settings.refine_by = refine_by_of(refine_by);
+    o.settings.surrogate_error = !ignore_error;
     o.settings.sampler.rule = mcmc::swap_rule_of(rule);
     o.settings.sampler.seed = o.settings.seed;
     check(o);

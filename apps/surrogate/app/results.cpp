@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/results.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -88,6 +90,12 @@ std::string phase_text(const State& state) {
   return empi::format("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
 }
 
+double root_mean(const std::vector<double>& squares) {
+  double sum = 0;
+  for (const double square : squares) sum += square;
+  return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(1, squares.size())));
+}
+
 void write_samples(const std::string& path, const Inversion& inversion) {
   const auto& parameters = inversion.problem().parameters;
   std::string text = "ensemble";
@@ -118,15 +126,16 @@ std::string describe_model(const Problem& problem, const std::string& note) {
 
 std::string describe_run(const Problem& problem, const Settings& s, const std::string& note) {
   return describe_model(problem, note) +
-         empi::format("; level %d, tolerance %g, growth %g, at most %lld points, %d reference points",
-                      s.level, s.tolerance, s.growth, static_cast<long long>(s.most_points),
-                      s.reference_points) +
+         empi::format("; level %d, tolerance %g, growth %g by %s, at most %lld points, %d reference points",
+                      s.level, s.tolerance, s.growth, name_of(s.refine_by),
+                      static_cast<long long>(s.most_points), s.reference_points) +
          empi::format(
              "; %d ensembles of %d chains, %lld samples in segments of %lld, %lld burnt in, seed %llu",
              s.ensembles, s.sampler.chains, static_cast<long long>(s.samples),
              static_cast<long long>(s.segment), static_cast<long long>(s.sampler.burn_in),
              static_cast<unsigned long long>(s.seed)) +
-         (s.delayed_acceptance ? ", delayed acceptance" : "");
+         (s.delayed_acceptance ? ", delayed acceptance" : "") +
+         (s.surrogate_error ? "" : ", surrogate error ignored");
 }
 
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours) {
@@ -183,6 +192,7 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"reference_points", settings.reference_points},
                       {"builds", builds_of(inversion)},
                       {"noise_sd", state.noise},
+                      {"surrogate_sd", settings.surrogate_error ? root_mean(state.variance) : 0.0},
                       {"observed", state.observed},
                       {"delayed_acceptance", settings.delayed_acceptance},
                       {"parameters", parameters},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace sparse {
@@ -138,44 +137,6 @@ void Grid::append_values(std::span<const double> rows) {
     values_.resize(values_.size() + stride_ - outputs_, 0.0);
   }
   filled_ += rows.size() / outputs_;
-}
-
-std::vector<double> Grid::scores() const {
-  double squares = 0;
-  for (std::size_t k = 0; k < filled_ * stride_; ++k) squares += values_[k] * values_[k];
-  const double scale = std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, filled_ * outputs_)));
-  std::vector<double> result(filled_);
-  for (std::size_t point = 0; point < filled_; ++point) {
-    double largest = 0;
-    for (const double s : surplus(point)) largest = std::max(largest, std::abs(s));
-    result[point] = scale > 0 ? largest / scale : 0;
-  }
-  return result;
-}
-
-std::size_t Grid::refine(const Refinement& by) {
-  if (!complete() || surpluses_.size() != values_.size())
-    throw std::logic_error("sparse::Grid: refining needs all values, and hierarchise()");
-  const std::vector<double> score = scores();
-  std::vector<std::size_t> order(size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return score[a] > score[b]; });
-  const std::size_t before = size();
-  std::vector<Node1> key;
-  for (const std::size_t point : order) {
-    if (score[point] <= by.tolerance || size() - before >= by.most_points) break;
-    key.assign(nodes(point).begin(), nodes(point).end());
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      const Node1 node = key[k];
-      if (depth_of(node) >= by.deepest) continue;
-      for (int side = 0; side < 2; ++side) {
-        key[k] = child_of(boundary_, node, side);
-        if (key[k] != 0) add(key);
-      }
-      key[k] = node;
-    }
-  }
-  return size() - before;
 }
 
 }  // namespace sparse

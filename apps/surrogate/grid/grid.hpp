@@ -11,6 +11,18 @@
 
 namespace sparse {
 
+/// What a refinement goes by.
+enum class Indicator {
+  /// Points with the largest surplus get all their children, and these their ancestors.
+  Surplus,
+  /// Points that are not there yet, one by one: their own surplus is expected to be as the geometric mean of
+  /// their
+  /// parents'. Only points all of whose parents are there. Of the 2 d children of a point these are the few
+  /// in whose
+  /// direction the function bends.
+  Children,
+};
+
 /// Interpolation from the unit cube of d dimensions to m outputs on an adaptive sparse grid: products of the
 /// one-dimensional functions of basis.hpp, seed 000 section 7.2; H.-J. Bungartz, M. Griebel, Acta Numerica 13
 /// (2004) 147.
@@ -76,11 +88,15 @@ class Grid {
 
   struct Refinement {
     double tolerance = 0;  ///< points whose surplus is larger, in units of the outputs' root mean square
-    std::size_t most_points = SIZE_MAX;  ///< about as many points are added, largest surpluses first
+    std::size_t most_points = SIZE_MAX;  ///< about as many points are added, those that matter most first
     int deepest = kDeepest;              ///< no nodes deeper than this, in any dimension
+    Indicator by = Indicator::Surplus;
+    /// Where the interpolant matters: samples of d coordinates. A surplus is multiplied by the mean of its
+    /// basis function over them; without samples by 1.
+    std::span<const double> samples = {};
   };
-  /// Adds the children of points with a large surplus, and their ancestors. Returns how many points are new.
-  /// Throws std::logic_error unless complete.
+  /// Adds points where the surplus is large. Returns how many are new. Throws std::logic_error unless
+  /// complete, and std::invalid_argument for samples that are no rows of d.
   std::size_t refine(const Refinement& by);
   /// Largest surplus of any output of a point, in units of the outputs' root mean square.
   std::vector<double> scores() const;
@@ -98,6 +114,10 @@ class Grid {
 
  private:
   struct Walk;
+  std::size_t refine_points(const Refinement& by);
+  std::size_t refine_children(const Refinement& by);
+  std::vector<double> log_norms() const;
+  double log_mean(std::span<const Node1> key, std::span<const double> samples) const;
   std::int32_t find(std::span<const Node1> key) const;
   std::int32_t add(std::vector<Node1>& key);
   void add_below(std::vector<Node1>& key, std::size_t from, int depths_left);
