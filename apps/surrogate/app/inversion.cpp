@@ -271,18 +271,6 @@ void Inversion::begin_sampling() {
   state_.ensembles.clear();
 }
 
-// extra: variance of each output beside the noise's; none if empty. (Neither depends on the parameters: the
-// density need not be normalised.)
-double Inversion::log_likelihood(std::span<const double> outputs, std::span<const double> extra) const {
-  const double noise = state_.noise * state_.noise;
-  double sum = 0;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const double residual = outputs[k] - state_.observed[k];
-    sum += residual * residual / (extra.empty() ? noise : noise + extra[k]);
-  }
-  return -sum / 2;
-}
-
 // Seed 000 equation (7.23), over the unit cube.
 mcmc::Target Inversion::target() const {
   const auto d = static_cast<std::size_t>(dimensions());
@@ -291,11 +279,12 @@ mcmc::Target Inversion::target() const {
   };
   mcmc::Target target{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0), nullptr, nullptr};
   const auto m = static_cast<std::size_t>(problem_.outputs);
-  target.log_density = [this, inside, y = std::vector<double>(m)](std::span<const double> unit) mutable {
+  target.log_density = [this, inside, y = std::vector<double>(m),
+                        factor = settings_.surrogate_error ? error_factor() : std::vector<double>()](
+                           std::span<const double> unit) mutable {
     if (!inside(unit)) return -std::numeric_limits<double>::infinity();
     grid_.evaluate(unit, y);
-    return log_likelihood(
-        y, settings_.surrogate_error ? std::span<const double>(state_.variance) : std::span<const double>());
+    return log_likelihood(y, factor);
   };
   if (settings_.delayed_acceptance)
     target.exact = [this, d, y = std::vector<double>(m)](std::span<const double> unit) mutable {

@@ -96,10 +96,10 @@ struct State {
   std::int64_t phase = 0;                                  // phases that are over
   double noise = 0;
   std::vector<double> observed;
-  std::vector<double> reference;     // outputs at the reference points
-  std::vector<double> variance;      // of the surrogate's error in each output, after the last build
-  std::vector<sparse::Node1> nodes;  // of the grid's points, with and without values
-  std::vector<double> values;        // of those with values
+  std::vector<double> reference;      // outputs at the reference points
+  std::vector<double> error_moments;  // of the surrogate after the last build: m x m, or m of many outputs
+  std::vector<sparse::Node1> nodes;   // of the grid's points, with and without values
+  std::vector<double> values;         // of those with values
   std::vector<Build> builds;
   std::vector<double> ensembles;  // packed
   std::vector<double> samples;    // per segment and ensemble: rows of d coordinates and the log density
@@ -142,13 +142,16 @@ class Inversion {
   std::vector<std::vector<double>> samples() const;
   /// How much of the sampling is done, 0 to 1.
   double progress() const;
+  /// Of the surrogate's error that the likelihood has, root mean square over the outputs.
+  double error_deviation() const;
   /// Of all that was computed: equal for runs that computed the same bits.
   std::uint64_t fingerprint() const;
 
  private:
   std::vector<double> reference_point(std::int64_t index) const;
   void to_parameters(std::span<const double> unit, std::span<double> parameters) const;
-  double log_likelihood(std::span<const double> outputs, std::span<const double> extra) const;
+  double log_likelihood(std::span<const double> outputs, std::span<const double> factor) const;
+  std::vector<double> error_factor() const;
   mcmc::Target target() const;
   Build measure_build();
   std::vector<double> likely_places() const;

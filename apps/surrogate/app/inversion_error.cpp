@@ -10,6 +10,8 @@ namespace surrogate {
 namespace {
 
 constexpr std::uint32_t kPlaces = 0xfffffff2u;  // a stream of random numbers, beside those of inversion.cpp
+// Up to so many outputs the covariance of their errors is kept, of more their variances.
+constexpr std::size_t kDense = 256;
 
 // Weights of places drawn from the prior, adding up to 1: of their density, with the power below 1 that lets
 // them rest on so many of the places at least (Kish's effective number).
@@ -45,20 +47,76 @@ Build Inversion::measure_build() {
       tempered(log_density, std::min(kEffective, static_cast<double>(count) / 2));
   std::vector<double> y(m);
   double total = 0;
-  state_.variance.assign(m, 0);
+  state_.error_moments.assign(m > kDense ? m : m * m, 0);
+  std::vector<double> error(m);
   for (std::size_t q = 0; q < count; ++q) {
     grid_.evaluate(reference_point(static_cast<std::int64_t>(q)), y);
     const double* f = state_.reference.data() + q * m;
     double difference = 0, sum = 0;
     for (std::size_t k = 0; k < m; ++k) {
-      const double square = (y[k] - f[k]) * (y[k] - f[k]);
-      difference += square;
+      error[k] = y[k] - f[k];
+      difference += error[k] * error[k];
       sum += (y[k] + f[k]) * (y[k] + f[k]);
-      state_.variance[k] += square * weights[q];
     }
+    for (std::size_t k = 0; k < m; ++k)
+      if (m > kDense)
+        state_.error_moments[k] += weights[q] * error[k] * error[k];
+      else
+        for (std::size_t l = 0; l < m; ++l)
+          state_.error_moments[k * m + l] += weights[q] * error[k] * error[l];
     total += sum > 0 ? std::sqrt(difference / sum) : 0;
   }
   return {static_cast<double>(grid_.size()), total / settings_.reference_points};
+}
+
+double Inversion::error_deviation() const {
+  const auto m = static_cast<std::size_t>(problem_.outputs);
+  double sum = 0;
+  for (std::size_t k = 0; k < m; ++k) sum += state_.error_moments[m > kDense ? k : k * (m + 1)];
+  return settings_.surrogate_error ? std::sqrt(sum / static_cast<double>(m)) : 0;
+}
+
+// Of the noise's covariance plus the surrogate's: Cholesky's factor, rows of m; or the variances.
+std::vector<double> Inversion::error_factor() const {
+  const auto m = static_cast<std::size_t>(problem_.outputs);
+  const double noise = state_.noise * state_.noise;
+  std::vector<double> factor = state_.error_moments;
+  if (m > kDense) {
+    for (double& variance : factor) variance += noise;
+    return factor;
+  }
+  for (std::size_t k = 0; k < m; ++k) {
+    factor[k * m + k] += noise;
+    for (std::size_t l = 0; l <= k; ++l) {
+      double sum = factor[k * m + l];
+      for (std::size_t j = 0; j < l; ++j) sum -= factor[k * m + j] * factor[l * m + j];
+      factor[k * m + l] = k == l ? std::sqrt(sum) : sum / factor[l * m + l];
+    }
+  }
+  return factor;
+}
+
+// factor: of error_factor(), or empty: the noise alone. (Neither depends on the parameters: the density need
+// not be normalised.)
+double Inversion::log_likelihood(std::span<const double> outputs, std::span<const double> factor) const {
+  const std::size_t m = outputs.size();
+  double sum = 0;
+  if (factor.empty() || m > kDense) {
+    for (std::size_t k = 0; k < m; ++k) {
+      const double residual = outputs[k] - state_.observed[k];
+      sum += residual * residual / (factor.empty() ? state_.noise * state_.noise : factor[k]);
+    }
+    return -sum / 2;
+  }
+  thread_local std::vector<double> white;
+  white.resize(m);
+  for (std::size_t k = 0; k < m; ++k) {
+    double rest = outputs[k] - state_.observed[k];
+    for (std::size_t j = 0; j < k; ++j) rest -= factor[k * m + j] * white[j];
+    white[k] = rest / factor[k * m + k];
+    sum += white[k] * white[k];
+  }
+  return -sum / 2;
 }
 
 // Samples of the posterior as the surrogate of this build has it, for seed 000 equation (7.22). Taken at a
@@ -71,11 +129,12 @@ std::vector<double> Inversion::likely_places() const {
   constexpr double kEffective = 128;
   const auto d = static_cast<std::size_t>(dimensions());
   std::vector<double> places, log_density, y(static_cast<std::size_t>(problem_.outputs));
+  const std::vector<double> factor = error_factor();
   for (std::uint32_t n = 0; n < kDrawn; ++n) {
     mcmc::Draws draws(settings_.seed, kPlaces, 0, n);
     for (std::size_t k = 0; k < d; ++k) places.push_back(draws.uniform());
     grid_.evaluate(std::span(places).last(d), y);
-    log_density.push_back(log_likelihood(y, state_.variance));
+    log_density.push_back(log_likelihood(y, factor));
   }
   const std::vector<double> weights = tempered(log_density, kEffective);
   // Systematic resampling: as often as the weight says, to one.

@@ -16,8 +16,6 @@
 #include "apps/surrogate/app/testing/oscillator.hpp"
 #include "apps/surrogate/app/testing/run_through.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
-#include "apps/surrogate/sampler/random.hpp"
-#include "apps/surrogate/sampler/testing/chi_squared.hpp"
 
 namespace surrogate {
 namespace {
@@ -168,58 +166,6 @@ TEST(Inversion, DelayedAcceptanceCorrectsAPoorSurrogate) {
     worst_without = std::max(worst_without, std::abs(mcmc::mean(a) - mcmc::mean(c)) / error);
   }
   EXPECT_GT(worst_without, 10);  // without, the posterior is elsewhere
-}
-
-// Simulation-based calibration (sampler/calibration_test.cpp) of all that lies between measurements and
-// samples: surrogate, likelihood, prior, sampler. chi^2 of the ranks in 16 bins, for each parameter. assumed:
-// the noise that the posterior believes in.
-std::vector<double> chi_squared_of_ranks(double noise, double assumed) {
-  constexpr int kSimulations = 256, kSamples = 63, kBins = 16;
-  Settings settings = small();
-  settings.tolerance = 2e-3;
-  settings.samples = 8 * settings.ensembles;
-  Inversion built(oscillator(), settings);
-  while (!built.done()) run_phase(built);
-  settings.ensembles = 1;
-  settings.samples = kSamples;
-  settings.reference_points = 1;
-  settings.tolerance = 1;  // the grid is taken as it is
-  settings.sampler.chains = 3;
-  settings.sampler.burn_in = 600;
-  settings.sampler.thin = 40;
-  std::vector<std::vector<int>> counts(3, std::vector<int>(kBins));
-  for (std::uint32_t n = 0; n < kSimulations; ++n) {
-    mcmc::Draws draws(31, 900, n, 0);
-    Problem problem = oscillator();
-    for (std::size_t k = 0; k < 3; ++k) {
-      const Parameter& p = problem.parameters[k];
-      problem.truth[k] = p.low + (p.high - p.low) * draws.uniform();
-    }
-    problem.observed.resize(static_cast<std::size_t>(problem.outputs));
-    problem.model(problem.truth, problem.observed);
-    for (double& y : problem.observed) y += noise * draws.normal();
-    problem.noise = assumed;
-    settings.sampler.seed = n;
-    Inversion inversion(problem, settings, built.grid());
-    while (!inversion.done()) run_phase(inversion);
-    for (std::size_t k = 0; k < 3; ++k) {
-      const auto values = coordinate(inversion, k);
-      const auto rank = std::ranges::count_if(values[0], [&](double x) { return x < problem.truth[k]; });
-      EXPECT_EQ(values[0].size(), static_cast<std::size_t>(kSamples));
-      ++counts[k][static_cast<std::size_t>(rank * kBins / (kSamples + 1))];
-    }
-  }
-  return mcmc::testing::chi_squared(counts, static_cast<double>(kSimulations) / kBins);
-}
-
-constexpr double kQuantile9999 = 44.26;  // of chi^2 with 15 degrees of freedom
-
-TEST(Inversion, ThePosteriorIsCalibrated) {
-  for (const double chi2 : chi_squared_of_ranks(0.2, 0.2)) EXPECT_LT(chi2, kQuantile9999);
-}
-
-TEST(Inversion, APosteriorThatIsTooSureIsNot) {
-  for (const double chi2 : chi_squared_of_ranks(0.2, 0.1)) EXPECT_GT(chi2, kQuantile9999);
 }
 
 // Seed 000, section 7.4: error (7.33) of at most .06, there with 50 points, here with 500; and the obstacles.

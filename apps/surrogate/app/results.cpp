@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/results.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -88,12 +86,6 @@ std::string phase_text(const State& state) {
   if (state.builds.empty()) return name_of(state.stage);
   const Build& last = state.builds.back();
   return empi::format("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
-}
-
-double root_mean(const std::vector<double>& squares) {
-  double sum = 0;
-  for (const double square : squares) sum += square;
-  return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(1, squares.size())));
 }
 
 void write_samples(const std::string& path, const Inversion& inversion) {
@@ -192,7 +184,7 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"reference_points", settings.reference_points},
                       {"builds", builds_of(inversion)},
                       {"noise_sd", state.noise},
-                      {"surrogate_sd", settings.surrogate_error ? root_mean(state.variance) : 0.0},
+                      {"surrogate_sd", inversion.error_deviation()},
                       {"observed", state.observed},
                       {"delayed_acceptance", settings.delayed_acceptance},
                       {"parameters", parameters},

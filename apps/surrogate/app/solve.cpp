@@ -32,8 +32,8 @@ void solve(elastic::MasterWorker& job, Inversion& inversion, const std::string& 
   const bool joining = job.joining();
   const std::string ours = describe_run(inversion.problem(), inversion.settings(), note);
   std::string of_values = ours;
-  job.replicate(s.stage, s.boundary, s.phase, s.noise, s.observed, s.reference, s.variance, s.nodes, s.values,
-                s.builds, s.ensembles, s.samples, s.steps, s.log, of_values);
+  job.replicate(s.stage, s.boundary, s.phase, s.noise, s.observed, s.reference, s.error_moments, s.nodes,
+                s.values, s.builds, s.ensembles, s.samples, s.steps, s.log, of_values);
   const bool restored = job.checkpoint();  // where and how often is the job's matter (spec.checkpoint)
   if (restored) io::expect_same_case(of_values, ours);
   if (joining || restored) inversion.restore();
