@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: the samples as InferenceData, each number as it is. (That ArviZ opens it, and has the R-hat and
-// the effective samples of diagnostics.hpp, was tried by hand: it is no package of Debian 13's.)
+// Promise: the samples as InferenceData, each number as it is. (That ArviZ opens it: testing/arviz_test.py.)
 #include "apps/surrogate/app/posterior_file.hpp"
 
 #include <gmock/gmock.h>

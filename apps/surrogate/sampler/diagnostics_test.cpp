@@ -50,6 +50,45 @@ TEST(Diagnostics, SeeChainsThatDoNotAgree) {
   EXPECT_GT(split_rhat(drifting), 1.05);  // in time
 }
 
+// Chains of numbers that are the same on every machine: integers, and products that are exact or rounded as
+// IEEE 754 has it.
+Sequences of_integers(double rho, double shift) {
+  Sequences result;
+  for (std::uint64_t c = 0; c < 4; ++c) {
+    std::uint64_t seed = 17 + c;
+    double x = 0.5;
+    std::vector<double> chain;
+    for (int k = 0; k < 500; ++k) {
+      seed = (seed * 1103515245 + 12345) % (std::uint64_t{1} << 31);
+      x = rho * x + (1 - rho) * (static_cast<double>(seed >> 8) / 8388608);
+      chain.push_back(x + shift * static_cast<double>(c));
+    }
+    result.push_back(chain);
+  }
+  return result;
+}
+
+// References: ArviZ 0.23.4 (PyPI, Python 3.11) for these chains: rhat(method="rank"), ess(method="bulk"),
+// ess(method="mean"), mcse(method="mean"), by testing/arviz_figures.py, 2026-11-27. It is no package of
+// Debian's; where it is installed, surrogate.arviz compares a whole posterior.nc.
+TEST(Diagnostics, AreArviZs) {
+  struct Reference {
+    double rho, shift, rhat, bulk, mean, mcse;
+  };
+  for (const Reference& r :
+       {Reference{0, 0, 1.0012736175608026, 2016.7274862781392, 1985.2754860783325, 0.006511348531542465},
+        Reference{0.5, 0, 1.0053416330311027, 668.7703512353817, 686.6958478249951, 0.006414760036739432},
+        Reference{0.875, 0, 1.0305474425815582, 116.23828280686834, 116.18910399866834, 0.007074366965653565},
+        Reference{0.5, 0.0625, 1.1153469512496181, 25.670147976959132, 25.867960472134914,
+                  0.03620382980965508}}) {
+    const Sequences chains = of_integers(r.rho, r.shift);
+    EXPECT_NEAR(split_rhat(chains) / r.rhat, 1, 1e-6) << r.rho << " " << r.shift;
+    EXPECT_NEAR(bulk_ess(chains) / r.bulk, 1, 1e-6) << r.rho << " " << r.shift;
+    EXPECT_NEAR(mean_ess(chains) / r.mean, 1, 1e-6) << r.rho << " " << r.shift;
+    EXPECT_NEAR(mcse(chains) / r.mcse, 1, 1e-6) << r.rho << " " << r.shift;
+  }
+}
+
 TEST(Diagnostics, Quantiles) {
   const Sequences chains = {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}};
   EXPECT_DOUBLE_EQ(quantile(chains, 0), 0);
