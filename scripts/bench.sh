@@ -28,7 +28,7 @@ checkpoint|bench_checkpoint|checkpoints against plain writing and reading of the
 recover|python3 apps/bench/recover.py|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
-tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (15 min); --out DIR, --data DIR
+tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (a quarter of an hour); --out DIR, --data DIR
 spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone and over hypre on the seven-point matrix of the same blocks, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
 spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
@@ -50,7 +50,7 @@ chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lo
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
 on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
-k8s-scale||the operator with 1,000 jobs of 10 pods: memory, reaction, writes, at the largest rate of 20, 10, 5, 2 scales/s that the API server bears (half an hour); --jobs, --pods, --rate, --seconds
+k8s-scale||the operator with 1,000 jobs of 4 pods: memory, threads, reaction, writes, at the largest rate of 20, 10, 5, 2, 1, .5 scales/s that the API server bears, and with a third of the leads silent (half an hour); --jobs, --pods, --rate, --seconds
 k8s-queue||the operator with a full queue, 500 jobs of 4 that run and 500 that wait: start when pods are gone, writes, memory, pass; --jobs, --starts, --yields, --rate
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to
 k8s-launch||a real job from kubectl apply to its first iteration; --trials, --workers
