@@ -78,6 +78,7 @@ Flow::Flow(const Box& box)
       poisson_(box.nx, box.ny, hx_, hy_, box.open_east) {
   const std::size_t size = at(box.nx + 2, 0);
   for (auto* field : {&u_, &v_, &p_, &next_u_, &next_v_, &rate_u_, &rate_v_}) field->assign(size, 0);
+  solid_u_.assign(size, 0);
   damping_u_.assign(size, 1);
   damping_v_.assign(size, 1);
   rhs_.assign(static_cast<std::size_t>(box.nx) * static_cast<std::size_t>(poisson_.stride()), 0);
@@ -100,18 +101,48 @@ void Flow::set_blocks(std::span<const Block> blocks) {
     cover(free_u, block, 0, 0.5);
     cover(free_v, block, 0.5, 0);
   }
-  const double scale = box_.dt * box_.resistance;
+  set_damping(free_u, free_v);
+}
+
+void Flow::set_disc(const Disc& disc) {
+  constexpr int kParts = 16;  // of the hat, in each direction
+  std::vector<double> free_u(u_.size(), 1), free_v(u_.size(), 1);
+  const auto covered = [&](double x, double y) {
+    const double far = disc.diameter / 2 + 2 * std::max(hx_, hy_);
+    if (std::abs(x - disc.x) > far || std::abs(y - disc.y) > far) return 0.0;
+    double sum = 0, whole = 0;
+    for (int a = 0; a < kParts; ++a)
+      for (int b = 0; b < kParts; ++b) {
+        const double s = (2 * a + 1.0) / kParts - 1, t = (2 * b + 1.0) / kParts - 1;
+        const double weight = (1 - std::abs(s)) * (1 - std::abs(t));
+        whole += weight;
+        if (std::hypot(x + s * hx_ - disc.x, y + t * hy_ - disc.y) < disc.diameter / 2) sum += weight;
+      }
+    return sum / whole;
+  };
+  for (int i = 0; i <= box_.nx; ++i)
+    for (int j = 0; j <= box_.ny; ++j) {
+      free_u[at(i, j)] = 1 - covered(i * hx_, (j + 0.5) * hy_);
+      free_v[at(i, j)] = 1 - covered((i + 0.5) * hx_, j * hy_);
+    }
+  set_damping(free_u, free_v);
+}
+
+void Flow::set_damping(const std::vector<double>& free_u, const std::vector<double>& free_v) {
+  constexpr double kLeast = 1e-3;  // of a fraction that is free
+  const double at_half = 10 * box_.viscosity / (hx_ * hy_);
+  const auto damping = [&](double free) {
+    const double rate = box_.closed ? at_half * (1 - free) / (free + kLeast) : box_.resistance * (1 - free);
+    return 1 / (1 + box_.dt * rate);
+  };
   for (std::size_t k = 0; k < u_.size(); ++k) {
-    damping_u_[k] = 1 / (1 + scale * (1 - free_u[k]));
-    damping_v_[k] = 1 / (1 + scale * (1 - free_v[k]));
+    solid_u_[k] = 1 - free_u[k];
+    damping_u_[k] = damping(free_u[k]);
+    damping_v_[k] = damping(free_v[k]);
   }
 }
 
-double Flow::solid(int i, int j) const {
-  const double scale = box_.dt * box_.resistance;
-  if (scale == 0) return 0;
-  return 0.5 * ((1 / damping_u_[at(i, j)] - 1) + (1 / damping_u_[at(i + 1, j)] - 1)) / scale;
-}
+double Flow::solid(int i, int j) const { return 0.5 * (solid_u_[at(i, j)] + solid_u_[at(i + 1, j)]); }
 
 void Flow::reset() {
   for (auto* field : {&u_, &v_, &p_, &rate_u_, &rate_v_}) std::fill(field->begin(), field->end(), 0.0);
@@ -224,6 +255,27 @@ double Flow::v_at(double x, double y) const {
   const int j = std::clamp(static_cast<int>(std::floor(b)), 0, box_.ny - 1);
   const double s = a - i, t = b - j;
   return (1 - s) * ((1 - t) * v(i, j) + t * v(i, j + 1)) + s * ((1 - t) * v(i + 1, j) + t * v(i + 1, j + 1));
+}
+
+double Flow::pressure_at(double x, double y) const {
+  const double a = x / hx_ - 0.5, b = y / hy_ - 0.5;
+  const int i = std::clamp(static_cast<int>(std::floor(a)), 0, box_.nx - 2);
+  const int j = std::clamp(static_cast<int>(std::floor(b)), 0, box_.ny - 2);
+  const double s = a - i, t = b - j;
+  return (1 - s) * ((1 - t) * pressure(i, j) + t * pressure(i, j + 1)) +
+         s * ((1 - t) * pressure(i + 1, j) + t * pressure(i + 1, j + 1));
+}
+
+// next_u_ and next_v_ are what the resistance left; a projection moves no momentum into an obstacle.
+Force Flow::force() const {
+  Force sum;
+  for (int i = 0; i <= box_.nx; ++i)
+    for (int j = 0; j <= box_.ny; ++j) {
+      sum.x += next_u_[at(i, j)] * (1 / damping_u_[at(i, j)] - 1);
+      sum.y += next_v_[at(i, j)] * (1 / damping_v_[at(i, j)] - 1);
+    }
+  const double scale = hx_ * hy_ / box_.dt;
+  return {sum.x * scale, sum.y * scale};
 }
 
 double Flow::courant() const {

@@ -18,12 +18,25 @@ struct Box {
   bool open_east = false;   ///< outflow at pressure 0; else a wall
   double lid = 0;           ///< m/s, velocity of the upper wall along x
   double resistance = 100;  ///< 1/s, Brinkman's: what is inside of an obstacle slows down at this rate
+  /// Obstacles let nothing through: the resistance at a solid fraction f is 10 viscosity / h^2 f / (1 - f),
+  /// which is what a cell beside a wall feels where f is a half, and a thousand times that inside.
+  /// `resistance` is not used then.
+  bool closed = false;
 };
 
 /// An axis-parallel solid block, m.
 struct Block {
   double x = 0, y = 0;  ///< its centre
   double width = 0, height = 0;
+};
+
+struct Disc {
+  double x = 0, y = 0;  ///< its centre
+  double diameter = 0;
+};
+
+struct Force {
+  double x = 0, y = 0;  ///< m^3/s^2: of a fluid of density 1, and a box 1 m deep
 };
 
 /// Incompressible Navier-Stokes equations in two dimensions, seed 000 equation (7.24), density 1:
@@ -40,6 +53,8 @@ class Flow {
 
   /// The obstacles from now on; they may overlap.
   void set_blocks(std::span<const Block> blocks);
+  /// A cylinder instead of blocks.
+  void set_disc(const Disc& disc);
   /// Restarts from the flow that the constructor makes.
   void reset();
   void step();
@@ -59,6 +74,9 @@ class Flow {
   /// Velocities at a point of the box, between the nearest four values; m/s.
   double u_at(double x, double y) const;
   double v_at(double x, double y) const;
+  double pressure_at(double x, double y) const;
+  /// What the flow exerted on all obstacles in the last step: the momentum that their resistance took.
+  Force force() const;
   /// Largest way of the fluid in a time step over the cells' size, in either direction; infinity if a
   /// velocity is infinite or undefined.
   double courant() const;
@@ -74,6 +92,7 @@ class Flow {
     return static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(stride_) +
            static_cast<std::size_t>(j + 1);
   }
+  void set_damping(const std::vector<double>& free_u, const std::vector<double>& free_v);
   void fill_borders();
   void predict();
   void project(bool add_pressure);
@@ -86,7 +105,8 @@ class Flow {
   Poisson poisson_;
   // With a border of one value all around; cell, left side and lower side of a cell share an index.
   std::vector<double> u_, v_, p_, next_u_, next_v_, rate_u_, rate_v_;
-  std::vector<double> damping_u_, damping_v_;  // 1 / (1 + dt * resistance * fraction)
+  std::vector<double> damping_u_, damping_v_;  // 1 / (1 + dt * resistance of the fraction)
+  std::vector<double> solid_u_;                // fractions, where u is
   std::vector<double> rhs_;
 };
 

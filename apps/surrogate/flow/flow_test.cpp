@@ -96,9 +96,25 @@ TEST(Flow, IsFreeOfDivergenceAroundObstacles) {
     for (int j = 0; j < 20; ++j) through += flow.u(i, j) * flow.hy();
     EXPECT_NEAR(through, 2, 1e-12);
   }
-  EXPECT_NEAR(flow.u_at(2, 0.8), 0, 0.05);
+  EXPECT_NEAR(flow.u_at(2, 0.8), 0, 0.05);  // as the channel has it: Box::closed lets nothing through
   EXPECT_GT(flow.solid(20, 8), 0.95);
   EXPECT_EQ(flow.solid(70, 8), 0);
+}
+
+TEST(Flow, ClosedObstaclesLetNothingThrough) {
+  Box s;
+  s.inflow.assign(20, 1.0);
+  s.open_east = true;
+  s.closed = true;
+  Flow flow(s);
+  const Block blocks[] = {{2, 0.8, 0.5, 0.5}, {5.03, 1.31, 0.4, 0.7}};
+  flow.set_blocks(blocks);
+  for (int n = 0; n < 100; ++n) {
+    flow.step();
+    ASSERT_LT(flow.divergence(), 1e-12) << "step " << n;
+  }
+  EXPECT_NEAR(flow.u_at(2, 0.8), 0, 2e-3);
+  EXPECT_NEAR(flow.u_at(5.03, 1.31), 0, 2e-3);
 }
 
 TEST(Flow, RefusesSetupsThatMakeNoSense) {
