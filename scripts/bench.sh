@@ -39,7 +39,7 @@ elastic-tsunami|python3 apps/bench/fair.py tsunami|the elastic tsunami against f
 elastic-spe10|python3 apps/bench/fair.py spe10|the same of the reservoir
 sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
-surrogate-runs|bench_surrogate_runs|forward runs until the surrogate's error is as low as it is by default, over those by surpluses alone (elastic-surrogate.forward_runs); argument: error (.01)
+surrogate-runs|bench_surrogate_runs|forward runs until the surrogate error is as low as it is by default, over those by surpluses alone (elastic-surrogate.forward_runs); argument: error (.01)
 elastic-surrogate|python3 apps/bench/fair.py surrogate|the same of the inverse problem
 elastic-combined|python3 apps/bench/fair.py combined|the three of them added up, over the best fixed size of each; those that --out DIR has are not run again
 five-tsunamis|python3 apps/bench/five_tsunamis.py|five staggered tsunamis that share 16 emulated slow pods, over the best fixed shares, one after the other, and equal shares (50 min); --repeats, --splits, --scale, --out DIR
