@@ -139,7 +139,10 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
 }
 
 queue::Quota left_of(const NamespaceQuota& quota) {
-  return {quota.left, quota.pods_left.value_or(kNotCounted)};
+  queue::Quota rest{quota.left, quota.pods_left.value_or(kNotCounted)};
+  for (const auto& [name, count] : quota.devices_left)
+    if (const auto place = queue::known_device(name)) rest.left.devices[*place] = count;
+  return rest;
 }
 
 bool counts_pods(const NamespaceQuota& quota, const std::string& namespace_name,

@@ -59,7 +59,7 @@ TEST(Capacity, OfAPoolWithoutNodesItIsSaidWhatThereIs) {
 }
 
 TEST(Capacity, OfDevicesIsThatOfTheNodes) {
-  const std::size_t gpu = queue::device_place("nvidia.com/gpu").value();
+  const std::size_t gpu = queue::device_of_nodes("nvidia.com/gpu").value();
   auto with = nodes();
   with[0].allocatable.devices[gpu] = 4;
   EXPECT_EQ(
@@ -117,8 +117,8 @@ TEST(Capacity, WorkersThatOnlySayOfWhichQueueTheyAreAreForeignWhereItDoesNotTake
 }
 
 TEST(Capacity, AQuotaOfPriorityClassesBoundsTheirPodsOnly) {
-  const NamespaceQuota quota{"a", "urgent", queue::everything(kNotCounted), 2,
-                             std::vector<std::string>{"urgent"}};
+  const NamespaceQuota quota{"a", "urgent", queue::everything(kNotCounted),
+                             2,   {},       std::vector<std::string>{"urgent"}};
   EXPECT_TRUE(counts_pods(quota, "a", "urgent"));
   EXPECT_FALSE(counts_pods(quota, "a", "low"));
   EXPECT_FALSE(counts_pods(quota, "b", "urgent"));

@@ -64,6 +64,7 @@ struct NamespaceQuota {
   std::string name;
   queue::Resources left = queue::everything(kNotCounted);  // that of what it does not bound (rule Q30)
   std::optional<std::int64_t> pods_left;
+  queue::Devices devices_left{};
   std::optional<std::vector<std::string>> priority_classes{};  // of pods that it counts; absent: of all
 };
 

@@ -161,7 +161,7 @@ void Scheduler::take_news(Time now) {
     if (!seen || another) forget(key);
     if (!seen) continue;
     if (known != jobs_.end() && !another) {
-      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->shape + options_.sidecar);
+      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->taken() + options_.sidecar);
       learn(known->second.seen->job, seen->job);
     }
     jobs_[key] = {seen};

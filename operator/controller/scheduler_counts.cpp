@@ -58,7 +58,7 @@ void Scheduler::count_others_in_quotas(Round& round) {
         given == outstanding_.end() ? seen->job.status.allocation : std::optional(given->second.allocation);
     if (!allocation) continue;
     queue::Demand other;
-    other.worker = seen->needs->shape + options_.sidecar;
+    other.worker = seen->needs->taken() + options_.sidecar;
     other.quotas = quotas_of(round.quotas, seen->job);
     queue::take(round.state.quotas, other,
                 std::max(0, std::max(allocation->workers, allocation->promised) - seen->pods.here));

@@ -161,11 +161,12 @@ std::vector<ForeignPod> KubeQueue::foreign() {
     const std::string said = text(labels, kLabelQueue), pool = text(labels, kLabelPool);
     const auto job = queues.find(kube::controller_uid_of(*pod));
     if (job != queues.end() && (said.empty() || said == job->second))
-      pods.push_back({placement->node, placement->requests, job->second, pool});
+      pods.push_back({placement->node, placement->requests.counted(), job->second, pool});
     else if (!owning_job(metadata).empty())
-      pods.push_back({placement->node, placement->requests, said, pool, text(metadata, "namespace")});
+      pods.push_back(
+          {placement->node, placement->requests.counted(), said, pool, text(metadata, "namespace")});
     else
-      pods.push_back({placement->node, placement->requests});
+      pods.push_back({placement->node, placement->requests.counted()});
   }
   return pods;
 }
@@ -181,7 +182,7 @@ std::vector<WorkerPods> KubeQueue::workers() {
     const std::string pool = text(labels, kLabelPool);
     WorkerPods& pods = found[{job, queue, pool}];
     if (pods.job.empty()) pods = {job, text(metadata, "namespace"), queue, pool, {}};
-    pods.requests += placement->requests;
+    pods.requests += placement->requests.counted();
   }
   std::vector<WorkerPods> workers;
   for (auto& [of, pods] : found) workers.push_back(std::move(pods));

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "operator/controller/capacity.hpp"
+#include "operator/kube/node_use.hpp"
 #include "operator/kube/queue_objects.hpp"
 #include "operator/kube/testing/object_server.hpp"
 #include "operator/objects/pods.hpp"
@@ -169,11 +171,11 @@ TEST(Placement, OfAPodIsTheMostThatItsContainersAskForAtATime) {
   sidecar["restartPolicy"] = "Always";
   pod["spec"]["initContainers"] = json::array({sidecar, asks("3", "1Gi")});
   pod["spec"]["overhead"] = {{"cpu", "50m"}};
-  EXPECT_EQ(placement_of(pod)->requests, (Resources{3150, 1088}));
+  EXPECT_EQ(placement_of(pod)->requests.plain, (Resources{3150, 1088}));
   pod["spec"]["initContainers"][1] = asks("500m", "0");
-  EXPECT_EQ(placement_of(pod)->requests, (Resources{1150, 64}));
+  EXPECT_EQ(placement_of(pod)->requests.plain, (Resources{1150, 64}));
   pod["spec"]["resources"]["requests"]["cpu"] = "2";
-  EXPECT_EQ(placement_of(pod)->requests, (Resources{2050, 64}));
+  EXPECT_EQ(placement_of(pod)->requests.plain, (Resources{2050, 64}));
   pod["spec"].erase("nodeName");
   EXPECT_FALSE(placement_of(pod));
 }
@@ -200,26 +202,35 @@ TEST(NodeViews, AreOfWhatIsKept) {
 // Workers with a GPU each were given nodes that had none left, and others were shrunk for them in vain.
 TEST(Devices, OfNodesPodsAndQuotasAreCounted) {
   const std::string gpu = "nvidia.com/gpu";
-  const std::size_t place = queue::device_place(gpu).value();
-  json node = {
-      {"metadata", {{"name", "n1"}}},
-      {"status",
-       {{"allocatable", {{"cpu", "8"}, {gpu, "4"}, {"hugepages-2Mi", "0"}, {"ephemeral-storage", "1Ti"}}}}}};
-  reduce_node(node);
-  EXPECT_EQ(to_node_view(node).allocatable.devices[place], 4);
   json pod = pod_object("web", "1");
   const auto asks = [&](int gpus) -> json {
     return {{"resources", {{"requests", {{"cpu", "1"}, {gpu, gpus}}}}}};
   };
   pod["spec"]["containers"] = json::array({asks(1), asks(2)});
   pod["spec"]["initContainers"] = json::array({asks(2)});
-  EXPECT_EQ(placement_of(pod)->requests.devices[place], 3);
+  const auto placement = placement_of(pod);
+  EXPECT_EQ(placement->requests.devices, (queue::Devices{{gpu, 3}}));
   json kept;
-  keep_placement(kept, placement_of(pod));
-  EXPECT_EQ(kept_placement(kept), placement_of(pod));
+  keep_placement(kept, placement);
+  EXPECT_EQ(kept_placement(kept), placement);
+  json node = {
+      {"metadata", {{"name", "n1"}}},
+      {"status",
+       {{"allocatable", {{"cpu", "8"}, {gpu, "4"}, {"hugepages-2Mi", "0"}, {"ephemeral-storage", "1Ti"}}}}}};
+  reduce_node(node);
+  const NodeView view = to_node_view(node);
+  const std::size_t place = queue::known_device(gpu).value();
+  EXPECT_EQ(view.allocatable.devices[place], 4);
+  EXPECT_FALSE(queue::known_device("hugepages-2Mi")) << "there is none";
+  EXPECT_EQ(placement->requests.counted().devices[place], 3) << "though the pod was seen before the node";
+  NodeUse use;
+  use.set({"a", "web"}, placement);
+  EXPECT_EQ(use.sums().at(0).requests.devices[place], 3);
+  use.set({"a", "web"}, std::nullopt);
+  EXPECT_TRUE(use.sums().empty());
   json quota = {{"metadata", {{"name", "q"}, {"namespace", "a"}}},
                 {"status", {{"hard", {{"requests." + gpu, "6"}}}, {"used", {{"requests." + gpu, "2"}}}}}};
-  EXPECT_EQ(to_quota(quota)->left.devices[place], 4);
+  EXPECT_EQ(left_of(*to_quota(quota)).left.devices[place], 4);
   EXPECT_GT(to_quota(quota)->left.milli_cpu, 1 << 30) << "it says nothing of that";
 }
 

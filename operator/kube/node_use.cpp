@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "operator/kube/json_member.hpp"
 #include "operator/kube/queue_objects.hpp"
@@ -15,41 +16,69 @@ using queue::Resources;
 
 constexpr const char* kKept = "placement";
 
-Resources requests_of(const json& container) {
-  return resources_of(member(member(container, "resources"), "requests"));
+Requests requests_of(const json& container) {
+  const json& requests = member(member(container, "resources"), "requests");
+  return {resources_of(requests), devices_of(requests)};
+}
+
+Requests larger(const Requests& a, const Requests& b) {
+  Requests most{queue::larger(a.plain, b.plain), a.devices};
+  for (const auto& [name, count] : b.devices) most.devices[name] = std::max(most.devices[name], count);
+  return most;
 }
 
 }  // namespace
+
+Requests& Requests::operator+=(const Requests& other) {
+  plain += other.plain;
+  for (const auto& [name, count] : other.devices) devices[name] += count;
+  return *this;
+}
+
+Requests& Requests::operator-=(const Requests& other) {
+  plain -= other.plain;
+  for (const auto& [name, count] : other.devices)
+    if ((devices[name] -= count) == 0) devices.erase(name);
+  return *this;
+}
+
+queue::Resources Requests::counted() const {
+  Resources all = plain;
+  all.devices = queue::counted(devices);
+  return all;
+}
 
 // As Kubernetes' scheduler counts: init containers run one after the other, and those that are sidecars stay.
 std::optional<Placement> placement_of(const json& pod) {
   const json& spec = member(pod, "spec");
   const std::string node = text(spec, "nodeName"), phase = text(member(pod, "status"), "phase");
   if (node.empty() || phase == "Succeeded" || phase == "Failed") return std::nullopt;
-  Resources running, most;
+  Requests running, most;
   for (const json& container : member(spec, "initContainers")) {
-    const Resources requests = requests_of(container);
-    if (text(container, "restartPolicy") == "Always") running += requests;
-    most = larger(most, text(container, "restartPolicy") == "Always" ? running : running + requests);
+    Requests meanwhile = running;
+    meanwhile += requests_of(container);
+    if (text(container, "restartPolicy") == "Always") running = meanwhile;
+    most = larger(most, meanwhile);
   }
   for (const json& container : member(spec, "containers")) running += requests_of(container);
-  Resources requests = larger(most, running);
+  Requests requests = larger(most, running);
   const json& of_pod = member(member(spec, "resources"), "requests");
-  if (of_pod.contains("cpu")) requests.milli_cpu = resources_of(of_pod).milli_cpu;
-  if (of_pod.contains("memory")) requests.memory_mib = resources_of(of_pod).memory_mib;
-  return Placement{node, requests + resources_of(member(spec, "overhead"))};
+  if (of_pod.contains("cpu")) requests.plain.milli_cpu = resources_of(of_pod).milli_cpu;
+  if (of_pod.contains("memory")) requests.plain.memory_mib = resources_of(of_pod).memory_mib;
+  requests.plain += resources_of(member(spec, "overhead"));
+  return Placement{node, std::move(requests)};
 }
 
 void keep_placement(json& reduced, const std::optional<Placement>& placement) {
   if (placement)
-    reduced[kKept] = {placement->node, placement->requests.milli_cpu, placement->requests.memory_mib,
-                      placement->requests.devices};
+    reduced[kKept] = json::array({placement->node, placement->requests.plain.milli_cpu,
+                                  placement->requests.plain.memory_mib, placement->requests.devices});
 }
 
 std::optional<Placement> kept_placement(const json& reduced) {
   const json& kept = member(reduced, kKept);
   if (!kept.is_array()) return std::nullopt;
-  return Placement{kept[0], {kept[1], kept[2], kept[3]}};
+  return Placement{kept[0], {{kept[1], kept[2]}, kept[3].get<queue::Devices>()}};
 }
 
 void NodeUse::take_out(const kube::ObjectKey& pod) {
@@ -74,7 +103,7 @@ void NodeUse::set(const kube::ObjectKey& pod, const std::optional<Placement>& pl
 std::vector<ForeignPod> NodeUse::sums() const {
   const std::lock_guard lock(mutex_);
   std::vector<ForeignPod> sums;
-  for (const auto& [node, sum] : nodes_) sums.push_back({node, sum.requests});
+  for (const auto& [node, sum] : nodes_) sums.push_back({node, sum.requests.counted()});
   return sums;
 }
 

@@ -15,10 +15,21 @@
 
 namespace emj::manager {
 
+// What pods ask for, with devices by name: the nodes that have them may not have been seen yet.
+struct Requests {
+  queue::Resources plain;
+  queue::Devices devices{};
+
+  Requests& operator+=(const Requests& other);
+  Requests& operator-=(const Requests& other);
+  queue::Resources counted() const;
+  bool operator==(const Requests&) const = default;
+};
+
 // Where a pod is, and what its node keeps for it.
 struct Placement {
   std::string node;
-  queue::Resources requests;
+  Requests requests;
 
   bool operator==(const Placement&) const = default;
 };
@@ -41,7 +52,7 @@ class NodeUse {
   mutable std::mutex mutex_;
   std::map<kube::ObjectKey, Placement> pods_;
   struct Sum {
-    queue::Resources requests;
+    Requests requests;
     int pods = 0;
   };
   std::map<std::string, Sum> nodes_;

@@ -2,7 +2,6 @@
 #include "operator/kube/queue_objects.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "operator/api/parse.hpp"
@@ -26,19 +25,6 @@ std::optional<double> amount_at(const json& amounts, const char* name) {
 
 std::int64_t rounded_up(double amount) { return std::llround(std::ceil(amount - 1e-6)); }
 std::int64_t rounded_down(double amount) { return std::llround(std::floor(amount + 1e-6)); }
-
-// Those of which there are some.
-std::array<std::int64_t, queue::kDevices> devices_of(const json& amounts, std::int64_t (*rounded)(double)) {
-  std::array<std::int64_t, queue::kDevices> devices{};
-  if (!amounts.is_object()) return devices;
-  for (const auto& [name, amount] : amounts.items()) {
-    if (!queue::is_device(name)) continue;
-    const std::int64_t count = rounded(amount_at(amounts, name.c_str()).value_or(0));
-    if (count <= 0) continue;
-    if (const auto place = queue::device_place(name)) devices[*place] = count;
-  }
-  return devices;
-}
 
 // Of the names that one thing goes by: the least that is left, in units of `unit`.
 std::optional<std::int64_t> left(const json& status, std::initializer_list<const char*> names, double unit) {
@@ -73,7 +59,17 @@ bool is_worker(const json& pod) {
 
 queue::Resources resources_of(const json& amounts) {
   return {rounded_up(amount_at(amounts, "cpu").value_or(0) * 1000),
-          rounded_up(amount_at(amounts, "memory").value_or(0) / kMebi), devices_of(amounts, rounded_up)};
+          rounded_up(amount_at(amounts, "memory").value_or(0) / kMebi)};
+}
+
+queue::Devices devices_of(const json& amounts) {
+  queue::Devices devices;
+  if (!amounts.is_object()) return devices;
+  for (const auto& [name, amount] : amounts.items())
+    if (queue::is_device(name))
+      if (const double count = amount_at(amounts, name.c_str()).value_or(0); count > 0)
+        devices[name] = rounded_up(count);
+  return devices;
 }
 
 NodeView to_node_view(const json& node) {
@@ -87,7 +83,9 @@ NodeView to_node_view(const json& node) {
   const json& allocatable = member(status, "allocatable");
   view.allocatable = {rounded_down(amount_at(allocatable, "cpu").value_or(0) * 1000),
                       rounded_down(amount_at(allocatable, "memory").value_or(0) / kMebi),
-                      devices_of(allocatable, rounded_down)};
+                      {}};
+  for (const auto& [name, count] : devices_of(allocatable))
+    if (const auto place = queue::device_of_nodes(name)) view.allocatable.devices[*place] = count;
   for (const json& taint : member(spec, "taints"))
     view.taints.push_back({text(taint, "key"), text(taint, "value"), text(taint, "effect")});
   const json& conditions = member(status, "conditions");
@@ -123,9 +121,8 @@ std::optional<NamespaceQuota> to_quota(const json& object) {
   quota.left.memory_mib = left(status, {"requests.memory", "memory"}, kMebi).value_or(kNotCounted);
   const std::string prefix = "requests.";
   for (const auto& [name, amount] : member(status, "hard").items())
-    if (name.starts_with(prefix))
-      if (const auto place = queue::device_place(name.substr(prefix.size())))
-        quota.left.devices[*place] = left(status, {name.c_str()}, 1).value_or(kNotCounted);
+    if (name.starts_with(prefix) && queue::is_device(name.substr(prefix.size())))
+      quota.devices_left[name.substr(prefix.size())] = left(status, {name.c_str()}, 1).value_or(kNotCounted);
   quota.pods_left = left(status, {"pods", "count/pods"}, 1);
   return quota;
 }

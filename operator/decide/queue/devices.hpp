@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended resources of nodes and pods ("nvidia.com/gpu", "hugepages-2Mi"): which names count, and where they
-// stand in a Resources. The places are given once for the process, in the order in which names are met:
-// nothing that is decided depends on it. Any thread.
+// Extended resources of nodes and pods ("nvidia.com/gpu", "hugepages-2Mi"): which kinds count, and where they
+// stand in a Resources. Nodes say which there are: the places are given once for the process, in the order in
+// which they are met on nodes, and nothing that is decided depends on it. What jobs, pods and quotas name is
+// looked up: a tenant may write any name. Any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,11 +16,17 @@ namespace emj::queue {
 
 inline constexpr std::size_t kDevices = 8;  // kinds that are counted
 
+using Devices = std::map<std::string, std::int64_t>;  // by name
+using CountedDevices = std::array<std::int64_t, kDevices>;
+
 // Of Kubernetes' names of resources those that nodes have beside processors, memory and storage.
 bool is_device(const std::string& resource);
-// Nothing: it is none, or kDevices others were met before.
-std::optional<std::size_t> device_place(const std::string& resource);
-// Of a place that was given.
+// A node has some of it. Nothing: it is no device, or kDevices others were met before.
+std::optional<std::size_t> device_of_nodes(const std::string& resource);
+// Nothing: no node that was met has it.
+std::optional<std::size_t> known_device(const std::string& resource);
 std::string device_name(std::size_t place);
+// What is known of them.
+CountedDevices counted(const Devices& devices);
 
 }  // namespace emj::queue

@@ -87,27 +87,29 @@ std::vector<int> pools_of_job(const ElasticMPIJob& job, const QueueSpec& queue) 
   return places;
 }
 
-// Its template's labels and the pool's, which its pods would have as well, ask for the same nodes (rule Q24).
-// Else: the label.
+// Why its pods can be on none of a pool's nodes, in words: its template's labels and the pool's, which its
+// pods would have as well, ask for other nodes (rule Q24), or for something that no node has.
 std::optional<std::string> contradiction(const WorkerNeeds& needs, const PoolSpec& pool) {
   for (const auto& [label, value] : pool.node_selector)
     if (const auto own = needs.node_selector.find(label);
         own != needs.node_selector.end() && own->second != value)
-      return label;
+      return "the template's nodeSelector asks for another " + label + " than the nodes of the pools have";
+  for (const auto& [device, count] : needs.devices)
+    if (pool.capacity == PoolCapacity::Nodes && !known_device(device))
+      return "its workers ask for " + device + ", and no node has that (kubectl describe nodes: Allocatable)";
   return std::nullopt;
 }
 
 // Why it may run in none of the pools it names, in words; else nothing, and `places` keeps those that it may
 // run in.
 std::string leave_possible(std::vector<int>& places, const WorkerNeeds& needs, const QueueSpec& queue) {
-  std::string label;
+  std::string why;
   std::erase_if(places, [&](int place) {
     const auto found = contradiction(needs, queue.pools[place]);
-    if (found) label = *found;
+    if (found) why = *found;
     return found.has_value();
   });
-  if (!places.empty()) return {};
-  return "the template's nodeSelector asks for another " + label + " than the nodes of the pools have";
+  return places.empty() ? why : "";
 }
 
 std::string names_of(const std::vector<PoolSpec>& pools) {
@@ -206,7 +208,7 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   demand.uid = job.metadata.uid;
   demand.name = job.metadata.name;
   demand.namespace_name = job.metadata.namespace_name;
-  demand.worker = needs.shape + sidecar;
+  demand.worker = needs.taken() + sidecar;
   demand.reference = keeps_its_size(job.spec) ? rigid_size(job) : reference_size(job.spec);
   const SizeRange range = range_of(job, queue);
   demand.floor = range.floor;
@@ -238,13 +240,6 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   return demand;
 }
 
-std::string uncounted_text(const std::string& device) {
-  std::string others;
-  for (std::size_t k = 0; k < kDevices; ++k) others += (k == 0 ? "" : ", ") + device_name(k);
-  return "its workers ask for " + device +
-         ", and this operator counts no more kinds of extended resources than these: " + others;
-}
-
 // By requests, or by limits, which are their requests then.
 std::set<std::string> devices_of(const json& container) {
   std::set<std::string> found;
@@ -265,6 +260,12 @@ int LivingPods::all() const {
   return sum;
 }
 
+Resources WorkerNeeds::taken() const {
+  Resources all = shape;
+  all.devices = counted(devices);
+  return all;
+}
+
 WorkerNeeds needs_of(const JobSpec& spec) {
   const json pod = empi::json_text::try_parse(spec.worker.pod.document);
   const auto at = [&pod](const char* path) {
@@ -276,14 +277,9 @@ WorkerNeeds needs_of(const JobSpec& spec) {
   const double bytes = request_of(container, "memory").value_or(0);
   WorkerNeeds needs;
   needs.shape = {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
-  for (const std::string& name : devices_of(container)) {
-    const auto amount = request_of(container, name);
-    if (!amount || *amount <= 0) continue;
-    if (const auto place = device_place(name))
-      needs.shape.devices[*place] = std::llround(std::ceil(*amount - 1e-6));
-    else
-      needs.uncounted = name;
-  }
+  for (const std::string& name : devices_of(container))
+    if (const auto amount = request_of(container, name); amount && *amount > 0)
+      needs.devices[name] = std::llround(std::ceil(*amount - 1e-6));
   if (const json selector = at("/spec/nodeSelector"); selector.is_object())
     for (const auto& [label, value] : selector.items())
       if (value.is_string()) needs.node_selector[label] = value.get<std::string>();
@@ -358,8 +354,6 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,
                    {}};
-  if (!needs.uncounted.empty() && has_nothing)
-    return Refused{QueueCause::NotAdmitted, uncounted_text(needs.uncounted), {}};
   Demand demand = fill_in(job, needs, curve, pods, queue, sidecar, now);
   if (demand.budget && *demand.budget <= 0 && has_nothing)
     return Refused{QueueCause::NotAdmitted, spent_text(job, now), {}};

@@ -31,8 +31,9 @@ struct WorkerNeeds {
   Resources shape;  // of one, by the requests of its container; without any a CPU for each slot, as its pod
                     // then asks for
   std::map<std::string, std::string> node_selector;
-  std::string
-      uncounted{};  // an extended resource that it asks for, when there are more kinds than are counted
+  Devices devices{};  // of one, by name: nodes that have them may come later
+
+  Resources taken() const;  // shape, with those that nodes are known to have
 };
 WorkerNeeds needs_of(const JobSpec& spec);
 

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace emj::queue {
 namespace {
 
@@ -67,13 +69,45 @@ TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
   EXPECT_EQ(needs_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec).shape, (Resources{3000, 0}));
 }
 
-TEST(JobDemand, AWorkersDevicesCountByLimitsToo) {
-  const WorkerNeeds needs =
-      needs_of(job("", "", 2, 8, ", resources: {requests: {cpu: 1}, limits: {nvidia.com/gpu: 2}}").spec);
-  EXPECT_EQ(needs.shape.devices[device_place("nvidia.com/gpu").value()], 2);
-  EXPECT_EQ(needs.uncounted, "");
-  EXPECT_FALSE(is_device("cpu") || is_device("ephemeral-storage") || is_device("node.kubernetes.io/x"));
+// A tenant may name any device; which there are, nodes say.
+TEST(JobDemand, AWorkersDevicesCountByLimitsTooWhereANodeHasThem) {
+  const ElasticMPIJob asks =
+      job("", "", 2, 8, ", resources: {requests: {cpu: 1}, limits: {example.com/unheard: 2}}");
+  const WorkerNeeds needs = needs_of(asks.spec);
+  EXPECT_EQ(needs.devices, (Devices{{"example.com/unheard", 2}}));
+  EXPECT_EQ(needs.taken(), (Resources{1000, 0}));
+  QueueSpec queue;
+  queue.pools.resize(1);
+  queue.pools[0].name = "hpc";
+  queue.pools[0].capacity = PoolCapacity::Nodes;
+  const auto refused = demand_of(asks, LivingPods(0), queue, {}, at(0));
+  ASSERT_TRUE(std::holds_alternative<Refused>(refused));
+  EXPECT_THAT(std::get<Refused>(refused).reason,
+              HasSubstr("ask for example.com/unheard, and no node has that"));
+  queue.pools[0].capacity = PoolCapacity::Quota;
+  EXPECT_TRUE(std::holds_alternative<Demand>(demand_of(asks, LivingPods(0), queue, {}, at(0))))
+      << "not bounded there";
+
+  const std::size_t place = device_of_nodes("example.com/unheard").value();
+  EXPECT_EQ(needs.taken().devices[place], 2);
+  queue.pools[0].capacity = PoolCapacity::Nodes;
+  const auto asked = demand_of(asks, LivingPods(0), queue, {}, at(0));
+  ASSERT_TRUE(std::holds_alternative<Demand>(asked));
+  EXPECT_EQ(std::get<Demand>(asked).worker.devices[place], 2);
+}
+
+TEST(Devices, AreWhatNodesHaveBesideProcessorsMemoryAndStorage) {
+  for (const char* none : {"cpu", "ephemeral-storage", "node.kubernetes.io/x"})
+    EXPECT_FALSE(is_device(none)) << none;
   EXPECT_TRUE(is_device("hugepages-1Gi"));
+  // Places are for the process: in another one.
+  EXPECT_EXIT(
+      {
+        for (int i = 0; i < 20; ++i) device_of_nodes("example.com/kind-" + std::to_string(i));
+        std::_Exit(known_device("example.com/kind-19") || device_of_nodes("example.com/kind-19") ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "")
+      << "eight kinds are counted";
 }
 
 TEST(JobDemand, OfOneThatWaits) {

@@ -285,7 +285,7 @@ TEST(Waiting, WhatIsShortAndWhoCouldGiveIsSaid) {
 }
 
 TEST(Waiting, NobodyIsShrunkForDevicesThatOthersHaveNone) {
-  const std::size_t gpu = device_place("nvidia.com/gpu").value();
+  const std::size_t gpu = device_of_nodes("nvidia.com/gpu").value();
   QueueState state = machine(8);
   state.pools[0].capacity.devices[gpu] = 1;
   Demand without = running(job("cpu", 1, 6), 6), with = running(job("gpu", 1, 1), 1),

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -14,7 +13,7 @@ namespace emj::queue {
 struct Resources {
   std::int64_t milli_cpu = 0;
   std::int64_t memory_mib = 0;
-  std::array<std::int64_t, kDevices> devices{};  // by device_place()
+  CountedDevices devices{};
 
   Resources& operator+=(const Resources& other) {
     milli_cpu += other.milli_cpu;
