@@ -7,6 +7,7 @@
 #include <map>
 
 #include "operator/decide/queue/job_demand.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
 namespace emj {
@@ -69,11 +70,12 @@ std::string no_nodes(const PoolSpec& pool, const std::vector<NodeView>& nodes) {
     for (const NodeView& node : nodes)
       if (const auto found = node.labels.find(label); found != node.labels.end()) ++values[found->second];
     if (values.contains(wanted)) continue;
-    std::string there;
-    for (const auto& [value, count] : values)
-      there += (there.empty() ? "" : ", ") + value + empi::format(" (%d)", count);
-    text += (text.empty() ? "none has " : ", nor ") + label + "=" + wanted +
-            (there.empty() ? ", and none that label at all" : "; of that label there are " + there);
+    std::vector<std::string> there;
+    for (const auto& [value, count] : values) there.push_back(value + empi::format(" (%d)", count));
+    text += text.empty() ? "none has " : ", nor ";
+    text += label + "=" + wanted;
+    text +=
+        there.empty() ? ", and none that label at all" : "; of that label there are " + empi::joined(there);
   }
   return text.empty() ? "none has all of its labels" : text;
 }

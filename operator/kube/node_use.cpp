@@ -37,8 +37,10 @@ Requests& Requests::operator+=(const Requests& other) {
 
 Requests& Requests::operator-=(const Requests& other) {
   plain -= other.plain;
-  for (const auto& [name, count] : other.devices)
-    if ((devices[name] -= count) == 0) devices.erase(name);
+  for (const auto& [name, count] : other.devices) {
+    devices[name] -= count;
+    if (devices[name] == 0) devices.erase(name);
+  }
   return *this;
 }
 

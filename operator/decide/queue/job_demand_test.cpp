@@ -80,18 +80,18 @@ TEST(JobDemand, AWorkersDevicesCountByLimitsTooWhereANodeHasThem) {
   queue.pools.resize(1);
   queue.pools[0].name = "hpc";
   queue.pools[0].capacity = PoolCapacity::Nodes;
-  const auto refused = demand_of(asks, LivingPods(0), queue, {}, at(0));
+  const auto refused = demand_of(asks, LivingPods(0), queue, {}, kNow);
   ASSERT_TRUE(std::holds_alternative<Refused>(refused));
   EXPECT_THAT(std::get<Refused>(refused).reason,
               HasSubstr("ask for example.com/unheard, and no node has that"));
   queue.pools[0].capacity = PoolCapacity::Quota;
-  EXPECT_TRUE(std::holds_alternative<Demand>(demand_of(asks, LivingPods(0), queue, {}, at(0))))
+  EXPECT_TRUE(std::holds_alternative<Demand>(demand_of(asks, LivingPods(0), queue, {}, kNow)))
       << "not bounded there";
 
   const std::size_t place = device_of_nodes("example.com/unheard").value();
   EXPECT_EQ(needs.taken().devices[place], 2);
   queue.pools[0].capacity = PoolCapacity::Nodes;
-  const auto asked = demand_of(asks, LivingPods(0), queue, {}, at(0));
+  const auto asked = demand_of(asks, LivingPods(0), queue, {}, kNow);
   ASSERT_TRUE(std::holds_alternative<Demand>(asked));
   EXPECT_EQ(std::get<Demand>(asked).worker.devices[place], 2);
 }
