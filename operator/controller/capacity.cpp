@@ -73,7 +73,7 @@ std::string no_nodes(const PoolSpec& pool, const std::vector<NodeView>& nodes) {
     std::vector<std::string> there;
     for (const auto& [value, count] : values) there.push_back(value + empi::format(" (%d)", count));
     text += text.empty() ? "none has " : ", nor ";
-    text += label + "=" + wanted;
+    text += empi::format("%s=%s", label.c_str(), wanted.c_str());
     text +=
         there.empty() ? ", and none that label at all" : "; of that label there are " + empi::joined(there);
   }
