@@ -54,11 +54,12 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
+app=$case
+[[ $case != tohoku ]] || app=tsunami
 if [[ -n $targets_only ]]; then
   if [[ $case == queue ]]; then echo empi-tsunami empi-queue-report
   elif [[ $case == deadline ]]; then echo empi-jacobi empi-queue-report
-  elif [[ $case == tohoku ]]; then echo empi-tsunami empi-tsunami-report
-  else echo "empi-$case" "empi-$case-report"
+  else echo "empi-$app" "empi-$app-report"
   fi
   exit 0
 fi
@@ -156,8 +157,6 @@ else
     echo "demo: no data in $EMPI_DATA (scripts/fetch_data.sh gets it): using the built-in ocean, which is synthetic, with an Okada source"
   fi
 fi
-report=empi-$case-report
-[[ $case != tohoku ]] || report=empi-tsunami-report
 echo "demo: the job is $manifest"
 echo "demo: watch it in a browser: $out/index.html (from the first picture on)"
 
@@ -178,7 +177,7 @@ started=$EPOCHSECONDS
 # A shell's background commands ignore Ctrl-C and read nothing unless told otherwise.
 env --default-signal=INT,QUIT empi run "$manifest" --out "$out" <&0 &
 job=$!
-nice -n 19 "$report" --follow "$job" "$out" </dev/null >/dev/null 2>&1 &
+nice -n 19 "empi-$app-report" --follow "$job" "$out" </dev/null >/dev/null 2>&1 &
 painter=$!
 # A signal ends a wait early; afterwards the shell still knows how the job ended.
 while kill -0 "$job" 2>/dev/null; do wait "$job" 2>/dev/null || true; done
@@ -189,8 +188,8 @@ end_painter
 
 # Of a job that failed as well, if it has run at all: the pictures are as far as it came.
 if [[ $status == 0 ]]; then
-  "$report" "$out"
+  "empi-$app-report" "$out"
 elif [[ -e $out/summary.json && $(stat -c %Y "$out/summary.json") -ge $started ]]; then
-  "$report" "$out" || true
+  "empi-$app-report" "$out" || true
 fi
 exit "$status"

@@ -192,19 +192,17 @@ class Report {
         draw_snapshot(tsunami::read_snapshot(file.string()),
                       dir_ / ("wave-" + io::snapshot_number(file) + ".png"), results, ground_, limit_,
                       workers_);
-        if (drawing_.running()) show();  // each one as it comes
+        if (drawing_.running()) show(results);  // each one as it comes
       });
     for (const json& gauge : results.value("gauges", json::array()))
       drawing_.once(dir_ / ("gauge-" + gauge.value("id", "") + ".csv"), [&] { draw_gauge(dir_, gauge); });
-    show();
+    show(results);
   }
 
  private:
-  void show() {
+  void show(const json& results) {
     if (drawing_.running() && !drawing_.has(dir_ / "progress.json")) return;
     io::PageText text = page_text();
-    const fs::path description = dir_ / "tsunami.json";
-    const json results = fs::exists(description) ? io::read_json(description) : json::object();
     if (const std::string of = results.value("case", ""); !of.empty())
       text.about += " Of this run: " + of + ".";
     text.tables = {tasks_table(results)};

@@ -61,8 +61,7 @@ std::string no_nodes(const PoolSpec& pool, const std::vector<NodeView>& nodes) {
   if (unusable + tainted > 0)
     return empi::format(
         "of those with its labels %d are not ready or cordoned, and %d have a taint that it does not "
-        "tolerate, "
-        "or count for another pool",
+        "tolerate, or count for another pool",
         unusable, tainted);
   std::string text;
   for (const auto& [label, wanted] : pool.node_selector) {

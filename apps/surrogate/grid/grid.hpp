@@ -116,6 +116,8 @@ class Grid {
   struct Walk;
   std::size_t refine_points(const Refinement& by);
   std::size_t refine_children(const Refinement& by);
+  template <class Call>
+  void each_child(std::size_t point, int deepest, Call&& call) const;
   std::vector<double> log_norms() const;
   double log_mean(std::span<const Node1> key, std::span<const double> samples) const;
   std::int32_t find(std::span<const Node1> key) const;

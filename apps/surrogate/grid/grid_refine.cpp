@@ -58,6 +58,21 @@ double Grid::log_mean(std::span<const Node1> key, std::span<const double> sample
       std::max(sum * static_cast<double>(dimensions_) / static_cast<double>(samples.size()), kByChance));
 }
 
+// call(key) for each child that a point may have; points may be added meanwhile.
+template <class Call>
+void Grid::each_child(std::size_t point, int deepest, Call&& call) const {
+  std::vector<Node1> key(nodes(point).begin(), nodes(point).end());
+  for (std::size_t k = 0; k < dimensions_; ++k) {
+    const Node1 node = key[k];
+    if (depth_of(node) >= deepest) continue;
+    for (int side = 0; side < 2; ++side) {
+      key[k] = child_of(boundary_, node, side);
+      if (key[k] != 0) call(key);
+    }
+    key[k] = node;
+  }
+}
+
 // Points with the largest surplus get all their children.
 std::size_t Grid::refine_points(const Refinement& by) {
   const std::vector<double> score = scores();
@@ -67,20 +82,10 @@ std::size_t Grid::refine_points(const Refinement& by) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return rank[a] > rank[b]; });
   const std::size_t before = size();
-  std::vector<Node1> key;
   for (const std::size_t point : order) {
     if (size() - before >= by.most_points) break;
     if (score[point] <= by.tolerance) continue;
-    key.assign(nodes(point).begin(), nodes(point).end());
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      const Node1 node = key[k];
-      if (depth_of(node) >= by.deepest) continue;
-      for (int side = 0; side < 2; ++side) {
-        key[k] = child_of(boundary_, node, side);
-        if (key[k] != 0) add(key);
-      }
-      key[k] = node;
-    }
+    each_child(point, by.deepest, [this](std::vector<Node1>& key) { add(key); });
   }
   return size() - before;
 }
@@ -114,19 +119,7 @@ std::size_t Grid::refine_children(const Refinement& by) {
     if (largest > by.tolerance)
       candidates.push_back({sum / parents + log_mean(key, by.samples), std::move(key)});
   };
-  std::vector<Node1> key;
-  for (std::size_t point = 0; point < size(); ++point) {
-    key.assign(nodes(point).begin(), nodes(point).end());
-    for (std::size_t k = 0; k < dimensions_; ++k) {
-      const Node1 node = key[k];
-      if (depth_of(node) >= by.deepest) continue;
-      for (int side = 0; side < 2; ++side) {
-        key[k] = child_of(boundary_, node, side);
-        if (key[k] != 0) consider(key);
-      }
-      key[k] = node;
-    }
-  }
+  for (std::size_t point = 0; point < size(); ++point) each_child(point, by.deepest, consider);
   std::ranges::stable_sort(candidates,
                            [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
   candidates.resize(std::min(candidates.size(), by.most_points));

@@ -8,12 +8,12 @@
 #include <numbers>
 #include <vector>
 
+#include "apps/tsunami/io/degrees.hpp"
+
 namespace io {
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-constexpr double kMetresPerDegree = 6367.5e3 * kDegree;  // as okada()
-constexpr double kReach = 6;                             // depths; beyond lies less than a thousandth
+constexpr double kReach = 6;  // depths; beyond lies less than a thousandth
 
 // kajiura_kernel() by the square of the distance, linear in between; 0 beyond kReach.
 class Kernel {

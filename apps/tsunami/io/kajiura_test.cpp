@@ -7,10 +7,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/tsunami/io/degrees.hpp"
+
 namespace io {
 namespace {
-
-constexpr double kMetresPerDegree = 6367.5e3 * std::numbers::pi / 180;
 
 double volume(const Raster& heights) {
   double sum = 0;

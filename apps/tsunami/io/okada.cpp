@@ -6,11 +6,11 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "apps/tsunami/io/degrees.hpp"
+
 namespace io {
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-constexpr double kMetresPerDegree = 6367.5e3 * kDegree;
 constexpr double kMuRatio = 0.5;  // mu / (lambda + mu) for Poisson's ratio 0.25: 1 - 2 nu
 
 // The functions of Okada 1985, equations 25 (strike slip), 26 (dip slip), 28 and 29, at one corner

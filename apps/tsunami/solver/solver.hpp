@@ -48,8 +48,8 @@ struct Criterion {
   // m / s: a wet cell is refined where the change of its depth in the last step, times its area over that of
   // the finest cell, is above (the thesis' (5.4)), and may be coarsened below a fourth of it.
   double refine_flux = 1e300;
-  int buffer =
-      2;  // layers of cells around refined ones that are refined too: buffer_for() the steps in between
+  // Layers of cells around refined ones that are refined too: buffer_for() the steps between two adaptions.
+  int buffer = 2;
   std::vector<Region> regions = {};
 };
 

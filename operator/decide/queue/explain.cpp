@@ -2,7 +2,6 @@
 #include "operator/decide/queue/explain.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "operator/decide/queue/backfill.hpp"
@@ -79,8 +78,12 @@ std::string donors_text(const QueueState& state, int pool, const Resources& open
                                                                   : yields_down_to(job, waiting.priority);
     if (least < job.allocation.workers) donors.push_back({&job, least});
   }
-  std::ranges::stable_sort(donors, std::greater(),
-                           [](const Donor& d) { return d.job->allocation.workers - d.least; });
+  // Of equal ones the first: they are in the order of the jobs.
+  const auto shown = donors.begin() + static_cast<std::ptrdiff_t>(std::min(named, donors.size()));
+  std::ranges::partial_sort(donors, shown, [](const Donor& a, const Donor& b) {
+    const int more = a.job->allocation.workers - a.least, less = b.job->allocation.workers - b.least;
+    return more != less ? more > less : a.job < b.job;
+  });
   const std::int64_t workers =
       times(waiting.worker, open + surplus(state, pool, waiting.priority)) - times(waiting.worker, open);
   std::string text = format("%lld can be had from ", static_cast<long long>(workers));

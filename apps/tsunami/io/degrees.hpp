@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <numbers>
+
+namespace io {
+
+inline constexpr double kDegree = std::numbers::pi / 180;       // radians
+inline constexpr double kMetresPerDegree = 6367.5e3 * kDegree;  // of latitude, as GeoClaw has it
+
+}  // namespace io
