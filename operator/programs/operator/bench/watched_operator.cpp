@@ -14,7 +14,6 @@
 namespace emj::bench {
 
 using nlohmann::json;
-using std::chrono::duration;
 
 static double status_of(int pid, const std::string& field) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
