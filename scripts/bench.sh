@@ -28,6 +28,7 @@ checkpoint|bench_checkpoint|checkpoints against plain writing and reading of the
 recover|python3 apps/bench/recover.py|the loss of a rank, a pod or the lead of a loop: until it is known, until the others go on with 16 and 64 ranks, their data over a plain exchange, what the copies cost; argument: megabytes a rank (128)
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
+local-steps|bench_local_steps|what local time steps could save at most, on Chile 2010 and on a nest; options of empi-tsunami
 tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (a quarter of an hour); --out DIR, --data DIR
 spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone and over hypre on the seven-point matrix of the same blocks, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh

@@ -6,7 +6,7 @@
 
 first_hour_usage() {
   cat <<'USAGE'
-Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] [--keep-ccache]
+Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] [--keep-ccache] [--user]
   On a minimal Debian 12 and then 13, each with an empty cache (root is needed):
     first-hour.root            s until there is a Debian root
     first-hour.build_cpu       s of processor time to build what the demo needs
@@ -16,11 +16,12 @@ Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] 
   fetched before the clock starts.
   --until build        as far as a built empi, which must answer --help
   --keep-ccache        with the compiler cache of this machine
+  --user               the newcomer is an ordinary user, with the package uidmap; what is fetched is fetched meanwhile
 USAGE
 }
 
 bench_first_hour() { # ARGUMENTS
-  local debians=(12 13) until=end keep_ccache=false debian
+  local debians=(12 13) until=end keep_ccache=false as_user=false debian
   while [[ $# -gt 0 ]]; do
     case $1 in
       --debian)
@@ -34,12 +35,14 @@ bench_first_hour() { # ARGUMENTS
         shift
         ;;
       --keep-ccache) keep_ccache=true ;;
+      --user) as_user=true ;;
       -h | --help) first_hour_usage; return ;;
       *) die "bench first-hour: there is no option '$1': ./dev bench first-hour --help" ;;
     esac
     shift
   done
   [[ $(id -u) == 0 ]] || die 'bench first-hour: a machine of its own needs root: run it with sudo'
+  if $keep_ccache && $as_user; then die 'bench first-hour: the compiler cache is root'"'"'s: leave out --keep-ccache or --user'; fi
   check_this_machine
   : >"$cache/root.log"
   find_mmdebstrap || failed_root "$cache/none"
@@ -57,31 +60,40 @@ bench_first_hour() { # ARGUMENTS
 
 # A Debian of that number as its makers call minimal, without what mmdebstrap alone adds to 12.
 minimal_debian() { # 12|13
-  local suite=bookworm folder
+  local suite=bookworm folder include=usr-is-merged
   if [[ $1 == 13 ]]; then suite=trixie; fi
   folder=$cache/minimal-$suite
+  if $as_user; then folder+=-uidmap include+=,uidmap; fi
   exec 9>"$cache/first-hour/lock"
   flock 9
   if [[ ! -e $folder/.complete ]]; then
     rm -rf --one-file-system "$folder"
     # shellcheck disable=SC2016
-    run_mmdebstrap --mode=root --format=directory --variant=minbase --include=usr-is-merged \
+    run_mmdebstrap --mode=root --format=directory --variant=minbase --include="$include" \
       --customize-hook='chroot "$1" apt-get -y autoremove --purge usrmerge perl >&2' \
       "$suite" "$folder" || failed_root "$folder"
     touch "$folder/.complete"
   fi
   exec 9>&-
   cp -a "$folder" "$work/$1"
+  if $as_user; then
+    chroot "$work/$1" useradd --create-home newcomer
+    chroot "$work/$1" usermod --add-subuids 100000-165535 --add-subgids 100000-165535 newcomer
+  fi
 }
 
 # Sets $machine: the command that runs what is appended to it in the checkout on that machine.
 use_machine() { # DEBIAN
   machine=(bash "$project/scripts/testing/minimal_machine.sh" "$work/$1" --bind "$packages_folder" /var/tmp/packages)
+  if $as_user; then
+    machine+=(--user newcomer -- env --chdir="$home/elastic-mpi")
+    return
+  fi
   if $keep_ccache; then
     mkdir -p "$cache/ccache"
     machine+=(--bind "$cache/ccache" /root/.cache/elastic-mpi/ccache)
   fi
-  machine+=(EMPI_PACKAGES=/var/tmp/packages -- env --chdir=/root/elastic-mpi)
+  machine+=(EMPI_PACKAGES=/var/tmp/packages -- env --chdir="$home/elastic-mpi")
 }
 
 figure() { # NAME VALUE
@@ -92,21 +104,23 @@ figure() { # NAME VALUE
 note() { printf 'note: %s\n' "$*" >&2; }
 
 newcomer() { # DEBIAN UNTIL KEEP_CCACHE
-  local debian=$1 until=$2 keep_ccache=$3 folder=$work/$1 started status=0 TIMEFORMAT='%U %S' job
+  local debian=$1 until=$2 keep_ccache=$3 folder=$work/$1 started status=0 TIMEFORMAT='%U %S' job home=/root
+  if $as_user; then home=/home/newcomer; fi
   note "making a minimal Debian $debian"
   minimal_debian "$debian"
-  mkdir -p "$folder/root/elastic-mpi"
-  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder/root/elastic-mpi"
+  mkdir -p "$folder$home/elastic-mpi"
+  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder$home/elastic-mpi"
+  if $as_user; then chroot "$folder" chown -R newcomer: "$home"; fi
   use_machine "$debian"
-  if [[ $until == picture || $until == end ]] && ! compgen -G "$packages_folder/*.deb" >/dev/null; then
+  if ! $as_user && [[ $until == picture || $until == end ]] && ! compgen -G "$packages_folder/*.deb" >/dev/null; then
     note 'fetching packages'
     "${machine[@]}" ./dev shell true >&2 || fail_hour 'there is no root'
-    rm -rf --one-file-system "$folder"/root/.cache/elastic-mpi/root-*
+    rm -rf --one-file-system "$folder$home"/.cache/elastic-mpi/root-*
   fi
 
   # Killed while it makes the root, ./dev begins anew at the next call. The clock starts at that one.
-  "${machine[@]}" bash scripts/testing/interrupted_root.sh /root/started >&2 || fail_hour 'there is no root'
-  started=$(cat "$folder/root/started")
+  "${machine[@]}" bash scripts/testing/interrupted_root.sh "$home/started" >&2 || fail_hour 'there is no root'
+  started=$(cat "$folder$home/started")
   figure root $((EPOCHSECONDS - started))
   if [[ $until == root ]]; then return; fi
 
@@ -118,9 +132,9 @@ newcomer() { # DEBIAN UNTIL KEEP_CCACHE
   figure build_cpu "$(awk 'END { printf "%.0f", $1 + $2 }' "$work/time")"
   if [[ $until == build ]]; then return; fi
 
-  "${machine[@]}" ./dev demo --out /root/pictures >&2 &
+  "${machine[@]}" ./dev demo --out "$home/pictures" >&2 &
   job=$!
-  wait_for 1800 "$job" 'there is a picture' has_picture "$folder/root/pictures"
+  wait_for 1800 "$job" 'there is a picture' has_picture "$folder$home/pictures"
   figure first_picture $((EPOCHSECONDS - started))
   if [[ $until == picture ]]; then
     kill -KILL "$job"
@@ -150,6 +164,6 @@ wait_for() {
 
 fail_hour() {
   say "bench first-hour: Debian $debian: $*"
-  tail -n 5 "$work/$debian/root/.cache/elastic-mpi/root.log" 2>/dev/null >&2 || true
+  tail -n 5 "$work/$debian$home/.cache/elastic-mpi/root.log" 2>/dev/null >&2 || true
   exit 1
 }

@@ -41,7 +41,7 @@ make_root() {
 # Says why in one line. What there is of a root goes, for it may be what has filled the disk.
 failed_root() { # NEW
   local reason
-  if grep -q 'No space left on device' "$cache/root.log"; then
+  if grep -q 'No space left on device' "$cache/root.log" || ! room_is_left; then
     reason="no space is left in $cache: free $room_megabytes MB there, or set EMPI_CACHE to a folder elsewhere"
   elif grep -qE 'resolv|onnect|Failed to fetch|unreachable|timed out' "$cache/root.log"; then
     reason='packages of Debian could not be fetched: check the network and the proxy (http_proxy), then try again'
@@ -50,6 +50,14 @@ failed_root() { # NEW
   fi
   discard "$1"
   die "no Debian root: $reason; all of it is in $cache/root.log"
+}
+
+# A full disk has no room for the log to say so either.
+room_is_left() {
+  local status=0
+  { head -c 1M /dev/zero >"$cache/room"; } 2>/dev/null || status=1
+  rm -f "$cache/room"
+  return "$status"
 }
 
 # mmdebstrap is a Perl script: where it is not installed, its package is unpacked into the cache, and with it the

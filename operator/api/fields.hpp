@@ -123,6 +123,11 @@ void describe(V& v, ScalabilityPoint& point) {
 }
 
 template <class V>
+void describe(V& v, TopologyConstraint& constraint) {
+  v.field("key", constraint.key);
+}
+
+template <class V>
 void describe(V& v, JobSpec& spec) {
   v.field("suspend", spec.suspend);
   v.field("managedBy", spec.managed_by);
@@ -146,6 +151,7 @@ void describe(V& v, JobSpec& spec) {
   v.object("scheduling", [&](V& v) {
     v.field("queueName", spec.scheduling.queue_name);
     v.field("priorityClassName", spec.scheduling.priority_class_name);
+    v.object("constraints", [&](V& v) { v.list("topology", spec.scheduling.topology); });
     v.field("preemption", spec.scheduling.preemption);
     v.field("pools", spec.scheduling.pools);
     v.field("expectedSeconds", spec.scheduling.expected);

@@ -253,6 +253,12 @@ struct ScalabilityPoint {
   bool operator==(const ScalabilityPoint&) const = default;
 };
 
+// One label of nodes by which a job's pods keep together (the words of KEP-6089's constraints).
+struct TopologyConstraint {
+  std::string key;
+  bool operator==(const TopologyConstraint&) const = default;
+};
+
 struct SchedulingSpec {
   std::string
       queue_name;  // of the ElasticQueue that decides when it starts and what it may have; empty: none
@@ -260,6 +266,7 @@ struct SchedulingSpec {
   Preemption preemption = Preemption::Shrink;
   std::vector<std::string> pools;             // of the queue, by preference; empty: all
   std::optional<Seconds> expected;            // run time at the reference size: for backfill, ends nothing
+  std::vector<TopologyConstraint> topology;   // at most one: all workers on nodes of one value; empty: any
   std::string model;                          // jobs of one name share what is learned
   std::vector<ScalabilityPoint> scalability;  // ascending by workers; empty: not known
   std::optional<Time> deadline;               // by which it should be over; at most one of the two

@@ -138,6 +138,19 @@ TEST(QueuedJob, ChangesItsQueueOnlyWhileItIsSuspended) {
   EXPECT_TRUE(validate_update(before, after).empty());
 }
 
+TEST(Constraints, AreReadAndStayWhileTheJobRuns) {
+  const ElasticMPIJob job =
+      parse_yaml(job_text("  scheduling: {constraints: {topology: [{key: example.com/rack}]}}\n"), "job.yaml")
+          .value();
+  ASSERT_EQ(job.spec.scheduling.topology.size(), 1u);
+  EXPECT_EQ(job.spec.scheduling.topology[0].key, "example.com/rack");
+  ElasticMPIJob before = job, after = job;
+  after.spec.scheduling.topology.clear();
+  EXPECT_EQ(validate_update(before, after).size(), 1u);
+  before.status.state = JobState::Suspended;
+  EXPECT_TRUE(validate_update(before, after).empty());
+}
+
 TEST(QueuedJob, SaysWhereOnlyAQueueWouldListen) {
   const auto job = parse_yaml(job_text("  scheduling: {expectedSeconds: 60}\n"), "job.yaml");
   ASSERT_TRUE(job.ok());

@@ -31,8 +31,8 @@ TEST(Schema, HasTheSameDefaults) {
 }
 
 TEST(Schema, ANestedDefaultIsReachedFromAnEmptySpec) {
-  schema().expect_defaults_are_reached(
-      {"spec.worker", "spec.worker.template", "spec.checkpoint", "spec.local", "spec.runtime.restart"});
+  schema().expect_defaults_are_reached({"spec.worker", "spec.worker.template", "spec.checkpoint",
+                                        "spec.local", "spec.runtime.restart", "spec.scheduling.constraints"});
 }
 
 TEST(Schema, HasTheSubresourcesAndColumns) {

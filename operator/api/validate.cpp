@@ -243,6 +243,10 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
              before.status.state != JobState::Suspended,
          "spec.scheduling.queueName",
          "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  frozen(before.spec.scheduling.topology != after.spec.scheduling.topology &&
+             before.status.state != JobState::Suspended,
+         "spec.scheduling.constraints",
+         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
   // Ranks of one run write alike.
   frozen(before.spec.checkpoint != after.spec.checkpoint && before.status.state != JobState::Suspended,
          "spec.checkpoint",

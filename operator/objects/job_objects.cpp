@@ -11,9 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kNodeLocalDns = "169.254.20.10/32";  // NodeLocal DNSCache: an address of each node
 constexpr int kDnsPort = 53,
               kOpenShiftsDnsPort = 5353;  // of DNS pods: a policy sees theirs, not the service's
+
+// An address as the block that holds it alone.
+std::string host(const std::string& address) {
+  return address + (address.find(':') == std::string::npos ? "/32" : "/128");
+}
 
 }  // namespace
 
@@ -78,7 +82,9 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
   json dns_ports = json::array();
   for (const int port : {kDnsPort, kOpenShiftsDnsPort})
     for (const char* protocol : {"UDP", "TCP"}) dns_ports.push_back({{"protocol", protocol}, {"port", port}});
-  const json to_node_dns = {{"ipBlock", {{"cidr", kNodeLocalDns}}}};
+  json to_dns_servers = json::array({to_dns});
+  if (!options.dns_address.empty())
+    to_dns_servers.push_back({{"ipBlock", {{"cidr", host(options.dns_address)}}}});
   return {{"apiVersion", "networking.k8s.io/v1"},
           {"kind", "NetworkPolicy"},
           {"metadata", object_metadata(job, job.metadata.name + "-workers")},
@@ -92,7 +98,7 @@ json build_network_policy(const ElasticMPIJob& job, const BuildOptions& options)
                                                            : tcp({kAgentPort, kMetricsPort})}},
                           {{"from", json::array({from_prometheus})}, {"ports", tcp({kMetricsPort})}}})},
             {"egress", json::array({{{"to", json::array({same_job})}},
-                                    {{"to", json::array({to_dns, to_node_dns})}, {"ports", dns_ports}}})}}}};
+                                    {{"to", to_dns_servers}, {"ports", dns_ports}}})}}}};
 }
 
 }  // namespace emj

@@ -233,7 +233,8 @@ json build_sidecar(const ElasticMPIJob& job, const std::string& pod, const Build
     sidecar["volumeMounts"].push_back(mount("elastic-mpi-tls", kTlsFolder, true));
   }
   // Where a quota wants limits, the template has them for the worker: then of every container.
-  for (const auto& [name, amount] : {std::pair{"cpu", "500m"}, std::pair{"memory", "128Mi"}})
+  for (const auto& [name, amount] :
+       {std::pair{"cpu", options.sidecar_cpu_limit}, std::pair{"memory", options.sidecar_memory_limit}})
     if (!member(worker_limits, name).is_null()) sidecar["resources"]["limits"][name] = amount;
   return sidecar;
 }
@@ -268,6 +269,28 @@ void keep_off(const std::vector<LostNode>& nodes, json& spec) {
     for (json& term : terms)
       if (term.is_object() && !term.empty())
         append(term["matchFields"], others);  // an empty one means no node
+}
+
+// The first worker that is placed decides for all: one that matches its own term and finds nobody may go
+// anywhere (Kubernetes' rule for required affinity).
+void keep_together(const ElasticMPIJob& job, json& spec) {
+  json& affinity = spec["affinity"];
+  if (!is_object_now(affinity) || !is_object_now(affinity["podAffinity"])) return;
+  json terms = json::array();
+  for (const TopologyConstraint& constraint : job.spec.scheduling.topology)
+    terms.push_back(
+        {{"labelSelector", {{"matchLabels", selector_labels(job)}}}, {"topologyKey", constraint.key}});
+  append(affinity["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"], terms);
+}
+
+// The template's own come first: the kubelet tries them all.
+void add_pull_secrets(const std::vector<std::string>& names, json& secrets) {
+  json ours = json::array();
+  for (const std::string& name : names)
+    if (!secrets.is_array() ||
+        std::ranges::none_of(secrets, [&](const json& entry) { return has_text(entry, "name", name); }))
+      ours.push_back({{"name", name}});
+  append(secrets, ours);
 }
 
 // What the template says of the same labels is the same, or the queue had not admitted the job.
@@ -327,6 +350,8 @@ void build_pod_spec(const ElasticMPIJob& job, int index, const std::string& pod,
   fill(spec["securityContext"], security);
   add_tolerations(spec["tolerations"]);
   if (!job.status.lost_nodes.empty()) keep_off(job.status.lost_nodes, spec);
+  if (!job.spec.scheduling.topology.empty()) keep_together(job, spec);
+  if (!options.pull_secrets.empty()) add_pull_secrets(options.pull_secrets, spec["imagePullSecrets"]);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "operator/api/job.hpp"
 #include "operator/api/queue.hpp"
@@ -27,6 +28,10 @@ struct BuildOptions {
   std::string operator_namespace = "elastic-mpi-system";
   std::string prometheus_namespace = "monitoring";
   std::string dns_namespace = "kube-system";
+  std::string dns_address = "169.254.20.10";   // of NodeLocal DNSCache on each node; empty: there is none
+  std::vector<std::string> pull_secrets = {};  // for the runtime image, in the namespaces of the jobs
+  // Of the sidecar, where the template limits the worker: a quota on limits wants them of every container.
+  std::string sidecar_cpu_limit = "500m", sidecar_memory_limit = "128Mi";
   // User and group of the workers where the template names none. 0: left to the platform, which may allow a
   // namespace a range of its own only (OpenShift).
   int worker_user = 65532;

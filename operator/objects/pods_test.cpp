@@ -7,40 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "operator/api/parse.hpp"
+#include "operator/objects/testing/job_from.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace emj {
 namespace {
 
 using nlohmann::json;
-
-ElasticMPIJob job_from(const std::string& container, const std::string& pod = "",
-                       const std::string& spec = "") {
-  const Result<ElasticMPIJob> job = parse_yaml(R"(
-apiVersion: elasticmpi.io/v1alpha1
-kind: ElasticMPIJob
-metadata: {name: demo, namespace: waves, uid: uid-1}
-spec:
-  slotsPerWorker: 2
-)" + spec + R"(
-  worker:
-    minReplicas: 1
-    maxReplicas: 4
-    template:
-      metadata: {labels: {team: waves, elasticmpi.io/role: forged, elasticmpi.io/queue: forged}}
-      spec:
-)" + pod + R"(
-        containers:
-          - name: worker
-            image: registry.example/tsunami:1
-            command: ["/bin/tsunami", "--fast"]
-            args: ["--end", "10"]
-)" + container,
-                                               "test");
-  EXPECT_TRUE(job.ok()) << job.message();
-  return job.value();
-}
+using testing::job_from;
 
 json variable(const json& container, const std::string& name) {
   json found;
@@ -256,6 +230,50 @@ TEST(Pod, LimitsTheSidecarWhereTheWorkerIsLimited) {
   EXPECT_TRUE(limits("{requests: {memory: 4Gi}}").empty());
 }
 
+TEST(Pod, LimitsTheSidecarAsTheInstallationSays) {
+  BuildOptions options;
+  options.sidecar_memory_limit = "256Mi";
+  const json spec =
+      build_pod(job_from("            resources: {limits: {memory: 4Gi, cpu: 2}}\n"), 0, options)["spec"];
+  EXPECT_EQ(by_name(spec["initContainers"], "elastic-mpi-sidecar")["resources"]["limits"],
+            json({{"cpu", "500m"}, {"memory", "256Mi"}}));
+}
+
+TEST(Pod, PullsTheRuntimeWithTheInstallationsSecretsToo) {
+  BuildOptions options;
+  options.pull_secrets = {"registry", "mirror"};
+  const ElasticMPIJob job = job_from("", "\n        imagePullSecrets: [{name: mirror}, {name: own}]\n");
+  EXPECT_EQ(build_pod(job, 0)["spec"]["imagePullSecrets"],
+            json::parse(R"([{"name": "mirror"}, {"name": "own"}])"));
+  EXPECT_EQ(build_pod(job, 0, options)["spec"]["imagePullSecrets"],
+            json::parse(R"([{"name": "mirror"}, {"name": "own"}, {"name": "registry"}])"));
+  EXPECT_FALSE(build_pod(job_from(""), 0)["spec"].contains("imagePullSecrets"));
+}
+
+TEST(Pod, KeepsTogetherByTheTopologyOfTheJob) {
+  const std::string rack = "  scheduling: {constraints: {topology: [{key: example.com/rack}]}}";
+  const auto terms = [](const json& pod) {
+    return pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+  };
+  const json pod = build_pod(job_from("", "", rack), 3);
+  ASSERT_EQ(terms(pod).size(), 1u);
+  EXPECT_EQ(terms(pod)[0]["topologyKey"], "example.com/rack");
+  const json matched = terms(pod)[0]["labelSelector"]["matchLabels"];
+  for (const auto& [name, value] : matched.items())
+    EXPECT_EQ(pod["metadata"]["labels"][name], value) << "the first one must match its own term";
+  const json beside = build_pod(job_from("", R"(
+        affinity:
+          podAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              - {labelSelector: {matchLabels: {app: db}}, topologyKey: zone}
+)",
+                                         rack),
+                                0);
+  ASSERT_EQ(terms(beside).size(), 2u) << "what the template asks for stays";
+  EXPECT_EQ(terms(beside)[0]["topologyKey"], "zone");
+  EXPECT_FALSE(build_pod(job_from(""), 0)["spec"].contains("affinity"));
+}
+
 TEST(Pod, KeepsWhatTheTemplateSays) {
   const json spec = build_pod(job_from("", R"(
         nodeSelector: {disk: ssd}
@@ -338,27 +356,6 @@ TEST(Pod, TakesThePriorityClass) {
   EXPECT_EQ(spec["priorityClassName"], "low");
 }
 
-TEST(Service, PublishesWorkersBeforeTheyAreReady) {
-  const json service = build_service(job_from(""));
-  EXPECT_EQ(service["metadata"]["name"], service_name("demo"));
-  EXPECT_EQ(service["spec"]["clusterIP"], "None");
-  EXPECT_EQ(service["spec"]["publishNotReadyAddresses"], true);
-  EXPECT_EQ(service["spec"]["selector"]["elasticmpi.io/job-name"], "demo");
-  EXPECT_EQ(service["metadata"]["ownerReferences"][0]["uid"], "uid-1");
-}
-
-TEST(Service, SelectorsAgreeWithThePodsLabels) {
-  const ElasticMPIJob job = job_from("");
-  const json labels = build_pod(job, 0)["metadata"]["labels"];
-  std::string text;
-  const json selector = build_service(job)["spec"]["selector"];
-  for (const auto& [key, value] : selector.items()) {
-    EXPECT_EQ(labels[key], value);
-    text += (text.empty() ? "" : ",") + key + "=" + value.get<std::string>();
-  }
-  EXPECT_EQ(worker_selector("demo"), text);
-}
-
 TEST(Pod, OfARunWithCertificatesMountsItsOwn) {
   ElasticMPIJob job = job_from("");
   EXPECT_EQ(build_pod(job, 7).dump().find("tls"), std::string::npos);
@@ -378,53 +375,6 @@ TEST(Pod, OfARunWithCertificatesMountsItsOwn) {
   EXPECT_EQ(variable(sidecar, empi::names::kReportPort)["value"], std::to_string(kReportPort));
   EXPECT_EQ(sidecar["livenessProbe"]["httpGet"].contains("scheme"), false)
       << "the sidecar's own port stays plain";
-}
-
-TEST(NetworkPolicy, LetsTheOperatorToThePortsThatWantACertificateOnly) {
-  ElasticMPIJob job = job_from("");
-  job.status.mutual_tls = true;
-  const json from_operator = build_network_policy(job)["spec"]["ingress"][1]["ports"];
-  EXPECT_EQ(from_operator[0]["port"], kAgentPort);
-  EXPECT_EQ(from_operator[1]["port"], kReportPort);
-  EXPECT_EQ(from_operator.size(), 2u);
-}
-
-TEST(Secret, HoldsTheToken) {
-  const json secret = build_token_secret(job_from(""), "abc");
-  EXPECT_EQ(secret["metadata"]["name"], "demo-token");
-  EXPECT_EQ(secret["stringData"]["token"], "abc");
-}
-
-TEST(NetworkPolicy, AdmitsExactlyTheFourPaths) {
-  const json spec = build_network_policy(job_from(""))["spec"];
-  EXPECT_EQ(spec["podSelector"]["matchLabels"]["elasticmpi.io/job-name"], "demo");
-  EXPECT_EQ(spec["policyTypes"], json({"Ingress", "Egress"}));
-  ASSERT_EQ(spec["ingress"].size(), 3u);
-  EXPECT_EQ(spec["ingress"][0]["from"][0]["podSelector"]["matchLabels"]["elasticmpi.io/job-name"], "demo");
-  EXPECT_FALSE(spec["ingress"][0]["from"][0].contains("namespaceSelector"));
-  EXPECT_EQ(spec["ingress"][1]["ports"][0]["port"], kAgentPort);
-  EXPECT_EQ(spec["ingress"][1]["ports"][1]["port"], kMetricsPort) << "whom it observes the job through";
-  EXPECT_EQ(spec["ingress"][2]["ports"][0]["port"], kMetricsPort);
-  ASSERT_EQ(spec["egress"].size(), 2u);
-  EXPECT_EQ(spec["egress"][1]["ports"][0]["port"], 53);
-  const json& dns = spec["egress"][1]["to"];
-  ASSERT_EQ(dns.size(), 2u);
-  EXPECT_TRUE(dns[0].contains("namespaceSelector"));
-  EXPECT_EQ(dns[1]["ipBlock"]["cidr"], "169.254.20.10/32") << "NodeLocal DNSCache is no pod";
-}
-
-TEST(NetworkPolicy, AdmitsDnsWhereItIs) {
-  BuildOptions options;
-  options.dns_namespace = "openshift-dns";
-  const json dns = build_network_policy(job_from(""), options)["spec"]["egress"][1];
-  EXPECT_EQ(dns["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "openshift-dns");
-  std::set<int> ports;
-  for (const json& port : dns["ports"]) ports.insert(port["port"].get<int>());
-  EXPECT_EQ(ports, (std::set<int>{53, 5353})) << "a policy sees the port of the pod, not of the service";
-}
-
-TEST(NetworkPolicy, CanBeLeftOut) {
-  EXPECT_TRUE(build_network_policy(job_from("", "", "  network: {policy: None}")).is_null());
 }
 
 }  // namespace

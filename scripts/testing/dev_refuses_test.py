@@ -20,7 +20,7 @@ PATIENCE = 300  # s; the machine may be busy
 # What the run of tests around this was told (EMPI_PRESET, ...) is not for the calls in here.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("EMPI_") and name != "TMPDIR"}
 ENVIRONMENT |= {"EMPI_CACHE": "/cache", "HOME": str(WORK)}
-PRIVATE = ["unshare", "--mount", "--"]  # mounts of a case are its own
+PRIVATE = ["/usr/bin/unshare", "--mount", "--"]  # mounts of a case are its own
 
 
 def run(*words, before=(), cwd=None, **environment):
@@ -72,6 +72,26 @@ def a_program_is_missing():
         refused(run("shell", "true", PATH=str(programs)), program, f"install the package {package}")
 
 
+def programs_instead(name, **scripts):
+    """A folder of this machine's programs, but for those that are given as scripts of a shell."""
+    folder = WORK / name
+    folder.mkdir()
+    for file in pathlib.Path("/usr/bin").iterdir():
+        if file.name not in scripts:
+            (folder / file.name).symlink_to(file)
+    for program, script in scripts.items():
+        (folder / program).write_text("#!/bin/sh\n" + script)
+        (folder / program).chmod(0o755)
+    return str(folder)
+
+
+def a_program_is_too_old():
+    old = programs_instead("old-unshare", unshare='[ "$1" != --help ] || { echo "--map-root-user"; exit 0; }\nexec /usr/bin/unshare "$@"\n')
+    refused(run("shell", "true", PATH=old), "--map-auto", "util-linux 2.38")
+    old = programs_instead("old-env", env='[ "$1" != --default-signal ] || exit 125\nexec /usr/bin/env "$@"\n')
+    refused(run("shell", "true", PATH=old), "--default-signal", "coreutils 8.31")
+
+
 def nobody_can_make_a_root():
     """Neither mmdebstrap nor apt nor an engine."""
     programs = WORK / "without-apt"
@@ -91,6 +111,18 @@ def no_network():
     assert not list(cache.glob("root-*")), "half a root is left"
 
 
+def the_disk_fills_while_a_root_is_made():
+    """There is room when it is begun, and none soon after."""
+    (WORK / "filling").mkdir()
+    cache = f"{WORK}/filling/cache"
+    programs = programs_instead("filling-programs", df="echo Avail; echo 9000M\n",
+                                mmdebstrap=f'[ "$1" != --version ] || exit 0\nexec dd if=/dev/zero of={cache}/some.deb bs=1M\n')
+    mount = f"mount -t tmpfs -o size=20m filling {WORK}/filling; PATH={programs}; exec \"$@\""
+    result = run("shell", "true", before=[*PRIVATE, "sh", "-c", mount, "-"], EMPI_CACHE=cache)
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 2 and "no space is left" in last and "EMPI_CACHE" in last, result
+
+
 def mounting_is_forbidden():
     refused(run("shell", "true", before=["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]),
             "docker run --privileged", "--cap-add SYS_ADMIN")
@@ -106,6 +138,22 @@ def as_a_stranger():
         (programs / name).symlink_to("/usr/bin/true")
     os.chmod(WORK, 0o755)
     refused(run("shell", "true", before=stranger, cwd="/", PATH=f"{programs}:/usr/bin"), "1234", "/etc/subuid", "usermod")
+    def with_files(subgid, before=""):  # an /etc of our own
+        etc = WORK / f"etc-{len(list(WORK.iterdir()))}"
+        subprocess.run(["cp", "-a", "/etc", etc], check=True)
+        (etc / "subuid").write_text("1234:100000:65536\n")
+        (etc / "subgid").write_text(subgid)
+        return [*PRIVATE, "sh", "-c", f"set -e; mount --bind {etc} /etc; {before}exec \"$@\"", "-", *stranger]
+
+    refused(run("shell", "true", before=with_files(""), cwd="/", PATH=f"{programs}:/usr/bin"), "1234", "/etc/subgid", "usermod")
+    # A kernel that lets no ordinary user have namespaces: unshare fails, and the switch that is off is named.
+    (programs / "unshare").write_text('#!/bin/sh\n[ "$1" != --help ] || exec /usr/bin/unshare --help\nexit 1\n')
+    (programs / "unshare").chmod(0o755)
+    off = WORK / "off"
+    off.write_text("0\n")
+    switch = "/proc/sys/user/max_user_namespaces"
+    refused(run("shell", "true", before=with_files("1234:100000:65536\n", f"mount --bind {off} {switch}; "), cwd="/",
+                PATH=f"{programs}:/usr/bin"), f"{switch} is 0", "sysctl")
 
 
 def no_home():
@@ -214,7 +262,7 @@ def closed_input():
     runs(result, "words\n")
 
 
-CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, nobody_can_make_a_root, no_network, mounting_is_forbidden, as_a_stranger, no_home,
+CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
          outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]

@@ -34,6 +34,10 @@ expect 'its replicas may be spread' has Deployment '^        - maxSkew: 1$' \
 expect 'it has a user of its own' has Deployment 'runAsUser: 65532'
 expect 'unless the platform chooses one' has_not Deployment runAsUser --set podSecurityContext.runAsUser=null
 expect 'for workers, too' has Deployment '^ +- --worker-user=0$' --set options.workerUser=0
+expect 'DNS may be nowhere on the nodes' has Deployment '^ +- --dns-address=$' --set options.dnsAddress=
+expect 'the runtime image is pulled with secrets' has Deployment '^ +- --runtime-pull-secret=mirror$' \
+  --set 'sidecar.pullSecrets={registry,mirror}'
+expect 'sidecars have limits' has Deployment '^ +- --sidecar-cpu-limit=1$' --set sidecar.limits.cpu=1
 expect 'images are pulled with a secret' has Deployment '^ +- name: registry$' --set 'image.pullSecrets[0].name=registry'
 expect 'images are named by digest' has Deployment "image: .*elastic-mpi-operator@$digest\$" --set image.digests.operator="$digest"
 labelled() { [[ $(render --set serviceMonitor=true,podMonitor=true,dashboard=true,alerts=true,monitoringLabels.release=prometheus | grep -c '^    release: prometheus$') == 4 ]]; }

@@ -8,8 +8,10 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
 begin_case
 
-job fixed 1000
+job fixed 1000 '.spec.scheduling.constraints.topology = [{key: "kubernetes.io/hostname"}]'
 job scaled 1000
+runs fixed 2
+expect 'workers that are to be together are on one node' pods_are fixed 'length == 2 and (map(.spec.nodeName) | unique | length) == 1'
 runs scaled 2
 for size in 4 1 3; do
   k scale emj scaled --replicas=$size >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# chart, CRD, operator and images of an older commit (--from) become the present ones under a job, which runs on and is resized
+# chart, CRD, operator and images of an older commit (--from) become the present ones under a job, which runs on and is resized; then the older ones again
 # images: operator runtime jacobi
 # from: 62df26d
 # alone: it replaces the operator and its CRD
@@ -75,3 +75,23 @@ k patch emj kept --type=merge -p '{"spec": {"suspend": false}}' >/dev/null
 runs kept 1
 expect 'its next run has the present runtime' test "$(value kept .status.runtimeImage)" = "$(image runtime)"
 iterates kept
+
+# The upgrade is taken back: the older operator goes on with a run whose agents and status the newer one has made.
+before=$(get_pods kept | jq -c '[.items[].metadata.uid] | sort')
+new_operators=$(operator_pods | sort)
+start=$EPOCHREALTIME
+helm rollback elastic-mpi 1 --namespace "$system" --wait --timeout 120s >/dev/null || fail 'helm could not take the upgrade back'
+say "taken back after $(elapsed "$start") s"
+older_pods() { [[ -z $(comm -12 <(echo "$new_operators") <(operator_pods | sort)) ]]; }
+within 60 'the operator'"'"'s pods are the older ones again' older_pods
+mark_log
+within 20 'it is the older one' operator_is "localhost/elastic-mpi-operator:$tag"
+expect 'the workers are the same' test "$before" = "$(get_pods kept | jq -c '[.items[].metadata.uid] | sort')"
+iterates kept
+k scale emj kept --replicas=3 >/dev/null
+runs kept 3
+iterates kept
+k scale emj kept --replicas=2 >/dev/null
+runs kept 2
+iterates kept
+expect 'it was not restarted' job_is kept '(.status.restarts // 0) == 0'

@@ -147,6 +147,8 @@ TEST(Install, TheOperatorsPodIsRestricted) {
   EXPECT_FALSE(container["securityContext"]["allowPrivilegeEscalation"].as<bool>());
   EXPECT_TRUE(container["securityContext"]["readOnlyRootFilesystem"].as<bool>());
   EXPECT_THAT(words(container["args"]), Contains("--dns-namespace=kube-system"));
+  EXPECT_THAT(words(container["args"]), Contains("--dns-address=169.254.20.10"));
+  EXPECT_THAT(words(container["args"]), Contains("--sidecar-memory-limit=128Mi"));
   EXPECT_THAT(words(container["args"]), Contains("--worker-user=65532"));
   EXPECT_THAT(words(container["args"]), Contains("--mutual-tls"));
   EXPECT_THAT(words(container["args"]), Contains("--root-key-secret=elastic-mpi-root-key"));

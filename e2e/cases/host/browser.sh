@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# the page of empi dashboard shows jobs, decisions and sizes in a browser, headless chromium
+# full: a root with chromium is made for it (five minutes, 600 MB more)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+EMPI_WITH=chromium ./dev test full -R '^empi_dashboard_browser$' | tee /dev/stderr | grep -q 'empi_dashboard_browser.* Passed' # skipped is not enough
