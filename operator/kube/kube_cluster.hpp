@@ -64,6 +64,8 @@ class KubeCluster : public Cluster {
   Outcome write_certificates(const ElasticMPIJob& job, const std::set<int>& workers, bool made);
   // Takes those of all others out of Secret `number`, if there is one.
   Outcome prune_certificates(const ElasticMPIJob& job, int number, const std::set<int>& workers);
+  // Owned by a job of the same name that was deleted: garbage collection has not come to it yet.
+  static bool is_of_predecessor(const nlohmann::json& object, const ElasticMPIJob& job);
   Outcome make_pod(const ElasticMPIJob& job, const nlohmann::json& pod);
   // What the job needs before its first pod: service, token, network policy. May be done again at any time.
   // `pod` is tried first.
