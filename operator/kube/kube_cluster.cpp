@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "operator/api/parse.hpp"
-#include "operator/kube/job_certificates.hpp"
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/unreadable.hpp"
