@@ -44,13 +44,6 @@ QueueRecord read_queue(const json& object, const std::string& served) {
   return record;
 }
 
-// The uid of the job that a pod was made for; empty: something else has made it.
-std::string owning_job(const json& metadata) {
-  for (const json& owner : member(metadata, "ownerReferences"))
-    if (member(owner, "controller") == true && text(owner, "kind") == kJobKind) return text(owner, "uid");
-  return {};
-}
-
 }  // namespace
 
 std::unique_ptr<kube::Informer> KubeQueue::make(const kube::Resource& resource,
@@ -63,7 +56,11 @@ std::unique_ptr<kube::Informer> KubeQueue::make(const kube::Resource& resource,
 
 KubeQueue::KubeQueue(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
                      const kube::WatcherOptions& watch, Told told)
-    : client_(client), jobs_(jobs), pods_(pods), served_(watch.namespace_name), told_(std::move(told)) {
+    : client_(client),
+      jobs_(jobs),
+      worker_use_([&pods](const kube::ObjectKey& key) { return pods.get(key); }),
+      served_(watch.namespace_name),
+      told_(std::move(told)) {
   const auto news = [this](const kube::Change&) { told_.news(); };
   kube::WatcherOptions options = watch;
   options.namespace_name.clear();
@@ -153,37 +150,26 @@ std::vector<ForeignPod> KubeQueue::foreign() {
   for (const kube::ObjectPtr& job : jobs_.list()) {
     queues[kube::uid_of(*job)] = text(member(member(*job, "spec"), "scheduling"), "queueName");
   }
-  for (const kube::ObjectPtr& pod : pods_.list()) {
-    const auto placement = kept_placement(*pod);
-    if (!placement) continue;
-    const json& metadata = member(*pod, "metadata");
-    const json& labels = member(metadata, "labels");
-    const std::string said = text(labels, kLabelQueue), pool = text(labels, kLabelPool);
-    const auto job = queues.find(kube::controller_uid_of(*pod));
-    if (job != queues.end() && (said.empty() || said == job->second))
-      pods.push_back({placement->node, placement->requests.counted(), job->second, pool});
-    else if (!owning_job(metadata).empty())
-      pods.push_back(
-          {placement->node, placement->requests.counted(), said, pool, text(metadata, "namespace")});
+  worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
+    const auto job = queues.find(group.job);
+    if (job != queues.end() && (group.queue.empty() || group.queue == job->second))
+      pods.push_back({group.node, requests.counted(), job->second, group.pool});
+    else if (!group.job.empty())
+      pods.push_back({group.node, requests.counted(), group.queue, group.pool, group.namespace_name});
     else
-      pods.push_back({placement->node, placement->requests.counted()});
-  }
+      pods.push_back({group.node, requests.counted()});
+  });
   return pods;
 }
 
 std::vector<WorkerPods> KubeQueue::workers() {
-  std::map<std::tuple<std::string, std::string, std::string>, WorkerPods> found;
-  for (const kube::ObjectPtr& pod : pods_.list()) {
-    const json& metadata = member(*pod, "metadata");
-    const json& labels = member(metadata, "labels");
-    const std::string job = owning_job(metadata), queue = text(labels, kLabelQueue);
-    const auto placement = kept_placement(*pod);
-    if (!placement || queue.empty() || job.empty() || worker_has_ended(*pod)) continue;
-    const std::string pool = text(labels, kLabelPool);
-    WorkerPods& pods = found[{job, queue, pool}];
-    if (pods.job.empty()) pods = {job, text(metadata, "namespace"), queue, pool, {}};
-    pods.requests += placement->requests.counted();
-  }
+  std::map<std::tuple<std::string, std::string, std::string>, WorkerPods> found;  // on all nodes
+  worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
+    if (group.queue.empty() || group.job.empty() || group.ended) return;
+    WorkerPods& pods = found[{group.job, group.queue, group.pool}];
+    if (pods.job.empty()) pods = {group.job, group.namespace_name, group.queue, group.pool, {}};
+    pods.requests += requests.counted();
+  });
   std::vector<WorkerPods> workers;
   for (auto& [of, pods] : found) workers.push_back(std::move(pods));
   return workers;

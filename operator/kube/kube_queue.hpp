@@ -16,6 +16,7 @@
 #include "operator/kube/client.hpp"
 #include "operator/kube/informer.hpp"
 #include "operator/kube/node_use.hpp"
+#include "operator/kube/worker_use.hpp"
 
 namespace emj::manager {
 
@@ -25,7 +26,8 @@ class KubeQueue : public QueueCluster {
     std::function<void(const JobKey&)> look_at;  // from the scheduler
     std::function<void()> news;                  // for it; from a watch's thread
   };
-  // `jobs`, `pods`: the caches of jobs and of their workers, whose pods keep_placement() has been applied to.
+  // `jobs`, `pods`: the caches of jobs and of their workers, whose pods keep_placement() has been applied to,
+  // and of which saw_pod() tells.
   // Of one namespace (`watch.namespace_name`) nodes cannot be read, and pools must say what they have. Queues
   // that are not for that namespace alone are somebody else's.
   KubeQueue(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
@@ -34,6 +36,8 @@ class KubeQueue : public QueueCluster {
   void start();
   void stop();
   bool wait_synced(Millis timeout);  // real time; of each list
+  // There are news of a worker's pod. From any thread.
+  void saw_pod(const kube::ObjectKey& pod) { worker_use_.look_at(pod); }
   // What is watched, by the plural of its resource.
   const std::vector<std::pair<std::string, const kube::Informer*>>& watches() const { return watches_; }
 
@@ -59,7 +63,7 @@ class KubeQueue : public QueueCluster {
 
   kube::Client& client_;
   kube::Informer& jobs_;
-  kube::Informer& pods_;
+  WorkerUse worker_use_;
   const std::string served_;  // the namespace that is looked after; empty: all
   const Told told_;
   NodeUse node_use_;

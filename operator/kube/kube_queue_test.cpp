@@ -54,7 +54,8 @@ class KubeQueueTest : public ::testing::Test {
         : client(test.server.config()), jobs(client, kube::resources::elastic_mpi_jobs, {}, nullptr) {
       kube::WatcherOptions workers;
       workers.reduce = reduce_placed_pod;
-      pods = std::make_unique<kube::Informer>(client, kube::resources::pods, workers, nullptr);
+      pods = std::make_unique<kube::Informer>(client, kube::resources::pods, workers,
+                                              [this](const kube::Change& c) { queue->saw_pod(c.key); });
       kube::WatcherOptions watch;
       watch.namespace_name = namespace_name;
       queue = std::make_unique<KubeQueue>(client, jobs, *pods, watch,

@@ -141,7 +141,9 @@ Manager::Manager(ManagerOptions options, Log log)
   watch.label_selector = std::string(kLabelRole) + "=worker";
   pods_ = std::make_unique<kube::Informer>(*client_, resources::pods, watch, [this](const kube::Change& c) {
     if (const auto job = job_of(c.after ? *c.after : *c.before)) changed(*job, c.received);
-    if (scheduler_ && moved(c)) scheduler_->news();
+    if (!scheduler_) return;
+    kube_queue_->saw_pod(c.key);
+    if (moved(c)) scheduler_->news();
   });
   if (options_.queues) make_scheduler(watch);
   cluster_ =
