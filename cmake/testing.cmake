@@ -3,7 +3,7 @@
 # programs of the tests, `sanitized` those that run under a sanitizer (cmake/sanitize.cmake), `benchmarks` what
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
-# Labels: `fast` takes less than two seconds, `waits` waits more than it computes, `computes` takes longer and does nothing
+# Labels: `fast` takes less than a second, `waits` waits more than it computes, `computes` takes longer and does nothing
 # but compute, on one core (it may run beside the cases on the cluster), `measures` wants a quiet machine (it runs alone, and
 # when the cases on the cluster are over), `long` is what only ./dev test long runs. What takes longer is in testing/slow.txt.
 

@@ -7,7 +7,7 @@ test_usage() {
   cat <<'USAGE'
 Usage: ./dev test [CTEST ARGS]         builds and runs every test, and the cases on a Kubernetes (./dev e2e) beside them;
                                        with arguments that choose (-R, -L, ...), those only and only what they need
-       ./dev test fast [CTEST ARGS]    every test that takes less than two seconds
+       ./dev test fast [CTEST ARGS]    every test that takes less than a second
        ./dev test long [CTEST ARGS]    what takes up to an hour and is part of nothing else
        ./dev test full [CTEST ARGS]    as ./dev test, in every configuration that a test has, in build/full
        ./dev test --openmpi VERSION [CTEST ARGS]   what uses MPI in the runtime, on another Open MPI (docs/openmpi.md)
