@@ -218,7 +218,7 @@ TEST(Queued, WishesByWhoSaysTheSize) {
   EXPECT_EQ(queue_wish(spec, {}), 8);
 }
 
-// MPIX_Wish_adapt. Its floor stays what others' start times were promised by.
+// MPIX_Wish_adapt. What it says that it needs: operator/controller/program_floor_test.cpp.
 TEST(Queued, WhatTheProgramCannotUseIsGivenBack) {
   World world = running_with(6, 1, "", "    replicas: 6\n");
   Sample sample;

@@ -6,8 +6,9 @@
 
 namespace emj::queue {
 
-int yields_down_to(const Demand& job, int other) {
-  const int least = job.priority <= other ? job.floor : std::max(job.floor, job.reference);
+int yields_down_to(const Demand& job, int other, Donation donation) {
+  int least = job.priority <= other ? job.floor : std::max(job.floor, job.reference);
+  if (donation == Donation::Chosen) least = std::max(least, job.keeps);
   return std::min(job.allocation.workers, least);
 }
 

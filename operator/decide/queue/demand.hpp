@@ -49,6 +49,7 @@ struct Demand {
   int reference = 1;
   int floor = 1;    // least that it may be taken to, and what it starts with at least
   int wish = 1;     // most that its own policy wants
+  int keeps = 0;    // of a running job: what its program says that it needs now (MPIX_Wish_adapt); 0: nothing
   int trusted = 1;  // growth ends here: rule Q10, twice the largest measured size or the reference size
 
   int held = 0;  // larger of the allocation and the living pods in its pool, those that end included
@@ -104,8 +105,10 @@ struct Demand {
 SizesIn sizes_in(const Demand& job, int pool);
 
 // Least that `job` may be taken to for one of priority `other`: who is more important keeps its reference
-// size.
-int yields_down_to(const Demand& job, int other);
+// size, and all keep what their programs say that they need now. Not where workers are due: to who was
+// promised them before a program said so, and to nodes that have gone.
+enum class Donation { Chosen, Due };
+int yields_down_to(const Demand& job, int other, Donation donation = Donation::Chosen);
 
 // Seconds left on so many workers of its pool, or of one with cores of this speed, as far as known.
 std::optional<double> seconds_left(const Demand& job, int workers);

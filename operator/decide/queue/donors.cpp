@@ -15,21 +15,13 @@ class Donors {
   Donors(Draft& draft, int pool) : draft_(draft), pool_(pool) {}
 
   // Takes workers from donors until `lack` is met or nobody has more; what was taken, in whole steps.
-  // `for_job`: whom they are for, -1 for nobody.
+  // `for_job`: whom they are for, -1 for nobody. What programs say that they need is taken only where all the
+  // rest would never do: that one of the rest is passed over for a moment is no reason.
   Resources take(Resources lack, int priority, int for_job) {
-    if (!priority_ || *priority_ != priority) gather(priority);
-    Resources taken;
-    while (any_positive(lack - taken) && !heap_.empty()) {
-      const int i = heap_.top().job;
-      heap_.pop();
-      const Demand& job = draft_.job(i);
-      const int now = draft_.workers(i);
-      const int next = one_step_down(job, now, yields_down_to(job, priority));
-      if (next >= now) continue;
-      taken += job.of(now - next);
-      set(i, next, for_job);
-      push(i, priority);
-    }
+    Resources taken = take_as(Donation::Chosen, lack, priority, for_job);
+    const Resources still = positive(lack - taken);
+    if (any_positive(still) && keeps_ && any_positive(still - chosen_rest(priority)))
+      taken += take_as(Donation::Due, still, priority, for_job);
     draft_.ledgers[pool_].releasing += taken;
     return taken;
   }
@@ -44,15 +36,45 @@ class Donors {
     }
   };
 
-  void gather(int priority) {
+  Resources take_as(Donation donation, Resources lack, int priority, int for_job) {
+    if (!priority_ || *priority_ != priority || donation_ != donation) gather(priority, donation);
+    Resources taken;
+    while (any_positive(lack - taken) && !heap_.empty()) {
+      const int i = heap_.top().job;
+      heap_.pop();
+      const Demand& job = draft_.job(i);
+      const int now = draft_.workers(i);
+      const int next = one_step_down(job, now, yields_down_to(job, priority, donation_));
+      if (next >= now) continue;
+      taken += job.of(now - next);
+      set(i, next, for_job);
+      push(i, priority);
+    }
+    return taken;
+  }
+
+  // What could still be had, now or soon, without that.
+  Resources chosen_rest(int priority) const {
+    Resources rest;
+    for (int i = 0; i < static_cast<int>(draft_.state.jobs.size()); ++i) {
+      const Demand& job = draft_.job(i);
+      if (job.queued() || job.allocation.pool != pool_) continue;
+      rest += job.of(std::max(0, draft_.workers(i) - yields_down_to(job, priority)));
+    }
+    return rest;
+  }
+
+  void gather(int priority, Donation donation) {
     priority_ = priority;
+    donation_ = donation;
     heap_ = {};
     const double soon = 2 * draft_.state.release_seconds;
     for (int i = 0; i < static_cast<int>(draft_.state.jobs.size()); ++i) {
       const Demand& job = draft_.job(i);
       if (draft_.granted(i) && draft_.plan.grants[draft_.grant_of[i]].allocation.pool != pool_) continue;
       if (job.queued() || job.allocation.pool != pool_ || job.resizing || job.lacking() > 0) continue;
-      if (draft_.workers(i) <= yields_down_to(job, priority)) continue;
+      if (job.keeps > job.floor) keeps_ = true;
+      if (draft_.workers(i) <= yields_down_to(job, priority, donation)) continue;
       if (draft_.now < job.frozen_until) {
         draft_.wake_at(job.frozen_until);
         continue;
@@ -67,7 +89,7 @@ class Donors {
   void push(int i, int priority) {
     const Demand& job = draft_.job(i);
     const int workers = draft_.workers(i);
-    if (workers <= yields_down_to(job, priority)) return;
+    if (workers <= yields_down_to(job, priority, donation_)) return;
     const int place = job.curve->at_most(workers);
     const double loss = place > 0 ? job.curve->marginal(place - 1) : std::numeric_limits<double>::infinity();
     heap_.push({loss * factor(draft_.state, job, draft_.now), i});
@@ -99,6 +121,8 @@ class Donors {
   Draft& draft_;
   int pool_;
   std::optional<int> priority_;
+  Donation donation_ = Donation::Chosen;
+  bool keeps_ = false;  // a program of the pool says that it needs some
   std::priority_queue<Entry> heap_;
 };
 

@@ -65,6 +65,24 @@ std::string free_text(const Resources& open, const Demand& job) {
   return text + " (by " + scarce + format("; %lld by CPU)", static_cast<long long>(by_cpu));
 }
 
+// What running jobs do not give since their programs say that they need it now, in workers of its size.
+std::string kept_text(const QueueState& state, int pool, const Demand& waiting) {
+  Resources kept;
+  for (const Demand& job : state.jobs)
+    if (!job.queued() && job.allocation.pool == pool)
+      kept += job.of(yields_down_to(job, waiting.priority) -
+                     yields_down_to(job, waiting.priority, Donation::Due));
+  if (!any_positive(kept)) return "";
+  return format(" (%lld more are kept: programs say that they need them now)",
+                static_cast<long long>(times(waiting.worker, kept)));
+}
+
+// That a running job is taken below what its program says.
+std::string below_need_text(const Demand& job, const Grant& grant, const char* why) {
+  if (grant.allocation.workers >= job.keeps) return "";
+  return format(", below the %d that its program says it needs: %s", job.keeps, why);
+}
+
 // Who could be taken down for it: those that have the most to give by name.
 std::string donors_text(const QueueState& state, int pool, const Resources& open, const Demand& waiting) {
   constexpr std::size_t named = 2;
@@ -87,12 +105,12 @@ std::string donors_text(const QueueState& state, int pool, const Resources& open
   const std::int64_t workers =
       times(waiting.worker, open + surplus(state, pool, waiting.priority)) - times(waiting.worker, open);
   std::string text = format("%lld can be had from ", static_cast<long long>(workers));
-  if (donors.empty()) return text + "others";
+  if (donors.empty()) return text + "others" + kept_text(state, pool, waiting);
   for (std::size_t i = 0; i < std::min(named, donors.size()); ++i)
     text += (i == 0 ? "" : ", ") + donors[i].job->name +
             format(" (%d -> %d)", donors[i].job->allocation.workers, donors[i].least);
   if (donors.size() > named) text += format(" and %d others", static_cast<int>(donors.size() - named));
-  return text;
+  return text + kept_text(state, pool, waiting);
 }
 
 }  // namespace
@@ -116,10 +134,11 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
                     : ": the pool has become too small");
     case Grant::Kind::Yield:
       return "yields " + workers_text(less) + " to " + other->name + ", which has waited " +
-             waited_text(*other, now) + " (" + size_text(job, grant) + ")";
+             waited_text(*other, now) + " (" + size_text(job, grant) + ")" +
+             below_need_text(job, grant, "they were promised before");
     case Grant::Kind::GiveBack:
       return "gives back " + workers_text(less) + ": the pool has become smaller (" + size_text(job, grant) +
-             ")";
+             ")" + below_need_text(job, grant, "no other has as many to give");
     case Grant::Kind::Grow:
       return "grows " + size_text(job, grant) +
              (grant.left > 0 ? ": " + seconds_text(grant.saved) + " saved of " + seconds_text(grant.left) +

@@ -176,6 +176,14 @@ std::string spent_text(const ElasticMPIJob& job, Time now) {
       amount(*job.spec.scheduling.budget), spent_until(*job.status.cost, now));
 }
 
+// It is no claim to more than it has.
+int kept_by_program(const ElasticMPIJob& job, const Curve& curve) {
+  const PolicyState& state = job.status.policy_state;
+  if (state.program_max <= 0) return 0;
+  const int least = std::min(state.program_min, state.program_max);
+  return std::min(allocated(job), curve.size(curve.at_least(least)));
+}
+
 double speed_of(const QueueSpec& queue, int place) { return queue.pools[place].speed_percent / 100.0; }
 
 // What it has of which pool. Pods that are told to be in none are in that of the allocation.
@@ -216,6 +224,7 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   demand.trusted = std::max(trusted_size(job), demand.floor);
   const int present = present_size(job);
   demand.curve = curve;
+  demand.keeps = kept_by_program(job, *curve);
   fill_in_pools(demand, job, pods, queue);
   demand.held = std::max(allocated(job), pods.here);
   demand.resizing = changes_size(job, pods.here) || !demand.left.empty();

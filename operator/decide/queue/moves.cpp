@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/decide/queue/moves.hpp"
 
+#include <algorithm>
+
 #include "operator/decide/queue/growth.hpp"
 
 namespace emj::queue {
@@ -46,7 +48,7 @@ class Moving {
       if (place < growth_limit(draft_, i, pool_) && curve.marginal(place) * scale > receiver_.marginal &&
           !fits(job.of(curve.size(curve.next(place)) - curve.size(place)), spare))
         receiver_ = {i, curve.marginal(place) * scale};
-      if (place > 0 && curve.size(place - 1) >= job.floor &&
+      if (place > 0 && curve.size(place - 1) >= std::max(job.floor, job.keeps) &&
           (donor_.job < 0 || curve.marginal(place - 1) * scale < donor_.marginal))
         donor_ = {i, curve.marginal(place - 1) * scale};
     }
@@ -63,7 +65,7 @@ class Moving {
     int high = to.curve->at_most(to.allocation.workers);
     int given = low;  // with what the receiver can use
     Resources freed;
-    while (low > 0 && high < limit && from.curve->size(low - 1) >= from.floor &&
+    while (low > 0 && high < limit && from.curve->size(low - 1) >= std::max(from.floor, from.keeps) &&
            to.curve->marginal(high) * to_scale > ratio() * from.curve->marginal(low - 1) * from_scale) {
       freed += from.of(from.curve->size(low) - from.curve->size(low - 1));
       --low;

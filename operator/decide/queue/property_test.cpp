@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/testing/jobs.hpp"
 
 namespace emj::queue {
@@ -63,6 +64,7 @@ class History {
     hear_of_late_writes();
     move_pods(false);
     fail_some();
+    programs_speak();
     end_some(.03);
   }
 
@@ -90,6 +92,15 @@ class History {
         demand.allocation.workers = demand.floor;  // newcomers never came
       }
     }
+  }
+
+  // What running programs say that they need: no more than they have (rule Q15).
+  void programs_speak() {
+    for (Demand& demand : state_.jobs)
+      if (demand.queued())
+        demand.keeps = 0;
+      else if (chance(.05))
+        demand.keeps = chance(.5) ? 0 : demand.curve->size(number(0, demand.curve->count() - 1));
   }
 
   // What the scheduler reads anew before each plan; whose start has failed is passed over for a while.
@@ -246,12 +257,25 @@ class History {
     EXPECT_FALSE(demand.rigid()) << "I10";
     EXPECT_FALSE(demand.resizing) << "one change at a time";
     EXPECT_EQ(grant.allocation.pool, demand.allocation.pool);
+    if (workers < demand.allocation.workers && grant.kind != Grant::Kind::GiveBack) {
+      EXPECT_TRUE(workers >= demand.keeps || was_promised_before(grant)) << "a program's floor (Q15)";
+    }
     if (grant.kind == Grant::Kind::Grow) {
       EXPECT_GE(now_, demand.changed + state_.rules.growth.cooldown) << "I11";
     }
     if (grant.kind == Grant::Kind::Move) {
       EXPECT_GE(now_, demand.changed + state_.rules.moves.rest) << "I11";
     }
+  }
+
+  // All the others, taken as far down as they choose, would not do for whoever is promised workers there.
+  bool was_promised_before(const Grant& grant) const {
+    if (grant.kind != Grant::Kind::Yield) return false;
+    const int pool = grant.allocation.pool;
+    const Ledger ledger = make_ledgers(state_)[pool];
+    const Resources chosen =
+        ledger.free + ledger.releasing + surplus(state_, pool, state_.jobs[grant.other].priority);
+    return any_positive(ledger.promised - chosen);
   }
 
   // I6: the first that waits does not fit into what is free and nobody's.

@@ -120,7 +120,7 @@ int MPIX_Checkpoint_restored_adapt(long long iteration, const char* path);
 /* Narrows the range of workers that the program can use from now on (the invade and retreat of seed 001,
  * without waiting): fewer than the manifest allows when there is little to do, all of them later. What is not
  * within minReplicas and maxReplicas is cut off; 0, 0 takes it back. In a queue `max_workers` bounds what the
- * job asks for, and `min_workers` takes nothing from others: their start times were promised by minReplicas.
+ * job asks for, and it is not taken below `min_workers`, as far as it has so many, for who comes later.
  * The size follows within some windows, by ordinary changes. Say the same on every rank, joiners too; where
  * they differ the largest minimum and the smallest maximum count. Local, no communication; some 100 ns; on
  * the thread that initialised MPI (MPI_ERR_OTHER elsewhere). MPI_ERR_ARG unless 1 <= min_workers <=
