@@ -131,6 +131,18 @@ struct QueueSpec {
 
 // --- status -------------------------------------------------------------------------------------
 
+// Of something that a pool counts beside CPUs: "memory" and huge pages in bytes, devices by number.
+struct ResourceStatus {
+  std::string resource;
+  std::int64_t capacity = 0;
+  std::int64_t held = 0;
+  std::int64_t promised = 0;
+  std::int64_t foreign = 0;
+  std::int64_t unplaceable = 0;
+
+  bool operator==(const ResourceStatus&) const = default;
+};
+
 struct PoolStatus {
   std::string name;
   int nodes = 0;
@@ -139,6 +151,7 @@ struct PoolStatus {
   std::int64_t promised_milli_cpu = 0;
   std::int64_t foreign_milli_cpu = 0;
   std::int64_t unplaceable_milli_cpu = 0;
+  std::vector<ResourceStatus> resources{};  // what is counted there beside CPUs
 
   bool operator==(const PoolStatus&) const = default;
 };

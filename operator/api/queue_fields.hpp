@@ -102,6 +102,16 @@ void describe(V& v, QueueSpec& spec) {
 // --- status ---------------------------------------------------------------------------------------
 
 template <class V>
+void describe(V& v, ResourceStatus& resource) {
+  v.field("resource", resource.resource);
+  v.field("capacity", resource.capacity);
+  v.field("held", resource.held);
+  v.field("promised", resource.promised);
+  v.field("foreign", resource.foreign);
+  v.field("unplaceable", resource.unplaceable);
+}
+
+template <class V>
 void describe(V& v, PoolStatus& pool) {
   v.field("name", pool.name);
   v.field("nodes", pool.nodes);
@@ -110,6 +120,7 @@ void describe(V& v, PoolStatus& pool) {
   v.field("promisedMilliCPU", pool.promised_milli_cpu);
   v.field("foreignMilliCPU", pool.foreign_milli_cpu);
   v.field("unplaceableMilliCPU", pool.unplaceable_milli_cpu);
+  v.list("resources", pool.resources);
 }
 
 template <class V>

@@ -102,7 +102,7 @@ void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeVie
   for (const ForeignPod& pod : foreign) {
     if (!own.contains(pod.node)) continue;
     room.pool.capacity -= pod.requests;
-    room.foreign_milli_cpu += pod.requests.milli_cpu;
+    room.foreign += pod.requests;
   }
 }
 

@@ -16,8 +16,8 @@ namespace emj {
 struct PoolRoom {
   queue::Pool pool;
   int nodes = 0;
-  std::int64_t foreign_milli_cpu = 0;
-  std::int64_t unplaceable_milli_cpu = 0;
+  queue::Resources foreign{};
+  queue::Resources unplaceable{};
   bool overlaps = false;    // some of its nodes count for a pool before it
   bool unreadable = false;  // it goes by nodes, and these cannot be read
 };

@@ -37,7 +37,7 @@ TEST(Capacity, OfNodesIsWhatUsableOnesHaveAndNobodyElseUses) {
   const auto found = rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: hpc}}]");
   EXPECT_EQ(found[0].pool.capacity, (Resources{7500, 900}));
   EXPECT_EQ(found[0].nodes, 1);
-  EXPECT_EQ(found[0].foreign_milli_cpu, 500);
+  EXPECT_EQ(found[0].foreign, (Resources{500, 100}));
   EXPECT_FALSE(found[0].pool.without_nodes);
   EXPECT_TRUE(rooms("[{name: a, capacity: Nodes, nodeSelector: {pool: none}}]")[0].pool.without_nodes);
   EXPECT_EQ(rooms("[{name: a, capacity: Nodes, quota: {cpu: 2}}]")[0].pool.capacity.milli_cpu, 2000);

@@ -35,6 +35,22 @@ void add_usage(QueueStatus& status, const queue::QueueState& state, double secon
   if (status.usage.size() > kNamespaces) status.usage.resize(kNamespaces);
 }
 
+// What the pool counts, of what there is some in it.
+std::vector<ResourceStatus> resources_of(const PoolRoom& room, const queue::Resources& held,
+                                         const queue::Resources& promised) {
+  std::vector<ResourceStatus> all;
+  const auto add = [&](const std::string& name, std::int64_t unit, const auto& amount_in) {
+    const std::int64_t capacity = amount_in(room.pool.capacity), foreign = amount_in(room.foreign);
+    if (capacity >= kNotCounted / 2 || capacity + foreign + amount_in(held) <= 0) return;
+    all.push_back({name, capacity * unit, amount_in(held) * unit, amount_in(promised) * unit, foreign * unit,
+                   amount_in(room.unplaceable) * unit});
+  };
+  add("memory", 1 << 20, [](const queue::Resources& of) { return of.memory_mib; });
+  for (std::size_t k = 0; k < queue::kDevices; ++k)
+    add(queue::device_name(k), 1, [k](const queue::Resources& of) { return of.devices[k]; });
+  return all;
+}
+
 void set_condition_if_known(QueueStatus& status, const char* type, bool value, const char* reason,
                             const std::string& message, std::int64_t generation, Time now) {
   const bool known = std::ranges::find(status.conditions, type, &Condition::type) != status.conditions.end();
@@ -68,10 +84,10 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
   bool overlaps = false, unreadable = false;
   for (std::size_t p = 0; p < rooms.size(); ++p) {
     const PoolRoom& room = rooms[p];
-    const std::int64_t capacity = room.pool.capacity.milli_cpu;
-    const std::int64_t held = capacity - room.unplaceable_milli_cpu - ledgers[p].free.milli_cpu;
-    status.pools.push_back({room.pool.name, room.nodes, capacity, held, ledgers[p].promised.milli_cpu,
-                            room.foreign_milli_cpu, room.unplaceable_milli_cpu});
+    const queue::Resources held = room.pool.capacity - room.unplaceable - ledgers[p].free;
+    status.pools.push_back({room.pool.name, room.nodes, room.pool.capacity.milli_cpu, held.milli_cpu,
+                            ledgers[p].promised.milli_cpu, room.foreign.milli_cpu, room.unplaceable.milli_cpu,
+                            resources_of(room, held, ledgers[p].promised)});
     overlaps = overlaps || room.overlaps;
     unreadable = unreadable || room.unreadable;
   }
@@ -124,8 +140,12 @@ bool urgent(const QueueStatus& before, const QueueStatus& now) {
   const auto first = [](const QueueStatus& status) {
     return status.head.empty() ? std::string() : status.head[0].namespace_name + "/" + status.head[0].name;
   };
-  const auto same_room = [](const PoolStatus& a, const PoolStatus& b) {
-    return a.name == b.name && a.capacity_milli_cpu == b.capacity_milli_cpu;
+  const auto same_amount = [](const ResourceStatus& a, const ResourceStatus& b) {
+    return a.resource == b.resource && a.capacity == b.capacity;
+  };
+  const auto same_room = [&](const PoolStatus& a, const PoolStatus& b) {
+    return a.name == b.name && a.capacity_milli_cpu == b.capacity_milli_cpu &&
+           std::ranges::equal(a.resources, b.resources, same_amount);
   };
   return before.observed_generation != now.observed_generation || before.fence != now.fence ||
          first(before) != first(now) || !std::ranges::equal(before.pools, now.pools, same_room);

@@ -44,7 +44,7 @@ void Scheduler::hide_unplaceable(Round& round) {
         queue::smaller(unplaceable_.of(round.record.queue.metadata.name, state.pools[p], round.now),
                        queue::positive(ledgers[p].free));
     state.pools[p].capacity -= hidden;
-    round.rooms[p].unplaceable_milli_cpu = hidden.milli_cpu;
+    round.rooms[p].unplaceable = hidden;
   }
 }
 

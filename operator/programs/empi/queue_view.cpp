@@ -2,6 +2,7 @@
 #include "operator/programs/empi/queue_view.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "operator/programs/empi/view.hpp"
 #include "runtime/base/text.hpp"
@@ -67,6 +68,28 @@ std::size_t place_in(const QueueStatus& queue, const ElasticMPIJob& job) {
   return static_cast<std::size_t>(place - queue.head.begin());
 }
 
+// "; memory 12 of 16 GiB, nvidia.com/gpu 2 of 4" of the pools that count them.
+std::string resources_text(const QueueStatus& status) {
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> amounts;  // held, of which capacity
+  for (const PoolStatus& pool : status.pools)
+    for (const ResourceStatus& resource : pool.resources) {
+      amounts[resource.resource].first += resource.held;
+      amounts[resource.resource].second += resource.capacity;
+    }
+  std::string text;
+  for (const auto& [name, amount] : amounts) {
+    const auto& [held, capacity] = amount;
+    constexpr double kGibi = 1 << 30;
+    text += (text.empty() ? "; " : ", ") + name;
+    if (name == "memory" || name.starts_with("hugepages-"))
+      text += format(" %.4g of %.4g GiB", static_cast<double>(held) / kGibi,
+                     static_cast<double>(capacity) / kGibi);
+    else
+      text += format(" %lld of %lld", static_cast<long long>(held), static_cast<long long>(capacity));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string queue_line(const ElasticQueue& queue) {
@@ -79,6 +102,7 @@ std::string queue_line(const ElasticQueue& queue) {
   std::string text =
       "queue " + queue.metadata.name + format("  %g of %g CPUs held", cpus(held), cpus(capacity));
   if (promised > 0) text += format(", %g promised", cpus(promised));
+  text += resources_text(queue.status);
   const int running = queue.status.running, queued = queue.status.queued;
   return text + format("; %d job%s, %d wait%s", running, running == 1 ? " runs" : "s run", queued,
                        queued == 1 ? "s" : "");

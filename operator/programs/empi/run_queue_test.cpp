@@ -118,6 +118,7 @@ TEST(QueueLines, SayWhoRunsWithHowMuchAndWhoWaitsForWhat) {
   pool.capacity_milli_cpu = 4000;
   pool.held_milli_cpu = 3000;
   pool.promised_milli_cpu = 1000;
+  pool.resources = {{"memory", 16LL << 30, 12LL << 30}, {"nvidia.com/gpu", 4, 2}};
   queue.status.running = 1;
   queue.status.queued = 2;
   ElasticMPIJob running = job("a", in_queue("local"));
@@ -138,11 +139,13 @@ TEST(QueueLines, SayWhoRunsWithHowMuchAndWhoWaitsForWhat) {
   queue.status.head[0].expected_start = now + Seconds(60);
   ElasticMPIJob elsewhere = job("d", in_queue("night")), over = job("e", in_queue("local"));
   over.status.state = JobState::Succeeded;
-  EXPECT_THAT(queue_lines(queue, {running, second, first, elsewhere, over}, now),
-              ElementsAre("queue local  3 of 4 CPUs held, 1 promised; 1 job runs, 2 wait",
-                          "  a  Running  3 workers -> 2 (2 to 4)  1:02  yields 1 worker to b",
-                          "  c  Queued  waits 0:05  new words; about 03:06:00",
-                          "  b  Queued  waits 0:05  new words"));
+  EXPECT_THAT(
+      queue_lines(queue, {running, second, first, elsewhere, over}, now),
+      ElementsAre(
+          "queue local  3 of 4 CPUs held, 1 promised; memory 12 of 16 GiB, nvidia.com/gpu 2 of 4; 1 job "
+          "runs, 2 wait",
+          "  a  Running  3 workers -> 2 (2 to 4)  1:02  yields 1 worker to b",
+          "  c  Queued  waits 0:05  new words; about 03:06:00", "  b  Queued  waits 0:05  new words"));
 }
 
 }  // namespace

@@ -16,6 +16,17 @@ Histogram phase_histogram() {
 
 double seconds_of(std::int64_t millis) { return static_cast<double>(millis) * 1e-3; }
 
+// What is promised and free already is promised. All but foreign make up the capacity.
+std::array<std::pair<const char*, std::int64_t>, 5> by_state(const ResourceStatus& of) {
+  const std::int64_t free = of.capacity - of.held - of.unplaceable;
+  const std::int64_t promised = std::min(of.promised, std::max<std::int64_t>(0, free));
+  return {{{"held", of.held},
+           {"promised", promised},
+           {"free", free - promised},
+           {"unplaceable", of.unplaceable},
+           {"foreign", of.foreign}}};
+}
+
 }  // namespace
 
 void Histogram::observe(double value) {
@@ -114,15 +125,23 @@ void OperatorMetrics::write_queues(Exposition& out) const {
   out.metric(metrics::kCapacity);
   for (const auto& [name, queue] : queues_)
     for (const PoolStatus& pool : queue.pools) {
-      const std::int64_t free = pool.capacity_milli_cpu - pool.held_milli_cpu - pool.unplaceable_milli_cpu;
-      const std::int64_t promised = std::min(pool.promised_milli_cpu, std::max<std::int64_t>(0, free));
-      for (const auto& [state, milli] : {std::pair{"held", pool.held_milli_cpu},
-                                         {"promised", promised},
-                                         {"free", free - promised},
-                                         {"unplaceable", pool.unplaceable_milli_cpu},
-                                         {"foreign", pool.foreign_milli_cpu}})
+      const ResourceStatus cpu{"",
+                               pool.capacity_milli_cpu,
+                               pool.held_milli_cpu,
+                               pool.promised_milli_cpu,
+                               pool.foreign_milli_cpu,
+                               pool.unplaceable_milli_cpu};
+      for (const auto& [state, milli] : by_state(cpu))
         out.sample(number(milli) * 1e-3, {{"queue", name}, {"pool", pool.name}, {"state", state}});
     }
+  out.metric(metrics::kResources);
+  for (const auto& [name, queue] : queues_)
+    for (const PoolStatus& pool : queue.pools)
+      for (const ResourceStatus& resource : pool.resources)
+        for (const auto& [state, amount] : by_state(resource))
+          out.sample(
+              number(amount),
+              {{"queue", name}, {"pool", pool.name}, {"resource", resource.resource}, {"state", state}});
   out.metric(metrics::kSchedulerPass);
   out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
   out.metric(metrics::kGrants);

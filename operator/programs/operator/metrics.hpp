@@ -72,6 +72,10 @@ inline constexpr Metric kQueueWait{
 inline constexpr Metric kCapacity{"empi_capacity_cores", Type::Gauge, "",
                                   "CPUs of a pool of an ElasticQueue by state: held, promised, free, "
                                   "unplaceable (free in pieces that are too small); foreign is beside them."};
+inline constexpr Metric kResources{
+    "empi_capacity_resources", Type::Gauge, "",
+    "Memory and devices of a pool of an ElasticQueue that counts them, by resource (memory and huge pages in "
+    "bytes, else a number) and state, as empi_capacity_cores."};
 inline constexpr Metric kSchedulerPass{
     "empi_scheduler_pass_seconds", Type::Histogram, "seconds",
     "How long it takes to plan for all ElasticQueues, without the writes of "

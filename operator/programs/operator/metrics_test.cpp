@@ -115,7 +115,7 @@ void plan_a_start(OperatorMetrics& metrics) {
   QueueStatus status;
   status.running = 2;
   status.queued = 1;
-  status.pools = {{"p", 1, 8000, 3000, 2000, 500, 1000}};
+  status.pools = {{"p", 1, 8000, 3000, 2000, 500, 1000, {{"memory", 8 << 20, 4 << 20, 0, 1 << 20, 0}}}};
   queue::QueueState state;
   state.jobs.emplace_back();
   state.jobs[0].since = now - Seconds(40);
@@ -137,6 +137,8 @@ TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"promised\"} 2",
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"free\"} 2",
         "empi_capacity_cores{queue=\"main\",pool=\"p\",state=\"unplaceable\"} 1",
+        "empi_capacity_resources{queue=\"main\",pool=\"p\",resource=\"memory\",state=\"held\"} 4194304",
+        "empi_capacity_resources{queue=\"main\",pool=\"p\",resource=\"memory\",state=\"foreign\"} 1048576",
         "empi_scheduler_grants_total{queue=\"main\",reason=\"start\"} 1",
         "empi_queue_wait_seconds_sum{queue=\"main\"} 40", "empi_scheduler_pass_seconds_count 1"})
     EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a queue's status says to people and to those who count.
+
+#include "operator/controller/queue_books.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/decide/queue/testing/jobs.hpp"
+
+namespace emj {
+namespace {
+
+using queue::Resources;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kGibi = std::int64_t{1} << 30;
+
+// A pool of `capacity`, of which one job has three workers and waits for nobody.
+QueueStatus described(PoolRoom room, const Resources& worker) {
+  queue::QueueState state;
+  room.pool.capacity -= room.foreign;
+  state.pools = {room.pool};
+  state.pools[0].capacity -= room.unplaceable;
+  queue::Demand job = queue::testing_queue::running(queue::testing_queue::job("a", 1, 8), 3);
+  job.worker = worker;
+  job.allocation.promised = 4;
+  state.jobs = {job};
+  QueueStatus status;
+  describe_queue(status, ElasticQueue{}, state, {room}, {}, queue::testing_queue::kStart);
+  return status;
+}
+
+TEST(QueueBooks, SayWhoHasWhatOfMemoryAndDevices) {
+  const auto gpu = queue::device_of_nodes("example.com/gpu");
+  ASSERT_TRUE(gpu);
+  PoolRoom room;
+  room.pool.capacity = {16'000, 64 << 10};
+  room.pool.capacity.devices[*gpu] = 8;
+  room.foreign = {1000, 4 << 10};
+  room.unplaceable = {2000, 2 << 10};
+  Resources worker{1000, 8 << 10};
+  worker.devices[*gpu] = 2;
+  const PoolStatus pool = described(room, worker).pools.at(0);
+  EXPECT_EQ(pool.held_milli_cpu, 3000);
+  EXPECT_THAT(pool.resources,
+              ElementsAre(ResourceStatus{"memory", 60 * kGibi, 24 * kGibi, 8 * kGibi, 4 * kGibi, 2 * kGibi},
+                          ResourceStatus{"example.com/gpu", 8, 6, 2, 0, 0}));
+  const QueueStatus before = described(room, worker);
+  room.pool.capacity.devices[*gpu] = 7;
+  EXPECT_TRUE(urgent(before, described(room, worker))) << "a device less is another capacity";
+}
+
+TEST(QueueBooks, SayNothingOfWhatAPoolDoesNotBound) {
+  PoolRoom room;
+  room.pool.capacity = queue::everything(kNotCounted);
+  room.pool.capacity.milli_cpu = 4000;
+  EXPECT_THAT(described(room, {1000, 1024}).pools.at(0).resources, IsEmpty());
+}
+
+}  // namespace
+}  // namespace emj
