@@ -17,4 +17,18 @@ void add_usage(std::map<std::string, double>& usage, const QueueState& state, do
     usage[job.namespace_name] += held_milli_cpu(job) / 1000 * seconds / 3600;
 }
 
+std::map<std::string, double> prices_per_hour(const QueueState& state) {
+  std::map<std::string, double> prices;
+  for (const Demand& job : state.jobs) {
+    const auto add = [&](int workers, int pool) {
+      if (workers <= 0 || pool < 0) return;
+      prices[job.namespace_name] +=
+          static_cast<double>(job.of(workers).milli_cpu) / 1000 * state.pools[pool].price;
+    };
+    add(std::max(job.held, job.allocation.workers), job.allocation.pool);
+    for (const Left& other : job.left) add(other.pods, other.pool);
+  }
+  return prices;
+}
+
 }  // namespace emj::queue

@@ -12,4 +12,8 @@ double held_milli_cpu(const Demand& job);
 // Ages `usage` (CPU hours of each namespace) by so many seconds, in which state.jobs held what they hold.
 void add_usage(std::map<std::string, double>& usage, const QueueState& state, double seconds);
 
+// What the jobs of each namespace cost now, in the unit of the pools' prices, a CPU hour where none has one:
+// at the present prices, that of pods which are leaving a pool included.
+std::map<std::string, double> prices_per_hour(const QueueState& state);
+
 }  // namespace emj::queue

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "operator/api/condition_types.hpp"
+#include "operator/decide/queue/usage.hpp"
 
 namespace emj::manager {
 namespace {
@@ -98,6 +99,10 @@ void OperatorMetrics::planned(const PlanReport& report) {
   queue.running = report.status.running;
   queue.queued = report.status.queued;
   queue.pools = report.status.pools;
+  for (const auto& [name, price] : queue.per_hour)
+    queue.cost[name] += price * std::max(0.0, queue::seconds_between(queue.counted, report.now)) / 3600;
+  queue.counted = report.now;
+  queue.per_hour = queue::prices_per_hour(report.state);
   for (const queue::Grant& grant : report.plan.grants) {
     ++queue.grants[static_cast<std::size_t>(grant.kind)];
     if (grant.kind == Kind::Start || grant.kind == Kind::Backfill)
@@ -146,10 +151,13 @@ void OperatorMetrics::write_queues(Exposition& out) const {
   out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
   out.metric(metrics::kGrants);
   constexpr std::array kReasons{"start",    "backfill", "promise", "withdraw", "yield",
-                                "giveback", "grow",     "move",    "migrate"};
+                                "giveback", "grow",     "move",    "migrate",  "leave"};
   for (const auto& [name, queue] : queues_)
     for (std::size_t kind = 0; kind < kReasons.size(); ++kind)
       out.sample(number(queue.grants[kind]), {{"queue", name}, {"reason", kReasons[kind]}});
+  out.metric(metrics::kCost);
+  for (const auto& [name, queue] : queues_)
+    for (const auto& [who, cost] : queue.cost) out.sample(cost, {{"queue", name}, {"namespace", who}});
 }
 
 std::string OperatorMetrics::text(const Now& now) const {

@@ -83,7 +83,12 @@ inline constexpr Metric kSchedulerPass{
 inline constexpr Metric kGrants{
     "empi_scheduler_grants_total", Type::Counter, "",
     "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
-    "withdraw, yield, giveback, grow, move, migrate (to another pool)."};
+    "withdraw, yield, giveback, grow, move, migrate (to another pool), leave (a pool that has become too "
+    "small)."};
+inline constexpr Metric kCost{
+    "empi_cost_total", Type::Counter, "",
+    "What the workers of a namespace's jobs in an ElasticQueue have cost, in the unit "
+    "of its prices; in CPU hours where no pool of it has one."};
 inline constexpr Metric kEventsLost{
     "empi_operator_events_lost_total", Type::Counter, "",
     "Kubernetes Events that could not be written or were over an object's budget."};
@@ -149,7 +154,9 @@ class OperatorMetrics {
     int running = 0, queued = 0;
     std::vector<PoolStatus> pools;
     Histogram waits{{1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200}};
-    std::array<std::uint64_t, 9> grants{};  // by queue::Grant::Kind
+    std::array<std::uint64_t, 10> grants{};        // by queue::Grant::Kind
+    std::map<std::string, double> cost, per_hour;  // of namespaces: so far, and since `counted`
+    Time counted{};
   };
   void count_resize(const LastResize& resize);
   void write_queues(empi::metrics::Exposition& out) const;  // with mutex_ held

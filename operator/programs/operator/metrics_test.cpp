@@ -147,6 +147,37 @@ TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
   EXPECT_THAT(OperatorMetrics().text({}), Not(HasSubstr("empi_queue"))) << "there can be none";
 }
 
+TEST(OperatorMetrics, AddUpWhatNamespacesCost) {
+  OperatorMetrics metrics;
+  const Time start{Seconds(1000)};
+  const QueueStatus status;
+  queue::QueueState state;
+  state.pools = {{.name = "cheap", .capacity = {}, .price = .5},
+                 {.name = "dear", .capacity = {}, .price = 3}};
+  queue::Demand& job = state.jobs.emplace_back();
+  job.namespace_name = "team";
+  job.worker = {2000, 0};
+  job.allocation.workers = job.held = 4;
+  job.allocation.pool = 0;
+  queue::Plan plan;
+  metrics.planned({"main", status, state, plan, start});
+  // It goes to the dear pool, with two pods left in the other.
+  job.allocation = {.workers = 1, .pool = 1};
+  job.held = 1;
+  job.left = {{0, 2}};
+  plan.grants = {{.job = 0, .kind = queue::Grant::Kind::Leave, .allocation = {}}};
+  metrics.planned({"main", status, state, plan, start + Seconds(1800)});
+  state.jobs.clear();
+  metrics.planned({"main", status, state, {}, start + Seconds(2700)});
+  metrics.planned({"main", status, state, {}, start + Seconds(9000)});
+  OperatorMetrics::Now now;
+  now.queues = true;
+  // 8 CPUs at .5 for half an hour, then 2 at 3 and 4 at .5 for a quarter.
+  EXPECT_THAT(metrics.text(now), HasSubstr("empi_cost_total{queue=\"main\",namespace=\"team\"} 4\n"));
+  EXPECT_THAT(metrics.text(now),
+              HasSubstr("empi_scheduler_grants_total{queue=\"main\",reason=\"leave\"} 1\n"));
+}
+
 // Every metric there is, before Prometheus' own judge: names, units, types, help texts.
 TEST(OperatorMetrics, PassPromtool) {
   if (!*EMPI_PROMTOOL) GTEST_SKIP() << "promtool is not installed: it is in the package prometheus";
