@@ -178,7 +178,7 @@ struct NamespaceUsage {
 // How long jobs of a namespace run against what was said of them (spec.scheduling.expectedSeconds).
 struct ClaimRecord {
   std::string namespace_name;
-  double overrun = 1;  // average over about five jobs of the time taken over the time said, 1 at least each
+  double overrun = 1;  // largest time taken over the time said, 1 at least; fades over about five jobs
   Time time{};         // of the last job that ended
 
   bool operator==(const ClaimRecord&) const = default;

@@ -19,7 +19,7 @@ constexpr std::size_t kModels = 64;
 constexpr std::size_t kPoints = 16;
 constexpr std::size_t kNamespaces = 256;
 constexpr int kRuns = 5;       // that are remembered
-constexpr double kClaims = 5;  // that are averaged over
+constexpr double kClaims = 5;  // after about so many that hold the largest overrun is forgotten
 
 template <class Records>
 void drop_oldest(Records& records, std::size_t most) {
@@ -124,7 +124,11 @@ void count_claim(std::vector<ClaimRecord>& claims, const std::string& namespace_
     drop_oldest(claims, kNamespaces);
     record = claims.end() - 1;
   }
-  record->overrun += (ratio - record->overrun) / kClaims;
+  // Up at once: what is average among a liar's short and long jobs is still a low claim of the long ones.
+  if (ratio > record->overrun)
+    record->overrun = ratio;
+  else
+    record->overrun += (ratio - record->overrun) / kClaims;
   record->time = std::max(record->time, now);
 }
 

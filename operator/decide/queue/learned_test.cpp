@@ -150,6 +150,8 @@ TEST(Claims, OfWhoOverrunsThemAreBelievedAsMuchMore) {
   EXPECT_EQ(*taught(job("b", ", expectedSeconds: 60"), status).work_left, 60);
   for (int i = 0; i < 200; ++i) count_claim(status.claims, "a", 600, 100, kNow);
   EXPECT_NEAR(overrun_of(status.claims, "a"), 1, .02) << "and honest again after a while";
+  for (const double taken : {6000., 60., 60.}) count_claim(status.claims, "c", 60, taken, kNow);
+  EXPECT_GT(overrun_of(status.claims, "c"), 60) << "short jobs do not make the same claim true of long ones";
 }
 
 }  // namespace
