@@ -3,11 +3,10 @@
 """Promise: ArviZ opens posterior.nc, groups and dimensions as it names them, and has our R-hat and effective samples to 1e-6.
 
 ArviZ is no package of Debian's: without it this is skipped (77), and diagnostics_test.cpp compares with what it once said.
-EMPI_ARVIZ names a folder with it for this Python (pip install --target FOLDER arviz netcdf4).
+EMPI_PYPI names a folder with it: apps/testing/pypi.py.
 Usage: arviz_test.py PROGRAM, example_oscillator
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -15,13 +14,10 @@ import tempfile
 import warnings
 
 warnings.filterwarnings("ignore")
-if "EMPI_ARVIZ" in os.environ:
-    sys.path.insert(0, os.environ["EMPI_ARVIZ"])
-try:
-    import arviz
-except ImportError as error:
-    print(f"skipped: {error}; EMPI_ARVIZ names a folder with ArviZ")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "testing"))
+import pypi
+
+(arviz,) = pypi.need("arviz")
 
 with tempfile.TemporaryDirectory() as scratch:
     folder = pathlib.Path(scratch) / "out"
