@@ -68,17 +68,22 @@ void check_source(Source& source, const io::Region& domain) {
 }
 
 // The floor and the surface as the motion leaves them at the start, and how the floor moves from then on.
-void add_motion(Scenario& scenario, const swe::Function& floor, Source source, bool kajiura) {
+// Cells look at a floor that moves on their finest level: it is another one at each time.
+void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, Source source, bool kajiura) {
   const auto motion = std::make_shared<const io::Dtopo>(std::move(source.motion));
   const double begin = motion->times.front(), end = motion->times.back();
   if (end <= 0 || (begin == end && end <= 1)) {
     const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
-    scenario.bed = [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); };
-    scenario.surface = lift;
+    const auto moved = std::make_shared<const io::Raster>(motion->frames.back());
+    depth.push_back(moved);
+    scenario.bed = between_points(
+        [floor, lift](double lon, double lat) { return floor(lon, lat) + lift(lon, lat); }, depth);
+    scenario.surface = between_points(lift, {moved});
     if (!kajiura) return;
     const auto spread = std::make_shared<const io::Dtopo>(
         io::Dtopo{motion->times, {io::kajiura(motion->frames.back(), floor)}});
-    scenario.surface = [spread](double lon, double lat) { return spread->final_at(lon, lat); };
+    scenario.surface = between_points([spread](double lon, double lat) { return spread->final_at(lon, lat); },
+                                      {std::make_shared<const io::Raster>(spread->frames.back())});
     return;
   }
   if (kajiura)
@@ -166,10 +171,10 @@ Scenario make_scenario(const Options& options) {
     Source source = read_source(options, chile);
     check_source(source, domain);
     sources.insert(sources.begin(), source.name + (options.kajiura ? ", Kajiura's surface" : ""));
-    add_motion(scenario, floor, std::move(source), options.kajiura);
+    add_motion(scenario, floor, depth, std::move(source), options.kajiura);
   } else {
-    scenario.bed = floor;
-    scenario.surface = [](double, double) { return 0.0; };
+    scenario.bed = between_points(floor, depth);
+    scenario.surface = between_points([](double, double) { return 0.0; }, {});
   }
   scenario.bed.manning = read_manning(options, domain);
   const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);

@@ -38,6 +38,11 @@ std::string motion(double west, double south, const std::vector<double>& heights
   return text;
 }
 
+double spacing_at(const swe::Function& f, double lon, double lat) {
+  const auto* raster = f.target<swe::Interpolated>();
+  return raster == nullptr ? 0 : raster->spacing(lon, lon, lat, lat);
+}
+
 class ScenarioTest : public ::testing::Test {
  protected:
   ScenarioTest() {
@@ -124,6 +129,8 @@ TEST_F(ScenarioTest, TheFirstTopographyThatCoversAPlaceCounts) {
   const Scenario s = make_scenario(o);
   EXPECT_EQ(s.bed.still(144.5, 34.5), -50 + 2 * 0.25);
   EXPECT_EQ(s.bed.still(145.5, 36), -4000);
+  EXPECT_EQ(spacing_at(s.bed.still, 144.5, 34.5), 0.1);
+  EXPECT_EQ(spacing_at(s.bed.still, 148, 34.5), 1) << "where only the sea's raster is";
   std::swap(o.topography[0], o.topography[1]);
   EXPECT_THAT(refusal(), HasSubstr("harbour.asc: expected elevations that cover the domain"));
   o.topography[0] = folder.write("far.asc", raster(100, 30, -50));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/app/sea_floor.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "apps/io/file_error.hpp"
@@ -61,6 +63,19 @@ Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region&
     rasters.push_back(placed.raster);
   }
   return rasters;
+}
+
+swe::Function between_points(swe::Function value, const Rasters& rasters) {
+  const auto spacing = [rasters](double west, double east, double south, double north) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& raster : rasters) {
+      const io::Region box = raster->region();
+      if (west <= box.east && east >= box.west && south <= box.north && north >= box.south)
+        least = std::min({least, raster->dx, raster->dy});
+    }
+    return least;
+  };
+  return swe::Interpolated{std::move(value), spacing};
 }
 
 swe::Function read_manning(const Options& o, const io::Region& domain) {

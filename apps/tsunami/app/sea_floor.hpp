@@ -29,6 +29,9 @@ using Rasters = std::vector<std::shared_ptr<const io::Raster>>;
 /// only the domain is read.
 Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region& domain);
 
+/// What `value` says between the points of rasters, which says how near they are: cells need not look closer.
+swe::Function between_points(swe::Function value, const Rasters& rasters);
+
 /// Manning's n (s/m^(1/3)) by place: of the options' file, bilinear between its points, which must cover the
 /// domain or lie in it with a number for elsewhere. Empty without a file.
 swe::Function read_manning(const Options& options, const io::Region& domain);
