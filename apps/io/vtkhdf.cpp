@@ -134,7 +134,7 @@ class Pieces {
     piece.corners = ids == 6 * cells ? 6 : 3;
     if (ids != static_cast<std::size_t>(piece.corners) * cells)
       damaged("cells are no triangles and no prisms");
-    piece.points = points_.read<float>(H5T_NATIVE_FLOAT, point_, points);
+    piece.points = points_.read<double>(H5T_NATIVE_DOUBLE, point_, points);
     piece.connectivity = ids_.read<std::int32_t>(H5T_NATIVE_INT32, id_, ids);
     for (const std::int32_t point : piece.connectivity)
       if (point < 0 || static_cast<std::size_t>(point) >= points)

@@ -28,7 +28,7 @@ struct GridArray {
 
 /// The cells of one rank: all triangles, or all prisms over triangles.
 struct GridPiece {
-  std::vector<float> points;               ///< x, y, z of each point
+  std::vector<double> points;              ///< x, y, z of each point: degrees as floats are metres off
   std::vector<std::int32_t> connectivity;  ///< `corners` points a cell, counted within the piece
   int corners = 3;                         ///< 6: prisms, the three points of one end, then of the other
   std::vector<GridArray> cell_data;        ///< each with as many values as cells

@@ -27,7 +27,7 @@ struct FixedColumn {
   hid_t (*type)();
 };
 constexpr FixedColumn kFixed[kFixedColumns] = {
-    {"Points", GridRow::Point, 3 * sizeof(float), [] { return H5T_IEEE_F32LE; }},
+    {"Points", GridRow::Point, 3 * sizeof(double), [] { return H5T_IEEE_F64LE; }},
     {"Connectivity", GridRow::Connectivity, sizeof(std::int32_t), [] { return H5T_STD_I32LE; }},
     {"Offsets", GridRow::Offset, sizeof(std::int32_t), [] { return H5T_STD_I32LE; }},
     {"Types", GridRow::Cell, 1, [] { return H5T_STD_U8LE; }}};

@@ -109,7 +109,7 @@ TEST(Vtkhdf, IsAsTheSpecificationHasIt) {
   EXPECT_THAT(numbers("VTKHDF/Types", {4}), ElementsAre(5, 5, 5, 5));
   EXPECT_THAT(numbers("VTKHDF/CellData/level", {4}), ElementsAre(7, 8, 7, 8));
   EXPECT_THAT(array<float>(path, "VTKHDF/CellData/eta", H5T_NATIVE_FLOAT, {4}), ElementsAre(0, 0, 5, -5));
-  EXPECT_EQ(array<float>(path, "VTKHDF/Points", H5T_NATIVE_FLOAT, {8, 3})[12], 5);
+  EXPECT_EQ(array<double>(path, "VTKHDF/Points", H5T_NATIVE_DOUBLE, {8, 3})[12], 5);
   EXPECT_THAT(array<double>(path, "VTKHDF/FieldData/TimeValue", H5T_NATIVE_DOUBLE, {1}), ElementsAre(1234.5));
 }
 

@@ -46,12 +46,12 @@ void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, cons
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const tsunami::SnapshotCell& from = snapshot.cells[i];
     for (int k = 0; k < 3; ++k) {
-      cells[i].lon[k] = from.lon[k];
-      cells[i].lat[k] = from.lat[k];
-      options.region.west = std::min(options.region.west, static_cast<double>(from.lon[k]));
-      options.region.east = std::max(options.region.east, static_cast<double>(from.lon[k]));
-      options.region.south = std::min(options.region.south, static_cast<double>(from.lat[k]));
-      options.region.north = std::max(options.region.north, static_cast<double>(from.lat[k]));
+      cells[i].lon[k] = static_cast<float>(from.lon[k]);
+      cells[i].lat[k] = static_cast<float>(from.lat[k]);
+      options.region.west = std::min(options.region.west, from.lon[k]);
+      options.region.east = std::max(options.region.east, from.lon[k]);
+      options.region.south = std::min(options.region.south, from.lat[k]);
+      options.region.north = std::max(options.region.north, from.lat[k]);
     }
     cells[i].h = from.eta - from.b;
     cells[i].b = from.b;

@@ -21,8 +21,7 @@ void put_prisms(const Columns& columns, io::GridPiece& piece) {
   for (const mesh::Point p : corners.points)
     for (std::int32_t z = 0; z < boundaries; ++z)
       piece.points.insert(piece.points.end(),
-                          {static_cast<float>(p.x * frame.unit_x), static_cast<float>(p.y * frame.unit_y),
-                           static_cast<float>(-(frame.top + z * frame.dz))});
+                          {p.x * frame.unit_x, p.y * frame.unit_y, -(frame.top + z * frame.dz)});
   piece.corners = 6;
   for (std::size_t i = 0; i < columns.own(); ++i)
     for (std::int32_t z = 0; z + 1 < boundaries; ++z)
@@ -83,8 +82,8 @@ Snapshot read_snapshot(const std::string& path) {
     for (std::size_t i = 0; i < piece.cells(); i += nz) {  // the uppermost prism of each column
       SnapshotColumn column{{}, {}, owner[i], level[i]};
       for (std::size_t v = 0; v < 3; ++v) {
-        const float* point = &piece.points[3 * static_cast<std::size_t>(piece.connectivity[6 * i + v])];
-        column.x[v] = point[0], column.y[v] = point[1];
+        const double* point = &piece.points[3 * static_cast<std::size_t>(piece.connectivity[6 * i + v])];
+        column.x[v] = static_cast<float>(point[0]), column.y[v] = static_cast<float>(point[1]);
       }
       result.columns.push_back(column);
     }

@@ -14,8 +14,7 @@ io::GridPiece own_cells(const swe::Solver& solver, int rank) {
   io::GridPiece piece;
   mesh::Corners corners = mesh::corners(solver.mesh().domain(), solver.mesh().leaves());
   for (const mesh::Point p : corners.points)
-    piece.points.insert(piece.points.end(), {static_cast<float>(solver.metric().x(p.x)),
-                                             static_cast<float>(solver.metric().y(p.y)), 0});
+    piece.points.insert(piece.points.end(), {solver.metric().x(p.x), solver.metric().y(p.y), 0});
   piece.connectivity = std::move(corners.triangles);
 
   const std::size_t count = solver.cells();
@@ -60,7 +59,7 @@ Snapshot read_snapshot(const std::string& path) {
     for (std::size_t i = 0; i < piece.cells(); ++i) {
       SnapshotCell cell{{}, {}, eta[i], hu[i], hv[i], b[i], owner[i], level[i]};
       for (std::size_t k = 0; k < 3; ++k) {
-        const float* point = &piece.points[3 * static_cast<std::size_t>(piece.connectivity[3 * i + k])];
+        const double* point = &piece.points[3 * static_cast<std::size_t>(piece.connectivity[3 * i + k])];
         cell.lon[k] = point[0], cell.lat[k] = point[1];
       }
       snapshot.cells.push_back(cell);

@@ -18,7 +18,7 @@ inline constexpr char kSeriesFile[] = "tsunami.vtkhdf.series";
 
 // One cell: vertices in degrees, counter-clockwise, state in m and m^2/s.
 struct SnapshotCell {
-  float lon[3], lat[3];
+  double lon[3], lat[3];
   float eta, hu, hv, b;
   std::int32_t owner;  // world rank
   std::int32_t level;
