@@ -38,6 +38,7 @@ std::string clock_text(double seconds) {
   return text;
 }
 
+// To an SVG the wave alone: for papers, which show no workers.
 void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, const json& results,
                    const std::optional<io::Raster>& ground, double limit, int workers) {
   std::vector<io::PictureCell> cells(snapshot.cells.size());
@@ -66,7 +67,12 @@ void draw_snapshot(const tsunami::Snapshot& snapshot, const fs::path& path, cons
   if (ground) options.ground = &*ground;
   for (const json& gauge : results.value("gauges", json::array()))
     options.gauges.push_back({gauge.value("lon", 0.0), gauge.value("lat", 0.0), gauge.value("id", "")});
-  io::draw_wave_and_mesh(cells, options).write_png(path.string());
+  if (path.extension() == ".svg") {
+    options.title = clock_text(snapshot.time);
+    options.mesh_panel = false;
+    options.width = 640;
+  }
+  io::draw_wave_and_mesh(cells, options).write(path.string());
 }
 
 void write_paraview(const tsunami::Snapshot& snapshot, const fs::path& dir, const std::string& stem,
@@ -172,6 +178,8 @@ io::PageText page_text() {
        {"gauge", "Sea surface at a tide gauge"}}};
 }
 
+constexpr char kMapFile[] = "map.svg";
+
 // All that there is to draw in a folder, now.
 class Report {
  public:
@@ -189,11 +197,15 @@ class Report {
     drawing_.once(ground, [&] { ground_ = tsunami::read_ground(ground); });
     for (const fs::path& file : io::snapshots(dir_))
       drawing_.once(file, [&] {
-        draw_snapshot(tsunami::read_snapshot(file.string()),
-                      dir_ / ("wave-" + io::snapshot_number(file) + ".png"), results, ground_, limit_,
-                      workers_);
+        const tsunami::Snapshot snapshot = tsunami::read_snapshot(file.string());
+        draw_snapshot(snapshot, dir_ / ("wave-" + io::snapshot_number(file) + ".png"), results, ground_,
+                      limit_, workers_);
+        if (snapshot.cells.size() >= most_cells_) most_cells_ = snapshot.cells.size(), widest_ = file;
         if (drawing_.running()) show(results);  // each one as it comes
       });
+    if (!drawing_.running() && !widest_.empty())
+      draw_snapshot(tsunami::read_snapshot(widest_.string()), dir_ / kMapFile, results, ground_, limit_,
+                    workers_);
     for (const json& gauge : results.value("gauges", json::array()))
       drawing_.once(dir_ / ("gauge-" + gauge.value("id", "") + ".csv"), [&] { draw_gauge(dir_, gauge); });
     show(results);
@@ -214,6 +226,9 @@ class Report {
   io::Drawing drawing_;
   std::optional<io::Raster> ground_;
   int workers_ = 1;
+  // The mesh follows the wave: where it has most cells, there is most to see.
+  fs::path widest_;
+  std::size_t most_cells_ = 0;
 };
 
 void write_paraview(const fs::path& dir) {

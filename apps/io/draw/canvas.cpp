@@ -42,7 +42,13 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned length) {
   return CAIRO_STATUS_SUCCESS;
 }
 
-void write(const std::string& path, const char* what, const std::string& bytes, cairo_status_t status) {
+std::string escaped(const std::string& text) {
+  std::string xml;
+  for (const char c : text) xml += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+  return xml;
+}
+
+void write_file(const std::string& path, const char* what, const std::string& bytes, cairo_status_t status) {
   if (status != CAIRO_STATUS_SUCCESS)
     throw FileError(path, "", what, cairo_status_to_string(status), "report this with the picture's size");
   write_bytes(path, bytes.data(), bytes.size());
@@ -222,7 +228,7 @@ void Canvas::write_png(const std::string& path) const {
   std::string bytes;
   const Surface image = as_pixels();
   const cairo_status_t status = cairo_surface_write_to_png_stream(image.get(), append, &bytes);
-  write(path, "to encode a PNG", bytes, status);
+  write_file(path, "to encode a PNG", bytes, status);
 }
 
 void Canvas::write_svg(const std::string& path) const {
@@ -231,12 +237,20 @@ void Canvas::write_svg(const std::string& path) const {
   cairo_svg_surface_set_document_unit(page.get(), CAIRO_SVG_UNIT_PX);
   draw_on(page.get());
   cairo_surface_finish(page.get());
-  write(path, "to encode an SVG", bytes, cairo_surface_status(page.get()));
+  // The first child of the root, as SVG wants it.
+  if (const std::size_t root = bytes.find("<svg"), end = bytes.find('>', root);
+      !title_.empty() && root != std::string::npos && end != std::string::npos)
+    bytes.insert(end + 1, "\n<title>" + escaped(title_) + "</title>");
+  write_file(path, "to encode an SVG", bytes, cairo_surface_status(page.get()));
+}
+
+void Canvas::write(const std::string& path) const {
+  path.ends_with(".svg") ? write_svg(path) : write_png(path);
 }
 
 void write_both(const Canvas& canvas, const std::string& png) {
-  canvas.write_png(png);
-  canvas.write_svg(std::filesystem::path(png).replace_extension(".svg").string());
+  canvas.write(png);
+  canvas.write(std::filesystem::path(png).replace_extension(".svg").string());
 }
 
 }  // namespace io::draw

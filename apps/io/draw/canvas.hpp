@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/io/draw/colour.hpp"
@@ -90,8 +91,13 @@ class Canvas {
 
   /// 8-bit RGB. Throws FileError when the file cannot be written.
   void write_png(const std::string& path) const;
-  /// Lines and letters as such, at any size. Throws FileError when the file cannot be written.
+  /// Lines and letters as such, at any size; what is put pixel for pixel is an image inside. Throws FileError
+  /// when the file cannot be written.
   void write_svg(const std::string& path) const;
+  /// One of the two: an SVG where the file's name ends with .svg.
+  void write(const std::string& path) const;
+  /// What an SVG is about, in words: its letters are outlines, which nobody can search or read aloud.
+  void name(std::string title) { title_ = std::move(title); }
 
  private:
   struct Release {
@@ -107,6 +113,7 @@ class Canvas {
 
   int width_, height_;
   Box clip_;
+  std::string title_;
   Surface drawn_;
   mutable Surface pixels_;  // of what was drawn when they were asked for
 };

@@ -158,6 +158,7 @@ void paint_mesh(TrianglePanel& panel, std::span<const PictureCell> cells, const 
 
 Canvas draw_wave_and_mesh(std::span<const PictureCell> cells, const PictureOptions& options) {
   Canvas canvas(options.width, options.height);
+  canvas.name(options.title);
   std::vector<std::size_t> cells_of(static_cast<std::size_t>(std::max(options.max_workers, 0)));
   for (const auto& cell : cells) {
     const auto owner = static_cast<std::size_t>(std::max(cell.owner, 0));
