@@ -160,17 +160,7 @@ void Solver::expect_waves(std::vector<std::int8_t>& marks) const {
 
 // Whether the bed of the finest cells inside lies on both sides of the sea level.
 bool Solver::has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const {
-  bool sea = false, land = false;
-  const auto look = [&](auto&& self, const mesh::Triangle& part, int level) -> void {
-    if (sea && land) return;
-    if (level < setup_.finest)
-      return self(self, part.child(0), level + 1), self(self, part.child(1), level + 1);
-    const double x = static_cast<double>(part.a.x) + part.b.x + part.c.x,
-                 y = static_cast<double>(part.a.y) + part.b.y + part.c.y;
-    (bed_.still(metric_.x(x / 3), metric_.y(y / 3)) < setup_.sea_level ? sea : land) = true;
-  };
-  look(look, t, leaf.level());
-  return sea && land;
+  return lies_on_both_sides(bed_.still, metric_, setup_.finest, setup_.sea_level, leaf, t);
 }
 
 void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
