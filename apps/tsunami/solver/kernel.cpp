@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/tsunami/solver/kernel.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -30,22 +29,6 @@ struct Batch {
   Lane etal, hul, hvl, bl, etar, hur, hvr, br, nx, ny, len, rate;
   Lane worst{};
 
-  SWE_INLINE void load_cells(const Fields& cells, const EdgeList& edges, std::int64_t start,
-                             std::int64_t count) {
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int32_t l = edges.left[start + k], r = edges.right[start + k];
-      etal.v[k] = cells.eta[l], hul.v[k] = cells.hu[l], hvl.v[k] = cells.hv[l], bl.v[k] = cells.b[l];
-      etar.v[k] = cells.eta[r], hur.v[k] = cells.hu[r], hvr.v[k] = cells.hv[r], br.v[k] = cells.b[r];
-    }
-  }
-  SWE_INLINE void load_faces(const Faces& faces, std::int64_t start, std::int64_t count) {
-    const double *const eta = faces.eta + 2 * start, *const hu = faces.hu + 2 * start;
-    const double *const hv = faces.hv + 2 * start, *const b = faces.b + 2 * start;
-    for (std::int64_t k = 0; k < count; ++k) {
-      etal.v[k] = eta[2 * k], hul.v[k] = hu[2 * k], hvl.v[k] = hv[2 * k], bl.v[k] = b[2 * k];
-      etar.v[k] = eta[2 * k + 1], hur.v[k] = hu[2 * k + 1], hvr.v[k] = hv[2 * k + 1], br.v[k] = b[2 * k + 1];
-    }
-  }
   SWE_INLINE void load_metric(const EdgeList& edges, std::int64_t start, std::int64_t count) {
     for (std::int64_t k = 0; k < count; ++k) {
       const EdgeMetric& m = edges.table[edges.edge_class[start + k]];
@@ -160,214 +143,67 @@ SWE_INLINE double largest(const Lane& lane) {
   return value;
 }
 
-// Fluxes of `count` edges, from the states of their cells or, if given, at their faces.
-SWE_INLINE double fluxes_of(const Physics& physics, const Fields& cells, const Faces* faces,
-                            const EdgeList& edges, std::int64_t count, const Fluxes& fluxes) {
+}  // namespace
+
+EMPI_TARGET_CLONES
+double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes) {
   Batch s;
-  for (std::int64_t start = 0; start < count; start += kChunk) {
-    const std::int64_t n = count - start < kChunk ? count - start : kChunk;
-    if (faces != nullptr)
-      s.load_faces(*faces, start, n);
-    else
-      s.load_cells(cells, edges, start, n);
-    s.load_metric(edges, start, n);
-    batch_fluxes(physics, s, n, fluxes.mass + 2 * start, fluxes.east + 2 * start, fluxes.north + 2 * start);
+  for (std::int64_t start = begin; start < end; start += kChunk) {
+    const std::int64_t count = end - start < kChunk ? end - start : kChunk;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int32_t l = edges.left[start + k], r = edges.right[start + k];
+      s.etal.v[k] = cells.eta[l], s.hul.v[k] = cells.hu[l], s.hvl.v[k] = cells.hv[l], s.bl.v[k] = cells.b[l];
+      s.etar.v[k] = cells.eta[r], s.hur.v[k] = cells.hu[r], s.hvr.v[k] = cells.hv[r], s.br.v[k] = cells.b[r];
+    }
+    s.load_metric(edges, start, count);
+    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start,
+                 fluxes.north + 2 * start);
   }
   return largest(s.worst);
 }
 
-SWE_INLINE int local_edge(const std::int32_t* slots, std::int32_t slot) {
-  return slots[0] == slot ? 0 : slots[1] == slot ? 1 : 2;
-}
-
-SWE_INLINE Metric::Offset to_face(const Geometry& geo, std::int64_t cell, int k) {
-  const mesh::CellShape& shape = geo.shapes[cell];
-  return geo.metric->to_face(geo.leaves[cell].level(), shape.direction, shape.y_sum, k);
-}
-
-SWE_INLINE CellFaces reconstructed(const Physics& physics, const Fields& cells, const Geometry& geo,
-                                   std::int64_t i) {
-  const double dry = physics.dry_tolerance;
-  const std::int32_t* const s = geo.slots + 3 * i;
-  const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], b = cells.b[i], depth = eta - b;
-  bool linear = geo.linear[i] != 0 && depth > dry;
-  std::int32_t other[3];
-  Triple e, u, v, z;  // how much higher the neighbours' values are
-  for (int k = 0; k < 3; ++k) {
-    const std::int32_t edge = s[k] >> 1, cell = (s[k] & 1) ? geo.edges.left[edge] : geo.edges.right[edge];
-    other[k] = cell;
-    e.v[k] = cells.eta[cell] - eta, z.v[k] = cells.b[cell] - b;
-    u.v[k] = cells.hu[cell] - hu, v.v[k] = cells.hv[cell] - hv;
-    linear = linear && cells.eta[cell] - cells.b[cell] > dry;
-  }
-  CellFaces f;
-  f.east = f.north = 0;
-  if (!linear) {
-    for (int k = 0; k < 3; ++k) f.eta[k] = eta, f.hu[k] = hu, f.hv[k] = hv, f.b[k] = b;
-    return f;
-  }
-  Triple face_x, face_y, x, y;  // ways to the faces, and to the neighbours
-  for (int k = 0; k < 3; ++k) {
-    const Metric::Offset mine = to_face(geo, i, k);
-    const std::int32_t across = s[k] ^ 1;
-    Metric::Offset theirs;
-    if ((across >> 1) < geo.interior)
-      theirs =
-          to_face(geo, other[k], local_edge(geo.slots + 3 * static_cast<std::int64_t>(other[k]), across));
-    else
-      theirs = {geo.outer_x[across - 2 * geo.interior], geo.outer_y[across - 2 * geo.interior]};
-    face_x.v[k] = mine.x, face_y.v[k] = mine.y;
-    x.v[k] = mine.x - theirs.x, y.v[k] = mine.y - theirs.y;
-  }
-  const double x1 = x.v[1] - x.v[0], y1 = y.v[1] - y.v[0], x2 = x.v[2] - x.v[0], y2 = y.v[2] - y.v[0];
-  const double scale = 1.0 / (x1 * y2 - x2 * y1);
-  // From the differences to the neighbours to those to the faces.
-  const auto to_faces = [&](const Triple& d) __attribute__((always_inline)) {
-    const double d1 = d.v[1] - d.v[0], d2 = d.v[2] - d.v[0];
-    const double gx = (d1 * y2 - d2 * y1) * scale, gy = (d2 * x1 - d1 * x2) * scale;
-    Plane plane{{}, d.v[0] - (gx * x.v[0] + gy * y.v[0])};
-    for (int k = 0; k < 3; ++k) plane.steps.v[k] = gx * face_x.v[k] + gy * face_y.v[k];
-    return plane;
-  };
-  const Triple fe = limited(to_faces(e), e), fu = limited(to_faces(u), u), fv = limited(to_faces(v), v);
-  const Triple fz = to_faces(z).steps;
-  double thinned = 0.5 * depth;
-  for (int k = 0; k < 3; ++k) thinned = larger(thinned, std::abs(fe.v[k] - fz.v[k]));
-  const double share = 0.5 * depth / thinned;
-  for (int k = 0; k < 3; ++k) {
-    const double rise = share * fe.v[k], bed = b + share * fz.v[k];
-    f.eta[k] = eta + rise, f.b[k] = bed;
-    f.hu[k] = hu + share * fu.v[k], f.hv[k] = hv + share * fv.v[k];
-    // surface force between centre and face; the constant part of the pressure sums to zero over the cell
-    const EdgeMetric& m = geo.edges.table[geo.edges.edge_class[s[k] >> 1]];
-    const double sum = depth + ((eta + rise) - bed);
-    const double force = 0.5 * physics.gravity * sum * rise * m.length * ((s[k] & 1) ? 1.0 : -1.0);
-    f.east += force * m.nx, f.north += force * m.ny;
-  }
-  return f;
-}
-
-// Where the slot of an interior edge that touches the section is in its scratch.
-SWE_INLINE std::int64_t place_of(const Section& section, std::int32_t slot) {
-  const std::int32_t edge = slot >> 1;
-  if (edge >= section.first_edge) return slot - 2 * static_cast<std::int64_t>(section.first_edge);
-  const auto found = std::lower_bound(section.earlier.begin(), section.earlier.end(), edge);
-  return 2 * (section.last_edge - section.first_edge + (found - section.earlier.begin())) + (slot & 1);
-}
-
-// States at the section's interior edges, of its cells and of those across; into the gains what their slopes
-// push.
-SWE_INLINE void find_faces(const Physics& physics, const Fields& cells, const Geometry& geo,
-                           const Section& section, const Faces& faces, const Gains& gains) {
-  const auto put = [&](std::int64_t at, const CellFaces& f, int k) __attribute__((always_inline)) {
-    faces.eta[at] = f.eta[k], faces.hu[at] = f.hu[k], faces.hv[at] = f.hv[k], faces.b[at] = f.b[k];
-  };
-  for (std::int64_t i = section.begin; i < section.end; ++i) {
-    const CellFaces f = reconstructed(physics, cells, geo, i);
-    for (int k = 0; k < 3; ++k)
-      if (const std::int32_t slot = geo.slots[3 * i + k]; (slot >> 1) < geo.interior)
-        put(place_of(section, slot), f, k);
-    gains.east[i] = f.east, gains.north[i] = f.north;
-  }
-  const auto put_across = [&](std::int64_t cell, std::int32_t slot) __attribute__((always_inline)) {
-    put(place_of(section, slot), reconstructed(physics, cells, geo, cell),
-        local_edge(geo.slots + 3 * cell, slot));
-  };
-  for (std::int32_t edge = section.first_edge; edge < section.last_edge; ++edge)
-    if (geo.edges.right[edge] >= section.end) put_across(geo.edges.right[edge], 2 * edge + 1);
-  for (const std::int32_t edge : section.earlier) put_across(geo.edges.left[edge], 2 * edge);
-}
-
-// Sums up what flows through each cell's three slots.
-SWE_INLINE void sum_up(const Geometry& geo, const Section& section, const Fluxes& inside, const Fluxes& outer,
-                       bool pushed, const Gains& gains) {
-  for (std::int64_t i = section.begin; i < section.end; ++i) {
-    double m[3], x[3], y[3];
-    for (int k = 0; k < 3; ++k) {
-      const std::int32_t slot = geo.slots[3 * i + k];
-      const bool here = (slot >> 1) < geo.interior;
-      const Fluxes& from = here ? inside : outer;
-      const std::int64_t at =
-          here ? place_of(section, slot) : slot - 2 * static_cast<std::int64_t>(geo.interior);
-      m[k] = from.mass[at], x[k] = from.east[at], y[k] = from.north[at];
+EMPI_TARGET_CLONES
+double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes) {
+  Batch s;
+  for (std::int64_t start = begin; start < end; start += kChunk) {
+    const std::int64_t count = end - start < kChunk ? end - start : kChunk;
+    const double *const eta = faces.eta + 2 * start, *const hu = faces.hu + 2 * start;
+    const double *const hv = faces.hv + 2 * start, *const b = faces.b + 2 * start;
+    for (std::int64_t k = 0; k < count; ++k) {
+      s.etal.v[k] = eta[2 * k], s.hul.v[k] = hu[2 * k], s.hvl.v[k] = hv[2 * k], s.bl.v[k] = b[2 * k];
+      s.etar.v[k] = eta[2 * k + 1], s.hur.v[k] = hu[2 * k + 1], s.hvr.v[k] = hv[2 * k + 1],
+      s.br.v[k] = b[2 * k + 1];
     }
-    gains.mass[i] = (m[0] + m[1]) + m[2];
-    gains.east[i] = ((x[0] + x[1]) + x[2]) + (pushed ? gains.east[i] : 0.0);
-    gains.north[i] = ((y[0] + y[1]) + y[2]) + (pushed ? gains.north[i] : 0.0);
+    s.load_metric(edges, start, count);
+    batch_fluxes(physics, s, count, fluxes.mass + 2 * start, fluxes.east + 2 * start,
+                 fluxes.north + 2 * start);
   }
-}
-
-}  // namespace
-
-EMPI_TARGET_CLONES
-CellFaces faces_of(const Physics& physics, const Fields& cells, const Geometry& geometry, std::int64_t i) {
-  return reconstructed(physics, cells, geometry, i);
+  return largest(s.worst);
 }
 
 EMPI_TARGET_CLONES
-double outer_fluxes(const Physics& physics, const Fields& cells, const Faces* faces, const Geometry& geometry,
-                    std::int64_t count, const Fluxes& fluxes) {
-  const EdgeList& all = geometry.edges;
-  const EdgeList outer{all.left + geometry.interior, all.right + geometry.interior,
-                       all.edge_class + geometry.interior, all.table};
-  return fluxes_of(physics, cells, faces, outer, count, fluxes);
-}
-
-EMPI_TARGET_CLONES
-double section_gains(const Physics& physics, const Fields& cells, const Geometry& geo, const Section& section,
-                     const Fluxes& outer, Scratch& scratch, const Gains& gains) {
-  const std::int64_t own = section.last_edge - section.first_edge;
-  const auto room = 2 * (static_cast<std::size_t>(own) + section.earlier.size());
-  const bool second = physics.order == 2;
-  for (auto& list : scratch.fluxes)
-    if (list.size() < room) list.resize(room);
-  if (second)
-    for (auto& list : scratch.faces)
-      if (list.size() < room) list.resize(room);
-  auto& [eta, hu, hv, b] = scratch.faces;
-  if (second) find_faces(physics, cells, geo, section, {eta.data(), hu.data(), hv.data(), b.data()}, gains);
-
-  scratch.left.clear(), scratch.right.clear(), scratch.edge_class.clear();
-  for (const std::int32_t edge : section.earlier) {
-    scratch.left.push_back(geo.edges.left[edge]), scratch.right.push_back(geo.edges.right[edge]);
-    scratch.edge_class.push_back(geo.edges.edge_class[edge]);
-  }
-  double rate = 0;
-  const auto flow = [&](const EdgeList& edges, std::int64_t begin,
-                        std::int64_t count) __attribute__((always_inline)) {
-    const std::int64_t at = 2 * begin;
-    const Faces faces{eta.data() + at, hu.data() + at, hv.data() + at, b.data() + at};
-    const Fluxes fluxes{scratch.fluxes[0].data() + at, scratch.fluxes[1].data() + at,
-                        scratch.fluxes[2].data() + at};
-    rate = larger(fluxes_of(physics, cells, second ? &faces : nullptr, edges, count, fluxes), rate);
-  };
-  flow({geo.edges.left + section.first_edge, geo.edges.right + section.first_edge,
-        geo.edges.edge_class + section.first_edge, geo.edges.table},
-       0, own);
-  flow({scratch.left.data(), scratch.right.data(), scratch.edge_class.data(), geo.edges.table}, own,
-       static_cast<std::int64_t>(section.earlier.size()));
-  sum_up(geo, section, {scratch.fluxes[0].data(), scratch.fluxes[1].data(), scratch.fluxes[2].data()}, outer,
-         second, gains);
-  return rate;
-}
-
-EMPI_TARGET_CLONES
-bool update_cells(const Physics& physics, const Fields& cells, const double* inverse_area, double dt,
-                  std::int64_t count, const Gains& gains, const Before& before) {
+bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+                  const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
+                  const Stage& stage) {
   double *const eta = cells.eta, *const hu = cells.hu, *const hv = cells.hv;
   const double* const b = cells.b;
+  const double *const mass = fluxes.mass, *const east = fluxes.east, *const north = fluxes.north;
   const double dry = physics.dry_tolerance;
   std::int64_t unsound = 0;
-  // Generic in how a state is gained from that before the step, so that each stage gets a loop of its own.
-  const auto update = [&](std::int64_t i, auto blend) __attribute__((always_inline)) {
+  // Generic in how a state is gained from that before the step, so that each order gets a loop of its own.
+  const auto update = [&](std::int64_t i, double inner_x, double inner_y,
+                          auto blend) __attribute__((always_inline)) {
+    const std::int32_t s = slots[3 * i], t = slots[3 * i + 1], u = slots[3 * i + 2];
     const double k = dt * inverse_area[i];
-    const double next = blend(before.eta, i, eta[i] + k * gains.mass[i]);
+    const double next = blend(stage.eta, i, eta[i] + k * ((mass[s] + mass[t]) + mass[u]));
     const double hole = b[i] - next;  // mended where it is rounding, kept to be found where it is not
     const bool covered = hole <= kRounding * (1.0 + std::abs(b[i]));
     const double e = covered ? larger(next, b[i]) : next;
     const bool flows = e - b[i] > dry;
-    const double x = blend(before.hu, i, hu[i] + k * gains.east[i]);
-    const double y = blend(before.hv, i, hv[i] + k * gains.north[i]);
+    const double x = blend(stage.hu, i, hu[i] + k * (((east[s] + east[t]) + east[u]) + inner_x));
+    const double y = blend(stage.hv, i, hv[i] + k * (((north[s] + north[t]) + north[u]) + inner_y));
     unsound |= !covered | !(0.0 * (x + y) == 0.0);
     eta[i] = e;
     hu[i] = flows ? x : 0.0;
@@ -375,14 +211,69 @@ bool update_cells(const Physics& physics, const Fields& cells, const double* inv
   };
   const auto fresh = [](const double*, std::int64_t, double value)
                          __attribute__((always_inline)) { return value; };
-  const auto mean = [](const double* state, std::int64_t i, double value)
-                        __attribute__((always_inline)) { return 0.5 * (state[i] + value); };
-  if (before.eta != nullptr) {
-    for (std::int64_t i = 0; i < count; ++i) update(i, mean);
+  const auto mean = [](const double* before, std::int64_t i, double value)
+                        __attribute__((always_inline)) { return 0.5 * (before[i] + value); };
+  if (stage.eta != nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) update(i, stage.east[i], stage.north[i], mean);
+  } else if (stage.east != nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) update(i, stage.east[i], stage.north[i], fresh);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) update(i, fresh);
+    for (std::int64_t i = 0; i < count; ++i) update(i, 0.0, 0.0, fresh);
   }
   return unsound == 0;
+}
+
+EMPI_TARGET_CLONES
+void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
+                 std::int64_t count, const Faces& faces) {
+  const double g = physics.gravity, dry = physics.dry_tolerance;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t* const s = r.slots + 3 * i;
+    const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], b = cells.b[i], depth = eta - b;
+    bool linear = r.linear[i] != 0 && depth > dry;
+    Triple x, y, e, u, v, z;  // ways to the neighbours, and how much higher their values are
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t edge = s[k] >> 1, other = (s[k] & 1) ? edges.left[edge] : edges.right[edge];
+      x.v[k] = r.to_face_x[s[k]] - r.to_face_x[s[k] ^ 1], y.v[k] = r.to_face_y[s[k]] - r.to_face_y[s[k] ^ 1];
+      e.v[k] = cells.eta[other] - eta, z.v[k] = cells.b[other] - b;
+      u.v[k] = cells.hu[other] - hu, v.v[k] = cells.hv[other] - hv;
+      linear = linear && cells.eta[other] - cells.b[other] > dry;
+    }
+    r.east[i] = r.north[i] = 0;
+    if (!linear) {
+      for (int k = 0; k < 3; ++k)
+        faces.eta[s[k]] = eta, faces.hu[s[k]] = hu, faces.hv[s[k]] = hv, faces.b[s[k]] = b;
+      continue;
+    }
+    const double x1 = x.v[1] - x.v[0], y1 = y.v[1] - y.v[0], x2 = x.v[2] - x.v[0], y2 = y.v[2] - y.v[0];
+    const double scale = 1.0 / (x1 * y2 - x2 * y1);
+    // From the differences to the neighbours to those to the faces.
+    const auto to_faces = [&](const Triple& d) __attribute__((always_inline)) {
+      const double d1 = d.v[1] - d.v[0], d2 = d.v[2] - d.v[0];
+      const double gx = (d1 * y2 - d2 * y1) * scale, gy = (d2 * x1 - d1 * x2) * scale;
+      Plane f{{}, d.v[0] - (gx * x.v[0] + gy * y.v[0])};
+      for (int k = 0; k < 3; ++k) f.steps.v[k] = gx * r.to_face_x[s[k]] + gy * r.to_face_y[s[k]];
+      return f;
+    };
+    const Triple fe = limited(to_faces(e), e), fu = limited(to_faces(u), u), fv = limited(to_faces(v), v);
+    const Triple fz = to_faces(z).steps;
+    double thinned = 0.5 * depth;
+    for (int k = 0; k < 3; ++k) thinned = larger(thinned, std::abs(fe.v[k] - fz.v[k]));
+    const double share = 0.5 * depth / thinned;
+    double east = 0, north = 0;
+    for (int k = 0; k < 3; ++k) {
+      const std::int32_t slot = s[k];
+      const double rise = share * fe.v[k], bed = b + share * fz.v[k];
+      faces.eta[slot] = eta + rise, faces.b[slot] = bed;
+      faces.hu[slot] = hu + share * fu.v[k], faces.hv[slot] = hv + share * fv.v[k];
+      // surface force between centre and face; the constant part of the pressure sums to zero over the cell
+      const EdgeMetric& m = edges.table[edges.edge_class[slot >> 1]];
+      const double sum = depth + ((eta + rise) - bed);
+      const double force = 0.5 * g * sum * rise * m.length * ((slot & 1) ? 1.0 : -1.0);
+      east += force * m.nx, north += force * m.ny;
+    }
+    r.east[i] = east, r.north[i] = north;
+  }
 }
 
 EMPI_TARGET_CLONES

@@ -10,9 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "apps/mesh/topology.hpp"
 #include "apps/tsunami/solver/metric.hpp"
 
 namespace swe {
@@ -38,8 +36,7 @@ struct Fields {
   const double* b;        // m, bed elevation
 };
 
-// States at the mid points of some edges, one per side: slot 2 * edge + (0 left | 1 right), from the first of
-// these edges on.
+// States at the mid points of edges, one per side: slot 2 * edge + (0 left | 1 right).
 struct Faces {
   double *eta, *hu, *hv, *b;
 };
@@ -49,83 +46,50 @@ struct Fluxes {
   double *mass, *east, *north;
 };
 
-// The same through all of them and, at order 2, by the pressure of its own sloping surface: per own cell.
-struct Gains {
-  double *mass, *east, *north;
-};
-
 struct EdgeList {
   const std::int32_t *left, *right;  // cells
   const std::int32_t* edge_class;    // into table
   const EdgeMetric* table;
 };
 
-// The mesh as the loops need it. An edge that is not among the first `interior` ones, an outer one, has a
-// cell of another rank on its other side, or none: `outer_x` and `outer_y` have for its slots the way from
-// the cell's centroid to the edge's mid point, m.
-struct Geometry {
-  EdgeList edges;
-  const Metric* metric;
-  const mesh::Leaf* leaves;
-  const mesh::CellShape* shapes;
-  const std::int32_t* slots;   // 3 per cell
-  const std::uint8_t* linear;  // per cell: 0 keeps it constant at order 2
-  std::int32_t interior;
-  const double *outer_x, *outer_y;
-};
+// Order 1: fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s; infinity if a
+// state is infinite or undefined.
+double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes);
 
-// A cell's states at its three edges at order 2, and what the slope of its surface pushes.
-struct CellFaces {
-  double eta[3], hu[3], hv[3], b[3];
-  double east, north;
-};
+// Order 2: the same from the states at the faces.
+double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
+                   std::int64_t end, const Fluxes& fluxes);
 
-// Linear reconstruction of own cell i: the plane through the three neighbours' values, cut back
+// Linear reconstruction of own cells: the plane through the three neighbours' values, cut back
 //   - so that at no face a value passes the most distant of the neighbours' by more than half (Barth and
 //     Jespersen, AIAA-89-0366; the half is what leaves linear functions alone on every conforming mesh),
 //   - and the slopes of surface, bed and momentum together, so that at every face at least half of the mean
 //     depth is left. Water at rest has no slope of its surface, whatever becomes of its bed.
 // Dry cells, and those at the water's edge or at an open border, are constant.
-CellFaces faces_of(const Physics& physics, const Fields& cells, const Geometry& geometry, std::int64_t i);
+struct Reconstruction {
+  const std::int32_t* slots;            // 3 per cell
+  const double *to_face_x, *to_face_y;  // per slot: from the cell's centroid to the edge's mid point, m
+  const std::uint8_t* linear;           // per cell: 0 keeps it constant
+  double *east, *north;                 // per cell: pressure of the sloping surface inside of the cell
+};
+void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
+                 std::int64_t count, const Faces& faces);
 
-// Fluxes of the outer edges, of which there are `count`: between their cells' states (`faces` null, order 1),
-// or between those at the faces. Returns the largest speed * length / area, 1 / s; infinity if a state is
-// infinite or undefined.
-double outer_fluxes(const Physics& physics, const Fields& cells, const Faces* faces, const Geometry& geometry,
-                    std::int64_t count, const Fluxes& fluxes);
-
-// Own cells [begin, end), one after the other on the curve: so few that their loops run in the cache.
-// Interior edges lie in the order of their left cells; those of the section are [first_edge, last_edge), and
-// `earlier` are those by which cells of earlier sections touch it, ascending.
-struct Section {
-  std::int64_t begin, end;
-  std::int32_t first_edge, last_edge;
-  std::span<const std::int32_t> earlier;
+// What update_cells() takes beside the fluxes at order 2.
+struct Stage {
+  const double *east = nullptr, *north = nullptr;             // inner forces
+  const double *eta = nullptr, *hu = nullptr, *hv = nullptr;  // state before the step; else null
 };
 
-// What a section's loops write and read again. One for each thread.
-struct Scratch {
-  std::vector<double> faces[4], fluxes[3];  // per slot of the section's own edges, then of the earlier ones
-  std::vector<std::int32_t> left, right, edge_class;  // of the earlier ones
-};
-
-// Gains of the section's cells, at the order that physics says. An edge between two sections is computed by
-// both, from the same numbers: no section waits for another. `outer`: the fluxes of outer edges. Returns as
-// outer_fluxes() does.
-double section_gains(const Physics& physics, const Fields& cells, const Geometry& geometry,
-                     const Section& section, const Fluxes& outer, Scratch& scratch, const Gains& gains);
-
-// State before a step.
-struct Before {
-  const double *eta = nullptr, *hu = nullptr, *hv = nullptr;
-};
-
-// Adds dt * gain / area to the cells [0, count), and takes the mean with the state before the step if that is
-// given (the second stage of Heun's method, which keeps what Euler's keeps: Shu and Osher, J. Comput. Phys.
-// 77 (1988) 439, eq. 2.15). False if a cell has become undefined, or its depth less than minus 1e-12 (1 m +
-// |b|); it keeps that state, to be found. What rounding takes below the bed is raised to it.
-bool update_cells(const Physics& physics, const Fields& cells, const double* inverse_area, double dt,
-                  std::int64_t count, const Gains& gains, const Before& before = {});
+// Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count), and
+// takes the mean with the state before the step if that is given (the second stage of Heun's method, which
+// keeps what Euler's keeps: Shu and Osher, J. Comput. Phys. 77 (1988) 439, eq. 2.15). False if a cell has
+// become undefined, or its depth less than minus 1e-12 (1 m + |b|); it keeps that state, to be found. What
+// rounding takes below the bed is raised to it.
+bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
+                  const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
+                  const Stage& stage = {});
 
 // Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
 // of second order, which keeps its size. f: per cell, 1 / s.

@@ -22,7 +22,6 @@ Parameters checked(const Parameters& s) {
   if (s.coast > s.finest)
     refuse("coast level " + std::to_string(s.coast) + " is finer than the finest, " +
            std::to_string(s.finest));
-  if (s.section_cells < 1) refuse("sections of " + std::to_string(s.section_cells) + " cells; 1 at least");
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) +
            " was asked for; above 0 and at most .58 keeps depths >= 0");
@@ -130,8 +129,8 @@ void Solver::connect() {
   const mesh::Edges& e = mesh_.edges();
   edge_class_.resize(e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
-  gains_known_ = false;
-  cut_sections();
+  for (auto& f : flux_) f.resize(2 * e.size());
+  fluxes_known_ = false;
 
   const std::size_t halo_cells = mesh_.halo_cells();
   halo_receive_.resize(halo_cells), face_send_.resize(halo_cells), face_receive_.resize(halo_cells);
@@ -139,9 +138,8 @@ void Solver::connect() {
     const auto edge = static_cast<std::int32_t>(e.interior + slot);
     const bool mine_is_left = e.left[edge] < static_cast<std::int32_t>(own);
     halo_receive_[slot] = static_cast<std::int32_t>(own + slot);
-    const std::int32_t outer = 2 * (edge - interior_);
-    face_send_[slot] = outer + (mine_is_left ? 0 : 1);
-    face_receive_[slot] = outer + (mine_is_left ? 1 : 0);
+    face_send_[slot] = 2 * edge + (mine_is_left ? 0 : 1);
+    face_receive_[slot] = 2 * edge + (mine_is_left ? 1 : 0);
   }
   double* const bed[] = {b_.data()};
   mesh_.halo().start(bed, mesh_.halo().cells(), halo_receive_);
@@ -170,83 +168,20 @@ void Solver::find_rough_cells() {
   }
 }
 
-Geometry Solver::geometry() const {
+EdgeList Solver::edge_list() const {
   const mesh::Edges& e = mesh_.edges();
-  return {{e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()},
-          &metric_,
-          mesh_.leaves().data(),
-          mesh_.shapes().data(),
-          mesh_.cell_slots().data(),
-          linear_.data(),
-          interior_,
-          outer_to_face_[0].data(),
-          outer_to_face_[1].data()};
+  return {e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()};
 }
 
-// Which cells and edges a section has. The curve's pass numbers edges as it first touches them, from their
-// left cells; those that it leaves open (at the borders of root triangles) come later, in any order.
-void Solver::cut_sections() {
-  const std::int64_t at_once = setup_.section_cells;
-  const mesh::Edges& e = mesh_.edges();
-  const auto own = static_cast<std::int64_t>(cells());
-  interior_ = 0;
-  for (const auto all = static_cast<std::int32_t>(e.interior);
-       interior_ < all && (interior_ == 0 || e.left[interior_ - 1] <= e.left[interior_]);)
-    ++interior_;
-  const auto count = static_cast<std::size_t>((own + at_once - 1) / at_once);
-  sections_.assign(count, {});
-  touches_outer_.assign(count, 0);
-  std::vector<std::int32_t> begins(count + 1);  // of earlier_
-  const auto section_of = [at_once](std::int32_t cell) { return static_cast<std::size_t>(cell / at_once); };
-  std::int32_t edge = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    Section& section = sections_[k];
-    section.begin = static_cast<std::int64_t>(k) * at_once,
-    section.end = std::min(own, section.begin + at_once);
-    section.first_edge = edge;
-    for (; edge < interior_ && e.left[edge] < section.end; ++edge)
-      if (const std::size_t other = section_of(e.right[edge]); other != k) ++begins[other + 1];
-    section.last_edge = edge;
-  }
-  for (std::size_t k = 0; k < count; ++k) begins[k + 1] += begins[k];
-  earlier_.resize(static_cast<std::size_t>(begins.back()));
-  std::vector<std::int32_t> at(begins.begin(), begins.end() - 1);
-  for (std::int32_t i = 0; i < interior_; ++i)
-    if (const std::size_t other = section_of(e.right[i]); other != section_of(e.left[i]))
-      earlier_[static_cast<std::size_t>(at[other]++)] = i;
-  for (std::size_t k = 0; k < count; ++k)
-    sections_[k].earlier = std::span(earlier_).subspan(static_cast<std::size_t>(begins[k]),
-                                                       static_cast<std::size_t>(begins[k + 1] - begins[k]));
-  for (auto i = static_cast<std::size_t>(interior_); i < e.size(); ++i)
-    for (const std::int32_t cell : {e.left[i], e.right[i]})
-      if (cell < own) touches_outer_[section_of(cell)] = 1;
-  for (auto& gain : gain_) gain.resize(cells());
-  for (auto& flux : outer_flux_) flux.resize(2 * static_cast<std::size_t>(outer_edges()));
-}
-
-// What each own cell gains in the present state. Returns this rank's largest rate. Collective.
-double Solver::find_gains(const Fields& fields, double time) {
-  return setup_.physics.order == 2 ? gains_order2(fields, time) : gains_order1(fields, time);
-}
-
-double Solver::gains_of(const Fields& fields, bool touch_outer) {
-  double rate = 0;
-  for (std::size_t k = 0; k < sections_.size(); ++k)
-    if ((touches_outer_[k] != 0) == touch_outer)
-      rate = std::max(rate, section_gains(setup_.physics, fields, geometry(), sections_[k], outer_fluxes(),
-                                          scratch_, gains()));
-  return rate;
-}
-
-double Solver::gains_order1(const Fields& fields, double time) {
+double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes, double time) {
+  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
+             all = static_cast<std::int64_t>(mesh_.edges().size());
   double* const moving[] = {fields.eta, fields.hu, fields.hv};
   mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
   fill_exterior(time);
-  const double inside = gains_of(fields, false);
+  const double rate = edge_fluxes(setup_.physics, fields, edge_list(), 0, interior, fluxes);
   mesh_.halo().finish();
-  const double outer =
-      swe::outer_fluxes(setup_.physics, fields, nullptr, geometry(), outer_edges(), outer_fluxes());
-  return std::max({inside, outer, gains_of(fields, true)});
+  return std::max(rate, edge_fluxes(setup_.physics, fields, edge_list(), interior, all, fluxes));
 }
 
 void Solver::fill_exterior(double time) {
@@ -268,8 +203,9 @@ double Solver::step(double max_dt) {
   const double turn = time_ < motion.begin ? motion.begin : motion.end;
   if (quakes) max_dt = std::min(max_dt, turn - time_);
   const Fields fields = this->fields();
+  const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
   const bool second = setup_.physics.order == 2;
-  double rate = find_gains(fields, time_);
+  double rate = second ? flux_order2(fields, fluxes, time_) : flux_order1(fields, fluxes, time_);
   if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
@@ -282,19 +218,19 @@ double Solver::step(double max_dt) {
   rate = reduction_[0];
   if (!std::isfinite(rate)) refuse_state();
   double dt = rate > 0 ? std::min(setup_.physics.cfl / rate, max_dt) : max_dt;
-  sound_ = second ? step_order2(fields, dt) : step_order1(fields, dt);
+  sound_ = second ? step_order2(fields, fluxes, dt) : step_order1(fields, fluxes, dt);
   const auto own = static_cast<std::int64_t>(cells());
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
   if (quakes && time_ >= motion.begin) move_bed();
-  gains_known_ = true;
+  fluxes_known_ = true;
   return dt;
 }
 
-bool Solver::step_order1(const Fields& fields, double dt) {
-  const double through = dt * inflow();
-  const bool sound = advance(fields, dt, {});
+bool Solver::step_order1(const Fields& fields, const Fluxes& fluxes, double dt) {
+  const double through = dt * inflow(fluxes);
+  const bool sound = advance(fields, fluxes, dt, {});
   return settle(sound, through + apply_forces(fields, dt));
 }
 
@@ -306,9 +242,9 @@ double Solver::apply_forces(const Fields& fields, double dt) {
 }
 
 // m^3 / s through this rank's borders.
-double Solver::inflow() const {
+double Solver::inflow(const Fluxes& fluxes) const {
   double sum = 0;
-  for (const auto& [edge, border] : mesh_.boundary()) sum += outer_flux_[0][2 * (edge - interior_)];
+  for (const auto& [edge, border] : mesh_.boundary()) sum += fluxes.mass[2 * edge];
   return sum;
 }
 
@@ -322,10 +258,10 @@ bool Solver::settle(bool sound, double came_in) {
   return true;
 }
 
-// Adds what the gains of dt bring. False if a cell is unsound then.
-bool Solver::advance(const Fields& fields, double dt, const Before& before) {
-  return update_cells(setup_.physics, fields, inverse_area_.data(), dt, static_cast<std::int64_t>(cells()),
-                      gains(), before);
+// Adds what the fluxes of dt bring. False if a cell is unsound then.
+bool Solver::advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage) {
+  return update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt,
+                      static_cast<std::int64_t>(cells()), fluxes, stage);
 }
 
 void Solver::add_gauge(double x, double y) {

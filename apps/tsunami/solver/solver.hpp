@@ -83,7 +83,6 @@ struct Parameters {
   Physics physics = {};
   Borders borders{};
   Criterion criterion = {};
-  int section_cells = 2048;  // that a time step works on at once, in the cache; changes no bit
 };
 
 struct Cell {
@@ -195,30 +194,21 @@ class Solver {
   void keep_gauges(const double* values);
   void connect();
   void connect_faces();
-  void cut_sections();
   // `time`: of the state in the fields, s.
-  double find_gains(const Fields& fields, double time);
-  double gains_order1(const Fields& fields, double time);
-  double gains_order2(const Fields& fields, double time);
-  double gains_of(const Fields& fields, bool touch_outer);
-  void exchange_states(const Fields& fields, double time);
-  void find_outer_faces(const Fields& fields);
-  bool advance(const Fields& fields, double dt, const Before& before);
-  bool step_order1(const Fields& fields, double dt);
-  bool step_order2(const Fields& fields, double& dt);
-  double inflow() const;
+  double flux_order1(const Fields& fields, const Fluxes& fluxes, double time);
+  double flux_order2(const Fields& fields, const Fluxes& fluxes, double time);
+  void reconstruct_faces(const Fields& fields, const Faces& faces, double time);
+  bool advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage);
+  bool step_order1(const Fields& fields, const Fluxes& fluxes, double dt);
+  bool step_order2(const Fields& fields, const Fluxes& fluxes, double& dt);
+  double inflow(const Fluxes& fluxes) const;
   bool settle(bool sound, double came_in);
   double apply_forces(const Fields& fields, double dt);
   void find_slopes();
   Sloped sloped(std::size_t i) const;
-  Geometry geometry() const;
-  std::int64_t outer_edges() const { return static_cast<std::int64_t>(mesh_.edges().size()) - interior_; }
+  EdgeList edge_list() const;
   Fields fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
-  Faces outer_faces() {
-    return {outer_face_[0].data(), outer_face_[1].data(), outer_face_[2].data(), outer_face_[3].data()};
-  }
-  Fluxes outer_fluxes() { return {outer_flux_[0].data(), outer_flux_[1].data(), outer_flux_[2].data()}; }
-  Gains gains() { return {gain_[0].data(), gain_[1].data(), gain_[2].data()}; }
+  Faces faces() { return {face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()}; }
   void fill_exterior(double time);
   void find_rough_cells();
   void expect_waves(std::vector<std::int8_t>& marks) const;
@@ -239,21 +229,14 @@ class Solver {
   std::vector<double> inverse_area_;
   std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
-  std::vector<double> gain_[3];  // per own cell
-  // Edges below this one lie in the order of their left cells, and both of their cells are own: interior ones
-  // in the sense of kernel.hpp. The others, the outer ones: slots from 2 * interior_ on.
-  std::int32_t interior_ = 0;
-  std::vector<double> outer_flux_[3];
-  std::vector<double> outer_face_[4], outer_to_face_[2];  // order 2
-  std::vector<std::uint8_t> linear_;  // per cell: 0 beside an open border, which stays constant
-  std::vector<Section> sections_;
-  std::vector<std::int32_t> earlier_;        // of all sections
-  std::vector<std::uint8_t> touches_outer_;  // per section
-  Scratch scratch_;
+  std::vector<double> flux_[3];
+  // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).
+  std::vector<double> face_[4], to_face_[2];
+  std::vector<std::uint8_t> linear_;                // per cell: 0 beside an open border, which stays constant
+  std::vector<double> inner_[2];                    // per cell: force of its own surface slope
   std::vector<std::array<double, 6>> slopes_ = {};  // per cell, in an adaption: Sloped's
-  std::vector<std::int32_t> halo_receive_, face_send_,
-      face_receive_;              // per halo slot; the last two from 2 * interior_ on
-  std::vector<RoughCell> rough_;  // that may feel friction
+  std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
+  std::vector<RoughCell> rough_;                                       // that may feel friction
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
@@ -262,8 +245,8 @@ class Solver {
   double added_ = 0, came_in_ = 0, conformity_seconds_ = 0;
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
-  bool gains_known_ = false;  // of the last step, on the present mesh
-  bool sound_ = true;         // of this rank's cells after the last step
+  bool fluxes_known_ = false;  // of the last step, on the present mesh
+  bool sound_ = true;          // of this rank's cells after the last step
 };
 
 }  // namespace swe

@@ -87,11 +87,11 @@ std::vector<std::int8_t> Solver::marks() {
       const double speed = std::hypot(hu_[i], hv_[i]) / depth;
       marks[i] = std::max<std::int8_t>(marks[i], activity_of(speed, c.refine_speed, c.coarsen_speed));
     }
-  if (c.refine_flux < 1e300 && gains_known_) {
+  if (c.refine_flux < 1e300 && fluxes_known_) {
     const auto slots = mesh_.cell_slots();
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (eta_[i] - b_[i] <= dry) continue;
-      const double gain = gain_[0][i];
+      const double gain = (flux_[0][slots[3 * i]] + flux_[0][slots[3 * i + 1]]) + flux_[0][slots[3 * i + 2]];
       const double change = std::abs(gain) * inverse_area_[i];
       marks[i] =
           std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, setup_.finest - leaves[i].level()),
@@ -188,7 +188,7 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
                   [&](mesh::Leaf parent, const Sloped& first, const Sloped& second) {
                     return Sloped{coarsen(parent, first.cell, second.cell)};
                   });
-  slopes_ = {};
+  slopes_.clear();
   for (int f = 0; f < 4; ++f) fields[f]->swap(spare_[f]);
   connect();
 }
@@ -199,7 +199,7 @@ bool Solver::adapt() {
   const auto t = mesh_.adapt(wanted);
   added_ = 0;
   conformity_seconds_ = t.conformity_seconds;
-  if (!t.changed) return slopes_ = {}, false;
+  if (!t.changed) return slopes_.clear(), false;
   transfer(
       t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, s, added_); },
       [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
