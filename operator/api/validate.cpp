@@ -236,21 +236,17 @@ std::vector<Violation> validate_update(const ElasticMPIJob& before, const Elasti
   frozen(before.spec.managed_by != after.spec.managed_by, "spec.managedBy", recreate);
   frozen(before.spec.slots_per_worker != after.spec.slots_per_worker, "spec.slotsPerWorker", recreate);
   frozen(before.spec.runtime != after.spec.runtime, "spec.runtime", recreate);
-  frozen(before.spec.worker.pod != after.spec.worker.pod && before.status.state != JobState::Suspended,
-         "spec.worker.template",
-         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
-  frozen(before.spec.scheduling.queue_name != after.spec.scheduling.queue_name &&
-             before.status.state != JobState::Suspended,
-         "spec.scheduling.queueName",
-         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
-  frozen(before.spec.scheduling.topology != after.spec.scheduling.topology &&
-             before.status.state != JobState::Suspended,
-         "spec.scheduling.constraints",
-         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  const auto frozen_while_it_runs = [&](bool changed, const char* field) {
+    frozen(
+        changed && before.status.state != JobState::Suspended, field,
+        "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  };
+  frozen_while_it_runs(before.spec.worker.pod != after.spec.worker.pod, "spec.worker.template");
+  const SchedulingSpec &then = before.spec.scheduling, &now = after.spec.scheduling;
+  frozen_while_it_runs(then.queue_name != now.queue_name, "spec.scheduling.queueName");
+  frozen_while_it_runs(then.topology != now.topology, "spec.scheduling.constraints");
   // Ranks of one run write alike.
-  frozen(before.spec.checkpoint != after.spec.checkpoint && before.status.state != JobState::Suspended,
-         "spec.checkpoint",
-         "set spec.suspend to true first and wait until status.state is Suspended: the job then starts anew");
+  frozen_while_it_runs(before.spec.checkpoint != after.spec.checkpoint, "spec.checkpoint");
   frozen(is_terminal(before.status.state) && before.spec.worker.replicas != after.spec.worker.replicas,
          "spec.worker.replicas", "the job has ended");
   return out;
