@@ -88,12 +88,6 @@ class Histories {
     return place->second.get();
   }
 
-  // Who wishes for more again in the middle of a shrink makes pods beside those that go, and holds both for a
-  // moment.
-  static bool rests(const QueueWorld::World& job) {
-    return job.status().state == JobState::Running && !job.status().resize;
-  }
-
   void submit() {
     const std::string name = "job-" + std::to_string(100 + submitted_++);
     const int least = number(1, 4);
@@ -118,8 +112,8 @@ class Histories {
 
   void happen() {
     if (world_.jobs.size() < 9 && chance(.7)) submit();
-    if (QueueWorld::World* job = some_job(); job && rests(*job) && chance(.2)) job->ask_for(number(1, 8));
-    if (QueueWorld::World* job = some_job(); job && rests(*job) && chance(.2)) {
+    if (QueueWorld::World* job = some_job(); job && chance(.2)) job->ask_for(number(1, 8));
+    if (QueueWorld::World* job = some_job(); job && chance(.2)) {
       Sample sample;
       sample.workers = job->size();
       sample.wish_max = chance(.3) ? 0 : number(1, 8);

@@ -141,8 +141,7 @@ void create_pods(Pass& pass, int target) {
     return send(pass);
   }
   if (pass.now < resize.deadline) {
-    for (const int index : resize.add)
-      if (!pass.pod(index)) pass.act(CreatePod{index});
+    create_missing(pass, resize.add);
     return pass.wake_at(resize.deadline);
   }
   std::string why = lost_leavers(pass).empty() ? "the lead does not answer"

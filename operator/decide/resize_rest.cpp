@@ -97,8 +97,7 @@ bool wait_for_rest(Pass& pass, const Goal& goal) {
     pass.wake_at(awaited->deadline);
   else if (!all_exist || pass.spec.resize.on_timeout == OnTimeout::Fail)
     return false;
-  for (const int index : awaited->workers)
-    if (!pass.pod(index)) pass.act(CreatePod{index});
+  create_missing(pass, awaited->workers);
   return true;
 }
 

@@ -126,8 +126,7 @@ void plan_standby(Pass& pass) {
 // Last of all: where a quota has no room for them, nothing else waits for it.
 void create_standby(Pass& pass) {
   if (!pass.status.standby || !nothing_in_hand(pass)) return;
-  for (const int index : pass.status.standby->workers)
-    if (!pass.pod(index)) pass.act(CreatePod{index});
+  create_missing(pass, pass.status.standby->workers);
 }
 
 void end_standby(Pass& pass) {

@@ -65,11 +65,6 @@ bool replace_lost_workers(Pass& pass) {
   return true;
 }
 
-void create_missing(Pass& pass) {
-  for (const int index : pass.status.start->workers)
-    if (!pass.pod(index)) pass.act(CreatePod{index});
-}
-
 IndexSet ready_workers(const Pass& pass) {
   IndexSet ready;
   for (const int index : pass.status.start->workers)
@@ -182,7 +177,7 @@ void start_step(Pass& pass) {
     follow_target(pass);
     if (!replace_lost_workers(pass)) return;
     wait_for_pods(pass);
-    if (status.start && !status.start->requested) create_missing(pass);
+    if (status.start && !status.start->requested) create_missing(pass, status.start->workers);
   }
   if (status.state == JobState::Starting && status.start && status.start->requested) wait_for_lead(pass);
   if (status.state == JobState::Starting) delete_leftovers(pass);
