@@ -6,7 +6,7 @@
 
 #include "operator/api/parse.hpp"
 #include "operator/kube/json_member.hpp"
-#include "operator/kube/node_use.hpp"
+#include "operator/kube/placement.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/objects/pods.hpp"
 

@@ -2,7 +2,6 @@
 #include "operator/kube/worker_use.hpp"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "operator/kube/json_member.hpp"
 #include "operator/kube/pod_view.hpp"
@@ -34,24 +33,15 @@ WorkerGroup group_of(const json& pod, const std::string& node) {
 
 void WorkerUse::look_at(const kube::ObjectKey& pod) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = pods_.find(pod); known != pods_.end()) {
-    const auto [sum, requests] = known->second;
-    sum->second.requests -= requests;
-    if (--sum->second.pods == 0) sums_.erase(sum);
-    pods_.erase(known);
-  }
+  sums_.remove(pod);
   const kube::ObjectPtr object = read_(pod);
-  const auto placement = object ? kept_placement(*object) : std::nullopt;
-  if (!placement) return;
-  const auto sum = sums_.try_emplace(group_of(*object, placement->node)).first;
-  sum->second.requests += placement->requests;
-  ++sum->second.pods;
-  pods_.emplace(pod, std::pair(sum, placement->requests));
+  if (const auto placement = object ? kept_placement(*object) : std::nullopt)
+    sums_.set(pod, group_of(*object, placement->node), placement->requests);
 }
 
 void WorkerUse::each(const std::function<void(const WorkerGroup&, const Requests&)>& visit) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [group, sum] : sums_) visit(group, sum.requests);
+  sums_.each(visit);
 }
 
 }  // namespace emj::manager

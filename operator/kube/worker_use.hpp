@@ -5,12 +5,10 @@
 
 #include <compare>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <string>
 
-#include "operator/kube/node_use.hpp"
-#include "operator/kube/store.hpp"
+#include "operator/kube/pod_sums.hpp"
 
 namespace emj::manager {
 
@@ -38,16 +36,9 @@ class WorkerUse {
   void each(const std::function<void(const WorkerGroup&, const Requests&)>& visit) const;
 
  private:
-  struct Sum {
-    Requests requests;
-    int pods = 0;
-  };
-  using Sums = std::map<WorkerGroup, Sum>;
-
   const Read read_;
   mutable std::mutex mutex_;
-  Sums sums_;
-  std::map<kube::ObjectKey, std::pair<Sums::iterator, Requests>> pods_;
+  PodSums<WorkerGroup> sums_;
 };
 
 }  // namespace emj::manager

@@ -60,10 +60,6 @@ std::string host_name() {
   return name;
 }
 
-}  // namespace
-
-namespace {
-
 // What a worker's pod asks for beside its container (operator/objects/pods.cpp).
 constexpr queue::Resources kSidecar{kSidecarMilliCpu, kSidecarMemoryMib};
 

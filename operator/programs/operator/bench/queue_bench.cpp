@@ -194,12 +194,15 @@ class Bench {
     wait_running(kAlone, count, kWorkers);
     const Metrics started = read_metrics(options_.port);
     figure("writes_per_start_alone", writes(before, started) / count, "writes");
+    note("a start alone: " + writes_by_kind(before, started, count));
     side_by_side(4, count, [&](int i) {
       expect(client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(kAlone, i)},
                                  {{"spec", {{"replicas", kHalf}}}}, {.subresource = "scale"}));
     });
     wait_running(kAlone, count, kHalf);
-    figure("writes_per_shrink_alone", writes(started, read_metrics(options_.port)) / count, "writes");
+    const Metrics shrunk = read_metrics(options_.port);
+    figure("writes_per_shrink_alone", writes(started, shrunk) / count, "writes");
+    note("a shrink alone: " + writes_by_kind(started, shrunk, count));
     for (int i = 0; i < count; ++i) remove(kAlone, i);
     wait("jobs have left", count, [&] { return gone(); });
   }
@@ -237,7 +240,9 @@ class Bench {
     }
     wait_running(kWaits, options_.starts, kWorkers);
     const double used = seconds_since(begin);
-    const double per_start = writes(before, read_metrics(options_.port)) / options_.starts;
+    const Metrics after = read_metrics(options_.port);
+    const double per_start = writes(before, after) / options_.starts;
+    note("a start: " + writes_by_kind(before, after, options_.starts));
     std::vector<double> seconds;
     {
       const std::lock_guard lock(mutex_);
@@ -270,9 +275,10 @@ class Bench {
     wait_running(kWaits, options_.starts + started, kWorkers);
     note(std::to_string(options_.yields) + " jobs have yielded, " + std::to_string(started) +
          " have started by that, within " + std::to_string(seconds_since(begin)) + " s");
-    const double all = writes(before, read_metrics(options_.port));
+    const Metrics after = read_metrics(options_.port);
     figure("yields", options_.yields, "yields");
-    figure("writes_per_yield", (all - started * per_start) / options_.yields, "writes");
+    figure("writes_per_yield", (writes(before, after) - started * per_start) / options_.yields, "writes");
+    note("a yield, and half a start: " + writes_by_kind(before, after, options_.yields));
   }
 
   const Options options_;

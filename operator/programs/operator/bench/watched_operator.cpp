@@ -63,14 +63,43 @@ double grown(const Metrics& before, const Metrics& after, const std::string& nam
   return sum;
 }
 
+static constexpr const char* kRequests = "empi_operator_api_requests_total";
+
+// Of a series of requests: "create pods"; of those that write nothing, and of leases, "".
+static std::string kind_of_write(const std::string& series) {
+  const auto label = [&](const std::string& name) {
+    const auto begin = series.find(name + "=\"");
+    if (begin == std::string::npos) return std::string();
+    const auto value = begin + name.size() + 2;
+    return series.substr(value, series.find('"', value) - value);
+  };
+  const std::string verb = label("verb"), resource = label("resource");
+  const bool writes = verb == "create" || verb == "update" || verb == "patch" || verb == "delete";
+  return series.starts_with(kRequests) && writes && resource != "leases" ? verb + " " + resource : "";
+}
+
+static std::map<std::string, double> writes_of_kinds(const Metrics& before, const Metrics& after) {
+  std::map<std::string, double> sums;
+  for (const auto& [series, value] : after) {
+    const std::string kind = kind_of_write(series);
+    const auto old = before.find(series);
+    if (!kind.empty()) sums[kind] += value - (old == before.end() ? 0 : old->second);
+  }
+  return sums;
+}
+
 double writes(const Metrics& before, const Metrics& after) {
   double sum = 0;
-  for (const char* verb : {"create", "update", "patch", "delete"}) {
-    const std::string word = std::string("verb=\"") + verb + "\"";
-    sum += grown(before, after, "empi_operator_api_requests_total", {word});
-    sum -= grown(before, after, "empi_operator_api_requests_total", {word, "resource=\"leases\""});
-  }
+  for (const auto& [kind, count] : writes_of_kinds(before, after)) sum += count;
   return sum;
+}
+
+std::string writes_by_kind(const Metrics& before, const Metrics& after, double count) {
+  std::ostringstream text;
+  text.precision(3);
+  for (const auto& [kind, written] : writes_of_kinds(before, after))
+    if (written > 0) text << (text.tellp() > 0 ? ", " : "") << kind << ' ' << written / count;
+  return text.str();
 }
 
 double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q) {

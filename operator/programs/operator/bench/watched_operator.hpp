@@ -34,6 +34,8 @@ Metrics read_metrics(int port);
 double grown(const Metrics& before, const Metrics& after, const std::string& name,
              const std::vector<std::string>& words = {});
 double writes(const Metrics& before, const Metrics& after);  // to the API server, but for leases
+// The same by verb and resource, as often as each was written per `count`: "create pods 4, patch leases .1".
+std::string writes_by_kind(const Metrics& before, const Metrics& after, double count);
 // As Prometheus's histogram_quantile: linear within a bucket.
 double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q);
 

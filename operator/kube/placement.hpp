@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a pod asks of the node that it is on.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "operator/decide/queue/resources.hpp"
+
+namespace emj::manager {
+
+// What pods ask for, with devices by name: the nodes that have them may not have been seen yet.
+struct Requests {
+  queue::Resources plain;
+  queue::Devices devices{};
+
+  Requests& operator+=(const Requests& other);
+  Requests& operator-=(const Requests& other);
+  queue::Resources counted() const;
+  bool operator==(const Requests&) const = default;
+};
+
+// Where a pod is, and what its node keeps for it.
+struct Placement {
+  std::string node;
+  Requests requests;
+
+  bool operator==(const Placement&) const = default;
+};
+
+// Of a pod as the API server has it. Nothing: it is on no node, or has ended and holds nothing there.
+std::optional<Placement> placement_of(const nlohmann::json& pod);
+// The same as a member of a pod that is kept reduced to what is needed, and from there.
+void keep_placement(nlohmann::json& reduced, const std::optional<Placement>& placement);
+std::optional<Placement> kept_placement(const nlohmann::json& reduced);
+
+}  // namespace emj::manager
