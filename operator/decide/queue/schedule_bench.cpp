@@ -110,6 +110,25 @@ struct NoQueues : QueueCluster {
   void look_at(const JobKey&) override {}
 };
 
+// One queue that every job of seen_job() may be in.
+struct OneQueue : NoQueues {
+  explicit OneQueue(int workers) {
+    auto queue = parse_queue_yaml(
+        "apiVersion: elasticmpi.io/v1alpha1\nkind: ElasticQueue\nmetadata: {name: main}\nspec:\n"
+        "  pools: [{name: hpc, quota: {cpu: " +
+            std::to_string(workers) + "}}]\n",
+        "queue.yaml");
+    if (!queue.ok()) std::abort();
+    record.queue = std::move(queue.value());
+  }
+  std::vector<QueueRecord> queues() override { return {record}; }
+  Outcome write_queue_status(const ElasticQueue&, const QueueStatus& status) override {
+    record.queue.status = status;
+    return Outcome::done();
+  }
+  QueueRecord record;
+};
+
 // With as much in its status as one that has run for a while.
 ElasticMPIJob seen_job() {
   auto read = parse_yaml(
@@ -158,6 +177,39 @@ void events() {
   say("event.p99", event.p99 * 1e3, "ms");
 }
 
+// All that is done for a plan of 500 jobs that run and 500 that wait (as in k8s-queue), of which two have
+// news, but for what the API server takes.
+void turns() {
+  constexpr int kJobs = 1000;
+  OneQueue cluster(kJobs / 2 * 18);
+  Time now = kNow;
+  Scheduler scheduler(cluster, [&] { return now; }, [](const std::string&) {});
+  const std::vector<PodView> pods(18);
+  const auto hand_in = [&](int i) {
+    ElasticMPIJob job = seen_job();
+    job.metadata.name = "job-" + std::to_string(i);
+    job.metadata.uid = "uid-" + std::to_string(i);
+    job.status.queue.emplace().since = kNow - Seconds(i);
+    job.status.forecast->seconds_left = 1000 + static_cast<double>((now - kNow).count()) / 1000;
+    if (i >= kJobs / 2) {
+      job.status.state = JobState::Queued;
+      job.status.allocation.reset();
+      job.status.active_workers = {};
+      job.status.forecast.reset();
+    }
+    scheduler.saw(job, i < kJobs / 2 ? pods : std::vector<PodView>());
+  };
+  for (int i = 0; i < kJobs; ++i) hand_in(i);
+  const Times turn = measure([&](int i) {
+    now += Seconds(1);
+    hand_in(i);
+    hand_in(kJobs - 1 - i);
+    scheduler.turn();
+  });
+  say("turn.p50", turn.median * 1e3, "ms");
+  say("turn.p99", turn.p99 * 1e3, "ms");
+}
+
 }  // namespace
 
 int main() {
@@ -181,6 +233,7 @@ int main() {
   say("level", distribution.p99 * 1e3, "ms");
 
   say("rss", rss(), "MiB");
+  turns();
   events();
   say("event.rss", rss(), "MiB");
   return 0;
