@@ -29,7 +29,7 @@ namespace resources = emj::kube::resources;
 using emj::bench::kNamespace, emj::bench::keep_size, emj::bench::Clock, emj::bench::Metrics,
     emj::bench::cpu_seconds, emj::bench::grown, emj::bench::load_of, emj::bench::memory_mib,
     emj::bench::quantile, emj::bench::quick_client, emj::bench::read_metrics, emj::bench::seconds_since,
-    emj::bench::side_by_side, emj::bench::threads_of, emj::bench::writes;
+    emj::bench::side_by_side, emj::bench::threads_of, emj::bench::writes, emj::bench::writes_by_kind;
 using nlohmann::json;
 using std::chrono::duration;
 
@@ -52,14 +52,6 @@ void note(const std::string& text) { std::fprintf(stderr, "k8s-scale: %s\n", tex
 void figure(const char* name, double value, const char* unit) {
   std::printf("bench k8s-scale.%s %.6g %s\n", name, value, unit);
   std::fflush(stdout);
-}
-
-void say_writes(const Metrics& before, const Metrics& after, double changes) {
-  for (const auto& [series, value] : after) {
-    if (!series.starts_with("empi_operator_api_requests_total")) continue;
-    const double more = grown(before, after, series);
-    if (more > 0) note("  " + series + " " + std::to_string(more / std::max(changes, 1.)) + " per resize");
-  }
 }
 
 // --- the jobs -----------------------------------------------------------------------------------------
@@ -138,9 +130,7 @@ class Load {
   // Of what was measured since the last scale(); 0 of nothing.
   double quantile_of(std::vector<double>& times, double q) {
     const std::lock_guard lock(mutex_);
-    if (times.empty()) return 0;
-    std::ranges::sort(times);
-    return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1))];
+    return emj::bench::quantile_of(times, q);
   }
   static kube::WatcherOptions watcher_options() {
     kube::WatcherOptions options;
@@ -282,7 +272,7 @@ void under_load(const Options& options) {
   const double changes = grown(unscaled, after, "empi_operator_resizes_total", {"Committed"});
   const double others = grown(unscaled, after, "empi_operator_resizes_total") - changes;
   if (others > 0) note(std::to_string(static_cast<int>(others)) + " changes did not commit");
-  say_writes(unscaled, after, changes);
+  note("a resize: " + writes_by_kind(unscaled, after, std::max(changes, 1.)));
   load.say_times();
   figure("jobs", options.jobs, "jobs");
   figure("pods", options.jobs * options.pods, "pods");

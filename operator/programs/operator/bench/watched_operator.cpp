@@ -102,6 +102,12 @@ std::string writes_by_kind(const Metrics& before, const Metrics& after, double c
   return text.str();
 }
 
+double quantile_of(std::vector<double>& values, double q) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
 double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q) {
   std::map<double, double> buckets;  // upper bound -> count up to it
   for (const auto& [series, value] : after) {

@@ -38,6 +38,8 @@ double writes(const Metrics& before, const Metrics& after);  // to the API serve
 std::string writes_by_kind(const Metrics& before, const Metrics& after, double count);
 // As Prometheus's histogram_quantile: linear within a bucket.
 double quantile(const Metrics& before, const Metrics& after, const std::string& name, double q);
+// Of these values, which are sorted; 0 of none.
+double quantile_of(std::vector<double>& values, double q);
 
 kube::ClientOptions quick_client();
 inline constexpr const char* kNamespace = "scale";  // of the simulated jobs
