@@ -79,10 +79,14 @@ UniqueFd StateFolder::claim() {
     throw std::runtime_error("a job of this name is running already (state in " + path_ +
                              "): wait for it, end it with `empi cancel`, or choose another metadata.name");
   }
-  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token", "run"})
-    std::filesystem::remove(file(old), error);
-  std::filesystem::remove_all(file(kCertificates), error);
   return lock;
+}
+
+void StateFolder::clear() const {
+  std::error_code ignored;
+  for (const char* old : {"spec.yaml", "status.json", "socket", "events.log", "token", "run"})
+    std::filesystem::remove(file(old), ignored);
+  std::filesystem::remove_all(file(kCertificates), ignored);
 }
 
 bool StateFolder::claimed() const {

@@ -34,6 +34,8 @@ class StateFolder {
   // Makes the folder and takes the lock for as long as the result lives. Throws std::runtime_error with the
   // reason: another `empi run` has this name, or the folder cannot be written.
   UniqueFd claim();
+  // Takes away what an earlier run of the job has left here. For who has claimed it.
+  void clear() const;
   bool claimed() const;  // a controller is alive
   bool exists() const;
 

@@ -110,7 +110,7 @@ class Run {
 
   std::atomic<bool> many_;  // lines name their job
 
-  std::mutex mutex_;  // of the next three; nothing is called with it
+  std::mutex mutex_;  // of the next three; nothing is called back with it
   Jobs submitted_;
   std::set<JobKey> news_;
   bool ending_ = false;
@@ -181,6 +181,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
     prepared_.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
+  for (RunningJob& job : prepared_) job.begin();
   watch_signals();
   watch_supervisor(namespaces.lifeline);
 }
@@ -211,15 +212,14 @@ local::Reply Run::submit(const local::Submission& submission) {
   try {
     submitted.emplace_back(job.value(),
                            JobSource{submission.manifest, overrides, submission.working_directory, output});
-  } catch (const std::exception& error) {
-    return {false, error.what()};
-  }
-  output = submitted.back().output();
-  {
+    output = submitted.back().output();
     const std::lock_guard lock(mutex_);
     if (ending_) return too_late;
+    submitted.back().begin();  // not before it is in time: else it would lose what it has
     submitted_.splice(submitted_.end(), submitted);
     many_ = true;
+  } catch (const std::exception& error) {
+    return {false, error.what()};
   }
   wakeup_.notify();
   return {true, "submitted; output in " + output};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/running_job.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -18,23 +21,33 @@ namespace {
 // After the end, pods that do not go by themselves are killed.
 constexpr std::chrono::seconds kLongestEnd{15};
 
-// An output folder that holds nothing of an earlier run, which must not be taken for this one's. Other files
-// are not ours.
-std::string cleared(std::string path, const std::string& job) {
-  const std::filesystem::path folder = path;
+// The output folder, for one job at a time: two would write the same files. Where folders cannot be locked,
+// as on some network file systems, nobody can tell.
+local::UniqueFd taken(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || access(folder.c_str(), W_OK) != 0) {
     throw std::runtime_error("cannot write the output folder " + folder.string() +
                              (error ? ": " + error.message() : "") + "; choose another one with --out");
   }
+  local::UniqueFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw std::runtime_error(
+        "cannot take the output folder " + folder.string() +
+        ": another job that runs writes its results there; choose another one with --out");
+  }
+  return lock;
+}
+
+// What an earlier run has left must not be taken for this one's. Other files are not ours.
+void clear(const std::filesystem::path& folder, const std::string& job) {
+  std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename();
     const bool log = entry.path().extension() == ".log" && worker_index(job, entry.path().stem());
     if (log || name == "summary.json" || name == "profile.csv" || name == "progress.json")
       std::filesystem::remove(entry.path(), error);
   }
-  return path;
 }
 
 }  // namespace
@@ -46,7 +59,13 @@ RunningJob::RunningJob(ElasticMPIJob job, JobSource source)
               std::filesystem::absolute(source.output).lexically_normal()},
       folder_(job_.metadata.name),
       lock_(folder_.claim()),
-      recorder_(cleared(source_.output, job_.metadata.name), job_) {}
+      output_lock_(taken(source_.output)) {}
+
+void RunningJob::begin() {
+  folder_.clear();
+  clear(source_.output, job_.metadata.name);
+  recorder_.emplace(source_.output, job_);
+}
 
 void RunningJob::start(local::LocalCluster& cluster, local::LocalJobOptions options) {
   std::error_code none;
@@ -64,14 +83,14 @@ void RunningJob::look(Time now, const ReconcileResult& pass, const std::vector<e
   last_ = pass;
   const auto living =
       std::count_if(pass.pods.begin(), pass.pods.end(), [](const PodView& pod) { return !pod.exit_code; });
-  recorder_.look(now, pass.status, static_cast<int>(living) * job_.spec.slots_per_worker, windows);
-  trouble_ = recorder_.trouble();
+  recorder_->look(now, pass.status, static_cast<int>(living) * job_.spec.slots_per_worker, windows);
+  trouble_ = recorder_->trouble();
   tell_figures();
 }
 
 // For `empi top`: where there is no room for them, the job goes on without.
 void RunningJob::tell_figures() {
-  const LiveFigures& figures = recorder_.figures();
+  const LiveFigures& figures = recorder_->figures();
   if (!figures.known) return;
   try {
     local::write_file_atomically(folder_.file(kFiguresFile),
@@ -98,15 +117,15 @@ std::string RunningJob::progress(Time now) {
 std::vector<std::string> RunningJob::view(Time now) {
   ElasticMPIJob job = job_;
   job.status = last_.status;
-  return view_lines(job, recorder_.figures(), recorder_.run_seconds(last_.status), progress(now));
+  return view_lines(job, recorder_->figures(), recorder_->run_seconds(last_.status), progress(now));
 }
 
 std::string RunningJob::line(Time now) {
-  const double run_time = recorder_.run_seconds(last_.status);
+  const double run_time = recorder_->run_seconds(last_.status);
   if (run_time <= 0) return "";
   ElasticMPIJob job = job_;
   job.status = last_.status;
-  return progress(now) + "; " + job_line(job, recorder_.figures(), run_time);
+  return progress(now) + "; " + job_line(job, recorder_->figures(), run_time);
 }
 
 // The job has ended and its pods have gone, or have had their time.
@@ -122,9 +141,9 @@ RunningJob::End RunningJob::end(Clock::time_point now) {
 
 std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) {
   const JobStatus& status = last_.status;
-  std::string missing = recorder_.trouble();
+  std::string missing = recorder_->trouble();
   try {
-    recorder_.write_summary(status, changes, cpu_seconds);
+    recorder_->write_summary(status, changes, cpu_seconds);
   } catch (const std::runtime_error& error) {
     missing += (missing.empty() ? "" : "; ") + std::string(error.what());
   }
@@ -133,7 +152,7 @@ std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, d
   std::string text = "job " + name() + ": " + to_string(status.state);
   if (status.state != JobState::Succeeded && failed) text += ", " + failed->reason + ": " + failed->message;
   text +=
-      "; ran " + duration_text(recorder_.run_seconds(status)) + ", " + std::to_string(changes.size()) +
+      "; ran " + duration_text(recorder_->run_seconds(status)) + ", " + std::to_string(changes.size()) +
       " changes, " +
       (missing.empty() ? "summary in " + output() + "/summary.json" : "results are not complete: " + missing);
   const std::string emulation = emulation_text(job_.spec);

@@ -24,9 +24,13 @@ class RunningJob {
  public:
   using Clock = local::EventLoop::Clock;
 
-  // Takes the job's state folder and clears its output folder of what an earlier run left there. Throws
-  // std::runtime_error when one of them cannot be had.
+  // Takes the job's state folder and its output folder. Throws std::runtime_error when one of them cannot be
+  // had.
   RunningJob(ElasticMPIJob job, JobSource source);
+
+  // Clears both of what an earlier run left there. Once, when nothing stands against the job, nor against
+  // those that begin with it: who is refused has lost nothing. Throws std::runtime_error.
+  void begin();
 
   JobKey key() const { return key_of(job_); }
   const std::string& name() const { return job_.metadata.name; }
@@ -58,8 +62,8 @@ class RunningJob {
   ElasticMPIJob job_;
   JobSource source_;  // with absolute paths
   local::StateFolder folder_;
-  local::UniqueFd lock_;
-  Recorder recorder_;
+  local::UniqueFd lock_, output_lock_;
+  std::optional<Recorder> recorder_;  // from begin() on
   RemainingTime remaining_;
   ReconcileResult last_;
   std::optional<Clock::time_point> end_seen_;

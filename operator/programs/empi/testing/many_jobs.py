@@ -151,3 +151,27 @@ def many_refused():
     late.wait_for("the end of good", lambda: "job good: Succeeded" in late.text())
     late.process.send_signal(signal.SIGINT)
     assert late.wait() == 1 and "job later: not started" in late.text(), late.text()
+
+
+def many_kept():
+    """What earlier runs have left stays where a run is refused, and no two jobs that run share a folder of results."""
+    early, busy = manifest("early", HELLO, replicas=1, rigid=True), manifest("busy", SLOW, replicas=1)
+    empi("run", early)
+    before = {path.name: path.read_bytes() for path in (WORK / "early-out").iterdir()}
+    run = Run(busy, arguments=["--workers", 2])
+    run.wait_for_size(1)
+    twice = empi("run", early, busy, check=False)
+    assert twice.returncode == 1 and "busy): wait for it" in twice.stderr, twice
+    (WORK / "file").write_text("")
+    nowhere = empi("run", early, "--out", WORK / "file", check=False)
+    assert nowhere.returncode == 1 and "choose another one with --out" in nowhere.stderr, nowhere
+    assert {path.name: path.read_bytes() for path in (WORK / "early-out").iterdir()} == before
+    assert "early  Succeeded" in empi("why", "early").stdout
+    for words in (["run", early], ["submit", early]):
+        shared = empi(*words, "--out", run.out, check=False)
+        assert shared.returncode == 1 and "another job that runs writes its results there" in shared.stderr, shared
+    assert "early  Succeeded" in empi("why", "early").stdout
+    empi("submit", early, "--out", WORK / "early-out")
+    run.wait_for("the end of early", lambda: "job early: Succeeded" in run.text())
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 1 and run.summary()["job"] == "busy", run.text()
