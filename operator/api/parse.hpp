@@ -16,10 +16,17 @@ namespace emj {
 
 // A manifest as a user writes it. Every violation carries its line. Unknown fields are refused, with the
 // nearest known name. Defaults are filled in; the value has passed validate().
-Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename);
+enum class Origin {
+  Manifest,
+  Queued,  // the same, of a job that whoever reads it puts into a queue, where it names none
+  Stored
+};
+Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename,
+                                 Origin origin = Origin::Manifest);
 
 // The same as JSON; unknown fields of metadata are ignored.
-Result<ElasticMPIJob> parse_json(const nlohmann::json& object, const std::string& filename = {});
+Result<ElasticMPIJob> parse_json(const nlohmann::json& object, const std::string& filename = {},
+                                 Origin origin = Origin::Manifest);
 // An object as the API server holds it: its schema or its last writer may be of a newer version than this
 // program, so that unknown fields are ignored anywhere; and its limits may have become narrower than its
 // size.
@@ -31,7 +38,6 @@ nlohmann::json spec_to_json(const JobSpec& spec);
 nlohmann::json status_to_json(const JobStatus& status);
 
 // What the schema's types and ranges cannot say; warnings are marked as such.
-enum class Origin { Manifest, Stored };
 std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin = Origin::Manifest);
 // Changes that an update must not make: immutable fields, and the template while the job is not suspended.
 std::vector<Violation> validate_update(const ElasticMPIJob& before, const ElasticMPIJob& after);

@@ -157,6 +157,15 @@ TEST(QueuedJob, SaysWhereOnlyAQueueWouldListen) {
   EXPECT_THAT(job.message(), HasSubstr("warning: spec.scheduling: says what only a queue goes by"));
 }
 
+TEST(QueuedJob, NeedNotNameTheQueueThatItWillBeIn) {
+  const std::string text = job_text(
+      "  scheduling: {expectedSeconds: 60}\n  autoscaling: {mode: Auto, policy: {name: throughput}}\n");
+  EXPECT_THAT(parse_yaml(text, "job.yaml").message(), HasSubstr("is throughput without a queue"));
+  const auto job = parse_yaml(text, "job.yaml", Origin::Queued);
+  EXPECT_EQ(job.message(), "");
+  EXPECT_TRUE(job.ok());
+}
+
 // Else every job that is paused by a foreign size would be resumed by a newer operator.
 TEST(Fingerprint, OfWhatWasKnownBeforeStaysTheSame) {
   AutoscalingSpec spec;

@@ -42,14 +42,14 @@ Result<ElasticMPIJob> finish(Context& context, ElasticMPIJob job, Origin origin,
 
 }  // namespace
 
-Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename) {
+Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename, Origin origin) {
   Result<YamlDocument> loaded = load_yaml(text, filename);
   if (!loaded) return {loaded.violations(), filename};
   Context context;
   context.lines = &loaded.value().lines;
   context.boolean_words = &loaded.value().boolean_words;
   ElasticMPIJob job = read_job(context, loaded.value().object, true);
-  return finish(context, std::move(job), Origin::Manifest, filename);
+  return finish(context, std::move(job), origin, filename);
 }
 
 namespace {
@@ -58,15 +58,15 @@ Result<ElasticMPIJob> parse(const json& object, const std::string& filename, Ori
   if (!object.is_object())
     return {std::vector<Violation>{{"", "is no JSON object", "an ElasticMPIJob", ""}}, filename};
   Context context;
-  context.refuse_unknown = origin == Origin::Manifest;
+  context.refuse_unknown = origin != Origin::Stored;
   ElasticMPIJob job = read_job(context, object, false);
   return finish(context, std::move(job), origin, filename);
 }
 
 }  // namespace
 
-Result<ElasticMPIJob> parse_json(const json& object, const std::string& filename) {
-  return parse(object, filename, Origin::Manifest);
+Result<ElasticMPIJob> parse_json(const json& object, const std::string& filename, Origin origin) {
+  return parse(object, filename, origin);
 }
 
 Result<ElasticMPIJob> parse_stored(const json& object, const std::string& filename) {

@@ -32,7 +32,7 @@ void check_sizes(const JobSpec& spec, Origin origin, Violations& out) {
   const std::string limits = text(worker.min_replicas) + " to " + text(worker.max_replicas);
   const auto fits = [&](int size) { return size >= worker.min_replicas && size <= worker.max_replicas; };
   if (worker.replicas && !fits(*worker.replicas)) {
-    if (origin == Origin::Manifest)
+    if (origin != Origin::Stored)
       refuse(out, "spec.worker.replicas", "is " + text(*worker.replicas),
              "minReplicas to maxReplicas, " + limits);
     else  // the limits were changed since
@@ -173,7 +173,7 @@ void check_goals(const JobSpec& spec, Violations& out) {
          "policy budget, with mode Auto, chooses them");
 }
 
-void check_scheduling(const JobSpec& spec, Violations& out) {
+void check_scheduling(const JobSpec& spec, Origin origin, Violations& out) {
   const SchedulingSpec& scheduling = spec.scheduling;
   const std::string path = "spec.scheduling";
   check_scalability(scheduling.scalability, out);
@@ -192,6 +192,7 @@ void check_scheduling(const JobSpec& spec, Violations& out) {
           "two queues would each wait for the other: let Kueue admit the pods, or an ElasticQueue the job");
     return;
   }
+  if (origin == Origin::Queued) return;
   if (spec.autoscaling.policy.name == PolicyName::Throughput)
     refuse(out, "spec.autoscaling.policy.name", "is throughput without a queue",
            "spec.scheduling.queueName beside it, or another policy",
@@ -220,7 +221,7 @@ std::vector<Violation> validate(const ElasticMPIJob& job, Origin origin) {
   check_sizes(job.spec, origin, out);
   check_standby(job.spec, out);
   check_autoscaling(job.spec, out);
-  check_scheduling(job.spec, out);
+  check_scheduling(job.spec, origin, out);
   check_restart(job.spec, out);
   check_checkpoint(job.spec, out);
   check_template(job.spec.worker.pod, out);

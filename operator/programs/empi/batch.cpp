@@ -34,11 +34,13 @@ std::string same_name(const Batch& batch) {
 bool read_jobs(const RunOptions& options, Doubts doubts, Batch& batch) {
   const std::string here = std::filesystem::current_path();
   bool all = true;
+  Overrides overrides = options.overrides;
+  overrides.queued = makes_queue(options.queue, options.manifests.size());
   for (const std::string& manifest : options.manifests) {
-    const auto job = read_manifest(manifest, options.overrides);
+    const auto job = read_manifest(manifest, overrides);
     all = good(job, doubts) && all;
     if (job) batch.jobs.push_back(job.value());
-    batch.sources.push_back({manifest, options.overrides, here, ""});
+    batch.sources.push_back({manifest, overrides, here, ""});
   }
   if (!all) return false;
   const std::string problem = same_name(batch);

@@ -93,8 +93,10 @@ int ask(const std::string& job, const local::Command& command) {
   return 0;
 }
 
-int submit(const std::string& manifest, const Overrides& overrides, const std::string& output,
+int submit(const std::string& manifest, const Overrides& given, const std::string& output,
            const std::string& beside) {
+  Overrides overrides = given;
+  overrides.queued = true;  // else the run refuses what only a queue goes by
   const auto job = read_manifest(manifest, overrides);
   if (!job || !job.violations().empty()) std::fprintf(stderr, "%s", job.message().c_str());
   if (!job) return 2;

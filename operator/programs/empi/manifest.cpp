@@ -59,7 +59,8 @@ Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& ov
 
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides) {
-  Result<ElasticMPIJob> parsed = parse_yaml(text, filename);
+  const Origin origin = overrides.queued ? Origin::Queued : Origin::Manifest;
+  Result<ElasticMPIJob> parsed = parse_yaml(text, filename, origin);
   if (!parsed || (overrides.fields.empty() && overrides.arguments.empty())) return parsed;
   json object = to_json(parsed.value());
   object.erase("status");
@@ -69,9 +70,9 @@ Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& 
   }
   json& container = object["spec"]["worker"]["template"]["spec"]["containers"][0];
   for (const std::string& argument : overrides.arguments) container["args"].push_back(argument);
-  Result<ElasticMPIJob> changed = parse_json(object, filename);
+  Result<ElasticMPIJob> changed = parse_json(object, filename, origin);
   if (!changed) return changed;
-  const auto violations = validate(changed.value());
+  const auto violations = validate(changed.value(), origin);
   if (refuses(violations)) return Result<ElasticMPIJob>(violations, filename);
   return Result<ElasticMPIJob>(changed.value(), parsed.violations());
 }

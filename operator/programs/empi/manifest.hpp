@@ -13,6 +13,7 @@ namespace emj::cli {
 struct Overrides {
   std::vector<std::string> fields;     // "spec.worker.maxReplicas=8"; "spec." may be left out
   std::vector<std::string> arguments;  // appended to the template's args
+  bool queued = false;                 // the job will be in a queue, if it names one or not
 };
 
 // Where a job comes from and where it works, as the command line says.

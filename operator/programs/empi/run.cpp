@@ -200,7 +200,7 @@ local::Reply Run::answer(const local::Command& command) {
 }
 
 local::Reply Run::submit(const local::Submission& submission) {
-  Overrides overrides{submission.fields, submission.arguments};
+  Overrides overrides{submission.fields, submission.arguments, queue_.has_value()};
   const auto job = read_for_queue(submission.manifest, overrides, queue_);
   if (!job) return {false, without_end(job.message())};
   const std::string name = job.value().metadata.name;

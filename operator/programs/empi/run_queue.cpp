@@ -54,8 +54,12 @@ std::string cpus_text(std::int64_t milli) { return format("%g CPUs", static_cast
 
 }  // namespace
 
+bool makes_queue(const QueueOptions& options, std::size_t jobs) {
+  return jobs > 1 || !options.file.empty() || options.workers > 0;
+}
+
 bool wants_queue(const QueueOptions& options, const std::vector<ElasticMPIJob>& jobs) {
-  return jobs.size() > 1 || !options.file.empty() || options.workers > 0 || !names_of(jobs).empty();
+  return makes_queue(options, jobs.size()) || !names_of(jobs).empty();
 }
 
 Result<ElasticQueue> queue_of_run(const QueueOptions& options, const std::vector<ElasticMPIJob>& jobs,

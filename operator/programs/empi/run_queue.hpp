@@ -18,7 +18,9 @@ struct QueueOptions {
   int workers = 0;   // CPUs that its first pool has; 0: as the manifest says, else those of this machine
 };
 
-// Several jobs share a queue; one job has none unless it, or the command line, asks for one.
+// Several jobs share a queue; one job has none unless it, or the command line, asks for one. The first is
+// what can be told before manifests are read.
+bool makes_queue(const QueueOptions& options, std::size_t jobs);
 bool wants_queue(const QueueOptions& options, const std::vector<ElasticMPIJob>& jobs);
 
 // The queue of the manifest, or one named as the jobs say (`local` where they say nothing) with one pool of

@@ -97,7 +97,7 @@ empi::Expected<std::vector<simulate::Arrival>, Words> read_arrivals(const std::v
   for (const Manifest& manifest : manifests) {
     const auto text = local::read_file(manifest.file);
     if (!text) return manifest.file + ": cannot be read; it is to be a file with an ElasticMPIJob manifest";
-    const auto job = load_manifest(*text, manifest.file, {});
+    const auto job = load_manifest(*text, manifest.file, {{}, {}, true});
     if (!job) return one_line(job.message());
     const std::string& name = job.value().metadata.name;
     if (!names.insert(name).second)

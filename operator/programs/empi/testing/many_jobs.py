@@ -24,7 +24,8 @@ def many():
         run.wait_for_size(2, job)
     tokens = {(WORK / "state" / job / "token").read_text() for job in "bc"}
     assert len(tokens) == 2 and not (WORK / "state/a/token").exists()
-    empi("submit", manifest("d", HELLO, replicas=1, rigid=True))
+    queued = "  scheduling: {expectedSeconds: 9}\n"
+    assert empi("submit", manifest("d", HELLO, replicas=1, rigid=True, extra=queued)).stderr == ""
     run.wait_for("the end of d", lambda: "job d: Succeeded" in run.text())
     assert run.summary("d")["result"] == "Succeeded"
     empi("cancel", "b")
@@ -46,6 +47,10 @@ def many_succeed():
     code, text = on_terminal("run", *hello, "--stagger", "1", "--out", "o")
     assert code == 0 and re.search(b"\none  [A-Z]", text) and re.search(b"\ntwo  [A-Z]", text), text
     assert -1 < text.find(b"two  starts in 1 s") < text.find(b"job two: output in"), text
+    queued = "  scheduling: {expectedSeconds: 9}\n  autoscaling: {mode: Auto, policy: {name: throughput}}\n"
+    unnamed = [manifest(name, ["true"], replicas=0, extra=queued) for name in ("three", "four")]
+    result = empi("run", *unnamed)
+    assert "Succeeded" in result.stdout and result.stderr == "", f"the run has a queue, which they are in: {result}"
     failing = manifest("fails", ["sh", "-c", "exit 3"], replicas=1, rigid=True)
     result = empi("run", hello[0], failing, check=False)
     assert result.returncode == 3 and "job one: Succeeded" in result.stdout, result

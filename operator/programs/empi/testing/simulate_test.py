@@ -94,6 +94,8 @@ def by_manifest(folder, plain):
     assert "401 jobs on 32 processors" in empi(plain, f"{a}@1000", "--out", mixed)
     assert len(rows_of(mixed)) == 401 and "a" in rows_of(mixed)
 
+    c.write_text(job("c", rest="  autoscaling: {mode: Auto, policy: {name: throughput}}\n"))
+    assert "1 jobs on 8 processors" in empi(c, "--workers", 8), "all are in the simulated queue"
     c.write_text(job("c", ""))
     assert "c.yaml: spec.scheduling.expectedSeconds: is missing" in empi(c, "--workers", 8, status=2)
     assert "give --workers N, or --queue FILE" in empi(a, status=2)
