@@ -74,21 +74,30 @@ class Reader {
     error_ = TraceError{trace_.name + ":" + std::to_string(line_) + ": " + what};
   }
 
-  void refuse_field(int field, std::string_view found, const char* expected) {
+  static std::string printable(std::string_view found) {
     std::string word(found.substr(0, 40));
     std::replace_if(word.begin(), word.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected,
-                        word.c_str()));
+    return word;
   }
 
-  // "; MaxProcs: 100"
+  void refuse_field(int field, std::string_view found, const char* expected) {
+    refuse(empi::format("field %d (%s): expected %s, found '%s'", field + 1, kNames[field], expected,
+                        printable(found).c_str()));
+  }
+
+  // "; MaxProcs: 100"; nothing, 0 or less: it is not known
   void read_header(std::string_view line) {
     line.remove_prefix(1);
     const std::string_view key = next_word(line);
     if (key != "MaxProcs:" && key != "MaxNodes:") return;
     const std::string_view word = next_word(line);
+    if (word.empty()) return;
     int value = 0;
-    std::from_chars(word.data(), word.data() + word.size(), value);
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (problem != std::errc() || end != word.data() + word.size() || value > kMostProcessors)
+      return refuse(empi::format("%.*s expected a whole number, at most %d, found '%s'",
+                                 static_cast<int>(key.size()), key.data(), kMostProcessors,
+                                 printable(word).c_str()));
     (key == "MaxProcs:" ? trace_.processors : nodes_) = std::max(0, value);
   }
 
@@ -119,7 +128,8 @@ class Reader {
     job.submit = values[kSubmit];
     job.user = static_cast<int>(std::clamp(values[kUser], -1.0, 2e9));
     const double processors = values[kAllocated] > 0 ? values[kAllocated] : values[kRequested];
-    if (processors > 1e6) return refuse_field(kAllocated, std::to_string(processors), "at most 1000000");
+    if (processors > kMostProcessors)
+      return refuse_field(kAllocated, std::to_string(processors), "at most 1000000");
     if (processors < 1) {
       ++trace_.without_size;
       return;

@@ -11,6 +11,8 @@
 
 namespace emj::simulate {
 
+inline constexpr int kMostProcessors = 1'000'000;  // of a machine, and so of a job
+
 struct TraceJob {
   int number = 0;          // field 1
   double submit = 0;       // field 2, seconds since the log begins

@@ -50,6 +50,20 @@ TEST(Trace, HasCommentsBehindJobsToo) {
   EXPECT_EQ(trace.value().jobs[0].processors, 4);
 }
 
+TEST(Trace, SaysAHeaderThatGivesNoSize) {
+  EXPECT_EQ(refusal("; MaxProcs: many\n" + std::string(kJob)),
+            "t.swf:1: MaxProcs: expected a whole number, at most 1000000, found 'many'");
+  EXPECT_THAT(refusal("; MaxNodes: 8.5\n" + std::string(kJob)), HasSubstr("t.swf:1: MaxNodes: "));
+  EXPECT_THAT(refusal("; MaxProcs: 1,152\n" + std::string(kJob)), HasSubstr("found '1,152'"));
+  EXPECT_THAT(refusal("; MaxProcs: 2000000\n" + std::string(kJob)), HasSubstr("found '2000000'"));
+  EXPECT_THAT(refusal("; MaxProcs: 99999999999\n" + std::string(kJob)), HasSubstr("found '99999999999'"));
+  const auto unknown = parse_trace("; MaxNodes: -1\n; MaxProcs:\n" + std::string(kJob), "t.swf");
+  ASSERT_TRUE(unknown.ok()) << unknown.error().message;
+  EXPECT_EQ(unknown.value().processors, 0);
+  EXPECT_EQ(parse_trace("; MaxProcs: 128 (two of them log in)\n" + std::string(kJob), "t").value().processors,
+            128);
+}
+
 TEST(Trace, IsRefusedByLineAndField) {
   EXPECT_EQ(refusal(std::string(kJob) + "1 2 3\n"),
             "t.swf:2: expected 18 fields, found 3; is the file cut off?");

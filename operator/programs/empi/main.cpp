@@ -21,6 +21,7 @@
 #include "operator/programs/empi/import/command.hpp"
 #include "operator/programs/empi/run.hpp"
 #include "operator/programs/empi/simulate.hpp"
+#include "operator/simulate/trace.hpp"
 #include "runtime/base/options.hpp"
 
 namespace {
@@ -104,7 +105,7 @@ empi::options::OptionList simulate_options(cli::SimulateOptions& s) {
       {"--workers",
        &s.workers,
        "processors of the machine (default: the queue's quota, else as the trace says)",
-       {.check = in_range(1, 1000000)}},
+       {.check = in_range(1, simulate::kMostProcessors)}},
       {"--jobs", &s.jobs, "only the first so many jobs", {.check = in_range(1, 100000000)}},
       {"--floor",
        &s.floor,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/simulate_queue.hpp"
 
+#include <cstdint>
 #include <set>
 
 #include "operator/api/queue.hpp"
 #include "operator/controller/capacity.hpp"
 #include "operator/local/process.hpp"
+#include "operator/simulate/trace.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj::cli {
 namespace {
@@ -41,8 +44,13 @@ empi::Expected<TriedQueue, std::string> queue_to_try(const std::string& file) {
   std::set<std::string> taken;
   const PoolRoom room = rooms_of(spec, std::nullopt, {}, taken).front();
   if (room.unreadable) return tried;
-  tried.processors = static_cast<int>(room.pool.capacity.milli_cpu / 1000);
-  if (tried.processors == 0)
+  const std::int64_t processors = room.pool.capacity.milli_cpu / 1000;
+  if (processors > simulate::kMostProcessors)
+    return file +
+           empi::format(": spec.pools[0].quota.cpu: leaves %lld CPUs, and a simulation is of at most %d",
+                        static_cast<long long>(processors), simulate::kMostProcessors);
+  tried.processors = static_cast<int>(processors);
+  if (processors <= 0)
     return file + ": spec.pools[0].quota.cpu: leaves less than one CPU, and a processor of a trace is one";
   return tried;
 }

@@ -56,6 +56,8 @@ def by_queue(folder, plain):
     assert "leave one pool" in empi(plain, *queue(pools="[{name: p, quota: {cpu: 4}}, {name: q, quota: {cpu: 4}}]"),
                                     status=2)
     assert "less than one CPU" in empi(plain, *queue(pools="[{name: p, quota: {cpu: 480m}}]"), status=2)
+    assert "leaves 4294967304 CPUs, and a simulation is of at most 1000000" in empi(
+        plain, *queue(pools="[{name: p, quota: {cpu: 4294967304}}]"), status=2)
     assert "queue.yaml:6:" in empi(plain, *queue("  backfill: some\n"), status=2)
     assert "cannot be read" in empi(plain, "--queue", folder / "none.yaml", status=2)
 
