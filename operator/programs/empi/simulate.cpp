@@ -143,6 +143,10 @@ int simulate(const SimulateOptions& options) {
   if (!read) return refused(read.error());
   const SimulateInput& input = read.value();
   const simulate::Workload& workload = input.workload;
+  if (!options.output.empty()) {
+    const std::string trouble = make_folder(options.output);
+    if (!trouble.empty()) return refused("--out: " + trouble);
+  }
   std::string decisions;
   std::vector<simulate::Result> results;
   for (const std::string& name : names.value()) {

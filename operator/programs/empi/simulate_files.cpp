@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/simulate_files.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -10,11 +14,7 @@ namespace {
 
 class Folder {
  public:
-  explicit Folder(const std::string& path) : path_(path) {
-    std::error_code problem;
-    std::filesystem::create_directories(path_, problem);
-    if (problem) trouble_ = "cannot make the folder " + path + ": " + problem.message();
-  }
+  explicit Folder(const std::string& path) : path_(path) {}
 
   void write(const std::string& name, const std::string& text) {
     if (!trouble_.empty()) return;
@@ -31,12 +31,30 @@ class Folder {
   std::string trouble_;
 };
 
+// jobs-easy.csv and the like.
+void remove_compared(const std::string& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("jobs-") && name.ends_with(".csv")) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
 }  // namespace
+
+std::string make_folder(const std::string& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) return "cannot make the folder " + folder + ": " + problem.message() + "; name another one";
+  if (access(folder.c_str(), W_OK) == 0) return "";
+  return "cannot write the folder " + folder + ": " + std::strerror(errno) + "; name another one";
+}
 
 std::string write_files(const std::string& folder_name, const simulate::Trace& trace,
                         const simulate::Workload& workload, const std::vector<simulate::Result>& results,
                         const std::string& decisions, double price) {
   const simulate::ScheduleRun& ours = results.back().run;
+  remove_compared(folder_name);
   Folder folder(folder_name);
   folder.write("summary.json", summary_json(trace, workload, results, price));
   folder.write("jobs.csv", jobs_csv(workload, ours));

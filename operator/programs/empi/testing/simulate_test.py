@@ -149,6 +149,9 @@ def by_model(folder, plain):
     wait = {name: s["all"]["meanWaitSeconds"] for name, s in
             json.loads((folder / "p" / "summary.json").read_text())["schedules"].items()}
     assert wait["elastic"] < wait["conservative"] < wait["fcfs"], wait
+    empi(plain, "--policy", "moldable", "--out", folder / "p")
+    names = {path.name for path in (folder / "p").iterdir()}
+    assert names == FILES - {"jobs-moldable.csv"}, f"of what was compared before none is left: {names}"
     empi(plain, "--policy", "easy", "--out", folder / "e")
     assert (folder / "e" / "decisions.log").read_text().count(" starts with ") == 400
     assert len((folder / "e" / "timeline.csv").read_text().splitlines()) > 400
@@ -231,6 +234,8 @@ def main():
         plain.write_text(trace(3).replace("; MaxProcs", "; Max"))
         assert "give --workers N" in empi(plain, status=2)
         assert "cannot be opened" in empi(folder / "none.swf", status=2)
+        plain.write_text(trace(3))
+        assert "--out: cannot make the folder" in empi(plain, "--out", plain, status=2), "before it simulates"
 
 
 main()
