@@ -45,16 +45,21 @@ double run_seconds(const ElasticMPIJob& job, bool alive) {
          1000;
 }
 
+// A state that nobody writes any more is not told as if it still held.
+void say_if_killed(const ElasticMPIJob& job, bool alive, std::vector<std::string>& lines) {
+  if (alive || is_terminal(job.status.state)) return;
+  lines.front() =
+      job.metadata.name + "  its controller was killed while the job was " + to_string(job.status.state);
+}
+
 std::vector<std::string> lines_of(const std::string& name) {
   const local::StateFolder folder(name);
   try {
+    const bool alive = folder.claimed();  // before it is read: else who ends meanwhile seems killed
     const auto job = folder.read();
     if (!job) return {name + "  no state"};
-    const bool alive = folder.claimed();
     auto lines = view_lines(*job, {}, run_seconds(*job, alive), "");
-    if (!alive && !is_terminal(job->status.state)) {
-      lines.front() = name + "  its controller was killed while the job was " + to_string(job->status.state);
-    }
+    say_if_killed(*job, alive, lines);
     return lines;
   } catch (const std::exception& error) {
     return {name + "  unreadable: " + error.what()};
@@ -186,10 +191,13 @@ int why(const std::string& job) {
   const local::StateFolder folder(job);
   if (!folder.exists()) return refuse(no_such_job(job));
   try {
+    const bool alive = folder.claimed();
     const auto state = folder.read();
     if (!state) return refuse(no_such_job(job));
     const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
-    for (const std::string& line : why_lines(*state, now)) std::printf("%s\n", line.c_str());
+    auto lines = why_lines(*state, now);
+    say_if_killed(*state, alive, lines);
+    for (const std::string& line : lines) std::printf("%s\n", line.c_str());
     return 0;
   } catch (const std::exception& error) {
     return refuse(error.what());

@@ -223,7 +223,8 @@ def kill_supervisor():
     run.process.kill()
     run.wait()
     expect_nothing_left()
-    assert "controller was killed" in empi("top", "jacobi").stdout
+    for command in ("top", "history", "why"):
+        assert "controller was killed" in empi(command, "jacobi").stdout, command
     assert empi("scale", "jacobi", 3, check=False).returncode == 1
 
 
