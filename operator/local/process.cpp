@@ -185,6 +185,8 @@ std::string random_uuid() {
 std::string random_token() { return hexadecimal(random_bytes(32)); }
 
 std::optional<std::string> read_file(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) return std::nullopt;  // it opens, as an empty file
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream text;

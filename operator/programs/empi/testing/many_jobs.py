@@ -143,6 +143,8 @@ def many_refused():
     twice = empi("run", good, WORK / "copy.yaml", check=False)
     assert twice.returncode == 2 and len(twice.stderr.splitlines()) == 1, twice
     assert "copy.yaml: metadata.name: 'good' is the name of the job in" in twice.stderr, twice
+    folder = empi("run", good, WORK, "--queue", WORK, check=False)
+    assert folder.returncode == 2 and "cannot be read, expected a file" in folder.stderr, folder
     bad = manifest("bad", HELLO, least=9)
     wrong = empi("run", good, bad, check=False)
     assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
