@@ -87,6 +87,11 @@ Result<ElasticQueue> queue_of_run(const QueueOptions& options, const std::vector
                                   "a job names queue '" + name + "', this is '" + queue.metadata.name + "'",
                                   "the queue that all jobs of the run name")},
               options.file};
+  if (queue.spec.hold != HoldMode::None)
+    return {std::vector{problem("spec.hold",
+                                std::string("is ") + (queue.spec.hold == HoldMode::Start ? "Start" : "All"),
+                                "None: nothing would start, and a local run reads its queue once")},
+            options.file};
   for (std::size_t i = 0; i < queue.spec.pools.size(); ++i) {
     PoolSpec& pool = queue.spec.pools[i];
     const bool by_nodes = pool.capacity == PoolCapacity::Nodes;

@@ -88,6 +88,12 @@ TEST_F(RunQueue, FromAManifest) {
               HasSubstr("cannot be read"));
   EXPECT_THAT(queue_of_run({queue_file("  - {name: hpc}\n"), 0}, {job("a")}, 6).message(),
               HasSubstr("quota"));
+  for (const std::string hold : {"Start", "All"}) {
+    const std::string held = queue_file("  - {name: hpc, quota: {cpu: 8}}\n  hold: " + hold + "\n");
+    EXPECT_THAT(queue_of_run({held, 0}, {job("a")}, 6).message(),
+                HasSubstr("queue.yaml: spec.hold: is " + hold))
+        << "all would wait until Ctrl-C";
+  }
 }
 
 TEST_F(RunQueue, AJobIsPutIntoItAndOneThatNeverStartsIsRefused) {
