@@ -10,6 +10,7 @@
 #include "operator/decide/pass.hpp"
 #include "operator/decide/policies/cost.hpp"
 #include "operator/decide/queueing.hpp"
+#include "runtime/base/joined.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/text.hpp"
 
@@ -116,6 +117,16 @@ std::string names_of(const std::vector<PoolSpec>& pools) {
   std::string names;
   for (const PoolSpec& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
   return names;
+}
+
+// Why the job may use no pool of the queue.
+std::string no_pool_text(const std::vector<std::string>& named, const QueueSpec& queue) {
+  const std::string there = names_of(queue.pools);
+  if (named.empty())
+    return "the queue has only pools of spot nodes, for jobs that name them: name some of " + there +
+           " in spec.scheduling.pools";
+  return "spec.scheduling.pools names " + empi::joined(named) + ", and the queue has " + there +
+         ": name some of these, or none";
 }
 
 int priority_of(const ElasticMPIJob& job, const QueueSpec& queue) {
@@ -367,9 +378,7 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
   if (demand.budget && *demand.budget <= 0 && has_nothing)
     return Refused{QueueCause::NotAdmitted, spent_text(job, now), {}};
   if (demand.pools.empty() && has_nothing)
-    return Refused{QueueCause::NotAdmitted,
-                   "the queue has none of the pools that the job may use, it has " + names_of(queue.pools),
-                   {}};
+    return Refused{QueueCause::NotAdmitted, no_pool_text(job.spec.scheduling.pools, queue), {}};
   const std::string nowhere = demand.pools.empty() ? "" : leave_possible(demand.pools, needs, queue);
   if (!nowhere.empty() && has_nothing) return Refused{QueueCause::NotAdmitted, nowhere, {}};
   if (over || status.state == JobState::Suspended || job.spec.suspend) {

@@ -162,7 +162,15 @@ TEST(JobDemand, ARefusalSaysWhatThereIs) {
   EXPECT_EQ(std::get<Refused>(asked).cause, QueueCause::NotAdmitted);
   const Asked other = demand_of(job(", pools: [gpu]"), 0, queue(), {}, kNow);
   ASSERT_TRUE(std::holds_alternative<Refused>(other));
-  EXPECT_THAT(std::get<Refused>(other).reason, HasSubstr("it has hpc, spare"));
+  EXPECT_EQ(std::get<Refused>(other).reason,
+            "spec.scheduling.pools names gpu, and the queue has hpc, spare: name some of these, or none");
+  QueueSpec fleeting = queue();
+  for (PoolSpec& pool : fleeting.pools) pool.spot = true;
+  const Asked unnamed = demand_of(job(), 0, fleeting, {}, kNow);
+  ASSERT_TRUE(std::holds_alternative<Refused>(unnamed));
+  EXPECT_EQ(std::get<Refused>(unnamed).reason,
+            "the queue has only pools of spot nodes, for jobs that name them: name some of hpc, spare in "
+            "spec.scheduling.pools");
 }
 
 // Rule Q10.
