@@ -18,8 +18,10 @@ AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions 
       answered_(std::move(answered)),
       options_(std::move(options)),
       clock_(std::move(clock)) {
-  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(quick_); });
-  for (int i = 0; i < options_.threads_for_slow; ++i) threads_.emplace_back([this] { work(slow_); });
+  for (const auto& [crew, size] :
+       {std::pair(&for_news_, options_.threads_for_news), std::pair(&quick_, options_.threads),
+        std::pair(&slow_, options_.threads_for_slow)})
+    for (int i = 0; i < size; ++i) threads_.emplace_back([this, crew = crew] { work(*crew); });
 }
 
 AskingRuntime::~AskingRuntime() {
@@ -27,22 +29,49 @@ AskingRuntime::~AskingRuntime() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  quick_.condition.notify_all();
-  slow_.condition.notify_all();
+  for (Crew* crew : {&for_news_, &quick_, &slow_}) crew->called.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void AskingRuntime::work(Lane& lane) {
+void AskingRuntime::work(Crew& crew) {
   std::unique_lock lock(mutex_);
   while (true) {
-    lane.condition.wait(lock, [&] { return stopping_ || !lane.questions.empty(); });
+    std::optional<Question> question;
+    crew.called.wait(lock, [&] { return stopping_ || (question = next(crew)); });
     if (stopping_) return;
-    Question question = std::move(lane.questions.front());
-    lane.questions.pop_front();
     lock.unlock();
-    ask(question);
+    ask(*question);
     lock.lock();
   }
+}
+
+std::optional<AskingRuntime::Question> AskingRuntime::next(const Crew& crew) {
+  for (const Lane lane : crew.lanes) {
+    if (questions_[lane].empty()) continue;
+    Question question = std::move(questions_[lane].front());
+    questions_[lane].pop_front();
+    entries_[question.key].waits_in.reset();
+    return question;
+  }
+  return std::nullopt;
+}
+
+void AskingRuntime::put(Question question, Entry& entry, Lane lane) {
+  entry.in_hand = true;
+  entry.waits_in = lane;
+  questions_[lane].push_back(std::move(question));
+  if (lane == kNews) for_news_.called.notify_one();
+  (lane == kSlow ? slow_ : quick_).called.notify_one();
+}
+
+// An event has come while the question waited behind others that nobody waits for.
+void AskingRuntime::hurry(const JobKey& key, Entry& entry) {
+  if (entry.waits_in != kLooks) return;
+  auto& looks = questions_[kLooks];
+  const auto waiting = std::ranges::find(looks, key, &Question::key);
+  Question question = std::move(*waiting);
+  looks.erase(waiting);
+  put(std::move(question), entry, kNews);
 }
 
 void AskingRuntime::ask(const Question& question) {
@@ -81,12 +110,11 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[key];
   if (entry.answer) return true;
-  if (!entry.in_hand) {
-    entry.in_hand = true;
-    Lane& lane = entry.distrust > 0 ? slow_ : quick_;
-    lane.questions.push_back({key, job, pods});
-    lane.condition.notify_one();
-  }
+  const bool urgent = options_.urgent && options_.urgent();
+  if (!entry.in_hand)
+    put({key, job, pods}, entry, entry.distrust > 0 ? kSlow : urgent ? kNews : kLooks);
+  else if (urgent)
+    hurry(key, entry);
   if (entry.forgotten || entry.outdated) return false;
   if (entry.silence) return true;
   if (entry.distrust > 0) return false;

@@ -8,8 +8,10 @@
 // nothing.
 //
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
-// others for them.
+// others for them. Many that fall silent at once have not cost time yet: a question that an event waits for
+// goes before those that come by the clock, and has threads that ask nothing else.
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -25,11 +27,13 @@
 namespace emj {
 
 struct AskingOptions {
-  int threads = 6;
-  int threads_for_slow = 2;
+  int threads_for_news = 2;            // urgent questions only
+  int threads = 4;                     // these first, then the others
+  int threads_for_slow = 2;            // questions about jobs that have cost time
   Millis moment{20};                   // that a pass waits, unless the job has cost time lately
   Millis slow{500};                    // from then on an answer has cost time
   int trusted_after = 3;               // answers in time, one after the other
+  std::function<bool()> urgent{};      // of the pass that calls prepared(): it is to answer an event
   std::function<void(Millis)> took{};  // how long an answer, or giving up, has taken; from any thread
 };
 
@@ -63,12 +67,16 @@ class AskingRuntime : public Runtime {
     ElasticMPIJob job;
     std::vector<PodView> pods;
   };
-  struct Lane {
-    std::deque<Question> questions;
-    std::condition_variable condition;
+  enum Lane { kNews, kLooks, kSlow };
+  static constexpr std::size_t kLanes = 3;
+  // Threads, and the lanes that they serve, in this order.
+  struct Crew {
+    std::vector<Lane> lanes;
+    std::condition_variable called{};
   };
   struct Entry {
     bool in_hand = false;                // a question is waiting or being asked
+    std::optional<Lane> waits_in{};      // it is waiting
     bool waited_for = false;             // by a pass, for a moment
     bool outdated = false;               // the question in hand is about a program that has ended
     bool forgotten = false;              // the job itself is gone
@@ -78,8 +86,12 @@ class AskingRuntime : public Runtime {
     std::optional<StopJob> stop;         // to be sent after the question in hand
   };
 
-  void work(Lane& lane);
+  void work(Crew& crew);
   void ask(const Question& question);
+  // With mutex_ held.
+  std::optional<Question> next(const Crew& crew);
+  void put(Question question, Entry& entry, Lane lane);
+  void hurry(const JobKey& key, Entry& entry);
   bool in_hand(const ElasticMPIJob& job) const;
 
   Runtime& runtime_;
@@ -89,7 +101,8 @@ class AskingRuntime : public Runtime {
   mutable std::mutex mutex_;
   bool stopping_ = false;
   std::map<JobKey, Entry> entries_;
-  Lane quick_, slow_;
+  std::array<std::deque<Question>, kLanes> questions_;
+  Crew for_news_{{kNews}}, quick_{{kNews, kLooks}}, slow_{{kSlow}};
   std::condition_variable moment_;
   std::vector<std::thread> threads_;
 };

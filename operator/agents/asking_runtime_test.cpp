@@ -116,21 +116,23 @@ class AskingRuntimeTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable told_;
   std::set<JobKey> answered_;
-  AskingRuntime runtime_{agents_,
-                         [this](const JobKey& key) {
-                           const std::lock_guard lock(mutex_);
-                           answered_.insert(key);
-                           told_.notify_all();
-                         },
-                         {.threads = 2, .threads_for_slow = 1},
-                         [this] { return agents_.now(); }};
+  bool urgent_ = false;
+  AskingRuntime runtime_{
+      agents_,
+      [this](const JobKey& key) {
+        const std::lock_guard lock(mutex_);
+        answered_.insert(key);
+        told_.notify_all();
+      },
+      {.threads_for_news = 1, .threads = 2, .threads_for_slow = 1, .urgent = [this] { return urgent_; }},
+      [this] { return agents_.now(); }};
 };
 
 // As a rule one pass is enough.
 TEST_F(AskingRuntimeTest, AnAnswerWithinAMomentNeedsNoSecondPass) {
   bool told = false;
   AskingRuntime runtime(agents_, [&](const JobKey&) { told = true; },
-                        {.threads = 1, .threads_for_slow = 1, .moment = kLong});
+                        {.threads_for_news = 0, .threads = 1, .threads_for_slow = 1, .moment = kLong});
   EXPECT_TRUE(runtime.prepared(a_job("quick"), {}));
   EXPECT_TRUE(runtime.observe(a_job("quick"), {}).reachable);
   EXPECT_FALSE(told);
@@ -167,6 +169,23 @@ TEST_F(AskingRuntimeTest, SilentJobsHoldUpNobodyElse) {
   agents_.wait_until_asked(silent.front(), 2);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(pass("good").reachable);
   for (const std::string& job : silent) agents_.hang(job, false);
+}
+
+// They have not cost time yet, and more of them than there are threads are asked when their time has come.
+TEST_F(AskingRuntimeTest, ManyThatFallSilentAtOnceDoNotHoldUpAnEvent) {
+  const std::vector<std::string> silent{"a", "b", "c", "d", "e"};
+  for (const std::string& job : silent) {
+    agents_.hang(job, true);
+    EXPECT_FALSE(prepared(job));
+  }
+  EXPECT_FALSE(prepared("looked-at")) << "it waits its turn behind them";
+  urgent_ = true;
+  pass("changed");
+  // An event of one that waits its turn already.
+  if (!prepared("looked-at")) wait_for("looked-at");
+  EXPECT_TRUE(seen("looked-at").reachable);
+  for (const std::string& job : silent) agents_.hang(job, false);
+  for (const std::string& job : silent) wait_for(job);
 }
 
 TEST_F(AskingRuntimeTest, AJobThatAnswersAgainIsTold) {

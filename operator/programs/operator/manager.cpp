@@ -152,6 +152,7 @@ Manager::Manager(ManagerOptions options, Log log)
                                          : nullptr;
           }});
   AskingOptions asking;
+  asking.urgent = [] { return unanswered.has_value(); };
   asking.took = [this](Millis time) { metrics_.waited(OperatorMetrics::Wait::Agent, time); };
   asking_ = std::make_unique<AskingRuntime>(
       *runtime_, [this](const JobKey& job) { answered({job.namespace_name, job.name}); }, asking);
