@@ -14,13 +14,15 @@
 
 namespace emj {
 
-// A manifest as a user writes it. Every violation carries its line. Unknown fields are refused, with the
-// nearest known name. Defaults are filled in; the value has passed validate().
+// Whence a job is.
 enum class Origin {
   Manifest,
   Queued,  // the same, of a job that whoever reads it puts into a queue, where it names none
   Stored
 };
+
+// A manifest as a user writes it. Every violation carries its line. Unknown fields are refused, with the
+// nearest known name. Defaults are filled in; the value has passed validate().
 Result<ElasticMPIJob> parse_yaml(const std::string& text, const std::string& filename,
                                  Origin origin = Origin::Manifest);
 

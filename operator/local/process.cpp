@@ -184,6 +184,11 @@ std::string random_uuid() {
 
 std::string random_token() { return hexadecimal(random_bytes(32)); }
 
+bool can_be_read_again(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none);
+}
+
 std::optional<std::string> read_file(const std::string& path) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) return std::nullopt;  // it opens, as an empty file

@@ -49,6 +49,7 @@ std::string random_token();  // 64 hexadecimal digits
 
 // Whole-file helpers; write_file_atomically never leaves half a file under the final name.
 std::optional<std::string> read_file(const std::string& path);
+bool can_be_read_again(const std::string& path);  // a file it is: no pipe, no device, no folder
 void write_file_atomically(const std::string& path, const std::string& text, unsigned mode = 0644);
 
 }  // namespace emj::local

@@ -2,6 +2,7 @@
 #include "operator/programs/empi/manifest.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "operator/api/parse.hpp"
@@ -45,16 +46,23 @@ std::vector<Violation> apply(const std::string& text, json& object) {
 
 }  // namespace
 
+std::optional<std::string> read_kept_file(const std::string& file) {
+  return local::can_be_read_again(file) ? local::read_file(file) : std::nullopt;
+}
+
+Violation no_kept_file(const std::string& file, const std::string& content) {
+  const bool once = std::filesystem::exists(file) && !std::filesystem::is_directory(file);
+  return {"", once ? "is a pipe or a device, and a run reads it again when it is edited" : "cannot be read",
+          "a file with " + content, "", 0, false};
+}
+
 Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides) {
-  if (const auto text = local::read_file(file)) {
-    Result<ElasticMPIJob> job = load_manifest(*text, file, overrides);
-    if (!job) return job;
-    auto late = validate_start(job.value(), std::chrono::floor<Millis>(std::chrono::system_clock::now()));
-    return late.empty() ? job : Result<ElasticMPIJob>(std::move(late), file);
-  }
-  return Result<ElasticMPIJob>(
-      std::vector<Violation>{{"", "cannot be read", "a file with an ElasticMPIJob manifest", "", 0, false}},
-      file);
+  const auto text = read_kept_file(file);
+  if (!text) return {{no_kept_file(file, "an ElasticMPIJob manifest")}, file};
+  Result<ElasticMPIJob> job = load_manifest(*text, file, overrides);
+  if (!job) return job;
+  auto late = validate_start(job.value(), std::chrono::floor<Millis>(std::chrono::system_clock::now()));
+  return late.empty() ? job : Result<ElasticMPIJob>(std::move(late), file);
 }
 
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,9 @@ struct JobSource {
 Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides);
 Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& filename,
                                     const Overrides& overrides);
+
+// The text of a file that can be read again; nothing: no_kept_file() says why.
+std::optional<std::string> read_kept_file(const std::string& file);
+Violation no_kept_file(const std::string& file, const std::string& content);
 
 }  // namespace emj::cli

@@ -8,6 +8,7 @@
 #include "operator/controller/capacity.hpp"
 #include "operator/decide/queue/job_demand.hpp"
 #include "operator/local/process.hpp"
+#include "operator/programs/empi/manifest.hpp"
 #include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
@@ -45,9 +46,8 @@ PoolSpec pool_of(int cpus) {
 }
 
 Result<ElasticQueue> queue_of_file(const std::string& file) {
-  const auto text = local::read_file(file);
-  if (text) return parse_queue_yaml(*text, file);
-  return {std::vector{problem("", "cannot be read", "a file with an ElasticQueue manifest")}, file};
+  if (const auto text = read_kept_file(file)) return parse_queue_yaml(*text, file);
+  return {std::vector{no_kept_file(file, "an ElasticQueue manifest")}, file};
 }
 
 std::string cpus_text(std::int64_t milli) { return format("%g CPUs", static_cast<double>(milli) / 1000); }

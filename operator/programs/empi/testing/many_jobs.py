@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of run_test.py: several jobs of one run, and their queue."""
 import json
+import os
 import re
 import signal
 
@@ -145,6 +146,10 @@ def many_refused():
     assert "copy.yaml: metadata.name: 'good' is the name of the job in" in twice.stderr, twice
     folder = empi("run", good, WORK, "--queue", WORK, check=False)
     assert folder.returncode == 2 and "cannot be read, expected a file" in folder.stderr, folder
+    pipe = WORK / "pipe.yaml"
+    os.mkfifo(pipe)
+    for piped in (empi("run", pipe, check=False), empi("run", good, "--queue", pipe, check=False)):
+        assert piped.returncode == 2 and "is a pipe or a device" in piped.stderr, piped
     bad = manifest("bad", HELLO, least=9)
     wrong = empi("run", good, bad, check=False)
     assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
