@@ -56,6 +56,11 @@ std::string without_end(std::string text) {
   return text;
 }
 
+// A controller may look after jobs in many namespaces, and begins with whose line it is; here that is known.
+std::string without_name(const std::string& line, const std::string& job) {
+  return line.starts_with(job + ": ") ? line.substr(job.size() + 2) : line;
+}
+
 // What ranks print, which the agent prefixes with its pod, and the agent's complaints. All else of a pod is
 // in its log file.
 bool worth_showing(const std::string& pod, const std::string& line) {
@@ -164,7 +169,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
       controller_(
           cluster_, runtime_, now,
           [this](const std::string& line) {
-            if (looked_at_) cluster_.note(*looked_at_, false, "Decision", line);
+            if (looked_at_) cluster_.note(*looked_at_, false, "Decision", without_name(line, looked_at_->name));
           },
           controller_options(options.mutual_tls), scheduler_.get()) {
   if (!namespaces.reason.empty()) {

@@ -104,7 +104,10 @@ class Run:
                       and self.status(job).get("state") == "Running")
 
     def wait(self):
-        return self.process.wait(timeout=PATIENCE)
+        status = self.process.wait(timeout=PATIENCE)
+        twice = re.search(r"^.* (\S+): \1: .*$", self.text(), re.MULTILINE)
+        assert not twice, f"says twice of whom: {twice.group()}"
+        return status
 
     def summary(self, job=""):
         """Of several jobs each has a folder."""
