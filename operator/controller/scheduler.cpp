@@ -363,10 +363,12 @@ void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
   const std::string& name = queue.metadata.name;
   Taken& taken = taken_.at(name);
   describe_queue(taken.status, queue, round.state, round.rooms, plan, round.now);
-  const bool rested = !taken.written_at || round.now - *taken.written_at >= options_.between_status;
-  if (!rested && !urgent(taken.written, taken.status)) {
+  const Millis rest = urgent(taken.written, taken.status)
+                          ? std::min(options_.between_urgent, options_.between_status)
+                          : options_.between_status;
+  if (taken.written_at && round.now - *taken.written_at < rest) {
     // What is counted on by the clock is always news, and worth no plan of its own.
-    if (!same_but_for_use(taken.written, taken.status)) wake(*taken.written_at + options_.between_status);
+    if (!same_but_for_use(taken.written, taken.status)) wake(*taken.written_at + rest);
     return;
   }
   if (taken.status == taken.written) return;

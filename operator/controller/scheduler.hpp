@@ -52,9 +52,10 @@ struct PlanReport {
 };
 
 struct SchedulerOptions {
-  Millis gather{100};            // a plan is made so long after the first news: news come in flocks
-  Millis steady{30000};          // and this long after the last one without any
-  Millis between_status{10000};  // of a queue's status, unless its capacity or its head has changed
+  Millis gather{100};    // a plan is made so long after the first news: news come in flocks
+  Millis steady{30000};  // and this long after the last one without any
+  // Of a queue's status, and where its capacity or its head has changed: each start changes that.
+  Millis between_status{10000}, between_urgent{5000};
   // A fence of a queue above ours that has not moved for so long is nobody's, as that of a job.
   Millis overtaken{60000};
   queue::Resources sidecar{};  // of each worker, beside its container

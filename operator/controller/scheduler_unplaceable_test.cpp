@@ -22,7 +22,7 @@ TEST(Scheduler, WhatFindsNoNodeIsOfferedToNobodyMeanwhile) {
   for (PodView& pod : a.pods) pod.unschedulable_since = world.now;
   world.now += Seconds(60);
   auto& b = world.add_rigid("b", 2);
-  for (int i = 0; i < 10; ++i) world.turn();
+  for (int i = 0; i < 14; ++i) world.turn();  // till it is written
   EXPECT_EQ(a.status().queue->cause, QueueCause::Unplaceable);
   EXPECT_TRUE(a.pods.empty());
   EXPECT_EQ(b.status().state, JobState::Queued) << "those nodes are no better for others";

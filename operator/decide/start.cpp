@@ -27,7 +27,8 @@ void plan(Pass& pass) {
   start.start_time = pass.now;
   start.deadline = pass.now + join_timeout(pass);
   pass.status.state = JobState::Starting;
-  pass.event("Starting", "creating " + workers_text(target));
+  if (!in_queue(pass.spec))  // else the grant has said it
+    pass.event("Starting", "creating " + workers_text(target));
 }
 
 // A newer size is taken at once as long as nothing was started.

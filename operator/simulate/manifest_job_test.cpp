@@ -76,7 +76,8 @@ TEST(ManifestJob, SaysWhatIsMissingAndWhatToWrite) {
   EXPECT_EQ(refusal(measured, true), "");
   EXPECT_THAT(refusal(manifest("a", "expectedSeconds: 9", "", 8, 16)),
               HasSubstr("the machine has 8 processors"));
-  EXPECT_THAT(refusal(manifest("a", "expectedSeconds: 9, pools: [other]")), HasSubstr("it has machine"));
+  EXPECT_THAT(refusal(manifest("a", "expectedSeconds: 9, pools: [other]")),
+              HasSubstr("names other, and the queue has machine"));
 }
 
 // Four workers are all that is free, the rest is the rigid job's.

@@ -113,15 +113,9 @@ std::string leave_possible(std::vector<int>& places, const WorkerNeeds& needs, c
   return places.empty() ? why : "";
 }
 
-std::string names_of(const std::vector<PoolSpec>& pools) {
-  std::string names;
-  for (const PoolSpec& pool : pools) names += (names.empty() ? "" : ", ") + pool.name;
-  return names;
-}
-
 // Why the job may use no pool of the queue.
 std::string no_pool_text(const std::vector<std::string>& named, const QueueSpec& queue) {
-  const std::string there = names_of(queue.pools);
+  const std::string there = empi::joined(queue.pools, [](const PoolSpec& pool) { return pool.name; });
   if (named.empty())
     return "the queue has only pools of spot nodes, for jobs that name them: name some of " + there +
            " in spec.scheduling.pools";
