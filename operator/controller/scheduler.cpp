@@ -32,6 +32,11 @@ queue::LivingPods living(const ElasticMPIJob& job, const std::vector<PodView>& p
   return count;
 }
 
+bool counts_nodes(const QueueRecord& record) {
+  return std::ranges::any_of(record.queue.spec.pools,
+                             [](const PoolSpec& pool) { return pool.capacity == PoolCapacity::Nodes; });
+}
+
 std::string full_name(const queue::Demand& job) { return job.namespace_name + "/" + job.name; }
 
 }  // namespace
@@ -197,7 +202,8 @@ Time Scheduler::plan(Time now) {
   std::vector<QueueRecord> records = cluster_.queues();
   std::ranges::sort(records, {}, [](const QueueRecord& r) { return r.queue.metadata.name; });
   const auto nodes = cluster_.nodes();
-  const std::vector<ForeignPod> foreign = cluster_.foreign();
+  const auto foreign =  // else much to look at for nothing
+      std::ranges::any_of(records, counts_nodes) ? cluster_.foreign() : std::vector<ForeignPod>();
   const std::vector<NamespaceQuota> quotas = cluster_.quotas();
   const std::vector<WorkerPods> workers = cluster_.workers();
   std::set<std::string> counted, served;  // nodes, queues

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "operator/api/condition_types.hpp"
 #include "operator/kube/json_member.hpp"
@@ -146,14 +148,15 @@ std::optional<std::vector<NodeView>> KubeQueue::nodes() {
 // queue, are still that queue's.
 std::vector<ForeignPod> KubeQueue::foreign() {
   std::vector<ForeignPod> pods = node_use_.sums();
-  std::map<std::string, std::string> queues;  // by the uid of a job
-  for (const kube::ObjectPtr& job : jobs_.list()) {
-    queues[kube::uid_of(*job)] = text(member(member(*job, "spec"), "scheduling"), "queueName");
-  }
+  read_all(job_readings_, jobs_.list(), [](const json& job) {
+    return QueueOfJob{kube::uid_of(job), text(member(member(job, "spec"), "scheduling"), "queueName")};
+  });
+  std::unordered_map<std::string_view, const std::string*> queues;  // by the uid of a job
+  for (const auto& [key, reading] : job_readings_) queues[reading.second.uid] = &reading.second.queue;
   worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
     const auto job = queues.find(group.job);
-    if (job != queues.end() && (group.queue.empty() || group.queue == job->second))
-      pods.push_back({group.node, requests.counted(), job->second, group.pool});
+    if (job != queues.end() && (group.queue.empty() || group.queue == *job->second))
+      pods.push_back({group.node, requests.counted(), *job->second, group.pool});
     else if (!group.job.empty())
       pods.push_back({group.node, requests.counted(), group.queue, group.pool, group.namespace_name});
     else

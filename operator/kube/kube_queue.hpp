@@ -73,6 +73,10 @@ class KubeQueue : public QueueCluster {
   std::map<std::string, std::pair<std::string, std::string>> written_;
   // The scheduler's thread only.
   Readings<NodeView> node_readings_;
+  struct QueueOfJob {
+    std::string uid, queue;
+  };
+  Readings<QueueOfJob> job_readings_;
   Readings<std::optional<NamespaceQuota>> quota_readings_;
 
   std::unique_ptr<kube::Informer> queues_, quotas_, nodes_, foreign_;  // the last two: of all namespaces only
