@@ -169,7 +169,8 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
       controller_(
           cluster_, runtime_, now,
           [this](const std::string& line) {
-            if (looked_at_) cluster_.note(*looked_at_, false, "Decision", without_name(line, looked_at_->name));
+            if (looked_at_)
+              cluster_.note(*looked_at_, false, "Decision", without_name(line, looked_at_->name));
           },
           controller_options(options.mutual_tls), scheduler_.get()) {
   if (!namespaces.reason.empty()) {
