@@ -5,6 +5,7 @@
 
 #include "apps/mesh/mesh.hpp"
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/tight.hpp"
 
 namespace mesh {
 namespace {
@@ -84,11 +85,25 @@ void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
     if (across_agrees(i, 0) && across_agrees(i + 1, 1)) fates_[i] = Fate::Join;
 }
 
+// How many leaves there are when the fates are carried out.
+std::size_t Mesh::cells_to_come() const {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < fates_.size(); i += fates_[i] == Fate::Join ? 2 : 1) {
+    ++count;
+    if (fates_[i] != Fate::Bisect) continue;
+    ++count;
+    for (int which : {0, 1}) count += bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
+  }
+  return count;
+}
+
 // Carries the fates out. Cells that stay keep their shapes.
 std::vector<Transfer::Run> Mesh::replace_leaves() {
   std::vector<Transfer::Run> runs;
   LeafWalk walk(domain_);
   next_leaves_.clear(), next_shapes_.clear();
+  const std::size_t count = cells_to_come();
+  reserve_tight(next_leaves_, count), reserve_tight(next_shapes_, count);
   const auto add = [&](Leaf leaf) { next_leaves_.push_back(leaf), next_shapes_.push_back(walk.shape(leaf)); };
   for (auto fate = fates_.begin(); fate != fates_.end();) {
     const auto i = fate - fates_.begin();
@@ -152,7 +167,7 @@ void Mesh::unite_siblings(Transfer& transfer) {
   }
 }
 
-Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
+Transfer Mesh::adapt(std::span<const std::int8_t> marks, const Bisecting& bisecting) {
   Transfer transfer;
   transfer.comm = comm_;
   transfer.new_cells = leaves_.size();
@@ -173,6 +188,12 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks) {
   transfer.changed = any_rank(changed, comm_) != 0;
   if (!transfer.changed) return transfer;
 
+  if (bisecting) {
+    std::vector<std::int32_t> cells;
+    for (std::size_t i = 0; i < fates_.size(); ++i)
+      if (fates_[i] == Fate::Bisect) cells.push_back(static_cast<std::int32_t>(i));
+    bisecting(cells);
+  }
   transfer.runs = replace_leaves();
   unite_siblings(transfer);
   transfer.new_cells = leaves_.size();

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/tight.hpp"
 
 namespace mesh {
 namespace {
@@ -74,9 +75,18 @@ std::int32_t Mesh::find(Leaf descendant) const {
   return static_cast<std::int32_t>(after - leaves_.begin()) - 1;
 }
 
+std::size_t Mesh::bytes() const {
+  const auto of = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
+  const Edges& e = topology_.edges;
+  return of(leaves_, shapes_, bounds_, boundary_, halo_leaves_, fates_, bisected_, next_leaves_,
+            next_shapes_) +
+         of(e.left, e.right, e.shape, e.y_sum, e.sections, topology_.cell_slots, topology_.external,
+            topology_.open);
+}
+
 void Mesh::assign(std::vector<Leaf> leaves, MPI_Comm comm) {
   leaves_ = std::move(leaves);
-  shapes_.resize(leaves_.size());
+  resize_tight(shapes_, leaves_.size());
   LeafWalk walk(domain_);
   for (std::size_t i = 0; i < leaves_.size(); ++i) shapes_[i] = walk.shape(leaves_[i]);
   connect(comm);

@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -69,8 +70,13 @@ class Mesh {
 
   // Bisects cells marked > 0 (and what conformity asks for), joins siblings whose pair, and the pair across
   // their parents' hypotenuse, are all marked < 0 and unhurt by refinement. Collective. The result is the
-  // same for every number of ranks.
-  Transfer adapt(std::span<const std::int8_t> marks);
+  // same for every number of ranks. `bisecting` is told this rank's cells that will be bisected, in order,
+  // while the mesh is still as it was, if any rank's mesh changes.
+  using Bisecting = std::function<void(std::span<const std::int32_t>)>;
+  Transfer adapt(std::span<const std::int8_t> marks, const Bisecting& bisecting = {});
+
+  // Of memory, with what adaptions use again.
+  std::size_t bytes() const;
 
   // `layers` rounds of marks[i] = max of itself and its neighbours. Collective.
   void dilate(std::span<std::int8_t> marks, int layers) const;
@@ -83,6 +89,7 @@ class Mesh {
   void resolve_external();
   void close_marks(std::span<const std::int8_t> marks);
   void agree_to_coarsen(std::span<const std::int8_t> marks);
+  std::size_t cells_to_come() const;
   std::vector<Transfer::Run> replace_leaves();
   void unite_siblings(Transfer& transfer);
   std::int32_t across(std::size_t cell, int local) const;

@@ -237,6 +237,42 @@ TEST(Mesh, AdaptionsAreTheSameForEveryNumberOfRanks) {
   }
 }
 
+// While they are still there, in order, and none that stays.
+TEST(Mesh, AdaptionsTellWhichCellsAreBisected) {
+  Mesh m(MPI_COMM_WORLD, {2, 1}, 5);
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    std::vector<Leaf> told;
+    m.adapt(random_marks(m, round, 12), [&](std::span<const std::int32_t> cells) {
+      EXPECT_TRUE(std::ranges::is_sorted(cells));
+      for (const std::int32_t cell : cells) told.push_back(m.leaves()[static_cast<std::size_t>(cell)]);
+    });
+    const std::vector<Leaf> bisected = gather(told), leaves = global_leaves(m);
+    EXPECT_FALSE(bisected.empty());
+    std::size_t children = 0;
+    for (const Leaf parent : bisected) {
+      const auto first = std::ranges::lower_bound(leaves, parent.key(), {}, &Leaf::key);
+      for (auto leaf = first; leaf != leaves.end() && leaf->key() < parent.key_end(); ++leaf, ++children)
+        ASSERT_GT(leaf->level(), parent.level());
+    }
+    EXPECT_GE(children, 2 * bisected.size());
+  }
+}
+
+// Where a section's edges begin is a matter of speed; that nearly all of them are its own cells' is, too.
+TEST(Mesh, EdgesLieInTheSectionsOfTheirLeftCells) {
+  const Mesh m(MPI_COMM_WORLD, {2, 1}, 14);
+  const Edges& e = m.edges();
+  ASSERT_EQ(e.sections.size(), (m.cells() + kSectionCells - 1) / kSectionCells + 1);
+  EXPECT_TRUE(std::ranges::is_sorted(e.sections));
+  EXPECT_EQ(e.sections.front(), 0);
+  EXPECT_LE(e.sections.back(), static_cast<std::int32_t>(e.interior));
+  std::size_t within = 0;
+  for (std::size_t s = 0; s + 1 < e.sections.size(); ++s)
+    for (std::int32_t k = e.sections[s]; k < e.sections[s + 1]; ++k)
+      within += e.left[k] / kSectionCells == static_cast<std::int32_t>(s);
+  EXPECT_GT(static_cast<double>(within), 0.95 * static_cast<double>(e.interior));
+}
+
 TEST(Mesh, DilationIsRepeatedMaximumOverNeighbours) {
   const Domain domain{2, 1};
   Mesh shared(MPI_COMM_WORLD, domain, 5), alone(MPI_COMM_SELF, domain, 5);

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "apps/mesh/tight.hpp"
+
 namespace mesh {
 namespace {
 
@@ -55,18 +57,20 @@ class Pass {
     const std::size_t n = leaves.size();
     // Every cell opens the edge to the next cell and its side edge, if that is not open yet.
     for_edge_fields([room = 2 * n](auto& field) {
-      if (field.size() < room) field.resize(room);
+      if (field.size() < room) resize_tight(field, room);
     });
-    out.cell_slots.resize(3 * n);
-    for (int k = 0; k < 2; ++k) {
-      if (out.open[k].size() < n) out.open[k].resize(n);
-      top_[k] = out.open[k].data();
-    }
+    resize_tight(out.cell_slots, 3 * n);
+    // At most one of each cell waits on the stacks.
+    if (out.open.size() < n) resize_tight(out.open, n);
+    top_[0] = bottom_[0] = out.open.data();
+    top_[1] = bottom_[1] = out.open.data() + out.open.size();
+    out.edges.sections.clear();
     left_of_ = out.edges.left.data(), right_of_ = out.edges.right.data();
     shape_ = out.edges.shape.data(), y_sum_ = out.edges.y_sum.data(), slots_ = out.cell_slots.data();
   }
 
   void visit(std::int32_t cell, bool joined_before, bool joined_after) {
+    if (cell % kSectionCells == 0) out_.edges.sections.push_back(count_);
     const CellShape shape = shapes_[static_cast<std::size_t>(cell)];
     const int level = leaves_[static_cast<std::size_t>(cell)].level();
     if (joined_before)
@@ -77,9 +81,9 @@ class Pass {
     // The side edge lies on the outside of the curve's turn.
     const int stack = (shape.side == 2) == (level % 2 == 1);
     if (shape.beyond_side == CellShape::later)
-      *top_[stack]++ = open(cell, level, shape, shape.side);
-    else if (shape.beyond_side == CellShape::earlier && top_[stack] != out_.open[stack].data())
-      close(cell, level, shape.side, *--top_[stack]);
+      push(stack, open(cell, level, shape, shape.side));
+    else if (shape.beyond_side == CellShape::earlier && top_[stack] != bottom_[stack])
+      close(cell, level, shape.side, pop(stack));
     else
       mark_external(cell, shape.side);
 
@@ -91,8 +95,8 @@ class Pass {
 
   // Edges still open belong to cells after this interval: they leave the list, the last edges fill the holes.
   void finish(const Domain& domain) {
-    std::vector<OpenEdge> unclosed(out_.open[0].data(), top_[0]);
-    unclosed.insert(unclosed.end(), out_.open[1].data(), top_[1]);
+    std::vector<OpenEdge> unclosed(bottom_[0], top_[0]);
+    unclosed.insert(unclosed.end(), top_[1], bottom_[1]);
     std::ranges::sort(unclosed, std::greater<>());
     for (const OpenEdge open : unclosed) {
       const std::int32_t hole = open / 2, cell = left_of_[hole];
@@ -108,6 +112,8 @@ class Pass {
     }
     for_edge_fields([this](auto& field) { field.resize(static_cast<std::size_t>(count_)); });
     out_.edges.interior = static_cast<std::size_t>(count_);
+    for (std::int32_t& begin : out_.edges.sections) begin = std::min(begin, count_);
+    out_.edges.sections.push_back(count_);
     describe_external(domain);
   }
 
@@ -118,6 +124,14 @@ class Pass {
   void for_edge_fields(Action action) {
     action(out_.edges.left), action(out_.edges.right), action(out_.edges.shape), action(out_.edges.y_sum);
   }
+
+  void push(int stack, OpenEdge edge) {
+    if (stack == 0)
+      *top_[0]++ = edge;
+    else
+      *--top_[1] = edge;
+  }
+  OpenEdge pop(int stack) { return stack == 0 ? *--top_[0] : *top_[1]++; }
 
   OpenEdge open(std::int32_t cell, int level, const CellShape& shape, int local) {
     const std::int32_t id = count_++;
@@ -161,7 +175,7 @@ class Pass {
   LocalTopology& out_;
   std::int32_t *left_of_, *right_of_, *y_sum_, *slots_;
   std::uint16_t* shape_;
-  OpenEdge* top_[2];                    // of the two stacks: behind the last edge
+  OpenEdge *top_[2], *bottom_[2];       // of the two stacks, which grow towards each other
   std::vector<std::int32_t> external_;  // 3 * cell + local edge
   OpenEdge crossing_ = 0;
   std::int32_t count_ = 0;

@@ -45,6 +45,9 @@ struct EdgeShape {
   }
 };
 
+// Cells of one section of the curve: what a pass over them needs fits a cache of 1 MB.
+inline constexpr std::int32_t kSectionCells = 2048;
+
 // Flat edge list. Cells 0..n-1 are this rank's leaves, then come one halo cell per halo edge and one exterior
 // cell per boundary edge. `left` is always the cell with the smaller key (the interior cell on the boundary),
 // so an edge is oriented the same way on every rank. Order: interior edges by first touch, halo edges,
@@ -54,11 +57,10 @@ struct Edges {
   std::vector<std::uint16_t> shape;
   std::vector<std::int32_t> y_sum;  // sum of the end points' y, in units
   std::size_t interior = 0;
+  // Per section of kSectionCells cells: from which edge on (up to the next section's) its cells are left
+  // cells. That holds for nearly all edges; nothing may depend on it but speed.
+  std::vector<std::int32_t> sections;
   std::size_t size() const { return left.size(); }
-  void clear() {
-    left.clear(), right.clear(), shape.clear(), y_sum.clear();
-    interior = 0;
-  }
 };
 
 struct ExternalEdge {
@@ -110,7 +112,7 @@ struct LocalTopology {
   Edges edges;
   std::vector<std::int32_t> cell_slots;  // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
   std::vector<ExternalEdge> external;
-  std::vector<std::int32_t> open[2];  // the pass's stacks; kept for their memory
+  std::vector<std::int32_t> open;  // the pass's two stacks, one from each end; kept for its memory
 };
 
 // Rebuilds `topology` (reusing its memory) for sorted, gap-free leaves and their shapes. Local, O(n).

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors with a value for each cell or edge grow by a sixteenth more than they must. std::vector's own
+// growth doubles what a mesh takes that needs a few cells more; without any room, each adaption would move
+// them all.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+namespace mesh {
+
+template <class T>
+void reserve_tight(std::vector<T>& values, std::size_t count) {
+  if (values.capacity() < count) values.reserve(count + count / 16);
+}
+
+template <class T>
+void resize_tight(std::vector<T>& values, std::size_t count) {
+  reserve_tight(values, count);
+  values.resize(count);
+}
+
+}  // namespace mesh
