@@ -51,6 +51,7 @@ class Run {
         solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
                                : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)),
         maxima_(options, setup_, solver_.metric()) {
+    solver_.set_threads(options.threads);
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
     series_.resize(scenario_.gauges.size());
     case_ = tsunami::name_case(options, scenario_);

@@ -68,6 +68,7 @@ struct Options {
   std::vector<GaugeOption> gauges;
   std::string out = ".";
   double balance_tolerance = 0.05;
+  int threads = 1;  // of each rank
   // A step takes a rank so long at least for each of its cells, and so much more on any number of ranks, in
   // microseconds. The rest is slept: a node of that speed, whatever else this machine does.
   int cell_time_us = 0, serial_time_us = 0;

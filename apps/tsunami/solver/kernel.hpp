@@ -10,8 +10,10 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "apps/tsunami/solver/metric.hpp"
+#include "apps/tsunami/solver/sections.hpp"
 
 namespace swe {
 
@@ -36,64 +38,77 @@ struct Fields {
   const double* b;        // m, bed elevation
 };
 
-// States at the mid points of edges, one per side: slot 2 * edge + (0 left | 1 right).
-struct Faces {
-  double *eta, *hu, *hv, *b;
+// The mesh as the loops see it.
+struct Connections {
+  const std::int32_t* slots;         // 3 per own cell: 2 * edge + (0 left | 1 right)
+  const std::int32_t *left, *right;  // cells of edges
+  const std::int32_t* edge_class;    // of edges, into table
+  const EdgeMetric* table;
+  const std::uint8_t* kinds;  // of own cells, at order 2: reconstruction.hpp
+  std::int32_t first_border;  // edges from here on are borders
 };
 
-// What a cell gains per second through each of its slots, already times the edge's length.
+// States at the mid points of edges, seen from both of their cells.
+struct FaceStates {
+  double *eta, *hu, *hv, *b;
+  double* force;        // m^3 / s^2: pressure of the surface that slopes from the cell's centre to the face,
+                        // nullptr at order 1
+  std::int64_t stride;  // from an edge's left side to its right one
+
+  std::int64_t index(std::int32_t at) const { return (at & 1) * stride + (at >> 1); }  // Section's numbers
+};
+
+// Fluxes through the scratch's edges, times their lengths: of water to the right; and what the left and the
+// right cell gain of momentum.
 struct Fluxes {
   double *mass, *east, *north;
+  std::int64_t stride;  // of momentum, as above
 };
 
-struct EdgeList {
-  const std::int32_t *left, *right;  // cells
-  const std::int32_t* edge_class;    // into table
-  const EdgeMetric* table;
+// The memory of one thread, for one section after the other.
+class Scratch {
+ public:
+  // For sections of at most so many edges.
+  void fit(std::int32_t edges);
+  FaceStates faces();
+  Fluxes fluxes();
+
+ private:
+  std::vector<double> values_;
+  std::int64_t stride_ = 0;
 };
 
-// Order 1: fluxes of the edges [begin, end). Returns the largest speed * length / area, 1 / s; infinity if a
-// state is infinite or undefined.
-double edge_fluxes(const Physics& physics, const Fields& cells, const EdgeList& edges, std::int64_t begin,
-                   std::int64_t end, const Fluxes& fluxes);
-
-// Order 2: the same from the states at the faces.
-double face_fluxes(const Physics& physics, const Faces& faces, const EdgeList& edges, std::int64_t begin,
-                   std::int64_t end, const Fluxes& fluxes);
-
-// Linear reconstruction of own cells: the plane through the three neighbours' values, cut back
-//   - so that at no face a value passes the most distant of the neighbours' by more than half (Barth and
-//     Jespersen, AIAA-89-0366; the half is what leaves linear functions alone on every conforming mesh),
-//   - and the slopes of surface, bed and momentum together, so that at every face at least half of the mean
-//     depth is left. Water at rest has no slope of its surface, whatever becomes of its bed.
-// Dry cells, and those at the water's edge or at an open border, are constant.
-struct Reconstruction {
-  const std::int32_t* slots;            // 3 per cell
-  const double *to_face_x, *to_face_y;  // per slot: from the cell's centroid to the edge's mid point, m
-  const std::uint8_t* linear;           // per cell: 0 keeps it constant
-  double *east, *north;                 // per cell: pressure of the sloping surface inside of the cell
-};
-void reconstruct(const Physics& physics, const Fields& cells, const EdgeList& edges, const Reconstruction& r,
-                 std::int64_t count, const Faces& faces);
-
-// What update_cells() takes beside the fluxes at order 2.
-struct Stage {
-  const double *east = nullptr, *north = nullptr;             // inner forces
-  const double *eta = nullptr, *hu = nullptr, *hv = nullptr;  // state before the step; else null
+// What own cells gain per second through their faces: m^3 / s, and momentum over density, m^4 / s^2.
+struct Gains {
+  double *volume, *east, *north;
 };
 
-// Adds dt * (sum of a cell's three slots, plus its inner forces if given) / area to the cells [0, count), and
-// takes the mean with the state before the step if that is given (the second stage of Heun's method, which
-// keeps what Euler's keeps: Shu and Osher, J. Comput. Phys. 77 (1988) 439, eq. 2.15). False if a cell has
-// become undefined, or its depth less than minus 1e-12 (1 m + |b|); it keeps that state, to be found. What
-// rounding takes below the bed is raised to it.
-bool update_cells(const Physics& physics, const Fields& cells, const std::int32_t* slots,
-                  const double* inverse_area, double dt, std::int64_t count, const Fluxes& fluxes,
-                  const Stage& stage = {});
+// The gains of a section's cells, at order 1. border_mass: m^3 / s that come in through the section's
+// borders, by border. Returns the largest speed * length / area, 1 / s; infinity if a state is infinite or
+// undefined.
+double gains_order1(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
+                    Scratch& scratch, const Gains& gains, double* border_mass);
+// The same at order 2. outer: states at faces of halo cells, then of those behind borders.
+double gains_order2(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
+                    const FaceStates& outer, Scratch& scratch, const Gains& gains, double* border_mass);
+
+// Euler's method, or the stages of Heun's, which keeps what Euler's keeps (Shu and Osher, J. Comput. Phys. 77
+// (1988) 439, eq. 2.15): the first saves the state before the step, the second takes the mean with it.
+enum class Stage : std::uint8_t { Only, First, Second };
+struct Saved {
+  double *eta = nullptr, *hu = nullptr, *hv = nullptr;
+};
+
+// Adds dt * gains / area to the cells [begin, end). False if a cell has become undefined, or its depth less
+// than minus 1e-12 (1 m + |b|); it keeps that state, to be found. What rounding takes below the bed is raised
+// to it.
+bool update_cells(const Physics& physics, const Fields& cells, const double* inverse_area, double dt,
+                  std::int64_t begin, std::int64_t end, const Gains& gains, Stage stage = Stage::Only,
+                  const Saved& saved = {});
 
 // Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
-// of second order, which keeps its size. f: per cell, 1 / s.
-void apply_rotation(const Fields& cells, const double* f, double dt, std::int64_t count);
+// of second order, which keeps its size. f: per cell, 1 / s. Of the cells [begin, end).
+void apply_rotation(const Fields& cells, const double* f, double dt, std::int64_t begin, std::int64_t end);
 
 // A cell with its Manning's n, s / m^(1/3).
 struct RoughCell {

@@ -66,12 +66,6 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
           sphere ? trigonometric_means({(0 - middle) * scale, (b - middle) * scale, (2 * c - middle) * scale})
                  : Means{1, 0};
       areas_[level * EdgeShape::directions + direction] = {planar * means.cosine, planar * means.sine};
-      const double cx = d.x * 0.5 * EdgeShape::extent(level);
-      const double bx = cx - (level % 2 == 0 ? -1 : 1) * d.y * 0.5 * EdgeShape::extent(level);
-      const double gx = (2 * cx + bx) / 3, gy = middle;
-      // the mid point of an edge lies opposite to its vertex, half as far from the centroid
-      for (const auto& [x, y] : {std::pair{2 * cx, 2 * c}, std::pair{0.0, 0.0}, std::pair{bx, b}})
-        offsets_.push_back({0.5 * (gx - x) * unit_x_, 0.5 * (gy - y) * unit_y_});
     }
   }
 

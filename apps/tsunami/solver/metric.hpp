@@ -74,16 +74,6 @@ class Metric {
     return frame_.coordinates == Coordinates::Plane ? 0 : sin_[y_sum / row_units_];
   }
 
-  // Metres east and north from a cell's centroid to the mid point of its local edge (0: ab, 1: bc, 2: ac).
-  struct Offset {
-    double x, y;
-  };
-  Offset to_face(int level, int direction, std::int32_t y_sum, int local_edge) const {
-    Offset o = offsets_[(level * mesh::EdgeShape::directions + direction) * 3 + local_edge];
-    if (frame_.coordinates == Coordinates::Sphere) o.x *= cos_[y_sum / row_units_];
-    return o;
-  }
-
  private:
   struct LevelArea {
     double even,
@@ -98,7 +88,6 @@ class Metric {
   std::vector<EdgeMetric> edges_;
   std::vector<std::int32_t> level_begin_;
   std::vector<LevelArea> areas_;
-  std::vector<Offset> offsets_;
   std::int32_t row_units_ = 1;
   std::vector<double> cos_, sin_;
 };

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <elastic_mpi/sequence.hpp>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/tight.hpp"
 
 namespace swe {
 namespace {
@@ -41,7 +43,8 @@ Solver::Solver(const Parameters& setup, SeaFloor bed)
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
       sponge_(setup.borders, metric_, setup.domain),
-      mesh_(setup.domain) {}
+      mesh_(setup.domain),
+      scratch_(1) {}
 
 Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
     : Solver(setup, std::move(bed)) {
@@ -120,27 +123,26 @@ double Solver::volume() const {
 // Everything that follows from the mesh: sizes, areas, edge classes, the halo's bed, gauges. Collective.
 void Solver::connect() {
   const std::size_t all = mesh_.all_cells(), own = cells();
-  for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(all);
-  inverse_area_.resize(own);
+  for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, all);
+  mesh::resize_tight(inverse_area_, own);
   for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
-  coriolis_.resize(setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere ? own : 0);
+  const bool turns = setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere;
+  mesh::resize_tight(coriolis_, turns ? own : 0);
   for (std::size_t i = 0; i < coriolis_.size(); ++i)
     coriolis_[i] = 2 * setup_.physics.rotation * metric_.sine(mesh_.shapes()[i].y_sum);
   const mesh::Edges& e = mesh_.edges();
-  edge_class_.resize(e.size());
+  mesh::resize_tight(edge_class_, e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
-  for (auto& f : flux_) f.resize(2 * e.size());
+  for (auto* arrays : {spare_, gains_})
+    for (int f = 0; f < 3; ++f) mesh::resize_tight(arrays[f], own);
+  border_mass_.assign(mesh_.boundary().size(), 0);
+  sections_.build(mesh_, setup_.physics.order == 2);
+  for (Scratch& s : scratch_) s.fit(sections_.widest());
   fluxes_known_ = false;
 
   const std::size_t halo_cells = mesh_.halo_cells();
-  halo_receive_.resize(halo_cells), face_send_.resize(halo_cells), face_receive_.resize(halo_cells);
-  for (std::size_t slot = 0; slot < halo_cells; ++slot) {
-    const auto edge = static_cast<std::int32_t>(e.interior + slot);
-    const bool mine_is_left = e.left[edge] < static_cast<std::int32_t>(own);
-    halo_receive_[slot] = static_cast<std::int32_t>(own + slot);
-    face_send_[slot] = 2 * edge + (mine_is_left ? 0 : 1);
-    face_receive_[slot] = 2 * edge + (mine_is_left ? 1 : 0);
-  }
+  halo_receive_.resize(halo_cells);
+  std::iota(halo_receive_.begin(), halo_receive_.end(), static_cast<std::int32_t>(own));
   double* const bed[] = {b_.data()};
   mesh_.halo().start(bed, mesh_.halo().cells(), halo_receive_);
   mesh_.halo().finish();
@@ -168,22 +170,6 @@ void Solver::find_rough_cells() {
   }
 }
 
-EdgeList Solver::edge_list() const {
-  const mesh::Edges& e = mesh_.edges();
-  return {e.left.data(), e.right.data(), edge_class_.data(), metric_.edge_table()};
-}
-
-double Solver::flux_order1(const Fields& fields, const Fluxes& fluxes, double time) {
-  const auto interior = static_cast<std::int64_t>(mesh_.edges().interior),
-             all = static_cast<std::int64_t>(mesh_.edges().size());
-  double* const moving[] = {fields.eta, fields.hu, fields.hv};
-  mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
-  fill_exterior(time);
-  const double rate = edge_fluxes(setup_.physics, fields, edge_list(), 0, interior, fluxes);
-  mesh_.halo().finish();
-  return std::max(rate, edge_fluxes(setup_.physics, fields, edge_list(), interior, all, fluxes));
-}
-
 void Solver::fill_exterior(double time) {
   const mesh::Edges& e = mesh_.edges();
   const std::array<double, 4> waves = wave_heights(setup_.borders, time);
@@ -202,10 +188,7 @@ double Solver::step(double max_dt) {
   const bool quakes = motion.lift && time_ < motion.end;
   const double turn = time_ < motion.begin ? motion.begin : motion.end;
   if (quakes) max_dt = std::min(max_dt, turn - time_);
-  const Fields fields = this->fields();
-  const Fluxes fluxes{flux_[0].data(), flux_[1].data(), flux_[2].data()};
-  const bool second = setup_.physics.order == 2;
-  double rate = second ? flux_order2(fields, fluxes, time_) : flux_order1(fields, fluxes, time_);
+  double rate = find_gains(time_);
   if (!sound_) rate = std::numeric_limits<double>::infinity();
 
   // The gauges' values ride along with the one reduction of the step.
@@ -218,7 +201,7 @@ double Solver::step(double max_dt) {
   rate = reduction_[0];
   if (!std::isfinite(rate)) refuse_state();
   double dt = rate > 0 ? std::min(setup_.physics.cfl / rate, max_dt) : max_dt;
-  sound_ = second ? step_order2(fields, fluxes, dt) : step_order1(fields, fluxes, dt);
+  sound_ = setup_.physics.order == 2 ? step_order2(dt) : step_order1(dt);
   const auto own = static_cast<std::int64_t>(cells());
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
@@ -228,23 +211,32 @@ double Solver::step(double max_dt) {
   return dt;
 }
 
-bool Solver::step_order1(const Fields& fields, const Fluxes& fluxes, double dt) {
-  const double through = dt * inflow(fluxes);
-  const bool sound = advance(fields, fluxes, dt, {});
-  return settle(sound, through + apply_forces(fields, dt));
+bool Solver::step_order1(double dt) {
+  const double through = dt * inflow();
+  const bool sound = advance(dt, Stage::Only);
+  return settle(sound, through + apply_forces(dt));
 }
 
 // Beside what flows. m^3 that the sponges bring.
-double Solver::apply_forces(const Fields& fields, double dt) {
-  if (!coriolis_.empty()) apply_rotation(fields, coriolis_.data(), dt, static_cast<std::int64_t>(cells()));
-  apply_friction(setup_.physics, fields, dt, rough_);
+double Solver::apply_forces(double dt) {
+  const Fields fields = this->fields();
+  if (!coriolis_.empty()) {
+#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
+    for (std::int32_t s = 0; s < sections_.count(); ++s)
+      apply_rotation(fields, coriolis_.data(), dt, sections_[s].cell_begin, sections_[s].cell_end);
+  }
+  const std::span<const RoughCell> rough(rough_);
+  constexpr std::size_t part = mesh::kSectionCells;
+#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
+  for (std::size_t i = 0; i < rough.size(); i += part)
+    apply_friction(setup_.physics, fields, dt, rough.subspan(i, std::min(part, rough.size() - i)));
   return sponge_.apply(setup_.physics, fields, inverse_area_.data(), setup_.sea_level, dt);
 }
 
 // m^3 / s through this rank's borders.
-double Solver::inflow(const Fluxes& fluxes) const {
+double Solver::inflow() const {
   double sum = 0;
-  for (const auto& [edge, border] : mesh_.boundary()) sum += fluxes.mass[2 * edge];
+  for (const double mass : border_mass_) sum += mass;
   return sum;
 }
 
@@ -256,12 +248,6 @@ bool Solver::settle(bool sound, double came_in) {
   if (sums[0] > 0) return false;
   came_in_ += sums[1];
   return true;
-}
-
-// Adds what the fluxes of dt bring. False if a cell is unsound then.
-bool Solver::advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage) {
-  return update_cells(setup_.physics, fields, mesh_.cell_slots().data(), inverse_area_.data(), dt,
-                      static_cast<std::int64_t>(cells()), fluxes, stage);
 }
 
 void Solver::add_gauge(double x, double y) {
@@ -376,12 +362,12 @@ bool Solver::balance(double capacity, double tolerance) {
 
 void Solver::rebuild(MPI_Comm comm) {
   std::vector<mesh::Leaf> leaves(elements_.size());
-  for (auto* field : {&eta_, &hu_, &hv_, &b_}) field->resize(elements_.size());
+  for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, elements_.size());
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     leaves[i] = elements_[i].leaf;
     set_cell(i, elements_[i].cell);
   }
-  elements_ = {};
+  std::vector<Element>().swap(elements_);  // = {} would keep its memory
   mesh_.assign(std::move(leaves), comm);
   connect();
 }

@@ -26,6 +26,8 @@
 #include "apps/tsunami/solver/cell_average.hpp"
 #include "apps/tsunami/solver/kernel.hpp"
 #include "apps/tsunami/solver/metric.hpp"
+#include "apps/tsunami/solver/reconstruction.hpp"
+#include "apps/tsunami/solver/sections.hpp"
 
 namespace swe {
 
@@ -169,6 +171,12 @@ class Solver {
   // Records the present state too (at the end of a run). Throws as step() does. Collective.
   void sample_gauges();
 
+  // How many threads of this rank compute the steps from now on; the same bits for any number. Local.
+  void set_threads(int count);
+  int threads() const { return threads_; }
+  // Of memory that grows with the cells, on this rank: all that is kept between two steps.
+  std::size_t bytes() const;
+
   const mesh::Mesh& mesh() const { return mesh_; }
   const Metric& metric() const { return metric_; }
   const Parameters& setup() const { return setup_; }
@@ -194,21 +202,22 @@ class Solver {
   void keep_gauges(const double* values);
   void connect();
   void connect_faces();
-  // `time`: of the state in the fields, s.
-  double flux_order1(const Fields& fields, const Fluxes& fluxes, double time);
-  double flux_order2(const Fields& fields, const Fluxes& fluxes, double time);
-  void reconstruct_faces(const Fields& fields, const Faces& faces, double time);
-  bool advance(const Fields& fields, const Fluxes& fluxes, double dt, const Stage& stage);
-  bool step_order1(const Fields& fields, const Fluxes& fluxes, double dt);
-  bool step_order2(const Fields& fields, const Fluxes& fluxes, double& dt);
-  double inflow(const Fluxes& fluxes) const;
+  // Of the state in the fields, of that time (s).
+  double find_gains(double time);
+  double section_gains(bool waiting);
+  void find_outer_faces();
+  bool advance(double dt, Stage stage);
+  bool step_order1(double dt);
+  bool step_order2(double& dt);
+  double inflow() const;
   bool settle(bool sound, double came_in);
-  double apply_forces(const Fields& fields, double dt);
-  void find_slopes();
+  double apply_forces(double dt);
+  void fill_halo(double time);
   Sloped sloped(std::size_t i) const;
-  EdgeList edge_list() const;
+  Connections connections() const;
   Fields fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
-  Faces faces() { return {face_[0].data(), face_[1].data(), face_[2].data(), face_[3].data()}; }
+  Gains gains() { return {gains_[0].data(), gains_[1].data(), gains_[2].data()}; }
+  FaceStates outer_faces();
   void fill_exterior(double time);
   void find_rough_cells();
   void expect_waves(std::vector<std::int8_t>& marks) const;
@@ -225,16 +234,21 @@ class Solver {
   Sponge sponge_;
   mesh::Mesh mesh_;
   std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
-  std::vector<double> spare_[4];           // the next mesh's arrays in a transfer, the last state in a step
+  // Own cells; both are the next mesh's arrays in a transfer, too.
+  std::vector<double> spare_[3];  // the state before the step
+  std::vector<double> gains_[3];
   std::vector<double> inverse_area_;
   std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
-  std::vector<double> flux_[3];
-  // Order 2: per slot the states at the faces (eta, hu, hv, b) and the way there from the centroid (x, y).
-  std::vector<double> face_[4], to_face_[2];
-  std::vector<std::uint8_t> linear_;                // per cell: 0 beside an open border, which stays constant
-  std::vector<double> inner_[2];                    // per cell: force of its own surface slope
-  std::vector<std::array<double, 6>> slopes_ = {};  // per cell, in an adaption: Sloped's
+  Sections sections_;
+  std::vector<Scratch> scratch_;     // per thread
+  std::vector<double> border_mass_;  // per border
+  std::vector<std::uint8_t> kinds_;  // order 2: of own cells
+  // Order 2: states at faces of halo cells, of what is behind borders, and of own cells for other ranks.
+  std::vector<double> outer_[5];
+  std::vector<FaceAt> outer_faces_;     // which of them this rank finds
+  std::vector<std::int32_t> bisected_;  // in an adaption, with their slopes
+  std::vector<Slopes> slopes_;
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
   std::vector<RoughCell> rough_;                                       // that may feel friction
   std::vector<Element> elements_;
@@ -245,6 +259,7 @@ class Solver {
   double added_ = 0, came_in_ = 0, conformity_seconds_ = 0;
   double time_ = 0;
   std::int64_t steps_ = 0, updates_ = 0;
+  int threads_ = 1;
   bool fluxes_known_ = false;  // of the last step, on the present mesh
   bool sound_ = true;          // of this rank's cells after the last step
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/tight.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace swe {
@@ -88,11 +89,9 @@ std::vector<std::int8_t> Solver::marks() {
       marks[i] = std::max<std::int8_t>(marks[i], activity_of(speed, c.refine_speed, c.coarsen_speed));
     }
   if (c.refine_flux < 1e300 && fluxes_known_) {
-    const auto slots = mesh_.cell_slots();
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (eta_[i] - b_[i] <= dry) continue;
-      const double gain = (flux_[0][slots[3 * i]] + flux_[0][slots[3 * i + 1]]) + flux_[0][slots[3 * i + 2]];
-      const double change = std::abs(gain) * inverse_area_[i];
+      const double change = std::abs(gains_[0][i]) * inverse_area_[i];
       marks[i] =
           std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, setup_.finest - leaves[i].level()),
                                                       c.refine_flux, 0.25 * c.refine_flux));
@@ -173,33 +172,43 @@ void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
 }
 
 void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen) {
-  std::vector<double>* const fields[] = {&eta_, &hu_, &hv_, &b_};
-  for (auto& field : spare_) field.resize(mesh_.all_cells());
+  std::vector<double>*const fields[] = {&eta_, &hu_, &hv_, &b_}, *const next[] = {&spare_[0], &spare_[1],
+                                                                                  &spare_[2], &gains_[0]};
+  for (auto* field : next) mesh::resize_tight(*field, mesh_.all_cells());
   t.apply<Sloped>([&](std::int32_t i) { return sloped(static_cast<std::size_t>(i)); },
                   [&](std::int32_t from, std::int32_t to, std::int32_t count) {
                     for (int f = 0; f < 4; ++f)
-                      std::copy_n(fields[f]->data() + from, count, spare_[f].data() + to);
+                      std::copy_n(fields[f]->data() + from, count, next[f]->data() + to);
                   },
                   [&](std::int32_t i, const Sloped& s) {
                     const Cell& c = s.cell;
-                    spare_[0][i] = c.eta, spare_[1][i] = c.hu, spare_[2][i] = c.hv, spare_[3][i] = c.b;
+                    (*next[0])[i] = c.eta, (*next[1])[i] = c.hu, (*next[2])[i] = c.hv, (*next[3])[i] = c.b;
                   },
                   refine,
                   [&](mesh::Leaf parent, const Sloped& first, const Sloped& second) {
                     return Sloped{coarsen(parent, first.cell, second.cell)};
                   });
-  slopes_.clear();
-  for (int f = 0; f < 4; ++f) fields[f]->swap(spare_[f]);
+  std::vector<Slopes>().swap(slopes_), std::vector<std::int32_t>().swap(bisected_);
+  for (int f = 0; f < 4; ++f) fields[f]->swap(*next[f]);
   connect();
 }
 
 bool Solver::adapt() {
   const auto wanted = marks();
-  if (setup_.physics.order == 2) find_slopes();
-  const auto t = mesh_.adapt(wanted);
+  mesh::Mesh::Bisecting slope;
+  if (setup_.physics.order == 2) {
+    fill_halo(time_);
+    mesh_.halo().finish();
+    slope = [this](std::span<const std::int32_t> bisected) {
+      bisected_.assign(bisected.begin(), bisected.end());
+      slopes_.resize(bisected.size());
+      find_slopes(setup_.physics, fields(), connections(), bisected_, slopes_);
+    };
+  }
+  const auto t = mesh_.adapt(wanted, slope);
   added_ = 0;
   conformity_seconds_ = t.conformity_seconds;
-  if (!t.changed) return slopes_.clear(), false;
+  if (!t.changed) return false;
   transfer(
       t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, s, added_); },
       [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
