@@ -70,11 +70,11 @@ mkdir -p "$out"
 
 # Name, finest level, simulated seconds: the first is large, and small ones come while it runs.
 queue_of_tsunamis() {
-  local jobs='wide 15 21600|small 13 10800|middle 14 14400|tiny 13 7200|last 14 10800' stagger=3 slowdown=20 job
+  local jobs='wide 15 21600|small 13 10800|middle 14 14400|tiny 13 7200|last 14 10800' stagger=3 slowdown=24 job
   local name finest end manifests=()
   if [[ -z $size ]]; then
     jobs='wide 17 43200|small 15 21600|middle 16 28800|tiny 14 21600|last 16 21600'
-    stagger=10 slowdown=40
+    stagger=10 slowdown=48
   fi
   mkdir -p "$out/jobs"
   while read -r name finest end; do
@@ -128,7 +128,7 @@ tohoku() { # writes $out/job.yaml
   if [[ -n $size ]]; then finest=15; fi
   sed -e "s|=tohoku2011/etopo5.cdf|=$sea|; s|=apps/tsunami/|=$here/apps/tsunami/|; s/finest=17/finest=$finest/" \
     "$here/apps/tsunami/tohoku2011.yaml" >"$out/job.yaml"
-  [[ -z $size ]] || printf '  local: {slowdownFactor: 40, networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
+  [[ -z $size ]] || printf '  local: {slowdownFactor: 48, networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
 }
 
 if [[ $case == queue ]]; then

@@ -29,7 +29,7 @@ state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p';
 # When the wave has passed a quarter of the cells is left, and the share of two workers doubles (.13 to .23, then .27 to .43
 # on two cores): 20 % is below all that was seen then. Where it is exceeded before, the job shrinks earlier.
 tsunami fixed 1 '.spec.worker.replicas = 2'
-tsunami auto 100 '.spec.autoscaling = {
+tsunami auto 120 '.spec.autoscaling = {
   mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 5, highPercent: 20, noisePercent: 0}},
   windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
   maxErrorPercent: 60}'
