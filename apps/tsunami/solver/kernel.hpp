@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "apps/tsunami/solver/metric.hpp"
-#include "apps/tsunami/solver/sections.hpp"
+#include "apps/tsunami/solver/section.hpp"
 
 namespace swe {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "apps/tsunami/solver/kernel.hpp"
-#include "apps/tsunami/solver/sections.hpp"
+#include "apps/tsunami/solver/section.hpp"
 
 namespace swe {
 
