@@ -32,7 +32,7 @@ def many():
     empi("cancel", "b")
     run.wait_for("the end of b", lambda: "job b: Failed" in run.text())
     assert run.status("c")["state"] == "Running", run.status("c")
-    assert "b: creating 1 worker" in run.text() and "c: creating 1 worker" in run.text(), run.text()
+    assert "b: starts with 1 worker" in run.text() and "c: starts with 1 worker" in run.text(), run.text()
     run.process.send_signal(signal.SIGINT)
     assert run.wait() == 1, run.text()
     assert [c["outcome"] for c in run.summary("b")["changes"]] == ["committed"], run.summary("b")
