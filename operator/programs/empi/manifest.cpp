@@ -52,8 +52,12 @@ std::optional<std::string> read_kept_file(const std::string& file) {
 
 Violation no_kept_file(const std::string& file, const std::string& content) {
   const bool once = std::filesystem::exists(file) && !std::filesystem::is_directory(file);
-  return {"", once ? "is a pipe or a device, and a run reads it again when it is edited" : "cannot be read",
-          "a file with " + content, "", 0, false};
+  return {"",
+          once ? "is a pipe or a device, and a run reads it again when it is edited" : "cannot be read",
+          "a file with " + content,
+          "",
+          0,
+          false};
 }
 
 Result<ElasticMPIJob> read_manifest(const std::string& file, const Overrides& overrides) {
