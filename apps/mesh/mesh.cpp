@@ -76,12 +76,11 @@ std::int32_t Mesh::find(Leaf descendant) const {
 }
 
 std::size_t Mesh::bytes() const {
-  const auto of = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
   const Edges& e = topology_.edges;
-  return of(leaves_, shapes_, bounds_, boundary_, halo_leaves_, fates_, bisected_, next_leaves_,
-            next_shapes_) +
-         of(e.left, e.right, e.shape, e.y_sum, e.sections, topology_.cell_slots, topology_.external,
-            topology_.open);
+  return bytes_of(leaves_, shapes_, bounds_, boundary_, halo_leaves_, fates_, bisected_, next_leaves_,
+                  next_shapes_) +
+         bytes_of(e.left, e.right, e.shape, e.y_sum, e.sections, topology_.cell_slots, topology_.external,
+                  topology_.open);
 }
 
 void Mesh::assign(std::vector<Leaf> leaves, MPI_Comm comm) {

@@ -19,4 +19,10 @@ void resize_tight(std::vector<T>& values, std::size_t count) {
   values.resize(count);
 }
 
+// That these take, used or not.
+template <class... T>
+std::size_t bytes_of(const std::vector<T>&... vectors) {
+  return (... + (vectors.capacity() * sizeof(T)));
+}
+
 }  // namespace mesh

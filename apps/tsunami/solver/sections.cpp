@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "apps/mesh/tight.hpp"
+
 namespace swe {
 
 void Sections::build(const mesh::Mesh& mesh, bool second) {
@@ -69,9 +71,6 @@ Section Sections::operator[](std::int32_t s) const {
           here.waits};
 }
 
-std::size_t Sections::bytes() const {
-  return ends_.capacity() * sizeof(Ends) + seams_.capacity() * sizeof(std::int32_t) +
-         (near_.capacity() + outer_.capacity()) * sizeof(FaceAt);
-}
+std::size_t Sections::bytes() const { return mesh::bytes_of(ends_, seams_, near_, outer_); }
 
 }  // namespace swe

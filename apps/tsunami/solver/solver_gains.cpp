@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "apps/mesh/tight.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace swe {
@@ -88,13 +89,14 @@ bool Solver::advance(double dt, Stage stage) {
 }
 
 std::size_t Solver::bytes() const {
-  const auto of = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
-  std::size_t sum = mesh_.bytes() + sections_.bytes() +
-                    of(eta_, hu_, hv_, b_, inverse_area_, coriolis_, edge_class_, border_mass_, kinds_,
-                       outer_faces_, bisected_, slopes_, halo_receive_, face_send_, face_receive_, rough_);
-  for (const auto* arrays : {spare_, gains_}) sum += of(arrays[0], arrays[1], arrays[2]);
-  for (const auto& array : outer_) sum += of(array);
-  return sum + of(elements_);
+  using mesh::bytes_of;
+  std::size_t sum =
+      mesh_.bytes() + sections_.bytes() +
+      bytes_of(eta_, hu_, hv_, b_, inverse_area_, coriolis_, edge_class_, border_mass_, kinds_, outer_faces_,
+               bisected_, slopes_, halo_receive_, face_send_, face_receive_, rough_);
+  for (const auto* arrays : {spare_, gains_}) sum += bytes_of(arrays[0], arrays[1], arrays[2]);
+  for (const auto& array : outer_) sum += bytes_of(array);
+  return sum + bytes_of(elements_);
 }
 
 }  // namespace swe
