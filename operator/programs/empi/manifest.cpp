@@ -51,7 +51,9 @@ std::optional<std::string> read_kept_file(const std::string& file) {
 }
 
 Violation no_kept_file(const std::string& file, const std::string& content) {
-  const bool once = std::filesystem::exists(file) && !std::filesystem::is_directory(file);
+  std::error_code none;
+  const auto kind = std::filesystem::status(file, none);
+  const bool once = std::filesystem::is_other(kind);  // neither a file nor a folder, and there
   return {"",
           once ? "is a pipe or a device, and a run reads it again when it is edited" : "cannot be read",
           "a file with " + content,

@@ -150,6 +150,8 @@ def many_refused():
     os.mkfifo(pipe)
     for piped in (empi("run", pipe, check=False), empi("run", good, "--queue", pipe, check=False)):
         assert piped.returncode == 2 and "is a pipe or a device" in piped.stderr, piped
+    nothing = empi("run", WORK / ("a" * 300), check=False)  # nor can anybody ask what it is
+    assert nothing.returncode == 2 and "cannot be read, expected a file" in nothing.stderr, nothing
     bad = manifest("bad", HELLO, least=9)
     wrong = empi("run", good, bad, check=False)
     assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
