@@ -95,7 +95,8 @@ class AccountsTest : public testing::ControllerTest {
   }
   void pass() {
     time += Seconds(10);
-    with_accounts.emplace(cluster, runtime, [this] { return time; }, [](const std::string&) {}, options);
+    with_accounts.emplace(
+        cluster, runtime, [this] { return time; }, [](const JobKey&, const std::string&) {}, options);
     with_accounts->reconcile(key);  // another operator each time
   }
   void go_on() {

@@ -231,7 +231,7 @@ ReconcileResult Controller::broken_off(const JobKey& key, const std::string& wha
     result.status = with_internal_error(record->job, what, clock_());
     if (result.status != record->job.status) cluster_.write_status(record->job, result.status);
   } catch (const std::exception& error) {
-    log_(key.name + ": and it cannot be told so: " + error.what());
+    log_(key, std::string("and it cannot be told so: ") + error.what());
   }
   return result;
 }
@@ -254,7 +254,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     if (scheduler_) scheduler_->unreadable(key);
     const Outcome told = cluster_.tell_unreadable(*record);
     report(key, "reading the job, it is left alone", Outcome::retry(record->unreadable), memory);
-    if (!told.ok()) log_(key.name + ": telling that it cannot be read: " + told.message);
+    if (!told.ok()) log_(key, "telling that it cannot be read: " + told.message);
     result.status.reason = condition::kReasonUnreadable;
     result.failed = true;
     result.requeue_after = options_.steady;

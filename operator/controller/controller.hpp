@@ -60,7 +60,7 @@ struct ReconcileResult {
 class Controller {
  public:
   using Clock = std::function<Time()>;
-  using Log = std::function<void(const std::string& line)>;
+  using Log = std::function<void(const JobKey& job, const std::string& line)>;
   // `scheduler`: of the jobs in queues; without one they wait.
   Controller(Cluster& cluster, Runtime& runtime, Clock clock, Log log, ControllerOptions options,
              Scheduler* scheduler = nullptr);

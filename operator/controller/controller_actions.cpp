@@ -116,7 +116,7 @@ void Controller::log_decisions(const JobKey& key, const JobStatus& status, Memor
     if (memory.last_decision && decision.time <= *memory.last_decision) continue;
     memory.last_decision = decision.time;
     if (decision.action == DecisionAction::Scale) continue;  // told by its event
-    log_(key.name + ": " + to_string(decision.action) + ", " + decision.reason);
+    log_(key, std::string(to_string(decision.action)) + ", " + decision.reason);
   }
 }
 
@@ -133,7 +133,7 @@ bool Controller::report(const JobKey& key, const std::string& what, const Outcom
   const Time now = clock_();
   if (ordinary || (memory.told != Time{} && now - memory.told < kBetweenWords)) return false;
   memory.told = now;
-  log_(key.name + ": " + problem + (memory.times > 1 ? " (" + std::to_string(memory.times) + " times)" : ""));
+  log_(key, problem + (memory.times > 1 ? " (" + std::to_string(memory.times) + " times)" : ""));
   return false;
 }
 

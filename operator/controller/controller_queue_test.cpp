@@ -33,8 +33,8 @@ class QueuedJobTest : public testing::ControllerTest {
 
   testing::MemoryQueues queues;
   Scheduler scheduler{queues, [this] { return time; }, [](const std::string&) {}};
-  Controller with_queues{cluster, runtime,   [this] { return time; }, [](const std::string&) {},
-                         {},      &scheduler};
+  Controller with_queues{
+      cluster, runtime, [this] { return time; }, [](const JobKey&, const std::string&) {}, {}, &scheduler};
 };
 
 TEST_F(QueuedJobTest, WaitsWhereThereAreNoQueuesAndSaysSo) {

@@ -80,7 +80,7 @@ TEST_F(ControllerTest, ANewControllerGoesOnWhereTheOldOneWasKilled) {
   ++cluster.record->job.metadata.generation;
   pass();
   make_pods_ready();
-  Controller fresh(cluster, runtime, [this] { return time; }, [](const std::string&) {}, {});
+  Controller fresh(cluster, runtime, [this] { return time; }, [](const JobKey&, const std::string&) {}, {});
   time += Seconds(1);
   fresh.reconcile(key);
   ASSERT_EQ(runtime.changes.size(), 1u);
@@ -279,13 +279,19 @@ TEST_F(ControllerTest, AnEndedJobWhosePodsHaveEndedIsAtRest) {
 
 class RaisesFences : public ControllerTest {
  protected:
-  Controller other{
-      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
+  Controller other{cluster,
+                   runtime,
+                   [this] { return time; },
+                   [](const JobKey&, const std::string&) {},
+                   {.fence = 0, .build = {}}};
 };
 
 TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
-  Controller leader{
-      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
+  Controller leader{cluster,
+                    runtime,
+                    [this] { return time; },
+                    [](const JobKey&, const std::string&) {},
+                    {.fence = 0, .build = {}}};
   leader.reconcile(key);
   EXPECT_EQ(cluster.record->job.status.fence, 1);
   other.reconcile(key);
@@ -298,8 +304,11 @@ TEST_F(RaisesFences, ANewLeaderTakesTheJobFromTheOldOne) {
 
 // The other one has gone: nobody else would look after the job.
 TEST_F(RaisesFences, AFenceThatNobodyHoldsAnyMoreIsOvertakenAfterAWhile) {
-  Controller leader{
-      cluster, runtime, [this] { return time; }, [](const std::string&) {}, {.fence = 0, .build = {}}};
+  Controller leader{cluster,
+                    runtime,
+                    [this] { return time; },
+                    [](const JobKey&, const std::string&) {},
+                    {.fence = 0, .build = {}}};
   leader.reconcile(key);
   other.reconcile(key);
   ASSERT_EQ(cluster.record->job.status.fence, 2);
@@ -390,7 +399,8 @@ class Upgrade : public ControllerTest {
     ControllerOptions options;
     options.build.runtime_image = "runtime:new";
     options.build.mutual_tls = true;
-    newer.emplace(cluster, runtime, [this] { return time; }, [](const std::string&) {}, options);
+    newer.emplace(
+        cluster, runtime, [this] { return time; }, [](const JobKey&, const std::string&) {}, options);
     cluster.record->job.spec.worker.replicas = workers;
     ++cluster.record->job.metadata.generation;
     look();

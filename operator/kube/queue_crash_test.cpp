@@ -114,8 +114,8 @@ class QueueCrash : public ::testing::Test {
           scheduler(
               queue, [&test] { return test.now; }, [](const std::string&) {}),
           controller(
-              cluster, *test.leads, [&test] { return test.now; }, [](const std::string&) {}, options(),
-              &scheduler) {
+              cluster, *test.leads, [&test] { return test.now; }, [](const JobKey&, const std::string&) {},
+              options(), &scheduler) {
       jobs.start();
       pods.start();
       queue.start();

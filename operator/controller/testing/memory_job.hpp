@@ -176,11 +176,12 @@ class ControllerTest : public ::testing::Test {
   MemoryRuntime runtime;
   std::vector<std::string> log;
   JobKey key{"default", "demo"};
-  Controller controller{cluster,
-                        runtime,
-                        [this] { return time; },
-                        [this](const std::string& line) { log.push_back(line); },
-                        {}};
+  Controller controller{
+      cluster,
+      runtime,
+      [this] { return time; },
+      [this](const JobKey& job, const std::string& line) { log.push_back(job.name + ": " + line); },
+      {}};
 };
 
 }  // namespace emj::testing

@@ -56,11 +56,6 @@ std::string without_end(std::string text) {
   return text;
 }
 
-// A controller may look after jobs in many namespaces, and begins with whose line it is; here that is known.
-std::string without_name(const std::string& line, const std::string& job) {
-  return line.starts_with(job + ": ") ? line.substr(job.size() + 2) : line;
-}
-
 // What ranks print, which the agent prefixes with its pod, and the agent's complaints. All else of a pod is
 // in its log file.
 bool worth_showing(const std::string& pod, const std::string& line) {
@@ -106,7 +101,6 @@ class Run {
   const local::Isolation isolation_;
   Console console_;
   Jobs prepared_, running_;
-  std::optional<JobKey> looked_at_;
   int exit_code_ = 0;              // of the first that failed
   Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
@@ -168,10 +162,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
                         : nullptr),  // what it does is an event of the job it does it to
       controller_(
           cluster_, runtime_, now,
-          [this](const std::string& line) {
-            if (looked_at_)
-              cluster_.note(*looked_at_, false, "Decision", without_name(line, looked_at_->name));
-          },
+          [this](const JobKey& job, const std::string& line) { cluster_.note(job, false, "Decision", line); },
           controller_options(options.mutual_tls), scheduler_.get()) {
   if (!namespaces.reason.empty()) {
     console_.warning("namespaces are not permitted here (" + namespaces.reason +
@@ -352,9 +343,7 @@ void Run::take_news() {
 
 void Run::look_at(Jobs::iterator job) {
   const JobKey key = job->key();
-  looked_at_ = key;
   const ReconcileResult pass = controller_.reconcile(key);
-  looked_at_.reset();
   job->due = Clock::now() + pass.requeue_after;
   job->look(now(), pass, runtime_.windows(key));
   if (const std::string trouble = job->take_trouble(); !trouble.empty()) say(true, job->name(), trouble);

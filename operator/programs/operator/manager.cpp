@@ -164,8 +164,11 @@ Manager::Manager(ManagerOptions options, Log log)
   controller.account = [this](const JobKey& key, const std::string& line) {
     log_(key.namespace_name + "/" + key.name + ": Accounting: " + line);
   };
+  const auto log_of_job = [this](const JobKey& key, const std::string& line) {
+    log_(key.name + ": " + line);
+  };
   controller_ =
-      std::make_unique<Controller>(*cluster_, *asking_, present, log_, controller, scheduler_.get());
+      std::make_unique<Controller>(*cluster_, *asking_, present, log_of_job, controller, scheduler_.get());
 
   if (options_.leader_election) {
     kube::LeaderOptions leader;
