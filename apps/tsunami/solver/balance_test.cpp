@@ -409,6 +409,18 @@ TEST(Solver, ADepthBelowZeroIsRefused) {
       StateError);
 }
 
+// A source in a corner is refined by whose cells it was; nobody waits for that rank until the first adaption.
+TEST(Solver, BeginsWithAsManyCellsOnEachRank) {
+  Parameters setup{.domain = {1, 1}, .frame = {.width = 1000, .height = 1000}, .coarsest = 6, .finest = 12};
+  setup.criterion = {.refine_amplitude = 0.1, .coarsen_amplitude = 0.05};
+  const Solver solver(
+      MPI_COMM_WORLD, setup, [](double, double) { return -10.0; },
+      [](double x, double y) { return std::exp(-(x * x + y * y) / 2e4); });
+  const auto cells = static_cast<double>(solver.cells());
+  EXPECT_GT(sum(cells), 3 * (2 << 6)) << "the source was not resolved";
+  EXPECT_LE(maximum(cells), 1.03 * sum(cells) / ranks() + 4);
+}
+
 TEST(Solver, ElementsTakenOutAndPutBackChangeNothing) {
   Solver solver = closed_basin(MPI_COMM_WORLD, Coordinates::Plane);
   for (int k = 0; k < 20; ++k) solver.step(1e9);

@@ -64,6 +64,7 @@ Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function su
                            Sloped{initial_cell(leaf.child(1), surface)}};
         },
         [&](mesh::Leaf parent, const Cell&, const Cell&) { return initial_cell(parent, surface); });
+    balance();  // each time, or whoever has the source has all of its cells at once
   }
 }
 
