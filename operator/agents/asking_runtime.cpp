@@ -9,8 +9,6 @@ namespace {
 
 bool is_silent(const RuntimeView& view) { return !view.reachable || view.lead_silent; }
 
-Outcome busy() { return Outcome::retry("its agents are being asked, and have not answered yet"); }
-
 }  // namespace
 
 AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options, Clock clock)
@@ -155,24 +153,55 @@ std::vector<Sample> AskingRuntime::samples(const ElasticMPIJob& job) {
   return in_hand(job) ? std::vector<Sample>{} : runtime_.samples(job);
 }
 
+Outcome AskingRuntime::busy() {
+  return Outcome::retry("its agents are being asked, and have not answered yet");
+}
+
+Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
+  const JobKey key = key_of(job);
+  bool slow = false;
+  {
+    const std::lock_guard lock(mutex_);
+    slow = entries_[key].obeys_slowly;
+    if (slow && slow_commands_ >= options_.slow_commands)
+      return Outcome::retry("its agent was slow to take the last command, and waits for its turn among such");
+    slow_commands_ += slow;
+  }
+  const auto ended = [&, start = clock_()] {
+    const bool cost_time = clock_() - start >= options_.slow;
+    const std::lock_guard lock(mutex_);
+    slow_commands_ -= slow;
+    if (const auto entry = entries_.find(key); entry != entries_.end())
+      entry->second.obeys_slowly = cost_time;
+  };
+  try {
+    const Outcome outcome = send();
+    ended();
+    return outcome;
+  } catch (...) {
+    ended();
+    throw;
+  }
+}
+
 Outcome AskingRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
-  return runtime_.start(job, start);  // by a connection of its own
+  return command(job, [&] { return runtime_.start(job, start); });
 }
 
 Outcome AskingRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
-  return runtime_.name_lead(job, lead);  // likewise
+  return command(job, [&] { return runtime_.name_lead(job, lead); });
 }
 
 Outcome AskingRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
-  return in_hand(job) ? busy() : runtime_.change(job, change);
+  return command_to_lead(job, [&] { return runtime_.change(job, change); });
 }
 
 Outcome AskingRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel) {
-  return in_hand(job) ? busy() : runtime_.cancel(job, cancel);
+  return command_to_lead(job, [&] { return runtime_.cancel(job, cancel); });
 }
 
 Outcome AskingRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& notice) {
-  return in_hand(job) ? busy() : runtime_.give_notice(job, notice);
+  return command_to_lead(job, [&] { return runtime_.give_notice(job, notice); });
 }
 
 Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
@@ -184,7 +213,7 @@ Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
       return busy();
     }
   }
-  return runtime_.stop(job, stop);
+  return command(job, [&] { return runtime_.stop(job, stop); });
 }
 
 void AskingRuntime::forget(const JobKey& key) {

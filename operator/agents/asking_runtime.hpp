@@ -10,6 +10,9 @@
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
 // others for them. Many that fall silent at once have not cost time yet: a question that an event waits for
 // goes before those that come by the clock, and has threads that ask nothing else.
+//
+// Commands are sent by the threads that look after jobs. Jobs whose last one has cost time have a few of
+// these between them: a command to one of them is tried again later while others wait for their answers.
 
 #include <array>
 #include <chrono>
@@ -30,6 +33,7 @@ struct AskingOptions {
   int threads_for_news = 2;            // urgent questions only
   int threads = 4;                     // these first, then the others
   int threads_for_slow = 2;            // questions about jobs that have cost time
+  int slow_commands = 2;               // at a time, to jobs whose last one has cost time
   Millis moment{20};                   // that a pass waits, unless the job has cost time lately
   Millis slow{500};                    // from then on an answer has cost time
   int trusted_after = 3;               // answers in time, one after the other
@@ -58,6 +62,7 @@ class AskingRuntime : public Runtime {
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
   Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
   Outcome give_notice(const ElasticMPIJob& job, const GiveNotice& notice) override;
+  // Not tried again, if the job is gone.
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
   void forget(const JobKey& key) override;
 
@@ -81,6 +86,7 @@ class AskingRuntime : public Runtime {
     bool outdated = false;               // the question in hand is about a program that has ended
     bool forgotten = false;              // the job itself is gone
     int distrust = 0;                    // answers in time that it owes
+    bool obeys_slowly = false;           // its last command has cost time
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand
@@ -93,6 +99,13 @@ class AskingRuntime : public Runtime {
   void put(Question question, Entry& entry, Lane lane);
   void hurry(const JobKey& key, Entry& entry);
   bool in_hand(const ElasticMPIJob& job) const;
+  // By a connection that no question uses.
+  Outcome command(const ElasticMPIJob& job, const std::function<Outcome()>& send);
+  // By the connection of the job's questions.
+  Outcome command_to_lead(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
+    return in_hand(job) ? busy() : command(job, send);
+  }
+  static Outcome busy();
 
   Runtime& runtime_;
   const Answered answered_;
@@ -102,6 +115,7 @@ class AskingRuntime : public Runtime {
   bool stopping_ = false;
   std::map<JobKey, Entry> entries_;
   std::array<std::deque<Question>, kLanes> questions_;
+  int slow_commands_ = 0;  // under way
   Crew for_news_{{kNews}}, quick_{{kNews, kLooks}}, slow_{{kSlow}};
   std::condition_variable moment_;
   std::vector<std::thread> threads_;

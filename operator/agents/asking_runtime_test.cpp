@@ -38,7 +38,14 @@ class Agents : public Runtime {
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {Sample{}}; }
   Outcome start(const ElasticMPIJob&, const StartJob&) override { return Outcome::done(); }
   Outcome name_lead(const ElasticMPIJob&, const NameLead&) override { return Outcome::done(); }
-  Outcome change(const ElasticMPIJob&, const SendChange&) override { return Outcome::done(); }
+  Outcome change(const ElasticMPIJob& job, const SendChange&) override {
+    std::unique_lock lock(mutex_);
+    ++commanded_[job.metadata.name];
+    changed_.notify_all();
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return !hanging_.contains(job.metadata.name); }));
+    if (silent_.contains(job.metadata.name)) now_ += std::chrono::seconds(2);
+    return Outcome::done();
+  }
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
   Outcome give_notice(const ElasticMPIJob&, const GiveNotice&) override { return Outcome::done(); }
   Outcome stop(const ElasticMPIJob& job, const StopJob&) override {
@@ -82,13 +89,17 @@ class Agents : public Runtime {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return asked_[job] >= times; })) << job;
   }
+  void wait_until_commanded(const std::string& job, int times) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return commanded_[job] >= times; })) << job;
+  }
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::set<std::string> hanging_, silent_, stopped_, forgotten_;
   std::chrono::steady_clock::time_point now_{};
-  std::map<std::string, int> asked_;
+  std::map<std::string, int> asked_, commanded_;
   std::int64_t epoch_ = 0;
 };
 
@@ -117,15 +128,18 @@ class AskingRuntimeTest : public ::testing::Test {
   std::condition_variable told_;
   std::set<JobKey> answered_;
   bool urgent_ = false;
-  AskingRuntime runtime_{
-      agents_,
-      [this](const JobKey& key) {
-        const std::lock_guard lock(mutex_);
-        answered_.insert(key);
-        told_.notify_all();
-      },
-      {.threads_for_news = 1, .threads = 2, .threads_for_slow = 1, .urgent = [this] { return urgent_; }},
-      [this] { return agents_.now(); }};
+  AskingRuntime runtime_{agents_,
+                         [this](const JobKey& key) {
+                           const std::lock_guard lock(mutex_);
+                           answered_.insert(key);
+                           told_.notify_all();
+                         },
+                         {.threads_for_news = 1,
+                          .threads = 2,
+                          .threads_for_slow = 1,
+                          .slow_commands = 1,
+                          .urgent = [this] { return urgent_; }},
+                         [this] { return agents_.now(); }};
 };
 
 // As a rule one pass is enough.
@@ -240,6 +254,29 @@ TEST_F(AskingRuntimeTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {
   EXPECT_TRUE(agents_.forgotten("job"));
   EXPECT_TRUE(pass("job").reachable);
   runtime_.forget(key_of("job"));
+}
+
+// They answer every question at once, and no command.
+TEST_F(AskingRuntimeTest, JobsThatAreSlowToObeyHoldOneThreadThatLooksAfterJobs) {
+  for (const char* job : {"a", "b"}) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(runtime_.change(a_job(job), {}).ok()) << "nothing is known of it yet";
+  }
+  agents_.hang("a", true);
+  std::thread in_a([&] { EXPECT_TRUE(runtime_.change(a_job("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 2);
+  agents_.silence("b", false);
+  EXPECT_EQ(runtime_.change(a_job("b"), {}).kind, Outcome::Kind::Retry) << "it would hold another";
+  EXPECT_TRUE(runtime_.change(a_job("good"), {}).ok());
+  agents_.hang("a", false);
+  in_a.join();
+  EXPECT_TRUE(runtime_.change(a_job("b"), {}).ok());
+  agents_.hang("a", true);
+  std::thread again([&] { EXPECT_TRUE(runtime_.change(a_job("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 3);
+  EXPECT_TRUE(runtime_.change(a_job("b"), {}).ok()) << "it is trusted again";
+  agents_.hang("a", false);
+  again.join();
 }
 
 }  // namespace

@@ -104,8 +104,7 @@ Manager::Manager(ManagerOptions options, Log log)
   kube::ClientOptions client_options;
   client_options.requests_per_second = options_.requests_per_second;
   client_options.burst = options_.burst;
-  client_options.idle_connections = static_cast<std::size_t>(options_.threads);
-  client_options.in_flight = options_.threads;
+  client_options.idle_connections = static_cast<std::size_t>(client_options.in_flight);
   client_options.field_manager = kManagerOfChildren;
   client_options.log = log_;
   client_options.before_write = [this](const kube::WriteInfo& write) {
