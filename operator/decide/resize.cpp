@@ -61,6 +61,12 @@ std::string goal_text(int from, const Goal& goal) {
   return text;
 }
 
+// `Allocated` or `Yielding` has said from how many to how many, and why.
+bool told_by_queue(const Pass& pass, const Goal& goal) {
+  const auto& allocation = pass.status.allocation;
+  return allocation && goal.to == allocation->workers && !pass.status.blocked;
+}
+
 void begin(Pass& pass, const Goal& goal) {
   ResizeStatus resize;
   resize.id = "change-" + std::to_string(pass.status.next_change++);
@@ -81,7 +87,7 @@ void begin(Pass& pass, const Goal& goal) {
   resize.add = set_union(resize.add, take_newcomers(pass, goal.add - resize.add.size()));
   pass.status.resize = resize;
   pass.status.state = JobState::Resizing;
-  pass.event("Resizing", goal_text(resize.from, goal));
+  if (!told_by_queue(pass, goal)) pass.event("Resizing", goal_text(resize.from, goal));
 }
 
 // Workers that are to go whatever the size is make a change that ends elsewhere than at the size asked for,
