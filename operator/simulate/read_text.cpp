@@ -5,10 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <utility>
 
 #include "operator/simulate/trace.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -23,16 +24,34 @@ constexpr std::string_view kXzMagic(
     "7zXZ\0",
     6);
 
-// Everything up to the end; nothing when that cannot be read, with errno.
-std::optional<std::string> read_all(int fd) {
-  std::string text;
-  std::array<char, 1 << 16> part;
-  for (;;) {
-    const ssize_t got = ::read(fd, part.data(), part.size());
+constexpr std::string_view kGzipMagic("\x1f\x8b");
+constexpr std::size_t kLongestText = std::size_t{1} << 30;  // the longest trace of the archive has a tenth
+
+TraceError trouble(const std::string& path, const std::string& what) { return {path + ": " + what}; }
+
+// Appends what comes next, at most so much. 0: nothing, that is the end; below 0: it cannot be read, with
+// errno.
+ssize_t append_some(int fd, std::string& text, std::size_t most = 1 << 16) {
+  const std::size_t before = text.size();
+  text.resize(before + most);
+  ssize_t got = 0;
+  do got = ::read(fd, text.data() + before, most);
+  while (got < 0 && errno == EINTR);
+  text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return got;
+}
+
+// All of it, after what has been read already. What is no text is left as soon as that shows: it may have no
+// end.
+empi::Expected<std::string, TraceError> rest_of_text(int fd, const std::string& path, std::string text = {}) {
+  for (std::size_t looked_at = 0;;) {
+    if (text.find('\0', looked_at) != text.npos)
+      return trouble(path, "is no text (it has bytes of 0): expected a trace, plain or compressed by xz");
+    if (text.size() > kLongestText) return trouble(path, "is longer than 1 GiB, which no trace is");
+    looked_at = text.size();
+    const ssize_t got = append_some(fd, text);
+    if (got < 0) return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
     if (got == 0) return text;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    text.append(part.data(), static_cast<std::size_t>(got));
   }
 }
 
@@ -47,8 +66,6 @@ struct Pipe {
     return true;
   }
 };
-
-TraceError trouble(const std::string& path, const std::string& what) { return {path + ": " + what}; }
 
 // What `xz -dc` makes of the file. It fails on data that is cut off or altered, after it has written some.
 empi::Expected<std::string, TraceError> decompressed(const std::string& path) {
@@ -70,17 +87,20 @@ empi::Expected<std::string, TraceError> decompressed(const std::string& path) {
                              "): install xz-utils, or decompress the file elsewhere");
   output.write_end.reset();
   messages.write_end.reset();
-  auto text = read_all(output.read_end.get());
-  std::string said = read_all(messages.read_end.get()).value_or("");
+  auto text = rest_of_text(output.read_end.get(), path);
+  output.read_end.reset();  // if that was not all of it, xz ends now
+  std::string said;
+  while (append_some(messages.read_end.get(), said) > 0) {
+  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!text) return trouble(path, "cannot be read while it is decompressed");
+  if (!text) return text;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     said = said.substr(0, said.find('\n'));
     return trouble(path, "is cut off or damaged, nothing of it is used: fetch it again (" + said + ")");
   }
-  return std::move(*text);
+  return text;
 }
 
 }  // namespace
@@ -88,12 +108,13 @@ empi::Expected<std::string, TraceError> decompressed(const std::string& path) {
 empi::Expected<std::string, TraceError> read_text(const std::string& path) {
   const empi::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return trouble(path, std::string("cannot be opened: ") + std::strerror(errno));
-  auto text = read_all(file.get());
-  if (!text) return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
-  if (path.ends_with(".xz") || text->starts_with(kXzMagic)) return decompressed(path);
-  if (text->starts_with("\x1f\x8b"))
+  std::string text;
+  if (append_some(file.get(), text) < 0)
+    return trouble(path, std::string("cannot be read: ") + std::strerror(errno));
+  if (path.ends_with(".xz") || text.starts_with(kXzMagic)) return decompressed(path);
+  if (text.starts_with(kGzipMagic))
     return trouble(path, "is compressed by gzip; expected plain text or xz: gunzip it");
-  return std::move(*text);
+  return rest_of_text(file.get(), path, std::move(text));
 }
 
 }  // namespace emj::simulate

@@ -121,5 +121,11 @@ TEST_F(Files, MayBeCompressedAndAreNeverReadInPart) {
   EXPECT_THAT(trouble(folder_.string()), HasSubstr("cannot be read: Is a directory"));
 }
 
+TEST_F(Files, WhatIsNoTextIsNotReadToItsEnd) {
+  EXPECT_THAT(trouble("/dev/zero"), HasSubstr("is no text"));
+  EXPECT_THAT(trouble(write("zeros.swf.xz", compressed(std::string(1 << 24, '\0')))),
+              HasSubstr("is no text"));
+}
+
 }  // namespace
 }  // namespace emj::simulate

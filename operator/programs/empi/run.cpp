@@ -236,6 +236,8 @@ void Run::announce(const RunningJob& job) {
     ignored += (ignored.empty() ? "" : ", ") + field;
   if (job.job().spec.worker.standby > 0)
     say(true, job.name(), "local runs have no workers in reserve: spec.worker.standby is ignored");
+  const std::string unlisted = queue_ ? unlisted_priority(job.job(), *queue_) : "";
+  if (!unlisted.empty()) say(true, job.name(), unlisted);
   if (!ignored.empty())
     say(true, job.name(), "local pods do not use these fields of the template: " + ignored);
   console_.line("job " + job.name() + ": output in " + job.output() + ", state in " +

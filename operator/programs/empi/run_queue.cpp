@@ -155,4 +155,15 @@ std::string never_starts(const ElasticMPIJob& job, const ElasticQueue& queue) {
       cpus_text(largest).c_str());
 }
 
+std::string unlisted_priority(const ElasticMPIJob& job, const ElasticQueue& queue) {
+  const std::string& wanted = job.spec.scheduling.priority_class_name;
+  if (wanted.empty()) return {};
+  std::set<std::string> listed;
+  for (const QueuePriority& priority : queue.spec.priorities) listed.insert(priority.name);
+  if (listed.contains(wanted)) return {};
+  const std::string there = listed.empty() ? "it lists none" : "it lists " + empi::joined(listed);
+  return "queue " + queue.metadata.name + " does not list priority class '" + wanted +
+         "', so the job has priority 0 in it (" + there + ", in spec.priorities)";
+}
+
 }  // namespace emj::cli

@@ -36,4 +36,7 @@ Result<ElasticMPIJob> read_for_queue(const std::string& manifest, Overrides& ove
 // Why the job would wait in this queue for ever, and what to do; empty: it would not.
 std::string never_starts(const ElasticMPIJob& job, const ElasticQueue& queue);
 
+// That the queue does not know the job's priority class, which then counts as none; empty: it does.
+std::string unlisted_priority(const ElasticMPIJob& job, const ElasticQueue& queue);
+
 }  // namespace emj::cli

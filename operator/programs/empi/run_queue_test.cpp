@@ -96,6 +96,19 @@ TEST_F(RunQueue, FromAManifest) {
   }
 }
 
+TEST(UnlistedPriority, IsSaid) {
+  ElasticQueue queue;
+  queue.metadata.name = "night";
+  EXPECT_EQ(unlisted_priority(job("a"), queue), "");
+  const ElasticMPIJob urgent = job("a", "  scheduling: {queueName: night, priorityClassName: urgent}\n");
+  EXPECT_THAT(unlisted_priority(urgent, queue),
+              HasSubstr("queue night does not list priority class 'urgent'"));
+  queue.spec.priorities = {{"low", -1}};
+  EXPECT_THAT(unlisted_priority(urgent, queue), HasSubstr("it lists low"));
+  queue.spec.priorities.push_back({"urgent", 10});
+  EXPECT_EQ(unlisted_priority(urgent, queue), "");
+}
+
 TEST_F(RunQueue, AJobIsPutIntoItAndOneThatNeverStartsIsRefused) {
   const std::optional<ElasticQueue> queue = queue_of_run({"", 3}, {}, 6).value();
   Overrides overrides;

@@ -54,6 +54,18 @@ simulate::Learn learn_of(const SimulateOptions& options) {
   return options.learn == "never" ? simulate::Learn::Never : simulate::Learn::Oracle;
 }
 
+// With --full each job is looked at every 20 simulated seconds: years of a job are hours of waiting here.
+std::string too_long_for_full(const simulate::Workload& workload) {
+  constexpr double day = 86400, most = 400 * day;
+  const auto longest = std::ranges::max_element(workload.jobs, {}, &simulate::Job::run_seconds);
+  if (longest == workload.jobs.end() || longest->run_seconds <= most) return {};
+  return format(
+      "--full: job %s runs for %.0f days, and each job is looked at every 20 s: at most %.0f days of each, "
+      "or "
+      "leave out --full",
+      longest->name.c_str(), longest->run_seconds / day, most / day);
+}
+
 simulate::Result run_each(const SimulateInput& input, const SimulateOptions& options,
                           std::string* decisions) {
   simulate::FullOptions full;
@@ -143,6 +155,8 @@ int simulate(const SimulateOptions& options) {
   if (!read) return refused(read.error());
   const SimulateInput& input = read.value();
   const simulate::Workload& workload = input.workload;
+  if (options.full)
+    if (const std::string trouble = too_long_for_full(workload); !trouble.empty()) return refused(trouble);
   if (!options.output.empty()) {
     const std::string trouble = make_folder(options.output);
     if (!trouble.empty()) return refused("--out: " + trouble);

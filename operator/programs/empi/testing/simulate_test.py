@@ -140,6 +140,10 @@ def by_model(folder, plain):
     assert "leave it out, or give --speedup amdahl:.8" in empi(plain, "--speedup", "downey:16,1", "--spread", 9, status=2)
     assert "add --learn online" in empi(plain, "--noise", 5, status=2)
     assert "give online or oracle" in empi(plain, "--full", "--learn", "never", status=2)
+    centuries = folder / "centuries.swf"
+    centuries.write_text("; MaxProcs: 4\n1 0 -1 1e10 4 -1 -1 4 -1 -1 1 1 -1 -1 -1 -1 -1 -1\n")
+    assert "job 1 runs for 115741 days" in empi(centuries, "--full", status=2)
+    empi(centuries)
 
     table = empi(plain, "--policy", "elastic", "--policy", "fcfs", "--policy", "conservative", "--out", folder / "p")
     assert [line.split()[0] for line in table.splitlines()[3:] if " all " in line] == [
