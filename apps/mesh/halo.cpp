@@ -27,13 +27,15 @@ std::vector<T> exchange_values(MPI_Comm comm, std::span<const Halo::Neighbour> n
 }
 }  // namespace
 
-void Halo::start(std::span<double* const> fields, std::span<const std::int32_t> send,
+template <class Stored>
+void Halo::start(std::span<Stored* const> fields, std::span<const std::int32_t> send,
                  std::span<const std::int32_t> receive) {
   const std::size_t count = fields.size();
   send_.resize(count * size());
   receive_.resize(count * size());
   requests_.clear();
-  targets_.assign(fields.begin(), fields.end());
+  targets_ = {};
+  std::get<std::vector<Stored*>>(targets_).assign(fields.begin(), fields.end());
   receive_at_.assign(receive.begin(), receive.end());
   requests_.reserve(2 * neighbours_.size());
   for (const auto& n : neighbours_) {
@@ -44,19 +46,28 @@ void Halo::start(std::span<double* const> fields, std::span<const std::int32_t> 
               "receiving the halo");
     std::size_t k = at;
     for (std::int32_t slot = n.begin; slot < n.end; ++slot)
-      for (const double* field : fields) send_[k++] = field[send[slot]];
+      for (const Stored* field : fields) send_[k++] = field[send[slot]];
     check_mpi(MPI_Isend(send_.data() + at, length, MPI_DOUBLE, n.rank, kTagFields, comm_,
                         &requests_.emplace_back()),
               "sending the halo");
   }
 }
 
+template void Halo::start(std::span<double* const>, std::span<const std::int32_t>,
+                          std::span<const std::int32_t>);
+template void Halo::start(std::span<float* const>, std::span<const std::int32_t>,
+                          std::span<const std::int32_t>);
+
 void Halo::finish() {
   check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
             "exchanging the halo");
-  std::size_t k = 0;
-  for (std::size_t slot = 0; slot < size(); ++slot)
-    for (double* target : targets_) target[receive_at_[slot]] = receive_[k++];
+  const auto fill = [this]<class Stored>(const std::vector<Stored*>& targets) {
+    std::size_t k = 0;
+    for (std::size_t slot = 0; slot < size() && !targets.empty(); ++slot)
+      for (Stored* target : targets) target[receive_at_[slot]] = static_cast<Stored>(receive_[k++]);
+  };
+  fill(std::get<0>(targets_));
+  fill(std::get<1>(targets_));
 }
 
 std::vector<std::uint64_t> Halo::exchange(std::span<const std::uint64_t> send) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace mesh {
@@ -29,7 +30,9 @@ class Halo {
 
   // Starts sending fields[f][send[slot]] and receiving fields[f][receive[slot]] for every field and slot.
   // Collective with the neighbours. finish() must follow, with the arrays unmoved, before the next start().
-  void start(std::span<double* const> fields, std::span<const std::int32_t> send,
+  // Of doubles, or of floats; on their way all are doubles.
+  template <class Stored>
+  void start(std::span<Stored* const> fields, std::span<const std::int32_t> send,
              std::span<const std::int32_t> receive);
   void finish();
 
@@ -43,7 +46,7 @@ class Halo {
   std::vector<std::int32_t> cells_;
   std::vector<double> send_, receive_;
   std::vector<MPI_Request> requests_;
-  std::vector<double*> targets_;
+  std::tuple<std::vector<double*>, std::vector<float*>> targets_;  // one of them is empty
   std::vector<std::int32_t> receive_at_;
 };
 

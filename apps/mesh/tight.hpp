@@ -19,6 +19,13 @@ void resize_tight(std::vector<T>& values, std::size_t count) {
   values.resize(count);
 }
 
+// Of an empty one, which may have had far more.
+template <class T>
+void fit_tight(std::vector<T>& values, std::size_t count) {
+  if (values.capacity() > count + count / 8) std::vector<T>().swap(values);
+  reserve_tight(values, count);
+}
+
 // That these take, used or not.
 template <class... T>
 std::size_t bytes_of(const std::vector<T>&... vectors) {

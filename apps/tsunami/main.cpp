@@ -9,6 +9,7 @@
 #include <elastic_mpi.hpp>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "apps/io/collective_try.hpp"
@@ -41,6 +42,7 @@ struct Clock {
   tsunami::TaskTimes tasks{};           // mean over the ranks of each time
 };
 
+template <class Solver>
 class Run {
  public:
   Run(elastic::Loop& loop, const Options& options, tsunami::Scenario scenario)
@@ -48,8 +50,8 @@ class Run {
         options_(options),
         scenario_(std::move(scenario)),
         setup_(tsunami::make_setup(options, scenario_)),
-        solver_(loop.joining() ? swe::Solver(setup_, scenario_.bed)
-                               : swe::Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)),
+        solver_(loop.joining() ? Solver(setup_, scenario_.bed)
+                               : Solver(MPI_COMM_WORLD, setup_, scenario_.bed, scenario_.surface)),
         maxima_(options, setup_, solver_.metric()) {
     solver_.set_threads(options.threads);
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
@@ -217,7 +219,7 @@ class Run {
   const Options& options_;
   tsunami::Scenario scenario_;
   swe::Parameters setup_;
-  swe::Solver solver_;
+  Solver solver_;
   tsunami::Maxima maxima_;
   Clock clock_;
   std::vector<std::vector<swe::GaugeSample>> series_;  // per gauge
@@ -241,10 +243,16 @@ int main(int argc, char** argv) {
   try {
     tsunami::Scenario scenario;
     io::prepare(loop.joining(), [&] { scenario = tsunami::make_scenario(options); });
-    Run run(loop, options, std::move(scenario));
-    if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
-    loop.run([&](MPI_Comm world) { return run.iterate(world); });
-    if (!loop.left()) run.finish(MPI_COMM_WORLD);
+    const auto compute = [&]<class Solver>(std::type_identity<Solver>) {
+      Run<Solver> run(loop, options, std::move(scenario));
+      if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
+      loop.run([&](MPI_Comm world) { return run.iterate(world); });
+      if (!loop.left()) run.finish(MPI_COMM_WORLD);
+    };
+    if (options.storage == "single")
+      compute(std::type_identity<swe::SingleSolver>());
+    else
+      compute(std::type_identity<swe::Solver>());
   } catch (const io::FileError& error) {
     return io::refuse("empi-tsunami", error, loop.joining());
   } catch (const swe::StateError& error) {

@@ -73,7 +73,7 @@ std::array<double, 2> Columns::centre(std::size_t i) const {
 void Columns::exchange(std::vector<double>& field) {
   layers_.resize(nz());
   for (std::size_t z = 0; z < nz(); ++z) layers_[z] = field.data() + z;
-  mesh.halo().start(layers_, send_, receive_);
+  mesh.halo().start<double>(layers_, send_, receive_);
   mesh.halo().finish();
 }
 
@@ -89,7 +89,7 @@ std::vector<double> Columns::exchange_edges(std::vector<double>& values) const {
   }
   std::vector<double*> layers(nz());
   for (std::size_t z = 0; z < nz(); ++z) layers[z] = values.data() + z;
-  halo.start(layers, send, receive);
+  halo.start<double>(layers, send, receive);
   halo.finish();
   std::vector<double> received(values.begin() + static_cast<std::ptrdiff_t>(behind * nz()), values.end());
   values.resize(behind * nz());

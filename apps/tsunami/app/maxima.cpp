@@ -52,7 +52,8 @@ void Maxima::merge(Values& into, const Values& other) {
   for (std::size_t f = 0; f < kFields; ++f) into[f] = std::max(into[f], other[f]);
 }
 
-void Maxima::note(const swe::Solver& solver) {
+template <class Stored>
+void Maxima::note(const swe::BasicSolver<Stored>& solver) {
   if (!kept()) return;
   if (cells_.size() != solver.cells()) {
     Values nothing;
@@ -76,7 +77,8 @@ void Maxima::note(const swe::Solver& solver) {
   }
 }
 
-void Maxima::settle(const swe::Solver& solver) {
+template <class Stored>
+void Maxima::settle(const swe::BasicSolver<Stored>& solver) {
   if (cells_.empty()) return;
   const auto leaves = solver.mesh().leaves();
   if (leaves.size() == cells_.size() && !leaves.empty()) {
@@ -177,5 +179,10 @@ void Maxima::write(MPI_Comm world, const std::string& path, const std::string& t
     file.finish();
   });
 }
+
+template void Maxima::note(const swe::Solver&);
+template void Maxima::note(const swe::SingleSolver&);
+template void Maxima::settle(const swe::Solver&);
+template void Maxima::settle(const swe::SingleSolver&);
 
 }  // namespace tsunami

@@ -25,9 +25,11 @@ class Maxima {
 
   bool kept() const { return !points_.empty(); }
   /// After each step (and at the start).
-  void note(const swe::Solver& solver);
+  template <class Stored>
+  void note(const swe::BasicSolver<Stored>& solver);
   /// Before cells change or move, and before the raster is read.
-  void settle(const swe::Solver& solver);
+  template <class Stored>
+  void settle(const swe::BasicSolver<Stored>& solver);
   /// Instead, where the solver is not whole: what was noted since the last settle() is lost.
   void forget();
 

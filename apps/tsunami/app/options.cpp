@@ -179,12 +179,22 @@ Options parse_options(int argc, char** argv) {
            &o.solver,
            "of the Riemann problems: hllc, or augrie, the augmented one (George 2008)",
            {.check = options::one_of("hllc", "augrie"), .shows_default = true}},
+          {"--storage",
+           &o.storage,
+           "of what cells hold between two steps, which are computed in double: double, or single, for a "
+           "fifth\n"
+           "less memory",
+           {.check = options::one_of("double", "single"), .shows_default = true}},
           {"--manning",
            &manning,
            "friction in water shallower than 100 m: N, Manning's n in s/m^(1/3), 0: none; or FILE[:N], a "
            "raster\n"
            "of it in a format of --topography, N where it has no value (without N it must cover the domain)",
            {.shows_default = true}},
+          {"--speed-limit",
+           &o.speed_limit,
+           "m/s that water shallower than 100 m reaches at most; 0: no limit",
+           {.check = options::not_negative(), .shows_default = true}},
           {"--coriolis", &o.coriolis, "with the force of the earth's rotation"},
           {"--border", &borders,
            "[SIDE:]open, wall, sponge:KM or wave:FILE for the west, east, south or north, or for all that "

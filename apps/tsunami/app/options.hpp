@@ -54,6 +54,7 @@ struct Options {
   double refine_m = 0.02, coarsen_m = 0.008;  // amplitude that refines, that may coarsen
   int order = 2;                              // of the scheme, 1 or 2
   std::string solver = "hllc";                // of the Riemann problems at edges: hllc, augrie
+  std::string storage = "double";             // of what cells keep between steps: double, single
   double refine_flux = 0;                     // m/s, the thesis' criterion (5.4); 0: none
   double refine_speed = 0;                    // m/s, of the water; 0: none
   std::vector<RegionOption> regions;
@@ -61,6 +62,7 @@ struct Options {
   double gauge_radius = 0.5;  // degrees, half of the side of the square around a gauge
   double tide = 0;            // m: the water's rest level above the topography's 0
   ManningOption manning;
+  double speed_limit = 50;              // m/s, of water shallower than 100 m; 0: none
   bool coriolis = false;                // the earth's rotation
   std::array<BorderOption, 4> borders;  // in the order of kSides
   double snapshot_every = 1800;         // s; 0: none

@@ -80,7 +80,8 @@ void clear_series(const std::string& folder) {
   io::clear_folder(folder, ours);
 }
 
-std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver) {
+template <class Stored>
+std::uint64_t state_hash(MPI_Comm world, const swe::BasicSolver<Stored>& solver) {
   std::uint64_t sum = 0, all = 0;
   for (std::size_t i = 0; i < solver.cells(); ++i) {
     const swe::Cell c = solver.cell(i);
@@ -92,6 +93,8 @@ std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver) {
   elastic::check_mpi(MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, world), "hashing the state");
   return all;
 }
+template std::uint64_t state_hash(MPI_Comm, const swe::Solver&);
+template std::uint64_t state_hash(MPI_Comm, const swe::SingleSolver&);
 
 void announce_results(const std::string& folder, const Scenario& scenario) {
   json gauges = json::array();

@@ -31,7 +31,8 @@ void write_gauges(const std::string& folder, const Scenario& scenario,
                   const std::vector<swe::GaugeSeries>& series);
 
 // Hash of all cell states, the same for every number of ranks and every cut. Collective over world.
-std::uint64_t state_hash(MPI_Comm world, swe::Solver& solver);
+template <class Stored>
+std::uint64_t state_hash(MPI_Comm world, const swe::BasicSolver<Stored>& solver);
 
 // gauge-ID.csv and tsunami.json {cells_final, steps, cell_updates, state_hash, volume_drift, volume_added,
 // volume_came_in, seconds_by_task, gauges: [{id, rms_m, correlation, max_m, arrival_of_max_s, ...}]};

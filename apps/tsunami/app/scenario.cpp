@@ -68,7 +68,6 @@ void check_source(Source& source, const io::Region& domain) {
 }
 
 // The floor and the surface as the motion leaves them at the start, and how the floor moves from then on.
-// Cells look at a floor that moves on their finest level: it is another one at each time.
 void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, Source source, bool kajiura) {
   const auto motion = std::make_shared<const io::Dtopo>(std::move(source.motion));
   const double begin = motion->times.front(), end = motion->times.back();
@@ -92,8 +91,10 @@ void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, S
   const io::Region box = motion->frames.back().region();
   scenario.bed =
       swe::SeaFloor(floor, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
-                            std::max(begin, 0.0), end, box.west, box.east, box.south, box.north});
-  scenario.surface = [motion](double lon, double lat) { return motion->at(lon, lat, 0); };
+                            std::max(begin, 0.0), end, box.west, box.east, box.south, box.north,
+                            std::min(motion->frames.back().dx, motion->frames.back().dy)});
+  scenario.surface = between_points([motion](double lon, double lat) { return motion->at(lon, lat, 0); },
+                                    {std::make_shared<const io::Raster>(motion->frames.front())});
 }
 
 // Of the sides that have one.
@@ -234,7 +235,8 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
       setup.criterion.regions.push_back({g.lon - options.gauge_radius, g.lon + options.gauge_radius,
                                          g.lat - options.gauge_radius, g.lat + options.gauge_radius,
                                          options.gauge_level});
-  setup.physics.manning = options.manning.n;                   // without it run-off races down slopes
+  setup.physics.manning = options.manning.n;  // without it run-off races down slopes
+  setup.physics.speed_limit = options.speed_limit;
   if (options.coriolis) setup.physics.rotation = 7.292115e-5;  // rad/s, of the sidereal day
   setup.physics.order = options.order;
   setup.physics.solver =
@@ -263,6 +265,8 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     if (border.kind == BorderOption::Kind::Sponge)
       borders += empi::format(", sponge of %g km in the %s", border.sponge_km, name.c_str());
   }
+  if (o.storage != "double") places += "; single storage";
+  if (o.speed_limit != Options{}.speed_limit) places += empi::format("; at most %g m/s", o.speed_limit);
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,

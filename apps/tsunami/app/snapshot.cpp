@@ -10,7 +10,8 @@
 namespace tsunami {
 namespace {
 
-io::GridPiece own_cells(const swe::Solver& solver, int rank) {
+template <class Stored>
+io::GridPiece own_cells(const swe::BasicSolver<Stored>& solver, int rank) {
   io::GridPiece piece;
   mesh::Corners corners = mesh::corners(solver.mesh().domain(), solver.mesh().leaves());
   for (const mesh::Point p : corners.points)
@@ -38,13 +39,18 @@ io::GridPiece own_cells(const swe::Solver& solver, int rank) {
 
 }  // namespace
 
-void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string& title,
+template <class Stored>
+void write_snapshot(MPI_Comm world, const swe::BasicSolver<Stored>& solver, const std::string& title,
                     const std::string& folder, const std::string& name) {
   io::GridHead head{solver.time(), "s", title, "degree", {}};
   head.fields.push_back({"ranks", "1", static_cast<double>(elastic::size_of(world))});
   io::write_vtkhdf(world, head, own_cells(solver, elastic::rank_of(world)), folder + "/" + name);
   io::on_first_rank(world, [&] { io::add_to_series(folder + "/" + kSeriesFile, name, head.time); });
 }
+template void write_snapshot(MPI_Comm, const swe::Solver&, const std::string&, const std::string&,
+                             const std::string&);
+template void write_snapshot(MPI_Comm, const swe::SingleSolver&, const std::string&, const std::string&,
+                             const std::string&);
 
 Snapshot read_snapshot(const std::string& path) {
   const io::GridFile file = io::read_vtkhdf(path);

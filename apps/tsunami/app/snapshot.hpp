@@ -34,7 +34,8 @@ struct Snapshot {
 
 // Writes folder/name (renamed when complete), and its entry in the series. `title`: of the run. Collective
 // over world. Throws io::FileError when the file cannot be written.
-void write_snapshot(MPI_Comm world, const swe::Solver& solver, const std::string& title,
+template <class Stored>
+void write_snapshot(MPI_Comm world, const swe::BasicSolver<Stored>& solver, const std::string& title,
                     const std::string& folder, const std::string& name);
 
 // Throws io::FileError with file and reason.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What borders promise: rest stays rest, exactly; a sponge throws back less than an open border; a wave from
-// a file comes in with the height and the speed that long waves have. And the sea floor's own roughness. Run
-// on one rank.
+// a file comes in with the height and the speed that long waves have. And the sea floor's own roughness, and
+// the limit of speeds. Run on one rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -353,6 +353,38 @@ TEST(Roughness, IsThatOfTheCellsPlace) {
   s.elements();
   s.rebuild(MPI_COMM_SELF);
   expect_friction();
+}
+
+// Water falls down a mountain of 500 m, and nothing holds it up.
+TEST(SpeedLimit, KeepsStepsLongWhereThinWaterFalls) {
+  struct Fall {
+    double fastest = 0, shortest = 1e9;  // m/s; s
+  };
+  const auto fall = [](double limit) {
+    Parameters setup{
+        .domain = {1, 1}, .frame = {.width = 1000, .height = 1000}, .coarsest = 10, .finest = 10};
+    setup.physics.order = 2;
+    setup.physics.manning = 0;
+    setup.physics.speed_limit = limit;
+    const auto slope = [](double x, double) { return 500 - 0.5 * x; };
+    Solver s(MPI_COMM_SELF, setup, slope, [&](double x, double y) { return slope(x, y) + 2; });
+    const double start = s.volume();
+    Fall fall;
+    while (s.time() < 12) {
+      fall.shortest = std::min(fall.shortest, s.step(12 - s.time()));
+      for (std::size_t i = 0; i < s.cells(); ++i) {
+        const Cell c = s.cell(i);
+        if (c.eta - c.b > setup.physics.dry_tolerance)
+          fall.fastest = std::max(fall.fastest, std::hypot(c.hu, c.hv) / (c.eta - c.b));
+      }
+    }
+    EXPECT_NEAR(s.volume(), start, 1e-12 * start);
+    return fall;
+  };
+  const Fall free = fall(0), limited = fall(20);
+  EXPECT_GT(free.fastest, 40);
+  EXPECT_LE(limited.fastest, 20 * (1 + 1e-12));
+  EXPECT_GT(limited.shortest, 1.5 * free.shortest);
 }
 
 }  // namespace

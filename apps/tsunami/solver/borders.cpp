@@ -72,7 +72,8 @@ double Sponge::strength(double x, double y) const {
   return strongest;
 }
 
-void Sponge::place(const mesh::Mesh& mesh, const Metric& metric, std::span<const double> b, double sea_level,
+template <class Stored>
+void Sponge::place(const mesh::Mesh& mesh, const Metric& metric, std::span<const Stored> b, double sea_level,
                    double gravity) {
   cells_.clear();
   if (!any()) return;
@@ -86,17 +87,26 @@ void Sponge::place(const mesh::Mesh& mesh, const Metric& metric, std::span<const
   }
 }
 
-double Sponge::apply(const Physics& physics, const Fields& cells, const double* inverse_area,
+template <class Stored>
+double Sponge::apply(const Physics& physics, const Fields<Stored>& cells, const double* inverse_area,
                      double sea_level, double dt) const {
   double came_in = 0;
   for (const auto& [i, rate] : cells_) {
     if (cells.eta[i] - cells.b[i] <= physics.dry_tolerance) continue;
     const double left = 1 / (1 + rate * dt), before = cells.eta[i];
-    cells.eta[i] = sea_level + left * (before - sea_level);
+    cells.eta[i] = static_cast<Stored>(sea_level + left * (before - sea_level));
     came_in += (cells.eta[i] - before) / inverse_area[i];
-    cells.hu[i] *= left, cells.hv[i] *= left;
+    cells.hu[i] = static_cast<Stored>(left * cells.hu[i]);
+    cells.hv[i] = static_cast<Stored>(left * cells.hv[i]);
   }
   return came_in;
 }
+
+#define SWE_STORED(Stored)                                                                                \
+  template void Sponge::place(const mesh::Mesh&, const Metric&, std::span<const Stored>, double, double); \
+  template double Sponge::apply(const Physics&, const Fields<Stored>&, const double*, double, double) const
+SWE_STORED(double);
+SWE_STORED(float);
+#undef SWE_STORED
 
 }  // namespace swe

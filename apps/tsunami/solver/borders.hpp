@@ -69,11 +69,13 @@ class Sponge {
   // layers.
   double strength(double x, double y) const;
   // Finds the own cells inside, whose beds are b. Local.
-  void place(const mesh::Mesh& mesh, const Metric& metric, std::span<const double> b, double sea_level,
+  template <class Stored>
+  void place(const mesh::Mesh& mesh, const Metric& metric, std::span<const Stored> b, double sea_level,
              double gravity);
   // Calms them for dt (implicit Euler); m^3 of water that this brings. Local.
-  double apply(const Physics& physics, const Fields& cells, const double* inverse_area, double sea_level,
-               double dt) const;
+  template <class Stored>
+  double apply(const Physics& physics, const Fields<Stored>& cells, const double* inverse_area,
+               double sea_level, double dt) const;
 
  private:
   struct Calmed {

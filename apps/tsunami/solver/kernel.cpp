@@ -122,9 +122,9 @@ SWE_INLINE double largest(const Lane& lane) {
 }
 
 // Fluxes of the scratch's edges, whose states `gather` brings, and from them the gains of the cells.
-template <bool second, class Gather>
+template <bool second, class Stored, class Gather>
 SWE_INLINE double section_gains(const Physics& physics, const Connections& c, const Section& section,
-                                const FaceStates& faces, const Fluxes& fluxes, const Gains& gains,
+                                const FaceStates& faces, const Fluxes& fluxes, const Gains<Stored>& gains,
                                 double* border_mass, Gather gather) {
   Batch batch;
   const std::int32_t range = section.edges(), all = section.scratch_edges();
@@ -161,8 +161,9 @@ SWE_INLINE double section_gains(const Physics& physics, const Connections& c, co
       m[k] = (s & 1) != 0 ? fluxes.mass[edge] : -fluxes.mass[edge];
       x[k] = fluxes.east[at], y[k] = fluxes.north[at];
     }
-    gains.volume[i] = (m[0] + m[1]) + m[2];
-    gains.east[i] = (x[0] + x[1]) + x[2], gains.north[i] = (y[0] + y[1]) + y[2];
+    gains.volume[i] = static_cast<Stored>((m[0] + m[1]) + m[2]);
+    gains.east[i] = static_cast<Stored>((x[0] + x[1]) + x[2]);
+    gains.north[i] = static_cast<Stored>((y[0] + y[1]) + y[2]);
   }
   return largest(batch.worst);
 }
@@ -186,9 +187,10 @@ Fluxes Scratch::fluxes() {
   return {v, v + stride_, v + 3 * stride_, stride_};
 }
 
-EMPI_TARGET_CLONES
-double gains_order1(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                    Scratch& scratch, const Gains& gains, double* border_mass) {
+template <class Stored>
+EMPI_TARGET_CLONES double gains_order1(const Physics& physics, const Fields<Stored>& cells,
+                                       const Connections& c, const Section& section, Scratch& scratch,
+                                       const Gains<Stored>& gains, double* border_mass) {
   struct {
     Lane eta[2], hu[2], hv[2], b[2];
   } sides;
@@ -203,9 +205,10 @@ double gains_order1(const Physics& physics, const Fields& cells, const Connectio
   return section_gains<false>(physics, c, section, faces, scratch.fluxes(), gains, border_mass, gather);
 }
 
-EMPI_TARGET_CLONES
-double gains_order2(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                    const FaceStates& outer, Scratch& scratch, const Gains& gains, double* border_mass) {
+template <class Stored>
+EMPI_TARGET_CLONES double gains_order2(const Physics& physics, const Fields<Stored>& cells,
+                                       const Connections& c, const Section& section, const FaceStates& outer,
+                                       Scratch& scratch, const Gains<Stored>& gains, double* border_mass) {
   const FaceStates faces = scratch.faces();
   reconstruct(physics, cells, c, section, faces);
   for (const FaceAt& f : section.outer) {
@@ -217,17 +220,18 @@ double gains_order2(const Physics& physics, const Fields& cells, const Connectio
   return section_gains<true>(physics, c, section, faces, scratch.fluxes(), gains, border_mass, there);
 }
 
-EMPI_TARGET_CLONES
-bool update_cells(const Physics& physics, const Fields& cells, const double* __restrict inverse_area,
-                  double dt, std::int64_t begin, std::int64_t end, const Gains& gains, Stage stage,
-                  const Saved& saved) {
-  double* const __restrict eta = cells.eta, * const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
-  const double* const __restrict b = cells.b;
-  const double *const __restrict volume = gains.volume, *const __restrict east = gains.east,
+template <class Stored>
+EMPI_TARGET_CLONES bool update_cells(const Physics& physics, const Fields<Stored>& cells,
+                                     const double* __restrict inverse_area, double dt, std::int64_t begin,
+                                     std::int64_t end, const Gains<Stored>& gains, Stage stage,
+                                     const Saved<Stored>& saved) {
+  Stored* const __restrict eta = cells.eta, * const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
+  const Stored* const __restrict b = cells.b;
+  const Stored *const __restrict volume = gains.volume, *const __restrict east = gains.east,
                            *const __restrict north = gains.north;
   const double dry = physics.dry_tolerance;
   int unsound = 0;
-  double* const __restrict eta0 = saved.eta, * const __restrict hu0 = saved.hu, * const __restrict hv0 = saved.hv;
+  Stored* const __restrict eta0 = saved.eta, * const __restrict hu0 = saved.hu, * const __restrict hv0 = saved.hv;
   // Each stage gets a loop of its own.
   const auto update = [&](auto is_first, auto is_second) __attribute__((always_inline)) {
 #pragma omp simd reduction(| : unsound)
@@ -241,9 +245,9 @@ bool update_cells(const Physics& physics, const Fields& cells, const double* __r
       const double e = covered ? larger(next, b[i]) : next;
       const bool flows = e - b[i] > dry;
       unsound |= static_cast<int>(!covered) | static_cast<int>(!(0.0 * (x + y) == 0.0));
-      eta[i] = e;
-      hu[i] = flows ? x : 0.0;
-      hv[i] = flows ? y : 0.0;
+      eta[i] = static_cast<Stored>(e);
+      hu[i] = static_cast<Stored>(flows ? x : 0.0);
+      hv[i] = static_cast<Stored>(flows ? y : 0.0);
     }
   };
   if (stage == Stage::Only)
@@ -255,30 +259,46 @@ bool update_cells(const Physics& physics, const Fields& cells, const double* __r
   return unsound == 0;
 }
 
-EMPI_TARGET_CLONES
-void apply_rotation(const Fields& cells, const double* __restrict f, double dt, std::int64_t begin,
-                    std::int64_t end) {
-  double* const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
+template <class Stored>
+EMPI_TARGET_CLONES void apply_rotation(const Fields<Stored>& cells, const double* __restrict f, double dt,
+                                       std::int64_t begin, std::int64_t end) {
+  Stored* const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) {
     const double t = 0.5 * dt * f[i], scale = 1.0 / (1.0 + t * t);
     const double x = hu[i], y = hv[i];
-    hu[i] = ((1.0 - t * t) * x + 2.0 * t * y) * scale;
-    hv[i] = ((1.0 - t * t) * y - 2.0 * t * x) * scale;
+    hu[i] = static_cast<Stored>(((1.0 - t * t) * x + 2.0 * t * y) * scale);
+    hv[i] = static_cast<Stored>(((1.0 - t * t) * y - 2.0 * t * x) * scale);
   }
 }
 
-void apply_friction(const Physics& physics, const Fields& cells, double dt,
+template <class Stored>
+void apply_friction(const Physics& physics, const Fields<Stored>& cells, double dt,
                     std::span<const RoughCell> rough) {
   for (const auto& [i, manning] : rough) {
-    const double h = cells.eta[i] - cells.b[i];
+    const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], h = eta - cells.b[i];
     if (h > physics.friction_depth || h <= physics.dry_tolerance) continue;
-    const double discharge = std::sqrt(cells.hu[i] * cells.hu[i] + cells.hv[i] * cells.hv[i]);
+    const double discharge = std::sqrt(hu * hu + hv * hv);
     const double factor = dt * physics.gravity * manning * manning;
-    const double damping = 1 + factor * discharge / (h * h * std::cbrt(h));
-    cells.hu[i] /= damping;
-    cells.hv[i] /= damping;
+    double damping = 1 + factor * discharge / (h * h * std::cbrt(h));
+    if (physics.speed_limit > 0) damping = std::max(damping, discharge / (h * physics.speed_limit));
+    cells.hu[i] = static_cast<Stored>(hu / damping);
+    cells.hv[i] = static_cast<Stored>(hv / damping);
   }
 }
+
+// All of the above for what cells may be stored as.
+#define SWE_STORED(Stored)                                                                                \
+  template double gains_order1(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
+                               Scratch&, const Gains<Stored>&, double*);                                  \
+  template double gains_order2(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
+                               const FaceStates&, Scratch&, const Gains<Stored>&, double*);               \
+  template bool update_cells(const Physics&, const Fields<Stored>&, const double*, double, std::int64_t,  \
+                             std::int64_t, const Gains<Stored>&, Stage, const Saved<Stored>&);            \
+  template void apply_rotation(const Fields<Stored>&, const double*, double, std::int64_t, std::int64_t); \
+  template void apply_friction(const Physics&, const Fields<Stored>&, double, std::span<const RoughCell>)
+SWE_STORED(double);
+SWE_STORED(float);
+#undef SWE_STORED
 
 }  // namespace swe

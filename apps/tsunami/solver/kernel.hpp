@@ -27,15 +27,20 @@ struct Physics {
   double cfl = 0.55;            // of length * speed * dt / area per edge; depths stay >= 0 up to .58
   double manning = 0.025;       // s / m^(1/3), where the sea floor has none of its own; 0: no friction
   double friction_depth = 100;  // m; deeper water feels no friction
-  double rotation = 0;          // of the earth, rad / s (7.292e-5); on the sphere only
-  int order = 1;                // 1, or 2: in space and in time
+  // m / s: in water that may feel friction, momentum beyond it is lost, as behind a breaking wave. Else a
+  // film on a steep slope makes all steps short. GeoClaw's is as fast. 0: none
+  double speed_limit = 50;
+  double rotation = 0;  // of the earth, rad / s (7.292e-5); on the sphere only
+  int order = 1;        // 1, or 2: in space and in time
   RiemannSolver solver = RiemannSolver::Hllc;
 };
 
-// Own, halo and exterior cells (structure of arrays).
+// Own, halo and exterior cells (structure of arrays). Stored: double or float, of what is kept from one loop
+// to the next; all is computed in double.
+template <class Stored>
 struct Fields {
-  double *eta, *hu, *hv;  // m, m^2 / s east, m^2 / s north
-  const double* b;        // m, bed elevation
+  Stored *eta, *hu, *hv;  // m, m^2 / s east, m^2 / s north
+  const Stored* b;        // m, bed elevation
 };
 
 // The mesh as the loops see it.
@@ -79,44 +84,55 @@ class Scratch {
 };
 
 // What own cells gain per second through their faces: m^3 / s, and momentum over density, m^4 / s^2.
+template <class Stored>
 struct Gains {
-  double *volume, *east, *north;
+  Stored *volume, *east, *north;
 };
 
 // The gains of a section's cells, at order 1. border_mass: m^3 / s that come in through the section's
 // borders, by border. Returns the largest speed * length / area, 1 / s; infinity if a state is infinite or
 // undefined.
-double gains_order1(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                    Scratch& scratch, const Gains& gains, double* border_mass);
+template <class Stored>
+double gains_order1(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                    const Section& section, Scratch& scratch, const Gains<Stored>& gains,
+                    double* border_mass);
 // The same at order 2. outer: states at faces of halo cells, then of those behind borders.
-double gains_order2(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                    const FaceStates& outer, Scratch& scratch, const Gains& gains, double* border_mass);
+template <class Stored>
+double gains_order2(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                    const Section& section, const FaceStates& outer, Scratch& scratch,
+                    const Gains<Stored>& gains, double* border_mass);
 
 // Euler's method, or the stages of Heun's, which keeps what Euler's keeps (Shu and Osher, J. Comput. Phys. 77
 // (1988) 439, eq. 2.15): the first saves the state before the step, the second takes the mean with it.
 enum class Stage : std::uint8_t { Only, First, Second };
+template <class Stored>
 struct Saved {
-  double *eta = nullptr, *hu = nullptr, *hv = nullptr;
+  Stored *eta = nullptr, *hu = nullptr, *hv = nullptr;
 };
 
 // Adds dt * gains / area to the cells [begin, end). False if a cell has become undefined, or its depth less
 // than minus 1e-12 (1 m + |b|); it keeps that state, to be found. What rounding takes below the bed is raised
 // to it.
-bool update_cells(const Physics& physics, const Fields& cells, const double* inverse_area, double dt,
-                  std::int64_t begin, std::int64_t end, const Gains& gains, Stage stage = Stage::Only,
-                  const Saved& saved = {});
+template <class Stored>
+bool update_cells(const Physics& physics, const Fields<Stored>& cells, const double* inverse_area, double dt,
+                  std::int64_t begin, std::int64_t end, const Gains<Stored>& gains, Stage stage,
+                  const Saved<Stored>& saved);
 
 // Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
 // of second order, which keeps its size. f: per cell, 1 / s. Of the cells [begin, end).
-void apply_rotation(const Fields& cells, const double* f, double dt, std::int64_t begin, std::int64_t end);
+template <class Stored>
+void apply_rotation(const Fields<Stored>& cells, const double* f, double dt, std::int64_t begin,
+                    std::int64_t end);
 
-// A cell with its Manning's n, s / m^(1/3).
+// A cell with its Manning's n, s / m^(1/3); 0: no friction.
 struct RoughCell {
   std::int32_t cell;
   double manning;
 };
 
-// Implicit Manning friction on the given cells.
-void apply_friction(const Physics& physics, const Fields& cells, double dt, std::span<const RoughCell> rough);
+// Implicit Manning friction on the given cells, and the limit of their speed.
+template <class Stored>
+void apply_friction(const Physics& physics, const Fields<Stored>& cells, double dt,
+                    std::span<const RoughCell> rough);
 
 }  // namespace swe

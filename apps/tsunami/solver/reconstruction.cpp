@@ -95,7 +95,8 @@ struct CellBatch {
   Row own[4], across[4][3];
   Row face[5][3];  // eta, hu, hv, b, force
 
-  SWE_INLINE void load(const Fields& cells, const Connections& c, std::int32_t cell, std::int64_t j) {
+  template <class Stored>
+  SWE_INLINE void load(const Fields<Stored>& cells, const Connections& c, std::int32_t cell, std::int64_t j) {
     const auto& numbers = kPlanes[c.kinds[cell]];
     for (int n = 0; n < kPlaneNumbers; ++n) plane[n].v[j] = numbers[n];
     own[kEta].v[j] = cells.eta[cell], own[kHu].v[j] = cells.hu[cell];
@@ -149,7 +150,8 @@ struct CellBatch {
   }
 };
 
-SWE_INLINE void single_faces(const Physics& physics, const Fields& cells, const Connections& c,
+template <class Stored>
+SWE_INLINE void single_faces(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
                              std::span<const FaceAt> faces, const FaceStates& states, CellBatch& batch) {
   for (std::size_t start = 0; start < faces.size(); start += kCells) {
     const auto part = faces.subspan(start, std::min<std::size_t>(kCells, faces.size() - start));
@@ -163,9 +165,9 @@ SWE_INLINE void single_faces(const Physics& physics, const Fields& cells, const 
 
 }  // namespace
 
-EMPI_TARGET_CLONES
-void reconstruct(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                 const FaceStates& faces) {
+template <class Stored>
+EMPI_TARGET_CLONES void reconstruct(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                                    const Section& section, const FaceStates& faces) {
   CellBatch batch;
   const std::int32_t range = section.edges();
   std::int32_t seam = range;
@@ -185,16 +187,16 @@ void reconstruct(const Physics& physics, const Fields& cells, const Connections&
   single_faces(physics, cells, c, section.near, faces, batch);
 }
 
-EMPI_TARGET_CLONES
-void reconstruct(const Physics& physics, const Fields& cells, const Connections& c,
-                 std::span<const FaceAt> faces, const FaceStates& states) {
+template <class Stored>
+EMPI_TARGET_CLONES void reconstruct(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                                    std::span<const FaceAt> faces, const FaceStates& states) {
   CellBatch batch;
   single_faces(physics, cells, c, faces, states, batch);
 }
 
-EMPI_TARGET_CLONES
-void find_slopes(const Physics& physics, const Fields& cells, const Connections& c,
-                 std::span<const std::int32_t> of, std::span<Slopes> slopes) {
+template <class Stored>
+EMPI_TARGET_CLONES void find_slopes(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                                    std::span<const std::int32_t> of, std::span<Slopes> slopes) {
   CellBatch batch;
   for (std::size_t start = 0; start < of.size(); start += kCells) {
     const auto part = of.subspan(start, std::min<std::size_t>(kCells, of.size() - start));
@@ -208,5 +210,16 @@ void find_slopes(const Physics& physics, const Fields& cells, const Connections&
       }
   }
 }
+
+#define SWE_STORED(Stored)                                                                             \
+  template void reconstruct(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
+                            const FaceStates&);                                                        \
+  template void reconstruct(const Physics&, const Fields<Stored>&, const Connections&,                 \
+                            std::span<const FaceAt>, const FaceStates&);                               \
+  template void find_slopes(const Physics&, const Fields<Stored>&, const Connections&,                 \
+                            std::span<const std::int32_t>, std::span<Slopes>)
+SWE_STORED(double);
+SWE_STORED(float);
+#undef SWE_STORED
 
 }  // namespace swe

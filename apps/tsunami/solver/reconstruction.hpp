@@ -29,17 +29,20 @@ inline constexpr std::array<int, 3> kMirrored = {1, 0, 2};
 //     depth is left. Water at rest has no slope of its surface, whatever becomes of its bed.
 // Dry cells, and those at the water's edge or at an open border, are constant.
 // The section's cells, and those around it on the scratch's edges.
-void reconstruct(const Physics& physics, const Fields& cells, const Connections& c, const Section& section,
-                 const FaceStates& faces);
+template <class Stored>
+void reconstruct(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
+                 const Section& section, const FaceStates& faces);
 // Single faces, wherever their cells are.
-void reconstruct(const Physics& physics, const Fields& cells, const Connections& c,
+template <class Stored>
+void reconstruct(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
                  std::span<const FaceAt> faces, const FaceStates& states);
 
 // For a cell that is refined: how much more its first child has of eta, hu and hv than itself, and how much
 // more the first child of that child has than that. A first child's centroid lies a third of the way from the
 // mid point of edge bc to that of ab further than its parent's; in that child, the way is from bc to ac.
 using Slopes = std::array<double, 6>;
-void find_slopes(const Physics& physics, const Fields& cells, const Connections& c,
+template <class Stored>
+void find_slopes(const Physics& physics, const Fields<Stored>& cells, const Connections& c,
                  std::span<const std::int32_t> of, std::span<Slopes> slopes);
 
 }  // namespace swe

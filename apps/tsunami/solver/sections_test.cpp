@@ -118,9 +118,8 @@ TEST(Memory, IsAtMostTwoHundredBytesPerCellAtSecondOrder) {
   Parameters setup{
       .domain = {1, 1}, .frame = {.width = 1e5, .height = 1e5}, .coarsest = 14, .finest = 16, .coast = 14};
   setup.physics.order = 2;
-  setup.physics.manning = 0;
   Solver solver(
-      MPI_COMM_WORLD, setup, [](double, double) { return -100.0; },
+      MPI_COMM_WORLD, setup, [](double, double) { return -1000.0; },
       [](double x, double y) { return 0.01 * std::sin(1e-4 * x) * std::cos(1e-4 * y); });
   const auto per_cell = [&] { return static_cast<double>(solver.bytes()) / solver.cells(); };
   for (double east = 4e4; east <= 1e5; east += 4e3) {

@@ -30,6 +30,7 @@ Parameters checked(const Parameters& s) {
   if (s.physics.order != 1 && s.physics.order != 2)
     refuse("order " + std::to_string(s.physics.order) + " is not 1 or 2");
   if (!(s.physics.dry_tolerance > 0)) refuse("the dry tolerance must be above 0");
+  if (!(s.physics.speed_limit >= 0)) refuse("the speed limit must be 0 (none) or above");
   if (!(s.criterion.coarsen_amplitude <= s.criterion.refine_amplitude))
     refuse("coarsen_amplitude must not exceed refine_amplitude");
   check_borders(s.borders);
@@ -38,7 +39,8 @@ Parameters checked(const Parameters& s) {
 
 }  // namespace
 
-Solver::Solver(const Parameters& setup, SeaFloor bed)
+template <class Stored>
+BasicSolver<Stored>::BasicSolver(const Parameters& setup, SeaFloor bed)
     : setup_(checked(setup)),
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
@@ -46,8 +48,9 @@ Solver::Solver(const Parameters& setup, SeaFloor bed)
       mesh_(setup.domain),
       scratch_(1) {}
 
-Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
-    : Solver(setup, std::move(bed)) {
+template <class Stored>
+BasicSolver<Stored>::BasicSolver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
+    : BasicSolver(setup, std::move(bed)) {
   mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
   connect();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
@@ -68,23 +71,31 @@ Solver::Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function su
   }
 }
 
-double Solver::average(const Function& f, mesh::Leaf leaf) const {
+template <class Stored>
+double BasicSolver<Stored>::average(const Function& f, mesh::Leaf leaf) const {
   return cell_average(f, metric_, setup_.finest, leaf, setup_.domain.triangle(leaf));
 }
 
 // Of the bed as it is now.
-double Solver::bed_of(mesh::Leaf leaf, const mesh::Triangle& t) const {
+template <class Stored>
+double BasicSolver<Stored>::bed_of(mesh::Leaf leaf, const mesh::Triangle& t) const {
   const Motion& m = bed_.motion;
   if (!m.lift || !moves(t)) return cell_average(bed_.still, metric_, setup_.finest, leaf, t);
   const auto moved = [&](double x, double y) {
     const bool inside = x >= m.west && x <= m.east && y >= m.south && y <= m.north;
     return bed_.still(x, y) + (inside ? m.lift(x, y, time_) : 0);
   };
-  return cell_average(moved, metric_, setup_.finest, leaf, t);
+  const auto* const still = bed_.still.target<Interpolated>();
+  if (still == nullptr || m.spacing == 0) return cell_average(moved, metric_, setup_.finest, leaf, t);
+  const Interpolated between{moved, [&](double west, double east, double south, double north) {
+                               return std::min(m.spacing, still->spacing(west, east, south, north));
+                             }};
+  return cell_average(between, metric_, setup_.finest, leaf, t);
 }
 
 // Whether the moving rectangle touches the triangle's.
-bool Solver::moves(const mesh::Triangle& t) const {
+template <class Stored>
+bool BasicSolver<Stored>::moves(const mesh::Triangle& t) const {
   const Motion& m = bed_.motion;
   const auto [west, east] = std::minmax({t.a.x, t.b.x, t.c.x});
   const auto [south, north] = std::minmax({t.a.y, t.b.y, t.c.y});
@@ -93,28 +104,32 @@ bool Solver::moves(const mesh::Triangle& t) const {
 }
 
 // The bed of the present time; the water on it is lifted with it.
-void Solver::move_bed() {
+template <class Stored>
+void BasicSolver<Stored>::move_bed() {
   for (std::size_t i = 0; i < cells(); ++i) {
     const mesh::Triangle t = mesh_.triangle(i);
     if (!moves(t)) continue;
     const double b = bed_of(mesh_.leaves()[i], t);
-    eta_[i] = eta_[i] > b_[i] ? eta_[i] + (b - b_[i]) : b;
-    b_[i] = b;
+    eta_[i] = static_cast<Stored>(eta_[i] > b_[i] ? eta_[i] + (b - b_[i]) : b);
+    b_[i] = static_cast<Stored>(b);
   }
   connect();
 }
 
-Cell Solver::initial_cell(mesh::Leaf leaf, const Function& surface) const {
+template <class Stored>
+Cell BasicSolver<Stored>::initial_cell(mesh::Leaf leaf, const Function& surface) const {
   const double b = bed_of(leaf, setup_.domain.triangle(leaf));
   return {std::max(average(surface, leaf), b), 0, 0, b};
 }
 
-double Solver::area(std::size_t i) const {
+template <class Stored>
+double BasicSolver<Stored>::area(std::size_t i) const {
   const mesh::CellShape& shape = mesh_.shapes()[i];
   return metric_.area(mesh_.leaves()[i].level(), shape.direction, shape.y_sum);
 }
 
-double Solver::volume() const {
+template <class Stored>
+double BasicSolver<Stored>::volume() const {
   long double sum = 0;
   for (std::size_t i = 0; i < cells(); ++i)
     sum += static_cast<long double>(area(i)) * (static_cast<long double>(eta_[i]) - b_[i]);
@@ -122,7 +137,8 @@ double Solver::volume() const {
 }
 
 // Everything that follows from the mesh: sizes, areas, edge classes, the halo's bed, gauges. Collective.
-void Solver::connect() {
+template <class Stored>
+void BasicSolver<Stored>::connect() {
   const std::size_t all = mesh_.all_cells(), own = cells();
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, all);
   mesh::resize_tight(inverse_area_, own);
@@ -144,34 +160,40 @@ void Solver::connect() {
   const std::size_t halo_cells = mesh_.halo_cells();
   halo_receive_.resize(halo_cells);
   std::iota(halo_receive_.begin(), halo_receive_.end(), static_cast<std::int32_t>(own));
-  double* const bed[] = {b_.data()};
-  mesh_.halo().start(bed, mesh_.halo().cells(), halo_receive_);
+  const std::array bed{b_.data()};
+  mesh_.halo().start<Stored>(bed, mesh_.halo().cells(), halo_receive_);
   mesh_.halo().finish();
   for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
   if (setup_.physics.order == 2) connect_faces();
 
   find_rough_cells();
-  sponge_.place(mesh_, metric_, b_, setup_.sea_level, setup_.physics.gravity);
+  sponge_.place(mesh_, metric_, std::span<const Stored>(b_), setup_.sea_level, setup_.physics.gravity);
   locate_gauges();
 }
 
-void Solver::find_rough_cells() {
+template <class Stored>
+void BasicSolver<Stored>::find_rough_cells() {
   rough_.clear();
   const Physics& p = setup_.physics;
-  if (!bed_.manning && !(p.manning > 0)) return;
+  if (!bed_.manning && !(p.manning > 0) && !(p.speed_limit > 0)) return;
+  const auto shallow = [&](double b) { return b > setup_.sea_level - 1.5 * p.friction_depth; };
+  const auto count =
+      std::ranges::count_if(b_.begin(), b_.begin() + static_cast<std::ptrdiff_t>(cells()), shallow);
+  mesh::fit_tight(rough_, static_cast<std::size_t>(count));
   mesh::LeafWalk walk(setup_.domain);
   for (std::size_t i = 0; i < cells(); ++i) {
-    if (!(b_[i] > setup_.sea_level - 1.5 * p.friction_depth)) continue;
+    if (!shallow(b_[i])) continue;
     double n = p.manning;
     if (bed_.manning) {
       const auto [x, y] = metric_.centroid(walk.triangle(mesh_.leaves()[i]));
       n = bed_.manning(x, y);
     }
-    if (n > 0) rough_.push_back({static_cast<std::int32_t>(i), n});
+    if (n > 0 || p.speed_limit > 0) rough_.push_back({static_cast<std::int32_t>(i), n});
   }
 }
 
-void Solver::fill_exterior(double time) {
+template <class Stored>
+void BasicSolver<Stored>::fill_exterior(double time) {
   const mesh::Edges& e = mesh_.edges();
   const std::array<double, 4> waves = wave_heights(setup_.borders, time);
   for (const auto& [edge, border] : mesh_.boundary()) {
@@ -179,11 +201,13 @@ void Solver::fill_exterior(double time) {
     const auto side = static_cast<std::size_t>(border);
     const WaterState s = beyond(border, setup_.borders[side].kind, {eta_[inside], hu_[inside], hv_[inside]},
                                 b_[inside], setup_.sea_level, waves[side], setup_.physics);
-    eta_[outside] = s.eta, hu_[outside] = s.hu, hv_[outside] = s.hv;
+    eta_[outside] = static_cast<Stored>(s.eta);
+    hu_[outside] = static_cast<Stored>(s.hu), hv_[outside] = static_cast<Stored>(s.hv);
   }
 }
 
-double Solver::step(double max_dt) {
+template <class Stored>
+double BasicSolver<Stored>::step(double max_dt) {
   // A step ends where the floor begins to move, and where it comes to rest.
   const Motion& motion = bed_.motion;
   const bool quakes = motion.lift && time_ < motion.end;
@@ -212,15 +236,17 @@ double Solver::step(double max_dt) {
   return dt;
 }
 
-bool Solver::step_order1(double dt) {
+template <class Stored>
+bool BasicSolver<Stored>::step_order1(double dt) {
   const double through = dt * inflow();
   const bool sound = advance(dt, Stage::Only);
   return settle(sound, through + apply_forces(dt));
 }
 
 // Beside what flows. m^3 that the sponges bring.
-double Solver::apply_forces(double dt) {
-  const Fields fields = this->fields();
+template <class Stored>
+double BasicSolver<Stored>::apply_forces(double dt) {
+  const Fields<Stored> fields = this->fields();
   if (!coriolis_.empty()) {
 #pragma omp parallel for num_threads(threads_) if (threads_ > 1)
     for (std::int32_t s = 0; s < sections_.count(); ++s)
@@ -235,14 +261,16 @@ double Solver::apply_forces(double dt) {
 }
 
 // m^3 / s through this rank's borders.
-double Solver::inflow() const {
+template <class Stored>
+double BasicSolver<Stored>::inflow() const {
   double sum = 0;
   for (const double mass : border_mass_) sum += mass;
   return sum;
 }
 
 // Whether all ranks' cells are sound; then what has come in is added up. Collective.
-bool Solver::settle(bool sound, double came_in) {
+template <class Stored>
+bool BasicSolver<Stored>::settle(bool sound, double came_in) {
   double sums[] = {sound ? 0.0 : 1.0, came_in};
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, mesh_.comm()),
                      "checking the step");
@@ -251,7 +279,8 @@ bool Solver::settle(bool sound, double came_in) {
   return true;
 }
 
-void Solver::add_gauge(double x, double y) {
+template <class Stored>
+void BasicSolver<Stored>::add_gauge(double x, double y) {
   const auto leaf = setup_.domain.locate(metric_.x4(x), metric_.y4(y), setup_.finest);
   if (!leaf)
     throw std::invalid_argument("swe: gauge (" + std::to_string(x) + ", " + std::to_string(y) +
@@ -261,13 +290,15 @@ void Solver::add_gauge(double x, double y) {
   locate_gauges();
 }
 
-void Solver::locate_gauges() {
+template <class Stored>
+void BasicSolver<Stored>::locate_gauges() {
   gauge_cells_.clear();
   for (const mesh::Leaf leaf : gauge_leaves_) gauge_cells_.push_back(mesh_.find(leaf));
 }
 
 // To be reduced by their maximum: one rank has each.
-void Solver::append_gauges(std::vector<double>& values) const {
+template <class Stored>
+void BasicSolver<Stored>::append_gauges(std::vector<double>& values) const {
   for (const std::int32_t cell : gauge_cells_) {
     if (cell < 0) {
       values.insert(values.end(), kGaugeValues, -std::numeric_limits<double>::infinity());
@@ -280,14 +311,16 @@ void Solver::append_gauges(std::vector<double>& values) const {
   }
 }
 
-void Solver::keep_gauges(const double* values) {
+template <class Stored>
+void BasicSolver<Stored>::keep_gauges(const double* values) {
   for (GaugeSeries& gauge : gauges_) {
     gauge.samples.push_back({time_, values[0], values[1], values[2], values[3], values[4]});
     values += kGaugeValues;
   }
 }
 
-void Solver::refuse_state() const {
+template <class Stored>
+void BasicSolver<Stored>::refuse_state() const {
   enum Fault : int { speed, depth, momentum, surface };
   constexpr auto none = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t first = none;
@@ -320,7 +353,8 @@ void Solver::refuse_state() const {
   throw StateError(what + faults[fault]);
 }
 
-void Solver::sample_gauges() {
+template <class Stored>
+void BasicSolver<Stored>::sample_gauges() {
   int unsound = sound_ ? 0 : 1;
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &unsound, 1, MPI_INT, MPI_MAX, mesh_.comm()),
                      "checking the state");
@@ -333,13 +367,15 @@ void Solver::sample_gauges() {
   keep_gauges(values.data());
 }
 
-std::vector<Element>& Solver::elements() {
+template <class Stored>
+std::vector<Element>& BasicSolver<Stored>::elements() {
   elements_.resize(cells());
   for (std::size_t i = 0; i < elements_.size(); ++i) elements_[i] = {mesh_.leaves()[i], cell(i)};
   return elements_;
 }
 
-bool Solver::balance(double capacity, double tolerance) {
+template <class Stored>
+bool BasicSolver<Stored>::balance(double capacity, double tolerance) {
   struct Load {
     double cells, capacity;
   };
@@ -361,7 +397,8 @@ bool Solver::balance(double capacity, double tolerance) {
   return true;
 }
 
-void Solver::rebuild(MPI_Comm comm) {
+template <class Stored>
+void BasicSolver<Stored>::rebuild(MPI_Comm comm) {
   std::vector<mesh::Leaf> leaves(elements_.size());
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, elements_.size());
   for (std::size_t i = 0; i < elements_.size(); ++i) {
@@ -372,5 +409,8 @@ void Solver::rebuild(MPI_Comm comm) {
   mesh_.assign(std::move(leaves), comm);
   connect();
 }
+
+template class BasicSolver<double>;
+template class BasicSolver<float>;
 
 }  // namespace swe

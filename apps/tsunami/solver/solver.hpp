@@ -60,6 +60,8 @@ struct Motion {
   std::function<double(double x, double y, double t)> lift;  // m above `still`, at time t (s); empty: none
   double begin = 0, end = 0;                                 // s: constant before, and from `end` on
   double west = 0, east = 0, south = 0, north = 0;
+  // Least distance of the points that have told the lift, in x or y, everywhere; 0: it is no raster's.
+  double spacing = 0;
 };
 
 // Bed elevation, m, and its roughness. What is given for a place depends on nothing but the place, and on
@@ -120,13 +122,17 @@ struct StateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-class Solver {
+// Stored: of what each cell holds from one step to the next, double, or float, which takes 40 bytes of a cell
+// less. All is computed in double. Rounded to float are a surface near 0 m, by some 1e-9 of a metre, and
+// a bed at -4000 m, by .0002 m; water at rest stays at rest, and mass is kept but for that rounding.
+template <class Stored>
+class BasicSolver {
  public:
   // Starts from bed elevation and initial surface (water stands where the surface is above the bed), refined
   // by the criterion until nothing changes. Collective; comm must outlive its use here.
-  Solver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface);
+  BasicSolver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface);
   // Empty: for a rank that joins a running computation; fill elements(), set_clock(), then rebuild(). Local.
-  Solver(const Parameters& setup, SeaFloor bed);
+  BasicSolver(const Parameters& setup, SeaFloor bed);
 
   // One time step of at most max_dt (s), by Euler's method at order 1 and Heun's at order 2; returns its
   // length. A step of order 2 that would leave a depth below 0 is taken again, of half the length. Throws
@@ -183,7 +189,7 @@ class Solver {
   // May change between adaptions, on every rank alike.
   Criterion& criterion() { return setup_.criterion; }
   Cell cell(std::size_t i) const { return {eta_[i], hu_[i], hv_[i], b_[i]}; }
-  void set_cell(std::size_t i, const Cell& c) { eta_[i] = c.eta, hu_[i] = c.hu, hv_[i] = c.hv, b_[i] = c.b; }
+  void set_cell(std::size_t i, const Cell& c) { put(c, i, eta_, hu_, hv_, b_); }
   double area(std::size_t i) const;
   // Volume of water on this rank, m^3, by compensated summation. Local.
   double volume() const;
@@ -215,8 +221,13 @@ class Solver {
   void fill_halo(double time);
   Sloped sloped(std::size_t i) const;
   Connections connections() const;
-  Fields fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
-  Gains gains() { return {gains_[0].data(), gains_[1].data(), gains_[2].data()}; }
+  using Values = std::vector<Stored>;
+  static void put(const Cell& c, std::size_t i, Values& eta, Values& hu, Values& hv, Values& b) {
+    eta[i] = static_cast<Stored>(c.eta), b[i] = static_cast<Stored>(c.b);
+    hu[i] = static_cast<Stored>(c.hu), hv[i] = static_cast<Stored>(c.hv);
+  }
+  Fields<Stored> fields() { return {eta_.data(), hu_.data(), hv_.data(), b_.data()}; }
+  Gains<Stored> gains() { return {gains_[0].data(), gains_[1].data(), gains_[2].data()}; }
   FaceStates outer_faces();
   void fill_exterior(double time);
   void find_rough_cells();
@@ -233,10 +244,10 @@ class Solver {
   Metric metric_;
   Sponge sponge_;
   mesh::Mesh mesh_;
-  std::vector<double> eta_, hu_, hv_, b_;  // own, halo, exterior cells
+  Values eta_, hu_, hv_, b_;  // own, halo, exterior cells
   // Own cells; both are the next mesh's arrays in a transfer, too.
-  std::vector<double> spare_[3];  // the state before the step
-  std::vector<double> gains_[3];
+  Values spare_[3];  // the state before the step
+  Values gains_[3];
   std::vector<double> inverse_area_;
   std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
@@ -250,7 +261,7 @@ class Solver {
   std::vector<std::int32_t> bisected_;  // in an adaption, with their slopes
   std::vector<Slopes> slopes_;
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
-  std::vector<RoughCell> rough_;                                       // that may feel friction
+  std::vector<RoughCell> rough_;                                       // shallow ones, apply_friction()'s
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level
@@ -263,5 +274,8 @@ class Solver {
   bool fluxes_known_ = false;  // of the last step, on the present mesh
   bool sound_ = true;          // of this rank's cells after the last step
 };
+
+using Solver = BasicSolver<double>;
+using SingleSolver = BasicSolver<float>;
 
 }  // namespace swe

@@ -25,7 +25,9 @@ int buffer_for(int steps) { return static_cast<int>(std::ceil(0.2 * steps / 0.5)
 // in the sea and across its shore, water stands as high as the parent's in what lies lower: rest is kept, and
 // water is added. Flooded land gives all of its water to the lower child; below sea level, both stand at it,
 // as at the start.
-std::pair<Sloped, Sloped> Solver::refine(mesh::Leaf leaf, const Sloped& sloped, double& added) const {
+template <class Stored>
+std::pair<Sloped, Sloped> BasicSolver<Stored>::refine(mesh::Leaf leaf, const Sloped& sloped,
+                                                      double& added) const {
   const Cell& parent = sloped.cell;
   const mesh::Triangle t = setup_.domain.triangle(leaf);
   const mesh::Leaf leaf0 = leaf.child(0), leaf1 = leaf.child(1);
@@ -61,7 +63,8 @@ std::pair<Sloped, Sloped> Solver::refine(mesh::Leaf leaf, const Sloped& sloped, 
   return children;
 }
 
-Cell Solver::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
+template <class Stored>
+Cell BasicSolver<Stored>::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
   const mesh::Triangle t = setup_.domain.triangle(parent);
   const double area0 = metric_.area(parent.child(0), t.child(0)),
                area1 = metric_.area(parent.child(1), t.child(1));
@@ -71,7 +74,8 @@ Cell Solver::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) c
 }
 
 // Collective: the buffer reaches across ranks.
-std::vector<std::int8_t> Solver::marks() {
+template <class Stored>
+std::vector<std::int8_t> BasicSolver<Stored>::marks() {
   const Criterion& c = setup_.criterion;
   const auto leaves = mesh_.leaves();
   std::vector<std::int8_t> marks(cells());
@@ -106,11 +110,13 @@ std::vector<std::int8_t> Solver::marks() {
       const bool inside = x >= m.west && x <= m.east && y >= m.south && y <= m.north;
       return inside ? std::abs(m.lift(x, y, m.end) - m.lift(x, y, time_)) : 0;
     };
+    const auto spacing = [&](double, double, double, double) { return m.spacing; };
+    const Function lift = m.spacing > 0 ? Function(Interpolated{ahead, spacing}) : Function(ahead);
     for (std::size_t i = 0; i < marks.size(); ++i)
       if (const mesh::Triangle t = mesh_.triangle(i); moves(t))
-        marks[i] = std::max<std::int8_t>(
-            marks[i], activity_of(cell_average(ahead, metric_, setup_.finest, leaves[i], t),
-                                  c.refine_amplitude, c.coarsen_amplitude));
+        marks[i] = std::max<std::int8_t>(marks[i],
+                                         activity_of(cell_average(lift, metric_, setup_.finest, leaves[i], t),
+                                                     c.refine_amplitude, c.coarsen_amplitude));
   }
 
   for (const Region& r : c.regions) {
@@ -146,7 +152,8 @@ std::vector<std::int8_t> Solver::marks() {
 }
 
 // Cells at a border through which a wave comes in, as if it had come.
-void Solver::expect_waves(std::vector<std::int8_t>& marks) const {
+template <class Stored>
+void BasicSolver<Stored>::expect_waves(std::vector<std::int8_t>& marks) const {
   const Criterion& c = setup_.criterion;
   for (const auto& [edge, border] : mesh_.boundary()) {
     const Wave& wave = setup_.borders[static_cast<std::size_t>(border)].wave;
@@ -158,11 +165,13 @@ void Solver::expect_waves(std::vector<std::int8_t>& marks) const {
 }
 
 // Whether the bed of the finest cells inside lies on both sides of the sea level.
-bool Solver::has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const {
+template <class Stored>
+bool BasicSolver<Stored>::has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const {
   return lies_on_both_sides(bed_.still, metric_, setup_.finest, setup_.sea_level, leaf, t);
 }
 
-void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
+template <class Stored>
+void BasicSolver<Stored>::mark_shore(std::vector<std::int8_t>& marks) const {
   const int level = setup_.coast < 0 ? setup_.finest : setup_.coast;
   mesh::LeafWalk walk(setup_.domain);
   for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -171,9 +180,11 @@ void Solver::mark_shore(std::vector<std::int8_t>& marks) const {
   }
 }
 
-void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const CoarsenCell& coarsen) {
-  std::vector<double>*const fields[] = {&eta_, &hu_, &hv_, &b_}, *const next[] = {&spare_[0], &spare_[1],
-                                                                                  &spare_[2], &gains_[0]};
+template <class Stored>
+void BasicSolver<Stored>::transfer(const mesh::Transfer& t, const RefineCell& refine,
+                                   const CoarsenCell& coarsen) {
+  Values *const fields[] = {&eta_, &hu_, &hv_, &b_}, *const next[] = {&spare_[0], &spare_[1], &spare_[2],
+                                                                      &gains_[0]};
   for (auto* field : next) mesh::resize_tight(*field, mesh_.all_cells());
   t.apply<Sloped>([&](std::int32_t i) { return sloped(static_cast<std::size_t>(i)); },
                   [&](std::int32_t from, std::int32_t to, std::int32_t count) {
@@ -181,8 +192,7 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
                       std::copy_n(fields[f]->data() + from, count, next[f]->data() + to);
                   },
                   [&](std::int32_t i, const Sloped& s) {
-                    const Cell& c = s.cell;
-                    (*next[0])[i] = c.eta, (*next[1])[i] = c.hu, (*next[2])[i] = c.hv, (*next[3])[i] = c.b;
+                    put(s.cell, static_cast<std::size_t>(i), *next[0], *next[1], *next[2], *next[3]);
                   },
                   refine,
                   [&](mesh::Leaf parent, const Sloped& first, const Sloped& second) {
@@ -193,7 +203,8 @@ void Solver::transfer(const mesh::Transfer& t, const RefineCell& refine, const C
   connect();
 }
 
-bool Solver::adapt() {
+template <class Stored>
+bool BasicSolver<Stored>::adapt() {
   const auto wanted = marks();
   mesh::Mesh::Bisecting slope;
   if (setup_.physics.order == 2) {
@@ -218,5 +229,8 @@ bool Solver::adapt() {
                      "counting the water that refining adds");
   return true;
 }
+
+template class BasicSolver<double>;
+template class BasicSolver<float>;
 
 }  // namespace swe

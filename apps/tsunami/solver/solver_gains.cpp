@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +13,8 @@
 
 namespace swe {
 
-Connections Solver::connections() const {
+template <class Stored>
+Connections BasicSolver<Stored>::connections() const {
   const mesh::Edges& e = mesh_.edges();
   return {mesh_.cell_slots().data(),
           e.left.data(),
@@ -23,7 +25,8 @@ Connections Solver::connections() const {
           static_cast<std::int32_t>(e.size() - mesh_.boundary().size())};
 }
 
-void Solver::set_threads(int count) {
+template <class Stored>
+void BasicSolver<Stored>::set_threads(int count) {
   if (count < 1) throw std::invalid_argument("swe: " + std::to_string(count) + " threads were asked for");
   threads_ = count;
   scratch_.resize(static_cast<std::size_t>(count));
@@ -31,20 +34,22 @@ void Solver::set_threads(int count) {
 }
 
 // States of halo and exterior cells. Collective.
-void Solver::fill_halo(double time) {
-  double* const moving[] = {eta_.data(), hu_.data(), hv_.data()};
-  mesh_.halo().start(moving, mesh_.halo().cells(), halo_receive_);
+template <class Stored>
+void BasicSolver<Stored>::fill_halo(double time) {
+  const std::array moving{eta_.data(), hu_.data(), hv_.data()};
+  mesh_.halo().start<Stored>(moving, mesh_.halo().cells(), halo_receive_);
   fill_exterior(time);
 }
 
 // Returns the largest speed * length / area of this rank. Collective.
-double Solver::find_gains(double time) {
+template <class Stored>
+double BasicSolver<Stored>::find_gains(double time) {
   fill_halo(time);
   if (setup_.physics.order == 2) {
     mesh_.halo().finish();
     find_outer_faces();
-    double* const at_faces[] = {outer_[0].data(), outer_[1].data(), outer_[2].data(), outer_[3].data()};
-    mesh_.halo().start(at_faces, face_send_, face_receive_);
+    const std::array at_faces{outer_[0].data(), outer_[1].data(), outer_[2].data(), outer_[3].data()};
+    mesh_.halo().start<double>(at_faces, face_send_, face_receive_);
   }
   const double rate = section_gains(false);
   mesh_.halo().finish();
@@ -52,10 +57,11 @@ double Solver::find_gains(double time) {
 }
 
 // Of the sections that wait for other ranks, or of the others.
-double Solver::section_gains(bool waiting) {
+template <class Stored>
+double BasicSolver<Stored>::section_gains(bool waiting) {
   const Connections c = connections();
-  const Fields fields = this->fields();
-  const Gains gains = this->gains();
+  const Fields<Stored> fields = this->fields();
+  const Gains<Stored> gains = this->gains();
   const FaceStates outer = outer_faces();
   const bool second = setup_.physics.order == 2;
   double rate = 0;
@@ -73,10 +79,11 @@ double Solver::section_gains(bool waiting) {
 }
 
 // Adds what the gains of dt bring. False if a cell is unsound then.
-bool Solver::advance(double dt, Stage stage) {
-  const Fields fields = this->fields();
-  const Gains gains = this->gains();
-  const Saved saved{spare_[0].data(), spare_[1].data(), spare_[2].data()};
+template <class Stored>
+bool BasicSolver<Stored>::advance(double dt, Stage stage) {
+  const Fields<Stored> fields = this->fields();
+  const Gains<Stored> gains = this->gains();
+  const Saved<Stored> saved{spare_[0].data(), spare_[1].data(), spare_[2].data()};
   bool sound = true;
 #pragma omp parallel for num_threads(threads_) reduction(&& : sound) if (threads_ > 1)
   for (std::int32_t s = 0; s < sections_.count(); ++s) {
@@ -88,7 +95,8 @@ bool Solver::advance(double dt, Stage stage) {
   return sound;
 }
 
-std::size_t Solver::bytes() const {
+template <class Stored>
+std::size_t BasicSolver<Stored>::bytes() const {
   using mesh::bytes_of;
   std::size_t sum =
       mesh_.bytes() + sections_.bytes() +
@@ -98,5 +106,8 @@ std::size_t Solver::bytes() const {
   for (const auto& array : outer_) sum += bytes_of(array);
   return sum + bytes_of(elements_);
 }
+
+template class BasicSolver<double>;
+template class BasicSolver<float>;
 
 }  // namespace swe

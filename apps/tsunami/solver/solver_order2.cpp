@@ -14,7 +14,8 @@ namespace swe {
 
 // Which cells lie how beside their neighbours, and which states at faces cross borders: from the mesh alone.
 // Collective.
-void Solver::connect_faces() {
+template <class Stored>
+void BasicSolver<Stored>::connect_faces() {
   const mesh::Edges& e = mesh_.edges();
   const auto slots = mesh_.cell_slots();
   const auto own = static_cast<std::int32_t>(cells()), halo = static_cast<std::int32_t>(mesh_.halo_cells()),
@@ -58,12 +59,14 @@ void Solver::connect_faces() {
   }
 }
 
-FaceStates Solver::outer_faces() {
+template <class Stored>
+FaceStates BasicSolver<Stored>::outer_faces() {
   return {outer_[0].data(), outer_[1].data(), outer_[2].data(), outer_[3].data(), outer_[4].data(), 0};
 }
 
 // States of own cells at faces for other ranks, and behind borders.
-void Solver::find_outer_faces() {
+template <class Stored>
+void BasicSolver<Stored>::find_outer_faces() {
   const FaceStates f = outer_faces();
   reconstruct(setup_.physics, fields(), connections(), outer_faces_, f);
   std::size_t behind = mesh_.halo_cells();
@@ -85,7 +88,8 @@ void Solver::find_outer_faces() {
 // Heun's method, with the gains of the present state. Whether all ranks' cells are sound in the end. Half the
 // CFL number keeps depths >= 0 whatever flows there (each face may take a third of a cell): a step that did
 // not is taken again, shorter. Collective.
-bool Solver::step_order2(double& dt) {
+template <class Stored>
+bool BasicSolver<Stored>::step_order2(double& dt) {
   constexpr int kAttempts = 3;
   const auto own = static_cast<std::ptrdiff_t>(cells());
   for (int attempt = 1;; ++attempt) {
@@ -96,14 +100,15 @@ bool Solver::step_order2(double& dt) {
     sound = advance(dt, Stage::Second) && sound;
     const bool settled = settle(sound, through + apply_forces(dt));
     if (settled || attempt == kAttempts) return settled;
-    std::vector<double>* const state[] = {&eta_, &hu_, &hv_};
+    Values* const state[] = {&eta_, &hu_, &hv_};
     for (int f = 0; f < 3; ++f) std::copy_n(spare_[f].begin(), own, state[f]->begin());
     dt *= 0.5;
     find_gains(time_);
   }
 }
 
-Sloped Solver::sloped(std::size_t i) const {
+template <class Stored>
+Sloped BasicSolver<Stored>::sloped(std::size_t i) const {
   Sloped s{cell(i)};
   const auto at = std::ranges::lower_bound(bisected_, static_cast<std::int32_t>(i));
   if (at == bisected_.end() || *at != static_cast<std::int32_t>(i) || slopes_.empty()) return s;
@@ -112,5 +117,8 @@ Sloped Solver::sloped(std::size_t i) const {
   std::copy_n(slopes.begin() + 3, 3, s.first_of_first.begin());
   return s;
 }
+
+template class BasicSolver<double>;
+template class BasicSolver<float>;
 
 }  // namespace swe

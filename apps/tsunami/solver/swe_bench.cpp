@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of one whole time step on one core: at order 1 fluxes, time step, update; at order 2 both stages with
 // their reconstruction. A wave crosses a bumpy basin on a uniform mesh. Then the memory that this takes, by
-// the allocator and on another mesh than the first, and the share of this core's bandwidth that a step of
-// order 2 must take at least. Arguments: rows to be measured (hll2.1m ...) instead of all.
+// the allocator and on another mesh than the first, with single storage too, and the share of this core's
+// bandwidth that a step of order 2 must take at least. Arguments: rows to be measured (hll2.1m ...) instead
+// of all.
 #include <malloc.h>
 #include <mpi.h>
 
@@ -50,6 +51,7 @@ struct Figures {
   double mega_cells_per_second, bytes_per_cell;
 };
 
+template <class Solver = swe::Solver>
 Figures measure(int level, int order, swe::RiemannSolver riemann) {
   const double before = bytes_in_use();
   swe::Parameters setup{.domain = {1, 1},
@@ -59,7 +61,7 @@ Figures measure(int level, int order, swe::RiemannSolver riemann) {
   setup.criterion.regions = {{-1e9, 1e9, -1e9, 1e9, level}};
   setup.physics.order = order;
   setup.physics.solver = riemann;
-  swe::Solver solver(
+  Solver solver(
       MPI_COMM_SELF, setup,
       [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
       [](double x, double y) { return 2 * std::exp(-(x * x + y * y) / 4e8); });
@@ -92,6 +94,11 @@ int main(int argc, char** argv) {
         figures = measure(level, order, solver);
         std::printf("bench swe.%s %.1f Mcells/s\n", name.c_str(), figures.mega_cells_per_second);
       }
+  if (wanted.empty() || std::ranges::find(wanted, "hll2.1m.single") != wanted.end()) {
+    const Figures single = measure<swe::SingleSolver>(19, 2, Hllc);
+    std::printf("bench swe.hll2.1m.single %.1f Mcells/s\n", single.mega_cells_per_second);
+    std::printf("bench swe.single.bytes_per_cell %.0f bytes\n", single.bytes_per_cell);
+  }
   if (wanted.empty() || wanted.back() == "hll2.1m") {
     std::printf("bench swe.bandwidth_share %.2f ratio\n",
                 figures.mega_cells_per_second * 1e6 * kLeastTraffic / bandwidth());

@@ -45,7 +45,8 @@ inline double maximum(double mine) {
 }
 
 // All cells of all ranks in curve order, on every rank.
-inline std::vector<Element> gather(Solver& solver) {
+template <class Stored>
+std::vector<Element> gather(BasicSolver<Stored>& solver) {
   const auto& mine = solver.elements();
   const int bytes = static_cast<int>(mine.size() * sizeof(Element));
   std::vector<int> counts(ranks()), at(ranks());
