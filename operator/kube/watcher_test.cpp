@@ -3,151 +3,12 @@
 
 #include "operator/kube/watcher.hpp"
 
-#include <gtest/gtest.h>
-
-#include <future>
-
-#include "operator/kube/informer.hpp"
-#include "operator/kube/testing/manual_clock.hpp"
-#include "operator/kube/testing/stub_server.hpp"
+#include "operator/kube/testing/watching.hpp"
 
 namespace emj::kube {
 namespace {
 
-using nlohmann::json;
-using testing::Exchange;
-using testing::Request;
-using testing::StubServer;
-
-json object(const std::string& name, int version) {
-  return {{"metadata",
-           {{"name", name},
-            {"namespace", "a"},
-            {"uid", "uid-" + name},
-            {"resourceVersion", std::to_string(version)}}},
-          {"status", {{"since", version}}}};
-}
-std::string line(const char* type, const json& value) {
-  return json{{"type", type}, {"object", value}}.dump() + "\n";
-}
-std::string list_of(int version, const std::vector<json>& items) {
-  return json{{"metadata", {{"resourceVersion", std::to_string(version)}}}, {"items", items}}.dump();
-}
-const std::string gone = R"({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})";
-
-// Answers the n-th list and the n-th watch with the n-th entry; what comes after the last one hangs.
-class Script {
- public:
-  using Answer = std::function<void(Exchange&)>;
-  std::vector<Answer> lists, watches;
-  std::map<std::string, std::string> reads;  // of single objects, by name; others are gone
-
-  void operator()(const Request& request, Exchange& exchange) {
-    Answer answer;
-    if (!request.path.ends_with("/pods")) {
-      const auto known = reads.find(request.path.substr(request.path.rfind('/') + 1));
-      return known == reads.end() ? exchange.reply(404, "{}") : exchange.reply(200, known->second);
-    }
-    {
-      std::lock_guard lock(mutex);
-      const bool watch = request.query.contains("watch");
-      std::size_t& next = watch ? next_watch : next_list;
-      auto& answers = watch ? watches : lists;
-      if (next < answers.size()) answer = answers[next];
-      ++next;
-    }
-    if (answer) {
-      answer(exchange);
-    } else {
-      exchange.wait_end();
-    }
-  }
-
- private:
-  std::mutex mutex;
-  std::size_t next_list = 0, next_watch = 0;
-};
-
-Script::Answer listed(int version, const std::vector<json>& items) {
-  return [=](Exchange& exchange) { exchange.reply(200, list_of(version, items)); };
-}
-Script::Answer status(int code, const std::string& body = "{}", const std::string& headers = {}) {
-  return [=](Exchange& exchange) { exchange.reply(code, body, headers); };
-}
-// The stream, then its proper end.
-Script::Answer stream(const std::string& text) {
-  return [=](Exchange& exchange) {
-    exchange.begin_chunks();
-    if (!text.empty()) exchange.chunk(text);
-    exchange.end_chunks();
-  };
-}
-// The stream, then nothing more until somebody hangs up.
-Script::Answer open_stream(const std::string& text) {
-  return [=](Exchange& exchange) {
-    exchange.begin_chunks();
-    for (const char c : text) exchange.chunk(std::string(1, c));  // cut at every byte
-    exchange.wait_end();
-  };
-}
-
-class Watching : public ::testing::Test {
- protected:
-  void start(WatcherOptions options = {}) {
-    server = std::make_unique<StubServer>(
-        [this](const Request& request, Exchange& exchange) { script(request, exchange); });
-    ClientOptions client_options;
-    client_options.retries = 0;
-    client = std::make_unique<Client>(server->config(), client_options, clock);
-    options.seed = 1;
-    informer = std::make_unique<Informer>(
-        *client, resources::pods, options,
-        [this](const Change& change) {
-          const char* const signs[] = {"+", "=", "-"};
-          std::lock_guard lock(mutex);
-          received.push_back(change.received);
-          changes +=
-              signs[static_cast<int>(change.type)] + change.key.name + (change.from_relist ? "! " : " ");
-          condition.notify_all();
-        },
-        clock);
-    informer->start();
-  }
-  void TearDown() override {
-    if (informer) informer->stop();
-  }
-  // Waits until the changes are as expected, and tells what they are.
-  std::string changes_until(const std::string& expected) {
-    std::unique_lock lock(mutex);
-    condition.wait_for(lock, Seconds(20), [&] { return changes == expected; });
-    return changes;
-  }
-  // The versions that the requests of this kind asked for.
-  std::string versions(bool watches) {
-    std::string text;
-    for (const Request& request : server->requests()) {
-      if (request.query.contains("watch") != watches) continue;
-      text += request.query.contains("resourceVersion") ? request.query.at("resourceVersion") + " " : "- ";
-    }
-    return text;
-  }
-  // Lets the failure that is being waited out pass; tells how long it was.
-  Millis pass() {
-    const Millis wait = clock.next_wait();
-    clock.advance(wait);
-    return wait;
-  }
-
-  Script script;
-  testing::ManualClock clock;
-  std::unique_ptr<StubServer> server;
-  std::unique_ptr<Client> client;
-  std::unique_ptr<Informer> informer;
-  std::mutex mutex;
-  std::condition_variable condition;
-  std::string changes;
-  std::vector<Instant> received;  // of these
-};
+using namespace testing;
 
 // Pitfall 1: from the list's version, though an item has a later one.
 TEST_F(Watching, ListsThenWatchesFromTheListsVersion) {
@@ -328,17 +189,6 @@ TEST_F(Watching, AServerThatIsAwayMakesNoStuckWatch) {
   EXPECT_EQ(informer->idle(), Seconds(0)) << "for the liveness: it works";
 }
 
-TEST_F(Watching, ItemsAreReducedBeforeTheyAreKept) {
-  json fat = object("a", 5);
-  fat["spec"] = "large";
-  script.lists = {listed(10, {fat})};
-  fat["metadata"]["resourceVersion"] = "11";
-  script.watches = {open_stream(line("MODIFIED", fat))};
-  start({.reduce = [](json& value) { value.erase("spec"); }});
-  EXPECT_EQ(changes_until("+a! =a "), "+a! =a ");
-  EXPECT_FALSE(informer->get({"a", "a"})->contains("spec"));
-}
-
 // No watch has failed, and yet an event is missing: a list finds it in the end.
 TEST_F(Watching, WhatNoEventHasToldIsFoundByALaterList) {
   script.lists = {listed(10, {object("a", 5)}), listed(30, {object("a", 20)})};
@@ -358,24 +208,6 @@ TEST_F(Watching, WhatNoEventHasToldIsFoundByALaterList) {
   EXPECT_EQ(informer->stats().failures, 0u);
 }
 
-TEST_F(Watching, AnOutdatedCacheIsReadLiveWhenNoEventComes) {
-  script.lists = {listed(10, {object("a", 5), object("b", 6)})};
-  script.watches = {open_stream("")};
-  script.reads = {{"a", object("a", 8).dump()}};
-  start();
-  EXPECT_EQ(changes_until("+a! +b! "), "+a! +b! ");
-  informer->outdated("job", object("a", 5));  // a write from this version was refused
-  informer->deleted("job", {"a", "b"}, "uid-b");
-  EXPECT_FALSE(informer->settled("job"));
-  clock.advance(Seconds(20));
-  EXPECT_TRUE(informer->settled("job"));
-  EXPECT_EQ(changes_until("+a! +b! =a -b "), "+a! +b! =a -b ");
-  EXPECT_EQ(resource_version_of(*informer->get({"a", "a"})), "8");
-  EXPECT_EQ(informer->get({"a", "b"}), nullptr);
-  informer->outdated("job", object("a", 5));  // the cache has newer than that
-  EXPECT_TRUE(informer->settled("job"));
-}
-
 // stop() comes in a connect, a list, an open watch and a backoff: it must not wait for any of them.
 TEST_F(Watching, StopIsPromptInEveryState) {
   script.lists = {listed(10, {}), status(500)};
@@ -392,40 +224,6 @@ TEST_F(Watching, StopIsPromptInEveryState) {
   informer->stop();  // before it began
   informer->start();
   EXPECT_FALSE(informer->synced());
-}
-
-TEST_F(Watching, AnOwnWritesAnswerIsThereAtOnce) {
-  const json created = object("p", 11);
-  script.lists = {listed(10, {})};
-  script.watches = {open_stream(line("ADDED", created) + line("ADDED", object("q", 12)))};
-  start();
-  EXPECT_TRUE(informer->wait_synced(Seconds(20)));
-  informer->wrote("job", created);
-  EXPECT_NE(informer->get({"a", "p"}), nullptr);
-  EXPECT_TRUE(informer->settled("job"));
-  EXPECT_EQ(changes_until("+p +q "), "+p +q ") << "told once, whoever came first";
-}
-
-TEST_F(Watching, WhatAnAnswerDoesNotShowIsAwaited) {
-  script.lists = {listed(10, {object("p", 9)})};
-  std::promise<void> gate;
-  const auto opened = gate.get_future().share();
-  json later = object("p", 11);
-  later["status"] = object("p", 9)["status"];  // another version of the same
-  script.watches = {[=](Exchange& exchange) {
-    exchange.begin_chunks();
-    opened.wait_for(Seconds(20));
-    exchange.chunk(line("MODIFIED", later));
-    exchange.wait_end();
-  }};
-  start();
-  EXPECT_TRUE(informer->wait_synced(Seconds(20)));
-  informer->wrote_beside("job", later);
-  EXPECT_FALSE(informer->settled("job"));
-  EXPECT_EQ(resource_version_of(*informer->get({"a", "p"})), "9");
-  gate.set_value();
-  EXPECT_EQ(changes_until("+p! =p "), "+p! =p ") << "no news, but somebody waits for it";
-  EXPECT_TRUE(informer->settled("job"));
 }
 
 TEST(WatchTls, WorksAndStops) {
