@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/programs/empi/run.hpp"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +23,7 @@
 #include "operator/objects/pods.hpp"
 #include "operator/programs/empi/batch.hpp"
 #include "operator/programs/empi/console.hpp"
+#include "operator/programs/empi/end_signals.hpp"
 #include "operator/programs/empi/queue_view.hpp"
 #include "operator/programs/empi/running_job.hpp"
 #include "runtime/base/json_text.hpp"
@@ -38,8 +37,6 @@ using Clock = local::EventLoop::Clock;
 
 constexpr Millis kViewInterval{500};
 constexpr Millis kLineInterval{10'000};  // where there is no terminal
-// timeout(1) and service managers signal a process and its group: that is one signal, not two.
-constexpr Millis kSameSignal{500};
 constexpr Millis kGather{20};  // news for the scheduler
 constexpr AgentTimeouts kLocalTimeouts{Millis(500), Millis(5000)};
 
@@ -63,13 +60,6 @@ bool worth_showing(const std::string& pod, const std::string& line) {
   return kind == empi::LogLine::OfRank || kind == empi::LogLine::AgentProblem;
 }
 
-sigset_t handled_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  return signals;
-}
-
 // The jobs of one process, and the loop that looks at each of them when it is due.
 class Run {
  public:
@@ -78,7 +68,7 @@ class Run {
 
  private:
   using Jobs = std::list<RunningJob>;
-  void watch_signals();
+  void end_all();
   void watch_supervisor(int lifeline);
   std::string output_of(const std::string& job, const std::string& working_directory) const;
   local::Reply submit(const local::Submission& submission);
@@ -105,7 +95,6 @@ class Run {
   Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
   bool redraw_ = false;  // the view shows other jobs than there are
-  std::optional<Clock::time_point> first_signal_;
 
   std::atomic<bool> many_;  // lines name their job
 
@@ -179,7 +168,12 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
   for (RunningJob& job : prepared_) job.begin();
-  watch_signals();
+  watch_end_signals(loop_, [this] { end_all(); },
+                    [this](int signal) {
+                      console_.warning("killed");
+                      cluster_.kill_pods();
+                      _exit(128 + signal);
+                    });
   watch_supervisor(namespaces.lifeline);
 }
 
@@ -291,31 +285,14 @@ bool Run::ending() {
   return ending_;
 }
 
-void Run::watch_signals() {
-  const sigset_t signals = handled_signals();
-  local::UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw std::runtime_error("cannot wait for signals");
-  loop_.watch(std::move(fd), [this](int descriptor) {
-    signalfd_siginfo info{};
-    while (read(descriptor, &info, sizeof info) == sizeof info) {
-      const auto time = Clock::now();
-      if (!first_signal_) {
-        first_signal_ = time;
-        console_.line(many_ ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
-        {
-          const std::lock_guard lock(mutex_);
-          ending_ = true;
-        }
-        cluster_.request_cancel();
-        wakeup_.notify();
-      } else if (time - *first_signal_ >= kSameSignal) {
-        console_.warning("killed");
-        cluster_.kill_pods();
-        _exit(128 + static_cast<int>(info.ssi_signo));
-      }
-    }
-    return true;
-  });
+void Run::end_all() {
+  console_.line(many_ ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  cluster_.request_cancel();
+  wakeup_.notify();
 }
 
 void Run::watch_supervisor(int lifeline) {
@@ -444,8 +421,7 @@ int run_supervisor(const RunOptions& options, const std::vector<std::string>& ar
 }
 
 int run_jobs(const RunOptions& options, const local::JobNamespaces& namespaces) {
-  const sigset_t signals = handled_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  block_end_signals();
   signal(SIGPIPE, SIG_IGN);
   auto batch = read_batch(options, Doubts::NotTold);
   if (!batch) return 2;  // edited since the supervisor has read them
