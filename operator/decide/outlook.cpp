@@ -54,6 +54,16 @@ bool is_news(const ForecastStatus& before, const ForecastStatus& now) {
   return moved >= std::max(kLater, (*now.finish - now.time) / kLaterShare) || now.time - before.time >= kOld;
 }
 
+// That of another size is, once as many windows of this one are there as the policy would judge it by.
+bool is_due(const Pass& pass, const ForecastStatus& before) {
+  const auto& samples = pass.seen.samples;
+  const auto of_another_size = [&](const Sample& sample) { return sample.workers != samples.back().workers; };
+  const auto at_this =
+      std::ranges::find_if(samples.rbegin(), samples.rend(), of_another_size) - samples.rbegin();
+  if (before.workers != samples.back().workers && at_this > pass.spec.autoscaling.windows) return true;
+  return pass.now - before.time >= kForecastInterval;
+}
+
 bool told_now(const Pass& pass) { return pass.status.forecast && pass.status.forecast->time == pass.now; }
 
 // A running program is judged by its policy where that chooses sizes for the goal.
@@ -158,7 +168,7 @@ void update_forecast(Pass& pass) {
   JobStatus& status = pass.status;
   if (status.active_workers.empty()) return status.forecast.reset();
   const auto& samples = pass.seen.samples;
-  if (samples.empty() || (status.forecast && pass.now - status.forecast->time < kForecastInterval)) return;
+  if (samples.empty() || (status.forecast && !is_due(pass, *status.forecast))) return;
   auto forecast = forecast_by_tasks(pass);
   if (!forecast) forecast = forecast_by_progress(pass);
   if (!forecast) return;

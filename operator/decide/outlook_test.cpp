@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 using testing_world::started;
 using testing_world::World;
 
-// The program has come as far in the next window of 10 s.
-void report(World& world, double progress) {
-  Sample sample = testing_policy::sample_at(world.now, Seconds(10), world.size(), .1);
+// The program has come as far in the next window.
+void report(World& world, double progress, Seconds window = Seconds(10)) {
+  Sample sample = testing_policy::sample_at(world.now, window, world.size(), .1);
   sample.epoch = world.lead.epoch;
   sample.progress = progress;
   world.samples.push_back(sample);
-  world.now += Seconds(10);
+  world.now += window;
   world.reconcile();
 }
 
@@ -66,6 +66,22 @@ TEST(Forecast, IsWrittenWhenItHasMovedByAUsefulAmount) {
   EXPECT_LE(written, 5) << "in half an hour of steady work";
   for (int i = 1; i <= 12; ++i) report(world, .452 + i / 1600.);
   EXPECT_GT(*world.status().forecast->finish, *before->finish + Seconds(60)) << "it has become slower";
+}
+
+// The next one of the size that it had would be half a minute later.
+TEST(Forecast, OfAnotherSizeIsMadeAnewOnceThatIsMeasured) {
+  World world = running("");
+  for (int i = 1; i <= 7; ++i) report(world, i / 100.);
+  EXPECT_EQ(world.status().forecast->workers, 2);
+  world.ask_for(4);
+  world.settle(20);
+  ASSERT_EQ(world.size(), 4);
+  world.job.status.forecast->time = world.now;
+  int windows = 0;
+  for (double progress = .2; world.status().forecast->workers == 2 && windows < 20; ++windows)
+    report(world, progress += .02, Seconds(2));
+  EXPECT_EQ(windows, 4) << "the first one tells where it began, and one interval is no measure";
+  EXPECT_NEAR(world.status().forecast->seconds_left, (1 - .28) / .01, 1);
 }
 
 TEST(Cost, CountsWorkersByTheSecondAndIsWrittenWhenTheirNumberChanges) {

@@ -334,11 +334,16 @@ std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, st
                                 double speed, Time now) {
   const JobStatus& status = job.status;
   const double present = curve.speed_of(std::max(1, allocated(job))) * speed;
-  if (status.forecast && allocated(job) > 0) {
-    const double gone = std::max(0.0, seconds_between(status.forecast->time, now));
-    double left = status.forecast->seconds_left;
-    for (double more = std::max(1.0, left); left <= gone; more *= 2) left += more;
-    return (left - gone) * present;
+  if (const auto& forecast = status.forecast; forecast && allocated(job) > 0) {
+    const double told = forecast->workers > 0 ? curve.speed_of(forecast->workers) * speed : present;
+    const double gone = std::max(0.0, seconds_between(forecast->time, now));
+    const auto& changes = status.policy_state.changes;
+    const double at_present =
+        changes.empty() ? gone : std::clamp(seconds_between(changes.back().time, now), 0.0, gone);
+    const double done = (gone - at_present) * told + at_present * present;
+    double work = forecast->seconds_left * told;
+    for (double more = std::max(told, work); work <= done; more *= 2) work += more;
+    return work - done;
   }
   if (!said) return std::nullopt;
   const double all = *said * curve.speed_of(reference_size(job.spec));

@@ -80,8 +80,9 @@ std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<in
 // scalability.
 int trusted_size(const ElasticMPIJob& job);
 
-// Seconds at speed 1 of `curve` and of the cores, from status.forecast, or as it is `said` to take at the
-// reference size on such cores; one that is overrun doubles (rule Q12). `speed`: of the cores that it has.
+// Seconds at speed 1 of `curve` and of the cores, from status.forecast, at whose size it ran until it last
+// changed, or as it is `said` to take at the reference size on such cores; one that is overrun doubles (rule
+// Q12). `speed`: of the cores that it has.
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
                                 double speed, Time now);
 // By spec.scheduling.expectedSeconds.

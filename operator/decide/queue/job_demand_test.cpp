@@ -214,6 +214,19 @@ TEST(JobDemand, AForecastThatIsOverrunDoubles) {
   EXPECT_FALSE(demand(running(job(), 4), 4).work_left);
 }
 
+// It is renewed twice a minute at most, and sizes change meanwhile.
+TEST(JobDemand, AForecastOfAnotherSizeCountsWhatWasDoneAtEach) {
+  ElasticMPIJob of = running(job(), 8);
+  measure(of, 4, 1.0);
+  measure(of, 8, .5);
+  of.status.forecast = ForecastStatus{100, 0, ForecastSource::Progress, kNow - Seconds(30), {}, 4};
+  of.status.policy_state.changes = {{kNow - Seconds(10), 4, 8, 1, 0, 0}};
+  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 30, 1e-6)
+      << "20 s at 4 workers and 10 s at twice their speed are done";
+  of.status.policy_state.changes.back().time = kNow - Seconds(60);
+  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 20, 1e-6) << "all 30 s at 8";
+}
+
 TEST(JobDemand, RulesAreThoseOfTheQueue) {
   QueueSpec spec = queue();
   EXPECT_EQ(rules_of(spec).order.max_wait.count(), 0) << "decision Q35";
