@@ -196,6 +196,14 @@ prose() {
     sed -E 's/^([^:]+:[0-9]+):.*/\1: decides by a text for people: have an enum say it/'
 }
 
+# A header says what it is for before anything else.
+headers() {
+  tracked '*.hpp' '*.h' | xargs -r awk '
+    FNR == 1 { once = 0 }
+    /^#pragma once$/ { once = FNR }
+    once == 2 && FNR > 2 && NF { if (/^\/\//) print FILENAME ":2: the comment of a file comes before #pragma once"; once = 0 }'
+}
+
 unfinished() {
   lines '\b(TODO|FIXME|XXX)\b' -- "${cxx[@]}" '*.sh' '*.txt' '*.cmake' '*.md' dev .ci ':!scripts/lint.sh' |
     sed -E 's/^([^:]+:[0-9]+):.*/\1: unfinished: do it, or write an issue/'
@@ -278,6 +286,7 @@ check promises promises
 check 'duplicate names' duplicate_names
 check prose prose
 check unfinished unfinished
+check headers headers
 long_files
 if [[ -n $tidy ]]; then check clang-tidy clang_tidy; fi
 

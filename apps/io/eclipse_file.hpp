@@ -2,7 +2,6 @@
 // Files as the reservoir simulator Eclipse has them, unformatted: arrays one after the other, each a head
 // (name, number, type) and its elements in blocks, big endian, in records as Fortran writes them. Pure.
 #pragma once
-
 #include <cstdint>
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
 // What the tests of files share: a scratch folder, the data folder, the message of an error.
+#pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
 // What tests of pictures share.
+#pragma once
 #include <cstdlib>
 #include <string>
 

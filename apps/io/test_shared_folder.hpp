@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
 // A scratch folder of all ranks of a test on plain MPI.
+#pragma once
 #include <mpi.h>
 
 #include <optional>

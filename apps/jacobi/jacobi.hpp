@@ -9,7 +9,6 @@
 //
 // Storage: row r holds y = (r + 1) h, n values, x = (column + 1) h; rows are contiguous by rank.
 #pragma once
-
 #include <mpi.h>
 
 #include <chrono>

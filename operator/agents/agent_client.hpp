@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // HTTP to one agent, the lead as a rule, or to its pod's sidecar: every request has the job's token and ends
 // within the timeouts. The agent is the tenant's: what it answers has a size, a deadline, and no right to be
 // well-formed.
-
+#pragma once
 #include <functional>
 #include <memory>
 #include <optional>

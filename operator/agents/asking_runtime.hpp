@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A Runtime whose questions to agents are asked by a few threads of its own, not by those that look after
 // jobs: an agent is the tenant's, and one that takes its time must not hold up another tenant's job. A pass
 // over a job waits a moment for the answer, which is enough as a rule; else it ends, and is made again when
@@ -13,7 +11,7 @@
 //
 // Commands are sent by the threads that look after jobs. Jobs whose last one has cost time have a few of
 // these between them: a command to one of them is tried again later while others wait for their answers.
-
+#pragma once
 #include <array>
 #include <chrono>
 #include <condition_variable>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Runtime's values -> the operator's values. Pure: no network, no clock but the one passed in.
-
+#pragma once
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Runtime over the agents' HTTP interface. Remembers per job only what can be asked again: who the lead is,
 // the windows read so far, the changes seen so far.
-
+#pragma once
 #include <deque>
 #include <functional>
 #include <map>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What one pod tells of its job: its sidecar is asked, the agent is told (decision K5'). So the port of
 // commands is not polled, and questions that pile up are the sidecar's trouble. When the sidecar is dead or
 // hangs, the agent is asked what commands need, the membership and the changes, and not for samples.
-
+#pragma once
 #include <chrono>
 #include <functional>
 #include <string>

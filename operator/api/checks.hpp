@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checks of values have in common. Private to operator/api.
 #pragma once
-
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The types of an ElasticMPIJob's conditions. docs/conditions.md has a section for each: what it means and
 // what to do; a test holds it to that.
-
+#pragma once
 #include <array>
 
 namespace emj::condition {

@@ -2,7 +2,6 @@
 // What every object has besides spec and status, and what becomes of an object that has been read. Private to
 // operator/api.
 #pragma once
-
 #include <algorithm>
 #include <string>
 #include <vector>

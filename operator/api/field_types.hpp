@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What descriptions of fields are made of, and the words of enumerations. Private to operator/api. What
 // values are allowed the schema says (operator/api/schema.hpp).
 //
@@ -15,7 +13,7 @@
 //   object(name, optional, ...)     a nested object that may be absent; described by describe(v, T&)
 //   list(name, vector)              a list of objects, each described by describe(v, T&)
 //   group(key, optional)            fields of the current object that exist when `key` does
-
+#pragma once
 #include <array>
 #include <utility>
 

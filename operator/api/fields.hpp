@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Every field of an ElasticMPIJob's spec, named once (those of its status: status_fields.hpp);
 // operator/api/field_types.hpp says what a visitor offers. Private to operator/api.
-
+#pragma once
 #include "operator/api/field_types.hpp"
 #include "operator/api/job.hpp"
 

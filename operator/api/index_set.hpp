@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-
 #include <initializer_list>
 #include <optional>
 #include <string>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // ElasticMPIJob, group elasticmpi.io/v1alpha1, as C++ values. crds/elasticmpijob.yaml is the same
 // schema for the API server; a test keeps the two equal. Reading and checking: operator/api/parse.hpp.
 //
 //   Result<ElasticMPIJob> job = parse_yaml(text, "job.yaml");
 //   if (!job) { std::cerr << job.message(); return 2; }
-
+#pragma once
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Reading, writing and checking an ElasticMPIJob. No input or output besides the texts passed in.
-
+#pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

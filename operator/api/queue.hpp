@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // ElasticQueue, group elasticmpi.io/v1alpha1, as C++ values: how jobs share what a cluster, or a part of it,
 // has. crds/elasticqueue.yaml is the same schema for the API server; a test keeps the two equal.
 //
 //   Result<ElasticQueue> queue = parse_queue_yaml(text, "queue.yaml");
 //   if (!queue) { std::cerr << queue.message(); return 2; }
-
+#pragma once
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>

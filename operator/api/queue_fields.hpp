@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Every field of ElasticQueue, named once; operator/api/field_types.hpp says what a visitor offers. Private
 // to operator/api.
-
+#pragma once
 #include "operator/api/queue.hpp"
 #include "operator/api/status_fields.hpp"
 

@@ -2,7 +2,6 @@
 // One JSON object after the other into values, as operator/api/fields.hpp describes them. Private to
 // read.cpp.
 #pragma once
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker asks for, by the job's pod template.
 #pragma once
-
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

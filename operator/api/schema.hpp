@@ -4,7 +4,6 @@
 // run and the operator refuse what the API server refuses, at the same field. Its CEL rules stand in
 // validate.cpp. Private to operator/api.
 #pragma once
-
 #include <cstdint>
 #include <limits>
 #include <map>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The status of an ElasticMPIJob: what was seen, what is being done, what must survive an operator restart.
-
+#pragma once
 #include <cstdint>
 #include <optional>
 #include <string>

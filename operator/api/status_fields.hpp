@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Every field of an ElasticMPIJob's status, named once; operator/api/field_types.hpp says what a visitor
 // offers. Private to operator/api.
-
+#pragma once
 #include "operator/api/fields.hpp"
 #include "operator/api/status.hpp"
 

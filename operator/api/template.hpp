@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The user's pod template: typed where the project uses it, kept whole otherwise. Private to operator/api.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 
 #include "operator/api/job.hpp"

@@ -2,7 +2,6 @@
 // Values -> JSON, and the list of their fields, as their descriptions say (operator/api/field_types.hpp).
 // Private to operator/api.
 #pragma once
-
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

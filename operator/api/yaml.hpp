@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // YAML text -> JSON with the line of every field. For operator/api, and for who reads manifests of others.
-
+#pragma once
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a job has used, in one line that outlives it: a record of the Standard Workload Format (version 2.2,
 // 18 numbers; `empi simulate` reads it), and behind that, as a comment, what the format has no field for.
 // Pure.
@@ -11,7 +9,7 @@
 // Times are in seconds, the submission since 1970; processors are ranks: workers times slots. What has a name
 // here and a number there (job, user, executable, queue) has one that is made of the name, the same in each
 // line; the user is the namespace.
-
+#pragma once
 #include <string>
 
 #include "operator/api/job.hpp"

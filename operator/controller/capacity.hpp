@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the pools of queues have to give. Pure.
-
+#pragma once
 #include <cstdint>
 #include <set>
 #include <string>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the controller needs from whatever holds jobs and pods: the Kubernetes API (operator/kube) or this
 // machine (operator/local). The same verbs, the same meaning.
 //
 // Contract: every verb is idempotent, blocks for a bounded time and throws nothing. A pod that exists
 // already is a successful create, a pod that is gone a successful delete.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One pass over one job: observe -> decide -> act. Level based: every pass starts from what is there, so a
 // missed event, a crash between two writes or a second pass costs nothing. Never sleeps: waiting is the
 // caller's part (ReconcileResult::requeue_after, or earlier when something happens).
-
+#pragma once
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The status of a queue: what it says to people, and what the next scheduler goes on from. Pure.
-
+#pragma once
 #include <vector>
 
 #include "operator/controller/capacity.hpp"

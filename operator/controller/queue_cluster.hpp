@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the scheduler needs from whatever holds queues, nodes and quotas: the Kubernetes API or this machine.
 // The same contract as that of Cluster: every verb is idempotent, blocks for a bounded time and throws
 // nothing. All but spec_of() and look_at() are called by the scheduler's thread only.
-
+#pragma once
 #include <map>
 #include <optional>
 #include <string>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the controller needs from the running job: its agents, reached over HTTP (http_runtime.hpp).
 // Every verb blocks for a bounded time and throws nothing.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Who decides what jobs in queues may have: a thin loop around queue::schedule(). It parses no job: each pass
 // over a job hands it in as just written, with its living pods (saw()), and the scheduler answers by a grant
 // for the job's next pass. All state is in the statuses of jobs and queues; what is here is a cache of them
@@ -17,7 +15,7 @@
 //   scheduler.expect(first_list_of_jobs);
 //   std::jthread thread([&](std::stop_token stop) { scheduler.run(stop); });   // or turn() in a loop of
 //   one's own
-
+#pragma once
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What jobs were given and gave back, since no node had room for it (rule Q29): free in sum, but not in
 // pieces of that size. It is offered to nobody until the job may try again, or the pool has become another
 // one. Only in memory: who begins anew tries once more.
-
+#pragma once
 #include <map>
 #include <optional>
 #include <string>

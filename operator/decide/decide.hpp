@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The life cycle of one job as a pure function: what is seen and what time it is -> what to do and what
 // to write into status. Level based: every call starts from what is observed, nothing is remembered
 // between calls except status, and calling it twice with the same input gives the same answer.
@@ -11,7 +9,7 @@
 //  2. Then do the actions in order. Each is idempotent: a pod that exists, a pod that is gone, a change
 //     the lead already knows are all success. If one fails, stop and observe again.
 //  3. Call again on every new observation, and at the latest after the smallest Requeue.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <variant>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Which measured windows a decision may use, and whether they suffice.
-
+#pragma once
 #include <string>
 #include <vector>
 

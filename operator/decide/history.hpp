@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a policy remembers of the sizes that a job has had (status.policyState): it outlives the operator.
-
+#pragma once
 #include <vector>
 
 #include "operator/decide/policies/phase.hpp"

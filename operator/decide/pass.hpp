@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One call of decide() while it is being worked out. Private to operator/decide.
-
+#pragma once
 #include <map>
 #include <optional>
 #include <string>

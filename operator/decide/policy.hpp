@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Autoscaling policies: pure functions of measured windows. No clock, no input or output, so that the
 // controller, `empi run` and the tests run the same code.
-
+#pragma once
 #include <memory>
 #include <optional>
 #include <string>

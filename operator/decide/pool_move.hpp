@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The job's side of going from one pool of its queue to another while it runs (rule Q19): its grant names
 // another pool, its members there count as on their way out (Pass::disrupted()), so one change brings all of
 // the new pool but the oldest member, who hands the data over, and a second one takes that.
-
+#pragma once
 #include "operator/decide/pass.hpp"
 
 namespace emj {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job in a queue: its side of the bargain. The queue says how many workers it may have (status.allocation),
 // its policy how many it wants (the wish), its spec how few it can live with (the floor); it has as many as
 // all three allow (rules Q15, Q16, Q21 to Q23).
@@ -10,7 +8,7 @@
 //   Starting   what is not there in time is given back; too few: all is          -> Queued
 //   Running    fewer granted: it yields. More: it grows. What it does not want, or could not use, it gives
 //              back, by lowering its allocation itself.
-
+#pragma once
 #include "operator/api/job.hpp"
 
 namespace emj {

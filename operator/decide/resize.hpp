@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the parts of a change of size share: resize.cpp until it is sent, resize_sent.cpp from then on,
 // resize_rest.cpp for newcomers that are late.
-
+#pragma once
 #include <optional>
 #include <string>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Typed requests to the API server over generic JSON objects.
 //
 // Threads: every member may be called from any thread at any time. A request borrows one of the kept
@@ -10,7 +8,7 @@
 // caller: the error carries retry_after. Writes are never repeated after the connection was lost, since the
 // server may have done them.
 // Nothing throws but the constructor (ConfigError).
-
+#pragma once
 #include <atomic>
 #include <functional>
 #include <memory>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Inside the client: connections, credentials, counters. Shared by Client and Watch; nobody else's business.
-
+#pragma once
 #include <list>
 #include <map>
 #include <set>

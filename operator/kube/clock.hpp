@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Time is a parameter: whatever waits in operator/kube waits through a Clock, so that tests move it by hand.
-
+#pragma once
 #include <chrono>
 #include <condition_variable>
 #include <functional>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Where the API server is and who we are there: from the service account of a pod, or from a kubeconfig.
 // Loading happens once at start, so it throws: ConfigError says file, field and what to do.
-
+#pragma once
 #include <functional>
 #include <stdexcept>
 #include <string>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One kept-alive HTTP/1.1 connection to the API server: one request at a time, from one thread; interrupt()
 // from any. Built on cpp-httplib, whose stop() waits for a connect or a TLS handshake to end: this one cuts
 // the socket instead.
-
+#pragma once
 #include <functional>
 #include <map>
 #include <memory>

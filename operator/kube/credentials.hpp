@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The credentials of a Config, kept fresh: files are read again when they are older than a minute, and at
 // once after a 401; a plugin is run again when what it gave expires, and after a 401. Kubelets rotate
 // projected tokens and authorities rotate certificates without a word. Any thread may call anything.
-
+#pragma once
 #include <memory>
 #include <mutex>
 #include <optional>

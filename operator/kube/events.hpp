@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Events (kubectl describe) about objects. Repetitions become one Event with a count, each object has a
 // budget, and writing happens on threads of its own: recording never blocks and never fails. An Event that
 // cannot be written is logged, nothing else.
-
+#pragma once
 #include <condition_variable>
 #include <deque>
 #include <map>

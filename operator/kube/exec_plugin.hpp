@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Credentials that a program of the user's prints, as most clouds have it in their kubeconfigs
 // (client.authentication.k8s.io/v1: aws, gke-gcloud-auth-plugin, kubelogin). It is started without a shell
 // and without a standard input, it has a minute, and what it prints is believed as far as it has the right
 // form. Whatever goes wrong is a ConfigError: command, field and what to do.
-
+#pragma once
 #include <chrono>
 #include <map>
 #include <optional>

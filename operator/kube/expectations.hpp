@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What we have written and the cache has not yet shown us. Counting pods in a cache that lags behind one's
 // own writes creates or deletes too many: wait until the owner is settled. Any thread may call anything.
-
+#pragma once
 #include <map>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>

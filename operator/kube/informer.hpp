@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A cache of one collection that is kept up to date, with callbacks: the ordinary way to read the cluster.
 // Reads are from memory and may lag, but not behind what the server has answered our own writes with; where
 // it has not said what there is now (a deletion, a conflict) ask settled() before counting. Read live
 // (Client::get) before anything destructive.
-
+#pragma once
 #include <functional>
 #include <string>
 #include <vector>

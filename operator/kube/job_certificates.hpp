@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The certificates of a job, made of the operator's root keys (decision K14'): those of its workers, for
 // Secrets, and our own as its controller. Nothing is stored, and nothing read: the same keys give the same
 // bytes for a month.
-
+#pragma once
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Reading objects of others: what is missing, or of another type, reads as nothing.
-
+#pragma once
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Cluster over the Kubernetes API. Reads come from two caches that watches keep up to date; a job is to be
 // reconciled only while `settled`, that is when the caches show what was written for it before.
 //
 // Thread safe, as the client and the caches are; one thread at a time per job.
-
+#pragma once
 #include <functional>
 #include <map>
 #include <mutex>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Queues, nodes, quotas and the pods of others on the Kubernetes API, for the scheduler. All reads come from
 // caches that watches keep up to date. Only what changes what there is to give is news.
-
+#pragma once
 #include <functional>
 #include <map>
 #include <memory>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Leader election on a Lease. Times of other machines are never compared with ours: a lease counts as
 // abandoned when *we* have seen no change of it for its duration. Leadership does not fence: an old leader's
 // last requests may still arrive. Put the fence into what you write (decisions K3).
-
+#pragma once
 #include <condition_variable>
 #include <functional>
 #include <mutex>

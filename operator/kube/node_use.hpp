@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What pods ask of the nodes that they are on, as sums by node.
-
+#pragma once
 #include <mutex>
 #include <optional>
 #include <string>

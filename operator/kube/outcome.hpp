@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the API server's refusals mean to the controller.
-
+#pragma once
 #include "operator/controller/cluster.hpp"
 #include "operator/kube/result.hpp"
 

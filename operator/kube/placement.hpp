@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a pod asks of the node that it is on.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What pods hold, as sums over those that have a key in common: of clusters with many pods only these are
 // looked at. One thread.
-
+#pragma once
 #include <map>
 #include <utility>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Pods and jobs of the API server in the operator's terms. Pure.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Nodes and ResourceQuotas as the scheduler of queues sees them, and what of them is kept for that. Pure.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Kinds of objects, their names and their paths on the API server: the one home of both. Objects themselves
 // are JSON as the server sends it.
-
+#pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

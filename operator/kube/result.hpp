@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the API server (or the way to it) answers when it does not do what it was asked.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <vector>

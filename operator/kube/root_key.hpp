@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The operator's root key and the job tokens made of it (decision K9): a job's token is
 // HMAC-SHA256(root key, job UID), so that the operator needs to store no token and to read no Secret.
-
+#pragma once
 #include <chrono>
 #include <functional>
 #include <mutex>

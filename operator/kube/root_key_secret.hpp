@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The Secret with the root key, made by the operator itself where there is none: a chart that is rendered
 // again and again, or kept in a repository, has no key in it and changes none.
-
+#pragma once
 #include <string>
 
 #include "operator/kube/client.hpp"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The objects of one kind as last seen, with an index by owner. Any thread may call anything; objects are
 // handed out as shared and immutable.
-
+#pragma once
 #include <deque>
 #include <map>
 #include <memory>

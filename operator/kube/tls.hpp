@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // OpenSSL at the edge: PEM texts to a context that trusts exactly the cluster's authority.
-
+#pragma once
 #include <openssl/ssl.h>
 
 #include <memory>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What is written into an object that cannot be read: that, and nothing else of it is touched. Whoever can
 // read it goes on from the rest. Pure but for the time of day.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One watch request over a connection of its own. The loop that keeps watching is in watcher.hpp.
-
+#pragma once
 #include <functional>
 #include <memory>
 #include <mutex>

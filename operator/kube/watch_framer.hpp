@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The body of a watch, taken apart: bytes in, events out. Pure. Bytes arrive cut anywhere; an event is a
 // line.
-
+#pragma once
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Keeps a sink up to date with one collection: list, watch from the list's version, again for ever. Two
 // things end a watch early and are no trouble: the server's timeout, and stop(). Everything else is waited
 // out with a growing, jittered backoff; when events may have been missed, the collection is listed anew.
-
+#pragma once
 #include <atomic>
 #include <condition_variable>
 #include <memory>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Keys that want work. A key is queued once however often it is added, is never in two hands at once, and
 // when it is added while in hand it comes again afterwards. Any thread may call anything.
 //
@@ -15,7 +13,7 @@
 //     else queue.add_after_failure(taken->key);
 //     queue.done(taken->key);
 //   }
-
+#pragma once
 #include <array>
 #include <condition_variable>
 #include <cstdint>

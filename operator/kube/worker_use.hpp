@@ -2,7 +2,6 @@
 // What the pods of workers hold, summed up by whom they are of. News of a pod bring the sums up to date: a
 // plan of a thousand jobs reads no pod.
 #pragma once
-
 #include <compare>
 #include <functional>
 #include <mutex>

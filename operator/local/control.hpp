@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Commands from other terminals to a local job, or to the run that it is one of: one line of JSON each way
 // over the Unix socket in its state folder. Queue is answered by the ElasticQueue as JSON.
-
+#pragma once
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One thread that waits for descriptors and points in time. Everything of local jobs that happens by
 // itself (a pod ends, a line is printed, a command arrives, a signal) is handled there, shortly; the
 // controller's thread is woken through Wakeup.
-
+#pragma once
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>

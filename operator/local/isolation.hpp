@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The namespaces that one local job lives in.
 //
 // `empi run` is two processes. The supervisor stays where the user started it, passes signals on and
@@ -8,7 +6,7 @@
 // pid and network namespace of its own: it runs the controller, holds the bridge and starts the pods. When
 // it ends, in whatever way, the kernel ends every process, interface and mount of the job with it; and it
 // ends when the supervisor does (parent-death signal).
-
+#pragma once
 #include <string>
 #include <vector>
 

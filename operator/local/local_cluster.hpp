@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Cluster over the jobs of one `empi run` and their pods on this machine. Used from the controller's thread;
 // commands, manifest edits and pod exits arrive on the event loop's thread.
-
+#pragma once
 #include <functional>
 #include <map>
 #include <memory>

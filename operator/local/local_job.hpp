@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One job of this machine: its spec and status, kept in its state folder, its token, and what its user asks
 // for by commands and edits of its manifest. Safe from any thread.
-
+#pragma once
 #include <functional>
 #include <mutex>
 #include <string>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The queue of one `empi run`, for its scheduler. It and its status live as long as the run: jobs that come
 // to a run later bring their own statuses.
-
+#pragma once
 #include <functional>
 #include <mutex>
 #include <vector>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The network of all local jobs of a process: a bridge in its network namespace, one link per pod, with the
 // delay and bandwidth that the pod's job asks for. Uses the programs `ip` and `tc` of iproute2.
-
+#pragma once
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The process that holds one local pod: it makes the pod's namespaces, starts the agent as process 1 in
 // them and the sidecar beside it, passes SIGTERM on, and ends when the agent ends. Executed as a hidden
 // subcommand of `empi`, single-threaded, so that it may fork and clone freely.
-
+#pragma once
 #include <string>
 #include <vector>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The pods of all local jobs of this process: each a holder process (pod_holder.hpp) with an agent, a sidecar
 // and ranks.
-
+#pragma once
 #include <chrono>
 #include <functional>
 #include <map>

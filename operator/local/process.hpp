@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The few ways in which this program starts others.
-
+#pragma once
 #include <sys/types.h>
 
 #include <filesystem>

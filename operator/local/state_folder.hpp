@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What is on disk of a local job, so that other terminals can look at it and it outlives its controller:
 //
 //   $EMPI_STATE_DIR (default ~/.local/state/elastic-mpi)/<job>/
@@ -9,7 +7,7 @@
 //     lock          locked while it runs      token        the job's bearer token (0600)
 //     run           of which `empi run` it is one, while it runs      efficiency.json  of the last window
 //     tls/          a folder for each pod: its certificate (0700, files 0600), while it runs
-
+#pragma once
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Job -> Kubernetes objects, as JSON. Pure: nothing is created here. The local cluster reads the same pod
 // object that Kubernetes gets.
-
+#pragma once
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

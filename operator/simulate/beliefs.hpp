@@ -4,7 +4,6 @@
 // and of the prior (rules Q10, Q14). Run times are not learned here: they stay what they are under exact
 // curves, so that both can be compared.
 #pragma once
-
 #include <map>
 #include <memory>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a schedule was worth.
 #pragma once
-
 #include <functional>
 
 #include "operator/simulate/schedule_run.hpp"

@@ -2,7 +2,6 @@
 // What a simulation leaves behind: a table for people, files for programs. The same workload and options give
 // the same bytes.
 #pragma once
-
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload run on a machine of one pool by one scheduler, on a virtual clock. Deterministic.
 #pragma once
-
 #include <functional>
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 //               UC Berkeley CSD-97-933, 1997), the same for all jobs
 //   FILE.csv    a measured curve, the same for all jobs: columns workers and speed
 #pragma once
-
 #include <functional>
 #include <map>
 #include <string>

@@ -2,7 +2,6 @@
 // Logs of machines in the Standard Workload Format (Chapin et al., JSSPP 1999; version 2.2): a line for each
 // job, 18 numbers, -1 for what is unknown; comments and header after ';'.
 #pragma once
-
 #include <string>
 #include <string_view>
 #include <vector>

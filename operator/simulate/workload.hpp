@@ -6,7 +6,6 @@
 // as in the trace. A malleable one runs at any size from where its efficiency is 95 % (about .21 of the
 // request) to where it is 50 % (as Zojer's generator has it); jobs of one processor are rigid.
 #pragma once
-
 #include <cstdint>
 #include <memory>
 #include <optional>

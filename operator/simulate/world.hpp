@@ -4,7 +4,6 @@
 // clock that only its owner moves. Every action of decide() is checked against what the model knows to be
 // true.
 #pragma once
-
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where somebody listens: host:port, an IPv6 host in brackets.
 #pragma once
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

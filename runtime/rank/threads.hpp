@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that this library starts in a program that is not ours.
 #pragma once
-
 #include <atomic>
 #include <functional>
 

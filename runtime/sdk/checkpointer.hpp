@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is behind elastic::Loop::checkpoint.
 #pragma once
-
 #include <cstdint>
 #include <string>
 #include <utility>

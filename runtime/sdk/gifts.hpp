@@ -2,7 +2,6 @@
 // Who gives which copy of a snapshot to whom before ranks leave, so that no loss right after that takes along
 // what nobody else has. Pure.
 #pragma once
-
 #include <cstdint>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // a node takes all its pods; and far away, for ranks that are lost one right after the other are often
 // neighbours (of one node, of one rack, of one merge of a recovery). Pure.
 #pragma once
-
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What elastic::Loop moves: each registered thing behind one small interface.
 #pragma once
-
 #include <mpi.h>
 
 #include <cstdint>

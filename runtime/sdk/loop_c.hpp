@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is behind elastic_loop.h, for its sources.
 #pragma once
-
 #include <cstdio>
 #include <exception>
 

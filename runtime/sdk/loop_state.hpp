@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is behind elastic::Loop, for its sources.
 #pragma once
-
 #include <exception>
 #include <functional>
 #include <memory>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is behind elastic::MasterWorker, for its sources.
 #pragma once
-
 #include <condition_variable>
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-
 #include <mpi.h>
 
 // clang-format off: needs mpi.h before it

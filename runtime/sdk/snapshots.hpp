@@ -6,7 +6,6 @@
 // is there when it is lost, and what one node had where the job is on several. Two snapshots are kept: while
 // one is under way the one before is whole. Memory: at most four times what is registered.
 #pragma once
-
 #include <mpi.h>
 
 #include <array>

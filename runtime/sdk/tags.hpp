@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tags of the messages that the library sends beside the program's own collectives: each kind has its own.
 #pragma once
 
-// Tags of the messages that the library sends beside the program's own collectives: each kind has its own.
 namespace elastic::tags {
 
 inline constexpr int kSequence = 7211;  // rows that change their owner

@@ -2,7 +2,6 @@
 // The production curves as a summary of Eclipse, which the tools of that field read (OPM's `summary`,
 // ResInsight, resdata).
 #pragma once
-
 #include <span>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
 // The formats behind read_topography(), one function each. All throw FileError.
+#pragma once
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single storage promises: rest stays rest, mass and waves are those of double storage but for the rounding
-// of what is stored, the bits are the same on any ranks, and cells take a fifth less memory. Run on 1 and 3
-// ranks.
+// What single storage promises: rest stays rest, mass and waves are those of double storage but for the
+// rounding of what is stored, the bits are the same on any ranks, and cells take a fifth less memory. Run on
+// 1 and 3 ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 using namespace testing;
 
-// A wave over an island in a closed sea, which the mesh follows; rough ground, friction and the earth's rotation.
+// A wave over an island in a closed sea, which the mesh follows; rough ground, friction and the earth's
+// rotation.
 Parameters sea(int order) {
   Parameters setup{
       .domain = {1, 1},

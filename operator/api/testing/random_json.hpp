@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // JSON that somebody might write: any type at any place, the same for the same seed.
-
+#pragma once
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>

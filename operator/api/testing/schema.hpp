@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of a kind, from its file in crds, as operator/api lists its own fields.
 #pragma once
-
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A controller over a cluster and a runtime that live in memory.
-
+#pragma once
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Several jobs, each with its model of pods and lead (operator/decide/testing/world.hpp), one scheduler and a
 // queue, on one clock that only the test moves. The real decide() and the real scheduler meet here as they do
 // in the controller: a pass takes its grant, decides, writes, is seen.
-
+#pragma once
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a change of size costs, from the changes measured so far.
-
+#pragma once
 #include <vector>
 
 #include "operator/api/job.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // How long an iteration takes on n workers, from the sizes measured so far:
 //
 //   t(n) = a + b/n + c log2 n + d n,   a, b, c, d >= 0
@@ -8,7 +6,7 @@
 // The part in which the busiest rank computes and the rest (transfers) are measured apart, so they are fitted
 // apart: a1 + b/n to the first, a2 + c log2 n + d n to the second. A superposition of Amdahl's law, trees and
 // all-to-all patterns (seed 000, section 6.5: a job that is fastest on 2 of 16 workers).
-
+#pragma once
 #include <optional>
 #include <vector>
 

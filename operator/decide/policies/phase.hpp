@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Whether the program has entered another phase: its iteration time has changed although its size has not.
-
+#pragma once
 #include <optional>
 #include <vector>
 

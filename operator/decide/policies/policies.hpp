@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The policies, one class each. Use make_policy() from outside.
-
+#pragma once
 #include <algorithm>
 
 #include "operator/decide/policy.hpp"

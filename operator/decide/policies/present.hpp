@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job at its present size, as its steady windows measure it.
-
+#pragma once
 #include <optional>
 
 #include "operator/decide/policies/model.hpp"

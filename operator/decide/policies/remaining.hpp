@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // How long a job still runs, by its number of workers: what the policies that keep to a deadline or a budget
 // go by. Seed 002, section II, with a fitted model in the place of perfect scaling, of the present membership
 // only, and with the price of the change itself.
-
+#pragma once
 #include <functional>
 #include <optional>
 #include <string>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // When a phase of independent tasks will be over, by the number of workers.
-
+#pragma once
 #include <map>
 #include <optional>
 #include <vector>

@@ -2,7 +2,6 @@
 // Steps 3 to 5 of a pass: who of those that wait is let in. Whether with workers that are free or with such
 // as others have to let go of first, promise.hpp says.
 #pragma once
-
 #include <vector>
 
 #include "operator/decide/queue/ledger.hpp"

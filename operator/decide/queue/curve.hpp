@@ -6,7 +6,6 @@
 // optimal on it (Fox, Operations Research 14, 1966). A step between two corners of the envelope is taken
 // whole.
 #pragma once
-
 #include <memory>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // Everything that a queue may know of a job. A cache of the job's spec and status, made anew from them at any
 // time (rules Q8, Q25).
 #pragma once
-
 #include <memory>
 #include <optional>
 #include <string>

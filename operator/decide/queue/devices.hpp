@@ -4,7 +4,6 @@
 // which they are met on nodes, and nothing that is decided depends on it. What jobs, pods and quotas name is
 // looked up: a tenant may write any name. Any thread.
 #pragma once
-
 #include <array>
 #include <cstddef>
 #include <cstdint>

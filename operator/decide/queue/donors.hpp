@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps 7 and 11 of a pass: who lets go of workers. Those lose first to whom they are worth least.
 #pragma once
-
 #include "operator/decide/queue/draft.hpp"
 
 namespace emj::queue {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan in the making: steps 6 to 11 of a pass each add grants to it.
 #pragma once
-
 #include <algorithm>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was decided and why, in words and numbers (rule Q43). For people: nothing reads it.
 #pragma once
-
 #include <string>
 
 #include "operator/decide/queue/state.hpp"

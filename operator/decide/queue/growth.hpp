@@ -2,7 +2,6 @@
 // Step 9 of a pass: what is neither held nor promised goes to running jobs and to those that start now, as
 // far as it pays.
 #pragma once
-
 #include "operator/decide/queue/draft.hpp"
 
 namespace emj::queue {

@@ -2,7 +2,6 @@
 // What a queue knows of a job, from the job's spec and status and nothing else: whoever reads the same
 // statuses plans the same (rules Q8, Q25).
 #pragma once
-
 #include <map>
 #include <memory>
 #include <optional>

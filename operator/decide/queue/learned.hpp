@@ -4,7 +4,6 @@
 //
 // Models are kept by namespace and key: nobody's jobs are sized by what somebody else has run.
 #pragma once
-
 #include <map>
 #include <memory>
 #include <string>

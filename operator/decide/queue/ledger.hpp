@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step 1 of a pass: who has what of a pool.
 #pragma once
-
 #include <vector>
 
 #include "operator/decide/queue/state.hpp"

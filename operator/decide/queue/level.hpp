@@ -3,7 +3,6 @@
 // marginal tables (rule Q6). Optimal for concave gains and one resource; steps between corners of the
 // envelope are taken whole.
 #pragma once
-
 #include <span>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // Step 10 of a pass: workers go from whom they are worth little to whom they are worth much, when nobody
 // waits.
 #pragma once
-
 #include "operator/decide/queue/draft.hpp"
 
 namespace emj::queue {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step 2 of a pass: in which order jobs wait.
 #pragma once
-
 #include <vector>
 
 #include "operator/decide/queue/state.hpp"

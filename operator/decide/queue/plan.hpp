@@ -9,7 +9,6 @@
 // never happened (rules Q25, Q26). A promise frees nothing in the plan that makes it: plan again when it has
 // been written. The same values give the same plan.
 #pragma once
-
 #include "operator/decide/queue/state.hpp"
 
 namespace emj::queue {

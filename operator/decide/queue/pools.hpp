@@ -2,7 +2,6 @@
 // In which pool a job with a deadline or a budget runs, and with how many workers (rules Q17 to Q19): for a
 // deadline the cheapest that is in time, for a budget the fastest that it pays for.
 #pragma once
-
 #include <optional>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // Step 6 of a pass: who starts now and who is promised workers. What is freed for a promise belongs to it
 // until it is met (rule Q1): without that a donor gets back what it has just given, and gives it again.
 #pragma once
-
 #include <vector>
 
 #include "operator/decide/queue/backfill.hpp"

@@ -3,7 +3,6 @@
 // it, whichever queue they are in. A quota bounds starts and growth and takes nothing back; nobody is shrunk
 // for a job that its namespace has no room for.
 #pragma once
-
 #include <vector>
 
 #include "operator/decide/queue/state.hpp"

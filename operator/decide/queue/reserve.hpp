@@ -3,7 +3,6 @@
 // malleable job counts at its floor, also for its end (rule Q2): whatever is taken from it or given to it
 // later, it ends no later than that, so nobody starts later than was promised while forecasts hold.
 #pragma once
-
 #include <optional>
 #include <vector>
 

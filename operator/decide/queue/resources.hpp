@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What workers take and pools have, as a vector: a set of workers fits where each component does.
 #pragma once
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>

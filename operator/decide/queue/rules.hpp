@@ -2,7 +2,6 @@
 // What an ElasticQueue says about how its jobs share its pools, as the scheduler reads it, with the defaults
 // of its schema.
 #pragma once
-
 #include <map>
 #include <string>
 

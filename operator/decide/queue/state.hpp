@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a queue decides from, and what it decides: values.
 #pragma once
-
 #include <map>
 #include <optional>
 #include <string>

@@ -3,7 +3,6 @@
 // and its wish: it gets that, and no more; nobody takes it below. That holds for deadlines that count
 // (Demand::deadline_counts), the others are wishes.
 #pragma once
-
 #include "operator/decide/queue/draft.hpp"
 
 namespace emj::queue {

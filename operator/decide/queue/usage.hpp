@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What namespaces have used, which fairShare goes by. What was used counts half after the half-life.
 #pragma once
-
 #include "operator/decide/queue/state.hpp"
 
 namespace emj::queue {

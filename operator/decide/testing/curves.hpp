@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs whose speed is a known function of their size, for policy efficiency.
 #pragma once
-
 #include <cmath>
 #include <map>
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long an iteration of the applications took at fixed sizes.
 #pragma once
-
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy is asked, for its tests: windows of samples and settings without guards.
 #pragma once
-
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job of a queue, for tests of its side of that bargain; the test is the scheduler.
 #pragma once
-
 #include <gtest/gtest.h>
 
 #include <optional>

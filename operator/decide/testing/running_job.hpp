@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that runs, for tests of what happens to it then.
 #pragma once
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job whose speed is a known function of its size, under autoscale() with its own clock: no cluster,
 // changes take effect at once, at a cost.
-
+#pragma once
 #include <algorithm>
 #include <functional>
 #include <random>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A phase of independent tasks on ranks that come and go, under autoscale() with its own clock. Tasks are
 // given out one by one, each after `overhead(ranks)` seconds of waiting for the master.
-
+#pragma once
 #include <algorithm>
 #include <functional>
 #include <random>

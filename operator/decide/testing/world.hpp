@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model of a cluster and of the runtime that simulations run on, for tests of decide().
 #pragma once
-
 #include <string>
 
 #include "operator/api/parse.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Certificates for one test run: an authority and what it signs. P-256 keys, valid for a day.
-
+#pragma once
 #include <memory>
 #include <string>
 

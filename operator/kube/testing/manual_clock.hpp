@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A clock that only the test moves. Threads that wait for a time look again every millisecond.
-
+#pragma once
 #include <algorithm>
 #include <atomic>
 #include <set>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Objects by path behind HTTP, with as much of an API server's manners as is needed to see what a client
 // writes: resource versions, conflicts, dry runs, one watch event for each change. No admission, no defaults.
-
+#pragma once
 #include <condition_variable>
 #include <functional>
 #include <map>

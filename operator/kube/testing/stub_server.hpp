@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // An HTTP/1.1 server in this process for transport faults: the handler decides every byte of the answer and
 // when it goes out. It knows nothing of Kubernetes.
-
+#pragma once
 #include <atomic>
 #include <condition_variable>
 #include <deque>

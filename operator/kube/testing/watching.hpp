@@ -34,7 +34,8 @@ inline std::string line(const char* type, const json& value) {
 inline std::string list_of(int version, const std::vector<json>& items) {
   return json{{"metadata", {{"resourceVersion", std::to_string(version)}}}, {"items", items}}.dump();
 }
-inline const std::string gone = R"({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})";
+inline const std::string gone =
+    R"({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})";
 
 // Answers the n-th list and the n-th watch with the n-th entry; what comes after the last one hangs.
 class Script {

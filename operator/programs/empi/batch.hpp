@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What an `empi run` begins with, read and checked before anything is started.
-
+#pragma once
 #include <optional>
 #include <vector>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Commands that look at local jobs or talk to their controllers. Each returns the exit code: 0, or 1 with
 // the reason on standard error.
-
+#pragma once
 #include <string>
 #include <vector>
 

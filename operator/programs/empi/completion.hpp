@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What may come next on a command line, by the description that the option parser has of it. Shells ask for
 // it: `empi __complete WORDS...`, and kubectl the program kubectl_complete-empi. Pure but for the job names.
-
+#pragma once
 #include <functional>
 #include <map>
 #include <string>

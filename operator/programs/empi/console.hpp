@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a running job shows: lines that scroll by and, on a terminal, a few lines at the bottom that are
 // drawn anew. Safe from any thread.
-
+#pragma once
 #include <mutex>
 #include <string>
 #include <vector>

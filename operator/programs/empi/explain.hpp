@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job's status in words: why it has the size that it has, and what happened. Pure.
-
+#pragma once
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // A file that grows while a run goes on. What cannot be written for now, as on a full disk, is kept and
 // written as soon as it can be: nothing in between is left out.
 #pragma once
-
 #include <string>
 
 #include "runtime/base/unique_fd.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A queue in a few lines of text: who runs with how much, who waits for what. Pure.
-
+#pragma once
 #include <string>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What is kept of a run: profile.csv and windows.jsonl while it goes on, summary.json at its end.
-
+#pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

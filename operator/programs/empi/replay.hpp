@@ -2,7 +2,6 @@
 // empi simulate --replay: what a policy would have decided on a run that was recorded. The run is as it was:
 // its sizes are those that it had, whatever the policy says.
 #pragma once
-
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -37,7 +37,7 @@ using Clock = local::EventLoop::Clock;
 
 constexpr Millis kViewInterval{500};
 constexpr Millis kLineInterval{10'000};  // where there is no terminal
-constexpr Millis kGather{20};  // news for the scheduler
+constexpr Millis kGather{20};            // news for the scheduler
 constexpr AgentTimeouts kLocalTimeouts{Millis(500), Millis(5000)};
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
@@ -168,12 +168,13 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
   for (RunningJob& job : prepared_) job.begin();
-  watch_end_signals(loop_, [this] { end_all(); },
-                    [this](int signal) {
-                      console_.warning("killed");
-                      cluster_.kill_pods();
-                      _exit(128 + signal);
-                    });
+  watch_end_signals(
+      loop_, [this] { end_all(); },
+      [this](int signal) {
+        console_.warning("killed");
+        cluster_.kill_pods();
+        _exit(128 + signal);
+      });
   watch_supervisor(namespaces.lifeline);
 }
 

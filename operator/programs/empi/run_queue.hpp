@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The queue that the jobs of one `empi run` share.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <vector>

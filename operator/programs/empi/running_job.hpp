@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // One job of an `empi run` from its manifest to its summary.json: where its output goes, what is shown and
 // kept of it.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 // empi simulate: the log of a machine, or jobs of manifests, under the scheduler of queues, beside EASY and
 // beside jobs that choose their size at the start only.
 #pragma once
-
 #include <cstdint>
 #include <string>
 #include <vector>

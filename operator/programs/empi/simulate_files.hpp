@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What empi simulate --out leaves in its folder.
 #pragma once
-
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What empi simulate is given: a trace, manifests, a queue, and what the command line says of them.
 #pragma once
-
 #include <string>
 
 #include "operator/programs/empi/simulate.hpp"

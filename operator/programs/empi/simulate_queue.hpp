@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ElasticQueue by whose rules a trace is scheduled: empi simulate --queue FILE.
 #pragma once
-
 #include <string>
 
 #include "operator/api/queue.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Jobs as a table with their sizes over time. Pure.
-
+#pragma once
 #include <map>
 #include <string>
 #include <vector>

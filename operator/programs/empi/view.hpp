@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job in a few lines of text. Pure.
-
+#pragma once
 #include <deque>
 #include <optional>
 #include <string>

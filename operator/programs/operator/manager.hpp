@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The operator on Kubernetes: caches kept up to date by watches, a work queue of jobs, a few threads that
 // take a job and let the Controller make one pass over it, a lease that says which of several replicas does
 // so, and an HTTP server for Prometheus and the kubelet's probes.
-
+#pragma once
 #include <atomic>
 #include <condition_variable>
 #include <memory>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the operator tells Prometheus about itself. The metrics' one home, as runtime/protocol/metrics.hpp is
 // for those of the pods.
-
+#pragma once
 #include <array>
 #include <chrono>
 #include <map>

@@ -6,7 +6,6 @@
 // What is modelled is the rest of the world: pods come up and go at once, a change takes `delay` seconds and
 // stops the program for `pause`, and windows tell of iterations of a second at the reference size.
 #pragma once
-
 #include <functional>
 #include <string>
 

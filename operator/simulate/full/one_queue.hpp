@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue of a full simulation, as the scheduler reads and writes it.
 #pragma once
-
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One job of a full simulation: its pods and lead (World), and the program that computes in them.
 #pragma once
-
 #include <optional>
 
 #include "operator/simulate/full/full_run.hpp"

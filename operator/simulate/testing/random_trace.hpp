@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A busy machine, for tests.
 #pragma once
-
 #include <cmath>
 #include <random>
 

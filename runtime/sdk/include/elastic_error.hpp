@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exception of the C++ parts of Elastic MPI.
 #pragma once
-
 #include <mpi.h>
 
 #include <stdexcept>

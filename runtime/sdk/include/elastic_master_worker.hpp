@@ -24,7 +24,6 @@
 // result is taken once, so that results are bitwise the same whichever ranks there were, provided a task
 // depends on its index and replicated values only.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -16,7 +16,6 @@
 // Everything registered moves to its new owners whenever the job grows, shrinks or does both, between two
 // iterations. A change that fails is rolled back: the old world and the old data stay, and the loop goes on.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues and jobs for tests. Time is counted in seconds from kStart.
 #pragma once
-
 #include <numeric>
 #include <string>
 #include <vector>

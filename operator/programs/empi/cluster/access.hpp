@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The way of `kubectl empi` to a cluster: which one is asked for on the command line, its jobs, and what to
 // do when it refuses. Everything here throws Refusal.
-
+#pragma once
 #include <memory>
 #include <string>
 #include <vector>

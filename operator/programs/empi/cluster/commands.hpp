@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The commands about jobs of a cluster. They throw Refusal.
-
+#pragma once
 #include <ostream>
 #include <string>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What a job of a cluster prints, and running one to its end. Throws Refusal.
-
+#pragma once
 #include <functional>
 #include <ostream>
 #include <string>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A log that comes in pieces and, after an interruption, partly again. Pure.
-
+#pragma once
 #include <cstddef>
 #include <string>
 #include <string_view>

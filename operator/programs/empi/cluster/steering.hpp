@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Commands that change a job of a cluster. Each returns what to tell the user, or throws Refusal.
-
+#pragma once
 #include <string>
 
 #include "operator/programs/empi/cluster/access.hpp"

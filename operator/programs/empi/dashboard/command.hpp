@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // empi dashboard: serves the page until the program is ended.
-
+#pragma once
 #include "operator/programs/empi/cluster/access.hpp"
 #include "operator/programs/empi/dashboard/data.hpp"
 

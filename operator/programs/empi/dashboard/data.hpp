@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What the page in the browser shows, as JSON. Pure.
-
+#pragma once
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The files beside this one that a browser gets, as they were when the program was built.
-
+#pragma once
 #include <array>
 
 #include "operator/programs/empi/dashboard/page.hpp"

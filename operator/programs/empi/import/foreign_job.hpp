@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // A job of another operator between being read and being written. Private to this folder.
-
+#pragma once
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

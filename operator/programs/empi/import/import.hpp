@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // Jobs of others as ElasticMPIJob: MPIJob of kubeflow.org/v2beta1, and TrainJob of
 // trainer.kubeflow.org/v1alpha1 with an MPI runtime. Pure. The forms are those of mpi-operator 0.8.2 and
 // trainer 2.3.0.
-
+#pragma once
 #include <string>
 #include <vector>
 

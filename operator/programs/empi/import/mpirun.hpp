@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // The command of a launcher, taken apart: what is mpirun's, and the program. Pure.
-
+#pragma once
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the benchmarks of real jobs share: the jobs they make, the cluster as they see it, their figures.
 #pragma once
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>

@@ -2,7 +2,6 @@
 // An operator from outside, for benchmarks on simulated nodes: its memory, its processor time, its metrics.
 // All throw std::runtime_error when it is gone.
 #pragma once
-
 #include <atomic>
 #include <chrono>
 #include <map>

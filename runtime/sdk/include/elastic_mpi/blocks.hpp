@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row-block arrays: `rows` x `columns` values, rows contiguous by rank; columns = 1 for a vector.
 #pragma once
-
 #include <mpi.h>
 
 #include <cstdint>

@@ -6,7 +6,6 @@
 // weight is rounded once to a fixed-point unit common to the whole sequence, and integer sums are exact in
 // any order.
 #pragma once
-
 #include <cmath>
 #include <cstdint>
 #include <span>

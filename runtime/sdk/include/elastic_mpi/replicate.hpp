@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that every rank holds alike, brought to ranks that do not have them yet.
 #pragma once
-
 #include <mpi.h>
 
 #include <cstddef>

@@ -6,7 +6,6 @@
 // a rank without elements is a joiner or just empty. Every element goes straight to its final owner. The new
 // cuts depend on the sequence and the capacities only, not on how the elements were distributed before.
 #pragma once
-
 #include <mpi.h>
 
 #include <cstddef>

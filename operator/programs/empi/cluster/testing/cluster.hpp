@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 // What tests of the commands on a cluster start from: a kubeconfig in a folder of its own, and a job as
 // stored.
-
+#pragma once
 #include <filesystem>
 #include <fstream>
 #include <map>
