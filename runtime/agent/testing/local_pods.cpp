@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -431,12 +434,31 @@ std::string LocalPods::where_agents_wait() {
   return text;
 }
 
+// By gdb, where it is installed and may look at them.
+std::string LocalPods::where_ranks_wait() {
+  std::string text;
+  for (Pod& p : pods_) {
+    if (poll_exit(p)) continue;
+    for (const pid_t rank : ranks(p.member.uid)) {
+      text += "--- a rank of " + p.member.name + ", " + std::to_string(rank) + "\n";
+      const std::string gdb =
+          "timeout 20 gdb --batch -p " + std::to_string(rank) +
+          " -ex 'thread apply all backtrace 24' 2>/dev/null </dev/null | grep -E '^(#|Thread)'";
+      const auto close = [](FILE* file) { pclose(file); };
+      const std::unique_ptr<FILE, decltype(close)> stacks(popen(gdb.c_str(), "r"), close);
+      std::array<char, 4096> line;
+      while (stacks && fgets(line.data(), line.size(), stacks.get()) != nullptr) text += line.data();
+    }
+  }
+  return text;
+}
+
 void LocalPods::wait_until(const std::string& what, const std::function<bool()>& done) {
   const auto until = Clock::now() + patience;
   while (!done()) {
     if (Clock::now() > until)
       throw std::runtime_error("not within " + std::to_string(patience.count()) + " s: " + what + "\n" +
-                               all_logs() + where_agents_wait());
+                               all_logs() + where_agents_wait() + where_ranks_wait());
     std::this_thread::sleep_for(10ms);
   }
 }

@@ -114,6 +114,7 @@ class LocalPods {
   void start_process(Pod& pod);
   bool poll_exit(Pod& pod);
   std::string where_agents_wait();
+  std::string where_ranks_wait();
   std::optional<ChangeStatus> find_change(const std::string& id);
   Pod& pod(const std::string& uid);
   std::string new_uid(const std::string& number) const;
