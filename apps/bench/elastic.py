@@ -88,8 +88,8 @@ class Shared:
 
     files: {job: its manifest}."""
 
-    def __init__(self, bench, name, files, workers, stagger):
-        folder = bench.empi_run(name, *files.values(), "--workers", str(workers), "--stagger", str(stagger))
+    def __init__(self, bench, name, files, workers, stagger, *arguments):
+        folder = bench.empi_run(name, *files.values(), "--workers", str(workers), "--stagger", str(stagger), *arguments)
         self.summaries = [json.loads((folder / job / "summary.json").read_text()) for job in files]
         ends = [summary["start_time_s"] + summary["finish_s"] for summary in self.summaries]
         first = min(summary["start_time_s"] for summary in self.summaries)

@@ -24,7 +24,7 @@ import sweep
 from elastic import Bench, Shared, folder_of, interval, note
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-MANIFEST = SOURCE / "apps/tsunami/bench/five.yaml"
+MANIFEST, QUEUE = SOURCE / "apps/tsunami/bench/five.yaml", SOURCE / "apps/tsunami/bench/five-queue.yaml"
 WORKERS = 16
 STAGGER = 5  # s between two arrivals
 JOBS = {"wide": 7500, "small": 2500, "middle": 5000, "tiny": 1250, "last": 3750}  # simulated seconds, of meshes that are much alike
@@ -54,7 +54,7 @@ def run_shared(bench, name, scale, sizes=None):
     """All jobs by one `empi run`."""
     folder = bench.out / name
     files = {job: manifest(folder, job, scale, sizes and sizes[k]) for k, job in enumerate(JOBS)}
-    return Shared(bench, name, files, WORKERS, STAGGER)
+    return Shared(bench, name, files, WORKERS, STAGGER, "--queue", QUEUE)
 
 
 def step_times(bench, scale):

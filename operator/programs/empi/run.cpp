@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -73,6 +74,7 @@ class Run {
   std::string output_of(const std::string& job, const std::string& working_directory) const;
   local::Reply submit(const local::Submission& submission);
   local::Reply answer(const local::Command& command);
+  local::Reply answer_for(const RunningJob& job, const local::Command& command);
   void announce(const RunningJob& job);
   void say(bool warning, const std::string& job, const std::string& text);
   void start(RunningJob& job);
@@ -98,16 +100,17 @@ class Run {
 
   std::atomic<bool> many_;  // lines name their job
 
-  std::mutex mutex_;  // of the next three; nothing is called back with it
+  std::mutex mutex_;  // of the next four; nothing is called back with it
   Jobs submitted_;
-  std::set<JobKey> news_;
+  std::set<JobKey> news_, called_off_;
   bool ending_ = false;
 
   const std::optional<ElasticQueue> queue_;  // as the run began with it
   const std::unique_ptr<local::LocalQueue> local_queue_;
 
   local::Wakeup wakeup_;
-  local::EventLoop loop_;  // what its thread uses stands before it
+  local::EventLoop loop_;                            // what its thread uses stands before it
+  std::map<JobKey, std::shared_ptr<void>> waiting_;  // prepared jobs, as long as they are asked for
   local::LocalCluster cluster_;
   HttpRuntime runtime_;
   std::unique_ptr<Scheduler> scheduler_;  // of the jobs in the queue; it turns in our loop
@@ -168,6 +171,10 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
   for (RunningJob& job : prepared_) job.begin();
+  for (RunningJob& job : prepared_)
+    if (job.due > Clock::now())
+      waiting_[job.key()] =
+          job.listen(loop_, [&](const local::Command& command) { return answer_for(job, command); });
   watch_end_signals(
       loop_, [this] { end_all(); },
       [this](int signal) {
@@ -189,6 +196,21 @@ local::Reply Run::answer(const local::Command& command) {
   if (command.verb == local::Command::Verb::Submit) return submit(command.submission);
   if (!local_queue_) return {false, "its run has no queue"};
   return {true, empi::json_text::text(to_json(local_queue_->queue()))};
+}
+
+// Of one whose turn has not come. On the loop's thread.
+local::Reply Run::answer_for(const RunningJob& job, const local::Command& command) {
+  using enum local::Command::Verb;
+  if (command.verb == Submit || command.verb == Queue) return answer(command);
+  const auto left = std::chrono::ceil<std::chrono::seconds>(job.due - Clock::now());
+  if (command.verb != Cancel)
+    return {false, "has not begun: it starts in " + std::to_string(left.count()) + " s"};
+  {
+    const std::lock_guard lock(mutex_);
+    called_off_.insert(job.key());
+  }
+  wakeup_.notify();
+  return {true, "cancelled before it began"};
 }
 
 local::Reply Run::submit(const local::Submission& submission) {
@@ -262,6 +284,7 @@ void Run::start_due() {
   for (auto next = prepared_.begin(); next != prepared_.end();) {
     const auto job = next++;
     if (job->due > Clock::now()) continue;
+    waiting_.erase(job->key());
     running_.splice(running_.end(), prepared_, job);
     try {
       start(*job);
@@ -307,16 +330,26 @@ void Run::watch_supervisor(int lifeline) {
 
 // Whom something has happened to is due at once; who has not started when all are to end never does.
 void Run::take_news() {
-  std::set<JobKey> news;
+  std::set<JobKey> news, called_off;
   {
     const std::lock_guard lock(mutex_);
     news.swap(news_);
+    called_off.swap(called_off_);
     prepared_.splice(prepared_.end(), submitted_);
   }
   for (RunningJob& job : running_)
     if (news.contains(job.key())) job.due = {};
+  for (auto next = prepared_.begin(); next != prepared_.end();) {
+    const auto job = next++;
+    if (!called_off.contains(job->key())) continue;
+    console_.warning("job " + job->name() + ": cancelled before it began");
+    if (exit_code_ == 0) exit_code_ = 1;
+    waiting_.erase(job->key());
+    prepared_.erase(job);
+  }
   if (prepared_.empty() || !ending()) return;
   for (const RunningJob& job : prepared_) console_.warning("job " + job.name() + ": not started");
+  waiting_.clear();
   prepared_.clear();
   if (exit_code_ == 0) exit_code_ = 1;
 }

@@ -67,6 +67,20 @@ void RunningJob::begin() {
   recorder_.emplace(source_.output, job_);
 }
 
+std::shared_ptr<void> RunningJob::listen(local::EventLoop& loop,
+                                         std::function<local::Reply(const local::Command&)> answer) const {
+  ElasticMPIJob shown = job_;
+  shown.metadata.uid = local::random_uuid();
+  folder_.write_spec(shown);
+  folder_.write_status(shown.status);
+  const auto id = local::serve_commands(loop, folder_, std::move(answer));
+  return {nullptr, [&loop, id, socket = folder_.file("socket")](void*) {
+            loop.forget(id);
+            std::error_code none;
+            std::filesystem::remove(socket, none);
+          }};
+}
+
 void RunningJob::start(local::LocalCluster& cluster, local::LocalJobOptions options) {
   std::error_code none;
   std::filesystem::remove(folder_.file(kFiguresFile), none);  // of an earlier run

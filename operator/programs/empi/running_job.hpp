@@ -2,6 +2,8 @@
 // One job of an `empi run` from its manifest to its summary.json: where its output goes, what is shown and
 // kept of it.
 #pragma once
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +36,11 @@ class RunningJob {
   const std::string& name() const { return job_.metadata.name; }
   const ElasticMPIJob& job() const { return job_; }
   const std::string& output() const { return source_.output; }
+
+  // After begin(), where it starts later: who asks for it is answered on the loop's thread, as long as what
+  // is returned lives, which is to end before the loop does and before start().
+  std::shared_ptr<void> listen(local::EventLoop& loop,
+                               std::function<local::Reply(const local::Command&)> answer) const;
 
   // Once: from then on the cluster has it, and its lock.
   void start(local::LocalCluster& cluster, local::LocalJobOptions options);

@@ -57,6 +57,20 @@ def many_succeed():
     assert result.returncode == 3 and "job one: Succeeded" in result.stdout, result
 
 
+def called_off():
+    """A job whose turn has not come is cancelled as any other, and the others know nothing of it."""
+    run = Run(manifest("now", SLOW, replicas=1), manifest("later", SLOW, replicas=1), arguments=["--stagger", 600])
+    run.wait_for_size(1, "now")
+    assert "has not begun: it starts in " in empi("scale", "later", 2, check=False).stderr
+    assert "queue local" in empi("queue").stdout
+    assert "cancelled before it began" in empi("cancel", "later").stdout
+    run.wait_for("the word of it", lambda: "job later: cancelled before it began" in run.text())
+    again = empi("cancel", "later", check=False)
+    assert again.returncode == 1 and "is not running" in again.stderr, again
+    empi("cancel", "now")
+    assert run.wait() == 1, run.text()
+
+
 def submitted():
     """A job that comes later belongs to the run as those do that it began with."""
     late = manifest("late", SLOW, replicas=1)
