@@ -146,7 +146,12 @@ bool AskingRuntime::in_hand(const ElasticMPIJob& job) const {
 }
 
 bool AskingRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
-  return runtime_.answers(job, pod);
+  bool yes = false;
+  command(job, [&] {
+    yes = runtime_.answers(job, pod);
+    return Outcome::done();
+  });
+  return yes;
 }
 
 std::vector<Sample> AskingRuntime::samples(const ElasticMPIJob& job) {
@@ -162,7 +167,7 @@ Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Out
   bool slow = false;
   {
     const std::lock_guard lock(mutex_);
-    slow = entries_[key].obeys_slowly;
+    slow = entries_[key].slow_commands > 0;
     if (slow && slow_commands_ >= options_.slow_commands)
       return Outcome::retry("its agent was slow to take the last command, and waits for its turn among such");
     slow_commands_ += slow;
@@ -171,8 +176,10 @@ Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Out
     const bool cost_time = clock_() - start >= options_.slow;
     const std::lock_guard lock(mutex_);
     slow_commands_ -= slow;
-    if (const auto entry = entries_.find(key); entry != entries_.end())
-      entry->second.obeys_slowly = cost_time;
+    const auto entry = entries_.find(key);
+    if (entry == entries_.end()) return;
+    int& owed = entry->second.slow_commands;
+    owed = cost_time ? options_.trusted_after : std::max(0, owed - 1);
   };
   try {
     const Outcome outcome = send();
@@ -213,7 +220,7 @@ Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
       return busy();
     }
   }
-  return command(job, [&] { return runtime_.stop(job, stop); });
+  return runtime_.stop(job, stop);
 }
 
 void AskingRuntime::forget(const JobKey& key) {

@@ -9,8 +9,9 @@
 // others for them. Many that fall silent at once have not cost time yet: a question that an event waits for
 // goes before those that come by the clock, and has threads that ask nothing else.
 //
-// Commands are sent by the threads that look after jobs. Jobs whose last one has cost time have a few of
-// these between them: a command to one of them is tried again later while others wait for their answers.
+// Commands are sent by the threads that look after jobs. Jobs whose last ones have cost time have a few of
+// these between them: a command to one of them is tried again later while others wait for their answers. But
+// for the last one, to stop.
 #pragma once
 #include <array>
 #include <chrono>
@@ -60,7 +61,6 @@ class AskingRuntime : public Runtime {
   Outcome change(const ElasticMPIJob& job, const SendChange& change) override;
   Outcome cancel(const ElasticMPIJob& job, const CancelChange& cancel) override;
   Outcome give_notice(const ElasticMPIJob& job, const GiveNotice& notice) override;
-  // Not tried again, if the job is gone.
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
   void forget(const JobKey& key) override;
 
@@ -84,7 +84,7 @@ class AskingRuntime : public Runtime {
     bool outdated = false;               // the question in hand is about a program that has ended
     bool forgotten = false;              // the job itself is gone
     int distrust = 0;                    // answers in time that it owes
-    bool obeys_slowly = false;           // its last command has cost time
+    int slow_commands = 0;               // commands in time that it owes
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand

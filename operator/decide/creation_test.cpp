@@ -72,6 +72,7 @@ TEST(Creation, WhoIsDrainedIsReplacedWhileItIsThere) {
   world.reconcile();
   EXPECT_EQ(world.of_type<CreatePod>().size(), 1u);
   world.settle(12);
+  EXPECT_TRUE(world.had_event("Resizing")) << "the allocation is what it was: nobody else says so";
   EXPECT_EQ(world.size(), 3);
   EXPECT_PROMISES_KEPT(world);
 }

@@ -61,10 +61,15 @@ std::string goal_text(int from, const Goal& goal) {
   return text;
 }
 
-// `Allocated` or `Yielding` has said from how many to how many, and why.
-bool told_by_queue(const Pass& pass, const Goal& goal) {
+// The first change to a new allocation, in which nobody is replaced: `Allocated` or `Yielding` has said from
+// how many to how many, and why.
+bool told_by_queue(const Pass& pass, int from, const Goal& goal) {
   const auto& allocation = pass.status.allocation;
-  return allocation && goal.to == allocation->workers && !pass.status.blocked;
+  if (!allocation || goal.to != allocation->workers || goal.to == from || pass.status.blocked) return false;
+  const auto& changes = pass.status.policy_state.changes;
+  const bool first = changes.empty() || changes.back().time < allocation->time;
+  return first && goal.add == std::max(0, goal.to - from) &&
+         goal.remove.size() == std::max(0, from - goal.to);
 }
 
 void begin(Pass& pass, const Goal& goal) {
@@ -87,7 +92,7 @@ void begin(Pass& pass, const Goal& goal) {
   resize.add = set_union(resize.add, take_newcomers(pass, goal.add - resize.add.size()));
   pass.status.resize = resize;
   pass.status.state = JobState::Resizing;
-  if (!told_by_queue(pass, goal)) pass.event("Resizing", goal_text(resize.from, goal));
+  if (!told_by_queue(pass, resize.from, goal)) pass.event("Resizing", goal_text(resize.from, goal));
 }
 
 // Workers that are to go whatever the size is make a change that ends elsewhere than at the size asked for,

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 extern char** environ;
@@ -23,6 +22,8 @@ extern char** environ;
 namespace emj::local {
 
 namespace {
+
+constexpr std::size_t kLongestFile = std::size_t{256} << 20;  // a device may have no end
 
 [[noreturn]] void throw_errno(const std::string& what, int error = errno) {
   throw std::system_error(error, std::generic_category(), what);
@@ -194,9 +195,13 @@ std::optional<std::string> read_file(const std::string& path) {
   if (std::filesystem::is_directory(path, none)) return std::nullopt;  // it opens, as an empty file
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (file.read(part.data(), part.size()), file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kLongestFile) return std::nullopt;
+  }
+  return text;
 }
 
 void write_file_atomically(const std::string& path, const std::string& text, unsigned mode) {

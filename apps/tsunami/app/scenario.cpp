@@ -90,9 +90,10 @@ void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, S
                         "one that lasts until " + degrees(end) + " s", "leave --kajiura out");
   const io::Region box = motion->frames.back().region();
   scenario.bed =
-      swe::SeaFloor(floor, {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
-                            std::max(begin, 0.0), end, box.west, box.east, box.south, box.north,
-                            std::min(motion->frames.back().dx, motion->frames.back().dy)});
+      swe::SeaFloor(between_points(floor, depth),
+                    {[motion](double lon, double lat, double t) { return motion->at(lon, lat, t); },
+                     std::max(begin, 0.0), end, box.west, box.east, box.south, box.north,
+                     std::min(motion->frames.back().dx, motion->frames.back().dy)});
   scenario.surface = between_points([motion](double lon, double lat) { return motion->at(lon, lat, 0); },
                                     {std::make_shared<const io::Raster>(motion->frames.front())});
 }
@@ -266,7 +267,10 @@ std::string name_case(const Options& o, const Scenario& scenario) {
       borders += empi::format(", sponge of %g km in the %s", border.sponge_km, name.c_str());
   }
   if (o.storage != "double") places += "; single storage";
-  if (o.speed_limit != Options{}.speed_limit) places += empi::format("; at most %g m/s", o.speed_limit);
+  if (o.speed_limit == 0)
+    places += "; no limit of speeds";
+  else if (o.speed_limit != Options{}.speed_limit)
+    places += empi::format("; at most %g m/s", o.speed_limit);
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,

@@ -154,6 +154,9 @@ TEST_F(ScenarioTest, ASourceInTimeMovesInTime) {
   EXPECT_EQ(s.bed.motion.begin, 60);
   EXPECT_EQ(s.bed.motion.end, 360);
   EXPECT_DOUBLE_EQ(s.bed.motion.lift(144, 34, 210), 1.5);
+  EXPECT_EQ(spacing_at(s.bed.still, 144, 34), 1)
+      << "or each step looks for its means down to the finest level";
+  EXPECT_EQ(s.bed.motion.spacing, 1);
   // One time later than `at once`: a jump then.
   o.dtopo = folder.write("late.tt3", motion(143, 33, {3}, 120));
   const Scenario late = make_scenario(o);

@@ -15,6 +15,9 @@ namespace swe {
 namespace {
 
 constexpr double kRounding = 1e-12;  // of a depth of 1 m and of the bed's elevation
+// Of what is found to be below the bed: so much more, or floats would not show it.
+template <class Stored>
+constexpr double kSeen = std::numeric_limits<Stored>::digits < 30 ? 1e-6 : 0.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A chunk of edges: what is on their two sides, the edges themselves, and where their fluxes go.
@@ -242,7 +245,7 @@ EMPI_TARGET_CLONES bool update_cells(const Physics& physics, const Fields<Stored
       if constexpr (is_second) next = 0.5 * (eta0[i] + next), x = 0.5 * (hu0[i] + x), y = 0.5 * (hv0[i] + y);
       const double hole = b[i] - next;  // mended where it is rounding, kept to be found where it is not
       const bool covered = hole <= kRounding * (1.0 + std::abs(b[i]));
-      const double e = covered ? larger(next, b[i]) : next;
+      const double e = covered ? larger(next, b[i]) : next - kSeen<Stored> * (1.0 + std::abs(b[i]));
       const bool flows = e - b[i] > dry;
       unsound |= static_cast<int>(!covered) | static_cast<int>(!(0.0 * (x + y) == 0.0));
       eta[i] = static_cast<Stored>(e);

@@ -62,6 +62,25 @@ TEST(Motion, LiftsTheWaterInItsTime) {
   }
 }
 
+// Of single storage, whose rounding of the floor is no motion.
+TEST(Motion, LeavesWhatDoesNotMoveToTheBit) {
+  Parameters setup{.domain = {1, 1}, .frame = {.width = 4e5, .height = 4e5}, .coarsest = 8, .finest = 8};
+  setup.criterion = {.refine_amplitude = 100, .coarsen_amplitude = 50};
+  const Motion none{.lift = [](double, double, double) { return 0.0; },
+                    .begin = 0,
+                    .end = 300,
+                    .west = 0,
+                    .east = 4e5,
+                    .south = 0,
+                    .north = 4e5};
+  const Function floor = [](double x, double y) { return rough(x, y, 3e4, -5000, -3000); };
+  SingleSolver solver(MPI_COMM_WORLD, setup, {floor, none}, [](double, double) { return 0.0; });
+  const double start = sum(solver.volume());
+  for (int k = 0; k < 100; ++k) solver.step(3);
+  for (std::size_t i = 0; i < solver.cells(); ++i) ASSERT_EQ(solver.cell(i).eta, 0);
+  EXPECT_EQ(sum(solver.volume()), start);
+}
+
 // A floor of rasters: finer cells that there might be cost nothing.
 TEST(Motion, CostsWhatItsRasterIsWorth) {
   const auto asked_with = [](int finest) {

@@ -109,9 +109,11 @@ void BasicSolver<Stored>::move_bed() {
   for (std::size_t i = 0; i < cells(); ++i) {
     const mesh::Triangle t = mesh_.triangle(i);
     if (!moves(t)) continue;
-    const double b = bed_of(mesh_.leaves()[i], t);
-    eta_[i] = static_cast<Stored>(eta_[i] > b_[i] ? eta_[i] + (b - b_[i]) : b);
-    b_[i] = static_cast<Stored>(b);
+    // As it is stored: what rounding takes of a floor that stays would lift the water anew in each step.
+    const auto b = static_cast<Stored>(bed_of(mesh_.leaves()[i], t));
+    const double lifted = static_cast<double>(b) - b_[i];
+    eta_[i] = static_cast<Stored>(eta_[i] > b_[i] ? eta_[i] + lifted : b);
+    b_[i] = b;
   }
   connect();
 }

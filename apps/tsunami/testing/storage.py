@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Promise: with --storage single a gauge sees the same wave, a checkpoint's case says so, and other words are refused.
+"""Promise: with --storage single a gauge sees the same wave, and other words are refused.
 
 Usage: storage.py EMPI-TSUNAMI
 """

@@ -223,8 +223,12 @@ TEST(JobDemand, AForecastOfAnotherSizeCountsWhatWasDoneAtEach) {
   of.status.policy_state.changes = {{kNow - Seconds(10), 4, 8, 1, 0, 0}};
   EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 30, 1e-6)
       << "20 s at 4 workers and 10 s at twice their speed are done";
-  of.status.policy_state.changes.back().time = kNow - Seconds(60);
-  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 20, 1e-6) << "all 30 s at 8";
+  of.status.policy_state.changes = {{kNow - Seconds(20), 4, 2, 1, 0, 0}, {kNow - Seconds(10), 2, 8, 1, 0, 0}};
+  measure(of, 2, 2.0);
+  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 32.5, 1e-6)
+      << "10 s at 4, 10 s at half and 10 s at twice their speed";
+  of.status.policy_state.changes.clear();
+  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 35, 1e-6) << "it has been given 8, and runs on 4 still";
 }
 
 TEST(JobDemand, RulesAreThoseOfTheQueue) {

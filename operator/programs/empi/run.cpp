@@ -78,6 +78,7 @@ class Run {
   void announce(const RunningJob& job);
   void say(bool warning, const std::string& job, const std::string& text);
   void start(RunningJob& job);
+  bool stop_waiting(Jobs::iterator job);
   void start_due();
   void changed(const JobKey& key);
   bool ending();
@@ -107,6 +108,7 @@ class Run {
 
   const std::optional<ElasticQueue> queue_;  // as the run began with it
   const std::unique_ptr<local::LocalQueue> local_queue_;
+  const std::string run_ = local::random_uuid();
 
   local::Wakeup wakeup_;
   local::EventLoop loop_;                            // what its thread uses stands before it
@@ -141,7 +143,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
           queue_ ? std::make_unique<local::LocalQueue>(*queue_, [this](const JobKey& key) { changed(key); })
                  : nullptr),
       cluster_(
-          local::random_uuid(), loop_, [this](const JobKey& key) { changed(key); },
+          run_, loop_, [this](const JobKey& key) { changed(key); },
           [this](const std::string& pod, const std::string& line) {
             if (show_output() && worth_showing(pod, line)) console_.line(line);
           }),
@@ -174,7 +176,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
   for (RunningJob& job : prepared_)
     if (job.due > Clock::now())
       waiting_[job.key()] =
-          job.listen(loop_, [&](const local::Command& command) { return answer_for(job, command); });
+          job.listen(loop_, run_, [&](const local::Command& command) { return answer_for(job, command); });
   watch_end_signals(
       loop_, [this] { end_all(); },
       [this](int signal) {
@@ -280,11 +282,24 @@ void Run::start(RunningJob& job) {
   if (ending()) cluster_.request_cancel();  // a signal came meanwhile
 }
 
+// Nobody is answered for it any more. False: it was called off, and is gone.
+bool Run::stop_waiting(Jobs::iterator job) {
+  waiting_.erase(job->key());
+  {
+    const std::lock_guard lock(mutex_);
+    if (called_off_.erase(job->key()) == 0) return true;
+  }
+  console_.warning("job " + job->name() + ": cancelled before it began");
+  if (exit_code_ == 0) exit_code_ = 1;
+  prepared_.erase(job);
+  return false;
+}
+
 void Run::start_due() {
   for (auto next = prepared_.begin(); next != prepared_.end();) {
     const auto job = next++;
     if (job->due > Clock::now()) continue;
-    waiting_.erase(job->key());
+    if (!stop_waiting(job)) continue;
     running_.splice(running_.end(), prepared_, job);
     try {
       start(*job);
@@ -334,18 +349,14 @@ void Run::take_news() {
   {
     const std::lock_guard lock(mutex_);
     news.swap(news_);
-    called_off.swap(called_off_);
+    called_off = called_off_;
     prepared_.splice(prepared_.end(), submitted_);
   }
   for (RunningJob& job : running_)
     if (news.contains(job.key())) job.due = {};
   for (auto next = prepared_.begin(); next != prepared_.end();) {
     const auto job = next++;
-    if (!called_off.contains(job->key())) continue;
-    console_.warning("job " + job->name() + ": cancelled before it began");
-    if (exit_code_ == 0) exit_code_ = 1;
-    waiting_.erase(job->key());
-    prepared_.erase(job);
+    if (called_off.contains(job->key())) stop_waiting(job);
   }
   if (prepared_.empty() || !ending()) return;
   for (const RunningJob& job : prepared_) console_.warning("job " + job.name() + ": not started");

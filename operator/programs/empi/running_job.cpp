@@ -67,17 +67,17 @@ void RunningJob::begin() {
   recorder_.emplace(source_.output, job_);
 }
 
-std::shared_ptr<void> RunningJob::listen(local::EventLoop& loop,
+std::shared_ptr<void> RunningJob::listen(local::EventLoop& loop, const std::string& run,
                                          std::function<local::Reply(const local::Command&)> answer) const {
   ElasticMPIJob shown = job_;
   shown.metadata.uid = local::random_uuid();
   folder_.write_spec(shown);
   folder_.write_status(shown.status);
+  local::write_file_atomically(folder_.file("run"), run + "\n");
   const auto id = local::serve_commands(loop, folder_, std::move(answer));
-  return {nullptr, [&loop, id, socket = folder_.file("socket")](void*) {
+  return {nullptr, [&loop, id, folder = folder_](void*) {
             loop.forget(id);
-            std::error_code none;
-            std::filesystem::remove(socket, none);
+            folder.clear();
           }};
 }
 

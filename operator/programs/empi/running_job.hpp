@@ -39,7 +39,8 @@ class RunningJob {
 
   // After begin(), where it starts later: who asks for it is answered on the loop's thread, as long as what
   // is returned lives, which is to end before the loop does and before start().
-  std::shared_ptr<void> listen(local::EventLoop& loop,
+  // `run`: the id of the run that it belongs to. An end without a start leaves no state.
+  std::shared_ptr<void> listen(local::EventLoop& loop, const std::string& run,
                                std::function<local::Reply(const local::Command&)> answer) const;
 
   // Once: from then on the cluster has it, and its lock.

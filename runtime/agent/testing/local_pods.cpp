@@ -437,9 +437,11 @@ std::string LocalPods::where_agents_wait() {
 // By gdb, where it is installed and may look at them.
 std::string LocalPods::where_ranks_wait() {
   std::string text;
+  const auto until = Clock::now() + 40s;
   for (Pod& p : pods_) {
     if (poll_exit(p)) continue;
     for (const pid_t rank : ranks(p.member.uid)) {
+      if (Clock::now() > until) return text + "--- and others\n";
       text += "--- a rank of " + p.member.name + ", " + std::to_string(rank) + "\n";
       const std::string gdb =
           "timeout 20 gdb --batch -p " + std::to_string(rank) +
@@ -456,9 +458,12 @@ std::string LocalPods::where_ranks_wait() {
 void LocalPods::wait_until(const std::string& what, const std::function<bool()>& done) {
   const auto until = Clock::now() + patience;
   while (!done()) {
-    if (Clock::now() > until)
-      throw std::runtime_error("not within " + std::to_string(patience.count()) + " s: " + what + "\n" +
-                               all_logs() + where_agents_wait() + where_ranks_wait());
+    if (Clock::now() > until) {
+      const std::string told = "not within " + std::to_string(patience.count()) + " s: " + what + "\n" +
+                               all_logs() + where_agents_wait();
+      std::cerr << told << std::flush;  // should the test be ended before gdb is
+      throw std::runtime_error(told + where_ranks_wait());
+    }
     std::this_thread::sleep_for(10ms);
   }
 }

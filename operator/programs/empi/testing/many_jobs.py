@@ -63,10 +63,13 @@ def called_off():
     run.wait_for_size(1, "now")
     assert "has not begun: it starts in " in empi("scale", "later", 2, check=False).stderr
     assert "queue local" in empi("queue").stdout
+    empi("submit", manifest("more", HELLO, replicas=1, rigid=True), "--beside", "later")
+    run.wait_for("the end of more", lambda: "job more: Succeeded" in run.text())
     assert "cancelled before it began" in empi("cancel", "later").stdout
     run.wait_for("the word of it", lambda: "job later: cancelled before it began" in run.text())
     again = empi("cancel", "later", check=False)
-    assert again.returncode == 1 and "is not running" in again.stderr, again
+    assert again.returncode == 1 and "no job named later" in again.stderr, again
+    assert "later" not in empi("top").stdout, "as if it had been killed"
     empi("cancel", "now")
     assert run.wait() == 1, run.text()
 
