@@ -33,7 +33,7 @@ struct ManagerOptions {
   std::string lease_name = "elastic-mpi-operator";
   bool leader_election = true;
   Millis lease_duration{15000}, renew_deadline{10000}, retry_period{2000};
-  int threads = 8;  // most of the time they wait for answers
+  int threads = 5;  // most of the time they wait for answers
   double requests_per_second = 200;
   int burst = 400;
   int port = 8080;  // 0: any free one
