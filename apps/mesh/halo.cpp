@@ -34,7 +34,8 @@ void Halo::start(std::span<Stored* const> fields, std::span<const std::int32_t> 
   send_.resize(count * size());
   receive_.resize(count * size());
   requests_.clear();
-  targets_ = {};
+  std::get<0>(targets_).clear();
+  std::get<1>(targets_).clear();
   std::get<std::vector<Stored*>>(targets_).assign(fields.begin(), fields.end());
   receive_at_.assign(receive.begin(), receive.end());
   requests_.reserve(2 * neighbours_.size());

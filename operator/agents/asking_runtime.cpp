@@ -72,6 +72,10 @@ void AskingRuntime::hurry(const JobKey& key, Entry& entry) {
   put(std::move(question), entry, kNews);
 }
 
+void AskingRuntime::judge(int& owed, bool cost_time) const {
+  owed = cost_time ? options_.trusted_after : std::max(0, owed - 1);
+}
+
 void AskingRuntime::ask(const Question& question) {
   const auto start = clock_();
   RuntimeView view = runtime_.observe(question.job, question.pods);
@@ -91,7 +95,7 @@ void AskingRuntime::ask(const Question& question) {
       runtime_.forget(question.key);
       entries_.erase(question.key);  // another job of this name may wait already
     } else if (!std::exchange(entry.outdated, false)) {
-      entry.distrust = cost_time ? options_.trusted_after : std::max(0, entry.distrust - 1);
+      judge(entry.distrust, cost_time);
       const bool was_silent = entry.silence.has_value();
       entry.silence.reset();
       if (is_silent(view)) entry.silence = view;
@@ -167,7 +171,7 @@ Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Out
   bool slow = false;
   {
     const std::lock_guard lock(mutex_);
-    slow = entries_[key].slow_commands > 0;
+    slow = entries_[key].commands_owed > 0;
     if (slow && slow_commands_ >= options_.slow_commands)
       return Outcome::retry("its agent was slow to take the last command, and waits for its turn among such");
     slow_commands_ += slow;
@@ -178,8 +182,7 @@ Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Out
     slow_commands_ -= slow;
     const auto entry = entries_.find(key);
     if (entry == entries_.end()) return;
-    int& owed = entry->second.slow_commands;
-    owed = cost_time ? options_.trusted_after : std::max(0, owed - 1);
+    judge(entry->second.commands_owed, cost_time);
   };
   try {
     const Outcome outcome = send();

@@ -84,7 +84,7 @@ class AskingRuntime : public Runtime {
     bool outdated = false;               // the question in hand is about a program that has ended
     bool forgotten = false;              // the job itself is gone
     int distrust = 0;                    // answers in time that it owes
-    int slow_commands = 0;               // commands in time that it owes
+    int commands_owed = 0;               // in time, before it is trusted with them
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand
@@ -96,6 +96,8 @@ class AskingRuntime : public Runtime {
   std::optional<Question> next(const Crew& crew);
   void put(Question question, Entry& entry, Lane lane);
   void hurry(const JobKey& key, Entry& entry);
+  // What cost time is made up for by some that did not.
+  void judge(int& owed, bool cost_time) const;
   bool in_hand(const ElasticMPIJob& job) const;
   // By a connection that no question uses.
   Outcome command(const ElasticMPIJob& job, const std::function<Outcome()>& send);
