@@ -52,8 +52,8 @@ std::optional<AgentError> problem(const std::string& what, const std::string& pe
   const std::string reason = body.is_object() && body.contains("error") && body["error"].is_string()
                                  ? body["error"].get<std::string>()
                                  : answer.body;
-  return AgentError{kind_of(answer.status),
-                    asked + std::to_string(answer.status) + " " + reason.substr(0, kLongestRefusal)};
+  return AgentError{kind_of(answer.status), asked + std::to_string(answer.status) + " " +
+                                                empi::json_text::cut(reason, kLongestRefusal)};
 }
 
 template <class T, class Read>
@@ -63,8 +63,8 @@ AgentResult<T> answer(const std::string& what, const std::string& peer, const em
   try {
     return T(read(empi::json_text::parse(given.body, kReadable)));
   } catch (const std::exception& error) {
-    return AgentError{AgentError::Kind::Malformed,
-                      what + " at " + peer + ": cannot read the answer: " + error.what()};
+    return AgentError{AgentError::Kind::Malformed, what + " at " + peer + ": cannot read the answer: " +
+                                                       empi::json_text::cut(error.what(), kLongestRefusal)};
   }
 }
 

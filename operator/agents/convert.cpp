@@ -10,6 +10,8 @@
 
 namespace emj {
 
+using empi::json_text::cut;
+
 namespace {
 
 constexpr double kMost = 1e15;  // of any figure of a window, and milliseconds of a change
@@ -17,8 +19,6 @@ constexpr std::int64_t kHighestFence = std::int64_t{1} << 53;  // the controller
 constexpr int kMostRanks = 1 << 20;
 constexpr std::int64_t kLatestMillis = 253'402'300'799'000;  // the year 9999 ends: later times have no text
 constexpr std::size_t kLongestId = 253, kLongestReason = 2000, kLongestMessage = 16000;
-
-std::string cut(const std::string& text, std::size_t longest) { return text.substr(0, longest); }
 
 std::int64_t whole_millis(double millis) {
   return std::isfinite(millis) ? std::llround(std::clamp(millis, 0.0, kMost)) : 0;
@@ -119,6 +119,8 @@ bool complete(const std::vector<empi::WindowSample>& group, double group_seconds
 
 }  // namespace
 
+using empi::json_text::cut;
+
 namespace {
 
 // What a program says of itself: any number may stand there.
@@ -191,6 +193,8 @@ std::vector<Sample> to_samples(const std::vector<empi::WindowSample>& windows, S
   return samples;
 }
 
+using empi::json_text::cut;
+
 namespace {
 
 std::optional<ChangeView> view_of(const empi::MembershipView& view) {
@@ -244,6 +248,8 @@ std::string message_of(const empi::JobOutcome& outcome) {
 }
 
 }  // namespace
+
+using empi::json_text::cut;
 
 namespace {
 

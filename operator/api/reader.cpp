@@ -49,7 +49,7 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
 
 std::string shown(const json& value) {
   std::string text = empi::json_text::text(value);
-  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+  return text.size() > 60 ? empi::json_text::cut(std::move(text), 57) + "..." : text;
 }
 
 void Context::refuse(const std::string& path, std::string reason, std::string expected, std::string hint) {

@@ -119,5 +119,28 @@ TEST_F(Malformed, EveryManifestIsRefusedInWordsOrRuns) {
   EXPECT_GT(runs, 50);
 }
 
+// A server keeps what can be read. Cut within a character, what was read was never what was decided.
+TEST_F(ControllerTest, AMessageThatIsTooLongIsWrittenOnce) {
+  const auto kept_by_the_server = [&] {
+    JobStatus& status = cluster.record->job.status;
+    const auto text = empi::json_text::safe_text(status_to_json(status));
+    status = parse_status(empi::json_text::parse(text)).value();
+  };
+  for (const std::string& quota : {"exceeded" + std::string(2000, '-'), std::string("not \xe2 text")}) {
+    for (std::size_t shift = 0; shift < 3; ++shift) {
+      cluster.quota = quota.substr(shift);
+      for (std::size_t at = 0; (at = cluster.quota.find('-', at)) != std::string::npos; at += 3)
+        cluster.quota.replace(at, 1, "\u20ac");
+      for (int i = 0; i < 3; ++i) {
+        pass();
+        kept_by_the_server();
+      }
+      cluster.calls.clear();
+      pass();
+      EXPECT_EQ(std::ranges::count(cluster.calls, "status"), 0) << "after " << shift;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emj

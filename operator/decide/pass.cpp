@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/json_text.hpp"
+
 namespace emj {
 
 Pass::Pass(const Observed& observed, Time at)
@@ -25,7 +27,7 @@ void Pass::wake_at(Time time) {
 
 void set_condition(std::vector<Condition>& conditions, Condition condition, Time now) {
   constexpr std::size_t longest_message = 2000;
-  condition.message.resize(std::min(condition.message.size(), longest_message));
+  condition.message = empi::json_text::cut(std::move(condition.message), longest_message);
   condition.last_transition_time = now;
   if (condition.reason.empty()) condition.reason = condition.type;  // Kubernetes wants one
   const auto found = std::ranges::find(conditions, condition.type, &Condition::type);

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <random>
 
+#include "runtime/base/json_text.hpp"
+
 namespace emj::kube {
 
+using empi::json_text::cut;
 using nlohmann::json;
 
 namespace {
@@ -13,14 +16,6 @@ namespace {
 // At an API server that takes 0.7 s for an answer, about six Events a second.
 constexpr int kWriters = 4;
 constexpr std::size_t kLongestNote = 1024, kLongestReason = 128, kLongestQueue = 1000;
-
-// At most `size` bytes, not cut within a UTF-8 character.
-std::string cut(std::string text, std::size_t size) {
-  if (text.size() <= size) return text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  text.resize(size);
-  return text;
-}
 
 // Of the Event that is to be made or changed.
 std::string name_of(const EventWrite& write) {

@@ -10,6 +10,7 @@
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/unreadable.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::manager {
 namespace {
@@ -126,7 +127,7 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
 Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
   const kube::ObjectPtr object = as_read(record.job);
   if (!object) return changed_since();
-  const std::string message = record.unreadable.substr(0, kLongestMessage);
+  const std::string message = empi::json_text::cut(record.unreadable, kLongestMessage);
   auto changed = with_false_condition(*object, condition::kReadable, "UnknownVersion", message);
   if (!changed) return Outcome::done();
   (*changed)["status"]["reason"] = condition::kReasonUnreadable;

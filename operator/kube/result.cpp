@@ -90,7 +90,7 @@ std::optional<Millis> seconds_of(const std::string& text) {
 
 // The first bytes of a body that is not a Status, on one line.
 std::string excerpt(const std::string& body) {
-  std::string text = body.substr(0, 200);
+  std::string text = empi::json_text::cut(body.substr(0, 300), 200);
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
   return text;
 }

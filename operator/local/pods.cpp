@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "operator/local/pod_holder.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace emj::local {
 
@@ -56,7 +57,7 @@ std::string trimmed_message(const std::string& path) {
   std::string text = read_file(path).value_or("");
   if (text.size() > kLongestMessage) text = text.substr(text.size() - kLongestMessage);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+  return empi::json_text::cut(std::move(text), kLongestMessage);
 }
 
 }  // namespace

@@ -106,6 +106,14 @@ bool is_utf8(std::string_view text) {
   }
 }
 
+std::string cut(std::string text, std::size_t longest) {
+  if (!is_utf8(text)) text = json::parse(safe_text(text)).get<std::string>();
+  if (text.size() <= longest) return text;
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;
+  text.resize(longest);
+  return text;
+}
+
 std::vector<std::uint8_t> cbor(const json& value) { return json::to_cbor(value); }
 json from_cbor(std::string_view bytes) { return build(bytes, json::input_format_t::cbor, {kDeepestMessage}); }
 

@@ -39,6 +39,9 @@ std::string text(const nlohmann::json& value, int indent = -1);
 std::string safe_text(const nlohmann::json& value, int indent = -1);
 
 bool is_utf8(std::string_view text);
+// At most so many bytes of it, not cut within a character, and U+FFFD in place of what is no UTF-8: what
+// safe_text() writes and somebody reads again is the same.
+std::string cut(std::string text, std::size_t longest);
 
 std::vector<std::uint8_t> cbor(const nlohmann::json& value);
 nlohmann::json from_cbor(std::string_view bytes);  // a message; throws nlohmann::json::parse_error

@@ -93,5 +93,21 @@ TEST(JsonText, ReadsWhatTheLibraryReads) {
     EXPECT_THROW(from_cbor(wrong), json::parse_error) << wrong;
 }
 
+TEST(JsonText, WhatIsCutIsReadAsItWasWritten) {
+  const auto kept = [](const std::string& text) { return parse(safe_text(json(text))).get<std::string>(); };
+  const std::string words = "a\u00e9\u20ac\U0001f30a";  // of 1, 2, 3 and 4 bytes
+  for (std::size_t longest = 0; longest <= words.size() + 1; ++longest) {
+    const std::string part = cut(words, longest);
+    EXPECT_LE(part.size(), longest);
+    EXPECT_GT(part.size() + 4, std::min(longest, words.size()));
+    EXPECT_TRUE(words.starts_with(part));
+    EXPECT_EQ(kept(part), part);
+  }
+  for (const char* wrong : {"\xff", "a\xc3", "\xe2\x82 b", "\xed\xa0\x80"}) {
+    EXPECT_EQ(kept(cut(wrong, 100)), cut(wrong, 100));
+    EXPECT_LE(cut(wrong, 2).size(), 2u);
+  }
+}
+
 }  // namespace
 }  // namespace empi::json_text
