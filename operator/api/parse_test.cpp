@@ -169,7 +169,7 @@ TEST(Json, AJobSurvivesBeingStored) {
   status.awaited = AwaitedWorkers{{6, 7}, {6}, time, time};
   status.succession = SuccessionStatus{4, "uid-1", "demo-w-1", {"uid-0"}, "pod demo-w-0 is gone", time};
   status.lost_nodes = {{"node-3", time}};
-  status.blocked = BlockedTarget{8, 2, "no room", 3, time};
+  status.blocked = BlockedTarget{8, 2, "no room", 3, time, time};
   status.last_resize = LastResize{2, 3, ResizeResult::Committed, "", 1, 2, 3, time};
   status.recoveries = RecoveriesStatus{2, 5, time, "pod demo-w-2 is lost", 3, 12, 640};
   status.recommendation = Recommendation{4, 91, "why", time};

@@ -100,6 +100,7 @@ struct BlockedTarget {
   std::string reason;
   int attempts = 0;
   Time retry_after{};
+  std::optional<Time> since{};  // the first attempt, of a job that has not run yet
 
   bool operator==(const BlockedTarget&) const = default;
 };

@@ -116,6 +116,7 @@ void describe(V& v, BlockedTarget& blocked) {
   v.field("reason", blocked.reason);
   v.field("attempts", blocked.attempts);
   v.field("retryAfter", blocked.retry_after);
+  v.field("since", blocked.since);
 }
 
 template <class V>

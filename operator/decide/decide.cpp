@@ -59,9 +59,9 @@ void adopt_runtime_image(Pass& pass) {
 bool past_deadline(Pass& pass) {
   const auto& limit = pass.spec.run_policy.active_deadline;
   const JobStatus& status = pass.status;
-  if (!limit || (!status.start_time && !status.start)) return false;
-  const Time deadline =
-      status.start_time.value_or(status.start ? status.start->start_time : pass.now) + *limit;
+  const std::optional<Time> since = status.start_time ? status.start_time : first_start(pass);
+  if (!limit || !since) return false;
+  const Time deadline = *since + *limit;
   if (pass.now >= deadline) return true;
   pass.wake_at(deadline);
   return false;

@@ -52,11 +52,13 @@ void restart(Pass& pass, const std::string& reason, const std::string& message) 
   pass.warning(reason, message + "; restart " + std::to_string(status.restarts) + " of " +
                            std::to_string(pass.spec.run_policy.backoff_limit) + ", " + beginning(pass) +
                            ", in " + std::to_string(pause.count()) + " s");
+  const auto since = first_start(pass);
   forget_run(status);
   pause_in_queue(pass, pause, reason + ": " + message);
   status.state = JobState::Pending;
-  status.blocked = BlockedTarget{0, pass.seen.job.metadata.generation, reason + ": " + message,
-                                 status.restarts, pass.now + pause};
+  status.blocked = BlockedTarget{
+      0,    pass.seen.job.metadata.generation, reason + ": " + message, status.restarts, pass.now + pause,
+      since};
   pass.wake_at(pass.now + pause);
 }
 

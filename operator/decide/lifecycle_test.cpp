@@ -240,6 +240,37 @@ TEST(End, TheDeadlineCountsFromTheFirstStart) {
   EXPECT_EQ(find_condition(waiting.status(), "Failed")->reason, "DeadlineExceeded");
 }
 
+// Each attempt ends before the job does, and the next one is an attempt of the same job.
+TEST(End, TheDeadlineCountsFromTheFirstStartAlsoWhenStartsFail) {
+  World world(testing_world::make_job(
+      "  runPolicy: {activeDeadlineSeconds: 700}\n  resize: {joinTimeoutSeconds: 600}\n"));
+  const Time first = world.now;
+  world.reconcile();
+  ASSERT_EQ(world.status().state, JobState::Starting);
+  for (int look = 0; look < 200 && !is_terminal(world.status().state); ++look) {
+    world.now += Seconds(10);
+    world.remove_terminating();
+    world.reconcile();
+  }
+  ASSERT_EQ(world.status().state, JobState::Failed);
+  EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "DeadlineExceeded");
+  EXPECT_EQ(world.now, first + Seconds(700));
+}
+
+TEST(End, TheDeadlineCountsFromTheFirstStartAlsoWhenAWorkerEndsBeforeTheProgramHasStarted) {
+  World world(testing_world::make_job("  runPolicy: {activeDeadlineSeconds: 100, backoffLimit: 100}\n"));
+  const Time first = world.now;
+  for (int look = 0; look < 200 && !is_terminal(world.status().state); ++look) {
+    world.remove_terminating();
+    world.reconcile();
+    if (!world.pods.empty() && !world.pods.front().terminating) world.end_pod(world.pods.front().index, 1);
+    world.now += Seconds(1);
+  }
+  ASSERT_EQ(world.status().state, JobState::Failed);
+  EXPECT_EQ(find_condition(world.status(), "Failed")->reason, "DeadlineExceeded");
+  EXPECT_LE(world.now - first, Seconds(102));
+}
+
 TEST(End, CleanPodPolicySaysWhichPodsStay) {
   for (const auto& [policy, deleted] :
        std::vector<std::pair<std::string, std::size_t>>{{"None", 0}, {"Running", 1}, {"All", 2}}) {

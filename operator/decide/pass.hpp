@@ -101,8 +101,11 @@ void update_checkpoint(Pass& pass);  // checkpoints.cpp
 void update_tasks(Pass& pass);       // sizing.cpp
 void create_missing(Pass& pass, const IndexSet& workers);  // creation.cpp: their pods, those that it may
 void start_step(Pass& pass);                               // start.cpp: Pending, Starting
-void resize_step(Pass& pass, int target);                  // resize.cpp: Running, Resizing
-void forget_lost_nodes(Pass& pass);                        // succession.cpp: of which Kubernetes knows by now
+// start.cpp: of a job that has not run yet, however many starts have failed. In a queue it waits anew after
+// each.
+std::optional<Time> first_start(const Pass& pass);
+void resize_step(Pass& pass, int target);  // resize.cpp: Running, Resizing
+void forget_lost_nodes(Pass& pass);        // succession.cpp: of which Kubernetes knows by now
 // Not made yet, no room for it, and nodes that it was not to have may be had again: it is to be made anew.
 bool made_too_narrow(const Pass& pass, const PodView& pod);  // succession.cpp
 bool succession_step(Pass& pass);                            // succession.cpp: true while nobody leads

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "operator/decide/pass.hpp"
+#include "operator/decide/queueing.hpp"
 #include "runtime/base/backoff.hpp"
 
 namespace emj {
@@ -80,8 +81,13 @@ void back_off(Pass& pass, const std::string& reason) {
   if (back_to_queue(pass, reason)) return delete_all(pass, deletion);
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
   const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, attempts - 1);
-  pass.status.blocked = BlockedTarget{pass.status.start->workers.size(), pass.seen.job.metadata.generation,
-                                      reason, attempts, pass.now + pause};
+  const auto since = first_start(pass);
+  pass.status.blocked = BlockedTarget{pass.status.start->workers.size(),
+                                      pass.seen.job.metadata.generation,
+                                      reason,
+                                      attempts,
+                                      pass.now + pause,
+                                      since};
   pass.status.start.reset();
   pass.status.state = JobState::Pending;
   pass.warning("StartFailed", reason + "; next attempt in " + std::to_string(pause.count()) + " s");
@@ -155,6 +161,13 @@ void wait_for_lead(Pass& pass) {
 }
 
 }  // namespace
+
+std::optional<Time> first_start(const Pass& pass) {
+  const JobStatus& status = pass.status;
+  if (status.start_time) return std::nullopt;
+  if (!in_queue(pass.spec) && status.blocked && status.blocked->since) return status.blocked->since;
+  return status.start ? std::optional(status.start->start_time) : std::nullopt;
+}
 
 void start_step(Pass& pass) {
   JobStatus& status = pass.status;
