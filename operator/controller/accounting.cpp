@@ -60,4 +60,8 @@ std::string accounting_line(const ElasticMPIJob& job, Time now) {
   return line + (is_terminal(status.state) ? to_string(status.state) : "Deleted");
 }
 
+std::string accounting_entry(const JobKey& job, const std::string& line) {
+  return job.namespace_name + "/" + job.name + ": Accounting: " + line;
+}
+
 }  // namespace emj

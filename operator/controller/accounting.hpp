@@ -12,11 +12,15 @@
 #pragma once
 #include <string>
 
-#include "operator/api/job.hpp"
+#include "operator/controller/cluster.hpp"
 
 namespace emj {
 
 // `now`: when it has ended, if its status does not say that since it was deleted.
 std::string accounting_line(const ElasticMPIJob& job, Time now);
+
+// In the operator's log. No other line of it begins with a job and this word, whatever tenants have had put
+// into it: a word behind the job is a reason of the operator's own.
+std::string accounting_entry(const JobKey& job, const std::string& line);
 
 }  // namespace emj

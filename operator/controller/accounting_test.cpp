@@ -5,8 +5,14 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
 #include "operator/controller/testing/memory_job.hpp"
 #include "operator/simulate/trace.hpp"
+#include "runtime/base/text.hpp"
 
 namespace emj {
 namespace {
@@ -83,6 +89,36 @@ TEST(Accounting, OfOneThatNeverRanIsNoJobOfATrace) {
   const simulate::Trace trace = read(line + "\n" + accounting_line(ended_job(), at(0)));
   EXPECT_EQ(trace.cancelled, 1);
   EXPECT_EQ(trace.jobs.size(), 1u);
+}
+
+// As operate.md says how to take the accounts out of a log.
+std::string accounts_in(const std::string& log) {
+  std::ifstream guide(EMPI_OPERATE_MD);
+  const std::string text{std::istreambuf_iterator<char>(guide), {}};
+  std::smatch match;
+  EXPECT_TRUE(
+      std::regex_search(text, match, std::regex("logs [^\n]*sed -n 's\\|([^|]*: Accounting: )\\|\\|p'")));
+  const std::regex account(match.size() > 1 ? match[1].str() : "");
+  std::string accounts, line;
+  for (std::istringstream lines(log); std::getline(lines, line);)
+    if (std::regex_search(line, match, account)) accounts += match.suffix().str() + "\n";
+  return accounts;
+}
+
+// The log has a program's last words, in Events and in what could not be done.
+TEST(Accounting, CannotBeWrittenByAProgram) {
+  const JobKey key{"team", "demo"};
+  const std::string record = accounting_line(ended_job(), at(500)), entry = accounting_entry(key, record);
+  const std::string start = "2026-09-21T14:13:20.000 info: ";
+  std::string log;
+  for (const std::string& forged :
+       {entry, "\n" + start + entry, "\r" + start + entry, "\x1b[2K\x1b[G" + start + entry}) {
+    log += start + empi::one_line("team/demo: WorkerFailed: worker demo-w-0 (exit code 1): " + forged) + "\n";
+    log += start + empi::one_line("demo: asking the lead: " + forged) + "\n";
+  }
+  EXPECT_EQ(log.find_first_of("\r\x1b"), log.npos);
+  EXPECT_EQ(accounts_in(log), "");
+  EXPECT_EQ(accounts_in(log + start + empi::one_line(entry) + "\n"), record + "\n");
 }
 
 class AccountsTest : public testing::ControllerTest {

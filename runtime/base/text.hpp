@@ -28,4 +28,20 @@ inline std::string lower(std::string text) {
   return text;
 }
 
+// A record of a log is a line, whatever words of strangers are in it: "|" for the end of one, "?" for
+// whatever else a terminal takes for a command (C0, DEL, and C1 as UTF-8 has it).
+inline std::string one_line(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == '\n')
+      text[i] = '|';
+    else if (byte < 0x20 || byte == 0x7f)
+      text[i] = '?';
+    else if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
+      text.replace(i, 2, "?");
+  }
+  return text;
+}
+
 }  // namespace empi

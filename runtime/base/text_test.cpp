@@ -19,6 +19,11 @@ TEST(Text, TellsTimesInTheUnitThatFits) {
   EXPECT_EQ(time_text(0), "0 us");
 }
 
+TEST(Text, ARecordIsALineWithoutCommandsForATerminal) {
+  EXPECT_EQ(one_line("a\nb\r\x1b[31mc\x7f\t\xc2\x9b\xc2\x85."), "a|b??[31mc????.");
+  EXPECT_EQ(one_line("\xc3\x9b \xe2\x82\xac \xc2"), "\xc3\x9b \xe2\x82\xac \xc2") << "letters stay";
+}
+
 TEST(Text, LowersLettersOnly) { EXPECT_EQ(lower("MinReplicas \xc3\x84-9"), "minreplicas \xc3\x84-9"); }
 
 }  // namespace

@@ -4,13 +4,13 @@
 #include <malloc.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <csignal>
 #include <thread>
 
 #include "operator/programs/operator/manager.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/options.hpp"
+#include "runtime/base/text.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -104,12 +104,6 @@ empi::options::OptionList describe(ManagerOptions& o, Times& t) {
   };
 }
 
-// A record is a line, whatever the text of a program in it.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', '|');
-  return text;
-}
-
 }  // namespace
 
 // What glibc would keep for the next large answer, each thread for itself, is given back: many threads read
@@ -137,8 +131,8 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread starts
   signal(SIGPIPE, SIG_IGN);
   try {
-    emj::manager::Manager manager(options,
-                                  [](const std::string& line) { empi::log::info("{}", one_line(line)); });
+    emj::manager::Manager manager(
+        options, [](const std::string& line) { empi::log::info("{}", empi::one_line(line)); });
     std::thread([&manager, signals] {
       int number = 0;
       sigwait(&signals, &number);

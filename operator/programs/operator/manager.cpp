@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "operator/controller/accounting.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/queue_objects.hpp"
 #include "operator/kube/root_key_secret.hpp"
@@ -161,7 +162,7 @@ Manager::Manager(ManagerOptions options, Log log)
   controller.fast = Millis(100);
   controller.steady = options_.steady;
   controller.account = [this](const JobKey& key, const std::string& line) {
-    log_(key.namespace_name + "/" + key.name + ": Accounting: " + line);
+    log_(accounting_entry(key, line));
   };
   const auto log_of_job = [this](const JobKey& key, const std::string& line) {
     log_(key.name + ": " + line);
