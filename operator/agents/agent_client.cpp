@@ -109,6 +109,7 @@ AgentClient& AgentClient::operator=(AgentClient&&) noexcept = default;
 
 const std::string& AgentClient::address() const { return connection_->address; }
 void AgentClient::use_token(const std::string& token) { connection_->token = token; }
+void AgentClient::end_by(std::chrono::steady_clock::time_point end) { connection_->http.end_by(end); }
 
 AgentResult<Accepted> AgentClient::health() {
   return accepted("asking for health", connection_->peer, connection_->ask("GET", empi::paths::kHealth));

@@ -3,6 +3,7 @@
 // within the timeouts. The agent is the tenant's: what it answers has a size, a deadline, and no right to be
 // well-formed.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -82,6 +83,8 @@ class AgentClient {
 
   const std::string& address() const;
   void use_token(const std::string& token);  // from the next request on
+  // What is asked from now on is over then at the latest, however many requests it is.
+  void end_by(std::chrono::steady_clock::time_point end);
 
  private:
   struct Connection;

@@ -51,6 +51,16 @@ std::size_t asked_after(const Silence& silence) {
   return silence.view.reachable ? 2 : 1;
 }
 
+// Of the time that a look has left, for the next of `members` that are still to be asked. As long as nothing
+// speaks against the lead it may be slow, and the others are to answer quickly.
+std::chrono::steady_clock::time_point share_of(std::chrono::steady_clock::time_point end, std::size_t members,
+                                               bool trusted) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto left = end - now;
+  const auto count = static_cast<int>(members);
+  return now + (trusted ? left - (count - 1) * left / 8 : left / count);
+}
+
 std::string news_of(const std::vector<const PodView*>& pods) {
   std::string text;
   for (const PodView* pod : pods)
@@ -182,7 +192,10 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
   std::optional<RuntimeView> not_the_lead;
   std::vector<std::string> silent;  // by the word of who is to lead
   const std::string named = job.status.succession ? job.status.succession->lead_uid : "";
-  for (std::size_t asked = 0; asked < candidates.size() && asked < most; ++asked) {
+  const auto end = soon();
+  const bool nothing_wrong = most == kAskedPerLook;
+  most = std::min(most, candidates.size());
+  for (std::size_t asked = 0; asked < most; ++asked) {
     const PodView& pod = *candidates[asked];
     const std::string address = address_of(pod.ip);
     if (!memory.lead || memory.lead->address() != address || memory.credentials != credentials) {
@@ -190,8 +203,9 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
                                                  options_.timeouts, credentials);
       memory.credentials = credentials;
     }
+    const auto until = share_of(end, most - asked, nothing_wrong && asked == 0);
     const auto answer = with_tokens(tokens, *memory.lead, stale_token, [&](PodReports& lead) {
-      return lead.report(since, job.status.fence, memory.sidecars, clock_);
+      return lead.report(since, job.status.fence, memory.sidecars, clock_, until);
     });
     if (!answer) {
       if (asked == 0) problem = answer.error().message;
@@ -283,13 +297,14 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
     members.push_back(to_member(member, address_of(member.ip), job));
   const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
   if (request.members.empty()) return Outcome::refused("a job cannot start without members");
-  return ask_agent(job, start.members.front().ip, [&](AgentClient& agent) { return agent.start(request); });
+  return ask_agent(job, start.members.front().ip, soon(),
+                   [&](AgentClient& agent) { return agent.start(request); });
 }
 
 Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
   const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason,
                                   empi::Epoch{lead.epoch}, lead.members};
-  return ask_agent(job, lead.lead.ip, [&](AgentClient& agent) { return agent.name_lead(request); });
+  return ask_agent(job, lead.lead.ip, soon(), [&](AgentClient& agent) { return agent.name_lead(request); });
 }
 
 Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
@@ -316,12 +331,13 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
   if (memory.notice != notice.id) memory.told_notice.clear();
   memory.notice = notice.id;
   const auto until = clock_() + options_.timeouts.answer;
+  const auto end = soon();
   for (const MemberAddress& member : notice.members) {
     if (memory.told_notice.contains(member.ip)) continue;
     if (clock_() >= until)
       return Outcome::retry(std::to_string(memory.told_notice.size()) + " of " +
                             std::to_string(notice.members.size()) + " pods have been told to end so far");
-    const Outcome outcome = ask_agent(job, member.ip, [&](AgentClient& agent) {
+    const Outcome outcome = ask_agent(job, member.ip, end, [&](AgentClient& agent) {
       return agent.notice(empi::Fence{notice.fence}, notice.id);
     });
     if (!outcome.ok()) return outcome;
@@ -334,9 +350,10 @@ Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
 }
 
-Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip,
+Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip, Clock::result_type end,
                                const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
   AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials_of(job));
+  client.end_by(end);
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), client, stale_token, ask));
 }
@@ -345,6 +362,7 @@ Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,
                               const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
   JobMemory& memory = memory_of(job);
   if (!memory.lead) return Outcome::retry("the lead is not known yet");
+  memory.lead->agent().end_by(soon());
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), memory.lead->agent(), stale_token, ask));
 }

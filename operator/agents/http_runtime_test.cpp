@@ -48,6 +48,7 @@ class Lead {
   // Once the body has been read: an agent lingers, too, so that its answer arrives.
   bool is_right(const httplib::Request& request, httplib::Response& response) {
     ++asked;
+    std::this_thread::sleep_for(takes_time);
     const bool right = request.get_header_value("Authorization") == "Bearer " + takes;
     if (!right) response.status = 401;
     return right;
@@ -63,7 +64,8 @@ class Lead {
 
   empi::Report report;
   std::atomic<int> asked{0};
-  std::string takes;  // set while nobody asks
+  std::string takes;  // these two: set while nobody asks
+  Millis takes_time{0};
 
  private:
   httplib::Server server_;
@@ -295,6 +297,22 @@ TEST(HttpRuntimeTest, ManyMembersAreGivenNoticeInAsManyPassesAsThatTakes) {
   notice.id = "change-2";
   while (!runtime.give_notice(a_job(), notice).ok()) ASSERT_LT(++passes, 20);
   for (const auto& agent : agents) EXPECT_EQ(agent->asked, 2);
+}
+
+// Each of them has an end of its own, and there were up to twenty in a look.
+TEST(HttpRuntimeTest, ALookHasOneEndHoweverManyRequestsItTakes) {
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"new", "old"}; },
+                      {AgentTimeouts{Millis(1000), Millis(400)}});
+  std::vector<std::unique_ptr<Lead>> agents;
+  std::vector<PodView> pods;
+  for (int i = 0; i < 3; ++i) {
+    agents.push_back(std::make_unique<Lead>("another token"));
+    agents.back()->takes_time = Millis(380);
+    pods.push_back(agents.back()->pod());
+    pods.back().uid = "uid-" + std::to_string(i);
+  }
+  EXPECT_FALSE(runtime.observe(a_job(), pods).reachable);
+  for (const auto& agent : agents) EXPECT_LE(agent->asked, 1);
 }
 
 // The controller's last look may have been before the commit, or before the change.

@@ -22,8 +22,10 @@ void PodReports::use_token(const std::string& token) {
 }
 
 AgentResult<empi::Report> PodReports::report(std::int64_t since, std::int64_t fence, Sidecars& sidecars,
-                                             const std::function<Instant()>& clock) {
+                                             const std::function<Instant()>& clock, Instant end) {
   unmeasured_.clear();
+  agent_.end_by(end);
+  sidecar_.end_by(end - (end - std::chrono::steady_clock::now()) / 4);
   if (!has_sidecar_ || sidecars.lack) return agent_.report(since, fence);
   const Instant start = clock();
   if (start >= asked_again_) {
@@ -46,9 +48,9 @@ AgentResult<empi::Report> PodReports::report(std::int64_t since, std::int64_t fe
         break;
     }
     silence_ = told.error().message;
-    const Instant end = clock();
-    pause_ = end - start < kCostly ? Millis(0) : std::clamp(2 * pause_, kFirstPause, kLongestPause);
-    asked_again_ = end + pause_;
+    const Instant given_up = clock();
+    pause_ = given_up - start < kCostly ? Millis(0) : std::clamp(2 * pause_, kFirstPause, kLongestPause);
+    asked_again_ = given_up + pause_;
   }
   if (!sidecars.speak) return agent_.report(since, fence);
   unmeasured_ = silence_;

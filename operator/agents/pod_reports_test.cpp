@@ -87,7 +87,7 @@ class LookedThrough : public ::testing::Test {
   std::chrono::steady_clock::time_point now_{};
   Millis reading_{1};  // what a reading of the clock takes
   HttpRuntime runtime_{[](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; },
-                       {AgentTimeouts{Millis(1000), Millis(300)}, agent_.port(), 60, 64, sidecar_.port()},
+                       {AgentTimeouts{Millis(1000), Millis(800)}, agent_.port(), 60, 64, sidecar_.port()},
                        [this] { return now_ += reading_; }};
 };
 

@@ -130,15 +130,22 @@ class BoundedHttp::Client : public TlsClient {
   Client(const HostPort& at, const HttpBounds& bounds, std::shared_ptr<tls::Credentials> credentials,
          tls::Ticket& ticket)
       : TlsClient(at.host, at.port, std::move(credentials), ticket), bounds_(bounds) {
-    set_connection_timeout(std::min(bounds.connect, bounds.whole));
     set_keep_alive(true);
     set_tcp_nodelay(true);
     set_decompress(false);
   }
 
-  bool ask(httplib::Request& request, httplib::Response& response, httplib::Error& error) {
-    deadline_ = Clock::now() + bounds_.whole;
+  bool ask(httplib::Request& request, httplib::Response& response, httplib::Error& error,
+           Clock::time_point end) {
+    const auto now = Clock::now();
+    deadline_ = std::min(now + bounds_.whole, end);
+    if (deadline_ <= now) {
+      problem_ = kLate;
+      return false;
+    }
     problem_.clear();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - now);
+    set_connection_timeout(std::min(bounds_.connect, left));
     const bool kept = socket_.is_open();
     answered_ = false;
     if (send(request, response, error)) return true;
@@ -188,7 +195,7 @@ HttpAnswer BoundedHttp::ask(const std::string& method, const std::string& target
   };
   httplib::Response response;
   auto error = httplib::Error::Success;
-  if (client_->ask(request, response, error))
+  if (client_->ask(request, response, error, end_))
     answer.status = response.status;
   else
     answer.problem = client_->problem().empty() ? httplib::to_string(error) : client_->problem();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTP to a peer that is not trusted: agents are the tenant's processes. An exchange ends within a time from
-// its first byte to its last, however slowly they come, and an answer has a size. Nothing is decompressed.
+// its first byte to its last, however slowly they come, and several can have one end together; an answer has
+// a size. Nothing is decompressed.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -37,11 +38,14 @@ class BoundedHttp {
 
   HttpAnswer ask(const std::string& method, const std::string& target, const std::string& bearer,
                  const std::string& json_body = {});
+  // What is asked from now on is over then at the latest, however many requests it is.
+  void end_by(std::chrono::steady_clock::time_point end) { end_ = end; }
 
  private:
   class Client;
   const HttpBounds bounds_;
   const bool local_;
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::time_point::max();
   const std::unique_ptr<tls::Ticket> ticket_;
   const std::unique_ptr<Client> client_;
 };

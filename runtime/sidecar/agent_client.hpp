@@ -36,7 +36,7 @@ class AgentClient {
   std::optional<AgentView> look();
 
   // The agent's own words, unread, for somebody else with his token; status 0 when it has not answered within
-  // 1.5 s. From any thread.
+  // 1 s. From any thread.
   HttpAnswer report(std::int64_t since, std::int64_t fence, const std::string& token);
 
  private:
