@@ -15,96 +15,78 @@ AskingRuntime::AskingRuntime(Runtime& runtime, Answered answered, AskingOptions 
     : runtime_(runtime),
       answered_(std::move(answered)),
       options_(std::move(options)),
-      clock_(std::move(clock)) {
-  for (const auto& [crew, size] :
-       {std::pair(&for_news_, options_.threads_for_news), std::pair(&quick_, options_.threads),
-        std::pair(&slow_, options_.threads_for_slow)})
-    for (int i = 0; i < size; ++i) threads_.emplace_back([this, crew = crew] { work(*crew); });
-}
-
-AskingRuntime::~AskingRuntime() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  for (Crew* crew : {&for_news_, &quick_, &slow_}) crew->called.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-void AskingRuntime::work(Crew& crew) {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    std::optional<Question> question;
-    crew.called.wait(lock, [&] { return stopping_ || (question = next(crew)); });
-    if (stopping_) return;
-    lock.unlock();
-    ask(*question);
-    lock.lock();
-  }
-}
-
-std::optional<AskingRuntime::Question> AskingRuntime::next(const Crew& crew) {
-  for (const Lane lane : crew.lanes) {
-    if (questions_[lane].empty()) continue;
-    Question question = std::move(questions_[lane].front());
-    questions_[lane].pop_front();
-    entries_[question.key].waits_in.reset();
-    return question;
-  }
-  return std::nullopt;
-}
-
-void AskingRuntime::put(Question question, Entry& entry, Lane lane) {
-  entry.in_hand = true;
-  entry.waits_in = lane;
-  questions_[lane].push_back(std::move(question));
-  if (lane == kNews) for_news_.called.notify_one();
-  (lane == kSlow ? slow_ : quick_).called.notify_one();
-}
-
-// An event has come while the question waited behind others that nobody waits for.
-void AskingRuntime::hurry(const JobKey& key, Entry& entry) {
-  if (entry.waits_in != kLooks) return;
-  auto& looks = questions_[kLooks];
-  const auto waiting = std::ranges::find(looks, key, &Question::key);
-  Question question = std::move(*waiting);
-  looks.erase(waiting);
-  put(std::move(question), entry, kNews);
-}
+      clock_(std::move(clock)),
+      turns_(options_.slow_commands),
+      newcomers_(runtime_, crews_, answered_,
+                 {.moment = options_.moment, .slow = options_.slow, .trusted_after = options_.trusted_after},
+                 clock_),
+      crews_(options_.crews) {}
 
 void AskingRuntime::judge(int& owed, bool cost_time) const {
   owed = cost_time ? options_.trusted_after : std::max(0, owed - 1);
 }
 
-void AskingRuntime::ask(const Question& question) {
+void AskingRuntime::look(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
+  const JobKey key = key_of(job);
   const auto start = clock_();
-  RuntimeView view = runtime_.observe(question.job, question.pods);
+  RuntimeView view = runtime_.observe(job, pods);
   const auto took = std::chrono::duration_cast<Millis>(clock_() - start);
   if (options_.took) options_.took(took);
-  const bool cost_time = took >= options_.slow;
+  bool tell = false;
   {
-    std::unique_lock lock(mutex_);
-    Entry& entry = entries_[question.key];
-    while (const auto stop = std::exchange(entry.stop, std::nullopt)) {
-      lock.unlock();
-      runtime_.stop(question.job, *stop);
-      lock.lock();
-    }
-    entry.in_hand = false;
-    if (entry.forgotten) {
-      runtime_.forget(question.key);
-      entries_.erase(question.key);  // another job of this name may wait already
-    } else if (!std::exchange(entry.outdated, false)) {
-      judge(entry.distrust, cost_time);
-      const bool was_silent = entry.silence.has_value();
-      entry.silence.reset();
-      if (is_silent(view)) entry.silence = view;
-      if (was_silent && entry.silence) return;  // no news: nobody waits for it
-      entry.answer = std::move(view);
-      if (entry.waited_for) return moment_.notify_all();
-    }
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[key];
+    tell = note(entry, std::move(view), took >= options_.slow);
+    if (const auto stop = std::exchange(entry.stop, std::nullopt))
+      put_stop(job, entry, *stop);
+    else
+      tell = close(key, entry) || tell;
   }
-  answered_(question.key);
+  if (tell) answered_(key);
+}
+
+bool AskingRuntime::note(Entry& entry, RuntimeView view, bool cost_time) {
+  if (entry.forgotten) return false;
+  if (std::exchange(entry.outdated, false)) return true;
+  judge(entry.distrust, cost_time);
+  const bool was_silent = entry.silence.has_value();
+  entry.silence.reset();
+  if (is_silent(view)) entry.silence = view;
+  if (was_silent && entry.silence) return false;  // no news: nobody waits for it
+  entry.answer = std::move(view);
+  entry.turned_away = false;
+  if (entry.waited_for) moment_.notify_all();
+  return !entry.waited_for;
+}
+
+bool AskingRuntime::close(const JobKey& key, Entry& entry) {
+  entry.in_hand = entry.stopping = false;
+  const bool waited_for = std::exchange(entry.turned_away, false);
+  if (!entry.forgotten) return waited_for;
+  runtime_.forget(key);
+  entries_.erase(key);
+  return true;  // another job of this name may wait already
+}
+
+void AskingRuntime::put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop) {
+  entry.in_hand = entry.stopping = true;
+  const bool slow = entry.distrust > 0 || entry.commands_owed > 0;
+  crews_.put(key_of(job), slow ? AskingLane::Slow : AskingLane::Stops,
+             [this, job, stop] { send_stop(job, stop); });
+}
+
+void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
+  const JobKey key = key_of(job);
+  Outcome outcome = runtime_.stop(job, stop);
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[key];
+    entry.stopped = std::move(outcome);
+    if (entry.waited_for) moment_.notify_all();
+    tell = close(key, entry);
+  }
+  if (tell) answered_(key);
 }
 
 bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
@@ -113,17 +95,26 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
   Entry& entry = entries_[key];
   if (entry.answer) return true;
   const bool urgent = options_.urgent && options_.urgent();
-  if (!entry.in_hand)
-    put({key, job, pods}, entry, entry.distrust > 0 ? kSlow : urgent ? kNews : kLooks);
-  else if (urgent)
-    hurry(key, entry);
-  if (entry.forgotten || entry.outdated) return false;
-  if (entry.silence) return true;
-  if (entry.distrust > 0) return false;
-  entry.waited_for = true;
-  moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
-  entry.waited_for = false;
-  return entry.answer.has_value();
+  if (!entry.in_hand) {
+    entry.in_hand = true;
+    crews_.put(key,
+               entry.distrust > 0 ? AskingLane::Slow
+               : urgent           ? AskingLane::News
+                                  : AskingLane::Looks,
+               [this, job, pods] { look(job, pods); });
+  } else if (urgent) {
+    crews_.hurry(key);
+  }
+  const bool decidable = !entry.forgotten && !entry.outdated;
+  if (decidable && entry.silence) return true;
+  if (decidable && entry.distrust == 0 && !entry.stopping) {
+    entry.waited_for = true;
+    moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
+    entry.waited_for = false;
+    if (entry.answer) return true;
+  }
+  entry.turned_away = true;
+  return false;
 }
 
 void AskingRuntime::nothing_runs(const JobKey& key) {
@@ -133,7 +124,7 @@ void AskingRuntime::nothing_runs(const JobKey& key) {
   Entry& entry = found->second;
   entry.answer.reset();
   entry.silence.reset();
-  entry.outdated = entry.in_hand;
+  entry.outdated = entry.in_hand && !entry.stopping;
 }
 
 RuntimeView AskingRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>&) {
@@ -149,13 +140,9 @@ bool AskingRuntime::in_hand(const ElasticMPIJob& job) const {
   return entry != entries_.end() && entry->second.in_hand;
 }
 
-bool AskingRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
-  bool yes = false;
-  command(job, [&] {
-    yes = runtime_.answers(job, pod);
-    return Outcome::done();
-  });
-  return yes;
+std::set<std::string> AskingRuntime::answering(const ElasticMPIJob& job,
+                                               const std::vector<PodView>& newcomers) {
+  return newcomers_.answering(job, newcomers, options_.urgent && options_.urgent());
 }
 
 std::vector<Sample> AskingRuntime::samples(const ElasticMPIJob& job) {
@@ -166,23 +153,36 @@ Outcome AskingRuntime::busy() {
   return Outcome::retry("its agents are being asked, and have not answered yet");
 }
 
+void AskingRuntime::call_next() {
+  std::vector<JobKey> called;
+  {
+    const std::lock_guard lock(mutex_);
+    called = turns_.call(clock_());
+  }
+  for (const JobKey& key : called) answered_(key);
+}
+
 Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
   const JobKey key = key_of(job);
-  bool slow = false;
+  bool slow = false, in_turn = true;
   {
     const std::lock_guard lock(mutex_);
     slow = entries_[key].commands_owed > 0;
-    if (slow && slow_commands_ >= options_.slow_commands)
-      return Outcome::retry("its agent was slow to take the last command, and waits for its turn among such");
-    slow_commands_ += slow;
+    in_turn = !slow || turns_.take(key, clock_());
+  }
+  if (!in_turn) {
+    call_next();
+    return Outcome::retry("its agent was slow to take the last command, and waits for its turn among such");
   }
   const auto ended = [&, start = clock_()] {
     const bool cost_time = clock_() - start >= options_.slow;
-    const std::lock_guard lock(mutex_);
-    slow_commands_ -= slow;
-    const auto entry = entries_.find(key);
-    if (entry == entries_.end()) return;
-    judge(entry->second.commands_owed, cost_time);
+    {
+      const std::lock_guard lock(mutex_);
+      if (slow) turns_.leave(key);
+      if (const auto entry = entries_.find(key); entry != entries_.end())
+        judge(entry->second.commands_owed, cost_time);
+    }
+    if (slow) call_next();
   };
   try {
     const Outcome outcome = send();
@@ -214,20 +214,27 @@ Outcome AskingRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& n
   return command_to_lead(job, [&] { return runtime_.give_notice(job, notice); });
 }
 
+// Nobody may come back for it: the job may be gone already.
 Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto entry = entries_.find(key_of(job));
-    if (entry != entries_.end() && entry->second.in_hand) {
-      entry->second.stop = stop;  // nobody may come back for it: the job may be gone already
-      return busy();
-    }
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[key_of(job)];
+  if (entry.in_hand) {
+    if (!entry.stopping) entry.stop = stop;
+    return busy();
   }
-  return runtime_.stop(job, stop);
+  entry.stopped.reset();
+  put_stop(job, entry, stop);
+  if (entry.distrust > 0 || entry.commands_owed > 0) return busy();
+  entry.waited_for = true;
+  moment_.wait_for(lock, options_.moment, [&] { return entry.stopped.has_value(); });
+  entry.waited_for = false;
+  return std::exchange(entry.stopped, std::nullopt).value_or(busy());
 }
 
 void AskingRuntime::forget(const JobKey& key) {
+  newcomers_.forget(key);
   const std::lock_guard lock(mutex_);
+  turns_.forget(key);
   const auto entry = entries_.find(key);
   if (entry != entries_.end() && entry->second.in_hand) {
     entry->second.forgotten = true;

@@ -3,35 +3,35 @@
 // jobs: an agent is the tenant's, and one that takes its time must not hold up another tenant's job. A pass
 // over a job waits a moment for the answer, which is enough as a rule; else it ends, and is made again when
 // the answer is there. A job whose agents did not answer is decided about as silent meanwhile, and waits for
-// nothing.
+// nothing. Agents of pods that come up are asked likewise (newcomers.hpp), but no pass ends for them.
 //
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
 // others for them. Many that fall silent at once have not cost time yet: a question that an event waits for
-// goes before those that come by the clock, and has threads that ask nothing else.
+// goes before those that come by the clock, and has threads that ask nothing else. Programs are ended by
+// these threads, too, in a lane apart: many that hang can be deleted at once.
 //
-// Commands are sent by the threads that look after jobs. Jobs whose last ones have cost time have a few of
-// these between them: a command to one of them is tried again later while others wait for their answers. But
-// for the last one, to stop.
+// The other commands are sent by the threads that look after jobs. Jobs whose last ones have cost time have a
+// few of these between them, in turn (turns.hpp): a command to one of them is tried again later.
 #pragma once
-#include <array>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "operator/agents/asking_crews.hpp"
+#include "operator/agents/newcomers.hpp"
+#include "operator/agents/turns.hpp"
 #include "operator/controller/runtime.hpp"
 
 namespace emj {
 
 struct AskingOptions {
-  int threads_for_news = 2;            // urgent questions only
-  int threads = 4;                     // these first, then the others
-  int threads_for_slow = 2;            // questions about jobs that have cost time
+  CrewSizes crews{};
   int slow_commands = 2;               // at a time, to jobs whose last one has cost time
   Millis moment{20};                   // that a pass waits, unless the job has cost time lately
   Millis slow{500};                    // from then on an answer has cost time
@@ -43,18 +43,18 @@ struct AskingOptions {
 // prepared() and what follows it, until the pass over the job ends, by one thread at a time per job.
 class AskingRuntime : public Runtime {
  public:
-  // An answer is there that prepared() did not have: the pass over the job is to be made. From any thread.
+  // An answer is there that the last pass did not have, or it is the job's turn: the pass over it is to be
+  // made. From any thread.
   using Answered = std::function<void(const JobKey&)>;
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  // `runtime` is asked by one thread at a time per job, too.
+  // `runtime` is asked by one thread at a time per job, too, but for answering().
   AskingRuntime(Runtime& runtime, Answered answered, AskingOptions options = {},
                 Clock clock = std::chrono::steady_clock::now);
-  ~AskingRuntime() override;  // waits for the questions that are being asked
 
   bool prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
   void nothing_runs(const JobKey& key) override;
   RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
-  bool answers(const ElasticMPIJob& job, const PodView& pod) override;
+  std::set<std::string> answering(const ElasticMPIJob& job, const std::vector<PodView>& newcomers) override;
   std::vector<Sample> samples(const ElasticMPIJob& job) override;
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
   Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override;
@@ -65,22 +65,11 @@ class AskingRuntime : public Runtime {
   void forget(const JobKey& key) override;
 
  private:
-  struct Question {
-    JobKey key;
-    ElasticMPIJob job;
-    std::vector<PodView> pods;
-  };
-  enum Lane { kNews, kLooks, kSlow };
-  static constexpr std::size_t kLanes = 3;
-  // Threads, and the lanes that they serve, in this order.
-  struct Crew {
-    std::vector<Lane> lanes;
-    std::condition_variable called{};
-  };
   struct Entry {
-    bool in_hand = false;                // a question is waiting or being asked
-    std::optional<Lane> waits_in{};      // it is waiting
+    bool in_hand = false;                // a question, or to stop, is waiting or under way
+    bool stopping = false;               // and it is to stop
     bool waited_for = false;             // by a pass, for a moment
+    bool turned_away = false;            // a pass was, by what is in hand
     bool outdated = false;               // the question in hand is about a program that has ended
     bool forgotten = false;              // the job itself is gone
     int distrust = 0;                    // answers in time that it owes
@@ -88,14 +77,17 @@ class AskingRuntime : public Runtime {
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand
+    std::optional<Outcome> stopped;      // how the last one came out
   };
 
-  void work(Crew& crew);
-  void ask(const Question& question);
+  void look(const ElasticMPIJob& job, const std::vector<PodView>& pods);
+  void send_stop(const ElasticMPIJob& job, const StopJob& stop);
   // With mutex_ held.
-  std::optional<Question> next(const Crew& crew);
-  void put(Question question, Entry& entry, Lane lane);
-  void hurry(const JobKey& key, Entry& entry);
+  // Whether the pass over the job is to be made.
+  bool note(Entry& entry, RuntimeView view, bool cost_time);
+  void put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop);
+  // Nothing is in hand any more. Whether a pass waits for that.
+  bool close(const JobKey& key, Entry& entry);
   // What cost time is made up for by some that did not.
   void judge(int& owed, bool cost_time) const;
   bool in_hand(const ElasticMPIJob& job) const;
@@ -105,6 +97,7 @@ class AskingRuntime : public Runtime {
   Outcome command_to_lead(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
     return in_hand(job) ? busy() : command(job, send);
   }
+  void call_next();  // with mutex_ free
   static Outcome busy();
 
   Runtime& runtime_;
@@ -112,13 +105,11 @@ class AskingRuntime : public Runtime {
   const AskingOptions options_;
   const Clock clock_;
   mutable std::mutex mutex_;
-  bool stopping_ = false;
   std::map<JobKey, Entry> entries_;
-  std::array<std::deque<Question>, kLanes> questions_;
-  int slow_commands_ = 0;  // under way
-  Crew for_news_{{kNews}}, quick_{{kNews, kLooks}}, slow_{{kSlow}};
+  Turns turns_;  // of slow commands
   std::condition_variable moment_;
-  std::vector<std::thread> threads_;
+  Newcomers newcomers_;
+  AskingCrews crews_;  // its threads use all of the above, and end first
 };
 
 }  // namespace emj

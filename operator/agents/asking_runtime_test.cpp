@@ -34,7 +34,19 @@ class Agents : public Runtime {
     view.epoch = ++epoch_;
     return view;
   }
-  bool answers(const ElasticMPIJob&, const PodView&) override { return true; }
+  // All of them, where the job is not silent.
+  std::set<std::string> answering(const ElasticMPIJob& job, const std::vector<PodView>& newcomers) override {
+    std::unique_lock lock(mutex_);
+    ++newcomers_asked_[job.metadata.name];
+    changed_.notify_all();
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return !hanging_.contains(job.metadata.name); }));
+    std::set<std::string> uids;
+    if (silent_.contains(job.metadata.name))
+      now_ += std::chrono::seconds(2);
+    else
+      for (const PodView& pod : newcomers) uids.insert(pod.uid);
+    return uids;
+  }
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {Sample{}}; }
   Outcome start(const ElasticMPIJob&, const StartJob&) override { return Outcome::done(); }
   Outcome name_lead(const ElasticMPIJob&, const NameLead&) override { return Outcome::done(); }
@@ -49,8 +61,10 @@ class Agents : public Runtime {
   Outcome cancel(const ElasticMPIJob&, const CancelChange&) override { return Outcome::done(); }
   Outcome give_notice(const ElasticMPIJob&, const GiveNotice&) override { return Outcome::done(); }
   Outcome stop(const ElasticMPIJob& job, const StopJob&) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return !hanging_.contains(job.metadata.name); }));
     stopped_.insert(job.metadata.name);
+    changed_.notify_all();
     return Outcome::done();
   }
   void forget(const JobKey& key) override {
@@ -93,19 +107,36 @@ class Agents : public Runtime {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return commanded_[job] >= times; })) << job;
   }
+  void wait_until_stopped(const std::string& job) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return stopped_.contains(job); })) << job;
+  }
+  void wait_until_newcomers_asked(const std::string& job, int times) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return newcomers_asked_[job] >= times; })) << job;
+  }
+  int newcomers_asked(const std::string& job) {
+    const std::lock_guard lock(mutex_);
+    return newcomers_asked_[job];
+  }
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::set<std::string> hanging_, silent_, stopped_, forgotten_;
   std::chrono::steady_clock::time_point now_{};
-  std::map<std::string, int> asked_, commanded_;
+  std::map<std::string, int> asked_, commanded_, newcomers_asked_;
   std::int64_t epoch_ = 0;
 };
 
 class AskingRuntimeTest : public ::testing::Test {
  protected:
   bool prepared(const std::string& job) { return runtime_.prepared(a_job(job), {}); }
+  std::set<std::string> answering(const std::string& job) {
+    PodView pod;
+    pod.uid = "uid-of-" + job;
+    return runtime_.answering(a_job(job), {pod});
+  }
   RuntimeView seen(const std::string& job) { return runtime_.observe(a_job(job), {}); }
   // A whole pass: asks, waits to be told, looks.
   RuntimeView pass(const std::string& job) {
@@ -134,9 +165,7 @@ class AskingRuntimeTest : public ::testing::Test {
                            answered_.insert(key);
                            told_.notify_all();
                          },
-                         {.threads_for_news = 1,
-                          .threads = 2,
-                          .threads_for_slow = 1,
+                         {.crews = {.news = 1, .quick = 2, .slow = 1, .stops = 1},
                           .slow_commands = 1,
                           .urgent = [this] { return urgent_; }},
                          [this] { return agents_.now(); }};
@@ -146,7 +175,7 @@ class AskingRuntimeTest : public ::testing::Test {
 TEST_F(AskingRuntimeTest, AnAnswerWithinAMomentNeedsNoSecondPass) {
   bool told = false;
   AskingRuntime runtime(agents_, [&](const JobKey&) { told = true; },
-                        {.threads_for_news = 0, .threads = 1, .threads_for_slow = 1, .moment = kLong});
+                        {.crews = {.news = 0, .quick = 1, .slow = 1, .stops = 1}, .moment = kLong});
   EXPECT_TRUE(runtime.prepared(a_job("quick"), {}));
   EXPECT_TRUE(runtime.observe(a_job("quick"), {}).reachable);
   EXPECT_FALSE(told);
@@ -268,18 +297,95 @@ TEST_F(AskingRuntimeTest, JobsThatAreSlowToObeyHoldOneThreadThatLooksAfterJobs) 
   agents_.silence("b", false);
   EXPECT_EQ(runtime_.change(a_job("b"), {}).kind, Outcome::Kind::Retry) << "it would hold another";
   EXPECT_TRUE(runtime_.change(a_job("good"), {}).ok());
-  EXPECT_FALSE(runtime_.answers(a_job("b"), {}));
-  EXPECT_TRUE(runtime_.stop(a_job("b"), {}).ok()) << "nobody comes back for that";
+  answering("b");
+  EXPECT_EQ(agents_.newcomers_asked("b"), 1) << "a question is no command";
+  runtime_.stop(a_job("b"), {});
+  agents_.wait_until_stopped("b");  // nobody comes back for that
   agents_.hang("a", false);
   in_a.join();
+  wait_for("b");  // its turn has come
   for (int k = 0; k < 3; ++k) EXPECT_TRUE(runtime_.change(a_job("b"), {}).ok());
-  EXPECT_TRUE(runtime_.answers(a_job("b"), {}));
   agents_.hang("a", true);
   std::thread again([&] { EXPECT_TRUE(runtime_.change(a_job("a"), {}).ok()); });
   agents_.wait_until_commanded("a", 3);
   EXPECT_TRUE(runtime_.change(a_job("b"), {}).ok()) << "it is trusted again";
   agents_.hang("a", false);
   again.join();
+}
+
+// Not who tries most often: tried again, each of them may be early or late.
+TEST_F(AskingRuntimeTest, CommandsThatAreSlowlyObeyedAreSentInTurn) {
+  for (const char* job : {"a", "b", "c"}) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(runtime_.change(a_job(job), {}).ok());
+    agents_.silence(job, false);
+  }
+  agents_.hang("a", true);
+  std::thread in_a([&] { EXPECT_TRUE(runtime_.change(a_job("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 2);
+  EXPECT_FALSE(runtime_.change(a_job("b"), {}).ok());
+  EXPECT_FALSE(runtime_.change(a_job("c"), {}).ok());
+  agents_.hang("a", false);
+  in_a.join();
+  wait_for("b");
+  EXPECT_FALSE(was_told("c"));
+  EXPECT_FALSE(runtime_.change(a_job("c"), {}).ok()) << "b was before";
+  EXPECT_FALSE(runtime_.change(a_job("a"), {}).ok()) << "and has just been";
+  EXPECT_TRUE(runtime_.change(a_job("b"), {}).ok());
+  wait_for("c");
+  EXPECT_TRUE(runtime_.change(a_job("c"), {}).ok());
+}
+
+// Five jobs of forty workers, each of which answered just in time, held all threads that look after jobs.
+TEST_F(AskingRuntimeTest, NewcomersThatTakeTheirTimeHoldUpNobody) {
+  agents_.hang("slow", true);
+  EXPECT_TRUE(answering("slow").empty());
+  EXPECT_TRUE(answering("slow").empty());
+  EXPECT_TRUE(pass("quick").reachable);
+  EXPECT_EQ(agents_.newcomers_asked("slow"), 1) << "once at a time";
+  agents_.hang("slow", false);
+  wait_for("slow");
+  EXPECT_EQ(answering("slow"), std::set<std::string>{"uid-of-slow"});
+  EXPECT_EQ(agents_.newcomers_asked("slow"), 1) << "it has said so a moment ago";
+  EXPECT_EQ(answering("quick"), std::set<std::string>{"uid-of-quick"}) << "within the moment";
+}
+
+// More of them than there are threads, each of which has cost time once.
+TEST_F(AskingRuntimeTest, NewcomersThatHaveCostTimeAreAskedByThreadsApart) {
+  const std::vector<std::string> slow{"s0", "s1", "s2", "s3"};
+  for (const std::string& job : slow) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(answering(job).empty());
+    agents_.hang(job, true);
+  }
+  // Each once more, until its first round is over.
+  for (const std::string& job : slow) EXPECT_TRUE(answering(job).empty());
+  agents_.wait_until_newcomers_asked(slow.front(), 2);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(pass("good").reachable);
+  EXPECT_EQ(answering("good"), std::set<std::string>{"uid-of-good"});
+  for (const std::string& job : slow) agents_.hang(job, false);
+}
+
+// A hundred that were deleted at once held all threads that look after jobs, for two seconds each.
+TEST_F(AskingRuntimeTest, ProgramsThatHangWhenTheyAreToEndHoldUpNobody) {
+  const std::vector<std::string> hung{"a", "b", "c", "d", "e"};
+  for (const std::string& job : hung) {
+    EXPECT_TRUE(pass(job).reachable);
+    agents_.hang(job, true);
+    EXPECT_FALSE(runtime_.stop(a_job(job), {}).ok());
+    runtime_.forget(key_of(job));
+  }
+  for (const bool urgent : {false, true}) {
+    urgent_ = urgent;
+    EXPECT_TRUE(pass("good").reachable);
+  }
+  EXPECT_FALSE(prepared("a")) << "the next of that name waits";
+  for (const std::string& job : hung) {
+    EXPECT_FALSE(agents_.forgotten(job)) << job;
+    agents_.hang(job, false);
+    agents_.wait_until_stopped(job);
+  }
+  EXPECT_TRUE(pass("a").reachable);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ constexpr std::size_t kAskedPerLook = 3;
 constexpr std::int64_t kWindowsInMotion = 2;
 
 // An agent that is not there yet refuses at once; one whose network is not there yet must not hold a thread.
+// Of all newcomers of a job together.
 constexpr AgentTimeouts kNewcomersPatience{Millis(200), Millis(500)};
 
 Outcome to_outcome(const AgentResult<Accepted>& result) {
@@ -265,12 +266,22 @@ void HttpRuntime::remember(JobMemory& memory, const empi::Report& report) {
 }
 
 // The uid tells it from an agent that had the address before.
-bool HttpRuntime::answers(const ElasticMPIJob& job, const PodView& pod) {
-  AgentClient newcomer(address_of(pod.ip), "", kNewcomersPatience, "agent", credentials_of(job));
-  bool stale_token = false;
-  const auto view = with_tokens(tokens_of_(job), newcomer, stale_token,
-                                [](AgentClient& agent) { return agent.membership(); });
-  return view && view.value().uid == pod.uid;
+std::set<std::string> HttpRuntime::answering(const ElasticMPIJob& job,
+                                             const std::vector<PodView>& newcomers) {
+  const auto end = std::chrono::steady_clock::now() + kNewcomersPatience.answer;
+  const std::vector<std::string> tokens = tokens_of_(job);
+  const JobCredentials credentials = credentials_of(job);
+  std::set<std::string> answering;
+  for (const PodView& pod : newcomers) {
+    AgentClient newcomer(address_of(pod.ip), "", kNewcomersPatience, "agent", credentials);
+    newcomer.end_by(end);
+    bool stale_token = false;
+    const auto view =
+        with_tokens(tokens, newcomer, stale_token, [](AgentClient& agent) { return agent.membership(); });
+    if (!view || view.value().uid != pod.uid) break;
+    answering.insert(pod.uid);
+  }
+  return answering;
 }
 
 std::vector<Sample> HttpRuntime::samples(const ElasticMPIJob& job) {

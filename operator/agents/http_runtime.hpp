@@ -37,9 +37,10 @@ class HttpRuntime : public Runtime {
   ~HttpRuntime() override;
 
   // A job whose lead costs time and does not answer is asked ever less often, at least once a minute, and at
-  // once when something is new of its pods: the caller's threads are everybody's.
+  // once when something is new of its pods: the caller's threads are everybody's. All that a look asks of
+  // members, agents and sidecars, is over within `timeouts.answer`.
   RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) override;
-  bool answers(const ElasticMPIJob& job, const PodView& pod) override;
+  std::set<std::string> answering(const ElasticMPIJob& job, const std::vector<PodView>& newcomers) override;
   std::vector<Sample> samples(const ElasticMPIJob& job) override;
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override;
   Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override;

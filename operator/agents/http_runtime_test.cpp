@@ -268,7 +268,7 @@ TEST(HttpRuntimeTest, AnAgentThatHasAnOlderTokenIsAskedWithThat) {
     EXPECT_TRUE(view.stale_token) << "so that the Secret is written anew, also at the next look";
   }
   EXPECT_TRUE(runtime.change(a_job(), {}).ok());
-  EXPECT_TRUE(runtime.answers(a_job(), lead.pod()));
+  EXPECT_EQ(runtime.answering(a_job(), {lead.pod()}), std::set<std::string>{"uid-0"});
   tokens = {"old", "older"};
   EXPECT_FALSE(runtime.observe(a_job(), {lead.pod()}).stale_token);
   tokens = {"newest", "new"};  // the old one was dropped too early
@@ -313,6 +313,21 @@ TEST(HttpRuntimeTest, ALookHasOneEndHoweverManyRequestsItTakes) {
   }
   EXPECT_FALSE(runtime.observe(a_job(), pods).reachable);
   for (const auto& agent : agents) EXPECT_LE(agent->asked, 1);
+}
+
+TEST(HttpRuntimeTest, AllNewcomersTogetherAreGivenHalfASecond) {
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"t"}; }, {});
+  std::vector<std::unique_ptr<Lead>> agents;
+  std::vector<PodView> pods;
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(std::make_unique<Lead>("t"));
+    agents.back()->takes_time = Millis(300);
+    pods.push_back(agents.back()->pod());
+    agents.back()->report.view.uid = pods.back().uid = "uid-" + std::to_string(i);
+  }
+  EXPECT_LE(runtime.answering(a_job(), pods).size(), 1u);
+  EXPECT_LE(agents[1]->asked, 1);
+  for (int i = 2; i < 5; ++i) EXPECT_EQ(agents[static_cast<std::size_t>(i)]->asked, 0);
 }
 
 // The controller's last look may have been before the commit, or before the change.

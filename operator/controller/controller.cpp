@@ -40,13 +40,18 @@ void Controller::ask_newcomers(const ElasticMPIJob& job, std::vector<PodView>& p
   const bool creating = resize && resize->phase == ResizePhase::CreatingPods;
   if (!creating && !(start && !start->requested)) return;
   const IndexSet& awaited = creating ? resize->add : start->workers;
-  for (PodView& pod : pods) {
+  std::vector<PodView> asked;
+  for (const PodView& pod : pods) {
     if (!awaited.contains(pod.index) || pod.ready) continue;
-    const bool asked = !pod.ip.empty() && !pod.terminating && !pod.exit_code;
-    if (!asked && creating) continue;
-    if (!asked || !runtime_.answers(job, pod)) return;
-    pod.ready = true;
+    const bool may_answer = !pod.ip.empty() && !pod.terminating && !pod.exit_code;
+    if (may_answer)
+      asked.push_back(pod);
+    else if (!creating)
+      break;
   }
+  if (asked.empty()) return;
+  const std::set<std::string> answering = runtime_.answering(job, asked);
+  for (PodView& pod : pods) pod.ready = pod.ready || answering.contains(pod.uid);
 }
 
 std::optional<QueueGrant> Controller::grant_for(const ElasticMPIJob& job) const {

@@ -3,6 +3,7 @@
 // Every verb blocks for a bounded time and throws nothing.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ class Runtime {
   virtual void nothing_runs(const JobKey&) {}
   // Asks the lead, and when it does not answer some other members, for all that they know: one request each.
   virtual RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>& pods) = 0;
-  // Whether the agent of this pod, which is not a member yet, answers as that pod's. Asked once, with little
-  // patience.
-  virtual bool answers(const ElasticMPIJob& job, const PodView& pod) = 0;
+  // Which of these pods, that are no members yet, have agents that answer as theirs: uids. Asked in this
+  // order up to the first that does not, with little patience for all of them together: there may be more.
+  virtual std::set<std::string> answering(const ElasticMPIJob& job,
+                                          const std::vector<PodView>& newcomers) = 0;
   // The newest measuring windows that observe() has read from a lead so far, oldest first.
   virtual std::vector<Sample> samples(const ElasticMPIJob& job) = 0;
 

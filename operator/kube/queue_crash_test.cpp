@@ -36,7 +36,7 @@ class Leads : public Runtime {
   RuntimeView observe(const ElasticMPIJob& job, const std::vector<PodView>&) override {
     return views_[job.metadata.uid];
   }
-  bool answers(const ElasticMPIJob&, const PodView&) override { return false; }
+  std::set<std::string> answering(const ElasticMPIJob&, const std::vector<PodView>&) override { return {}; }
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
   Outcome start(const ElasticMPIJob& job, const StartJob& start) override {
     RuntimeView& view = views_[job.metadata.uid];

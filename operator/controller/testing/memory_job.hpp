@@ -96,9 +96,14 @@ struct MemoryCluster : Cluster {
 struct MemoryRuntime : Runtime {
   bool prepared(const ElasticMPIJob&, const std::vector<PodView>&) override { return has_answer; }
   RuntimeView observe(const ElasticMPIJob&, const std::vector<PodView>&) override { return view; }
-  bool answers(const ElasticMPIJob&, const PodView& pod) override {
-    asked.push_back(pod.name);
-    return up.contains(pod.uid);
+  std::set<std::string> answering(const ElasticMPIJob&, const std::vector<PodView>& newcomers) override {
+    std::set<std::string> answering;
+    for (const PodView& pod : newcomers) {
+      asked.push_back(pod.name);
+      if (!up.contains(pod.uid)) break;
+      answering.insert(pod.uid);
+    }
+    return answering;
   }
   std::vector<Sample> samples(const ElasticMPIJob&) override { return {}; }
   Outcome start(const ElasticMPIJob&, const StartJob& start) override {
