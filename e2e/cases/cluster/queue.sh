@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# jobs of a queue start in its order, one of them by shrinking another that never restarts; held and deleted, it stops nobody
+# jobs of a queue start in its order, some by shrinking others that never restart; held and deleted, it stops nobody, and back, it sizes who runs
 # images: operator runtime jacobi
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
@@ -19,7 +19,7 @@ kind: PriorityClass
 metadata: {name: $urgent}
 value: 1
 END
-holds() { queue ".spec.priorities = [{name: \"$urgent\", value: 10}] | .spec.hold = \"$1\""; }
+holds() { queue ".spec.priorities = [{name: \"$urgent\", value: 10}] | .spec.hold = \"$1\" | .spec.growth.cooldownSeconds = 1"; }
 rigid=$queued' | .spec.runtime.mode = "Rigid" | .spec.worker.replicas = 5'
 
 # Its answer is that of the one that is shrunk.
@@ -41,7 +41,13 @@ within 20 'the queue has given out all that it has' queue_is '.status.running ==
 within 10 'it was promised that' event stiff Promised
 within 10 'the other one says why it is smaller' event wide Yielding 'yields 4 workers to stiff'
 
-# Whether the shrunk one still runs makes no difference for those that need more than the other one leaves.
+# One more, which has what the shrunk one leaves when that ends.
+job supple 0 "$queued | .spec.worker |= (.replicas = 4 | .maxReplicas = 4)"
+ends wide Succeeded 60
+ends alone Succeeded 20
+expect 'the one that was shrunk has the same answer' test "$(fingerprint wide)" = "$(fingerprint alone)"
+runs supple 4
+
 job later 20 "$rigid"
 within 20 'who comes then waits' waits later 'needs 5 workers'
 expect 'a list of jobs says so in a word' job_is later '.status.reason == "Waiting"'
@@ -49,16 +55,17 @@ kubectl delete elasticqueue "$namespace" >/dev/null
 within 20 'without its queue it waits as well, and says so' waits later 'there is no ElasticQueue'
 expect 'what runs goes on' running stiff 4
 iterates stiff
-holds None
-job first 20 "$rigid | .spec.scheduling.priorityClassName = \"$urgent\""
+holds Start
+job first 20 "$rigid | .spec.worker.replicas = 3 | .spec.scheduling.priorityClassName = \"$urgent\""
 within 20 'the queue is back, and puts the more important job first' queue_is '.status.head | map(.name) == ["first", "later"]'
-within 20 'it has the job that runs' queue_is '.status.running > 0'
-ends wide Succeeded 60
-ends alone Succeeded 20
-expect 'the one that was shrunk has the same answer' test "$(fingerprint wide)" = "$(fingerprint alone)"
+within 20 'it has the jobs that run' queue_is '.status.running == 2'
+expect 'with what they had' running supple 4
+holds None
+ends first Succeeded 60
+within 10 'it has sized a running job again' event supple Yielding 'yields 3 workers to first'
+expect 'which was never started again' job_is supple '.status.restarts == 0'
 
 k delete emj stiff --wait=false >/dev/null
-ends first Succeeded 60
 ends later Succeeded 60
 started() { value "$1" '.status.startTime'; }
 # shellcheck disable=SC2016
