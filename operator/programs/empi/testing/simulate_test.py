@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """empi simulate: the same trace and seed leave the same files; what is wrong is said in one line, with exit status 2.
-Usage: simulate_test.py EMPI"""
+Usage: simulate_test.py EMPI [REPORT]    REPORT is empi-queue-report, where applications are built"""
 import csv
 import json
 import lzma
@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 EMPI = sys.argv[1]
+REPORT = sys.argv[2] if len(sys.argv) > 2 else ""
 FILES = {"summary.json", "jobs.csv", "jobs-easy.csv", "jobs-moldable.csv", "timeline.csv", "decisions.log", "schedule.swf"}
 
 
@@ -191,6 +192,14 @@ def as_documented(folder):
         size = 32 if of_trace else 16
         assert done.returncode == 0 and f"{of_trace + own} jobs on {size} processors" in done.stdout, (words, done)
     assert all((folder / out / "summary.json").exists() for out in ("kth", "mine", "full"))
+    reports = [line.split()[3:] for line in part.splitlines() if line.startswith("    ./dev run empi-queue-report ")]
+    assert reports == [["kth"]], reports
+    pictures = {"utilisation.png", "waits.png", "sizes.png", "gantt.png"}
+    assert all(f"`{picture}`" in part for picture in pictures), "they are named there"
+    if REPORT:
+        done = subprocess.run([REPORT, *reports[0]], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0 and set(done.stdout.split()) == {f"kth/{name}" for name in pictures}, done
+        assert all((folder / "kth" / name).stat().st_size > 1000 for name in pictures)
 
 
 def main():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of run_test.py: sizes that a policy finds, or keeps to."""
+import re
+
 from job_run import SLOW, WORK, Run, documented, empi, manifest
 
 
@@ -97,7 +99,7 @@ def compute_bound():
 
 def documented_deadline():
     """The commands of docs/scheduling.md: on one worker the job would be late, so it gets more; a deadline that is over is
-    refused."""
+    refused; what it has measured tells what its policy, and a looser one, would have decided."""
     commands = documented("scheduling.md", "Deadlines and budgets")
     assert [words[0] for words in commands] == ["run", "why"], commands
     work = ["empi-jacobi", "--n", "256", "--iterations", "2000", "--tolerance", "0", "--work-factor", "40"]
@@ -117,6 +119,15 @@ def documented_deadline():
     empi("cancel", "deadline")
     assert run.wait() == 1, run.text()
     assert any(d["policy"] == "deadline" and d["action"] == "Scale" for d in run.summary()["decisions"]), run.summary()
+    replay = documented("scheduling.md", "The simulator")
+    assert replay == [["simulate", "--replay", "tsunami-out", "deadline.yaml"]], replay
+    run.out.rename(WORK / "tsunami-out")
+    told = empi(*replay[0]).stdout
+    assert re.search(r"[1-9]\d* windows of 1 s, another size was wanted [1-9]\d* times", told), told
+    path = WORK / "deadline.yaml"
+    path.write_text(path.read_text().replace("deadlineSeconds: 50", "deadlineSeconds: 86400"))
+    loose = empi(*replay[0]).stdout
+    assert " windows of 1 s, another size was wanted " in loose and loose != told, loose
 
 
 def long_queue():
