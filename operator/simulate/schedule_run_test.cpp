@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "operator/decide/queue/demand.hpp"
 #include "operator/simulate/report.hpp"
+#include "operator/simulate/testing/kth.hpp"
 #include "operator/simulate/testing/random_trace.hpp"
-#include "runtime/protocol/names.hpp"
 
 namespace emj::simulate {
 namespace {
@@ -230,9 +229,7 @@ TEST(Schedule, TakesALowClaimForWhatItsUsersOthersWereWorth) {
 
 // On the first jobs of KTH-SP2: random ones are too much alike for lies to gain anything.
 TEST(Schedule, LiesGainNothingAndCostOthersNothing) {
-  const char* folder = std::getenv(empi::names::kData);
-  const auto trace =
-      read_trace(std::string(folder ? folder : "data") + "/swf-traces/KTH-SP2-1996-2.1-cln.swf.xz");
+  const auto trace = kth();
   if (!trace) GTEST_SKIP() << trace.error().message;
   constexpr int kJobs = 8000, kSeeds = 5;
   const Lies with_rule = lies(trace.value(), kJobs, kSeeds, false),

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first 2,000 jobs of a real machine's log: skipped where that is not there.
+#include "operator/simulate/testing/kth.hpp"
+
+#include <gtest/gtest.h>
+
+#include "operator/decide/queue/demand.hpp"
+#include "operator/simulate/metrics.hpp"
+#include "operator/simulate/schedule_run.hpp"
+
+namespace emj::simulate {
+namespace {
+
+using queue::Backfill, queue::Objective, queue::Rules;
+
+constexpr std::size_t kJobs = 2000;
+
+// Figures as they were when this was written, of 60 % malleable jobs: whoever changes one of them on purpose
+// says why beside it.
+struct Stored {
+  const char* name;
+  void (*set)(Rules&);
+  double turnaround;       // s, mean
+  double processor_hours;  // of all jobs
+  double changes;          // a job, mean
+};
+
+void expect_stored(const Trace& trace, const Stored& stored) {
+  constexpr double kTolerance = 1e-3;  // of each figure
+  ElasticOptions options;
+  stored.set(options.rules);
+  const Workload workload =
+      make_workload(trace, trace.processors, {.malleable_percent = 60, .objective = options.rules.objective});
+  const Summary summary = summarise(workload, run_elastic(workload, options));
+  EXPECT_NEAR(summary.mean_turnaround, stored.turnaround, kTolerance * stored.turnaround) << stored.name;
+  EXPECT_NEAR(summary.processor_hours, stored.processor_hours, kTolerance * stored.processor_hours)
+      << stored.name;
+  EXPECT_NEAR(summary.changes_per_job, stored.changes, kTolerance * stored.changes) << stored.name;
+}
+
+template <Objective objective, Backfill backfill>
+void by(Rules& rules) {
+  rules.objective = objective;
+  rules.backfill = backfill;
+}
+
+TEST(Kth, HasTheStoredFiguresByEachObjectiveAndBackfill) {
+  const auto trace = kth(kJobs);
+  if (!trace) GTEST_SKIP() << trace.error().message;
+  const Stored all[] = {
+      {"fair, easy", by<Objective::Fair, Backfill::Easy>, 6764.592, 35987.464, 1.0840},
+      {"fair, conservative", by<Objective::Fair, Backfill::Conservative>, 6763.323, 35990.516, 1.1330},
+      {"fair, none", by<Objective::Fair, Backfill::None>, 15051.816, 36038.344, 1.2060},
+      {"throughput, easy", by<Objective::Throughput, Backfill::Easy>, 6733.598, 35953.939, 1.1050},
+      {"throughput, conservative", by<Objective::Throughput, Backfill::Conservative>, 6795.890, 35957.146,
+       1.1320},
+      {"throughput, none", by<Objective::Throughput, Backfill::None>, 15083.491, 36011.682, 1.1115},
+      {"turnaround, easy", by<Objective::Turnaround, Backfill::Easy>, 6726.183, 36100.276, 0.8775},
+      {"turnaround, conservative", by<Objective::Turnaround, Backfill::Conservative>, 6736.919, 36105.650,
+       0.8940},
+      {"turnaround, none", by<Objective::Turnaround, Backfill::None>, 14775.765, 36142.633, 0.8385},
+      {"makespan, easy", by<Objective::Makespan, Backfill::Easy>, 6802.067, 35951.258, 1.0240},
+      {"makespan, conservative", by<Objective::Makespan, Backfill::Conservative>, 6825.249, 35967.819,
+       1.0290},
+      {"makespan, none", by<Objective::Makespan, Backfill::None>, 15336.361, 36024.005, 1.0495},
+      // A trace does not say how much work an iteration is, so nobody grows.
+      {"workload, easy", by<Objective::Workload, Backfill::Easy>, 14132.300, 32361.902, 0.0000},
+      {"workload, conservative", by<Objective::Workload, Backfill::Conservative>, 14308.705, 32361.902,
+       0.0000},
+      {"workload, none", by<Objective::Workload, Backfill::None>, 38003.683, 32361.902, 0.0000},
+  };
+  for (const Stored& stored : all) expect_stored(trace.value(), stored);
+}
+
+// Each far from its default, in the direction in which it does something.
+TEST(Kth, HasTheStoredFiguresByEachSettingOfGrowthAndMoves) {
+  const auto trace = kth(kJobs);
+  if (!trace) GTEST_SKIP() << trace.error().message;
+  const Stored all[] = {
+      {"timeValuePercent: 0", [](Rules& rules) { rules.growth.time_value_percent = 0; }, 14132.300, 32361.902,
+       0.0000},
+      {"timeValuePercent: 100", [](Rules& rules) { rules.growth.time_value_percent = 100; }, 6182.043,
+       39245.701, 1.4445},
+      {"minEfficiencyPercent: 80", [](Rules& rules) { rules.growth.min_efficiency_percent = 80; }, 7222.879,
+       34859.043, 0.9845},
+      {"minStepPercent: 0", [](Rules& rules) { rules.growth.min_step_percent = 0; }, 6732.577, 36016.008,
+       1.1800},
+      {"minStepPercent: 100", [](Rules& rules) { rules.growth.min_step_percent = 100; }, 6944.691, 35725.252,
+       0.5325},
+      {"costFactorPercent: 100", [](Rules& rules) { rules.growth.cost_factor_percent = 100; }, 6767.137,
+       35989.198, 1.1340},
+      {"costFactorPercent: 10000", [](Rules& rules) { rules.growth.cost_factor_percent = 10000; }, 6787.860,
+       35960.068, 0.8970},
+      {"cooldownSeconds: 0", [](Rules& rules) { rules.growth.cooldown = Seconds(0); }, 6769.467, 35984.989,
+       1.3105},
+      {"cooldownSeconds: 3600", [](Rules& rules) { rules.growth.cooldown = Seconds(3600); }, 7077.617,
+       35747.820, 0.7325},
+      {"moves.minRatioPercent: 100", [](Rules& rules) { rules.moves.min_ratio_percent = 100; }, 6762.018,
+       35985.781, 1.0895},
+      {"moves.restSeconds: 86400", [](Rules& rules) { rules.moves.rest = Seconds(86400); }, 6763.393,
+       35983.623, 1.0650},
+  };
+  for (const Stored& stored : all) expect_stored(trace.value(), stored);
+}
+
+}  // namespace
+}  // namespace emj::simulate
