@@ -7,13 +7,36 @@
 #include "operator/decide/queue/demand.hpp"
 #include "operator/simulate/metrics.hpp"
 #include "operator/simulate/schedule_run.hpp"
+#include "operator/simulate/testing/plain_easy.hpp"
+#include "operator/simulate/testing/random_trace.hpp"
 
 namespace emj::simulate {
 namespace {
 
-using queue::Backfill, queue::Objective, queue::Rules;
+using queue::Backfill, queue::Objective, queue::Rules, queue::seconds_between;
 
 constexpr std::size_t kJobs = 2000;
+
+// I12, and that the trace is not too easy to show anything.
+TEST(Kth, OfRigidJobsIsTextbookEasyJobByJob) {
+  const auto trace = kth(kJobs);
+  if (!trace) GTEST_SKIP() << trace.error().message;
+  const Workload workload = made(trace.value(), 0);
+  ASSERT_EQ(workload.jobs.size(), kJobs);
+  const std::vector<double> plain = plain_easy(trace.value());
+  const ScheduleRun easy = run_easy(workload);
+  const ScheduleRun ours = run_elastic(workload, {});
+  int waited = 0, passed = 0;
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    ASSERT_DOUBLE_EQ(seconds_between(kOrigin, easy.jobs[i].start), plain[i]) << "job " << i + 1;
+    ASSERT_EQ(ours.jobs[i].start, easy.jobs[i].start) << "job " << i + 1;
+    ASSERT_EQ(ours.jobs[i].end, easy.jobs[i].end) << "job " << i + 1;
+    waited += easy.jobs[i].start > workload.jobs[i].submit;
+    passed += i > 0 && easy.jobs[i].start < easy.jobs[i - 1].start;
+  }
+  EXPECT_GT(waited, 100);
+  EXPECT_GT(passed, 100);
+}
 
 // Figures as they were when this was written, of 60 % malleable jobs: whoever changes one of them on purpose
 // says why beside it.
