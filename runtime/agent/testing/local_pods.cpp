@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/testing/local_pods.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <httplib.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
-#include <random>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
+#include "runtime/agent/testing/ports.hpp"
+#include "runtime/agent/testing/stacks.hpp"
+#include "runtime/agent/testing/whole_file.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -44,64 +38,6 @@ std::string beside_this_program(const std::string& name) {
 std::string agent_to_test() {
   const char* other = std::getenv("EMPI_TEST_AGENT");
   return other ? other : beside_this_program("elastic-mpi-agent");
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Ports that are this process's own, below the range that the kernel gives to clients. Tests run side by
-// side, and an agent listens a while after its port was chosen: that a port is free now is not enough. So the
-// first port of a block stands for it as the name of an abstract socket, which the kernel keeps until the
-// process ends, for as many processes as share the network.
-class PortBlock {
- public:
-  static constexpr int kFirst = 12000, kPorts = 200, kBlocks = 100;
-
-  PortBlock() {
-    const int start = static_cast<int>(std::random_device{}() % kBlocks);
-    for (int i = 0; i < kBlocks; ++i) {
-      first_ = kFirst + (start + i) % kBlocks * kPorts;
-      if (take(first_)) return;
-    }
-    throw std::runtime_error("no block of ports between 12000 and 32000 is free");
-  }
-  int free_port() {
-    for (int tries = 0; tries < kPorts; ++tries) {
-      const int port = first_ + next_++ % kPorts;
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_port = htons(static_cast<std::uint16_t>(port));
-      inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-      const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-      close(fd);
-      if (free) return port;
-    }
-    throw std::runtime_error("no free port from " + std::to_string(first_) + " on");
-  }
-
- private:
-  static bool take(int first) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string name = "empi-test-ports." + std::to_string(first);
-    name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);  // open as long as the process lives
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) == 0) return true;
-    close(fd);
-    return false;
-  }
-  int first_ = 0, next_ = 0;
-};
-
-int free_port() {
-  static PortBlock block;
-  return block.free_port();
 }
 
 }  // namespace
@@ -380,7 +316,7 @@ std::vector<pid_t> LocalPods::ranks(const std::string& uid) {
   const std::string page = std::string(names::kPage) + "=" + run_dir(uid) + "/";
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid > 0 && read_file(entry.path() / "environ").find(page) != std::string::npos) found.push_back(pid);
+    if (pid > 0 && whole_file(entry.path() / "environ").find(page) != std::string::npos) found.push_back(pid);
   }
   return found;
 }
@@ -389,9 +325,9 @@ std::string LocalPods::run_dir(const std::string& uid) const {
   return const_cast<LocalPods*>(this)->pod(uid).folder;
 }
 std::string LocalPods::termination_log(const std::string& uid) const {
-  return read_file(run_dir(uid) + ".end");
+  return whole_file(run_dir(uid) + ".end");
 }
-std::string LocalPods::log(const std::string& uid) { return read_file(pod(uid).folder + ".log"); }
+std::string LocalPods::log(const std::string& uid) { return whole_file(pod(uid).folder + ".log"); }
 
 std::string LocalPods::all_logs() {
   std::string text;
@@ -412,29 +348,13 @@ std::string LocalPods::sanitizer_reports() {
   return text;
 }
 
-// Each thread's name, state and place in the kernel, also of the janitors.
 std::string LocalPods::where_agents_wait() {
   std::string text;
-  for (Pod& p : pods_) {
-    if (poll_exit(p)) continue;
-    const std::string process = "/proc/" + std::to_string(p.pid);
-    std::vector<std::string> tasks;
-    std::error_code error;
-    for (fs::directory_iterator at(process + "/task", error), end; !error && at != end; at.increment(error))
-      tasks.push_back(at->path());
-    std::istringstream children(read_file(process + "/task/" + std::to_string(p.pid) + "/children"));
-    for (std::string child; children >> child;) tasks.push_back("/proc/" + child);
-    for (const std::string& task : tasks) {
-      const std::string stat = read_file(task + "/stat");
-      const auto end_of_name = stat.rfind(") ");
-      if (end_of_name == stat.npos) continue;
-      text += p.member.name + " " + stat.substr(0, end_of_name + 3) + " " + read_file(task + "/wchan") + "\n";
-    }
-  }
+  for (Pod& p : pods_)
+    if (!poll_exit(p)) text += "--- " + p.member.name + "\n" + threads_and_children(p.pid);
   return text;
 }
 
-// By gdb, where it is installed and may look at them.
 std::string LocalPods::where_ranks_wait() {
   std::string text;
   const auto until = Clock::now() + 40s;
@@ -442,14 +362,7 @@ std::string LocalPods::where_ranks_wait() {
     if (poll_exit(p)) continue;
     for (const pid_t rank : ranks(p.member.uid)) {
       if (Clock::now() > until) return text + "--- and others\n";
-      text += "--- a rank of " + p.member.name + ", " + std::to_string(rank) + "\n";
-      const std::string gdb =
-          "timeout 20 gdb --batch -p " + std::to_string(rank) +
-          " -ex 'thread apply all backtrace 24' 2>/dev/null </dev/null | grep -E '^(#|Thread)'";
-      const auto close = [](FILE* file) { pclose(file); };
-      const std::unique_ptr<FILE, decltype(close)> stacks(popen(gdb.c_str(), "r"), close);
-      std::array<char, 4096> line;
-      while (stacks && fgets(line.data(), line.size(), stacks.get()) != nullptr) text += line.data();
+      text += "--- a rank of " + p.member.name + ", " + std::to_string(rank) + "\n" + stacks(rank);
     }
   }
   return text;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace empi::testing {
+
+// "" where it cannot be read. Also of /proc, whose files have no size.
+inline std::string whole_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace empi::testing
