@@ -53,4 +53,10 @@ class EventLoop {
   std::thread thread_;
 };
 
+// Stands after what callbacks use: they are over before it is gone.
+struct StoppedAtEnd {
+  EventLoop& loop;
+  ~StoppedAtEnd() { loop.stop(); }
+};
+
 }  // namespace emj::local

@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -23,6 +21,7 @@
 #include "operator/local/local_queue.hpp"
 #include "operator/objects/pods.hpp"
 #include "operator/programs/empi/batch.hpp"
+#include "operator/programs/empi/coming_jobs.hpp"
 #include "operator/programs/empi/console.hpp"
 #include "operator/programs/empi/end_signals.hpp"
 #include "operator/programs/empi/queue_view.hpp"
@@ -68,7 +67,7 @@ class Run {
   int run();
 
  private:
-  using Jobs = std::list<RunningJob>;
+  using Jobs = ComingJobs::Jobs;
   void end_all();
   void watch_supervisor(int lifeline);
   std::string output_of(const std::string& job, const std::string& working_directory) const;
@@ -78,13 +77,10 @@ class Run {
   void announce(const RunningJob& job);
   void say(bool warning, const std::string& job, const std::string& text);
   void start(RunningJob& job);
-  bool stop_waiting(Jobs::iterator job);
   void start_due();
   void changed(const JobKey& key);
-  bool ending();
   void take_news();
   void look_at(Jobs::iterator job);
-  bool end_if_last();
   void finish(Jobs::iterator job);
   Clock::time_point next_due() const;
   void show();
@@ -93,7 +89,7 @@ class Run {
   const RunOptions& options_;
   const local::Isolation isolation_;
   Console console_;
-  Jobs prepared_, running_;
+  Jobs running_;
   int exit_code_ = 0;              // of the first that failed
   Clock::time_point next_turn_{};  // of the scheduler
   Time last_view_{};
@@ -101,18 +97,17 @@ class Run {
 
   std::atomic<bool> many_;  // lines name their job
 
-  std::mutex mutex_;  // of the next four; nothing is called back with it
-  Jobs submitted_;
-  std::set<JobKey> news_, called_off_;
-  bool ending_ = false;
+  std::mutex mutex_;  // of news_; nothing is called back with it
+  std::set<JobKey> news_;
 
   const std::optional<ElasticQueue> queue_;  // as the run began with it
   const std::unique_ptr<local::LocalQueue> local_queue_;
   const std::string run_ = local::random_uuid();
 
   local::Wakeup wakeup_;
-  local::EventLoop loop_;                            // what its thread uses stands before it
-  std::map<JobKey, std::shared_ptr<void>> waiting_;  // prepared jobs, as long as they are asked for
+  local::EventLoop loop_;  // what its thread uses stands before it, or is gone after it has stopped
+  ComingJobs coming_;
+  const local::StoppedAtEnd stopped_at_end_{loop_};
   local::LocalCluster cluster_;
   HttpRuntime runtime_;
   std::unique_ptr<Scheduler> scheduler_;  // of the jobs in the queue; it turns in our loop
@@ -142,6 +137,7 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
       local_queue_(
           queue_ ? std::make_unique<local::LocalQueue>(*queue_, [this](const JobKey& key) { changed(key); })
                  : nullptr),
+      coming_(loop_, run_, [this] { wakeup_.notify(); }),
       cluster_(
           run_, loop_, [this](const JobKey& key) { changed(key); },
           [this](const std::string& pod, const std::string& line) {
@@ -163,20 +159,19 @@ Run::Run(const RunOptions& options, const local::JobNamespaces& namespaces, Batc
                      "): all pods share the loopback interface" +
                      (isolation_ == local::Isolation::None ? " and this machine's processes" : ""));
   }
+  Jobs jobs;
   Clock::time_point time = Clock::now();
   for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
     JobSource& source = batch.sources[i];
     const bool alone = options_.manifests.size() == 1 && !options_.output.empty();
     source.output =
         alone ? options_.output : output_of(batch.jobs[i].metadata.name, source.working_directory);
-    prepared_.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
+    jobs.emplace_back(std::move(batch.jobs[i]), std::move(source)).due = time;
     time += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stagger));
   }
-  for (RunningJob& job : prepared_) job.begin();
-  for (RunningJob& job : prepared_)
-    if (job.due > Clock::now())
-      waiting_[job.key()] =
-          job.listen(loop_, run_, [&](const local::Command& command) { return answer_for(job, command); });
+  coming_.begin(std::move(jobs), [this](const RunningJob& job, const local::Command& command) {
+    return answer_for(job, command);
+  });
   watch_end_signals(
       loop_, [this] { end_all(); },
       [this](int signal) {
@@ -204,14 +199,8 @@ local::Reply Run::answer(const local::Command& command) {
 local::Reply Run::answer_for(const RunningJob& job, const local::Command& command) {
   using enum local::Command::Verb;
   if (command.verb == Submit || command.verb == Queue) return answer(command);
-  const auto left = std::chrono::ceil<std::chrono::seconds>(job.due - Clock::now());
-  if (command.verb != Cancel)
-    return {false, "has not begun: it starts in " + std::to_string(left.count()) + " s"};
-  {
-    const std::lock_guard lock(mutex_);
-    called_off_.insert(job.key());
-  }
-  wakeup_.notify();
+  if (command.verb != Cancel) return {false, "has not begun: it starts in " + starts_in(job)};
+  coming_.call_off(job.key());
   return {true, "cancelled before it began"};
 }
 
@@ -221,7 +210,7 @@ local::Reply Run::submit(const local::Submission& submission) {
   if (!job) return {false, without_end(job.message())};
   const std::string name = job.value().metadata.name;
   local::Reply too_late{false, "the run that it was to be added to is ending: start another one"};
-  if (ending()) return too_late;
+  if (coming_.ending()) return too_late;
   std::string output =
       submission.output.empty() ? output_of(name, submission.working_directory) : submission.output;
   Jobs submitted;
@@ -229,15 +218,11 @@ local::Reply Run::submit(const local::Submission& submission) {
     submitted.emplace_back(job.value(),
                            JobSource{submission.manifest, overrides, submission.working_directory, output});
     output = submitted.back().output();
-    const std::lock_guard lock(mutex_);
-    if (ending_) return too_late;
-    submitted.back().begin();  // not before it is in time: else it would lose what it has
-    submitted_.splice(submitted_.end(), submitted);
     many_ = true;
+    if (!coming_.submit(submitted)) return too_late;
   } catch (const std::exception& error) {
     return {false, error.what()};
   }
-  wakeup_.notify();
   return {true, "submitted; output in " + output};
 }
 
@@ -279,28 +264,18 @@ void Run::start(RunningJob& job) {
   options.on_run_command = [this](const local::Command& command) { return answer(command); };
   job.start(cluster_, std::move(options));
   redraw_ = true;
-  if (ending()) cluster_.request_cancel();  // a signal came meanwhile
-}
-
-// Nobody is answered for it any more. False: it was called off, and is gone.
-bool Run::stop_waiting(Jobs::iterator job) {
-  waiting_.erase(job->key());
-  {
-    const std::lock_guard lock(mutex_);
-    if (called_off_.erase(job->key()) == 0) return true;
-  }
-  console_.warning("job " + job->name() + ": cancelled before it began");
-  if (exit_code_ == 0) exit_code_ = 1;
-  prepared_.erase(job);
-  return false;
+  if (coming_.ending()) cluster_.request_cancel();  // a signal came meanwhile
 }
 
 void Run::start_due() {
-  for (auto next = prepared_.begin(); next != prepared_.end();) {
-    const auto job = next++;
-    if (job->due > Clock::now()) continue;
-    if (!stop_waiting(job)) continue;
-    running_.splice(running_.end(), prepared_, job);
+  Jobs due;
+  for (const auto& [job, why] : coming_.take_due(due)) {
+    console_.warning("job " + job + ": " + why);
+    if (exit_code_ == 0) exit_code_ = 1;
+  }
+  while (!due.empty()) {
+    const auto job = due.begin();
+    running_.splice(running_.end(), due, job);
     try {
       start(*job);
     } catch (const std::exception& error) {
@@ -319,19 +294,10 @@ void Run::changed(const JobKey& key) {
   wakeup_.notify();
 }
 
-bool Run::ending() {
-  const std::lock_guard lock(mutex_);
-  return ending_;
-}
-
 void Run::end_all() {
   console_.line(many_ ? "ending the jobs; once more kills them" : "ending the job; once more kills it");
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
+  coming_.end();
   cluster_.request_cancel();
-  wakeup_.notify();
 }
 
 void Run::watch_supervisor(int lifeline) {
@@ -343,26 +309,15 @@ void Run::watch_supervisor(int lifeline) {
   });
 }
 
-// Whom something has happened to is due at once; who has not started when all are to end never does.
+// Whom something has happened to is due at once.
 void Run::take_news() {
-  std::set<JobKey> news, called_off;
+  std::set<JobKey> news;
   {
     const std::lock_guard lock(mutex_);
     news.swap(news_);
-    called_off = called_off_;
-    prepared_.splice(prepared_.end(), submitted_);
   }
   for (RunningJob& job : running_)
     if (news.contains(job.key())) job.due = {};
-  for (auto next = prepared_.begin(); next != prepared_.end();) {
-    const auto job = next++;
-    if (called_off.contains(job->key())) stop_waiting(job);
-  }
-  if (prepared_.empty() || !ending()) return;
-  for (const RunningJob& job : prepared_) console_.warning("job " + job.name() + ": not started");
-  waiting_.clear();
-  prepared_.clear();
-  if (exit_code_ == 0) exit_code_ = 1;
 }
 
 void Run::look_at(Jobs::iterator job) {
@@ -383,16 +338,9 @@ void Run::look_at(Jobs::iterator job) {
   }
 }
 
-// Unless another job has been submitted; afterwards none can be.
-bool Run::end_if_last() {
-  const std::lock_guard lock(mutex_);
-  if (submitted_.empty()) ending_ = true;
-  return ending_;
-}
-
 void Run::finish(Jobs::iterator job) {
   const JobKey key = job->key();
-  if (running_.size() == 1 && prepared_.empty() && end_if_last()) {
+  if (running_.size() == 1 && coming_.end_if_none()) {
     loop_.stop();  // no line comes after the last summary
     console_.view({});
   }
@@ -423,24 +371,25 @@ void Run::show() {
       console_.line(clock_text() + "  " + line);
     }
   }
-  for (const RunningJob& job : prepared_) {
-    const auto left = std::chrono::ceil<std::chrono::seconds>(job.due - Clock::now());
-    view.push_back(job.name() + "  starts in " + std::to_string(left.count()) + " s");
-  }
+  for (std::string& line : coming_.view()) view.push_back(std::move(line));
   console_.view(std::move(view));
 }
 
 Clock::time_point Run::next_due() const {
   auto next = Clock::now() + (console_.live() ? kViewInterval : kLineInterval);
   if (scheduler_) next = std::min(next, next_turn_);
-  for (const Jobs* jobs : {&prepared_, &running_})
-    for (const RunningJob& job : *jobs) next = std::min(next, job.due);
-  return next;
+  for (const RunningJob& job : running_) next = std::min(next, job.due);
+  return std::min(next, coming_.next());
 }
 
 int Run::run() {
   start_due();
-  if (exit_code_ != 0) return exit_code_;  // nothing runs yet
+  if (exit_code_ != 0) {  // nothing runs yet
+    for (const RunningJob& job : running_) console_.warning("job " + job.name() + ": not started");
+    coming_.end();
+    start_due();  // says so of the others
+    return exit_code_;
+  }
   for (;;) {
     take_news();
     start_due();
@@ -448,7 +397,7 @@ int Run::run() {
       const auto current = job++;
       if (current->due <= Clock::now()) look_at(current);
     }
-    if (running_.empty() && prepared_.empty() && end_if_last()) return exit_code_;
+    if (running_.empty() && coming_.end_if_none()) return exit_code_;
     if (scheduler_) next_turn_ = Clock::now() + std::max(Millis(0), scheduler_->turn() - now());
     show();
     wakeup_.wait_until(next_due());

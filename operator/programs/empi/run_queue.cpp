@@ -100,8 +100,10 @@ Result<ElasticQueue> queue_of_run(const QueueOptions& options, const std::vector
                                   "Quota: the one machine of a local run is in the first pool")},
               options.file};
     if (i > 0 || (!by_nodes && options.workers == 0)) continue;
+    // What it says beside its nodes bounds them here as there.
+    const bool bounded = by_nodes && options.workers == 0 && pool.quota.cpu && amount(*pool.quota.cpu) < cpus;
     pool.capacity = PoolCapacity::Quota;
-    pool.quota.cpu = Quantity{std::to_string(options.workers > 0 ? options.workers : cpus)};
+    if (!bounded) pool.quota.cpu = Quantity{std::to_string(options.workers > 0 ? options.workers : cpus)};
   }
   return Result<ElasticQueue>(queue, read.violations(), options.file);
 }

@@ -79,6 +79,11 @@ TEST_F(RunQueue, FromAManifest) {
   const auto on_nodes = queue_of_run({nodes, 0}, {job("a")}, 6);
   ASSERT_TRUE(on_nodes) << on_nodes.message();
   EXPECT_EQ(amount(*on_nodes.value().spec.pools.at(0).quota.cpu), 6) << "this machine is its node";
+  const std::string bounded =
+      queue_file("  - {name: hpc, capacity: Nodes, nodeSelector: {pool: hpc}, quota: {cpu: 2}}\n");
+  EXPECT_EQ(amount(*queue_of_run({bounded, 0}, {job("a")}, 6).value().spec.pools.at(0).quota.cpu), 2);
+  EXPECT_EQ(amount(*queue_of_run({bounded, 0}, {job("a")}, 1).value().spec.pools.at(0).quota.cpu), 1);
+  EXPECT_EQ(amount(*queue_of_run({bounded, 4}, {job("a")}, 6).value().spec.pools.at(0).quota.cpu), 4);
   const std::string quota = queue_file("  - {name: hpc, quota: {cpu: \"8\"}}\n");
   EXPECT_EQ(amount(*queue_of_run({quota, 0}, {job("a")}, 6).value().spec.pools.at(0).quota.cpu), 8);
   EXPECT_EQ(amount(*queue_of_run({quota, 5}, {job("a")}, 6).value().spec.pools.at(0).quota.cpu), 5);
