@@ -104,9 +104,12 @@ void learn_end(QueueStatus& status, const ElasticMPIJob& before, const ElasticMP
   const auto curve = curve_over(before, std::move(sizes), reference, Objective::Fair);
   const double taken =
       seconds_between(*from, *to) * curve->speed_of(workers) * speed_percent_of(before) / 100;
-  if (const auto said = said_seconds(before))
+  const bool whole = ended.status.state == JobState::Succeeded;
+  // One that was cut short would have taken longer.
+  if (const auto said = said_seconds(before);
+      said && (whole || taken > *said * overrun_of(status.claims, before.metadata.namespace_name)))
     count_claim(status.claims, before.metadata.namespace_name, *said, taken, *to);
-  if (ended.status.state != JobState::Succeeded) return;
+  if (!whole) return;
   LearnedModel& model = model_for(status.models, before, model_key(before.spec), *to);
   ++model.runs;
   model.worker_seconds += (taken * reference - model.worker_seconds) / std::min(kRuns, model.runs);

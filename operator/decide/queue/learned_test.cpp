@@ -154,5 +154,17 @@ TEST(Claims, OfWhoOverrunsThemAreBelievedAsMuchMore) {
   EXPECT_GT(overrun_of(status.claims, "c"), 60) << "short jobs do not make the same claim true of long ones";
 }
 
+// Else whoever claims too little cancels a few jobs, and is believed again.
+TEST(Claims, ARunThatWasCutShortMakesNobodyHonest) {
+  QueueStatus status;
+  count_claim(status.claims, "a", 60, 6000, kNow);
+  const ElasticMPIJob cut = measured(job("a", ", expectedSeconds: 60"), 1);
+  for (int i = 0; i < 20; ++i) learn_end(status, cut, ended(cut, JobState::Failed));
+  EXPECT_NEAR(overrun_of(status.claims, "a"), 100, 1);
+  const ElasticMPIJob failed_late = measured(job("a", ", expectedSeconds: 60"), 60'000);
+  learn_end(status, failed_late, ended(failed_late, JobState::Failed));
+  EXPECT_GT(overrun_of(status.claims, "a"), 200) << "that it takes longer is known all the same";
+}
+
 }  // namespace
 }  // namespace emj::queue
