@@ -2,6 +2,7 @@
 // How a job ends: by itself, by a failure, by the user. Terminal states are never left.
 
 #include "operator/decide/pass.hpp"
+#include "operator/decide/queueing.hpp"
 #include "runtime/base/backoff.hpp"
 
 namespace emj {
@@ -186,7 +187,7 @@ void suspend(Pass& pass) {
       pass.event("Suspended", "all workers are released; when resumed the program begins " + beginning(pass));
     stop_program(pass, "the job was suspended");
     forget_run(pass.status);
-    drop_allocation(pass);
+    if (in_queue(pass.spec)) renounce_allocation(pass);
     pass.status.queue.reset();
     pass.status.blocked.reset();
     pass.status.start_time.reset();

@@ -82,6 +82,7 @@ void pause_in_queue(Pass& pass, Seconds pause, const std::string& reason,
 bool back_to_queue(Pass& pass, const std::string& reason,
                    QueueCause cause = QueueCause::StartFailed);  // queueing.cpp
 void drop_allocation(Pass& pass);                                // queueing.cpp: of a run that is over
+void renounce_allocation(Pass& pass);  // queueing.cpp: also of what was granted and has not been taken
 void adopt_program_range(Pass& pass);  // sizing.cpp: what the program says that it can use
 int within_program(const PolicyState& state, int workers);  // sizing.cpp: as many of them as it can use
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible

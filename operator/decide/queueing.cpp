@@ -183,6 +183,12 @@ void leave_queue(JobStatus& status) {
   if (status.state == JobState::Queued) status.state = JobState::Pending;
 }
 
+// Whether that is news of when a job starts.
+bool moved(const std::optional<Time>& before, const std::optional<Time>& start, Time now) {
+  if (!before || !start) return before.has_value() != start.has_value();
+  return std::chrono::abs(*start - *before) > std::max<Millis>(kNewsOfStart, (*start - now) / 10);
+}
+
 // Each write costs the API server one, and positions change all the time: other words for the same cause are
 // not written (rule Q7).
 void tell_why_it_waits(Pass& pass) {
@@ -209,11 +215,10 @@ void tell_why_it_waits(Pass& pass) {
     wait.cause = cause;
     wait.reason = reason;
     wait.expected_start = start;
-    return;
+  } else if (told && moved(wait.expected_start, start, pass.now)) {
+    wait.reason = reason;
+    wait.expected_start = start;
   }
-  if (!start || !wait.expected_start) return;
-  const Millis moved = std::chrono::abs(*start - *wait.expected_start);
-  if (moved > std::max<Millis>(kNewsOfStart, (*start - pass.now) / 10)) wait.expected_start = start;
 }
 
 bool wait_in_queue(Pass& pass) {
@@ -308,7 +313,10 @@ bool queue_step(Pass& pass) {
 
 void drop_allocation(Pass& pass) {
   auto& allocation = pass.status.allocation;
-  if (!allocation || (allocation->workers == 0 && allocation->promised == 0)) return;
+  if (allocation && (allocation->workers > 0 || allocation->promised > 0)) renounce_allocation(pass);
+}
+
+void renounce_allocation(Pass& pass) {
   AllocationStatus& next = next_version(pass);
   next.workers = 0;
   next.promised = 0;

@@ -98,6 +98,25 @@ TEST(Queued, TakesItsRestOfTheWordsOnlyWithAnotherCause) {
   EXPECT_EQ(find_condition(world.status(), "Queued")->reason, "TooLarge");
 }
 
+// It has become the first, or is so no more.
+TEST(Queued, SaysItsExpectedStartAsSoonAsThereIsOneAndNoLonger) {
+  World world = queued();
+  say(world, QueueCause::Waiting, "3 jobs before it");
+  world.reconcile();
+  EXPECT_FALSE(world.status().queue->expected_start);
+  say(world, QueueCause::Waiting, "0 jobs before it", world.now + Seconds(1000));
+  world.reconcile();
+  EXPECT_EQ(world.status().queue->expected_start, world.now + Seconds(1000));
+  EXPECT_EQ(world.status().queue->reason, "0 jobs before it");
+  const JobStatus before = world.status();
+  world.grant.reset();  // the operator begins anew
+  world.reconcile();
+  EXPECT_EQ(world.status(), before);
+  say(world, QueueCause::Waiting, "1 jobs before it");
+  world.reconcile();
+  EXPECT_FALSE(world.status().queue->expected_start) << "a more urgent one has come";
+}
+
 TEST(Queued, YieldsAndGrowsAsItIsTold) {
   World world = running_with(4);
   give(world, 2);
@@ -150,6 +169,21 @@ TEST(Queued, SuspensionGivesAllBackAndAnOldGrantDoesNotReturn) {
   EXPECT_EQ(world.status().state, JobState::Queued);
   EXPECT_TRUE(world.pods.empty());
   EXPECT_GE(world.status().queue->since, world.now - Seconds(4)) << "it waits from its return on";
+}
+
+// Of a start that it has never taken, seen by the pass that suspends it or made meanwhile.
+TEST(Queued, SuspensionIsStrongerThanAStartThatWasNotTaken) {
+  World world = queued();
+  world.reconcile();
+  give(world, 4);
+  world.job.spec.suspend = true;
+  world.settle(2);
+  ASSERT_EQ(world.status().state, JobState::Suspended);
+  world.job.spec.suspend = false;
+  world.now += Seconds(100);
+  world.settle(3);
+  EXPECT_EQ(world.status().state, JobState::Queued) << "its workers are others' by now";
+  EXPECT_TRUE(world.pods.empty());
 }
 
 TEST(Queued, AnEndAndARestartGiveAllBack) {
