@@ -24,7 +24,7 @@ enum class AskingLane {
 
 struct CrewSizes {
   int news = 2;   // urgent questions only
-  int quick = 4;  // these first, then the others
+  int quick = 3;  // these first, then the others
   int slow = 2;   // what has cost time, then stops
   int stops = 1;
 };

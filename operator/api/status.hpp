@@ -217,6 +217,7 @@ enum class QueueCause {
   NoSuchQueue,  // or one that cannot be read
   NotAdmitted,  // the queue does not take this job
   TooLarge,     // for the pools that it may use
+  Held,         // with all others, by spec.hold of the queue
   Quota,        // of its namespace
   Unplaceable,  // its pods found no node
   StartFailed   // it is tried again

@@ -22,10 +22,10 @@ EMJ_NAMES(ResizeResult, 4, {ResizeResult::Unknown, ""}, {ResizeResult::Committed
           {ResizeResult::RolledBack, "RolledBack"}, {ResizeResult::Superseded, "Superseded"})
 EMJ_NAMES(SearchState, 4, {SearchState::NoReference, "NoReference"}, {SearchState::Increasing, "Increasing"},
           {SearchState::Decreasing, "Decreasing"}, {SearchState::Stable, "Stable"})
-EMJ_NAMES(QueueCause, 9, {QueueCause::Unknown, ""}, {QueueCause::Waiting, "Waiting"},
+EMJ_NAMES(QueueCause, 10, {QueueCause::Unknown, ""}, {QueueCause::Waiting, "Waiting"},
           {QueueCause::Promised, "Promised"}, {QueueCause::NoSuchQueue, "NoSuchQueue"},
           {QueueCause::NotAdmitted, "NotAdmitted"}, {QueueCause::TooLarge, "TooLarge"},
-          {QueueCause::Quota, "Quota"}, {QueueCause::Unplaceable, "Unplaceable"},
+          {QueueCause::Held, "Held"}, {QueueCause::Quota, "Quota"}, {QueueCause::Unplaceable, "Unplaceable"},
           {QueueCause::StartFailed, "StartFailed"})
 EMJ_NAMES(ForecastSource, 3, {ForecastSource::Unknown, ""}, {ForecastSource::Progress, "Progress"},
           {ForecastSource::Tasks, "Tasks"})

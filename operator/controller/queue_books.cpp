@@ -96,16 +96,15 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
   status.running = static_cast<int>(
       std::ranges::count_if(state.jobs, [](const queue::Demand& job) { return !job.queued(); }));
   status.head.clear();
+  const auto name_of = [&](int pool) {
+    return pool < 0 ? "a pool that the queue has no more" : "pool " + state.pools[pool].name;
+  };
   for (const queue::Demand& job : state.jobs)
     if (job.queued() && job.allocation.promised > 0 && status.head.size() < kHead)
-      status.head.push_back({job.namespace_name,
-                             job.name,
-                             job.priority,
-                             job.since,
-                             "is promised " + std::to_string(job.allocation.promised) + " workers of pool " +
-                                 state.pools[job.allocation.pool].name +
-                                 ", as soon as others have let go of them",
-                             {}});
+      status.head.push_back({job.namespace_name, job.name, job.priority, job.since,
+                             "is promised " + std::to_string(job.allocation.promised) + " workers of " +
+                                 name_of(job.allocation.pool) + ", as soon as others have let go of them",
+                             queue::after(job.allocation.time, std::ceil(state.release_seconds))});
   for (const int i : plan.waiting) {
     if (status.head.size() >= kHead) break;
     const queue::Demand& job = state.jobs[i];

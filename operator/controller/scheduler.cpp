@@ -166,7 +166,8 @@ void Scheduler::take_news(Time now) {
     if (!seen || another) forget(key);
     if (!seen) continue;
     if (known != jobs_.end() && !another) {
-      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->taken() + options_.sidecar);
+      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->taken() + options_.sidecar,
+                        now);
       learn(known->second.seen->job, seen->job);
     }
     jobs_[key] = {seen};
@@ -215,7 +216,7 @@ Time Scheduler::plan(Time now) {
     troubles_.erase(record.queue.metadata.name);
     if (!take_queue(record, now)) continue;
     served.insert(record.queue.metadata.name);
-    Round round(record, quotas, workers,
+    Round round(record, records, quotas, workers,
                 rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
     plan_queue(round);
   }
@@ -285,6 +286,7 @@ void Scheduler::plan_queue(Round& round) {
   for (const PoolRoom& room : round.rooms) state.pools.push_back(room.pool);
   for (const NamespaceQuota& quota : round.quotas) state.quotas.push_back(left_of(quota));
   count_others_in_quotas(round);
+  unplaceable_.compare(queue.metadata.name, state.pools, round.now);
   for (auto& [key, known] : jobs_)
     if (known.seen->job.spec.scheduling.queue_name == queue.metadata.name) add_demand(round, key, known);
   count_departing(round);
@@ -340,11 +342,16 @@ void Scheduler::tell_waiting(Round& round, const queue::Plan& plan) {
     const int i = plan.waiting[place];
     const queue::Demand& demand = round.state.jobs[i];
     const bool barred = std::ranges::find(plan.barred, i, &queue::Barred::job) != plan.barred.end();
-    const QueueCause cause = barred                                  ? QueueCause::Quota
-                             : queue::placeable(round.state, demand) ? QueueCause::Waiting
-                                                                     : QueueCause::TooLarge;
+    const bool held = round.state.rules.hold != queue::Hold::None;
+    const QueueCause cause = !queue::placeable(round.state, demand) ? QueueCause::TooLarge
+                             : held                                 ? QueueCause::Held
+                             : barred                               ? QueueCause::Quota
+                                                                    : QueueCause::Waiting;
     const SeenJob& seen = round.jobs.at(demand.uid);
-    const bool told = seen->job.status.queue && seen->job.status.queue->cause == cause;
+    const auto& wait = seen->job.status.queue;
+    const auto said = grants_.of(demand.uid);
+    const bool has_start = (wait && wait->expected_start) || (said && said->expected_start);
+    const bool told = wait && wait->cause == cause && !has_start;
     if (told && place >= kExplained && !starts.contains(i)) continue;
     const auto start = starts.find(i);
     tell(seen, cause, explain_waiting(round.state, plan, i),

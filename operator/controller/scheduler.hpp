@@ -113,11 +113,18 @@ class Scheduler {
   };
   // What a pass over one queue works with.
   struct Round {
-    Round(const QueueRecord& record_, const std::vector<NamespaceQuota>& quotas_,
-          const std::vector<WorkerPods>& workers_, std::vector<PoolRoom> rooms_, Time now_)
-        : record(record_), quotas(quotas_), workers(workers_), now(now_), rooms(std::move(rooms_)) {}
+    Round(const QueueRecord& record_, const std::vector<QueueRecord>& records_,
+          const std::vector<NamespaceQuota>& quotas_, const std::vector<WorkerPods>& workers_,
+          std::vector<PoolRoom> rooms_, Time now_)
+        : record(record_),
+          records(records_),
+          quotas(quotas_),
+          workers(workers_),
+          now(now_),
+          rooms(std::move(rooms_)) {}
 
     const QueueRecord& record;
+    const std::vector<QueueRecord>& records;  // of all queues
     const std::vector<NamespaceQuota>& quotas;
     const std::vector<WorkerPods>& workers;
     Time now;

@@ -6,6 +6,7 @@
 #include "operator/decide/queue/ledger.hpp"
 #include "operator/decide/queue/pools.hpp"
 #include "operator/decide/queue/quota.hpp"
+#include "runtime/base/joined.hpp"
 
 namespace emj {
 namespace {
@@ -33,18 +34,29 @@ std::vector<int> quotas_of(const std::vector<NamespaceQuota>& quotas, const Elas
   return counting;
 }
 
+// For people, after words that `spec` does not take jobs of this namespace.
+std::string who_else_admits(const std::vector<QueueRecord>& records, const QueueSpec& spec,
+                            const JobKey& job) {
+  if (admits(spec, job.namespace_name)) return "";
+  std::vector<std::string> names;
+  for (const QueueRecord& record : records)
+    if (record.unreadable.empty() && admits(record.queue.spec, job.namespace_name))
+      names.push_back(record.queue.metadata.name);
+  return names.empty() ? ", nor does any other: its name is to be added to spec.namespaces of one"
+                       : "; these do: " + empi::joined(names) + " (spec.scheduling.queueName)";
+}
+
 }  // namespace
 
-// It is not taken from those that run.
+// It is not taken from those that run, or are promised something.
 void Scheduler::hide_unplaceable(Round& round) {
   queue::QueueState& state = round.state;
   const auto ledgers = queue::make_ledgers(state);
   for (std::size_t p = 0; p < round.rooms.size(); ++p) {
     const queue::Resources hidden =
-        queue::smaller(unplaceable_.of(round.record.queue.metadata.name, state.pools[p], round.now),
-                       queue::positive(ledgers[p].free));
-    state.pools[p].capacity -= hidden;
-    round.rooms[p].unplaceable = hidden;
+        queue::smaller(unplaceable_.of(round.record.queue.metadata.name, state.pools[p].name, round.now),
+                       queue::positive(queue::to_come(ledgers[p]) - ledgers[p].promised));
+    state.pools[p].unplaceable = round.rooms[p].unplaceable = hidden;
   }
 }
 
@@ -92,8 +104,14 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
       queue::demand_of(seen->job, *seen->needs, known.curve, seen->pods, spec, options_.sidecar, round.now);
   if (std::holds_alternative<queue::NoWish>(asked)) return;
   const auto given = outstanding_.find(key);
-  if (const auto* refused = std::get_if<queue::Refused>(&asked); refused && given == outstanding_.end())
-    return tell(seen, refused->cause, refused->reason);
+  if (const auto* refused = std::get_if<queue::Refused>(&asked)) {
+    if (given == outstanding_.end())
+      return tell(seen, refused->cause, refused->reason + who_else_admits(round.records, spec, key));
+    // What it was given before counts: it may have been taken by now.
+    ElasticMPIJob job = seen->job;
+    job.status.allocation = given->second.allocation;
+    asked = queue::demand_of(job, *seen->needs, known.curve, seen->pods, spec, options_.sidecar, round.now);
+  }
   auto* demand = std::get_if<queue::Demand>(&asked);
   if (!demand) return;
   lessons_.teach(*demand, seen->job, taken_.at(round.record.queue.metadata.name).status,
@@ -113,6 +131,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
   demand->unmade = std::max(0, demand->allocation.workers - seen->pods.here);
   // What runs in a pool that the queue has no more keeps what it has, and is nobody's affair.
   if (!demand->queued() && demand->allocation.pool < 0) return;
+  demand->free_only = unplaceable_.twice(key, round.record.queue.metadata.name, round.state.pools);
   round.jobs[demand->uid] = seen;
   round.state.jobs.push_back(std::move(*demand));
 }

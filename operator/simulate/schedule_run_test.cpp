@@ -196,6 +196,7 @@ TEST(Schedule, MeetsDeadlines) {
 }
 
 // Figures as they were when this was written: whoever changes one of them on purpose says why beside it.
+// (2026-11-27: who can never grow so that it pays claims nothing of what is idle.)
 TEST(Schedule, OfTwoThousandJobsHasTheStoredFigures) {
   struct Case {
     const char* name;
@@ -207,12 +208,12 @@ TEST(Schedule, OfTwoThousandJobsHasTheStoredFigures) {
   using queue::Backfill, queue::Objective;
   const Case cases[] = {
       {"moldable", Objective::Fair, Backfill::Easy, true, 1565.774, 1215.011},
-      {"fair", Objective::Fair, Backfill::Easy, false, 772.243, 1265.857},
-      {"throughput", Objective::Throughput, Backfill::Easy, false, 775.695, 1261.559},
+      {"fair", Objective::Fair, Backfill::Easy, false, 796.447, 1265.857},
+      {"throughput", Objective::Throughput, Backfill::Easy, false, 751.146, 1262.934},
       {"turnaround", Objective::Turnaround, Backfill::Easy, false, 778.625, 1266.388},
       {"makespan", Objective::Makespan, Backfill::Easy, false, 768.772, 1262.437},
       {"conservative", Objective::Fair, Backfill::Conservative, false, 761.02, 1266.756},
-      {"no backfill", Objective::Fair, Backfill::None, false, 9451.103, 1263.407},
+      {"no backfill", Objective::Fair, Backfill::None, false, 9264.829, 1263.407},
   };
   const Trace trace = random_trace(11, 2000, 4);
   const auto expect = [](const char* name, const Summary& summary, double turnaround, double hours) {

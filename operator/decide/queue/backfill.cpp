@@ -10,24 +10,38 @@ namespace emj::queue {
 
 Room::Room(const QueueState& state, const std::vector<Ledger>& ledgers)
     : state_(state), pools_(ledgers.size()) {
-  for (std::size_t p = 0; p < pools_.size(); ++p)
-    pools_[p].sure = positive(ledgers[p].free) + ledgers[p].releasing - ledgers[p].promised;
+  for (std::size_t p = 0; p < pools_.size(); ++p) {
+    pools_[p].sure = to_come(ledgers[p]) - ledgers[p].promised;
+    pools_[p].free = smaller(pools_[p].sure, ledgers[p].free - ledgers[p].promised);
+  }
 }
 
-Resources Room::of(int pool, int priority) {
+Resources Room::of(int pool, const Demand& job) {
   Pool& p = pools_[pool];
-  if (!p.known || p.priority != priority) {
+  if (free_only_in(job, pool)) return p.free;
+  if (!p.known || p.priority != job.priority) {
     p.known = true;
-    p.priority = priority;
-    p.surplus = surplus(state_, pool, priority);
+    p.priority = job.priority;
+    p.surplus = surplus(state_, pool, job.priority);
   }
   return p.sure + p.surplus;
 }
 
+namespace {
+
+bool could_hold(const QueueState& state, const Demand& job, int pool) {
+  return fits(job.of(sizes_in(job, pool).floor), state.pools[pool].capacity);
+}
+
+}  // namespace
+
 bool placeable(const QueueState& state, const Demand& job) {
-  const std::vector<int> pools = pools_of(state, job);
-  return std::any_of(pools.begin(), pools.end(), [&](int pool) {
-    return fits(job.of(sizes_in(job, pool).floor), state.pools[pool].capacity);
+  return std::ranges::any_of(pools_of(state, job), [&](int pool) { return could_hold(state, job, pool); });
+}
+
+bool others_make_room_for(const QueueState& state, const Demand& job) {
+  return std::ranges::any_of(pools_of(state, job), [&](int pool) {
+    return !free_only_in(job, pool) && could_hold(state, job, pool);
   });
 }
 
@@ -84,14 +98,13 @@ class Admitting {
     const Demand& job = state_.jobs[i];
     const std::vector<int> pools = pools_of(state_, job);
     if (job.by_price || pools.size() == 1)
-      return std::ranges::any_of(pools,
-                                 [&](int pool) { return let_into(i, pool, room_.of(pool, job.priority)); });
+      return std::ranges::any_of(pools, [&](int pool) { return let_into(i, pool, room_.of(pool, job)); });
     const auto into = [&](bool spot) {
       return std::ranges::any_of(pools, [&](int pool) {
-        return state_.pools[pool].spot == spot && let_into(i, pool, room_.of(pool, job.priority));
+        return state_.pools[pool].spot == spot && let_into(i, pool, room_.of(pool, job));
       });
     };
-    return std::ranges::any_of(pools, [&](int pool) { return let_into(i, pool, room_.sure(pool)); }) ||
+    return std::ranges::any_of(pools, [&](int pool) { return let_into(i, pool, room_.sure(pool, job)); }) ||
            into(true) || into(false);
   }
 
@@ -136,44 +149,53 @@ class Admitting {
   Time pass_until(const Demand& job, int pool) {
     const Shadow guess =
         shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_, WhenUnknown::Guess),
-               room_.of(pool, job.priority), job.of(sizes_in(job, pool).floor), now_);
+               room_.of(pool, job), job.of(sizes_in(job, pool).floor), now_);
     const Time least = after(now_, kShortestGuess);
     return guess.start ? std::max(*guess.start, least) : least;
   }
 
-  // In the pool where it can start first, of those where nobody waits yet; conservative: in each in turn.
+  // In the pool where it can start first: of those where nobody waits yet; conservative: of all.
   void reserve(int i) {
     const Demand& job = state_.jobs[i];
     std::optional<int> best;
-    Shadow best_shadow;
+    std::optional<Time> best_start;
     for (const int pool : pools_of(state_, job)) {
-      Barrier& barrier = barriers_[pool];
-      if (barrier.profile) {
-        reserve_later(i, pool);
-        return;
-      }
+      const Barrier& barrier = barriers_[pool];
       const Resources need = job.of(sizes_in(job, pool).floor);
-      if (barrier.up || !fits(need, state_.pools[pool].capacity)) continue;
-      const Shadow found = shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_),
-                                  room_.of(pool, job.priority), need, now_);
-      if (best && (!found.start || (best_shadow.start && *best_shadow.start <= *found.start))) continue;
+      if (free_only_in(job, pool) || !fits(need, state_.pools[pool].capacity)) continue;
+      if (barrier.up && !barrier.profile) continue;
+      const auto start = start_in(job, pool, need);
+      if (best && (!start || (best_start && *best_start <= *start))) continue;
       best = pool;
-      best_shadow = found;
+      best_start = start;
     }
     if (!best) return;
     Barrier& barrier = barriers_[*best];
+    if (barrier.profile) return reserve_later(i, *best);
     barrier.up = true;
     barrier.closed = state_.rules.backfill == Backfill::None || overdue(state_, job, now_);
-    barrier.shadow = best_shadow;
+    barrier.shadow = shadow_in(job, *best, job.of(sizes_in(job, *best).floor));
     if (state_.rules.backfill == Backfill::Conservative && !barrier.closed) {
-      barrier.profile.emplace(room_.of(*best, job.priority),
+      barrier.profile.emplace(room_.of(*best, job),
                               ends_at_floor(state_, *best, job.priority, result_.admitted, now_), now_);
       reserve_later(i, *best);
-    } else if (best_shadow.start) {
-      result_.reservations.push_back({i, *best, *best_shadow.start});
+    } else if (barrier.shadow.start) {
+      result_.reservations.push_back({i, *best, *barrier.shadow.start});
     } else {
       barrier.until = pass_until(job, *best);
     }
+  }
+
+  Shadow shadow_in(const Demand& job, int pool, const Resources& need) {
+    return shadow(ends_at_floor(state_, pool, job.priority, result_.admitted, now_), room_.of(pool, job),
+                  need, now_);
+  }
+
+  std::optional<Time> start_in(const Demand& job, int pool, const Resources& need) {
+    const Barrier& barrier = barriers_[pool];
+    if (!barrier.profile) return shadow_in(job, pool, need).start;
+    if (barrier.until || barrier.closed) return std::nullopt;
+    return barrier.profile->earliest(need, seconds_at_floor(job, pool));
   }
 
   void reserve_later(int i, int pool) {

@@ -16,14 +16,20 @@ class Room {
  public:
   Room(const QueueState& state, const std::vector<Ledger>& ledgers);
 
-  Resources of(int pool, int priority);
+  // Of it a job that takes only what is free has what is nobody's, now.
+  Resources of(int pool, const Demand& job);
   // Without taking anything from anybody.
-  const Resources& sure(int pool) const { return pools_[pool].sure; }
-  void take(int pool, const Resources& need) { pools_[pool].sure -= need; }
+  const Resources& sure(int pool, const Demand& job) const {
+    return free_only_in(job, pool) ? pools_[pool].free : pools_[pool].sure;
+  }
+  void take(int pool, const Resources& need) {
+    pools_[pool].sure -= need;
+    pools_[pool].free -= need;
+  }
 
  private:
   struct Pool {
-    Resources sure;
+    Resources sure, free;
     bool known = false;  // the surplus, of this priority
     int priority = 0;
     Resources surplus;
@@ -44,6 +50,8 @@ bool quotas_allow(const QueueState& state, const std::vector<Quota>& quotas, con
 
 // Whether a pool that the job may use could ever hold its least size.
 bool placeable(const QueueState& state, const Demand& job);
+// Whether that is one where others are shrunk for it.
+bool others_make_room_for(const QueueState& state, const Demand& job);
 
 // A job that no pool can ever hold, or that `quotas` leave no room for, is passed over, and nobody stands
 // back for it. In each pool the first that must wait gets a reservation; others are let in ahead of it when

@@ -2,6 +2,7 @@
 // Everything that a queue may know of a job. A cache of the job's spec and status, made anew from them at any
 // time (rules Q8, Q25).
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,8 @@ struct Demand {
   std::vector<int> pools;        // that it may use, by preference, as places in QueueState::pools; empty: all
   bool migrates = false;         // it may go to another of them while it runs
   bool by_price = false;  // that order is binding: it takes what others can let go of before a later pool
+  // Pools where nobody is shrunk for it, or waits: twice no node took what it was given there (rule Q29).
+  std::vector<int> free_only{};
   std::vector<SizesIn> sizes_in;  // of the pools where its sizes are not floor and wish
   std::vector<int> quotas{};      // that count its pods, as places in QueueState::quotas
   int unmade = 0;                 // workers of its allocation that are no pods yet
@@ -99,6 +102,10 @@ struct Demand {
     return sum;
   }
 };
+
+inline bool free_only_in(const Demand& job, int pool) {
+  return std::ranges::find(job.free_only, pool) != job.free_only.end();
+}
 
 // What it starts with at least, and wishes for, in this pool.
 SizesIn sizes_in(const Demand& job, int pool);

@@ -131,7 +131,7 @@ class Donors {
 void ask_donors(Draft& draft) {
   for (int pool = 0; pool < static_cast<int>(draft.ledgers.size()); ++pool) {
     Donors donors(draft, pool);
-    Resources coming = positive(draft.ledgers[pool].free) + draft.ledgers[pool].releasing;
+    Resources coming = to_come(draft.ledgers[pool]);
     for (const int i : draft.unmet) {
       const Demand& job = draft.job(i);
       if (job.allocation.pool != pool) continue;

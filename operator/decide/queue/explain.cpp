@@ -130,8 +130,9 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
              ", as soon as others have let go of them";
     case Grant::Kind::Withdraw:
       return "loses the promise of " + workers_text(job.allocation.promised) +
-             (other ? " to " + other->name + ", which has a higher priority"
-                    : ": the pool has become too small");
+             (other                     ? " to " + other->name + ", which has a higher priority"
+              : job.allocation.pool < 0 ? ": the queue has no such pool any more"
+                                        : ": the pool has become too small");
     case Grant::Kind::Yield:
       return "yields " + workers_text(less) + " to " + other->name + ", which has waited " +
              waited_text(*other, now) + " (" + size_text(job, grant) + ")" +
@@ -165,9 +166,11 @@ std::string explain_waiting(const QueueState& state, const Plan& plan, int job) 
   const auto reserved = std::find_if(plan.reservations.begin(), plan.reservations.end(),
                                      [job](const Reservation& r) { return r.job == job; });
   const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
-  std::string text = format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
-                     workers_text(sizes_in(demand, pool).floor) + " of " +
-                     amounts_text(demand.worker, demand.worker);
+  const Hold hold = state.rules.hold;
+  const std::string held = hold == Hold::None ? "" : "the queue holds, and starts nobody (spec.hold); ";
+  std::string text =
+      held + format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
+      workers_text(sizes_in(demand, pool).floor) + " of " + amounts_text(demand.worker, demand.worker);
   if (!placeable(state, demand)) return text + nowhere(state, demand);
   const auto barred = std::ranges::find(plan.barred, job, &Barred::job);
   if (barred != plan.barred.end())
@@ -175,7 +178,10 @@ std::string explain_waiting(const QueueState& state, const Plan& plan, int job) 
            std::to_string(barred->room);
   const Ledger ledger = make_ledgers(state)[pool];
   const Resources open = positive(ledger.free - ledger.promised);
-  return text + ": " + free_text(open, demand) + ", " + donors_text(state, pool, open, demand);
+  text += ": " + free_text(open, demand);
+  if (free_only_in(demand, pool))
+    return text + ", and it takes only what is free: what it was given before found no node, twice";
+  return text + ", " + donors_text(state, pool, open, demand);
 }
 
 }  // namespace emj::queue

@@ -94,6 +94,9 @@ class Growing {
                       .from = job.curve->at_most(draft_.workers(i)),
                       .to = growth_limit(draft_, i, pool_)};
     if (claim.to <= claim.from) return;
+    Grant all;
+    // Else its share would be nobody's.
+    if (!starting && !pays(draft_, i, job.curve->size(claim.to), job.lost_seconds, all)) return;
     if (!starting) {
       const Time rested = std::max(job.frozen_until, job.changed + draft_.state.rules.growth.cooldown);
       if (draft_.now < rested) {

@@ -384,7 +384,9 @@ Asked demand_of(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::s
   if ((over || status.state == JobState::Suspended || job.spec.suspend) && pods.all() == 0 &&
       allocated(job) == 0)
     return NoWish{};
-  const bool has_nothing = allocated(job) == 0 && pods.all() == 0;  // else that counts, first of all
+  // Else that counts, first of all; and what is promised is kept.
+  const bool promised = status.allocation && status.allocation->promised > 0;
+  const bool has_nothing = allocated(job) == 0 && pods.all() == 0 && !promised;
   if (!admits(queue, job.metadata.namespace_name) && has_nothing)
     return Refused{QueueCause::NotAdmitted,
                    "the queue does not take jobs of namespace " + job.metadata.namespace_name,

@@ -14,7 +14,8 @@ bool in_order(const std::vector<Demand>& jobs) {
 
 std::vector<Ledger> make_ledgers(const QueueState& state) {
   std::vector<Ledger> ledgers(state.pools.size());
-  for (std::size_t p = 0; p < ledgers.size(); ++p) ledgers[p].free = state.pools[p].capacity;
+  for (std::size_t p = 0; p < ledgers.size(); ++p)
+    ledgers[p].free = state.pools[p].capacity - state.pools[p].unplaceable;
   for (const Departing& pods : state.departing) {
     ledgers[pods.pool].free -= pods.held;
     ledgers[pods.pool].releasing += pods.held;

@@ -13,6 +13,10 @@ struct Ledger {
   Resources promised;   // what standing promises have still to bring
 };
 
+// Free, now or when those have gone that are on their way: of what nodes that have gone have left behind
+// nothing is.
+inline Resources to_come(const Ledger& ledger) { return positive(ledger.free + ledger.releasing); }
+
 // One for each pool.
 std::vector<Ledger> make_ledgers(const QueueState& state);
 

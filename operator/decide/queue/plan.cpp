@@ -28,8 +28,14 @@ void serve_waiting(Draft& draft, const std::vector<int>& order) {
   ask_donors(draft);
 }
 
+// For what others have. Neither what a quota bars nor what can never be placed is a reason to leave all sizes
+// as they are.
 bool somebody_waits(const Draft& draft) {
-  return draft.plan.waiting.size() > draft.plan.barred.size() || !draft.unmet.empty() ||
+  const auto waits = [&](int i) {
+    return others_make_room_for(draft.state, draft.job(i)) &&
+           std::ranges::find(draft.plan.barred, i, &Barred::job) == draft.plan.barred.end();
+  };
+  return std::ranges::any_of(draft.plan.waiting, waits) || !draft.unmet.empty() ||
          std::any_of(draft.ledgers.begin(), draft.ledgers.end(),
                      [](const Ledger& ledger) { return any_positive(ledger.promised); });
 }

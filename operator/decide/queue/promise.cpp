@@ -6,10 +6,14 @@
 namespace emj::queue {
 namespace {
 
+// Of a pool that the queue has no more only those that are to be withdrawn.
 std::vector<int> standing_promises(const Draft& draft) {
   std::vector<int> standing;
-  for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i)
-    if (draft.job(i).lacking() > 0 && !draft.granted(i)) standing.push_back(i);
+  for (int i = 0; i < static_cast<int>(draft.state.jobs.size()); ++i) {
+    const Demand& job = draft.job(i);
+    if (job.lacking() > 0 && !draft.granted(i) && (job.written || job.allocation.pool >= 0))
+      standing.push_back(i);
+  }
   std::stable_sort(standing.begin(), standing.end(),
                    [&](int a, int b) { return draft.job(a).allocation.time < draft.job(b).allocation.time; });
   return standing;
@@ -18,7 +22,7 @@ std::vector<int> standing_promises(const Draft& draft) {
 void withdraw(Draft& draft, int i, int other) {
   const Demand& job = draft.job(i);
   Allocation allocation = job.allocation;
-  draft.ledgers[allocation.pool].promised -= job.of(job.lacking());
+  if (allocation.pool >= 0) draft.ledgers[allocation.pool].promised -= job.of(job.lacking());
   take(draft.quotas, job, -job.lacking());
   allocation.promised = 0;
   if (allocation.workers == 0) allocation.pool = -1;
@@ -86,26 +90,28 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   std::vector<Quota> quotas = draft.state.quotas;
   for (const int i : standing) {
     const Demand& job = draft.job(i);
-    const bool kept =
-        fits(job.of(job.allocation.promised), draft.state.pools[job.allocation.pool].capacity) &&
-        job.lacking() <= quota_room(quotas, job);
+    const int pool = job.allocation.pool;  // the queue may have it no more
+    const bool kept = pool >= 0 && fits(job.of(job.allocation.promised), draft.state.pools[pool].capacity) &&
+                      job.lacking() <= quota_room(quotas, job);
     if (job.written && !kept)
       withdraw(draft, i, -1);
     else
       take(quotas, job, job.lacking());
   }
   const auto first = std::find_if(order.begin(), order.end(), [&](int i) {
-    return placeable(draft.state, draft.job(i)) && quotas_allow(draft.state, draft.quotas, draft.job(i));
+    return others_make_room_for(draft.state, draft.job(i)) &&
+           quotas_allow(draft.state, draft.quotas, draft.job(i));
   });
   if (first == order.end()) return;
   const Demand& head = draft.job(*first);
   Room room(draft.state, draft.ledgers);
   const std::vector<int> pools = pools_of(draft.state, head);
   for (const int pool : pools)
-    if (can_enter(draft, head, pool, room.of(pool, head.priority))) return;
+    if (can_enter(draft, head, pool, room.of(pool, head))) return;
   for (const int pool : pools) {
+    if (free_only_in(head, pool)) continue;
     const std::vector<int> taken =
-        to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head.priority));
+        to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head));
     for (const int i : taken) withdraw(draft, i, *first);
     if (!taken.empty()) return;
   }

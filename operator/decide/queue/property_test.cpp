@@ -37,6 +37,7 @@ class History {
   void drain() {
     for (Pool& pool : state_.pools) pool.capacity = {32'000, 64'000};
     quotas_.clear();
+    hidden_.clear();
     for (int i = 0; i < 2000 && !state_.jobs.empty() && !testing::Test::HasFailure(); ++i) {
       now_ += Seconds(number(1, 300));
       hear_of_late_writes();
@@ -61,6 +62,11 @@ class History {
     now_ += Millis(number(0, 60'000));
     if (chance(.35) && state_.jobs.size() < 30) submit();
     if (chance(.02)) state_.pools[number(0, static_cast<int>(state_.pools.size()) - 1)].capacity = nodes();
+    for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p)
+      if (chance(.03)) hidden_[p] = chance(.5) ? Resources{} : nodes();
+    if (chance(.02))  // a pool is taken out of the queue, and comes back
+      for (Demand& demand : state_.jobs)
+        if (demand.queued() && demand.allocation.promised > 0) demand.allocation.pool = -1;
     if (chance(.02)) quotas_[chance(.5) ? "a" : "b"] = number(2, 40) * 1000;
     if (chance(.01)) quotas_.clear();
     hear_of_late_writes();
@@ -108,6 +114,10 @@ class History {
   // What the scheduler reads anew before each plan; whose start has failed is passed over for a while.
   void look() {
     state_.quotas = {quota_left("a"), quota_left("b")};
+    for (Pool& pool : state_.pools) pool.unplaceable = {};
+    const std::vector<Ledger> ledgers = make_ledgers(state_);
+    for (const auto& [p, hidden] : hidden_)
+      state_.pools[p].unplaceable = smaller(hidden, positive(to_come(ledgers[p]) - ledgers[p].promised));
     for (Demand& demand : state_.jobs) {
       demand.wish = demand.curve->sizes().back();
       demand.resizing = late_.contains(demand.uid) || demand.held != demand.allocation.workers;
@@ -143,6 +153,8 @@ class History {
     else
       demand.work_left = number(1, 5000);
     if (state_.pools.size() > 1 && chance(.3)) demand.pools = {number(0, 1)};
+    for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p)
+      if (chance(.1)) demand.free_only.push_back(p);
     state_.jobs.push_back(std::move(demand));
   }
 
@@ -247,6 +259,7 @@ class History {
   void check_grant(const Grant& grant, const Demand& demand) {
     const int workers = grant.allocation.workers;
     EXPECT_TRUE(demand.written) << "Q26";
+    EXPECT_FALSE(grant.kind == Grant::Kind::Promise && free_only_in(demand, grant.allocation.pool)) << "Q29";
     if (workers > 0) {
       EXPECT_TRUE(feasible(demand, workers)) << "I2";
       EXPECT_GE(workers, demand.floor) << "I2, I3";
@@ -290,7 +303,7 @@ class History {
     if (std::ranges::find(plan.barred, plan.waiting.front(), &Barred::job) != plan.barred.end()) return;
     for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p) {
       if (!first.pools.empty() && first.pools.front() != p) continue;
-      Resources free = state_.pools[p].capacity;
+      Resources free = state_.pools[p].capacity - state_.pools[p].unplaceable;
       for (const Demand& demand : state_.jobs)
         if (demand.allocation.pool == p) free -= demand.of(std::max(demand.held, demand.lacking()));
       EXPECT_FALSE(fits(first.of(first.floor), free)) << "waits for nothing";
@@ -298,12 +311,10 @@ class History {
   }
 
   // Room in a pool that belongs to nobody is kept from a job only if it would make somebody ahead wait
-  // longer. Where nobody may pass it is kept in any case, and conservative backfill is tried in one pool
-  // only: in several, one that fits into another pool alone keeps others from this one (seed 68542121).
+  // longer. Where nobody may pass it is kept in any case.
   void check_behind(const Plan& plan, std::size_t place, const std::vector<Ledger>& ledgers) {
     const Backfill backfill = state_.rules.backfill;
     if (backfill == Backfill::None || state_.rules.order.max_wait > Seconds(0)) return;
-    if (backfill == Backfill::Conservative && state_.pools.size() > 1) return;
     const Demand& job = state_.jobs[plan.waiting[place]];
     if (is_barred(plan, plan.waiting[place])) return;
     for (int p = 0; p < static_cast<int>(state_.pools.size()); ++p) {
@@ -333,6 +344,7 @@ class History {
     for (std::size_t i = 0; i < place; ++i) {
       const int ahead = plan.waiting[i];
       if (is_barred(plan, ahead) || !fits_into(state_.jobs[ahead], pool)) continue;
+      if (free_only_in(state_.jobs[ahead], pool)) continue;
       const Reservation* reservation = reservation_of(plan, ahead);
       somebody = true;
       told |= reservation && reservation->pool == pool;
@@ -360,6 +372,7 @@ class History {
 
   std::mt19937 random_;
   QueueState state_;
+  std::map<int, Resources> hidden_;             // of pools, what no node has room for
   std::map<std::string, std::int64_t> quotas_;  // of namespaces, CPU in thousandths
   std::map<std::string, Demand> late_;          // by uid: as before a grant that stands in no status yet
   Time now_ = kStart;

@@ -14,13 +14,14 @@ namespace emj::queue {
 
 struct Pool {
   std::string name;
-  Resources capacity;          // without foreign pods, headroom and what cannot be placed
+  Resources capacity;          // without foreign pods and headroom
   double speed = 1;            // of its cores
   double price = 1;            // of a CPU hour; 1 in all pools where none has a price
   bool spot = false;           // workers there are the first that make room
   bool without_nodes = false;  // it goes by nodes, and none can be used:
   std::string
       no_nodes{};  // which labels there are, or what is wrong with those that have its own; for people
+  Resources unplaceable{};  // of the capacity, free in pieces that are too small (rule Q29)
 };
 
 // What a quota of a namespace leaves for pods that do not exist yet; what it does not bound is very much.

@@ -99,7 +99,7 @@ void serve_urgent(Draft& draft) {
       continue;
     }
     Room room(draft.state, draft.ledgers);
-    if (!fits(need, room.of(job.allocation.pool, job.priority))) continue;
+    if (free_only_in(job, job.allocation.pool) || !fits(need, room.of(job.allocation.pool, job))) continue;
     ledger.promised += need;
     take(draft.quotas, job, more);
     Grant grant{.job = i, .kind = Grant::Kind::Promise, .allocation = job.allocation};
