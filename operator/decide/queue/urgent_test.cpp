@@ -131,6 +131,10 @@ TEST(Urgent, ARunningJobThatFallsBehindGetsWhatItNeeds) {
 
   const Demand other = running_on(job("b", 1, 8, 1e6, kNow - Seconds(400)), 6);
   QueueState full = state_of({behind, other});
+  QueueState in_vain = full;
+  in_vain.jobs[0].free_only = {0};
+  EXPECT_TRUE(schedule(in_vain, kNow).grants.empty())
+      << "no node has taken what it was given, twice (rule Q29)";
   plan = schedule(full, kNow);
   ASSERT_EQ(plan.grants.size(), 1u);
   EXPECT_EQ(plan.grants[0].kind, Grant::Kind::Promise);
