@@ -27,6 +27,11 @@ server_takes() { # VALUES...: what helm renders, as the API server sees it
     kubectl apply --dry-run=server --server-side --force-conflicts -f - >/dev/null
 }
 expect 'the API server takes what helm template renders' server_takes
+more=(--set 'serviceAccount.name=mpi,extraArgs[0]=--version,extraEnv[0].name=TZ,extraEnv[0].value=UTC')
+expect 'and with values of every kind' server_takes "${more[@]}"
+renders() { helm template elastic-mpi "$chart" --kube-version "$server_version" "${more[@]}" --set serviceMonitor=true,podMonitor=true,monitorInterval=45s; }
+said() { [[ $(renders 2>/dev/null | grep -Ec '^ *(interval: 45s|serviceAccountName: mpi|name: mpi|- "--version"|- name: TZ)$') == "$1" ]]; }
+expect 'they stand where they belong' said 8
 refused() { ! helm template "$chart" --kube-version "$server_version" "$@" >/dev/null 2>&1; }
 expect 'values that nobody knows are refused' refused --set replicaz=1
 

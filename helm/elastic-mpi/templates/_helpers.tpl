@@ -1,5 +1,9 @@
 {{- define "elastic-mpi.name" -}}elastic-mpi-operator{{- end }}
 
+{{- define "elastic-mpi.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "elastic-mpi.name" .) }}
+{{- end }}
+
 {{- define "elastic-mpi.selector" -}}
 app.kubernetes.io/name: {{ include "elastic-mpi.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
