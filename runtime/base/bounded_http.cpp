@@ -137,25 +137,30 @@ class BoundedHttp::Client : public TlsClient {
 
   bool ask(httplib::Request& request, httplib::Response& response, httplib::Error& error,
            Clock::time_point end) {
-    const auto now = Clock::now();
-    deadline_ = std::min(now + bounds_.whole, end);
-    if (deadline_ <= now) {
-      problem_ = kLate;
-      return false;
-    }
+    deadline_ = std::min(Clock::now() + bounds_.whole, end);
     problem_.clear();
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - now);
-    set_connection_timeout(std::min(bounds_.connect, left));
+    if (!has_time()) return false;
     const bool kept = socket_.is_open();
     answered_ = false;
     if (send(request, response, error)) return true;
     // The peer may have closed what was kept while the request was on its way: then it has not read it.
     if (!kept || answered_ || !problem_.empty()) return false;
-    return send(request, response, error);
+    return has_time() && send(request, response, error);
   }
   const std::string& problem() const { return problem_; }
 
  private:
+  // To connect; else it is too late.
+  bool has_time() {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    if (left <= left.zero()) {
+      problem_ = kLate;
+      return false;
+    }
+    set_connection_timeout(std::min(bounds_.connect, left));
+    return true;
+  }
+
   bool process_socket(const Socket& socket, std::function<bool(httplib::Stream&)> talk) override {
     if (!ready(socket.sock, deadline_, problem_)) return false;
     BoundedStream stream(socket.sock, session(), deadline_, bounds_.bytes, problem_, answered_);
