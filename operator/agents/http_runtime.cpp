@@ -16,6 +16,7 @@ namespace {
 
 // An agent that does not answer costs a timeout: so many are asked per look, the others at the next one.
 constexpr std::size_t kAskedPerLook = 3;
+constexpr Millis kShortestShare{400};  // a connection with TLS to another zone and a busy agent
 // The newest windows may have lacked a pod's part when they were read: they are asked for again.
 constexpr std::int64_t kWindowsInMotion = 2;
 
@@ -52,14 +53,14 @@ std::size_t asked_after(const Silence& silence) {
   return silence.view.reachable ? 2 : 1;
 }
 
-// Of the time that a look has left, for the next of `members` that are still to be asked. As long as nothing
-// speaks against the lead it may be slow, and the others are to answer quickly.
+// Of the time that a look has left, for the next of `members` that are still to be asked: as many as can have
+// enough of it. As long as nothing speaks against the lead it may be slow, and has half.
 std::chrono::steady_clock::time_point share_of(std::chrono::steady_clock::time_point end, std::size_t members,
                                                bool trusted) {
   const auto now = std::chrono::steady_clock::now();
   const auto left = end - now;
-  const auto count = static_cast<int>(members);
-  return now + (trusted ? left - (count - 1) * left / 8 : left / count);
+  const auto enough = std::clamp<std::int64_t>(left / kShortestShare, 1, static_cast<std::int64_t>(members));
+  return now + left / (trusted && members > 1 ? 2 : enough);
 }
 
 std::string news_of(const std::vector<const PodView*>& pods) {
@@ -196,7 +197,8 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
   const auto end = soon();
   const bool nothing_wrong = most == kAskedPerLook;
   most = std::min(most, candidates.size());
-  for (std::size_t asked = 0; asked < most; ++asked) {
+  std::size_t asked = 0;
+  for (; asked < most && std::chrono::steady_clock::now() < end; ++asked) {
     const PodView& pod = *candidates[asked];
     const std::string address = address_of(pod.ip);
     if (!memory.lead || memory.lead->address() != address || memory.credentials != credentials) {
@@ -237,7 +239,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     view.unmeasured = memory.lead->unmeasured();
     return told(std::move(view));
   }
-  memory.next_candidate += most;
+  memory.next_candidate += asked;
   memory.lead.reset();
   if (not_the_lead) not_the_lead->silent = std::move(silent);
   return told(not_the_lead.value_or(RuntimeView{}));

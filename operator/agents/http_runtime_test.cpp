@@ -299,6 +299,22 @@ TEST(HttpRuntimeTest, ManyMembersAreGivenNoticeInAsManyPassesAsThatTakes) {
   for (const auto& agent : agents) EXPECT_EQ(agent->asked, 2);
 }
 
+// A silent lead left the others less than a connection with TLS may take.
+TEST(HttpRuntimeTest, MembersHaveTimeToAnswerWhenTheLeadHasTakenItsOwn) {
+  HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead lead("token"), member("token"), third("token");
+  lead.takes_time = Millis(2100);
+  member.takes_time = third.takes_time = Millis(350);
+  PodView of_member = member.pod(), of_third = third.pod();
+  member.report.view.uid = of_member.uid = "uid-1";
+  of_third.uid = "uid-2";
+  member.report.view.membership.members.push_back({"uid-1", "w-1", member.address(), 1, "n", 0});
+  ElasticMPIJob job = a_job();
+  job.status.lead_uid = "uid-0";
+  const RuntimeView view = runtime.observe(job, {lead.pod(), of_member, of_third});
+  EXPECT_TRUE(view.reachable && view.lead_silent) << view.problem;
+}
+
 // Each of them has an end of its own, and there were up to twenty in a look.
 TEST(HttpRuntimeTest, ALookHasOneEndHoweverManyRequestsItTakes) {
   HttpRuntime runtime([](const ElasticMPIJob&) { return std::vector<std::string>{"new", "old"}; },

@@ -7,6 +7,7 @@ namespace emj {
 namespace {
 
 constexpr std::int64_t kNoWindows = std::int64_t{1} << 53;
+constexpr Millis kForAgent{300};  // at least
 
 }  // namespace
 
@@ -25,7 +26,8 @@ AgentResult<empi::Report> PodReports::report(std::int64_t since, std::int64_t fe
                                              const std::function<Instant()>& clock, Instant end) {
   unmeasured_.clear();
   agent_.end_by(end);
-  sidecar_.end_by(end - (end - std::chrono::steady_clock::now()) / 4);
+  const auto left = end - std::chrono::steady_clock::now();
+  sidecar_.end_by(end - std::max<Instant::duration>(kForAgent, sidecars.speak ? left / 4 : left * 2 / 3));
   if (!has_sidecar_ || sidecars.lack) return agent_.report(since, fence);
   const Instant start = clock();
   if (start >= asked_again_) {

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "operator/agents/http_runtime.hpp"
 #include "operator/kube/testing/stub_server.hpp"
 #include "runtime/protocol/json.hpp"
@@ -75,7 +78,11 @@ class LookedThrough : public ::testing::Test {
 
   std::mutex mutex_;
   StubServer::Handler sidecar_does_ = tell;
-  StubServer agent_{tell};
+  std::atomic<Millis> agent_takes_{Millis(0)};
+  StubServer agent_{[this](const Request& request, Exchange& exchange) {
+    std::this_thread::sleep_for(agent_takes_.load());
+    tell(request, exchange);
+  }};
   StubServer sidecar_{[this](const Request& request, Exchange& exchange) {
     StubServer::Handler handler;
     {
@@ -87,7 +94,7 @@ class LookedThrough : public ::testing::Test {
   std::chrono::steady_clock::time_point now_{};
   Millis reading_{1};  // what a reading of the clock takes
   HttpRuntime runtime_{[](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; },
-                       {AgentTimeouts{Millis(1000), Millis(800)}, agent_.port(), 60, 64, sidecar_.port()},
+                       {AgentTimeouts{Millis(1000), Millis(2000)}, agent_.port(), 60, 64, sidecar_.port()},
                        [this] { return now_ += reading_; }};
 };
 
@@ -141,13 +148,13 @@ TEST_F(LookedThrough, OneThatHangsIsAskedEverLessOften) {
   behave(hang);
   reading_ = Millis(500);  // as if every answer had cost that
   const std::size_t before = asked(sidecar_);
-  const auto end = now_ + std::chrono::seconds(60);
+  const auto end = now_ + std::chrono::seconds(30);
   while (now_ < end) {
     EXPECT_THAT(look().unmeasured, HasSubstr("no whole answer in time"));
     now_ += Millis(1000);
   }
-  EXPECT_LE(asked(sidecar_) - before, 7u) << "of about forty looks";
-  EXPECT_GE(asked(sidecar_) - before, 4u);
+  EXPECT_LE(asked(sidecar_) - before, 6u) << "of about twenty looks";
+  EXPECT_GE(asked(sidecar_) - before, 3u);
   behave(tell);
   now_ += std::chrono::seconds(60);
   EXPECT_THAT(look().unmeasured, IsEmpty());
@@ -179,8 +186,9 @@ TEST_F(LookedThrough, OneOfAnEarlierVersionIsLeftAlone) {
 // Of an earlier version, too, as far as anybody can tell: the NetworkPolicy of its time does not admit us.
 TEST_F(LookedThrough, OneThatHasNeverAnsweredIsNotMissed) {
   behave(hang);
+  agent_takes_ = Millis(700);
   const RuntimeView view = look();
-  EXPECT_TRUE(view.reachable);
+  EXPECT_TRUE(view.reachable) << "two thirds of the time are the agent's: " << view.problem;
   EXPECT_THAT(view.unmeasured, IsEmpty());
   EXPECT_THAT(runtime_.samples(job()), Not(IsEmpty()));
 }
