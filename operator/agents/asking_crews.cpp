@@ -2,6 +2,7 @@
 #include "operator/agents/asking_crews.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace emj {
@@ -24,27 +25,44 @@ AskingCrews::~AskingCrews() {
 void AskingCrews::work(Crew& crew) {
   std::unique_lock lock(mutex_);
   while (true) {
-    Question question;
-    crew.called.wait(lock, [&] { return stopping_ || (question = next(crew)); });
+    std::optional<Waiting> taken;
+    crew.called.wait(lock, [&] { return stopping_ || (taken = next(crew)); });
     if (stopping_) return;
     lock.unlock();
-    question();
-    question = nullptr;
+    taken->question();
+    taken->question = nullptr;
     lock.lock();
+    if (taken->lane == AskingLane::Stops) ended_stop(taken->job);
   }
 }
 
-AskingCrews::Question AskingCrews::next(const Crew& crew) {
+std::optional<AskingCrews::Waiting> AskingCrews::next(const Crew& crew) {
   for (const AskingLane lane : crew.lanes) {
-    if (in(lane).empty()) continue;
-    Question question = std::move(in(lane).front().question);
-    in(lane).pop_front();
-    return question;
+    auto& waiting = in(lane);
+    if (waiting.empty()) continue;
+    const auto first = lane == AskingLane::Stops ? next_stop() : waiting.begin();
+    Waiting taken = std::move(*first);
+    waiting.erase(first);
+    if (lane == AskingLane::Stops) ++being_ended_[taken.job.namespace_name];
+    return taken;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-void AskingCrews::queue(Waiting waiting, AskingLane lane) {
+std::deque<AskingCrews::Waiting>::iterator AskingCrews::next_stop() {
+  return std::ranges::min_element(in(AskingLane::Stops), {}, [&](const Waiting& waiting) {
+    const auto found = being_ended_.find(waiting.job.namespace_name);
+    return std::tuple(waiting.cost_time, found == being_ended_.end() ? 0 : found->second);
+  });
+}
+
+void AskingCrews::ended_stop(const JobKey& job) {
+  const auto found = being_ended_.find(job.namespace_name);
+  if (--found->second == 0) being_ended_.erase(found);
+}
+
+void AskingCrews::queue(Waiting waiting) {
+  const AskingLane lane = waiting.lane;
   in(lane).push_back(std::move(waiting));
   for (Crew& crew : crews_)
     if (std::ranges::find(crew.lanes, lane) != crew.lanes.end()) crew.called.notify_one();
@@ -52,17 +70,29 @@ void AskingCrews::queue(Waiting waiting, AskingLane lane) {
 
 void AskingCrews::put(const JobKey& job, AskingLane lane, Question question) {
   const std::lock_guard lock(mutex_);
-  queue({job, std::move(question)}, lane);
+  queue({job, lane, std::move(question)});
+}
+
+void AskingCrews::put_stop(const JobKey& job, bool cost_time, Question question) {
+  const std::lock_guard lock(mutex_);
+  queue({job, AskingLane::Stops, std::move(question), cost_time});
+}
+
+bool AskingCrews::drop_stop(const JobKey& job) {
+  const std::lock_guard lock(mutex_);
+  return std::erase_if(in(AskingLane::Stops), [&](const Waiting& waiting) { return waiting.job == job; }) > 0;
 }
 
 void AskingCrews::hurry(const JobKey& job) {
   const std::lock_guard lock(mutex_);
   std::deque<Waiting> rest;
   for (Waiting& waiting : std::exchange(in(AskingLane::Looks), {})) {
-    if (waiting.job == job)
-      queue(std::move(waiting), AskingLane::News);
-    else
+    if (waiting.job == job) {
+      waiting.lane = AskingLane::News;
+      queue(std::move(waiting));
+    } else {
       rest.push_back(std::move(waiting));
+    }
   }
   in(AskingLane::Looks) = std::move(rest);
 }

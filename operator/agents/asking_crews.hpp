@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that ask agents, and the lanes in which questions wait for them. An agent is the tenant's: what
-// can take seconds waits for others that can, and the others do not wait for it. So each lane has a thread
-// that serves no worse one.
+// can take seconds waits for others that can, and the others do not wait for it. So each lane but Slow has a
+// thread that serves no worse one; what is slow waits for programs that are to end, whose pods go meanwhile.
 #pragma once
 #include <array>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,7 +28,7 @@ enum class AskingLane {
 struct CrewSizes {
   int news = 2;   // urgent questions only
   int quick = 3;  // these first, then the others
-  int slow = 2;   // what has cost time, then stops
+  int slow = 2;   // stops, then what has cost time
   int stops = 1;
 };
 
@@ -39,13 +42,20 @@ class AskingCrews {
   ~AskingCrews();  // waits for the questions that are being asked; those that wait are not
 
   void put(const JobKey& job, AskingLane lane, Question question);
+  // In lane Stops. Programs of jobs that have `cost_time` are ended after the others, and of these first
+  // those of the namespace of which fewest are being ended: one tenant may have many that hang.
+  void put_stop(const JobKey& job, bool cost_time, Question question);
+  // Whether the job's stop was still waiting: it does not any more.
+  bool drop_stop(const JobKey& job);
   // An event has come while the job's questions waited behind others that nobody waits for.
   void hurry(const JobKey& job);
 
  private:
   struct Waiting {
     JobKey job;
+    AskingLane lane;
     Question question;
+    bool cost_time = false;
   };
   // Threads, and the lanes that they serve, in this order.
   struct Crew {
@@ -55,16 +65,19 @@ class AskingCrews {
 
   void work(Crew& crew);
   // With mutex_ held.
-  Question next(const Crew& crew);
-  void queue(Waiting waiting, AskingLane lane);
+  std::optional<Waiting> next(const Crew& crew);
+  std::deque<Waiting>::iterator next_stop();
+  void ended_stop(const JobKey& job);
+  void queue(Waiting waiting);
   std::deque<Waiting>& in(AskingLane lane) { return lanes_[static_cast<std::size_t>(lane)]; }
 
   std::mutex mutex_;
   bool stopping_ = false;
   std::array<std::deque<Waiting>, 4> lanes_;
+  std::map<std::string, int> being_ended_;  // programs, by namespace
   std::array<Crew, 4> crews_{{{{AskingLane::News}},
                               {{AskingLane::News, AskingLane::Looks}},
-                              {{AskingLane::Slow, AskingLane::Stops}},
+                              {{AskingLane::Stops, AskingLane::Slow}},
                               {{AskingLane::Stops}}}};
   std::vector<std::thread> threads_;
 };

@@ -60,7 +60,8 @@ bool AskingRuntime::note(Entry& entry, RuntimeView view, bool cost_time) {
 }
 
 bool AskingRuntime::close(const JobKey& key, Entry& entry) {
-  entry.in_hand = entry.stopping = false;
+  entry.in_hand = false;
+  if (std::exchange(entry.stopping, false)) moment_.notify_all();
   const bool waited_for = std::exchange(entry.turned_away, false);
   if (!entry.forgotten) return waited_for;
   runtime_.forget(key);
@@ -70,9 +71,7 @@ bool AskingRuntime::close(const JobKey& key, Entry& entry) {
 
 void AskingRuntime::put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop) {
   entry.in_hand = entry.stopping = true;
-  const bool slow = entry.distrust > 0 || entry.commands_owed > 0;
-  crews_.put(key_of(job), slow ? AskingLane::Slow : AskingLane::Stops,
-             [this, job, stop] { send_stop(job, stop); });
+  crews_.put_stop(key_of(job), has_cost_time(entry), [this, job, stop] { send_stop(job, stop); });
 }
 
 void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
@@ -83,7 +82,6 @@ void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[key];
     entry.stopped = std::move(outcome);
-    if (entry.waited_for) moment_.notify_all();
     tell = close(key, entry);
   }
   if (tell) answered_(key);
@@ -91,6 +89,7 @@ void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
 
 bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView>& pods) {
   const JobKey key = key_of(job);
+  if (is_terminal(job.status.state)) leave_line(key);
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[key];
   if (entry.answer) return true;
@@ -118,6 +117,7 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
 }
 
 void AskingRuntime::nothing_runs(const JobKey& key) {
+  leave_line(key);
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
@@ -128,10 +128,17 @@ void AskingRuntime::nothing_runs(const JobKey& key) {
 }
 
 RuntimeView AskingRuntime::observe(const ElasticMPIJob& job, const std::vector<PodView>&) {
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[key_of(job)];
-  if (auto answer = std::exchange(entry.answer, std::nullopt)) return *std::move(answer);
-  return entry.silence.value_or(RuntimeView{});
+  const JobKey key = key_of(job);
+  RuntimeView view;
+  bool left = false;
+  {
+    const std::lock_guard lock(mutex_);
+    left = turns_.pass(key);
+    Entry& entry = entries_[key];
+    view = entry.answer ? *std::exchange(entry.answer, std::nullopt) : entry.silence.value_or(RuntimeView{});
+  }
+  if (left) call_next();
+  return view;
 }
 
 bool AskingRuntime::in_hand(const ElasticMPIJob& job) const {
@@ -160,6 +167,27 @@ void AskingRuntime::call_next() {
     called = turns_.call(clock_());
   }
   for (const JobKey& key : called) answered_(key);
+}
+
+void AskingRuntime::leave_line(const JobKey& key) {
+  bool left = false;
+  {
+    const std::lock_guard lock(mutex_);
+    left = turns_.forget(key);
+  }
+  if (left) call_next();
+}
+
+bool AskingRuntime::is_stopping(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return false;
+  Entry& entry = found->second;
+  entry.stop.reset();
+  if (!entry.stopping) return false;
+  if (!crews_.drop_stop(key)) return true;
+  close(key, entry);
+  return false;
 }
 
 Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
@@ -195,6 +223,7 @@ Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Out
 }
 
 Outcome AskingRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
+  if (is_stopping(key_of(job))) return Outcome::retry("its last program is being told to end");
   return command(job, [&] { return runtime_.start(job, start); });
 }
 
@@ -224,17 +253,23 @@ Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   }
   entry.stopped.reset();
   put_stop(job, entry, stop);
-  if (entry.distrust > 0 || entry.commands_owed > 0) return busy();
-  entry.waited_for = true;
+  if (has_cost_time(entry)) return busy();
   moment_.wait_for(lock, options_.moment, [&] { return entry.stopped.has_value(); });
-  entry.waited_for = false;
   return std::exchange(entry.stopped, std::nullopt).value_or(busy());
+}
+
+void AskingRuntime::finish_stops(Millis bound) {
+  std::unique_lock lock(mutex_);
+  moment_.wait_for(lock, bound, [&] {
+    return std::ranges::none_of(entries_,
+                                [](const auto& entry) { return entry.second.stopping || entry.second.stop; });
+  });
 }
 
 void AskingRuntime::forget(const JobKey& key) {
   newcomers_.forget(key);
+  leave_line(key);
   const std::lock_guard lock(mutex_);
-  turns_.forget(key);
   const auto entry = entries_.find(key);
   if (entry != entries_.end() && entry->second.in_hand) {
     entry->second.forgotten = true;

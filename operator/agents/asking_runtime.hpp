@@ -64,6 +64,9 @@ class AskingRuntime : public Runtime {
   Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override;
   void forget(const JobKey& key) override;
 
+  // Before the end: waits until the programs that are to end have been told so.
+  void finish_stops(Millis bound);
+
  private:
   struct Entry {
     bool in_hand = false;                // a question, or to stop, is waiting or under way
@@ -86,6 +89,7 @@ class AskingRuntime : public Runtime {
   // Whether the pass over the job is to be made.
   bool note(Entry& entry, RuntimeView view, bool cost_time);
   void put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop);
+  bool has_cost_time(const Entry& entry) const { return entry.distrust > 0 || entry.commands_owed > 0; }
   // Nothing is in hand any more. Whether a pass waits for that.
   bool close(const JobKey& key, Entry& entry);
   // What cost time is made up for by some that did not.
@@ -97,7 +101,12 @@ class AskingRuntime : public Runtime {
   Outcome command_to_lead(const ElasticMPIJob& job, const std::function<Outcome()>& send) {
     return in_hand(job) ? busy() : command(job, send);
   }
-  void call_next();  // with mutex_ free
+  // With mutex_ free.
+  void call_next();
+  void leave_line(const JobKey& key);
+  // Whether a program of the job is being told to end. One that has only waited for that has no pods any
+  // more.
+  bool is_stopping(const JobKey& key);
   static Outcome busy();
 
   Runtime& runtime_;

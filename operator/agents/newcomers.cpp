@@ -6,6 +6,16 @@
 #include <utility>
 
 namespace emj {
+namespace {
+
+std::set<std::string> among(const std::vector<PodView>& pods, const std::set<std::string>& uids) {
+  std::set<std::string> found;
+  for (const PodView& pod : pods)
+    if (uids.contains(pod.uid)) found.insert(pod.uid);
+  return found;
+}
+
+}  // namespace
 
 Newcomers::Newcomers(Runtime& runtime, AskingCrews& crews, Answered answered, NewcomersOptions options,
                      Clock clock)
@@ -15,16 +25,6 @@ Newcomers::Newcomers(Runtime& runtime, AskingCrews& crews, Answered answered, Ne
       options_(options),
       clock_(std::move(clock)) {}
 
-std::set<std::string> Newcomers::known(const Entry& entry, const std::vector<PodView>& pods) const {
-  std::set<std::string> uids;
-  const auto now = clock_();
-  for (const PodView& pod : pods)
-    if (const auto answer = entry.answered.find(pod.uid);
-        answer != entry.answered.end() && now - answer->second < options_.good)
-      uids.insert(pod.uid);
-  return uids;
-}
-
 std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::vector<PodView>& pods,
                                            bool urgent) {
   const JobKey key = key_of(job);
@@ -32,7 +32,7 @@ std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::
   auto& kept = entries_[key];
   if (!kept) kept = std::make_shared<Entry>();
   const std::shared_ptr<Entry> entry = kept;
-  const std::set<std::string> before = known(*entry, pods);
+  const std::set<std::string> before = entry->answered = among(pods, entry->answered);
   if (before.size() == pods.size()) return before;
   if (entry->in_hand) {
     if (urgent) crews_.hurry(key);
@@ -50,19 +50,32 @@ std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::
   entry->waited_for = true;
   moment_.wait_for(lock, options_.moment, [&] { return !entry->in_hand; });
   entry->waited_for = false;
-  return known(*entry, pods);
+  return among(pods, entry->answered);
 }
 
 void Newcomers::ask(const ElasticMPIJob& job, const std::vector<PodView>& pods, Entry& entry) {
   const auto start = clock_();
-  const std::set<std::string> answering = runtime_.answering(job, pods);
-  const auto end = clock_();
+  auto now = start;
+  std::set<std::string> answering;
+  int asked = 0;
+  bool cost_time = false;
+  // One by one: a healthy start of many takes time as well, and which of them took it is to be known.
+  for (const PodView& pod : pods) {
+    const std::set<std::string> answers = runtime_.answering(job, {pod});
+    const auto took = clock_() - now;
+    now += took;
+    ++asked;
+    answering.insert(answers.begin(), answers.end());
+    if (answers.empty()) cost_time = took >= options_.costly;
+    if (answers.empty() || now - start >= options_.slow) break;
+  }
+  // Nor is one that just answers to be let off, if others wait for that as long.
+  cost_time = cost_time || (now - start >= options_.slow && now - start >= asked * options_.costly);
   {
     const std::lock_guard lock(mutex_);
     entry.in_hand = false;
-    entry.distrust = end - start >= options_.slow ? options_.trusted_after : std::max(0, entry.distrust - 1);
-    std::erase_if(entry.answered, [&](const auto& answer) { return end - answer.second >= options_.good; });
-    for (const std::string& uid : answering) entry.answered[uid] = end;
+    entry.distrust = cost_time ? options_.trusted_after : std::max(0, entry.distrust - 1);
+    entry.answered.insert(answering.begin(), answering.end());
     if (entry.waited_for) return moment_.notify_all();
   }
   if (!answering.empty()) answered_(key_of(job));

@@ -19,9 +19,10 @@ namespace emj {
 
 struct NewcomersOptions {
   Millis moment{20};      // that a pass waits, unless asking has cost time lately
-  Millis slow{500};       // from then on a round of questions has cost time
-  int trusted_after = 3;  // rounds in time, one after the other
-  Millis good{5000};      // as long an answer holds: a kubelet is a second behind
+  Millis slow{500};       // a round asks nobody else from then on
+  int trusted_after = 3;  // rounds that have cost no time, one after the other
+  // Has cost time: who has not answered for so long, or many answers that each took that.
+  Millis costly{100};
 };
 
 // Safe from any thread, for one job by one at a time.
@@ -41,12 +42,11 @@ class Newcomers {
     bool in_hand = false;     // they are being asked, or wait for it
     bool waited_for = false;  // by a pass, for a moment
     int distrust = 0;         // rounds in time that are owed
-    std::map<std::string, std::chrono::steady_clock::time_point> answered;  // by uid
+    // Uids, while the pods live: of a node that has gone dark their kubelet says as little as they.
+    std::set<std::string> answered;
   };
 
   void ask(const ElasticMPIJob& job, const std::vector<PodView>& pods, Entry& entry);
-  // With mutex_ held.
-  std::set<std::string> known(const Entry& entry, const std::vector<PodView>& pods) const;
 
   Runtime& runtime_;
   AskingCrews& crews_;

@@ -2,6 +2,7 @@
 #include "operator/agents/turns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace emj {
 namespace {
@@ -22,10 +23,17 @@ std::size_t Turns::free() const {
 }
 
 std::vector<Turns::Waiting*> Turns::order() {
-  std::vector<Waiting*> order;
-  for (Waiting& waiting : line_) order.push_back(&waiting);
-  std::ranges::stable_sort(order, {}, [&](const Waiting* waiting) { return held(waiting->job); });
-  return order;
+  std::map<std::string, int> before;  // called ones of a namespace
+  std::vector<std::pair<int, Waiting*>> order;
+  for (Waiting& waiting : line_) {
+    int& called = before[waiting.job.namespace_name];
+    order.emplace_back(held(waiting.job) + called, &waiting);
+    called += waiting.called.has_value();
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<int, Waiting*>::first);
+  std::vector<Waiting*> waiting;
+  for (const auto& [count, one] : order) waiting.push_back(one);
+  return waiting;
 }
 
 bool Turns::take(const JobKey& job, Instant now) {
@@ -41,6 +49,7 @@ bool Turns::take(const JobKey& job, Instant now) {
     return true;
   }
   (*own)->called.reset();
+  (*own)->tried = true;
   return false;
 }
 
@@ -51,17 +60,24 @@ void Turns::leave(const JobKey& job) {
 
 std::vector<JobKey> Turns::call(Instant now) {
   std::vector<JobKey> called;
-  const auto order = this->order();
-  for (std::size_t i = 0; i < std::min(free(), order.size()); ++i) {
-    if (order[i]->called) continue;
-    order[i]->called = now;
-    called.push_back(order[i]->job);
+  for (std::size_t i = 0; i < std::min(free(), line_.size()); ++i) {
+    Waiting* const next = order()[i];
+    if (next->called) continue;
+    next->called = now;
+    called.push_back(next->job);
   }
   return called;
 }
 
-void Turns::forget(const JobKey& job) {
-  std::erase_if(line_, [&](const Waiting& waiting) { return waiting.job == job; });
+bool Turns::pass(const JobKey& job) {
+  const auto waiting = std::ranges::find(line_, job, &Waiting::job);
+  if (waiting == line_.end() || std::exchange(waiting->tried, false)) return false;
+  line_.erase(waiting);
+  return true;
+}
+
+bool Turns::forget(const JobKey& job) {
+  return std::erase_if(line_, [&](const Waiting& waiting) { return waiting.job == job; }) > 0;
 }
 
 }  // namespace emj

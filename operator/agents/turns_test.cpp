@@ -47,6 +47,34 @@ TEST(Turns, GoToTheNamespaceThatHoldsFewest) {
   EXPECT_TRUE(turns.take(other, now));
 }
 
+TEST(Turns, GoToTheNamespaceOfWhichFewestAreCalled) {
+  Turns turns(2);
+  const JobKey third{"third", "job"}, fourth{"fourth", "job"};
+  EXPECT_TRUE(turns.take(third, now));
+  EXPECT_TRUE(turns.take(fourth, now));
+  for (const JobKey& job : {a, b, other}) EXPECT_FALSE(turns.take(job, now));
+  turns.leave(third);
+  EXPECT_EQ(turns.call(now), Called{a});
+  turns.leave(fourth);
+  EXPECT_EQ(turns.call(now), Called{other});
+  EXPECT_FALSE(turns.take(b, now));
+  EXPECT_TRUE(turns.take(other, now));
+  EXPECT_TRUE(turns.take(a, now));
+}
+
+TEST(Turns, AreLostByAPassThatWantsNothing) {
+  Turns turns(1);
+  EXPECT_TRUE(turns.take(a, now));
+  EXPECT_FALSE(turns.pass(b)) << "it is not in line";
+  EXPECT_FALSE(turns.take(b, now));
+  EXPECT_FALSE(turns.pass(b));
+  EXPECT_FALSE(turns.take(b, now));
+  EXPECT_FALSE(turns.pass(b));
+  EXPECT_TRUE(turns.pass(b));
+  turns.leave(a);
+  EXPECT_EQ(turns.call(now), Called{});
+}
+
 TEST(Turns, AreLostByWhoDoesNotCome) {
   Turns turns(1);
   EXPECT_TRUE(turns.take(a, now));

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// An agent that does not obey holds up nobody's command but its own.
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "operator/agents/testing/asking.hpp"
+
+namespace emj {
+namespace {
+
+using namespace testing_asking;
+
+class AskingCommandsTest : public AskingTest {};
+
+// A job is deleted while it is being asked: its program is told to end all the same, and what is remembered
+// of it goes when nobody uses it any more.
+TEST_F(AskingCommandsTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {
+  agents_.hang("job", true);
+  EXPECT_FALSE(prepared("job"));
+  agents_.wait_until_asked("job", 1);
+  EXPECT_FALSE(runtime_.change(job_named("job"), {}).ok()) << "by one thread at a time";
+  EXPECT_FALSE(runtime_.stop(job_named("job"), {}).ok());
+  runtime_.forget(key_of("job"));
+  EXPECT_FALSE(agents_.stopped("job"));
+  EXPECT_FALSE(agents_.forgotten("job"));
+  EXPECT_FALSE(prepared("job")) << "the next of that name waits";
+  agents_.hang("job", false);
+  wait_for("job");
+  EXPECT_TRUE(agents_.stopped("job"));
+  EXPECT_TRUE(agents_.forgotten("job"));
+  EXPECT_TRUE(pass("job").reachable);
+  runtime_.forget(key_of("job"));
+}
+
+// They answer every question at once, and no command.
+TEST_F(AskingCommandsTest, JobsThatAreSlowToObeyHoldOneThreadThatLooksAfterJobs) {
+  for (const char* job : {"a", "b", "c"}) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(runtime_.change(job_named(job), {}).ok()) << "nothing is known of it yet";
+  }
+  agents_.hang("a", true);
+  std::thread in_a([&] { EXPECT_TRUE(runtime_.change(job_named("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 2);
+  agents_.silence("b", false);
+  EXPECT_EQ(runtime_.change(job_named("b"), {}).kind, Outcome::Kind::Retry) << "it would hold another";
+  EXPECT_TRUE(runtime_.change(job_named("good"), {}).ok());
+  answering("b");
+  agents_.wait_until_newcomers_asked("b", 1);  // a question is no command
+  runtime_.stop(job_named("c"), {});
+  agents_.wait_until_stopped("c");  // nobody comes back for that
+  agents_.hang("a", false);
+  in_a.join();
+  wait_for("b");  // its turn has come
+  for (int k = 0; k < 3; ++k) EXPECT_TRUE(runtime_.change(job_named("b"), {}).ok());
+  agents_.hang("a", true);
+  std::thread again([&] { EXPECT_TRUE(runtime_.change(job_named("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 3);
+  EXPECT_TRUE(runtime_.change(job_named("b"), {}).ok()) << "it is trusted again";
+  agents_.hang("a", false);
+  again.join();
+}
+
+// Not who tries most often: tried again, each of them may be early or late.
+TEST_F(AskingCommandsTest, CommandsThatAreSlowlyObeyedAreSentInTurn) {
+  for (const char* job : {"a", "b", "c"}) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(runtime_.change(job_named(job), {}).ok());
+    agents_.silence(job, false);
+  }
+  agents_.hang("a", true);
+  std::thread in_a([&] { EXPECT_TRUE(runtime_.change(job_named("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 2);
+  EXPECT_FALSE(runtime_.change(job_named("b"), {}).ok());
+  EXPECT_FALSE(runtime_.change(job_named("c"), {}).ok());
+  agents_.hang("a", false);
+  in_a.join();
+  wait_for("b");
+  EXPECT_FALSE(was_told("c"));
+  EXPECT_FALSE(runtime_.change(job_named("c"), {}).ok()) << "b was before";
+  EXPECT_FALSE(runtime_.change(job_named("a"), {}).ok()) << "and has just been";
+  EXPECT_TRUE(runtime_.change(job_named("b"), {}).ok());
+  wait_for("c");
+  EXPECT_TRUE(runtime_.change(job_named("c"), {}).ok());
+}
+
+// One tenant deletes many jobs that hang. Another's program was killed, for want of being told in time.
+TEST_F(AskingCommandsTest, ProgramsOfOneTenantDoNotKeepAnothersFromBeingEnded) {
+  agents_.silence("slow", true);
+  EXPECT_FALSE(pass("slow").reachable);
+  agents_.silence("slow", false);
+  const std::vector<std::string> hung{"a", "b", "c", "d", "e"};
+  for (const std::string& job : hung) agents_.hang(job, true);
+  for (const std::string& job : hung) EXPECT_FALSE(runtime_.stop(job_of("many", job), {}).ok());
+  agents_.wait_until_ending(2);
+  EXPECT_FALSE(runtime_.stop(job_named("slow"), {}).ok());
+  EXPECT_FALSE(runtime_.stop(job_of("few", "good"), {}).ok());
+  agents_.hang("a", false);
+  EXPECT_EQ(agents_.wait_until_ending(3)[2], "good") << "before c, which came first";
+  for (const std::string& job : hung) agents_.hang(job, false);
+  const auto all = agents_.wait_until_ending(7);
+  EXPECT_GE(std::ranges::find(all, "slow") - all.begin(), 5) << "it is told when nobody else waits";
+  agents_.wait_until_stopped("slow");
+}
+
+// Those that are told already hold the threads for looks that cost time, too.
+TEST_F(AskingCommandsTest, ProgramsAreEndedBeforeSilentJobsAreLookedAt) {
+  for (const char* job : {"s", "t"}) {
+    agents_.silence(job, true);
+    EXPECT_FALSE(pass(job).reachable);
+    agents_.hang(job, true);
+    EXPECT_TRUE(prepared(job));
+  }
+  agents_.wait_until_asked("s", 2);
+  agents_.hang("a", true);
+  EXPECT_FALSE(runtime_.stop(job_named("a"), {}).ok());
+  agents_.wait_until_ending(1);
+  agents_.hang("b", true);
+  EXPECT_FALSE(runtime_.stop(job_named("b"), {}).ok());
+  agents_.hang("s", false);
+  agents_.wait_until_ending(2);
+  for (const char* job : {"t", "a", "b"}) agents_.hang(job, false);
+}
+
+// The pods of the run before have gone meanwhile: its address may be one of the next run's.
+TEST_F(AskingCommandsTest, AStopThatStillWaitsIsNotForTheNextRun) {
+  for (const char* job : {"a", "b", "again"}) agents_.hang(job, true);
+  for (const char* job : {"a", "b", "again"}) EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+  agents_.wait_until_ending(2);
+  EXPECT_FALSE(runtime_.start(job_named("a"), {}).ok()) << "it is being told";
+  EXPECT_TRUE(runtime_.start(job_named("again"), {}).ok());
+  for (const char* job : {"a", "b", "again"}) agents_.hang(job, false);
+  EXPECT_TRUE(pass("again").reachable);
+  runtime_.finish_stops(kLong);
+  EXPECT_TRUE(agents_.stopped("a") && agents_.stopped("b"));
+  EXPECT_FALSE(agents_.stopped("again"));
+  EXPECT_TRUE(runtime_.start(job_named("a"), {}).ok());
+}
+
+TEST_F(AskingCommandsTest, ProgramsThatAreToEndAreToldBeforeTheOperatorEnds) {
+  agents_.hang("asked", true);
+  EXPECT_FALSE(prepared("asked"));
+  agents_.wait_until_asked("asked", 1);
+  for (const char* job : {"a", "b", "c"}) agents_.hang(job, true);
+  for (const char* job : {"a", "b", "c", "asked"}) EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+  runtime_.finish_stops(Millis(10));
+  EXPECT_FALSE(agents_.stopped("c")) << "and that has a bound";
+  for (const char* job : {"a", "b", "c", "asked"}) agents_.hang(job, false);
+  runtime_.finish_stops(kLong);
+  for (const char* job : {"a", "b", "c", "asked"}) EXPECT_TRUE(agents_.stopped(job)) << job;
+}
+
+// It holds up those behind it for ten seconds otherwise.
+TEST_F(AskingCommandsTest, WhoNeedsNoCommandAnyMoreIsNotWaitedFor) {
+  for (const char* job : {"a", "ended", "over", "content", "last"}) {
+    agents_.silence(job, true);
+    EXPECT_TRUE(runtime_.change(job_named(job), {}).ok());
+    agents_.silence(job, false);
+  }
+  agents_.hang("a", true);
+  std::thread in_a([&] { EXPECT_TRUE(runtime_.change(job_named("a"), {}).ok()); });
+  agents_.wait_until_commanded("a", 2);
+  for (const char* job : {"ended", "over", "content", "last"})
+    EXPECT_FALSE(runtime_.change(job_named(job), {}).ok());
+  agents_.hang("a", false);
+  in_a.join();
+  wait_for("ended");
+  runtime_.nothing_runs(key_of("ended"));
+  wait_for("over");
+  ElasticMPIJob over = job_named("over");
+  over.status.state = JobState::Succeeded;
+  runtime_.prepared(over, {});
+  wait_for("content");
+  pass("content");
+  EXPECT_FALSE(was_told("last")) << "the pass may be to send it";
+  pass("content");
+  wait_for("last");
+  EXPECT_TRUE(runtime_.change(job_named("last"), {}).ok());
+}
+
+// A hundred that were deleted at once held all threads that look after jobs, for two seconds each.
+TEST_F(AskingCommandsTest, ProgramsThatHangWhenTheyAreToEndHoldUpNobody) {
+  const std::vector<std::string> hung{"a", "b", "c", "d", "e"};
+  for (const std::string& job : hung) {
+    EXPECT_TRUE(pass(job).reachable);
+    agents_.hang(job, true);
+    EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+    runtime_.forget(key_of(job));
+  }
+  for (const bool urgent : {false, true}) {
+    urgent_ = urgent;
+    EXPECT_TRUE(pass("good").reachable);
+  }
+  EXPECT_FALSE(prepared("a")) << "the next of that name waits";
+  for (const std::string& job : hung) {
+    EXPECT_FALSE(agents_.forgotten(job)) << job;
+    agents_.hang(job, false);
+    agents_.wait_until_stopped(job);
+  }
+  EXPECT_TRUE(pass("a").reachable);
+}
+
+}  // namespace
+}  // namespace emj
