@@ -25,6 +25,7 @@ namespace resources = kube::resources;
 constexpr Seconds kStuckWatch{900};  // three times the longest watch: the server has forgotten us
 constexpr Millis kLastWords{2000};   // for Events at the end
 constexpr Millis longest_pass{20000};
+constexpr Millis kLastStops{3000};  // for programs that are to end, whose status says so already
 
 double seconds_since(kube::Instant start) {
   return std::chrono::duration<double>(kube::Instant::clock::now() - start).count();
@@ -316,6 +317,7 @@ int Manager::run() {
   if (!queue_.drain(longest_pass)) log_("a pass over a job did not come to its end in time");
   for (std::thread& thread : threads_) thread.join();
   if (scheduling_.joinable()) scheduling_.join();
+  asking_->finish_stops(kLastStops);
   jobs_->stop();
   pods_->stop();
   if (kube_queue_) kube_queue_->stop();

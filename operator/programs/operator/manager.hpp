@@ -86,6 +86,15 @@ class Manager {
 
   const ManagerOptions options_;
   const Log log_;
+
+  // Used by the threads of what follows, which end first.
+  mutable std::mutex mutex_;
+  std::condition_variable condition_;
+  std::optional<int> ended_;
+  std::map<kube::ObjectKey, kube::Instant> received_;   // the event that a queued job waits for an answer to
+  std::map<kube::ObjectKey, kube::Instant> unsettled_;  // jobs that wait for the caches, since when
+  std::map<kube::ObjectKey, kube::Instant> passes_;     // under way, since when
+
   RootKey root_key_;
   ControllerCredentials credentials_{root_key_};
   std::unique_ptr<kube::Client> client_, lease_client_;
@@ -105,13 +114,6 @@ class Manager {
   std::jthread scheduling_;
   std::once_flag expected_;  // the scheduler knows what jobs there are
   std::atomic<bool> leading_{false};
-
-  mutable std::mutex mutex_;
-  std::condition_variable condition_;
-  std::optional<int> ended_;
-  std::map<kube::ObjectKey, kube::Instant> received_;   // the event that a queued job waits for an answer to
-  std::map<kube::ObjectKey, kube::Instant> unsettled_;  // jobs that wait for the caches, since when
-  std::map<kube::ObjectKey, kube::Instant> passes_;     // under way, since when
 
   int port_ = 0;
   std::unique_ptr<Http> http_;
