@@ -46,6 +46,23 @@ def build():
     return made, by_cmake
 
 
+def components():
+    """checkpoint is found where HDF5 is, and a word that is none is refused."""
+    for words, status in ("REQUIRED COMPONENTS checkpoint", 0), ("REQUIRED COMPONENTS checkpoints", 1), ("OPTIONAL_COMPONENTS checkpoints", 0):
+        folder = SOURCES / "components"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(
+            f"cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(ElasticMPI {words})\n"
+            "if(ElasticMPI_checkpoint_FOUND AND NOT TARGET ElasticMPI::checkpoint)\n  message(FATAL_ERROR lie)\nendif()\n")
+        where = [] if IN_THE_SYSTEM else [f"-DCMAKE_PREFIX_PATH={PREFIX}"]
+        result = subprocess.run(["cmake", "-S", folder, "-B", folder / "build", *where], env=ENVIRONMENT, capture_output=True, text=True,
+                                timeout=PATIENCE)
+        if words == "REQUIRED COMPONENTS checkpoint" and "libhdf5-dev" in result.stderr:
+            continue  # it says so
+        assert (result.returncode != 0) == (status != 0), (words, result.stdout, result.stderr)
+
+
 def comes_first(program):
     """libelastic_mpi stands before libmpi: else MPI's own calls would be called, and nothing would ever change."""
     dynamic = run("readelf", "--dynamic", program)
@@ -105,6 +122,7 @@ def status_of(file):
 
 
 made, by_cmake = build()
+components()
 for folder in made, by_cmake:
     alone_and_under_mpirun(folder)
 resized(by_cmake, "own")
