@@ -35,14 +35,16 @@ def run(*command, **options):
 def build():
     """Folders with the built programs. CMake is given the prefix only where it would not look by itself."""
     shutil.copytree(SOURCES, made := SOURCES / "by-make")
-    run("make", "-C", made)
     by_cmake = SOURCES / "by-cmake"
     where = [] if IN_THE_SYSTEM else [f"-DCMAKE_PREFIX_PATH={PREFIX}"]
-    run("cmake", "-S", SOURCES, "-B", by_cmake, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *where)
-    run("cmake", "--build", by_cmake)
-    for folder in made, by_cmake:
-        for name in "own", "own-tasks", "own-c":
-            comes_first(folder / name)
+    for part, names in (".", ["own"]), ("more", ["own-tasks", "own-c"]):
+        run("make", "-C", made / part)
+        run("cmake", "-S", SOURCES / part, "-B", by_cmake / part, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            *where)
+        run("cmake", "--build", by_cmake / part)
+        for folder in made / part, by_cmake / part:
+            for name in names:
+                comes_first(folder / name)
     return made, by_cmake
 
 
@@ -75,8 +77,8 @@ def alone_and_under_mpirun(folder):
     mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", "2"]
     for start in [], mpirun:
         assert run(*start, folder / "own") == "own: 1 worlds, 100 steps, sum 100000\n"
-        assert run(*start, folder / "own-tasks") == "own-tasks: 1000 tasks, sum 332833500\n"
-        assert run(*start, folder / "own-c") == "own-c: 1 worlds, 100 steps, sum 100000\n"
+        assert run(*start, folder / "more" / "own-tasks") == "own-tasks: 1000 tasks, sum 332833500\n"
+        assert run(*start, folder / "more" / "own-c") == "own-c: 1 worlds, 100 steps, sum 100000\n"
 
 
 def resized(folder, name):
@@ -126,4 +128,4 @@ components()
 for folder in made, by_cmake:
     alone_and_under_mpirun(folder)
 resized(by_cmake, "own")
-resized(made, "own-c")
+resized(made / "more", "own-c")
