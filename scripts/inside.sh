@@ -96,7 +96,7 @@ take_arguments() {
 
 # What is installed, as Debian packages.
 debian_packages() {
-  build "$preset" --target elastic_mpi elastic_mpi_cxx elastic-mpi-agent elastic-mpi-sidecar empi elastic-mpi-operator
+  build "$preset" --target installed
   cd "$project"
   rm -rf build/packages
   mkdir -p build/packages

@@ -233,10 +233,14 @@ def inputs():
     refused(run("run", "empi", "run", str(hidden)), str(hidden), "not visible")
     refused(run("run", "true", "--data", "/var/lib/data"), "/var/lib/data", "not visible")
     refused(run("run", "true", EMPI_STATE_DIR=str(hidden)), str(hidden), "not visible")
+    refused(run("run", "empi", "top", KUBECONFIG=f"/etc/hostname:{hidden}"), str(hidden), "not visible")
     hidden.unlink()
     (WORK / "text").write_text("words")
     runs(run("shell", f"cat text {WORK}/text ~/text"), "words" * 3)
     runs(run("shell", "echo ~ $TMPDIR", TMPDIR="/var/tmp"), f"{WORK} /var/tmp\n")
+    # What says which cluster is meant, where jobs have their state, and how MPI is to run.
+    runs(run("shell", "echo $KUBECONFIG $XDG_STATE_HOME $OMPI_MCA_btl", KUBECONFIG="mine.yaml", XDG_STATE_HOME="/tmp/mine",
+             OMPI_MCA_btl="self"), "mine.yaml /tmp/mine self\n")
 
 
 def folders_among_the_system():
