@@ -9,16 +9,21 @@ die() { say "$*"; exit 2; }
 
 # Makes build/PRESET ready to build in. What stands against it is said before anything is compiled.
 configure() { # PRESET
-  local folder=$project/build/$1 free
+  local folder=$project/build/$1 free made_for fresh=()
   grep -q "^ *\"name\": \"$1\"\|{ \"name\": \"$1\"" "$project/CMakePresets.json" ||
     die "there is no preset '$1': ./dev help names them"
   { mkdir -p "$folder" && [[ -w $folder ]]; } 2>/dev/null ||
     die "cannot write the folder $folder: make it yours, or build in a clone elsewhere"
   free=$(df --output=avail --block-size=M "$folder" | tail -n1 | tr -dc 0-9)
   [[ $free -ge 100 ]] || die "no space is left in $folder: it has $free MB"
-  if [[ -e $folder/build.ninja ]]; then return; fi
+  if [[ -e $folder/build.ninja ]]; then
+    made_for=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
+    if [[ $made_for -ef $project ]]; then return; fi
+    say "build/$1 was made in ${made_for:-another folder}: it is made anew"
+    fresh=(--fresh)
+  fi
   say "configuring build/$1"
-  (cd "$project" && cmake --preset "$1") >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; exit 1; }
+  (cd "$project" && cmake "${fresh[@]}" --preset "$1") >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; exit 1; }
 }
 
 # build [PRESET] [ARGUMENTS of cmake --build]

@@ -180,6 +180,7 @@ main() {
       die "unknown command '$1': ./dev help lists them" ;;
   esac
   # Nobody waits for a root to hear of this.
+  case $1 in demo | bench) (cd "$project" && bash "scripts/$1.sh" --targets "${@:2}") >/dev/null || exit ;; esac
   case $1 in demo | run | bench)
     choose_folders
     check_outputs "${@:2}"

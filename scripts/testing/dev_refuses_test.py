@@ -217,6 +217,14 @@ def outputs():
         target.unlink()
 
 
+def words_before_there_is_a_root():
+    """Neither is made for words that are refused."""
+    nothing = {"EMPI_CACHE": str(WORK / "no-cache")}
+    refused(run("demo", "--ful", **nothing), "--ful")
+    refused(run("bench", "nosuch", **nothing), "nosuch", "./dev bench list")
+    assert not (WORK / "no-cache").exists()
+
+
 def outputs_before_there_is_a_root():
     """Nobody waits for a root to be made to hear that its results can go nowhere."""
     cache = WORK / "cache-without-root"
@@ -268,7 +276,7 @@ def closed_input():
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         outputs_before_there_is_a_root, inputs,
+         words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":
