@@ -217,6 +217,15 @@ def outputs():
         target.unlink()
 
 
+def one_at_a_time_builds():
+    """Two that build in one folder take turns, and each builds in whole."""
+    script = f"""project={WORK}/checkout; mkdir $project; source {PROJECT}/scripts/inside.sh
+        step() {{ echo begin; sleep 0.3; echo end; }}
+        alone_in some step & alone_in some step & alone_in other true; wait; alone_in some false || echo $?"""
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "begin\nend\n" * 2 + "1\n" and "waiting for another ./dev" in done.stderr, done
+
+
 def words_before_there_is_a_root():
     """Neither is made for words that are refused."""
     nothing = {"EMPI_CACHE": str(WORK / "no-cache")}
@@ -276,7 +285,7 @@ def closed_input():
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
+         one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":
