@@ -33,8 +33,9 @@ TEST(Faults, AreReadWithTheirReference) {
 // A box of 358 degrees would be sampled at .9 degrees, and cut.
 TEST(Faults, OnBothSidesOf180DegreesAreOneRupture) {
   const ScratchFolder folder;
-  const auto faults = read_faults(folder.write("f.csv", names + "178.5,-20,5,100,50,0,19,90,4,top center\n"
-                                                                "-178.5,-20,5,100,50,0,19,90,4,top center\n"));
+  const auto faults =
+      read_faults(folder.write("f.csv", names + "178.5,-20,5,100,50,0,19,90,4,top center\n"
+                                                "-178.5,-20,5,100,50,0,19,90,4,top center\n"));
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_EQ(faults[1].lon, 181.5);
   const Raster raster = uplift(faults);
