@@ -182,6 +182,20 @@ TEST_F(Models, WhatAnUmBridgeServerRefusesIsSaid) {
               HasSubstr("false has ended before it listened"));
 }
 
+// Promise: whoever keeps runs of one model (a journal, a surrogate, a checkpoint) never takes another's for
+// them.
+TEST(Identity, IsOfAllThatAnOutputMayDependOn) {
+  const UmBridge coarse{.address = "http://coarse:4242"};
+  const std::string one = identity({coarse, {}});
+  EXPECT_EQ(identity({coarse, {.timeout_seconds = 1, .attempts = 7}}), one);
+  EXPECT_NE(identity({UmBridge{.address = "http://fine:4242"}, {}}), one);
+  EXPECT_NE(identity({UmBridge{.address = coarse.address, .name = "other"}, {}}), one);
+  EXPECT_NE(identity({UmBridge{.address = coarse.address, .configuration = R"({"level": 1})"}, {}}), one);
+  const External started{UmBridge{.words = {"server"}}, {}};
+  EXPECT_NE(identity(started), one);
+  EXPECT_NE(identity({UmBridge{.words = {"server", "fine"}}, {}}), identity(started));
+}
+
 // The same inverse problem, its forward model once here and once in Python: the same bits.
 TEST_F(Models, AProgramOfItsOwnIsAsGoodAsAFunction) {
   const auto solve = [](Problem problem) {
