@@ -23,17 +23,18 @@ expect 'the CRD is established' kubectl wait --for=condition=Established crd/ela
 within 15 'one of the two leads' leader
 server_version=$(api /version | jq -r .gitVersion)
 server_takes() { # VALUES...: what helm renders, as the API server sees it
-  helm template elastic-mpi "$chart" --namespace "$system" --kube-version "$server_version" "$@" 2>/dev/null |
+  helm template elastic-mpi "$chart" --namespace "$system" --kube-version "$server_version" --set image.registry=localhost "$@" 2>/dev/null |
     kubectl apply --dry-run=server --server-side --force-conflicts -f - >/dev/null
 }
 expect 'the API server takes what helm template renders' server_takes
 more=(--set 'serviceAccount.name=mpi,extraArgs[0]=--version,extraEnv[0].name=TZ,extraEnv[0].value=UTC')
 expect 'and with values of every kind' server_takes "${more[@]}"
-renders() { helm template elastic-mpi "$chart" --kube-version "$server_version" "${more[@]}" --set serviceMonitor=true,podMonitor=true,monitorInterval=45s; }
+renders() { helm template elastic-mpi "$chart" --kube-version "$server_version" --set image.registry=localhost "${more[@]}" --set serviceMonitor=true,podMonitor=true,monitorInterval=45s; }
 said() { [[ $(renders 2>/dev/null | grep -Ec '^ *(interval: 45s|serviceAccountName: mpi|name: mpi|- "--version"|- name: TZ)$') == "$1" ]]; }
 expect 'they stand where they belong' said 8
-refused() { ! helm template "$chart" --kube-version "$server_version" "$@" >/dev/null 2>&1; }
-expect 'values that nobody knows are refused' refused --set replicaz=1
+refused() { ! refusal=$(helm template "$chart" --kube-version "$server_version" "${@:2}" 2>&1) && [[ $refusal == *"$1"* ]]; }
+expect 'values that nobody knows are refused' refused replicaz --set image.registry=localhost,replicaz=1
+expect 'that images come from somewhere is asked for' refused 'image.registry: say where'
 
 rules() { kubectl get clusterroles,roles --all-namespaces -l app.kubernetes.io/instance=elastic-mpi -o json | jq '[.items[].rules[]]'; }
 no_wildcard() { rules | jq -e 'length > 5 and all(.[]; [.apiGroups[], .resources[], .verbs[]] | index("*") | not)' >/dev/null; }

@@ -40,6 +40,16 @@ expect 'the runtime image is pulled with secrets' has Deployment '^ +- --runtime
 expect 'sidecars have limits' has Deployment '^ +- --sidecar-cpu-limit=1$' --set sidecar.limits.cpu=1
 expect 'images are pulled with a secret' has Deployment '^ +- name: registry$' --set 'image.pullSecrets[0].name=registry'
 expect 'images are named by digest' has Deployment "image: .*elastic-mpi-operator@$digest\$" --set image.digests.operator="$digest"
+# Two in one cluster, each for a namespace of its own: of what one has the other one has nothing.
+objects() { render "$@" | awk '/^kind:/ { kind = $2 } /^  name:/ { print kind, $2 }' | sort -u; }
+shared() { comm -12 <(objects --set queues.enabled=true,watchNamespace=a) <(objects --set queues.enabled=true,watchNamespace=b,fullnameOverride=second,rootKey.name=,crds.install=false,userRoles=false "$@"); }
+beside() { ! shared | grep -q .; }
+expect 'a second one stands beside it' beside
+beside_more() { [[ $(shared --set rootKey.name=elastic-mpi-root-key,userRoles=true | wc -l) == 3 ]]; }
+expect 'which this would show' beside_more
+expect 'with a lease of its own' has Deployment '^ +- --lease-name=second$' --set fullnameOverride=second
+expect 'and may write no other one' has Role '^    resourceNames: \[second\]$' --set fullnameOverride=second
+expect 'workers know it by its label' has Deployment '^        app.kubernetes.io/name: elastic-mpi-operator' --set fullnameOverride=second
 labelled() { [[ $(render --set serviceMonitor=true,podMonitor=true,dashboard=true,alerts=true,monitoringLabels.release=prometheus | grep -c '^    release: prometheus$') == 4 ]]; }
 expect 'Prometheus finds its objects by a label' labelled
 expect 'the dashboard is JSON' jq -e '.panels | length > 5' "$root/helm/elastic-mpi/dashboards/elastic-mpi.json"

@@ -1,11 +1,14 @@
-{{- define "elastic-mpi.name" -}}elastic-mpi-operator{{- end }}
+{{- define "elastic-mpi.name" -}}
+{{ .Values.fullnameOverride | default "elastic-mpi-operator" }}
+{{- end }}
 
 {{- define "elastic-mpi.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "elastic-mpi.name" .) }}
 {{- end }}
 
+{{/* The name whatever fullnameOverride says: workers admit pods that have it (operator/objects/job_objects.cpp). */}}
 {{- define "elastic-mpi.selector" -}}
-app.kubernetes.io/name: {{ include "elastic-mpi.name" . }}
+app.kubernetes.io/name: elastic-mpi-operator
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
@@ -26,7 +29,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 
 {{- define "elastic-mpi.image" -}}
 {{- $tag := .root.Values.image.tag | default .root.Chart.AppVersion -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .name }}{{ with .digest }}@{{ . }}{{ else }}:{{ $tag }}{{ end }}
+{{- $registry := required "image.registry: say where your nodes pull the images from, as registry.example/hpc (docs/operate.md, Images), or localhost if you have loaded them into each node" .root.Values.image.registry -}}
+{{ $registry }}/{{ .name }}{{ with .digest }}@{{ . }}{{ else }}:{{ $tag }}{{ end }}
 {{- end }}
 
 {{- define "elastic-mpi.rootKeySecret" -}}
