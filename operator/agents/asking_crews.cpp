@@ -2,6 +2,8 @@
 #include "operator/agents/asking_crews.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -9,6 +11,7 @@ namespace emj {
 
 AskingCrews::AskingCrews(CrewSizes sizes) {
   const std::array<int, 4> threads{sizes.news, sizes.quick, sizes.slow, sizes.stops};
+  for (std::size_t crew = 0; crew < crews_.size(); ++crew) crews_[crew].threads = threads[crew];
   for (std::size_t crew = 0; crew < crews_.size(); ++crew)
     for (int i = 0; i < threads[crew]; ++i) threads_.emplace_back([this, crew] { work(crews_[crew]); });
 }
@@ -28,10 +31,12 @@ void AskingCrews::work(Crew& crew) {
     std::optional<Waiting> taken;
     crew.called.wait(lock, [&] { return stopping_ || (taken = next(crew)); });
     if (stopping_) return;
+    ++crew.busy;
     lock.unlock();
     taken->question();
     taken->question = nullptr;
     lock.lock();
+    --crew.busy;
     if (taken->lane == AskingLane::Stops) ended_stop(taken->job);
   }
 }
@@ -68,9 +73,24 @@ void AskingCrews::queue(Waiting waiting) {
     if (std::ranges::find(crew.lanes, lane) != crew.lanes.end()) crew.called.notify_one();
 }
 
-void AskingCrews::put(const JobKey& job, AskingLane lane, Question question) {
+bool AskingCrews::has_room(AskingLane lane) const {
+  int free = 0;
+  std::set<AskingLane> before;
+  for (const Crew& crew : crews_) {
+    const auto served = std::ranges::find(crew.lanes, lane);
+    if (served == crew.lanes.end()) continue;
+    free += crew.threads - crew.busy;
+    before.insert(crew.lanes.begin(), std::next(served));
+  }
+  for (const AskingLane other : before) free -= static_cast<int>(in(other).size());
+  return free > 0;
+}
+
+bool AskingCrews::put(const JobKey& job, AskingLane lane, Question question) {
   const std::lock_guard lock(mutex_);
+  const bool at_once = has_room(lane);
   queue({job, lane, std::move(question)});
+  return at_once;
 }
 
 void AskingCrews::put_stop(const JobKey& job, bool cost_time, Question question) {

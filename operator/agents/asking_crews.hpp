@@ -41,7 +41,8 @@ class AskingCrews {
   explicit AskingCrews(CrewSizes sizes);
   ~AskingCrews();  // waits for the questions that are being asked; those that wait are not
 
-  void put(const JobKey& job, AskingLane lane, Question question);
+  // Whether a thread is free for it: it does not wait behind others.
+  bool put(const JobKey& job, AskingLane lane, Question question);
   // In lane Stops. Programs of jobs that have `cost_time` are ended after the others, and of these first
   // those of the namespace of which fewest are being ended: one tenant may have many that hang.
   void put_stop(const JobKey& job, bool cost_time, Question question);
@@ -61,6 +62,7 @@ class AskingCrews {
   struct Crew {
     std::vector<AskingLane> lanes;
     std::condition_variable called{};
+    int threads = 0, busy = 0;
   };
 
   void work(Crew& crew);
@@ -69,6 +71,8 @@ class AskingCrews {
   std::deque<Waiting>::iterator next_stop();
   void ended_stop(const JobKey& job);
   void queue(Waiting waiting);
+  bool has_room(AskingLane lane) const;
+  const std::deque<Waiting>& in(AskingLane lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
   std::deque<Waiting>& in(AskingLane lane) { return lanes_[static_cast<std::size_t>(lane)]; }
 
   std::mutex mutex_;

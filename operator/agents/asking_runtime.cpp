@@ -94,19 +94,22 @@ bool AskingRuntime::prepared(const ElasticMPIJob& job, const std::vector<PodView
   Entry& entry = entries_[key];
   if (entry.answer) return true;
   const bool urgent = options_.urgent && options_.urgent();
+  bool asked_now = false;
   if (!entry.in_hand) {
     entry.in_hand = true;
-    crews_.put(key,
-               entry.distrust > 0 ? AskingLane::Slow
-               : urgent           ? AskingLane::News
-                                  : AskingLane::Looks,
-               [this, job, pods] { look(job, pods); });
+    asked_now = crews_.put(key,
+                           entry.distrust > 0 ? AskingLane::Slow
+                           : urgent           ? AskingLane::News
+                                              : AskingLane::Looks,
+                           [this, job, pods] { look(job, pods); });
   } else if (urgent) {
     crews_.hurry(key);
   }
   const bool decidable = !entry.forgotten && !entry.outdated;
   if (decidable && entry.silence) return true;
-  if (decidable && entry.distrust == 0 && !entry.stopping) {
+  // A look that nobody waits for is not waited for either while it waits itself: of many such moments the
+  // threads had none left for events.
+  if (decidable && entry.distrust == 0 && !entry.stopping && (urgent || asked_now)) {
     entry.waited_for = true;
     moment_.wait_for(lock, options_.moment, [&] { return entry.answer.has_value(); });
     entry.waited_for = false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Runtime whose questions to agents are asked by a few threads of its own, not by those that look after
 // jobs: an agent is the tenant's, and one that takes its time must not hold up another tenant's job. A pass
-// over a job waits a moment for the answer, which is enough as a rule; else it ends, and is made again when
-// the answer is there. A job whose agents did not answer is decided about as silent meanwhile, and waits for
-// nothing. Agents of pods that come up are asked likewise (newcomers.hpp), but no pass ends for them.
+// over a job waits a moment for the answer, which is enough as a rule; else, and where no thread is free for
+// a question that no event waits for, it ends, and is made again when the answer is there. A job whose agents
+// did not answer is decided about as silent meanwhile, and waits for nothing. Agents of pods that come up are
+// asked likewise (newcomers.hpp), but no pass ends for them.
 //
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
 // others for them. Many that fall silent at once have not cost time yet: a question that an event waits for

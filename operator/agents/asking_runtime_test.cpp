@@ -3,6 +3,7 @@
 
 #include "operator/agents/asking_runtime.hpp"
 
+#include <future>
 #include <set>
 #include <string>
 #include <thread>
@@ -75,6 +76,27 @@ TEST_F(AskingRuntimeTest, ManyThatFallSilentAtOnceDoNotHoldUpAnEvent) {
   EXPECT_TRUE(seen("looked-at").reachable);
   for (const std::string& job : silent) agents_.hang(job, false);
   for (const std::string& job : silent) wait_for(job);
+}
+
+// Of 1,000 jobs 333 fell silent: the looks at the others waited behind theirs, and each pass a moment for its
+// own.
+TEST_F(AskingRuntimeTest, APassDoesNotWaitForALookThatWaitsItself) {
+  AskingRuntime runtime(agents_, [](const JobKey&) {},
+                        {.crews = {.news = 0, .quick = 1, .slow = 1, .stops = 1}, .moment = kLong});
+  agents_.hang("silent", true);
+  std::jthread waits([&] { runtime.prepared(job_named("silent"), {}); });
+  agents_.wait_until_asked("silent", 1);
+  PodView newcomer;
+  newcomer.uid = "new";
+  auto others = std::async(std::launch::async, [&] {
+    const bool first = runtime.prepared(job_named("other"), {}),
+               again = runtime.prepared(job_named("other"), {});
+    return first || again || !runtime.answering(job_named("third"), {newcomer}).empty();
+  });
+  const bool ended = others.wait_for(kLong / 2) == std::future_status::ready;
+  agents_.hang("silent", false);
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(others.get());
 }
 
 TEST_F(AskingRuntimeTest, AJobThatAnswersAgainIsTold) {

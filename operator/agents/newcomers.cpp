@@ -34,6 +34,7 @@ std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::
   const std::shared_ptr<Entry> entry = kept;
   const std::set<std::string> before = entry->answered = among(pods, entry->answered);
   if (before.size() == pods.size()) return before;
+  bool asked_now = false;
   if (entry->in_hand) {
     if (urgent) crews_.hurry(key);
   } else {
@@ -44,9 +45,10 @@ std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::
     const AskingLane lane = entry->distrust > 0 ? AskingLane::Slow
                             : urgent            ? AskingLane::News
                                                 : AskingLane::Looks;
-    crews_.put(key, lane, [this, job, entry, asked = std::move(asked)] { ask(job, asked, *entry); });
+    asked_now =
+        crews_.put(key, lane, [this, job, entry, asked = std::move(asked)] { ask(job, asked, *entry); });
   }
-  if (entry->distrust > 0) return before;
+  if (entry->distrust > 0 || !(urgent || asked_now)) return before;
   entry->waited_for = true;
   moment_.wait_for(lock, options_.moment, [&] { return !entry->in_hand; });
   entry->waited_for = false;
