@@ -87,8 +87,7 @@ while IFS='|' read -r name command _; do
   if [[ $name == "$wanted" ]]; then read -ra words <<<"$command"; fi
 done <<<"$benches"
 if [[ ${#words[@]} -eq 0 ]]; then
-  echo "bench: there is no '$wanted'; these are:" >&2
-  list >&2
+  echo "bench: there is no '$wanted': ./dev bench list" >&2
   exit 2
 fi
 if $only_targets; then

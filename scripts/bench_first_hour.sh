@@ -86,14 +86,14 @@ minimal_debian() { # 12|13
 use_machine() { # DEBIAN
   machine=(bash "$project/scripts/testing/minimal_machine.sh" "$work/$1" --bind "$packages_folder" /var/tmp/packages)
   if $as_user; then
-    machine+=(--user newcomer -- env --chdir="$home/elastic-mpi")
+    machine+=(--user newcomer -- env --chdir="$home/elastic mpi")
     return
   fi
   if $keep_ccache; then
     mkdir -p "$cache/ccache"
     machine+=(--bind "$cache/ccache" /root/.cache/elastic-mpi/ccache)
   fi
-  machine+=(EMPI_PACKAGES=/var/tmp/packages -- env --chdir="$home/elastic-mpi")
+  machine+=(EMPI_PACKAGES=/var/tmp/packages -- env --chdir="$home/elastic mpi")
 }
 
 figure() { # NAME VALUE
@@ -108,8 +108,8 @@ newcomer() { # DEBIAN UNTIL KEEP_CCACHE
   if $as_user; then home=/home/newcomer; fi
   note "making a minimal Debian $debian"
   minimal_debian "$debian"
-  mkdir -p "$folder$home/elastic-mpi"
-  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder$home/elastic-mpi"
+  mkdir -p "$folder$home/elastic mpi"
+  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder$home/elastic mpi"
   if $as_user; then chroot "$folder" chown -R newcomer: "$home"; fi
   use_machine "$debian"
   if ! $as_user && [[ $until == picture || $until == end ]] && ! compgen -G "$packages_folder/*.deb" >/dev/null; then

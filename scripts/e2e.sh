@@ -257,6 +257,7 @@ up() {
 # Cases run where the shell does not stop at failures by itself, hence the explicit exits here and below.
 in_e2e_root() { (enter_root "$@"); }
 
+started_here=false # by start()
 start() {
   if is_ready; then
     [[ -z ${EMPI_IP_FAMILY:-} || $EMPI_IP_FAMILY == $(cat "$state/ip-family") ]] ||
@@ -285,6 +286,7 @@ start() {
       case $line in
         ready)
           trap - INT TERM
+          started_here=true
           say "cluster $cluster is up: ./dev e2e kubectl get nodes"
           return
           ;;

@@ -147,8 +147,9 @@ on_own_cluster() { # CASES...
   make_older_images_of "$@"
   if ! is_ready; then
     up
-    ours=true
-    trap 'end_others; with_lock down quiet' EXIT
+    # Another one may have started it while we waited for the lock: then it ends it.
+    ours=$started_here
+    if $ours; then trap 'end_others; with_lock down quiet' EXIT; fi
   fi
   build_programs_of "$@"
   load_images_of "$@"

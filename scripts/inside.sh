@@ -7,18 +7,37 @@ say() { printf 'dev: %s\n' "$*" >&2; }
 
 die() { say "$*"; exit 2; }
 
+# Runs COMMAND while nobody else configures or builds in build/PRESET: neither CMake nor ninja sees to that.
+alone_in() { # PRESET COMMAND...
+  local lock=$project/build/.$1.lock
+  if ! { mkdir -p "$project/build" && : >>"$lock"; } 2>/dev/null; then # COMMAND says it better
+    "${@:2}"
+    return
+  fi
+  (
+    flock --nonblock 9 || { say "waiting for another ./dev that builds build/$1" && flock 9; }
+    "${@:2}" 9>&-
+  ) 9>>"$lock"
+}
+
 # Makes build/PRESET ready to build in. What stands against it is said before anything is compiled.
-configure() { # PRESET
-  local folder=$project/build/$1 free
+configure() { alone_in "$1" configure_here "$1" || exit; } # PRESET
+configure_here() {
+  local folder=$project/build/$1 free made_for fresh=()
   grep -q "^ *\"name\": \"$1\"\|{ \"name\": \"$1\"" "$project/CMakePresets.json" ||
     die "there is no preset '$1': ./dev help names them"
   { mkdir -p "$folder" && [[ -w $folder ]]; } 2>/dev/null ||
     die "cannot write the folder $folder: make it yours, or build in a clone elsewhere"
   free=$(df --output=avail --block-size=M "$folder" | tail -n1 | tr -dc 0-9)
   [[ $free -ge 100 ]] || die "no space is left in $folder: it has $free MB"
-  if [[ -e $folder/build.ninja ]]; then return; fi
+  if [[ -e $folder/build.ninja ]]; then
+    made_for=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
+    if [[ $made_for -ef $project ]]; then return; fi
+    say "build/$1 was made in ${made_for:-another folder}: it is made anew"
+    fresh=(--fresh)
+  fi
   say "configuring build/$1"
-  (cd "$project" && cmake --preset "$1") >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; exit 1; }
+  (cd "$project" && cmake "${fresh[@]}" --preset "$1") >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log" >&2; exit 1; }
 }
 
 # build [PRESET] [ARGUMENTS of cmake --build]
@@ -26,7 +45,7 @@ build() {
   local name=${1:-$preset}
   configure "$name"
   say "building build/$name"
-  cmake --build "$project/build/$name" "${@:2}"
+  alone_in "$name" cmake --build "$project/build/$name" "${@:2}"
 }
 
 # build_targets NAME...: of the preset in use. Without a name nothing is built.
@@ -96,7 +115,7 @@ take_arguments() {
 
 # What is installed, as Debian packages.
 debian_packages() {
-  build "$preset" --target elastic_mpi elastic_mpi_cxx elastic-mpi-agent elastic-mpi-sidecar empi elastic-mpi-operator
+  build "$preset" --target installed
   cd "$project"
   rm -rf build/packages
   mkdir -p build/packages
@@ -146,11 +165,11 @@ run_tests() {
     case $argument in -N | --show-only*) exec ctest "${choice[@]}" "$@" ;; esac
   done
   # CMake runs again where a list of cases may have changed.
-  cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
+  alone_in "$preset" cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
   files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
   # shellcheck disable=SC2086  # one word each
-  nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-}
+  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-}
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then

@@ -67,7 +67,7 @@ check_outputs() {
   done
 }
 
-# check_paths ARGUMENTS...: of a command, and the variables EMPI_*.
+# check_paths ARGUMENTS...: of a command, and the variables EMPI_* and KUBECONFIG.
 check_paths() {
   local argument before='' name
   check_outputs "$@"
@@ -85,6 +85,10 @@ check_paths() {
     esac
     before=$argument
   done
+  # Else another cluster would be asked than the user means.
+  if [[ -n ${KUBECONFIG:-} && " $* " == *empi\ * ]]; then
+    while IFS= read -r argument; do check_input "$argument"; done < <(tr ':' '\n' <<<"$KUBECONFIG")
+  fi
   while IFS= read -r name; do
     if [[ $name == EMPI_PACKAGES || $name == EMPI_CACHE ]]; then continue; fi # for the outside
     if [[ ${!name} == /* ]]; then check_input "${!name}"; fi

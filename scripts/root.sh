@@ -58,10 +58,12 @@ prepare_enter() {
   for name in HOME TMPDIR TERM COLORTERM NO_COLOR CI COLUMNS LINES \
     http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY \
     SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE GIT_SSL_CAINFO REQUESTS_CA_BUNDLE \
-    GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB; do
+    GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB \
+    KUBECONFIG XDG_STATE_HOME; do
     if [[ -n ${!name:-} ]]; then options+=("$name=${!name}"); fi
   done
-  while IFS= read -r name; do options+=("$name=${!name}"); done < <(compgen -v EMPI_ || true)
+  # Ours, and what the user has set of MPI.
+  while IFS= read -r name; do options+=("$name=${!name}"); done < <(compgen -v | grep -E '^(EMPI|OMPI_MCA|PMIX_MCA|PRTE_MCA)_' || true)
   # Caches of the build are in ours, not at home; mpirun's files, named by process ids that come again in each root,
   # are in a folder that goes with it.
   options+=(CCACHE_DIR=/cache/ccache CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G
@@ -178,6 +180,7 @@ main() {
       die "unknown command '$1': ./dev help lists them" ;;
   esac
   # Nobody waits for a root to hear of this.
+  case $1 in demo | bench) (cd "$project" && bash "scripts/$1.sh" --targets "${@:2}") >/dev/null || exit ;; esac
   case $1 in demo | run | bench)
     choose_folders
     check_outputs "${@:2}"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/io/run_folder.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "apps/io/file_error.hpp"
@@ -20,6 +22,28 @@ namespace {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+constexpr std::string_view kBetween = "; ";
+
+std::vector<std::string_view> parts_of(std::string_view description) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = 0; end != description.npos;) {
+    end = description.find(kBetween);
+    parts.push_back(description.substr(0, end));
+    if (end != description.npos) description.remove_prefix(end + kBetween.size());
+  }
+  return parts;
+}
+
+// What of a description is not in another one.
+std::string only_in(std::string_view description, std::string_view other) {
+  const std::vector<std::string_view> known = parts_of(other);
+  std::string parts;
+  for (const std::string_view part : parts_of(description))
+    if (std::ranges::find(known, part) == known.end())
+      parts.append(parts.empty() ? "" : kBetween).append(part);
+  return parts;
 }
 
 }  // namespace
@@ -96,7 +120,9 @@ void cut_progress(const std::string& folder, double seconds) {
 
 void expect_same_case(const std::string& checkpoint, const std::string& run) {
   if (checkpoint == run) return;
-  throw FileError("the checkpoint is of another case, of [" + checkpoint + "], and this run is of [" + run +
+  std::string theirs = only_in(checkpoint, run), ours = only_in(run, checkpoint);
+  if (theirs.empty() && ours.empty()) theirs = checkpoint, ours = run;  // the same in another order
+  throw FileError("the checkpoint is of another case, of [" + theirs + "], and this run is of [" + ours +
                   "]: give it that one's arguments, or another folder for checkpoints");
 }
 

@@ -34,7 +34,8 @@ void write_progress(const std::string& folder, const Progress& progress, bool fo
 /// For a run that goes on from a checkpoint of this simulated time, s: drops the lines of cells.csv that are
 /// of later. Throws FileError.
 void cut_progress(const std::string& folder, double seconds);
-/// The same: `checkpoint`, `run`: what their results depend on. Throws FileError, with both, if they differ.
+/// The same: `checkpoint`, `run`: what their results depend on, parts with "; " between them. If they differ,
+/// throws FileError, with the parts that do.
 void expect_same_case(const std::string& checkpoint, const std::string& run);
 
 }  // namespace io

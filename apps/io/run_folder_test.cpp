@@ -113,10 +113,19 @@ TEST_F(RunFolder, ARunThatGoesOnTellsItsCourseOnce) {
   EXPECT_EQ(fs::file_size(folder_.path("cells.csv")), told.size());
 }
 
-TEST_F(RunFolder, ACheckpointOfAnotherCaseIsRefusedWithBoth) {
-  expect_same_case("level 4", "level 4");
-  const std::string said = test::file_error_of([] { expect_same_case("level 4", "level 5"); });
-  EXPECT_NE(said.find("of another case, of [level 4], and this run is of [level 5]"), said.npos) << said;
+TEST_F(RunFolder, ACheckpointOfAnotherCaseIsRefusedWithWhatDiffers) {
+  const auto said = [](const std::string& checkpoint, const std::string& run) {
+    return test::file_error_of([&] { expect_same_case(checkpoint, run); });
+  };
+  const auto expect = [&](const std::string& part, const std::string& text) {
+    EXPECT_NE(text.find("of another case, " + part + ": give it"), text.npos) << text;
+  };
+  EXPECT_EQ(said("level 4", "level 4"), "");
+  expect("of [level 4], and this run is of [level 5]", said("level 4", "level 5"));
+  expect("of [level 4; slow], and this run is of [level 5]",
+         said("level 4; seed 1; slow", "level 5; seed 1"));
+  expect("of [], and this run is of [slow]", said("level 4", "level 4; slow"));
+  expect("of [a; b], and this run is of [b; a]", said("a; b", "b; a"));
 }
 
 }  // namespace

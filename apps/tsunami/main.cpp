@@ -21,6 +21,7 @@
 #include "apps/tsunami/app/options.hpp"
 #include "apps/tsunami/app/results.hpp"
 #include "apps/tsunami/app/scenario.hpp"
+#include "apps/tsunami/app/sea_floor.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
 #include "apps/tsunami/app/task_times.hpp"
 
@@ -55,6 +56,7 @@ class Run {
         maxima_(options, setup_, solver_.metric()) {
     solver_.set_threads(options.threads);
     for (const auto& gauge : scenario_.gauges) solver_.add_gauge(gauge.lon, gauge.lat);
+    if (!loop.joining()) expect_gauges_in_water();
     series_.resize(scenario_.gauges.size());
     case_ = tsunami::name_case(options, scenario_);
     if (!loop.joining()) {
@@ -137,6 +139,24 @@ class Run {
   const std::string& description() const { return scenario_.description; }
 
  private:
+  // A place in the sea may be in a cell whose mean is land: its height is no sea level.
+  void expect_gauges_in_water() {
+    solver_.sample_gauges();
+    for (std::size_t g = 0; g < scenario_.gauges.size(); ++g) {
+      auto& samples = solver_.gauges()[g].samples;
+      const swe::GaugeSample sample = samples.back();
+      samples.clear();
+      if (sample.depth > 0) continue;
+      const tsunami::Gauge& gauge = scenario_.gauges[g];
+      throw io::FileError("gauge " + gauge.id,
+                          tsunami::degrees(gauge.lon) + " E, " + tsunami::degrees(gauge.lat) + " N",
+                          "a cell with water",
+                          "one of level " + tsunami::degrees(sample.level) + " that is land of " +
+                              tsunami::degrees(sample.eta) + " m in the mean",
+                          "move it, or have finer cells there: --gauge-level, --coast, --finest");
+    }
+  }
+
   void register_data() {
     loop_.replicate(clock_, case_);
     for (auto& series : series_) loop_.replicate(series);

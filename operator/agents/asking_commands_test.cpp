@@ -22,7 +22,7 @@ TEST_F(AskingCommandsTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {
   EXPECT_FALSE(prepared("job"));
   agents_.wait_until_asked("job", 1);
   EXPECT_FALSE(runtime_.change(job_named("job"), {}).ok()) << "by one thread at a time";
-  EXPECT_FALSE(runtime_.stop(job_named("job"), {}).ok());
+  EXPECT_TRUE(runtime_.stop(job_named("job"), {}).ok());
   runtime_.forget(key_of("job"));
   EXPECT_FALSE(agents_.stopped("job"));
   EXPECT_FALSE(agents_.forgotten("job"));
@@ -93,10 +93,10 @@ TEST_F(AskingCommandsTest, ProgramsOfOneTenantDoNotKeepAnothersFromBeingEnded) {
   agents_.silence("slow", false);
   const std::vector<std::string> hung{"a", "b", "c", "d", "e"};
   for (const std::string& job : hung) agents_.hang(job, true);
-  for (const std::string& job : hung) EXPECT_FALSE(runtime_.stop(job_of("many", job), {}).ok());
+  for (const std::string& job : hung) EXPECT_TRUE(runtime_.stop(job_of("many", job), {}).ok());
   agents_.wait_until_ending(2);
-  EXPECT_FALSE(runtime_.stop(job_named("slow"), {}).ok());
-  EXPECT_FALSE(runtime_.stop(job_of("few", "good"), {}).ok());
+  EXPECT_TRUE(runtime_.stop(job_named("slow"), {}).ok());
+  EXPECT_TRUE(runtime_.stop(job_of("few", "good"), {}).ok());
   agents_.hang("a", false);
   EXPECT_EQ(agents_.wait_until_ending(3)[2], "good") << "before c, which came first";
   for (const std::string& job : hung) agents_.hang(job, false);
@@ -115,10 +115,10 @@ TEST_F(AskingCommandsTest, ProgramsAreEndedBeforeSilentJobsAreLookedAt) {
   }
   agents_.wait_until_asked("s", 2);
   agents_.hang("a", true);
-  EXPECT_FALSE(runtime_.stop(job_named("a"), {}).ok());
+  EXPECT_TRUE(runtime_.stop(job_named("a"), {}).ok());
   agents_.wait_until_ending(1);
   agents_.hang("b", true);
-  EXPECT_FALSE(runtime_.stop(job_named("b"), {}).ok());
+  EXPECT_TRUE(runtime_.stop(job_named("b"), {}).ok());
   agents_.hang("s", false);
   agents_.wait_until_ending(2);
   for (const char* job : {"t", "a", "b"}) agents_.hang(job, false);
@@ -127,7 +127,7 @@ TEST_F(AskingCommandsTest, ProgramsAreEndedBeforeSilentJobsAreLookedAt) {
 // The pods of the run before have gone meanwhile: its address may be one of the next run's.
 TEST_F(AskingCommandsTest, AStopThatStillWaitsIsNotForTheNextRun) {
   for (const char* job : {"a", "b", "again"}) agents_.hang(job, true);
-  for (const char* job : {"a", "b", "again"}) EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+  for (const char* job : {"a", "b", "again"}) EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
   agents_.wait_until_ending(2);
   EXPECT_FALSE(runtime_.start(job_named("a"), {}).ok()) << "it is being told";
   EXPECT_TRUE(runtime_.start(job_named("again"), {}).ok());
@@ -144,7 +144,7 @@ TEST_F(AskingCommandsTest, ProgramsThatAreToEndAreToldBeforeTheOperatorEnds) {
   EXPECT_FALSE(prepared("asked"));
   agents_.wait_until_asked("asked", 1);
   for (const char* job : {"a", "b", "c"}) agents_.hang(job, true);
-  for (const char* job : {"a", "b", "c", "asked"}) EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+  for (const char* job : {"a", "b", "c", "asked"}) EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
   runtime_.finish_stops(Millis(10));
   EXPECT_FALSE(agents_.stopped("c")) << "and that has a bound";
   for (const char* job : {"a", "b", "c", "asked"}) agents_.hang(job, false);
@@ -186,7 +186,7 @@ TEST_F(AskingCommandsTest, ProgramsThatHangWhenTheyAreToEndHoldUpNobody) {
   for (const std::string& job : hung) {
     EXPECT_TRUE(pass(job).reachable);
     agents_.hang(job, true);
-    EXPECT_FALSE(runtime_.stop(job_named(job), {}).ok());
+    EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
     runtime_.forget(key_of(job));
   }
   for (const bool urgent : {false, true}) {

@@ -243,19 +243,19 @@ Outcome AskingRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& n
   return command_to_lead(job, [&] { return runtime_.give_notice(job, notice); });
 }
 
-// Nobody may come back for it: the job may be gone already.
+// Nobody may come back for it, the job may be gone already: what is handed over is done.
 Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[key_of(job)];
   if (entry.in_hand) {
     if (!entry.stopping) entry.stop = stop;
-    return busy();
+    return Outcome::done();
   }
   entry.stopped.reset();
   put_stop(job, entry, stop);
-  if (has_cost_time(entry)) return busy();
+  if (has_cost_time(entry)) return Outcome::done();
   moment_.wait_for(lock, options_.moment, [&] { return entry.stopped.has_value(); });
-  return std::exchange(entry.stopped, std::nullopt).value_or(busy());
+  return std::exchange(entry.stopped, std::nullopt).value_or(Outcome::done());
 }
 
 void AskingRuntime::finish_stops(Millis bound) {

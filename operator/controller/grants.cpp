@@ -9,6 +9,12 @@ std::optional<QueueGrant> Grants::of(const std::string& uid) const {
   return found == grants_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool Grants::tells_start(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = grants_.find(uid);
+  return found != grants_.end() && found->second.expected_start;
+}
+
 void Grants::set(const std::string& uid, QueueGrant grant) {
   const std::lock_guard lock(mutex_);
   grants_[uid] = std::move(grant);

@@ -14,6 +14,7 @@ namespace emj {
 class Grants {
  public:
   std::optional<QueueGrant> of(const std::string& uid) const;
+  bool tells_start(const std::string& uid) const;  // when it is expected
   void set(const std::string& uid, QueueGrant grant);
   void erase(const std::string& uid);
 

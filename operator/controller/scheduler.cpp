@@ -338,22 +338,20 @@ void Scheduler::give(Round& round, const queue::Plan& plan) {
 void Scheduler::tell_waiting(Round& round, const queue::Plan& plan) {
   std::map<int, Time> starts;
   for (const queue::Reservation& reservation : plan.reservations) starts[reservation.job] = reservation.start;
+  const bool held = round.state.rules.hold != queue::Hold::None;
   for (std::size_t place = 0; place < plan.waiting.size(); ++place) {
     const int i = plan.waiting[place];
     const queue::Demand& demand = round.state.jobs[i];
     const bool barred = std::ranges::find(plan.barred, i, &queue::Barred::job) != plan.barred.end();
-    const bool held = round.state.rules.hold != queue::Hold::None;
     const QueueCause cause = !queue::placeable(round.state, demand) ? QueueCause::TooLarge
                              : held                                 ? QueueCause::Held
                              : barred                               ? QueueCause::Quota
                                                                     : QueueCause::Waiting;
     const SeenJob& seen = round.jobs.at(demand.uid);
     const auto& wait = seen->job.status.queue;
-    const auto said = grants_.of(demand.uid);
-    const bool has_start = (wait && wait->expected_start) || (said && said->expected_start);
-    const bool told = wait && wait->cause == cause && !has_start;
-    if (told && place >= kExplained && !starts.contains(i)) continue;
     const auto start = starts.find(i);
+    const bool told = wait && wait->cause == cause && !wait->expected_start;
+    if (told && place >= kExplained && start == starts.end() && !grants_.tells_start(demand.uid)) continue;
     tell(seen, cause, explain_waiting(round.state, plan, i),
          start == starts.end() ? std::nullopt : std::optional(start->second));
   }

@@ -106,7 +106,9 @@ class GivenBack : public ::testing::Test {
   ElasticMPIJob job_ = [] {
     ElasticMPIJob job = testing_world::make_job("  scheduling: {queueName: main}\n");
     job.status.queue.emplace();
-    job.status.allocation = AllocationStatus{.workers = 8, .pool = "cores"};
+    job.status.allocation.emplace();
+    job.status.allocation->workers = 8;
+    job.status.allocation->pool = "cores";
     return job;
   }();
 

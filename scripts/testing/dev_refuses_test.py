@@ -217,6 +217,23 @@ def outputs():
         target.unlink()
 
 
+def one_at_a_time_builds():
+    """Two that build in one folder take turns, and each builds in whole."""
+    script = f"""project={WORK}/checkout; mkdir $project; source {PROJECT}/scripts/inside.sh
+        step() {{ echo begin; sleep 0.3; echo end; }}
+        alone_in some step & alone_in some step & alone_in other true; wait; alone_in some false || echo $?"""
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "begin\nend\n" * 2 + "1\n" and "waiting for another ./dev" in done.stderr, done
+
+
+def words_before_there_is_a_root():
+    """Neither is made for words that are refused."""
+    nothing = {"EMPI_CACHE": str(WORK / "no-cache")}
+    refused(run("demo", "--ful", **nothing), "--ful")
+    refused(run("bench", "nosuch", **nothing), "nosuch", "./dev bench list")
+    assert not (WORK / "no-cache").exists()
+
+
 def outputs_before_there_is_a_root():
     """Nobody waits for a root to be made to hear that its results can go nowhere."""
     cache = WORK / "cache-without-root"
@@ -233,10 +250,14 @@ def inputs():
     refused(run("run", "empi", "run", str(hidden)), str(hidden), "not visible")
     refused(run("run", "true", "--data", "/var/lib/data"), "/var/lib/data", "not visible")
     refused(run("run", "true", EMPI_STATE_DIR=str(hidden)), str(hidden), "not visible")
+    refused(run("run", "empi", "top", KUBECONFIG=f"/etc/hostname:{hidden}"), str(hidden), "not visible")
     hidden.unlink()
     (WORK / "text").write_text("words")
     runs(run("shell", f"cat text {WORK}/text ~/text"), "words" * 3)
     runs(run("shell", "echo ~ $TMPDIR", TMPDIR="/var/tmp"), f"{WORK} /var/tmp\n")
+    # What says which cluster is meant, where jobs have their state, and how MPI is to run.
+    runs(run("shell", "echo $KUBECONFIG $XDG_STATE_HOME $OMPI_MCA_btl", KUBECONFIG="mine.yaml", XDG_STATE_HOME="/tmp/mine",
+             OMPI_MCA_btl="self"), "mine.yaml /tmp/mine self\n")
 
 
 def folders_among_the_system():
@@ -264,7 +285,7 @@ def closed_input():
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         outputs_before_there_is_a_root, inputs,
+         one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":

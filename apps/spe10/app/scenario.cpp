@@ -5,8 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/run_folder.hpp"
+#include "runtime/base/hash.hpp"
 #include "runtime/base/text.hpp"
 
 namespace spe10 {
@@ -75,7 +79,11 @@ Scenario make_scenario(const Options& o) {
 
   Setup& setup = s.setup;
   setup.deck = own ? bare_deck(field) : spe10_deck(o.layers);
-  if (!o.deck.empty()) setup.deck = read_deck(o.deck, setup.deck, field);
+  if (!o.deck.empty()) {
+    setup.deck = read_deck(o.deck, setup.deck, field);
+    const std::vector<char> bytes = io::read_bytes(o.deck);
+    s.deck_hash = empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
+  }
   for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
   const int blocks = blocks_per_root(field);
   if (2ll * (field.nx / blocks) * (field.ny / blocks) > mesh::kMaxRoots)
@@ -100,8 +108,9 @@ Scenario make_scenario(const Options& o) {
 
 std::string name_case(const Options& o, const Scenario& scenario) {
   return scenario.description +
-         empi::format("; deck %s, %d layers in %d, seed %llu, levels %d to %d", o.deck.c_str(), o.layers,
-                      o.split, static_cast<unsigned long long>(o.seed), o.coarsest, o.finest) +
+         (o.deck.empty() ? "; no deck file" : "; deck " + io::hex(scenario.deck_hash)) +
+         empi::format("; %d layers in %d, seed %llu, levels %d to %d", o.layers, o.split,
+                      static_cast<unsigned long long>(o.seed), o.coarsest, o.finest) +
          empi::format("; refined at %g and %g psi, coarsened at %g and %g psi, each %d steps", o.refine_s,
                       o.refine_p, o.coarsen_s, o.coarsen_p, o.adapt_every) +
          empi::format("; mobility error %g, steps of %g days at most", o.mobility_error, o.longest);

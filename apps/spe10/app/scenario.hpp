@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reservoir that the options name.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace spe10 {
 struct Scenario {
   std::unique_ptr<Field> field;  // setup refers to it
   Setup setup;
-  std::string description;  // one line
+  std::string description;      // one line
+  std::uint64_t deck_hash = 0;  // of the deck file's contents; 0: no file
 };
 
 // Reads what the options name, or makes the synthetic field. Serial: every rank reads for itself, but MPI has

@@ -3,11 +3,13 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <span>
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/surrogate/app/posterior_file.hpp"
 #include "apps/surrogate/sampler/diagnostics.hpp"
+#include "runtime/base/hash.hpp"
 #include "runtime/base/text.hpp"
 
 namespace surrogate {
@@ -117,17 +119,33 @@ std::string describe_model(const Problem& problem, const std::string& note) {
 }
 
 std::string describe_run(const Problem& problem, const Settings& s, const std::string& note) {
-  return describe_model(problem, note) +
-         empi::format("; level %d, tolerance %g, growth %g by %s, at most %lld points, %d reference points",
-                      s.level, s.tolerance, s.growth, name_of(s.refine_by),
-                      static_cast<long long>(s.most_points), s.reference_points) +
+  const mcmc::Settings& chains = s.sampler;
+  const auto exactly = [](const auto& value) { return json(value).dump(); };
+  return describe_model(problem, note) + "; " + std::to_string(problem.outputs) + " outputs" +
+         (problem.observed.empty()
+              ? "; made-up measurements, noise of " + exactly(problem.relative_noise) + " of their mean"
+              : "; measurements " + io::hex(empi::fnv1a(std::as_bytes(std::span(problem.observed)))) +
+                    ", noise " + exactly(problem.noise)) +
+         "; truth " + exactly(problem.truth) +
+         empi::format(
+             "; %s boundary; level %d, tolerance %g, growth %g by %s, at most %lld points, %d reference "
+             "points",
+             sparse::name_of(s.boundary), s.level, s.tolerance, s.growth, name_of(s.refine_by),
+             static_cast<long long>(s.most_points), s.reference_points) +
          empi::format(
              "; %d ensembles of %d chains, %lld samples in segments of %lld, %lld burnt in, seed %llu",
              s.ensembles, s.sampler.chains, static_cast<long long>(s.samples),
              static_cast<long long>(s.segment), static_cast<long long>(s.sampler.burn_in),
              static_cast<unsigned long long>(s.seed)) +
-         (s.delayed_acceptance ? ", delayed acceptance" : "") +
-         (s.surrogate_error ? "" : ", surrogate error ignored");
+         empi::format("; each %d steps a sample; exchanges each %d steps by %s", chains.thin,
+                      chains.swap_every, chains.rule == mcmc::SwapRule::Thesis ? "thesis" : "ratio") +
+         empi::format(
+             "; acceptance %g, of exchanges %g; hottest %g; proposals' spread %g, single %g; chains' seed "
+             "%llu",
+             chains.acceptance, chains.swap_acceptance, chains.hottest, chains.spread, chains.single,
+             static_cast<unsigned long long>(chains.seed)) +
+         (s.delayed_acceptance ? "; delayed acceptance" : "") +
+         (s.surrogate_error ? "" : "; surrogate error ignored");
 }
 
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours) {

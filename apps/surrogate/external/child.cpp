@@ -14,7 +14,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 
 extern char** environ;
 
@@ -26,7 +25,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 // waitpid() has no deadline.
-constexpr milliseconds kLook{2};
+constexpr milliseconds kLook{2}, kLookBeside{50};
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
@@ -162,16 +161,22 @@ std::optional<std::string> Child::read_line(Deadline until) {
 
 std::string Child::wait(Deadline until) {
   input_.reset();
-  // Its output is read to its end: a full pipe would stop it.
-  while (read_line(until)) {
-  }
+  // Its output is read while it runs, or a full pipe would stop it; not to its end, for what it leaves behind
+  // keeps that open. With its end it usually ends itself: then it is looked for more often.
+  int from = output_.get();
   while (!reap(false)) {
-    if (steady_clock::now() >= until) {
+    const auto now = steady_clock::now();
+    if (now >= until) {
       kill_all();
       return "no end in time";
     }
-    std::this_thread::sleep_for(kLook);
+    pollfd ready{from, POLLIN, 0};  // without one, poll() only sleeps
+    if (poll(&ready, 1, milliseconds_until(std::min(until, now + (from < 0 ? kLook : kLookBeside)))) <= 0)
+      continue;
+    char part[65536];
+    if (const ssize_t got = read(from, part, sizeof part); got == 0 || (got < 0 && errno != EINTR)) from = -1;
   }
+  kill_all();
   if (WIFEXITED(*status_))
     return WEXITSTATUS(*status_) == 0 ? "" : "exit status " + std::to_string(WEXITSTATUS(*status_));
   const int signal = WTERMSIG(*status_);

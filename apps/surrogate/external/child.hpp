@@ -38,7 +38,8 @@ class Child {
   /// Its next line; nothing when it has ended or the time is over, and when the line has more than 64 MiB.
   std::optional<std::string> read_line(Deadline until);
   /// "" for an end with status 0, else how it ended: "exit status 3", "signal 9 (Killed)", or that it had not
-  /// at the deadline; then it is killed. What it still writes to its output is dropped.
+  /// at the deadline; then it is killed. What it still writes to its output is dropped, and whoever of its
+  /// group has outlived it is killed.
   std::string wait(Deadline until);
   bool running();
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,15 +48,17 @@ class Journal {
     fs::create_directories(folder_, error);
     if (error)
       throw FileError(folder_, "", "a folder for finished runs", error.message(), "name another one");
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder_, error))
-      if (entry.path().extension() == ".runs") files.push_back(entry.path());
-    if (error) throw FileError(folder_, "", "a folder that can be read", error.message(), "name another one");
-    for (const fs::path& file : files) read(file);
+    read_all();
   }
 
-  const std::vector<double>* find(std::span<const double> parameters) const {
-    const auto found = runs_.find({parameters.begin(), parameters.end()});
+  // Also among the runs that others have finished since it was looked last.
+  const std::vector<double>* find(std::span<const double> parameters) {
+    const std::vector<double> wanted(parameters.begin(), parameters.end());
+    auto found = runs_.find(wanted);
+    if (found == runs_.end()) {
+      read_all();
+      found = runs_.find(wanted);
+    }
     return found == runs_.end() ? nullptr : &found->second;
   }
 
@@ -74,22 +77,41 @@ class Journal {
     }
   };
 
-  void read(const fs::path& file) {
+  void read_all() {
     std::error_code error;
-    if (fs::file_size(file, error) == 0) return;  // somebody has just made it
-    const std::vector<char> bytes = io::read_bytes(file.string());
-    std::string_view text(bytes.data(), bytes.size());
-    bool first = true;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder_, error))
+      if (entry.path().extension() == ".runs") files.push_back(entry.path());
+    if (error) throw FileError(folder_, "", "a folder that can be read", error.message(), "name another one");
+    for (const fs::path& file : files) read(file);
+  }
+
+  // Whole lines that have come since the last time.
+  void read(const fs::path& file) {
+    std::uintmax_t& done = read_to_[file];
+    std::error_code gone;
+    const std::uintmax_t size = fs::file_size(file, gone);
+    if (gone || size <= done) return;
+    const std::string grown = part_of(file, done, size - done);
+    std::string_view text = grown;
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       if (end == std::string_view::npos) return;  // being written, or cut
       const std::string_view line = text.substr(0, end);
       text.remove_prefix(end + 1);
-      if (first && line != head_)
+      if (done == 0 && line != head_)
         throw FileError::at_line(file.string(), 1, "'" + head_ + "'", io::in_quotes(line), kEmptyIt);
-      if (!first) take(line);
-      first = false;
+      if (done > 0) take(line);
+      done += end + 1;
     }
+  }
+
+  static std::string part_of(const fs::path& file, std::uintmax_t from, std::uintmax_t size) {
+    std::ifstream in(file, std::ios::binary);
+    std::string part(size, '\0');
+    if (!in.seekg(static_cast<std::streamoff>(from)).read(part.data(), static_cast<std::streamsize>(size)))
+      throw FileError(file.string(), "", "a readable file", std::strerror(errno), kEmptyIt);
+    return part;
   }
 
   void take(std::string_view line) {
@@ -134,6 +156,7 @@ class Journal {
   std::string folder_, head_, path_;
   std::size_t parameters_, outputs_;
   std::map<std::vector<double>, std::vector<double>, ByBits> runs_;
+  std::map<fs::path, std::uintmax_t> read_to_;
   empi::UniqueFd file_;
 };
 

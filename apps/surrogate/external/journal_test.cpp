@@ -56,6 +56,37 @@ TEST(Journal, KeepsARunForWhoeverComesNext) {
   EXPECT_EQ(third.runs, 0);
 }
 
+// A worker that takes over from one that was lost has been running for long.
+TEST(Journal, FindsWhatOthersHaveFinishedMeanwhile) {
+  const io::test::ScratchFolder folder;
+  Journaled lost(folder.path("runs")), other(folder.path("runs"));
+  const auto y = lost(1, 2);
+  EXPECT_EQ(other(1, 2), y);
+  EXPECT_EQ(other.runs, 0);
+  lost(3, 4);
+  other(5, 6);
+  EXPECT_EQ(other(3, 4), lost(3, 4)) << "its file has grown";
+  EXPECT_EQ(lost(5, 6), other(5, 6));
+  EXPECT_EQ(lost.runs, 2);
+  EXPECT_EQ(other.runs, 1);
+}
+
+TEST(Journal, ALineThatIsBeingWrittenIsReadWhenItIsWhole) {
+  const io::test::ScratchFolder folder;
+  Journaled{folder.path("elsewhere")}(1, 2);
+  const std::vector<char> bytes = io::read_bytes(files(folder.path("elsewhere")).at(0).string());
+  const std::string text(bytes.begin(), bytes.end());
+  Journaled reader(folder.path("runs"));
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, text.size() - 5}) {
+    folder.write("runs/theirs.runs", text.substr(0, size));
+    reader(static_cast<double>(size), 0);
+  }
+  EXPECT_EQ(reader.runs, 3);
+  folder.write("runs/theirs.runs", text);
+  reader(1, 2);
+  EXPECT_EQ(reader.runs, 3);
+}
+
 TEST(Journal, OutlivesAProcessThatIsKilled) {
   const io::test::ScratchFolder folder;
   const pid_t child = fork();

@@ -74,6 +74,7 @@ std::string identity(const External& external) {
                                },
                                [&](const UmBridge& model) {
                                  nlohmann::json all = words("umbridge", model.words);
+                                 if (!model.address.empty()) all["url"] = model.address;
                                  all["name"] = model.name;
                                  all["config"] = model.configuration;
                                  return all;

@@ -13,7 +13,8 @@
 namespace surrogate {
 
 /// A program that is started for each forward run, in a folder of its own with `parameters.txt`, one number a
-/// line; it ends with status 0 and leaves `outputs.txt`, numbers between blanks and ends of lines.
+/// line; it ends with status 0 and leaves `outputs.txt`, numbers between blanks and ends of lines. What it
+/// has left in the background is killed.
 struct Command {
   std::vector<std::string> words;
 };

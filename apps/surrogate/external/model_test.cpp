@@ -123,6 +123,26 @@ TEST_F(Models, ACommandThatHangsIsEndedWithAllThatItStarted) {
   EXPECT_EQ(pids.size(), 2u);
 }
 
+// Red: it waits for the timeout, a minute.
+TEST_F(Models, ACommandIsOverWhenItsProgramIs) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(run(command("sleep 1000 & echo $! >" + path("pids") + "; cp parameters.txt outputs.txt",
+                        {.timeout_seconds = 60, .attempts = 1})),
+            kThree);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40))
+      << "it waited for the sleeper";
+  const std::vector<pid_t> pids = pids_in(path("pids"));
+  ASSERT_EQ(pids.size(), 1u);
+  expect_end_of(pids[0]);
+}
+
+// More than a pipe holds, and one line of more than a line may have.
+TEST_F(Models, ACommandMayPrintWhatItLikes) {
+  EXPECT_EQ(run(command("head -c 80000000 /dev/zero; cp parameters.txt outputs.txt",
+                        {.timeout_seconds = 60, .attempts = 1})),
+            kThree);
+}
+
 TEST_F(Models, ACommandsOutputsAreReadCarefully) {
   const ModelOptions once{.attempts = 1};
   EXPECT_THAT(refusal(command("true", once)), HasSubstr("outputs.txt"));
@@ -180,6 +200,20 @@ TEST_F(Models, WhatAnUmBridgeServerRefusesIsSaid) {
               HasSubstr("there is no UM-Bridge server at http://127.0.0.1:1"));
   EXPECT_THAT(refusal({UmBridge{.address = "", .words = {"false"}}, once}),
               HasSubstr("false has ended before it listened"));
+}
+
+// Promise: whoever keeps runs of one model (a journal, a surrogate, a checkpoint) never takes another's for
+// them.
+TEST(Identity, IsOfAllThatAnOutputMayDependOn) {
+  const UmBridge coarse{.address = "http://coarse:4242"};
+  const std::string one = identity({coarse, {}});
+  EXPECT_EQ(identity({coarse, {.timeout_seconds = 1, .attempts = 7}}), one);
+  EXPECT_NE(identity({UmBridge{.address = "http://fine:4242"}, {}}), one);
+  EXPECT_NE(identity({UmBridge{.address = coarse.address, .name = "other"}, {}}), one);
+  EXPECT_NE(identity({UmBridge{.address = coarse.address, .configuration = R"({"level": 1})"}, {}}), one);
+  const External started{UmBridge{.words = {"server"}}, {}};
+  EXPECT_NE(identity(started), one);
+  EXPECT_NE(identity({UmBridge{.words = {"server", "fine"}}, {}}), identity(started));
 }
 
 // The same inverse problem, its forward model once here and once in Python: the same bits.

@@ -254,6 +254,9 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     for (const GaugeOption& g : o.gauges)
       places +=
           empi::format("; level %d within %g of %g E, %g N", o.gauge_level, o.gauge_radius, g.lon, g.lat);
+  // Their courses are kept in this order.
+  for (const Gauge& g : scenario.gauges)
+    places += "; gauge " + g.id + empi::format(" at %g E, %g N", g.lon, g.lat);
   if (o.refine_speed > 0) places += empi::format("; refined at %g m/s of the water", o.refine_speed);
   if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
   const bool walls = std::ranges::all_of(

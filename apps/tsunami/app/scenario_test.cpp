@@ -79,6 +79,16 @@ TEST_F(ScenarioTest, RegionsAndGaugesAskForTheirLevels) {
   EXPECT_NE(name_case(o, make_scenario(o)), name_case({}, make_scenario(o)));
 }
 
+// A checkpoint has what each gauge has seen.
+TEST_F(ScenarioTest, GaugesAreOfTheCase) {
+  o.gauges = {{.id = "a", .lon = 145, .lat = 35}, {.id = "b", .lon = 146, .lat = 35}};
+  const std::string before = name_case(o, make_scenario(o));
+  std::swap(o.gauges[0].id, o.gauges[1].id);
+  EXPECT_NE(name_case(o, make_scenario(o)), before);
+  o.gauges.pop_back();
+  EXPECT_NE(name_case(o, make_scenario(o)), before);
+}
+
 TEST_F(ScenarioTest, TheBufferFollowsFromTheStepsBetweenTwoAdaptions) {
   o.adapt_every = 10;
   EXPECT_EQ(make_setup(o, {}).criterion.buffer, 4);

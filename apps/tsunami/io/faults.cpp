@@ -90,6 +90,8 @@ std::vector<Fault> read_faults(const std::string& path) {
     } catch (const std::invalid_argument& error) {
       scanner.fail("a subfault", in_quotes(*line), error.what());
     }
+    // On the first one's side of 180 degrees: all belong to one rupture.
+    if (!faults.empty()) fault.lon -= 360 * std::round((fault.lon - faults.front().lon) / 360);
     faults.push_back(fault);
   }
   if (faults.empty()) scanner.fail("at least one subfault", "none", kHelp);

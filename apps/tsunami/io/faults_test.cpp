@@ -30,6 +30,19 @@ TEST(Faults, AreReadWithTheirReference) {
   EXPECT_EQ(faults[1].strike, 16);
 }
 
+// A box of 358 degrees would be sampled at .9 degrees, and cut.
+TEST(Faults, OnBothSidesOf180DegreesAreOneRupture) {
+  const ScratchFolder folder;
+  const auto faults =
+      read_faults(folder.write("f.csv", names + "178.5,-20,5,100,50,0,19,90,4,top center\n"
+                                                "-178.5,-20,5,100,50,0,19,90,4,top center\n"));
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[1].lon, 181.5);
+  const Raster raster = uplift(faults);
+  EXPECT_LT(raster.region().east - raster.region().west, 10);
+  EXPECT_LE(raster.dx, 1. / 29);
+}
+
 TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
   const ScratchFolder folder;
   const auto error = [&](const std::string& text) {

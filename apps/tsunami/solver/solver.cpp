@@ -233,6 +233,7 @@ double BasicSolver<Stored>::step(double max_dt) {
   time_ = quakes && dt == turn - time_ ? turn : time_ + dt;
   ++steps_;
   updates_ += own;
+  if (!sound_) refuse_state();  // before a new mesh, or a checkpoint, makes something else of it
   if (quakes && time_ >= motion.begin) move_bed();
   fluxes_known_ = true;
   return dt;

@@ -70,15 +70,7 @@ TEST(Promises, OfEarlierJobsDoNotHoldBackWhatIsFreeForLaterOnes) {
 }
 
 TEST(Promises, GoToAHigherPriorityThatFitsNowhereElse) {
-  QueueState state = machine(4);
-  Demand promised = job("low", 4, 4, 1);
-  promised.allocation = {.promised = 4, .pool = 0, .time = at(1)};
-  Demand urgent = job("urgent", 4, 4, 2);
-  urgent.priority = 10;
-  Demand donor = running(job("A", 1, 4), 4);
-  donor.allocation.workers = 1;
-  donor.resizing = true;
-  state.jobs = {donor, promised, urgent};
+  QueueState state = urgent_behind_a_promise(4);
   EXPECT_THAT(schedule(state, at(3)).grants, IsEmpty()) << "it would not fit without that promise either";
   state.jobs.erase(state.jobs.begin());
   state.pools[0].capacity = {4000, 0};

@@ -78,17 +78,9 @@ TEST(FreeOnly, ItStartsInWhatIsFree) {
 }
 
 TEST(FreeOnly, AHigherPriorityTakesNoPromiseForIt) {
-  QueueState state = machine(5);
-  Demand promised = job("low", 4, 4, 1);
-  promised.allocation = {.promised = 4, .pool = 0, .time = at(1)};
-  Demand urgent = job("urgent", 4, 4, 2);
-  urgent.priority = 10;
-  Demand donor = running(job("A", 1, 4), 4);
-  donor.allocation.workers = 1;
-  donor.resizing = true;
-  state.jobs = {donor, promised, urgent};
+  QueueState state = urgent_behind_a_promise(5);
   ASSERT_NE(grant_of(schedule(state, at(3)), 1), nullptr) << "else it would";
-  state.jobs[2] = unplaced_twice(urgent);
+  state.jobs[2] = unplaced_twice(state.jobs[2]);
   EXPECT_THAT(schedule(state, at(3)).grants, IsEmpty());
 }
 

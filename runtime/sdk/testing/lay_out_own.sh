@@ -12,7 +12,7 @@ run() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
 rm -rf "$folder"
 mkdir -p "$folder"
-cp "$here"/external/* "$folder"
+find "$here/external" -maxdepth 1 -type f -exec cp {} "$folder" \;
 run cmake --install "$build" --prefix "$work/prefix"
 run cmake -S "$folder" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
 run cmake --build "$work/build" --target own

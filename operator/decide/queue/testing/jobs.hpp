@@ -47,6 +47,20 @@ inline Demand running(Demand demand, int workers) {
   return demand;
 }
 
+// A lets go of three workers, which job 1 is promised; job 2, more important, wants as many.
+inline QueueState urgent_behind_a_promise(int cores) {
+  QueueState state = machine(cores);
+  Demand promised = job("low", 4, 4, 1);
+  promised.allocation = {.promised = 4, .pool = 0, .time = at(1)};
+  Demand urgent = job("urgent", 4, 4, 2);
+  urgent.priority = 10;
+  Demand donor = running(job("A", 1, 4), 4);
+  donor.allocation.workers = 1;
+  donor.resizing = true;
+  state.jobs = {donor, promised, urgent};
+  return state;
+}
+
 // As if the grants were written and carried out at once, but for pods that have to go.
 inline void carry_out(QueueState& state, const Plan& plan, Time now) {
   for (const Grant& grant : plan.grants) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Promise: a run never goes on from the checkpoint of one whose state means something else, and is told why.
+#include "apps/surrogate/app/results.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "apps/io/run_folder.hpp"
+#include "apps/io/test_files.hpp"
+#include "apps/surrogate/app/testing/oscillator.hpp"
+
+namespace surrogate {
+namespace {
+
+struct Asked {
+  Problem problem = test::oscillator();
+  Settings settings;
+};
+
+struct Change {
+  std::function<void(Asked&)> make;
+  const char* named;  // in the refusal, as this run has it
+};
+
+void expect_refused(const Asked& before, const std::vector<Change>& changes) {
+  const std::string checkpoint = describe_run(before.problem, before.settings, "{}");
+  for (const auto& [make, named] : changes) {
+    Asked now = before;
+    make(now);
+    const std::string refusal = io::test::file_error_of(
+        [&] { io::expect_same_case(checkpoint, describe_run(now.problem, now.settings, "{}")); });
+    const auto ours = refusal.find("this run is of [");
+    EXPECT_NE(refusal.find(named, std::min(ours, refusal.size())), refusal.npos)
+        << named << " in: " << refusal;
+    EXPECT_EQ(refusal.find("reference points"), refusal.npos) << "is the same in both: " << refusal;
+  }
+}
+
+TEST(CaseOfACheckpoint, HasTheMeasurements) {
+  Asked measured;
+  measured.problem.observed.assign(24, 0.5);
+  measured.problem.noise = 0.1;
+  expect_refused(measured, {
+                               {[](Asked& r) { r.problem.observed[23] = 0.5 + 1e-15; }, "measurements "},
+                               {[](Asked& r) { r.problem.noise = 0.2; }, "noise 0.2"},
+                               {[](Asked& r) { r.problem.observed.clear(); }, "made-up measurements"},
+                           });
+}
+
+TEST(CaseOfACheckpoint, HasWhatMeasurementsAreMadeUpFrom) {
+  expect_refused({}, {
+                         {[](Asked& r) { r.problem.truth[1] = 1.25; }, "truth [1.2,1.25,0.2]"},
+                         {[](Asked& r) { r.problem.relative_noise = 0.25; }, "noise of 0.25 of their mean"},
+                     });
+}
+
+// The state has rows of samples: how many, and how long, the settings say.
+TEST(CaseOfACheckpoint, HasTheSampler) {
+  expect_refused({}, {
+                         {[](Asked& r) { r.settings.sampler.thin = 3; }, "each 3 steps a sample"},
+                         {[](Asked& r) { r.settings.sampler.swap_every = 7; }, "exchanges each 7 steps"},
+                         {[](Asked& r) { r.settings.sampler.rule = mcmc::SwapRule::Thesis; }, "by thesis"},
+                         {[](Asked& r) { r.settings.sampler.acceptance = 0.2; }, "acceptance 0.2"},
+                         {[](Asked& r) { r.settings.sampler.swap_acceptance = 0.2; }, "exchanges 0.2"},
+                         {[](Asked& r) { r.settings.sampler.hottest = 10; }, "hottest 10"},
+                         {[](Asked& r) { r.settings.sampler.spread = 1; }, "spread 1"},
+                         {[](Asked& r) { r.settings.sampler.single = 1; }, "single 1"},
+                         {[](Asked& r) { r.settings.sampler.seed = 5; }, "chains' seed 5"},
+                         {[](Asked& r) { r.settings.sampler.burn_in = 5; }, "5 burnt in"},
+                     });
+}
+
+TEST(CaseOfACheckpoint, HasTheSurrogate) {
+  expect_refused({},
+                 {
+                     {[](Asked& r) { r.settings.boundary = sparse::Boundary::Points; }, "points boundary"},
+                     {[](Asked& r) { r.settings.surrogate_error = false; }, "surrogate error ignored"},
+                     {[](Asked& r) { r.settings.delayed_acceptance = true; }, "delayed acceptance"},
+                     {[](Asked& r) { r.problem.outputs = 23; }, "23 outputs"},
+                 });
+}
+
+}  // namespace
+}  // namespace surrogate
