@@ -201,13 +201,10 @@ def offline(bench, sweep, runs):
     fastest = plan.planned(parts, cost, 1, 0)
     elastic.note(f"a change costs {cost:.3f} s; beside its parts a run takes {beside:.1f} s; the fastest plan: {fastest.seconds:.1f} s "
                  f"on {fastest.sizes}")
-    # Whoever is before the first iteration or after the last holds the workers it starts with or had at the end.
+    # What a run takes before the first iteration or after the last is charged to each plan at the size it begins with.
     seconds, core_seconds = mean(runs, "seconds"), mean(runs, "core_seconds")
-    held = beside * fastest.sizes[0]
-    least_core = plan.least_core_seconds(parts, cost, seconds - beside) + held
-    least_seconds = plan.least_seconds(parts, cost, core_seconds - held) + beside
-    bench.figure("cpu_ratio_best", core_seconds / least_core, "ratio")
-    bench.figure("time_ratio_best", seconds / least_seconds, "ratio")
+    bench.figure("cpu_ratio_best", core_seconds / plan.least_core_seconds(parts, cost, seconds, beside), "ratio")
+    bench.figure("time_ratio_best", seconds / plan.least_seconds(parts, cost, core_seconds, beside), "ratio")
 
 
 def compare(what, out, repeats):

@@ -13,20 +13,22 @@ class Plan:
     core_seconds: float  # workers x time
 
 
-def planned(parts, change_seconds, seconds_weight, core_weight):
+def planned(parts, change_seconds, seconds_weight, core_weight, beside=0):
     """The plan of the least seconds_weight * seconds + core_weight * core_seconds.
 
-    parts: {workers: [seconds of each part]}; change_seconds: that a change takes, on the larger of its two sizes."""
-    ways = {size: ((), 0.0, 0.0) for size in parts}  # the best that ends on that size: sizes, seconds, core-seconds
+    parts: {workers: [seconds of each part]}; change_seconds: that a change takes, on the larger of its two sizes; beside: seconds
+    that a job takes besides its parts, on the size that it begins with."""
+    # The best that ends on that size: sizes, seconds, core-seconds.
+    ways = {size: ((size,), beside + part[0], size * (beside + part[0])) for size, part in parts.items()}
 
     def worth(way):
         return seconds_weight * way[1] + core_weight * way[2]
 
     def changed(way, size):
-        last = way[0][-1] if way[0] else size
+        last = way[0][-1]
         return way if last == size else (way[0], way[1] + change_seconds, way[2] + change_seconds * max(last, size))
 
-    for k in range(len(next(iter(parts.values())))):
+    for k in range(1, len(next(iter(parts.values())))):
         before = list(ways.values())
         ways = {}
         for size in parts:
@@ -35,13 +37,13 @@ def planned(parts, change_seconds, seconds_weight, core_weight):
     return Plan(*min(ways.values(), key=worth))
 
 
-def least_core_seconds(parts, change_seconds, seconds):
+def least_core_seconds(parts, change_seconds, seconds, beside=0):
     """That any plan takes which needs no more than `seconds`: a lower bound (Lagrange), nearly met where there are many parts."""
-    plans = ((price, planned(parts, change_seconds, price, 1)) for price in PRICES)
+    plans = ((price, planned(parts, change_seconds, price, 1, beside)) for price in PRICES)
     return max(plan.core_seconds + price * (plan.seconds - seconds) for price, plan in plans)
 
 
-def least_seconds(parts, change_seconds, core_seconds):
+def least_seconds(parts, change_seconds, core_seconds, beside=0):
     """That any plan takes which needs no more than `core_seconds`: a lower bound, as above."""
-    plans = ((price, planned(parts, change_seconds, price, 1)) for price in PRICES)
+    plans = ((price, planned(parts, change_seconds, price, 1, beside)) for price in PRICES)
     return max(plan.seconds + (plan.core_seconds - core_seconds) / price for price, plan in plans)

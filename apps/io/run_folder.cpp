@@ -70,10 +70,14 @@ void clear_folder(const std::string& folder, const std::regex& ours, const std::
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder))
     throw FileError(folder, "", "a folder for the results", "none", "give another one with --out");
+  const auto is_ours = [&](const fs::path& name) {
+    return std::regex_match(name.string(), ours) ||
+           (name.extension() == ".svg" &&
+            std::regex_match(fs::path(name).replace_extension(".png").string(), ours));
+  };
   std::vector<fs::path> old;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (std::regex_match(entry.path().filename().string(), ours) &&
-        !fs::equivalent(entry.path(), keep, error))
+    if (is_ours(entry.path().filename()) && !fs::equivalent(entry.path(), keep, error))
       old.push_back(entry.path());
   for (const auto& path : old) fs::remove(path);
 }

@@ -16,7 +16,8 @@ std::string default_folder();
 std::string data_folder();
 
 /// Makes the folder if it is not there, and removes the files in it whose whole name matches `ours`, so that
-/// results of two runs never mix; not the file `keep`. Throws FileError.
+/// results of two runs never mix; not the file `keep`. An SVG goes with the PNG of its name, beside which
+/// draw::write_both leaves it. Throws FileError.
 void clear_folder(const std::string& folder, const std::regex& ours, const std::string& keep = "");
 
 /// How far a simulation on a changing mesh is.

@@ -21,12 +21,13 @@ class RunFolder : public ::testing::Test {
 
 TEST_F(RunFolder, IsClearedOfOldResultsOnly) {
   const std::regex ours(R"(cells\.csv|wave-\d{4}\.png|state\.grid)");
-  for (const char* name : {"cells.csv", "wave-0001.png", "wave-1.png", "notes.txt", "state.grid"})
+  for (const char* name :
+       {"cells.csv", "wave-0001.png", "wave-0001.svg", "wave-1.png", "wave-1.svg", "notes.txt", "state.grid"})
     folder_.write(name, "x");
   clear_folder(folder_.path(""), ours, folder_.path("./state.grid"));
-  for (const char* name : {"cells.csv", "wave-0001.png"})
+  for (const char* name : {"cells.csv", "wave-0001.png", "wave-0001.svg"})
     EXPECT_FALSE(fs::exists(folder_.path(name))) << name;
-  for (const char* name : {"wave-1.png", "notes.txt", "state.grid"})
+  for (const char* name : {"wave-1.png", "wave-1.svg", "notes.txt", "state.grid"})
     EXPECT_TRUE(fs::exists(folder_.path(name))) << name;
   clear_folder(folder_.path("new/folder"), ours);
   EXPECT_TRUE(fs::is_directory(folder_.path("new/folder")));

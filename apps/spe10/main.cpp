@@ -175,6 +175,9 @@ int main(int argc, char** argv) {
     if (!loop.left()) run.finish(MPI_COMM_WORLD);
   } catch (const io::FileError& error) {
     return io::refuse("empi-spe10", error, loop.joining());
+  } catch (const NotConverged& error) {  // on all ranks
+    io::refuse("empi-spe10", error, false);
+    return 1;
   }
   return 0;
 }

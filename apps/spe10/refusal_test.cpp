@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: empi-spe10 ends with status 2 and one line that names file, place and reason when it is given what
-// it cannot use; alone and on several ranks, of which none is left waiting.
+// it cannot use, and with 1 and one line when it finds no answer; alone and on several ranks, of which none
+// is left waiting.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -124,6 +125,46 @@ TEST_F(Refusal, MissingDataAreReplacedAndThatIsSaid) {
   EXPECT_NE(ended.output.find("(no SPE10 data in " + folder.path("") + "/spe10_model2)\n"), std::string::npos)
       << ended.output;
   EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
+}
+
+// It was found out by the rank that has the well, in the middle of the start, and terminated.
+TEST_F(Refusal, WellsWiderThanTheirCellsAreNamed) {
+  const auto with_radius = [&](double radius) {
+    return deck("wells:\n  - {name: B, type: producer, block: [1, 1], bhp_psi: 4000, radius_ft: " +
+                std::to_string(radius) + "}\n") +
+           " --finest 8 --days 0.001 --snapshot-every 0";
+  };
+  const std::string start = "empi-spe10: well B: its cells are too fine for a radius of 3 ft, below ";
+  const Ended ended = run(with_radius(3));
+  expect_refused(ended, {"take a --finest below 8, or a smaller radius_ft"});
+  ASSERT_TRUE(ended.output.starts_with(start)) << ended.output;
+  EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
+  expect_refused(run(with_radius(3), 2), {start.c_str()});
+  // A well that is a little narrower than that has room.
+  const Ended narrower = run(with_radius(0.99 * std::stod(ended.output.substr(start.size()))));
+  EXPECT_EQ(narrower.status, 0) << narrower.output;
+}
+
+// Liquids that store nothing, so that no step is short enough, in layers that are as thin as a deck may say,
+// for the solver of pressures to find no answer.
+TEST_F(Refusal, NoAnswerAtTheShortestStepIsAnError) {
+  const std::string grid = folder.write(
+      "own.grdecl",
+      "DIMENS\n 5 5 3 /\nDX\n 75*1e5 /\nDY\n 75*1e5 /\nDZ\n 75*1e-3 /\nTOPS\n 25*8000 /\nPERMX\n 75*100 "
+      "/\nPERMY\n 75*1 /\nPERMZ\n 75*1 /\nPORO\n 75*0.2 /\n");
+  const std::string deck = folder.write(
+      "own.yaml",
+      "fluid: {c_w_per_psi: 0, c_o_per_psi: 0, c_rock_per_psi: 0}\nwells:\n  - {name: I, type: injector, "
+      "block: [1, 1], rate_stb_per_day: 500, bhp_psi: 8000}\n  - {name: P, type: producer, block: [5, 5], "
+      "bhp_psi: 3000}\n");
+  for (const int ranks : {1, 2}) {
+    const Ended ended =
+        run("--layers 16 --out " + folder.path("out") + " --grid " + grid + " --deck " + deck, ranks);
+    EXPECT_EQ(ended.status, 1) << ended.output;
+    EXPECT_NE(ended.output.find("empi-spe10: pressure: no convergence: residual "), std::string::npos)
+        << ended.output;
+    EXPECT_NE(ended.output.find(" iterations, 1e-08 wanted\n"), std::string::npos) << ended.output;
+  }
 }
 
 TEST_F(Refusal, BadOptionsSayWhatIsAllowed) {

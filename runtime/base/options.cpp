@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <type_traits>
 
@@ -17,6 +18,21 @@ CLI::Validator finite_number(double low, double high) {
             return "Value " + text + " is no number from " + range;
           },
           "number from " + range};
+}
+
+// CLI11's ranges let "nan" pass, and where there is no range "inf" as well. What is no number at all is
+// refused when it is converted. Without a name: the help says nothing of it.
+CLI::Validator finite() {
+  return {[](std::string& text) {
+            double value = 0;
+            if (!CLI::detail::lexical_cast(text, value) || std::isfinite(value)) return std::string();
+            return "Value " + text + " is no finite number";
+          },
+          ""};
+}
+
+bool has_fraction(const Target& target) {
+  return std::holds_alternative<double*>(target) || std::holds_alternative<std::vector<double>*>(target);
 }
 
 void add_check(CLI::Option& option, const Check& check) {
@@ -76,6 +92,7 @@ void add(CLI::App& app, const Option& description) {
         },
         std::string(rules.rewrite_name)));
   add_check(option, rules.check);
+  if (has_fraction(description.target)) option.check(finite());
   if (rules.repeated) option.expected(1)->take_all()->allow_extra_args(false);
   if (rules.count > 0) option.expected(rules.count);
   if (rules.hidden) option.group("");

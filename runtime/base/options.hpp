@@ -36,7 +36,7 @@ template <std::floating_point T>
 constexpr Check in_range(T low, std::type_identity_t<T> high) {
   return {.kind = Check::Kind::Number, .low = low, .high = high};
 }
-// For numbers with a fraction; in_range lets "nan" pass.
+// The same for numbers with a fraction, in words in the help and when one is refused.
 constexpr Check number_between(double low, double high) {
   return {.kind = Check::Kind::FiniteNumber, .low = low, .high = high};
 }
@@ -49,7 +49,8 @@ constexpr Check one_of(Words... words) {
   return {.kind = Check::Kind::OneOf, .words = {words...}};
 }
 
-// Where the value goes. What is there before is the default; a bool is a flag.
+// Where the value goes. What is there before is the default; a bool is a flag. A double that is given is
+// finite.
 using Target = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
                             std::vector<int>*, std::vector<double>*, std::vector<std::string>*>;
 

@@ -2,6 +2,9 @@
 #include "apps/spe10/app/scenario.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +14,55 @@
 #include "runtime/base/text.hpp"
 
 namespace spe10 {
+namespace {
+
+// The largest radius that a well has room for in the cells of the finest level, which are all around it:
+// below the equivalent radius of each, as WellModel wants it. ft.
+double largest_radius(const Setup& setup, WellPoint well, int aligned) {
+  // Within a block the mesh around its centre is the same two levels on, at half the size.
+  int level = setup.finest;
+  double size = 1;
+  for (; level > aligned + 3; level -= 2) size /= 2;
+  double largest = std::numeric_limits<double>::infinity();
+  std::vector<Rock> column(static_cast<std::size_t>(setup.frame.nz));
+  const auto visit = [&](auto&& self, mesh::Leaf leaf, const mesh::Triangle& t) -> void {
+    if (!touches(t, well)) return;
+    if (leaf.level() < level) {
+      for (const int child : {0, 1}) self(self, leaf.child(child), t.child(child));
+      return;
+    }
+    setup.rock(leaf, column);
+    std::set<double> ratios;
+    for (const Rock& rock : column) {
+      if (!rock.active()) continue;
+      const double kx = rock.kxx, ky = rock.kyy, stretch = std::pow(ky / kx, 0.25);
+      if (!ratios.insert(ky / kx).second) continue;
+      // In a block where there may be one: cells of more than a block may have neighbours of other rock.
+      for (const bool in_block : {false, true}) {
+        if (in_block ? level % 2 != 0 : level % 2 == 0 && level >= aligned) continue;
+        const double radius = equivalent_radius(setup.frame, well, t, level, in_block, kx, ky);
+        largest = std::min(largest, size * radius / (0.5 * (stretch + 1 / stretch)));
+      }
+    }
+  };
+  for (std::uint32_t root = 0; root < setup.domain.roots(); ++root)
+    visit(visit, mesh::Leaf::of_root(root), setup.domain.root_triangle(root));
+  return largest;
+}
+
+void check_radii(const Options& o, const Setup& setup, int aligned) {
+  for (std::size_t w = 0; w < setup.wells.size(); ++w) {
+    const Well& well = setup.deck.wells[w];
+    const double largest = largest_radius(setup, setup.wells[w], aligned);
+    if (well.radius >= largest)
+      throw io::FileError(empi::format(
+          "well %s: its cells are too fine for a radius of %g ft, below %.3g ft expected; take a --finest "
+          "below %d, or a smaller radius_ft in --deck",
+          well.name.c_str(), well.radius, largest, o.finest));
+  }
+}
+
+}  // namespace
 
 Scenario make_scenario(const Options& o) {
   Scenario s;
@@ -50,6 +102,7 @@ Scenario make_scenario(const Options& o) {
   setup.criterion.refine_p = o.refine_p, setup.criterion.coarsen_p = o.coarsen_p;
   setup.time.mobility = o.mobility_error, setup.time.longest = o.longest;
   setup.solver.tolerance = o.tolerance, setup.solver.rows_per_rank = o.rows_per_rank;
+  check_radii(o, setup, aligned_level(field));
   return s;
 }
 

@@ -17,8 +17,8 @@ struct Scenario {
   std::uint64_t deck_hash = 0;  // of the deck file's contents; 0: no file
 };
 
-// Reads what the options name, or makes the synthetic field. Serial: every rank reads for itself.
-// Throws io::FileError.
+// Reads what the options name, or makes the synthetic field. Serial: every rank reads for itself, but MPI has
+// begun. Throws io::FileError.
 Scenario make_scenario(const Options& options);
 
 // All that the flow depends on, in one line: two runs of one name may go on from each other's checkpoints.

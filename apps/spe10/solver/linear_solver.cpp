@@ -16,6 +16,7 @@
 
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/hypre_errors.hpp"
+#include "runtime/base/text.hpp"
 
 namespace spe10 {
 namespace {
@@ -329,9 +330,8 @@ SolveReport LinearSolver::solve_here(const SparseRows& rows, std::vector<double>
   hierarchy_->first_iterations = std::max(usual, report.iterations - in_vain);
   report.seconds_solve += lap();
   if (!done)
-    throw NotConverged("pressure: no convergence: residual " + std::to_string(report.residual) + " after " +
-                       std::to_string(report.iterations) + " iterations, " +
-                       std::to_string(options_.tolerance) + " wanted");
+    throw NotConverged(empi::format("pressure: no convergence: residual %.2g after %d iterations, %g wanted",
+                                    report.residual, report.iterations, options_.tolerance));
   return report;
 }
 

@@ -234,6 +234,8 @@ StepReport Simulator::step(double max_days) {
       const TransportReport moved = attempt(report, before);
       keep_oil(before, report.days);
       const Error error = this->error(before);
+      if (!std::isfinite(error.mobility) || !std::isfinite(error.pressure))  // on all ranks
+        throw NotConverged("step: what it changes is not finite");
       report.mobility_error = error.mobility;
       if (error.mobility <= kRefused || report.days <= shortest) {
         book(moved, report.days);

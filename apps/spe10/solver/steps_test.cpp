@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/simulator.hpp"
@@ -79,6 +80,15 @@ TEST(Steps, ThatNeverConvergeAreAnError) {
   spe10::Setup setup = two_wells();
   setup.solver.max_iterations = 1;
   EXPECT_THROW(run(setup, 1), NotConverged);
+}
+
+// It was neither small enough nor too large, and its step was tried again, as long as before, for ever.
+TEST(Steps, WhoseErrorIsNoNumberAreAnError) {
+  for (const bool of_pressure : {false, true}) {
+    spe10::Setup setup = two_wells();
+    (of_pressure ? setup.time.pressure : setup.time.mobility) = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THROW(run(setup, 1), NotConverged);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "apps/tsunami/app/parse.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -55,14 +56,14 @@ BorderOption parse_border(const std::string& text, const std::string& whole) {
   return border;
 }
 
-// BEGIN-END, both numbers.
+// BEGIN-END, both finite numbers.
 bool parse_window(const std::string& text, GaugeOption& gauge) {
   char* rest = nullptr;
   gauge.begin = std::strtod(text.c_str(), &rest);
   if (rest == text.c_str() || *rest != '-') return false;
   const char* second = rest + 1;
   gauge.end = std::strtod(second, &rest);
-  return rest != second && *rest == 0;
+  return rest != second && *rest == 0 && std::isfinite(gauge.begin) && std::isfinite(gauge.end);
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ RegionOption parse_region(const std::string& text) {
   for (int k = 0; k < 5; ++k) {
     char* rest = nullptr;
     values[k] = std::strtod(at, &rest);
-    if (rest == at || (*rest != ':' && (k < 4 || *rest != 0))) refuse();
+    if (rest == at || (*rest != ':' && (k < 4 || *rest != 0)) || !std::isfinite(values[k])) refuse();
     at = *rest == 0 ? rest : rest + 1;
   }
   RegionOption r{values[0], values[1], values[2], values[3], static_cast<int>(values[4])};
@@ -101,16 +102,18 @@ GaugeOption parse_gauge(const std::string& text) {
     begin = colon + 1;
     if (i == 2) parts.push_back(text.substr(begin));
   }
-  char* rest = nullptr;
+  const auto place = [&](const char* what, const std::string& degrees) {
+    const auto value = whole_number(degrees);
+    if (!value || !std::isfinite(*value)) refuse(what + (" '" + degrees) + "' is no number");
+    return *value;
+  };
   GaugeOption gauge;
   if (parts.size() < 3) refuse("'" + text + "' is not ID:LON:LAT[:FILE[:BEGIN-END]]");
   gauge.id = parts[0];
   if (gauge.id.empty() || gauge.id.find('/') != std::string::npos)
     refuse("'" + gauge.id + "' cannot be part of a file's name");
-  gauge.lon = std::strtod(parts[1].c_str(), &rest);
-  if (*rest != 0 || parts[1].empty()) refuse("longitude '" + parts[1] + "' is no number");
-  gauge.lat = std::strtod(parts[2].c_str(), &rest);
-  if (*rest != 0 || parts[2].empty()) refuse("latitude '" + parts[2] + "' is no number");
+  gauge.lon = place("longitude", parts[1]);
+  gauge.lat = place("latitude", parts[2]);
   if (parts.size() == 3) return gauge;
   gauge.observed = parts[3];
   const std::size_t colon = gauge.observed.rfind(':');

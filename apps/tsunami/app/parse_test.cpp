@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Borders and friction as options: what they mean, and one line for each that means nothing.
+// Gauges, regions, borders and friction as options: what they mean, and one line for each that means nothing.
 #include "apps/tsunami/app/parse.hpp"
 
 #include <gmock/gmock.h>
@@ -22,6 +22,29 @@ std::string refused(const std::function<void()>& action) {
     return error.where + ": " + error.what();
   }
   return "";
+}
+
+TEST(Gauges, AreAtAPlaceInNumbers) {
+  const auto of = [](const std::string& text) { return refused([&] { parse_gauge(text); }); };
+  const GaugeOption gauge = parse_gauge("a:272:-17.5:dart.txt:0-3600");
+  EXPECT_EQ(gauge.lon, 272);
+  EXPECT_EQ(gauge.lat, -17.5);
+  EXPECT_EQ(gauge.end, 3600);
+  for (const char* bad : {"nan", "-nan", "inf", "-inf", "1e999", "", "far", "272E"}) {
+    EXPECT_EQ(of("a:" + std::string(bad) + ":-10"),
+              "--gauge: longitude '" + std::string(bad) + "' is no number");
+    EXPECT_EQ(of("a:272:" + std::string(bad)), "--gauge: latitude '" + std::string(bad) + "' is no number");
+  }
+  for (const char* bad : {"nan-5", "0-nan", "0-inf", "5-0", "0-5s"})
+    EXPECT_THAT(of("a:272:-10:dart.txt:" + std::string(bad)), HasSubstr("is no window BEGIN-END")) << bad;
+}
+
+TEST(Regions, AreInNumbers) {
+  const auto of = [](const std::string& text) { return refused([&] { parse_region(text); }); };
+  EXPECT_EQ(of("270:280:-20:-10:12:0-3600"), "");
+  for (const char* bad : {"nan:280:-20:-10:12", "-inf:280:-20:-10:12", "270:280:-20:inf:12",
+                          "270:280:-20:-10:nan", "270:280:-20:-10:12:0-inf", "270:280:-20:-10:12:nan-5"})
+    EXPECT_THAT(of(bad), HasSubstr("is not WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]")) << bad;
 }
 
 TEST(Borders, AreNamedBySideOrForAllOthers) {

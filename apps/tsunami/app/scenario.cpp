@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "apps/io/file_error.hpp"
 #include "apps/tsunami/app/sea_floor.hpp"
@@ -14,6 +15,7 @@
 #include "apps/tsunami/io/kajiura.hpp"
 #include "apps/tsunami/io/okada.hpp"
 #include "apps/tsunami/io/wave.hpp"
+#include "runtime/base/hash.hpp"
 #include "runtime/base/joined.hpp"
 #include "runtime/base/text.hpp"
 
@@ -31,17 +33,24 @@ std::string in_folder(const std::string& folder, const char* name) {
 struct Source {
   std::string name;
   io::Dtopo motion;
+  std::uint64_t hash = 0;
 };
+
+// Of what is in it, not of its name: a file may be corrected between two runs.
+std::uint64_t hash_of(const std::string& path) {
+  const std::vector<char> bytes = io::read_bytes(path);
+  return empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
+}
 
 Source read_source(const Options& o, const std::string& chile) {
   const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
                             : o.dtopo.empty()                   ? ""
                                                                 : found_file(o.dtopo, o);
-  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo)};
+  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo), hash_of(dtopo)};
   // On a raster: Okada's formula is far too slow to be asked for every cell.
   if (!o.faults.empty()) {
     const std::string path = found_file(o.faults, o);
-    return {"Okada, " + path, {{0}, {io::uplift(io::read_faults(path))}}};
+    return {"Okada, " + path, io::rupture(io::read_faults(path)), hash_of(path)};
   }
   const std::vector<io::Fault> faults = io::maule_2010();
   const io::Region around{-80, -66, -43, -30};
@@ -166,12 +175,15 @@ Scenario make_scenario(const Options& options) {
   };
   std::vector<std::string> sources;
   for (std::size_t side = 0; side < kSides.size(); ++side)
-    if (const std::string& wave = options.borders[side].wave; !wave.empty())
+    if (const std::string& wave = options.borders[side].wave; !wave.empty()) {
       sources.push_back("the wave from the " + std::string(kSides[side]) + ", " + wave);
+      scenario.sources = empi::mix64(scenario.sources ^ hash_of(found_file(wave, options)));
+    }
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
     Source source = read_source(options, chile);
     check_source(source, domain);
+    scenario.sources = empi::mix64(scenario.sources ^ source.hash);
     sources.insert(sources.begin(), source.name + (options.kajiura ? ", Kajiura's surface" : ""));
     add_motion(scenario, floor, depth, std::move(source), options.kajiura);
   } else {
@@ -274,6 +286,8 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     places += "; no limit of speeds";
   else if (o.speed_limit != Options{}.speed_limit)
     places += empi::format("; at most %g m/s", o.speed_limit);
+  if (scenario.sources != 0)
+    places += empi::format("; the sources' files %016llx", static_cast<unsigned long long>(scenario.sources));
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,

@@ -3,6 +3,7 @@
 // to compare with. All of them are checked against each other and against the domain.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Scenario {
   swe::Function surface;                // m, at the start: what has moved by then, lifted to the surface
   std::array<swe::Wave, 4> waves;       // that come in, in the order of kSides; without a surface: none
   std::vector<Gauge> gauges;
+  std::uint64_t sources = 0;  // of what is in the files of the motion and of the waves
 };
 
 // Reads what the options name, or takes the built-in ocean. A wave through a border is a source, too: without

@@ -89,6 +89,24 @@ TEST_F(ScenarioTest, GaugesAreOfTheCase) {
   EXPECT_NE(name_case(o, make_scenario(o)), before);
 }
 
+// Under the same name a file may have been corrected: a checkpoint of before is of the other source.
+TEST_F(ScenarioTest, WhatIsInTheFilesOfSourcesIsOfTheCase) {
+  o.dtopo = folder.write("source.tt3", motion(143, 33, {2}));
+  const std::string before = name_case(o, make_scenario(o));
+  EXPECT_EQ(name_case(o, make_scenario(o)), before);
+  folder.write("source.tt3", motion(143, 33, {3}));
+  EXPECT_NE(name_case(o, make_scenario(o)), before);
+  const std::string names =
+      "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m,rupture_time_s,rise_time_s\n";
+  o.dtopo.clear();
+  o.faults = folder.write("f.csv", names + "144,34,9,40,20,185,19,90,4,10,30\n");
+  const Scenario quick = make_scenario(o);
+  EXPECT_EQ(quick.bed.motion.begin, 10);
+  EXPECT_EQ(quick.bed.motion.end, 40);
+  folder.write("f.csv", names + "144,34,9,40,20,185,19,90,4,10,60\n");
+  EXPECT_NE(name_case(o, make_scenario(o)), name_case(o, quick));
+}
+
 TEST_F(ScenarioTest, TheBufferFollowsFromTheStepsBetweenTwoAdaptions) {
   o.adapt_every = 10;
   EXPECT_EQ(make_setup(o, {}).criterion.buffer, 4);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <optional>
 #include <stdexcept>
@@ -16,10 +17,13 @@ namespace {
 
 constexpr std::array<const char*, 9> kColumns = {"lon",    "lat", "depth_km", "length_km", "width_km",
                                                  "strike", "dip", "rake",     "slip_m"};
+// Those that may be missing.
+constexpr std::size_t kReference = 0, kRuptureTime = 1, kRiseTime = 2;
+constexpr std::array<const char*, 3> kOptional = {"reference", "rupture_time_s", "rise_time_s"};
 constexpr const char* kHelp =
     "the first line names the columns: lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m and, if "
-    "wanted, "
-    "reference";
+    "wanted, reference, rupture_time_s, rise_time_s";
+constexpr std::size_t kMostFrames = 32;
 
 std::vector<std::string> fields(std::string_view line) {
   std::vector<std::string> parts;
@@ -35,7 +39,8 @@ std::vector<std::string> fields(std::string_view line) {
 
 struct Columns {
   std::array<std::size_t, kColumns.size()> at{};
-  std::size_t reference = std::string::npos, count = 0;
+  std::array<std::optional<std::size_t>, kOptional.size()> optional;
+  std::size_t count = 0;
 };
 
 Columns read_names(const TextScanner& scanner, std::string_view line) {
@@ -43,7 +48,8 @@ Columns read_names(const TextScanner& scanner, std::string_view line) {
   Columns columns;
   columns.count = names.size();
   for (const std::string& name : names)
-    if (name != "reference" && std::ranges::find(kColumns, name) == kColumns.end())
+    if (std::ranges::find(kOptional, name) == kOptional.end() &&
+        std::ranges::find(kColumns, name) == kColumns.end())
       scanner.fail("a name of a column", in_quotes(name), kHelp);
   for (std::size_t k = 0; k < kColumns.size(); ++k) {
     const auto found = std::ranges::find(names, kColumns[k]);
@@ -51,9 +57,52 @@ Columns read_names(const TextScanner& scanner, std::string_view line) {
       scanner.fail(std::string("a column '") + kColumns[k] + "'", in_quotes(line), kHelp);
     columns.at[k] = static_cast<std::size_t>(found - names.begin());
   }
-  if (const auto found = std::ranges::find(names, "reference"); found != names.end())
-    columns.reference = static_cast<std::size_t>(found - names.begin());
+  for (std::size_t k = 0; k < kOptional.size(); ++k)
+    if (const auto found = std::ranges::find(names, kOptional[k]); found != names.end())
+      columns.optional[k] = static_cast<std::size_t>(found - names.begin());
   return columns;
+}
+
+double number(const TextScanner& scanner, const char* name, const std::string& text) {
+  double value = 0;
+  if (!TextScanner::parse(text, value))
+    scanner.fail(std::string(name) + " as a finite number", in_quotes(text), "correct the line");
+  return value;
+}
+
+// Nodes 2' or more apart around all that the faults move.
+Raster sample_around(std::span<const Fault> faults, const std::function<double(double, double)>& function) {
+  constexpr double margin = 2, metres_per_degree = 111.1e3;  // degrees
+  Region around{1e9, -1e9, 1e9, -1e9};
+  for (const Fault& fault : faults) {
+    const double reach = margin + (0.5 * fault.length + fault.width) / metres_per_degree;
+    const double reach_lon = reach / std::max(0.05, std::cos(fault.lat * std::numbers::pi / 180));
+    around = {std::min(around.west, fault.lon - reach_lon), std::max(around.east, fault.lon + reach_lon),
+              std::min(around.south, fault.lat - reach), std::max(around.north, fault.lat + reach)};
+  }
+  const auto nodes = [](double degrees) {
+    return std::clamp(static_cast<int>(std::ceil(degrees * 30)) + 1, 2, 401);
+  };
+  return sample(function, around, nodes(around.east - around.west), nodes(around.north - around.south));
+}
+
+double slipped(const Fault& fault, double time) {
+  if (time >= fault.rupture_time + fault.rise_time) return 1;
+  return std::max(0.0, (time - fault.rupture_time) / fault.rise_time);
+}
+
+std::vector<double> times_of(std::span<const Fault> faults) {
+  std::vector<double> times;
+  for (const Fault& fault : faults)
+    times.insert(times.end(), {fault.rupture_time, fault.rupture_time + fault.rise_time});
+  std::ranges::sort(times);
+  times.erase(std::ranges::unique(times).begin(), times.end());
+  if (times.size() <= kMostFrames) return times;
+  const double first = times.front(), last = times.back();
+  times.resize(kMostFrames);
+  for (std::size_t k = 0; k < kMostFrames; ++k)
+    times[k] = first + (last - first) * static_cast<double>(k) / (kMostFrames - 1);
+  return times;
 }
 
 }  // namespace
@@ -63,6 +112,7 @@ std::vector<Fault> read_faults(const std::string& path) {
   TextScanner scanner(path, {bytes.data(), bytes.size()});
   std::optional<Columns> columns;
   std::vector<Fault> faults;
+  std::vector<std::size_t> lines;
   while (const auto line = scanner.next_line()) {
     const auto first = line->find_first_not_of(" \t\r");
     if (first == line->npos || (*line)[first] == '#') continue;
@@ -76,14 +126,21 @@ std::vector<Fault> read_faults(const std::string& path) {
                    std::to_string(parts.size()), "complete the line or remove it");
     double v[kColumns.size()];
     for (std::size_t k = 0; k < kColumns.size(); ++k)
-      if (!TextScanner::parse(parts[columns->at[k]], v[k]))
-        scanner.fail(std::string(kColumns[k]) + " as a finite number", in_quotes(parts[columns->at[k]]),
+      v[k] = number(scanner, kColumns[k], parts[columns->at[k]]);
+    const auto seconds = [&](std::size_t k) {
+      const auto column = columns->optional[k];
+      const double value = column ? number(scanner, kOptional[k], parts[*column]) : 0;
+      if (value < 0)
+        scanner.fail(std::string(kOptional[k]) + " of 0 or more", in_quotes(parts[*column]),
                      "correct the line");
+      return value;
+    };
     Fault fault{v[0], v[1], v[2] * 1e3, v[5],       v[6],
                 v[7], v[8], v[3] * 1e3, v[4] * 1e3, FaultReference::TopCenter};
+    fault.rupture_time = seconds(kRuptureTime), fault.rise_time = seconds(kRiseTime);
     try {
-      if (columns->reference != std::string::npos)
-        fault.reference = fault_reference(parts[columns->reference]);
+      if (const auto column = columns->optional[kReference])
+        fault.reference = fault_reference(parts[*column]);
       if (std::abs(fault.lat) > 90 || std::abs(fault.lon) > 360)
         throw std::invalid_argument("its place is not on the earth");
       okada(fault, fault.lon, fault.lat);
@@ -92,26 +149,38 @@ std::vector<Fault> read_faults(const std::string& path) {
     }
     // On the first one's side of 180 degrees: all belong to one rupture.
     if (!faults.empty()) fault.lon -= 360 * std::round((fault.lon - faults.front().lon) / 360);
+    lines.push_back(scanner.line());
     faults.push_back(fault);
   }
   if (faults.empty()) scanner.fail("at least one subfault", "none", kHelp);
+  // The floor moves linearly from one time to the next: a jump has a place before the first of them only.
+  const double first = std::ranges::min(faults, {}, &Fault::rupture_time).rupture_time;
+  for (std::size_t k = 0; k < faults.size(); ++k)
+    if (faults[k].rise_time == 0 && faults[k].rupture_time > first)
+      throw FileError::at_line(path, lines[k], "rise_time_s above 0, since another subfault slips earlier",
+                               "0", "say how long this one takes");
   return faults;
 }
 
 Raster uplift(std::span<const Fault> faults) {
-  constexpr double margin = 2, metres_per_degree = 111.1e3;  // degrees
-  Region around{1e9, -1e9, 1e9, -1e9};
+  return sample_around(faults, [&](double lon, double lat) { return okada(faults, lon, lat).up; });
+}
+
+Dtopo rupture(std::span<const Fault> faults) {
+  Dtopo motion{times_of(faults), {}};
+  if (motion.times.size() == 1) return {motion.times, {uplift(faults)}};
+  motion.frames.assign(motion.times.size(), sample_around(faults, [](double, double) { return 0; }));
   for (const Fault& fault : faults) {
-    const double reach = margin + (0.5 * fault.length + fault.width) / metres_per_degree;
-    const double reach_lon = reach / std::max(0.05, std::cos(fault.lat * std::numbers::pi / 180));
-    around = {std::min(around.west, fault.lon - reach_lon), std::max(around.east, fault.lon + reach_lon),
-              std::min(around.south, fault.lat - reach), std::max(around.north, fault.lat + reach)};
+    const Raster whole =
+        sample_around(faults, [&](double lon, double lat) { return okada(fault, lon, lat).up; });
+    for (std::size_t k = 0; k < motion.frames.size(); ++k) {
+      const double part = slipped(fault, motion.times[k]);
+      if (part > 0)
+        std::ranges::transform(motion.frames[k].z, whole.z, motion.frames[k].z.begin(),
+                               [part](double all, double one) { return all + part * one; });
+    }
   }
-  const auto nodes = [](double degrees) {
-    return std::clamp(static_cast<int>(std::ceil(degrees * 30)) + 1, 2, 401);
-  };
-  return sample([&](double lon, double lat) { return okada(faults, lon, lat).up; }, around,
-                nodes(around.east - around.west), nodes(around.north - around.south));
+  return motion;
 }
 
 }  // namespace io

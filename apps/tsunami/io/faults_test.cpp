@@ -43,6 +43,66 @@ TEST(Faults, OnBothSidesOf180DegreesAreOneRupture) {
   EXPECT_LE(raster.dx, 1. / 29);
 }
 
+// Two that slip one after the other, the second one while the first one still does.
+TEST(Faults, SlipInTheirTime) {
+  const ScratchFolder folder;
+  const auto faults =
+      read_faults(folder.write("f.csv",
+                               "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m,rupture_time_s,"
+                               "rise_time_s\n"
+                               "143,38,10,100,50,190,19,90,10,0,60\n143,39,10,100,50,190,19,90,10,20,100\n"));
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[1].rupture_time, 20);
+  EXPECT_EQ(faults[1].rise_time, 100);
+  const Dtopo motion = rupture(faults);
+  EXPECT_EQ(motion.times, (std::vector<double>{0, 20, 60, 120}));
+  const Raster first = uplift(std::span(faults).first(1)), all = uplift(faults);
+  const auto at = [&](double t, double lat) { return motion.at(143.3, lat, t); };
+  for (const double lat : {37.9, 38.4, 39.}) {
+    const double one = first.at(143.3, lat), both = all.at(143.3, lat);
+    EXPECT_EQ(at(0, lat), 0);
+    // To what the rasters of one and of both differ by: their nodes are not the same.
+    EXPECT_NEAR(at(15, lat), one / 4, .02);
+    EXPECT_NEAR(at(50, lat), one * 5 / 6 + (both - one) * .3, .02);
+    EXPECT_NEAR(at(120, lat), both, 1e-12);
+    EXPECT_NEAR(at(1e4, lat), both, 1e-12);
+  }
+}
+
+TEST(Faults, WithoutTimesAllSlipAtOnce) {
+  const std::vector<Fault> faults = read_faults(TOHOKU_FAULTS);
+  const Dtopo motion = rupture(faults);
+  EXPECT_EQ(motion.times, std::vector<double>{0});
+  EXPECT_EQ(motion.frames.front().z, uplift(faults).z);
+}
+
+// The other committed one is the same in time.
+TEST(Faults, TohokuInTimeEndsAsTohokuAtOnce) {
+  const std::vector<Fault> faults = read_faults(TOHOKU_RUPTURE);
+  const Dtopo motion = rupture(faults);
+  EXPECT_EQ(motion.times.front(), 6);
+  EXPECT_EQ(motion.times.back(), 157);
+  EXPECT_EQ(motion.frames.front().z, std::vector<double>(motion.frames.front().z.size(), 0.0));
+  const Raster all = uplift(read_faults(TOHOKU_FAULTS));
+  ASSERT_EQ(motion.frames.back().z.size(), all.z.size());
+  for (std::size_t k = 0; k < all.z.size(); ++k) ASSERT_NEAR(motion.frames.back().z[k], all.z[k], 1e-12);
+}
+
+TEST(Faults, ManyTimesAreSampledAtThirtyTwo) {
+  std::vector<Fault> faults;
+  for (int k = 0; k < 100; ++k) {
+    Fault fault{143, 38, 10e3, 190, 19, 90, .1, 20e3, 20e3, FaultReference::TopCenter};
+    fault.rupture_time = k, fault.rise_time = 1;
+    faults.push_back(fault);
+  }
+  const Dtopo motion = rupture(faults);
+  ASSERT_EQ(motion.times.size(), 32u);
+  EXPECT_EQ(motion.times.back(), 100);
+  const double all = motion.final_at(143.1, 38);
+  EXPECT_NEAR(motion.at(143.1, 38, 50), all / 2, .01 * std::abs(all));
+  EXPECT_NEAR(all, uplift(faults).at(143.1, 38), 1e-12);
+}
+
 TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
   const ScratchFolder folder;
   const auto error = [&](const std::string& text) {
@@ -57,6 +117,14 @@ TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
               HasSubstr("fault reference 'middle' is unknown"));
   EXPECT_THAT(error(names + "1,2,1,100,50,185,19,90,1,centroid\n"), HasSubstr("above the ground"));
   EXPECT_THAT(error(names + "1,95,9,100,50,185,19,90,1,top center\n"), HasSubstr("not on the earth"));
+  const std::string timed =
+      "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m,rupture_time_s,rise_time_s\n";
+  EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,-1,5\n"),
+              StartsWith("f.csv:2: expected rupture_time_s of 0 or more, found '-1'"));
+  EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,0,soon\n"),
+              StartsWith("f.csv:2: expected rise_time_s as a finite number, found 'soon'"));
+  EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,0,0\n1,3,9,100,50,185,19,90,1,7,0\n"),
+              StartsWith("f.csv:3: expected rise_time_s above 0, since another subfault slips earlier"));
   EXPECT_THAT(error(names), HasSubstr("at least one subfault"));
   EXPECT_THAT(error(""), HasSubstr("an empty file"));
 }

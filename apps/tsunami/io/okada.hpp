@@ -25,6 +25,7 @@ struct Fault {
   double strike = 0, dip = 0, rake = 0;
   double slip = 0, length = 0, width = 0;
   FaultReference reference = FaultReference::TopCenter;
+  double rupture_time = 0, rise_time = 0;  ///< s after the start: when it begins to slip; how long it does
 };
 
 /// Displacement in metres.

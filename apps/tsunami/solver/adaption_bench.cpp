@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time for adaption and balancing over time for the time steps themselves, adapting every 1 and every 10
-// steps, on the ranks this is started with. A circular wave runs outward; refinement follows its crest.
+// steps, at order 1 and at order 2, on the ranks this is started with. A circular wave runs outward;
+// refinement follows its crest.
 #include <mpi.h>
 
 #include <algorithm>
@@ -15,12 +16,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double ratio(int every, int steps) {
+double ratio(int order, int every, int steps) {
   swe::Parameters setup{.domain = {1, 1},
                         .frame = {.west = -100e3, .south = -100e3, .width = 200e3, .height = 200e3},
                         .coarsest = 12,
                         .finest = 19};
   setup.criterion = {.refine_amplitude = 0.1, .coarsen_amplitude = 0.05, .buffer = 2};
+  setup.physics.order = order;
   swe::Solver solver(
       MPI_COMM_WORLD, setup,
       [](double x, double y) { return -1000 + 100 * std::sin(x / 9e3) * std::cos(y / 7e3); },
@@ -46,10 +48,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const double every1 = ratio(1, 60), every10 = ratio(10, 200);
-  if (rank == 0) {
-    std::printf("bench adaption.every1 %.3f ratio\n", every1);
-    std::printf("bench adaption.every10 %.3f ratio\n", every10);
-  }
+  for (const int order : {1, 2})
+    for (const int every : {1, 10}) {
+      const double value = ratio(order, every, every == 1 ? 60 : 200);
+      if (rank == 0)
+        std::printf("bench adaption.%severy%d %.3f ratio\n", order == 1 ? "" : "order2.", every, value);
+    }
   MPI_Finalize();
 }
