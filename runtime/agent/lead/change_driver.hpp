@@ -45,7 +45,7 @@ class ChangeDriver {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  bool active() const { return state_ != ChangeState::Stable && state_ != ChangeState::Failed; }
+  bool active() const { return is_in_flight(state_); }
   ChangeState state() const { return state_; }
   const ChangePlan& plan() const { return plan_; }
   const ChangeStatus& status() const { return status_; }
