@@ -18,8 +18,7 @@ ensure_root() {
 make_root() {
   local new=$root.new free
   discard "$new" # of one that was interrupted
-  free=$(df --output=avail --block-size=M "$cache" | tail -n1 | tr -dc 0-9)
-  [[ $free -ge $room_megabytes ]] ||
+  has_room "$cache" "$room_megabytes" ||
     die "a Debian root takes $room_megabytes MB and $cache has $free: free some there, or set EMPI_CACHE to a folder elsewhere"
   say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
   : >"$cache/root.log"

@@ -30,6 +30,8 @@ choose_root() {
 }
 choose_root packages.txt
 
+# shellcheck source=scripts/room.sh
+source "$project/scripts/room.sh"
 # shellcheck source=scripts/machine.sh
 source "$project/scripts/machine.sh"
 # shellcheck source=scripts/make_root.sh

@@ -115,7 +115,7 @@ def the_disk_fills_while_a_root_is_made():
     """There is room when it is begun, and none soon after."""
     (WORK / "filling").mkdir()
     cache = f"{WORK}/filling/cache"
-    programs = programs_instead("filling-programs", df="echo Avail; echo 9000M\n",
+    programs = programs_instead("filling-programs", df="echo Avail; echo 9000000000\n",
                                 mmdebstrap=f'[ "$1" != --version ] || exit 0\nexec dd if=/dev/zero of={cache}/some.deb bs=1M\n')
     mount = f"mount -t tmpfs -o size=20m filling {WORK}/filling; PATH={programs}; exec \"$@\""
     result = run("shell", "true", before=[*PRIVATE, "sh", "-c", mount, "-"], EMPI_CACHE=cache)
@@ -217,6 +217,12 @@ def outputs():
         target.unlink()
 
 
+def room_that_nobody_knows_of():
+    """Some file systems do not say what is free: that is no full disk."""
+    programs = programs_instead("silent-df", df="echo Avail; echo -\n")
+    runs(run("run", "true", "--out", "results", PATH=programs))
+
+
 def one_at_a_time_builds():
     """Two that build in one folder take turns, and each builds in whole."""
     script = f"""project={WORK}/checkout; mkdir $project; source {PROJECT}/scripts/inside.sh
@@ -285,7 +291,7 @@ def closed_input():
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
+         room_that_nobody_knows_of, one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":
