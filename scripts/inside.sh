@@ -214,6 +214,7 @@ main() {
       fi
       ;;
     package) debian_packages >&2 ;;
+    clean) die 'clean: this is inside the Debian root, which is in use: call it from without' ;;
     test)
       if [[ ${1:-} == --openmpi || ${1:-} == --openmpi=* ]]; then
         # shellcheck source=scripts/openmpi.sh

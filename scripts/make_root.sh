@@ -8,18 +8,26 @@ room_megabytes=3000 # a root has 2 GB, and half a one of packages while it is ma
 ensure_root() {
   check_this_machine
   if [[ -e $root/.complete ]]; then return; fi
-  # Whoever holds this lock makes a root; it goes with the process, whatever way that ends.
-  exec 9>"$cache/lock"
-  flock --nonblock 9 || { say 'waiting for another ./dev that makes a root'; flock 9; }
+  lock_cache
   if [[ ! -e $root/.complete ]]; then make_root; fi
   exec 9>&-
+}
+
+# Whoever holds this lock makes or removes roots; it goes with the process, whatever way that ends.
+lock_cache() {
+  while true; do
+    mkdir -p "$cache"
+    exec 9>"$cache/lock"
+    flock --nonblock 9 || { say 'waiting for another ./dev that makes or removes a root'; flock 9; }
+    if [[ /dev/fd/9 -ef $cache/lock ]]; then return; fi # ./dev clean --all has not removed it meanwhile
+  done
 }
 
 make_root() {
   local new=$root.new free
   discard "$new" # of one that was interrupted
   has_room "$cache" "$room_megabytes" ||
-    die "a Debian root takes $room_megabytes MB and $cache has $free: free some there, or set EMPI_CACHE to a folder elsewhere"
+    die "a Debian root takes $room_megabytes MB and $cache has $free: free some there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
   say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
   : >"$cache/root.log"
   if trusts_debian && find_mmdebstrap; then
@@ -76,7 +84,7 @@ nothing_makes_it() { # NEW
 failed_root() { # NEW
   local reason
   if grep -q 'No space left on device' "$cache/root.log" || ! room_is_left; then
-    reason="no space is left in $cache: free $room_megabytes MB there, or set EMPI_CACHE to a folder elsewhere"
+    reason="no space is left in $cache: free $room_megabytes MB there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
   elif grep -qE "NO_PUBKEY|signatures couldn't be verified" "$cache/root.log"; then
     reason="Debian's packages are signed with keys that this machine does not know: install the package debian-archive-keyring, or a newer one"
   elif grep -qE "$no_network" "$cache/root.log"; then
