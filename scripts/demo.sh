@@ -110,6 +110,9 @@ deadlines_of_jacobi() {
   empi-queue-report "$out"
 }
 
+# A name as it stands in a replacement of sed's s||| and there in YAML's '...', whatever is in it.
+quoted() { sed -e 's/[&|\\]/\\&/g' -e "s/'/''/g" <<<"$1"; }
+
 # The manifest, with its files where they are. The short form has cells of twice the width on emulated slow workers.
 tohoku() { # writes $out/job.yaml
   local sea='' name finest=17
@@ -126,7 +129,8 @@ tohoku() { # writes $out/job.yaml
     sea=$out/sea-floor.bin
   fi
   if [[ -n $size ]]; then finest=15; fi
-  sed -e "s|=tohoku2011/etopo5.cdf|=$sea|; s|=apps/tsunami/|=$here/apps/tsunami/|; s/finest=17/finest=$finest/" \
+  sed -e "s|--topography=tohoku2011/etopo5.cdf|'--topography=$(quoted "$sea")'|" \
+    -e "s|--faults=\(apps/tsunami/.*\)|'--faults=$(quoted "$here")/\1'|; s/finest=17/finest=$finest/" \
     "$here/apps/tsunami/tohoku2011.yaml" >"$out/job.yaml"
   [[ -z $size ]] || printf '  local: {slowdownFactor: 48, networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
 }

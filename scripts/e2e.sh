@@ -148,9 +148,8 @@ choose_cluster_root() {
   fi
   export EMPI_CNI=${EMPI_CNI:-ptp}
   [[ $EMPI_CNI == ptp || ${EMPI_IP_FAMILY:-4} == 4 ]] || die 'e2e: --cni calico is tried with addresses of IPv4 only'
-  # What Calico's agent calls on a node.
   local with=${EMPI_WITH:-}
-  if [[ $EMPI_CNI == calico ]]; then with="${with:+$with }ipset conntrack"; fi
+  if [[ $EMPI_CNI == calico ]]; then with="${with:+$with }$calico_packages"; fi
   EMPI_WITH=$with choose_root packages-e2e.txt
 }
 

@@ -23,12 +23,14 @@ there() {
   printf 'fetch_data: %s is there already\n' "$1"
 }
 
+part= # what is being fetched, until it is whole
+trap 'rm -f -- "$part"' EXIT
+
 # download URL SHA256 TARGET
 download() {
-  local url=$1 sum=$2 target=$3 part=$3.part$$
+  local url=$1 sum=$2 target=$3
   mkdir -p "$(dirname "$target")" || fail "cannot make the folder $(dirname "$target"): set EMPI_DATA to one you can write to"
-  # shellcheck disable=SC2064  # this file's name, now
-  trap "rm -f '$part'" EXIT
+  part=$target.part$$
   curl --fail --location --silent --show-error --retry 2 --connect-timeout 15 --output "$part" "$url" ||
     fail "could not fetch $url: check the network and proxy settings (https_proxy), or copy the file to $target by hand"
   if ! echo "$sum  $part" | sha256sum --check --status; then

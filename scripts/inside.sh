@@ -7,6 +7,9 @@ say() { printf 'dev: %s\n' "$*" >&2; }
 
 die() { say "$*"; exit 2; }
 
+# shellcheck source=scripts/room.sh
+source "${BASH_SOURCE[0]%/*}/room.sh"
+
 # Runs COMMAND while nobody else configures or builds in build/PRESET: neither CMake nor ninja sees to that.
 alone_in() { # PRESET COMMAND...
   local lock=$project/build/.$1.lock
@@ -28,8 +31,7 @@ configure_here() {
     die "there is no preset '$1': ./dev help names them"
   { mkdir -p "$folder" && [[ -w $folder ]]; } 2>/dev/null ||
     die "cannot write the folder $folder: make it yours, or build in a clone elsewhere"
-  free=$(df --output=avail --block-size=M "$folder" | tail -n1 | tr -dc 0-9)
-  [[ $free -ge 100 ]] || die "no space is left in $folder: it has $free MB"
+  has_room "$folder" 100 || die "no space is left in $folder: it has $free MB"
   if [[ -e $folder/build.ninja ]]; then
     made_for=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
     if [[ $made_for -ef $project ]]; then return; fi
@@ -212,6 +214,7 @@ main() {
       fi
       ;;
     package) debian_packages >&2 ;;
+    clean) die 'clean: this is inside the Debian root, which is in use: call it from without' ;;
     test)
       if [[ ${1:-} == --openmpi || ${1:-} == --openmpi=* ]]; then
         # shellcheck source=scripts/openmpi.sh

@@ -196,6 +196,13 @@ prose() {
     sed -E 's/^([^:]+:[0-9]+):.*/\1: decides by a text for people: have an enum say it/'
 }
 
+# Constants are kName: at namespace scope, where a declaration begins the line. One letter is a table's.
+constants() {
+  lines '^((inline|static|extern) )*(constexpr|const) ' -- "${cxx[@]}" ':!*_test.cpp' ':!*/testing/*' |
+    sed -nE 's/^([^:]+:[0-9]+):((inline|static|extern) )*(constexpr|const) [^(={;]*[ *&>]([A-Za-z_][A-Za-z0-9_]+)(\[[^]]*\])* *[={;].*/\1 \5/p' |
+    sed -nE '/ k[A-Z][A-Za-z0-9]*$/!s/^([^ ]+) (.*)/\1: \2: constants are kName/p'
+}
+
 # A header says what it is for before anything else.
 headers() {
   tracked '*.hpp' '*.h' | xargs -r awk '
@@ -287,6 +294,7 @@ check 'duplicate names' duplicate_names
 check prose prose
 check unfinished unfinished
 check headers headers
+check constants constants
 long_files
 if [[ -n $tidy ]]; then check clang-tidy clang_tidy; fi
 

@@ -8,48 +8,98 @@ room_megabytes=3000 # a root has 2 GB, and half a one of packages while it is ma
 ensure_root() {
   check_this_machine
   if [[ -e $root/.complete ]]; then return; fi
-  # Whoever holds this lock makes a root; it goes with the process, whatever way that ends.
-  exec 9>"$cache/lock"
-  flock --nonblock 9 || { say 'waiting for another ./dev that makes a root'; flock 9; }
+  lock_cache
   if [[ ! -e $root/.complete ]]; then make_root; fi
   exec 9>&-
+}
+
+# Whoever holds this lock makes or removes roots; it goes with the process, whatever way that ends.
+lock_cache() {
+  while true; do
+    mkdir -p "$cache"
+    exec 9>"$cache/lock"
+    flock --nonblock 9 || { say 'waiting for another ./dev that makes or removes a root'; flock 9; }
+    if [[ /dev/fd/9 -ef $cache/lock ]]; then return; fi # ./dev clean --all has not removed it meanwhile
+  done
 }
 
 make_root() {
   local new=$root.new free
   discard "$new" # of one that was interrupted
-  free=$(df --output=avail --block-size=M "$cache" | tail -n1 | tr -dc 0-9)
-  [[ $free -ge $room_megabytes ]] ||
-    die "a Debian root takes $room_megabytes MB and $cache has $free: free some there, or set EMPI_CACHE to a folder elsewhere"
+  has_room "$cache" "$room_megabytes" ||
+    die "a Debian root takes $room_megabytes MB and $cache has $free: free some there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
   say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
   : >"$cache/root.log"
-  if find_mmdebstrap; then
+  if trusts_debian && find_mmdebstrap; then
     make_root_with_mmdebstrap "$new" || failed_root "$new"
-  elif command -v podman >/dev/null; then
-    make_root_with_engine podman "$new" || failed_root "$new"
-  elif command -v docker >/dev/null; then
-    make_root_with_engine docker "$new" || failed_root "$new"
-  elif command -v apt-get >/dev/null; then
-    failed_root "$new"
+  elif find_engine; then
+    make_root_with_engine "$new" || failed_root "$new"
   else
-    die 'needs mmdebstrap (Debian package), podman or docker to make a Debian 13 root: install one of them'
+    nothing_makes_it "$new"
   fi
   in_namespaces touch "$new/.complete"
   mv "$new" "$root"
+}
+
+# Whether this machine has the keys that Debian's packages are signed with. A Debian has; another distribution with apt
+# and mmdebstrap (Ubuntu) need not.
+trusts_debian() {
+  compgen -G '/usr/share/keyrings/debian-archive-keyring.*' >/dev/null || compgen -G '/etc/apt/trusted.gpg.d/debian-archive-*' >/dev/null
+}
+
+# Sets $engine to the first one that answers. Of one that is there and does not, $silent_engine and what it $said.
+find_engine() {
+  silent_engine='' said=''
+  for engine in podman docker; do
+    if ! command -v "$engine" >/dev/null; then continue; fi
+    if said=$("$engine" info 2>&1); then return; fi
+    silent_engine=$engine
+    printf '%s info: %s\n' "$engine" "$said" >>"$cache/root.log"
+  done
+  return 1
+}
+
+# Neither mmdebstrap nor an engine can: says what is nearest.
+nothing_makes_it() { # NEW
+  local user
+  if trusts_debian; then
+    if command -v apt-get >/dev/null && command -v perl >/dev/null; then failed_root "$1"; fi # it was to be fetched
+  fi
+  user=$(id -un 2>/dev/null) || user=$(id -u)
+  case $silent_engine:$said in
+    :*) ;;
+    *'ermission denied'*)
+      no_root "$1" "$silent_engine is not for $user: as root, usermod --append --groups $silent_engine $user, and log in anew; or run as root" ;;
+    *'onnect to the Docker daemon'* | *'daemon running'* | *'daemon is running'*)
+      no_root "$1" "$silent_engine is installed, but its daemon does not run: start it (systemctl start $silent_engine)" ;;
+    *) no_root "$1" "$silent_engine is installed, but does not answer: $(tail -n1 <<<"$said")" ;;
+  esac
+  if ! trusts_debian && { command -v apt-get || command -v mmdebstrap; } >/dev/null; then
+    no_root "$1" "this machine does not know the keys that Debian's packages are signed with: install the package debian-archive-keyring, podman or docker"
+  fi
+  die 'needs mmdebstrap (Debian package), podman or docker to make a Debian 13 root: install one of them'
 }
 
 # Says why in one line. What there is of a root goes, for it may be what has filled the disk.
 failed_root() { # NEW
   local reason
   if grep -q 'No space left on device' "$cache/root.log" || ! room_is_left; then
-    reason="no space is left in $cache: free $room_megabytes MB there, or set EMPI_CACHE to a folder elsewhere"
-  elif grep -qE 'resolv|onnect|Failed to fetch|unreachable|timed out' "$cache/root.log"; then
+    reason="no space is left in $cache: free $room_megabytes MB there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
+  elif grep -qE "NO_PUBKEY|signatures couldn't be verified" "$cache/root.log"; then
+    reason="Debian's packages are signed with keys that this machine does not know: install the package debian-archive-keyring, or a newer one"
+  elif grep -qE "$no_network" "$cache/root.log"; then
     reason='packages of Debian could not be fetched: check the network and the proxy (http_proxy), then try again'
   else
-    reason=$(grep -a '^E: ' "$cache/root.log" | tail -n1) || reason='it does not say why'
+    reason=$(grep -aE '^(E: |Error|docker: )' "$cache/root.log" | tail -n1) || reason='it does not say why'
   fi
+  no_root "$1" "$reason"
+}
+# As apt, mmdebstrap, podman and docker say it.
+no_network='Could not (resolve|connect)|Unable to connect|Failed to fetch|Temporary failure|etwork is unreachable|onnection (timed out|refused|failed)|no such host|i/o timeout'
+
+no_root() { # NEW REASON
   discard "$1"
-  die "no Debian root: $reason; all of it is in $cache/root.log"
+  die "no Debian root: $2; all of it is in $cache/root.log"
 }
 
 # A full disk has no room for the log to say so either.
@@ -125,15 +175,17 @@ run_mmdebstrap() { # ARGUMENTS
   return "$status"
 }
 
-make_root_with_engine() { # ENGINE NEW
-  local engine=$1 container
-  container=$("$engine" create "debian:$suite" sh -c \
-    "apt-get update && apt-get install -y --no-install-recommends ${packages//,/ }" 2>>"$cache/root.log") || return 1
-  "$engine" start --attach "$container" 2>&1 | progress || return 1
-  mkdir -p "$2"
-  "$engine" export "$container" | tar -x --no-same-owner -C "$2" || return 1
-  "$engine" rm "$container" >/dev/null
-}
+# In a shell of its own: the container goes with it, whatever way that ends. (Process 1 of a container has no signal but
+# those that it traps.)
+make_root_with_engine() ( # NEW
+  container=$("$engine" create "docker.io/library/debian:$suite" sh -c \
+    "trap 'exit 1' INT TERM; { apt-get update && apt-get install -y --no-install-recommends ${packages//,/ }; } & wait \$!" \
+    2>>"$cache/root.log") || exit 1
+  trap '"$engine" rm --force "$container" >/dev/null 2>&1' EXIT
+  "$engine" start --attach "$container" 2>&1 | progress || exit 1
+  mkdir -p "$1"
+  "$engine" export "$container" 2>>"$cache/root.log" | tar -x --no-same-owner -C "$1" || exit 1
+)
 
 # Shows that work goes on, without the noise of a package manager.
 progress() {

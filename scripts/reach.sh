@@ -120,6 +120,5 @@ check_output() { # PATH
     if below "$there" "$folder"; then die "--out: $1 is in the folder of measured data, which is read-only inside: name another"; fi
   done
   [[ -w $there ]] || die "--out: cannot write $there: name a folder that you can write to"
-  free=$(df --output=avail --block-size=1 "$there" | tail -n1)
-  [[ $free -gt 1000000 ]] || die "--out: no space is left in $there: free some, or name a folder elsewhere"
+  has_room "$there" 1 || die "--out: no space is left in $there: free some, or name a folder elsewhere"
 }

@@ -29,7 +29,10 @@ choose_root() {
   root=$cache/root-$suite-$(printf '%s' "$packages" | sha256sum | cut -c1-12)
 }
 choose_root packages.txt
+calico_packages='ipset conntrack' # beside packages-e2e.txt: what Calico's agent calls on a node
 
+# shellcheck source=scripts/room.sh
+source "$project/scripts/room.sh"
 # shellcheck source=scripts/machine.sh
 source "$project/scripts/machine.sh"
 # shellcheck source=scripts/make_root.sh
@@ -169,6 +172,12 @@ main() {
         exit
       fi
       ;;
+    clean)
+      # shellcheck source=scripts/clean.sh
+      source "$project/scripts/clean.sh"
+      "$@"
+      exit
+      ;;
     test)
       # shellcheck source=scripts/test.sh
       source "$project/scripts/test.sh"
@@ -217,6 +226,7 @@ Usage: ./dev COMMAND [ARGS]
   e2e [CASE...]|list|up|help   whole-system cases on a real Kubernetes that it starts on this machine (root)
   images [NAME...]             container images of what is built, into build/images
   package                      Debian packages of what is built, the chart and its manifest, into build/packages
+  clean [--all]                removes old Debian roots, or all that ./dev has put into its cache
 
 Environment: EMPI_CACHE    where the Debian root and the compiler cache live (~/.cache/elastic-mpi)
              EMPI_DATA     a folder with chile2010/, tohoku2011/, spe10_model2/ (default: ../shared/data, then built-in)

@@ -39,7 +39,7 @@ void Mesh::close_marks(std::span<const std::int8_t> marks) {
   };
   const auto own = static_cast<std::int32_t>(leaves_.size());
   for (std::int32_t i = 0; i < own; ++i)
-    if (marks[i] > 0 && leaves_[i].level() < max_level) bisect(i);
+    if (marks[i] > 0 && leaves_[i].level() < kMaxLevel) bisect(i);
 
   const std::size_t first_halo_edge = e.interior, halo_edges = halo_.size();
   do {

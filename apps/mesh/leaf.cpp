@@ -9,7 +9,7 @@ Triangle Domain::root_triangle(std::uint32_t root) const {
   const std::int32_t row = square / nx;
   const std::int32_t column = row % 2 == 0 ? square % nx : nx - 1 - square % nx;
   const auto corner = [&](std::int32_t i, std::int32_t j) {
-    return Point{(column + i) * side, (row + j) * side};
+    return Point{(column + i) * kSide, (row + j) * kSide};
   };
   const bool first = root % 2 == 0;
   if ((row + column) % 2 == 0)
@@ -26,7 +26,7 @@ Triangle Domain::triangle(Leaf leaf) const {
 }
 
 std::optional<Leaf> Domain::locate(std::int64_t x4, std::int64_t y4, int level) const {
-  const std::int64_t side4 = 4ll * side;
+  const std::int64_t side4 = 4ll * kSide;
   if (x4 < 0 || y4 < 0 || x4 > side4 * nx || y4 > side4 * ny) return std::nullopt;
   // The last square of a row or column owns the domain's far side.
   const auto column = static_cast<std::int32_t>(x4 == side4 * nx ? nx - 1 : x4 / side4);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leaves of a newest-vertex bisection forest and their exact integer geometry.
 //
-// A domain is nx x ny root squares of side `side` integer units. Each square is split along a diagonal into
+// A domain is nx x ny root squares of side kSide integer units. Each square is split along a diagonal into
 // two root triangles; diagonals alternate, so neighbouring squares meet conformingly. A triangle (a, b, c)
 // has its newest vertex (the right angle) at b and its hypotenuse from a to c, which is also where the
 // Sierpinski curve enters and leaves it. Bisection at the midpoint m of ac gives the children (a, m, b) and
@@ -17,9 +17,9 @@
 
 namespace mesh {
 
-inline constexpr int max_level = 36;  // legs are then 4 units long: every point we need is an integer
-inline constexpr std::int32_t side = 1 << 20;  // units per side of a root square
-inline constexpr int kPathTop = 48;            // the first bisection's bit is bit 47
+inline constexpr int kMaxLevel = 36;  // legs are then 4 units long: every point we need is an integer
+inline constexpr std::int32_t kSide = 1 << 20;  // units per side of a root square
+inline constexpr int kPathTop = 48;             // the first bisection's bit is bit 47
 inline constexpr std::uint32_t kMaxRoots = 65535;
 
 struct Point {

@@ -33,9 +33,9 @@ std::vector<std::uint8_t> cut_positions(std::span<const Leaf> leaves) {
 
 std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t begin, std::uint64_t end) {
   check_domain(domain);
-  if (level < 0 || level > max_level)
+  if (level < 0 || level > kMaxLevel)
     throw std::invalid_argument("mesh: level " + std::to_string(level) + " is not in 0.." +
-                                std::to_string(max_level));
+                                std::to_string(kMaxLevel));
   std::vector<Leaf> leaves;
   leaves.reserve(end - begin);
   const int shift = kPathTop - level;  // leaf number = (root | path) read as one integer
@@ -139,10 +139,10 @@ void Mesh::resolve_external() {
     const auto [x4, y4] = beyond(e);
     const auto there = domain_.locate(x4, y4, e.hypotenuse_level);
     if (!there) {
-      const Border border = x4 < 0                         ? Border::West
-                            : y4 < 0                       ? Border::South
-                            : x4 > 4ll * side * domain_.nx ? Border::East
-                                                           : Border::North;
+      const Border border = x4 < 0                          ? Border::West
+                            : y4 < 0                        ? Border::South
+                            : x4 > 4ll * kSide * domain_.nx ? Border::East
+                                                            : Border::North;
       border_edges.emplace_back(e, border);
       continue;
     }

@@ -75,11 +75,11 @@ void expect_conforming(const Domain& domain, const std::vector<Leaf>& leaves) {
       ++uses[{p.x, p.y, q.x, q.y}];
     }
   }
-  EXPECT_EQ(twice_area, 2ll * side * side * domain.nx * domain.ny);
+  EXPECT_EQ(twice_area, 2ll * kSide * kSide * domain.nx * domain.ny);
   for (const auto& [edge, count] : uses) {
     const auto [px, py, qx, qy] = edge;
-    const bool border = (px == qx && (px == 0 || px == domain.nx * side)) ||
-                        (py == qy && (py == 0 || py == domain.ny * side));
+    const bool border = (px == qx && (px == 0 || px == domain.nx * kSide)) ||
+                        (py == qy && (py == 0 || py == domain.ny * kSide));
     ASSERT_EQ(count, border ? 1 : 2) << "edge (" << px << "," << py << ")-(" << qx << "," << qy << ")";
   }
 }
@@ -123,7 +123,7 @@ void expect_edges_right(Mesh& m) {
 
 TEST(Leaf, ChildAndParentAreInverse) {
   Leaf leaf = Leaf::of_root(5);
-  for (int l = 0; l < max_level; ++l) {
+  for (int l = 0; l < kMaxLevel; ++l) {
     for (int w : {0, 1}) {
       EXPECT_EQ(leaf.child(w).parent(), leaf);
       EXPECT_EQ(leaf.child(w).is_second(), w == 1);
@@ -149,7 +149,7 @@ TEST(Leaf, LocateFindsTheTriangleOfAnInteriorPoint) {
     ASSERT_EQ(*found, leaf);
   }
   EXPECT_FALSE(domain.locate(-1, 0, 3));
-  EXPECT_FALSE(domain.locate(0, 8ll * side + 1, 3));
+  EXPECT_FALSE(domain.locate(0, 8ll * kSide + 1, 3));
 }
 
 TEST(Corners, AreEachPointOnceAndGoRoundTheirCell) {
@@ -175,7 +175,7 @@ TEST(Corners, AreEachPointOnceAndGoRoundTheirCell) {
   }
   double all = 0;
   MPI_Allreduce(&area, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  EXPECT_EQ(all, 2.0 * side * side);
+  EXPECT_EQ(all, 2.0 * kSide * kSide);
 }
 
 TEST(Mesh, UniformMeshesAreConforming) {

@@ -41,8 +41,8 @@ constexpr CellEdges edges_of_cell(int level, int direction) {
 }
 
 constexpr auto kCellEdges = [] {
-  std::array<std::array<CellEdges, kDirections>, max_level + 1> table{};
-  for (int level = 0; level <= max_level; ++level)
+  std::array<std::array<CellEdges, kDirections>, kMaxLevel + 1> table{};
+  for (int level = 0; level <= kMaxLevel; ++level)
     for (int direction = 0; direction < kDirections; ++direction)
       table[level][direction] = edges_of_cell(level, direction);
   return table;

@@ -41,7 +41,7 @@ struct EdgeShape {
   static bool leg_of_both(std::uint16_t shape) { return shape % 2 == 1; }
   // Length of the longer coordinate difference of an edge that is a hypotenuse on this level, in units.
   static constexpr std::int32_t extent(int level) {
-    return level % 2 == 0 ? side >> (level / 2) : side >> ((level - 1) / 2);
+    return level % 2 == 0 ? kSide >> (level / 2) : kSide >> ((level - 1) / 2);
   }
 };
 
@@ -103,7 +103,7 @@ class LeafWalk {
   static Node child_node(const Node& n, int level, int which);
 
   Domain domain_;
-  std::array<Node, max_level + 1> path_;  // valid down to last_
+  std::array<Node, kMaxLevel + 1> path_;  // valid down to last_
   std::optional<Leaf> last_;
 };
 

@@ -198,27 +198,8 @@ using empi::json_text::cut;
 namespace {
 
 std::optional<ChangeView> view_of(const empi::MembershipView& view) {
-  const auto in_state = [&](ChangeState state) { return ChangeView{cut(view.change, kLongestId), state}; };
-  switch (view.state) {
-    case empi::ChangeState::Preparing:
-      return in_state(ChangeState::Preparing);
-    case empi::ChangeState::Building:
-      return in_state(ChangeState::Building);
-    case empi::ChangeState::Ready:
-      return in_state(ChangeState::Ready);
-    case empi::ChangeState::Window:
-      return in_state(ChangeState::Window);
-    case empi::ChangeState::Committed:
-      return in_state(ChangeState::Committed);
-    case empi::ChangeState::Draining:
-      return in_state(ChangeState::Draining);
-    case empi::ChangeState::RollingBack:
-      return in_state(ChangeState::RollingBack);
-    case empi::ChangeState::Stable:
-    case empi::ChangeState::Failed:
-      return std::nullopt;
-  }
-  return std::nullopt;
+  if (!empi::is_in_flight(view.state)) return std::nullopt;
+  return ChangeView{cut(view.change, kLongestId), view.state};
 }
 
 ProgramState program_of(const empi::MembershipView& view) {

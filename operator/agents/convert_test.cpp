@@ -213,6 +213,20 @@ TEST(ToRuntimeView, ChangeInHandAndTheNewestThatEnded) {
   EXPECT_EQ(view.released, std::vector<std::string>{"x"});
 }
 
+TEST(ToRuntimeView, AChangeInFlightIsInTheStateThatTheLeadNames) {
+  for (const empi::ChangeState state : empi::kChangeStates) {
+    SCOPED_TRACE(std::string(to_string(state)));
+    auto membership = running();
+    membership.state = state;
+    membership.change = "change-3";
+    const RuntimeView view = to_runtime_view(membership, {});
+    ASSERT_EQ(view.change.has_value(), state != ChangeState::Stable && state != ChangeState::Failed);
+    if (view.change) {
+      EXPECT_EQ(view.change->state, state);
+    }
+  }
+}
+
 // What the lead's own driver makes of a newcomer that never answers, or that dies, as it travels.
 empi::ChangeStatus rolled_back_by_the_lead(bool in_time) {
   using empi::agent::DriverStep;

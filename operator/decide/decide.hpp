@@ -50,9 +50,9 @@ inline bool has_ended(const PodView& pod) {
   return pod.phase == PodPhase::Succeeded || pod.phase == PodPhase::Failed;
 }
 
-// The states of a change in flight, as the lead names them (runtime/protocol/change.hpp).
-enum class ChangeState { Preparing, Building, Ready, Window, Committed, Draining, RollingBack };
+using empi::ChangeState;
 
+// A change in flight.
 struct ChangeView {
   std::string id;
   ChangeState state = ChangeState::Preparing;

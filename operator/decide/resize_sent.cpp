@@ -40,6 +40,8 @@ ResizePhase phase_of(ChangeState state) {
       return ResizePhase::RollingBack;
     case ChangeState::Committed:
     case ChangeState::Draining:
+    case ChangeState::Stable:  // not in flight
+    case ChangeState::Failed:
       break;
   }
   return ResizePhase::Draining;

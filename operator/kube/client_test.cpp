@@ -38,12 +38,12 @@ TEST(Verbs, SayWhatTheApiExpects) {
   dry.field_manager = "autoscaler";
   CallOptions force;
   force.force = true;
-  EXPECT_TRUE(client.get(resources::elastic_mpi_jobs, pod));
-  EXPECT_TRUE(client.create(resources::pods, "a", object));
-  EXPECT_TRUE(client.update(resources::pods, pod, object));
-  EXPECT_TRUE(client.apply(resources::pods, pod, object, force));
-  EXPECT_TRUE(client.merge_patch(resources::pods, pod, object, dry));
-  EXPECT_TRUE(client.remove(resources::pods, pod, {.uid = "u", .grace_seconds = 0}));
+  EXPECT_TRUE(client.get(resources::kElasticMpiJobs, pod));
+  EXPECT_TRUE(client.create(resources::kPods, "a", object));
+  EXPECT_TRUE(client.update(resources::kPods, pod, object));
+  EXPECT_TRUE(client.apply(resources::kPods, pod, object, force));
+  EXPECT_TRUE(client.merge_patch(resources::kPods, pod, object, dry));
+  EXPECT_TRUE(client.remove(resources::kPods, pod, {.uid = "u", .grace_seconds = 0}));
   const auto seen = server.requests();
   ASSERT_EQ(seen.size(), 6u);
   const std::string path = "/api/v1/namespaces/a/pods/p";
@@ -71,9 +71,9 @@ TEST(Verbs, SayWhatTheApiExpects) {
 TEST(Verbs, DangerousRequestsAreNotSent) {
   StubServer server(fine);
   Client client(server.config());
-  EXPECT_EQ(client.remove(resources::pods, {"a", ""}, {}).error().kind, Kind::BadRequest);
-  EXPECT_EQ(client.remove(resources::pods, {"", "p"}, {}).error().kind, Kind::BadRequest);
-  EXPECT_EQ(client.update(resources::pods, pod, json::object()).error().kind, Kind::BadRequest);
+  EXPECT_EQ(client.remove(resources::kPods, {"a", ""}, {}).error().kind, Kind::BadRequest);
+  EXPECT_EQ(client.remove(resources::kPods, {"", "p"}, {}).error().kind, Kind::BadRequest);
+  EXPECT_EQ(client.update(resources::kPods, pod, json::object()).error().kind, Kind::BadRequest);
   EXPECT_TRUE(server.requests().empty());
 }
 
@@ -128,7 +128,7 @@ TEST(Lists, ArePaged) {
   });
   Client client(server.config());
   const auto list =
-      client.list(resources::pods, "", {.label_selector = "a=b", .resource_version = "7", .limit = 1},
+      client.list(resources::kPods, "", {.label_selector = "a=b", .resource_version = "7", .limit = 1},
                   [](json& item) { item["reduced"] = true; });
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list.value().resource_version, "100");
@@ -151,15 +151,15 @@ TEST(Answers, ThatCannotBeReadAreMalformed) {
   Client client(server.config());
   for (const char* text : {"", "{", "[]", "null"}) {
     answer = text;
-    EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Malformed) << text;
+    EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Malformed) << text;
   }
   for (const char* text : {"{}", R"({"metadata": {"resourceVersion": "1"}, "items": [1]})",
                            R"({"metadata": [], "items": []})"}) {
     answer = text;
-    EXPECT_EQ(client.list(resources::pods, "a").error().kind, Kind::Malformed) << text;
+    EXPECT_EQ(client.list(resources::kPods, "a").error().kind, Kind::Malformed) << text;
   }
   answer = R"({"metadata": {"resourceVersion": "1"}, "items": null})";  // pitfall 19: null is an empty list
-  EXPECT_TRUE(client.list(resources::pods, "a"));
+  EXPECT_TRUE(client.list(resources::kPods, "a"));
 }
 
 // Pitfall 15: the server says when to come back, and is believed, but not for ever.
@@ -175,7 +175,7 @@ TEST(Retries, HonourRetryAfter) {
   Client client(server.config(), {}, clock);
   bool created = false;
   std::thread caller(
-      [&] { created = client.create(resources::pods, "a", {{"metadata", {{"name", "p"}}}}).ok(); });
+      [&] { created = client.create(resources::kPods, "a", {{"metadata", {{"name", "p"}}}}).ok(); });
   EXPECT_EQ(clock.next_wait(), Seconds(2));
   clock.advance(Seconds(2));
   EXPECT_EQ(clock.next_wait(), Seconds(3));
@@ -190,15 +190,15 @@ TEST(Retries, AreBoundedAndLongWaitsAreTheCallers) {
   int status = 429;
   StubServer server([&](const Request&, Exchange& exchange) { exchange.reply(status, "{}", header); });
   Client client(server.config());
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::TooManyRequests);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::TooManyRequests);
   EXPECT_EQ(server.requests().size(), 4u);
   header = "Retry-After: 60\r\n";
-  const auto later = client.get(resources::pods, pod);
+  const auto later = client.get(resources::kPods, pod);
   EXPECT_EQ(later.error().retry_after, Seconds(60));
   EXPECT_EQ(server.requests().size(), 5u);
   status = 503;
   header = "";
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Unavailable);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Unavailable);
   EXPECT_EQ(server.requests().size(), 6u);
 }
 
@@ -208,9 +208,9 @@ TEST(Connections, AReadIsRepeatedAWriteIsNot) {
     exchange.hang_up();
   });
   Client client(server.config());
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Lost);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Lost);
   EXPECT_EQ(server.requests().size(), 2u);
-  EXPECT_EQ(client.create(resources::pods, "a", {{"metadata", {{"name", "p"}}}}).error().kind, Kind::Lost);
+  EXPECT_EQ(client.create(resources::kPods, "a", {{"metadata", {{"name", "p"}}}}).error().kind, Kind::Lost);
   EXPECT_EQ(server.requests().size(), 3u);
 }
 
@@ -222,7 +222,7 @@ TEST(Connections, ATruncatedChunkIsALoss) {
     exchange.hang_up();
   });
   Client client(server.config());
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Lost);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Lost);
 }
 
 TEST(Connections, AServerThatNeverAnswers) {
@@ -230,7 +230,7 @@ TEST(Connections, AServerThatNeverAnswers) {
   ClientOptions options;
   options.answer_timeout = Millis(100);
   Client client(server.config(), options);
-  EXPECT_EQ(client.create(resources::pods, "a", {{"metadata", {{"name", "p"}}}}).error().kind, Kind::Lost);
+  EXPECT_EQ(client.create(resources::kPods, "a", {{"metadata", {{"name", "p"}}}}).error().kind, Kind::Lost);
 }
 
 TEST(Connections, NobodyThere) {
@@ -239,7 +239,7 @@ TEST(Connections, NobodyThere) {
     StubServer server(fine);
     config = server.config();
   }
-  const auto answer = Client(config).get(resources::pods, pod);
+  const auto answer = Client(config).get(resources::kPods, pod);
   EXPECT_EQ(answer.error().kind, Kind::Unreachable);
   EXPECT_NE(answer.error().message.find("reading pods a/p at " + config.server), std::string::npos);
 }
@@ -251,7 +251,7 @@ TEST(Connections, AServerThatClosesAfterEveryAnswer) {
   });
   Client client(server.config());
   for (int i = 0; i < 5; ++i) {
-    const auto answer = client.merge_patch(resources::pods, pod, json::object());
+    const auto answer = client.merge_patch(resources::kPods, pod, json::object());
     EXPECT_TRUE(answer) << answer.error().message;
   }
 }
@@ -269,10 +269,10 @@ TEST(Tokens, AreReadAgainAfterA401) {
   config.token.file = file;
   testing::ManualClock clock;
   Client client(config, {}, clock);
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Unauthorized);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Unauthorized);
   EXPECT_EQ(server.requests().size(), 1u);
   std::ofstream(file) << "new\n";
-  EXPECT_TRUE(client.get(resources::pods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, pod));
   EXPECT_EQ(server.requests().size(), 3u);
   std::filesystem::remove_all(folder);
 }
@@ -290,7 +290,7 @@ TEST(Tokens, AreReadAgainEveryMinute) {
   options.log = [&](const std::string& line) { log.push_back(line); };
   Client client(config, options, clock);
   const auto token = [&] {
-    EXPECT_TRUE(client.get(resources::pods, pod));
+    EXPECT_TRUE(client.get(resources::kPods, pod));
     return server.requests().back().headers.at("authorization");
   };
   std::ofstream(file) << "two";
@@ -317,12 +317,12 @@ TEST(Hooks, EveryWritePassesOnePlace) {
                    to_string(write.key) + " after " + std::to_string(server.requests().size()));
   };
   Client client(server.config(), options);
-  client.get(resources::pods, pod);
-  client.create(resources::pods, "a", {{"metadata", {{"name", "p"}}}});
+  client.get(resources::kPods, pod);
+  client.create(resources::kPods, "a", {{"metadata", {{"name", "p"}}}});
   CallOptions status;
   status.subresource = "status";
-  client.apply(resources::elastic_mpi_jobs, pod, json::object(), status);
-  client.remove(resources::pods, pod, {});
+  client.apply(resources::kElasticMpiJobs, pod, json::object(), status);
+  client.remove(resources::kPods, pod, {});
   EXPECT_EQ(seen, (std::vector<std::string>{"1 create pods a/p after 1",
                                             "2 patch elasticmpijobs/status a/p after 2",
                                             "3 delete pods a/p after 3"}));
@@ -340,12 +340,12 @@ TEST(Stop, CutsWhatIsUnderWay) {
   std::vector<Kind> kinds(3, Kind::Server);
   std::vector<std::thread> callers;
   for (auto& kind : kinds)
-    callers.emplace_back([&] { kind = client.get(resources::pods, pod).error().kind; });
+    callers.emplace_back([&] { kind = client.get(resources::kPods, pod).error().kind; });
   ASSERT_TRUE(server.wait_requests(3));
   client.stop();
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(kinds, std::vector<Kind>(3, Kind::Stopped));
-  EXPECT_EQ(client.get(resources::pods, pod).error().kind, Kind::Stopped);
+  EXPECT_EQ(client.get(resources::kPods, pod).error().kind, Kind::Stopped);
 }
 
 // Sixteen threads; once the first round of answers has come, late, eight at a time.
@@ -367,7 +367,7 @@ TEST(SlowServer, IsAskedByFewerAtATime) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < 4; ++i) EXPECT_TRUE(client.get(resources::pods, pod));
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(client.get(resources::kPods, pod));
     });
   for (auto& thread : threads) thread.join();
   EXPECT_GT(most, 0);
@@ -388,7 +388,7 @@ TEST(Threads, ShareOneClient) {
       for (int i = 0; i < 50; ++i) {
         const ObjectKey key{"a", "p" + std::to_string(t) + "-" + std::to_string(i)};
         const auto answer =
-            i % 2 ? client.get(resources::pods, key) : client.merge_patch(resources::pods, key, {});
+            i % 2 ? client.get(resources::kPods, key) : client.merge_patch(resources::kPods, key, {});
         if (!answer || key_of(answer.value()).name != key.name) ++wrong;
       }
     });

@@ -77,7 +77,7 @@ std::optional<EventWrite> EventAggregator::record(const EventNote& note, Instant
   series.last = now;
   series.next_write = now + limits_.series_interval;
   series.last_wall = time;
-  json body{{"apiVersion", resources::events.api_version()}, {"kind", resources::events.kind}};
+  json body{{"apiVersion", resources::kEvents.api_version()}, {"kind", resources::kEvents.kind}};
   body["metadata"] = {{"name", series.name}, {"namespace", space}};
   body["eventTime"] = time;
   body["type"] = note.warning ? "Warning" : "Normal";
@@ -144,8 +144,8 @@ void EventRecorder::record(const EventNote& note) {
 bool EventRecorder::write(const EventWrite& write) {
   const auto answer =
       write.name.empty()
-          ? client_.create(resources::events, write.namespace_name, write.body)
-          : client_.merge_patch(resources::events, {write.namespace_name, write.name}, write.body);
+          ? client_.create(resources::kEvents, write.namespace_name, write.body)
+          : client_.merge_patch(resources::kEvents, {write.namespace_name, write.name}, write.body);
   if (!answer && log_) log_("an event was not written: " + answer.error().message);
   return answer.ok();
 }

@@ -89,7 +89,7 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
   // that it does not know; 422 for a pod that is not valid.
   if (!tried_before) {
     const auto tried =
-        client_.create(resources::pods, key.namespace_name, pod, {.dry_run = true, .strict = true});
+        client_.create(resources::kPods, key.namespace_name, pod, {.dry_run = true, .strict = true});
     if (!tried && tried.error().status == 400) return Outcome::refused(tried.error().message);
     if (!tried && tried.error().kind != Kind::AlreadyExists) return outcome_of(tried.error());
   }
@@ -102,16 +102,16 @@ Outcome KubeCluster::ensure_children(const ElasticMPIJob& job, const json& pod) 
 
 Outcome KubeCluster::make_children(const ElasticMPIJob& job, bool made_before) {
   for (const auto& [resource, object] :
-       {std::pair{&resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid))},
-        std::pair{&resources::services, build_service(job)},
-        std::pair{&resources::network_policies, build_network_policy(job, build_)}}) {
+       {std::pair{&resources::kSecrets, build_token_secret(job, root_key_.token_file(job.metadata.uid))},
+        std::pair{&resources::kServices, build_service(job)},
+        std::pair{&resources::kNetworkPolicies, build_network_policy(job, build_)}}) {
     if (object.is_null()) continue;
     const Outcome outcome = ensure(job, *resource, object, made_before);
     if (!outcome.ok()) return not_made(*resource, outcome);
   }
   if (made_before) {  // before the first pods: create_pods()
     const Outcome outcome = write_certificates(job, {}, true);
-    if (!outcome.ok()) return not_made(resources::secrets, outcome);
+    if (!outcome.ok()) return not_made(resources::kSecrets, outcome);
   }
   const std::lock_guard lock(mutex_);
   look_at_children_[key_of(job)] = clock_.now() + kChildrenTrusted;
@@ -132,8 +132,9 @@ Outcome KubeCluster::write_certificates(const ElasticMPIJob& job, const std::set
   for (const auto& [number, owners] : secrets) {
     std::map<int, std::string> identities;
     for (const int worker : owners) identities[worker] = certificates.identity(worker, now);
-    const Outcome outcome = ensure(
-        job, resources::secrets, build_certificate_secret(job, identities, certificates.authorities()), made);
+    const Outcome outcome =
+        ensure(job, resources::kSecrets,
+               build_certificate_secret(job, identities, certificates.authorities()), made);
     if (!outcome.ok()) return outcome;
   }
   if (!workers.empty()) return Outcome::done();
@@ -148,7 +149,7 @@ Outcome KubeCluster::prune_certificates(const ElasticMPIJob& job, int number, co
   const int first = number * kWorkersOfSecret,
             end = std::min(first + kWorkersOfSecret, job.status.next_index);
   const kube::ObjectKey name{job.metadata.namespace_name, certificate_secret_name(job.metadata.name, first)};
-  const auto there = client_.merge_patch(resources::secrets, name, json::object(), {.dry_run = true});
+  const auto there = client_.merge_patch(resources::kSecrets, name, json::object(), {.dry_run = true});
   if (!there) return there.error().kind == Kind::NotFound ? Outcome::done() : outcome_of(there.error());
   if (kube::controller_uid_of(there.value()) != job.metadata.uid) return Outcome::done();
   const json entries = there.value().value("data", json::object());
@@ -159,7 +160,7 @@ Outcome KubeCluster::prune_certificates(const ElasticMPIJob& job, int number, co
       gone[entry] = nullptr;
   if (gone.empty()) return Outcome::done();
   const auto answer = client_.merge_patch(
-      resources::secrets, name, {{"metadata", {{"uid", kube::uid_of(there.value())}}}, {"data", gone}});
+      resources::kSecrets, name, {{"metadata", {{"uid", kube::uid_of(there.value())}}}, {"data", gone}});
   return answer ? Outcome::done() : outcome_of(answer.error());
 }
 
@@ -169,7 +170,7 @@ Outcome KubeCluster::ensure_certificates(const ElasticMPIJob& job, const std::ve
     if (const auto index = worker_index(job.metadata.name, pod.at("metadata").at("name")))
       workers.insert(*index);
   Outcome outcome = write_certificates(job, workers, false);
-  return outcome.ok() ? outcome : not_made(resources::secrets, outcome);
+  return outcome.ok() ? outcome : not_made(resources::kSecrets, outcome);
 }
 
 Outcome KubeCluster::keep_children(const ElasticMPIJob& job) {
@@ -196,7 +197,7 @@ Outcome KubeCluster::renew_token(const ElasticMPIJob& job) {
       return Outcome::done();
   }
   const Outcome outcome =
-      ensure(job, resources::secrets, build_token_secret(job, root_key_.token_file(job.metadata.uid)), true);
+      ensure(job, resources::kSecrets, build_token_secret(job, root_key_.token_file(job.metadata.uid)), true);
   if (!outcome.ok()) return Outcome::retry("renewing the job's token: " + outcome.message);
   if (const Outcome certified = write_certificates(job, {}, true); !certified.ok())
     return Outcome::retry("renewing the job's certificates: " + certified.message);

@@ -96,7 +96,7 @@ Outcome KubeCluster::write_status(const ElasticMPIJob& read, const JobStatus& st
   json changed = *object;  // with its resourceVersion: this write is a compare-and-swap
   changed["status"] = status_to_json(status);
   const auto answer =
-      client_.update(resources::elastic_mpi_jobs, object_key(key), changed, {.subresource = "status"});
+      client_.update(resources::kElasticMpiJobs, object_key(key), changed, {.subresource = "status"});
   if (!answer && answer.error().kind == Kind::Conflict) jobs_.outdated(kube::uid_of(*object), *object);
   if (!answer) return outcome_of(answer.error());
   {
@@ -116,7 +116,7 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
       version = own->second.second;
   }
   const auto answer =
-      client_.merge_patch(resources::elastic_mpi_jobs, object_key(key),
+      client_.merge_patch(resources::kElasticMpiJobs, object_key(key),
                           {{"metadata", {{"resourceVersion", version}}}, {"spec", {{"replicas", replicas}}}},
                           {.subresource = "scale", .field_manager = kManagerOfScale});
   if (!answer) return outcome_of(answer.error());
@@ -131,7 +131,7 @@ Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
   auto changed = with_false_condition(*object, condition::kReadable, "UnknownVersion", message);
   if (!changed) return Outcome::done();
   (*changed)["status"]["reason"] = condition::kReasonUnreadable;
-  const auto answer = client_.update(resources::elastic_mpi_jobs, object_key(key_of(record.job)), *changed,
+  const auto answer = client_.update(resources::kElasticMpiJobs, object_key(key_of(record.job)), *changed,
                                      {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());
   jobs_.wrote(kube::uid_of(*object), answer.value());
@@ -145,7 +145,7 @@ Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
 
 Outcome KubeCluster::clear_resume(const JobKey& key) {
   const json patch = {{"metadata", {{"annotations", {{kAnnotationResume, nullptr}}}}}};
-  const auto answer = client_.merge_patch(resources::elastic_mpi_jobs, object_key(key), patch);
+  const auto answer = client_.merge_patch(resources::kElasticMpiJobs, object_key(key), patch);
   if (!answer) return outcome_of(answer.error());
   jobs_.wrote(kube::uid_of(answer.value()), answer.value());
   return Outcome::done();
@@ -168,12 +168,12 @@ Outcome KubeCluster::create_pod(const ElasticMPIJob& job, const json& pod) { ret
 Outcome KubeCluster::make_pod(const ElasticMPIJob& job, const json& pod) {
   const JobKey key = key_of(job);
   const std::string& uid = job.metadata.uid;
-  auto answer = client_.create(resources::pods, key.namespace_name, pod);
+  auto answer = client_.create(resources::kPods, key.namespace_name, pod);
   if (!answer && answer.error().kind == Kind::AlreadyExists) {
     const kube::ObjectKey name{key.namespace_name, pod.at("metadata").at("name")};
-    answer = client_.get(resources::pods, name);
+    answer = client_.get(resources::kPods, name);
     if (!answer && answer.error().kind == Kind::NotFound)  // a predecessor's, that has just gone
-      answer = client_.create(resources::pods, key.namespace_name, pod);
+      answer = client_.create(resources::kPods, key.namespace_name, pod);
     if (answer && is_of_predecessor(answer.value(), job))
       return Outcome::retry("pod " + name.name + " is of a deleted job of this name: it has yet to end");
     if (answer && kube::controller_uid_of(answer.value()) != uid)
@@ -225,7 +225,7 @@ Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
   const kube::ObjectKey name{key.namespace_name, pod.name};
   kube::DeleteOptions options;
   options.uid = pod.uid;
-  const auto answer = client_.remove(resources::pods, name, options);
+  const auto answer = client_.remove(resources::kPods, name, options);
   // Gone, or another pod has its name: both mean that ours is not there any more.
   const bool gone =
       !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
@@ -240,7 +240,7 @@ Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
 Outcome KubeCluster::delete_job(const JobKey& key, const std::string& uid) {
   kube::DeleteOptions options;
   options.uid = uid;
-  const auto answer = client_.remove(resources::elastic_mpi_jobs, object_key(key), options);
+  const auto answer = client_.remove(resources::kElasticMpiJobs, object_key(key), options);
   const bool gone =
       !answer && (answer.error().kind == Kind::NotFound || answer.error().kind == Kind::Conflict);
   return answer || gone ? Outcome::done() : outcome_of(answer.error());

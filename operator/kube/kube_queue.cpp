@@ -66,19 +66,19 @@ KubeQueue::KubeQueue(kube::Client& client, kube::Informer& jobs, kube::Informer&
   const auto news = [this](const kube::Change&) { told_.news(); };
   kube::WatcherOptions options = watch;
   options.namespace_name.clear();
-  queues_ = make(resources::elastic_queues, options, [this](const kube::Change& change) {
+  queues_ = make(resources::kElasticQueues, options, [this](const kube::Change& change) {
     if (is_news_of_queue(change)) told_.news();
   });
   options.namespace_name = watch.namespace_name;
   options.reduce = reduce_quota;
-  quotas_ = make(resources::resource_quotas, options, news);
+  quotas_ = make(resources::kResourceQuotas, options, news);
   if (!watch.namespace_name.empty()) return;
   options.reduce = reduce_node;
-  nodes_ = make(resources::nodes, options, news);
+  nodes_ = make(resources::kNodes, options, news);
   options.reduce = reduce_foreign_pod;
   options.label_selector = std::string(kLabelRole) + "!=worker";
   options.field_selector = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-  foreign_ = make(resources::pods, options, [this](const kube::Change& change) {
+  foreign_ = make(resources::kPods, options, [this](const kube::Change& change) {
     node_use_.set(change.key, change.after ? kept_placement(*change.after) : std::nullopt);
     told_.news();
   });
@@ -200,7 +200,7 @@ Outcome KubeQueue::write_queue_status(const ElasticQueue& read, const QueueStatu
   if (!as_read) return {Outcome::Kind::Conflict, "the queue is another one by now, or was changed"};
   json changed = *object;  // with its resourceVersion: this write is a compare-and-swap
   changed["status"] = queue_status_to_json(status);
-  const auto answer = client_.update(resources::elastic_queues, key, changed, {.subresource = "status"});
+  const auto answer = client_.update(resources::kElasticQueues, key, changed, {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());
   {
     const std::lock_guard lock(mutex_);
@@ -218,7 +218,7 @@ Outcome KubeQueue::tell_unreadable(const QueueRecord& record) {
   const auto changed =
       with_false_condition(*object, "Ready", condition::kReasonUnreadable, record.unreadable);
   if (!changed) return Outcome::done();
-  const auto answer = client_.update(resources::elastic_queues, key, *changed, {.subresource = "status"});
+  const auto answer = client_.update(resources::kElasticQueues, key, *changed, {.subresource = "status"});
   if (!answer) return outcome_of(answer.error());
   queues_->wrote(kube::uid_of(*object), answer.value());
   return Outcome::done();

@@ -51,10 +51,10 @@ class KubeQueueTest : public ::testing::Test {
  protected:
   struct Seen {
     explicit Seen(KubeQueueTest& test, const std::string& namespace_name = {})
-        : client(test.server.config()), jobs(client, kube::resources::elastic_mpi_jobs, {}, nullptr) {
+        : client(test.server.config()), jobs(client, kube::resources::kElasticMpiJobs, {}, nullptr) {
       kube::WatcherOptions workers;
       workers.reduce = reduce_placed_pod;
-      pods = std::make_unique<kube::Informer>(client, kube::resources::pods, workers,
+      pods = std::make_unique<kube::Informer>(client, kube::resources::kPods, workers,
                                               [this](const kube::Change& c) { queue->saw_pod(c.key); });
       kube::WatcherOptions watch;
       watch.namespace_name = namespace_name;

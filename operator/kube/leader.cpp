@@ -84,7 +84,7 @@ void LeaderElector::release() {
   CallOptions options;
   options.urgent = true;
   options.answer_timeout = options_.retry_period;
-  const auto answer = client_.update(resources::leases, options_.lease, lease, options);
+  const auto answer = client_.update(resources::kLeases, options_.lease, lease, options);
   if (!answer && options_.log) options_.log("the lease was not released: " + answer.error().message);
   std::lock_guard lock(mutex_);
   renewed_.reset();
@@ -198,13 +198,13 @@ json LeaderElector::spec(bool renewal) const {
 LeaderElector::Attempt LeaderElector::create() {
   observed_ = nullptr;
   mine_ = false;
-  json lease{{"apiVersion", resources::leases.api_version()}, {"kind", resources::leases.kind}};
+  json lease{{"apiVersion", resources::kLeases.api_version()}, {"kind", resources::kLeases.kind}};
   lease["metadata"] = {{"name", options_.lease.name}, {"namespace", options_.lease.namespace_name}};
   lease["spec"] = spec(false);
   CallOptions options;
   options.urgent = true;
   options.answer_timeout = options_.retry_period;
-  auto answer = client_.create(resources::leases, options_.lease.namespace_name, lease, options);
+  auto answer = client_.create(resources::kLeases, options_.lease.namespace_name, lease, options);
   if (!answer) {
     if (options_.log && answer.error().kind != ApiError::Kind::AlreadyExists)
       options_.log(answer.error().message);
@@ -221,7 +221,7 @@ LeaderElector::Attempt LeaderElector::take_over(const json& seen) {
   CallOptions options;
   options.urgent = true;
   options.answer_timeout = options_.retry_period;
-  auto answer = client_.update(resources::leases, options_.lease, lease, options);
+  auto answer = client_.update(resources::kLeases, options_.lease, lease, options);
   if (!answer) {
     if (options_.log && answer.error().kind != ApiError::Kind::Conflict) options_.log(answer.error().message);
     return Attempt::Failed;
@@ -238,7 +238,7 @@ LeaderElector::Attempt LeaderElector::try_once() {
   options.urgent = true;
   options.answer_timeout = options_.retry_period;
   const bool was_mine = mine_;
-  auto answer = client_.get(resources::leases, options_.lease, options);
+  auto answer = client_.get(resources::kLeases, options_.lease, options);
   if (!answer) {
     if (answer.error().kind == ApiError::Kind::NotFound) return create();
     if (options_.log) options_.log(answer.error().message);

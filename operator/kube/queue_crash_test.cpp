@@ -104,8 +104,8 @@ class QueueCrash : public ::testing::Test {
     explicit Operator(QueueCrash& test)
         : client(test.server->config(), hooked(test)),
           events_client(test.server->config()),
-          jobs(client, kube::resources::elastic_mpi_jobs, {}, nullptr),
-          pods(client, kube::resources::pods, workers(),
+          jobs(client, kube::resources::kElasticMpiJobs, {}, nullptr),
+          pods(client, kube::resources::kPods, workers(),
                [this](const kube::Change& c) { queue.saw_pod(c.key); }),
           events(events_client, "c", "h", [](const std::string&) {}),
           root_key(test.folder_ + "/key"),

@@ -21,18 +21,18 @@ struct Resource {
 };
 
 namespace resources {
-inline const Resource pods{"", "v1", "pods", "Pod"};
-inline const Resource services{"", "v1", "services", "Service"};
-inline const Resource secrets{"", "v1", "secrets", "Secret"};
-inline const Resource config_maps{"", "v1", "configmaps", "ConfigMap"};
-inline const Resource namespaces{"", "v1", "namespaces", "Namespace", false};
-inline const Resource nodes{"", "v1", "nodes", "Node", false};
-inline const Resource network_policies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
-inline const Resource leases{"coordination.k8s.io", "v1", "leases", "Lease"};
-inline const Resource events{"events.k8s.io", "v1", "events", "Event"};
-inline const Resource resource_quotas{"", "v1", "resourcequotas", "ResourceQuota"};
-inline const Resource elastic_queues{"elasticmpi.io", "v1alpha1", "elasticqueues", "ElasticQueue", false};
-inline const Resource elastic_mpi_jobs{"elasticmpi.io", "v1alpha1", "elasticmpijobs", "ElasticMPIJob"};
+inline const Resource kPods{"", "v1", "pods", "Pod"};
+inline const Resource kServices{"", "v1", "services", "Service"};
+inline const Resource kSecrets{"", "v1", "secrets", "Secret"};
+inline const Resource kConfigMaps{"", "v1", "configmaps", "ConfigMap"};
+inline const Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
+inline const Resource kNodes{"", "v1", "nodes", "Node", false};
+inline const Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
+inline const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
+inline const Resource kEvents{"events.k8s.io", "v1", "events", "Event"};
+inline const Resource kResourceQuotas{"", "v1", "resourcequotas", "ResourceQuota"};
+inline const Resource kElasticQueues{"elasticmpi.io", "v1alpha1", "elasticqueues", "ElasticQueue", false};
+inline const Resource kElasticMpiJobs{"elasticmpi.io", "v1alpha1", "elasticmpijobs", "ElasticMPIJob"};
 }  // namespace resources
 
 struct ObjectKey {

@@ -34,11 +34,11 @@ std::string key_in(const nlohmann::json& secret, const std::string& name) {
 
 std::string ensure_root_key(kube::Client& client, const kube::ObjectKey& secret) {
   const std::string name = kube::to_string(secret);
-  const auto there = client.get(kube::resources::secrets, secret);
+  const auto there = client.get(kube::resources::kSecrets, secret);
   if (there) return key_in(there.value(), name);
   if (there.error().kind != kube::ApiError::Kind::NotFound)
     throw std::runtime_error("cannot read the root key: " + there.error().message);
-  const auto made = client.create(kube::resources::secrets, secret.namespace_name,
+  const auto made = client.create(kube::resources::kSecrets, secret.namespace_name,
                                   {{"apiVersion", "v1"},
                                    {"kind", "Secret"},
                                    {"metadata",
@@ -50,7 +50,7 @@ std::string ensure_root_key(kube::Client& client, const kube::ObjectKey& secret)
   if (made) return key_in(made.value(), name);
   if (made.error().kind != kube::ApiError::Kind::AlreadyExists)
     throw std::runtime_error("cannot make the root key: " + made.error().message);
-  const auto others = client.get(kube::resources::secrets, secret);  // another replica was faster
+  const auto others = client.get(kube::resources::kSecrets, secret);  // another replica was faster
   if (!others) throw std::runtime_error("cannot read the root key: " + others.error().message);
   return key_in(others.value(), name);
 }

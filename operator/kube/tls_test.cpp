@@ -37,7 +37,7 @@ class Tls : public ::testing::Test {
     return file;
   }
   static std::string outcome(const Config& config) {
-    const auto answer = Client(config).get(resources::pods, pod);
+    const auto answer = Client(config).get(resources::kPods, pod);
     return answer ? "ok" : std::string(to_string(answer.error().kind)) + ": " + answer.error().message;
   }
 
@@ -125,17 +125,17 @@ TEST_F(Tls, TheAuthorityIsReadAgain) {
   config.ca.file = write("ca.crt", stranger.pem());
   testing::ManualClock clock;
   Client client(config, {}, clock);
-  EXPECT_FALSE(client.get(resources::pods, pod));
+  EXPECT_FALSE(client.get(resources::kPods, pod));
   write("ca.crt", authority.pem());
-  EXPECT_FALSE(client.get(resources::pods, pod));
+  EXPECT_FALSE(client.get(resources::kPods, pod));
   clock.advance(Seconds(60));
-  EXPECT_TRUE(client.get(resources::pods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, pod));
   const int connection = server.requests().back().connection;
-  EXPECT_TRUE(client.get(resources::pods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, pod));
   EXPECT_EQ(server.requests().back().connection, connection);
   write("ca.crt", authority.pem() + stranger.pem());
   clock.advance(Seconds(60));
-  EXPECT_TRUE(client.get(resources::pods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, pod));
   EXPECT_NE(server.requests().back().connection, connection);
 }
 
@@ -149,7 +149,7 @@ TEST_F(Tls, AConnectionLostInTheMiddleIsSaidSo) {
   Config config = server.config();
   config.ca.text = authority.pem();
   Client client(config);
-  EXPECT_EQ(client.merge_patch(resources::pods, pod, {}).error().kind, ApiError::Kind::Lost);
+  EXPECT_EQ(client.merge_patch(resources::kPods, pod, {}).error().kind, ApiError::Kind::Lost);
 }
 
 }  // namespace

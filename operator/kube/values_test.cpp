@@ -18,23 +18,23 @@ namespace {
 using nlohmann::json;
 
 TEST(Paths, CoreAndNamedGroups) {
-  EXPECT_EQ(collection_path(resources::pods, ""), "/api/v1/pods");
-  EXPECT_EQ(collection_path(resources::pods, "a"), "/api/v1/namespaces/a/pods");
-  EXPECT_EQ(object_path(resources::elastic_mpi_jobs, {"a", "j"}, "scale"),
+  EXPECT_EQ(collection_path(resources::kPods, ""), "/api/v1/pods");
+  EXPECT_EQ(collection_path(resources::kPods, "a"), "/api/v1/namespaces/a/pods");
+  EXPECT_EQ(object_path(resources::kElasticMpiJobs, {"a", "j"}, "scale"),
             "/apis/elasticmpi.io/v1alpha1/namespaces/a/elasticmpijobs/j/scale");
-  EXPECT_EQ(object_path(resources::nodes, {"ignored", "n"}), "/api/v1/nodes/n");
+  EXPECT_EQ(object_path(resources::kNodes, {"ignored", "n"}), "/api/v1/nodes/n");
   EXPECT_EQ(Query().add("labelSelector", "a=b,c in (d)").add("x", "").text(),
             "?labelSelector=a%3Db%2Cc%20in%20%28d%29&x=");
 }
 
 // An empty name would turn the deletion of one pod into the deletion of all.
 TEST(Paths, RefusesWhatIsNoName) {
-  EXPECT_EQ(key_problem(resources::pods, {"a", "p"}), "");
-  EXPECT_EQ(key_problem(resources::nodes, {"", "n"}), "");
-  EXPECT_NE(key_problem(resources::pods, {"a", ""}), "");
-  EXPECT_NE(key_problem(resources::pods, {"", "p"}), "");
+  EXPECT_EQ(key_problem(resources::kPods, {"a", "p"}), "");
+  EXPECT_EQ(key_problem(resources::kNodes, {"", "n"}), "");
+  EXPECT_NE(key_problem(resources::kPods, {"a", ""}), "");
+  EXPECT_NE(key_problem(resources::kPods, {"", "p"}), "");
   for (const char* name : {".", "..", "a/b", "a%2fb"})
-    EXPECT_NE(key_problem(resources::pods, {"a", name}), "") << name;
+    EXPECT_NE(key_problem(resources::kPods, {"a", name}), "") << name;
 }
 
 TEST(Metadata, IsReadFromAnything) {

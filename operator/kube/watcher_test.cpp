@@ -216,11 +216,11 @@ TEST_F(Watching, StopIsPromptInEveryState) {
   EXPECT_EQ(changes_until("+a "), "+a ");
   informer->stop();  // in an open watch; the clock stands still, so waiting for a timeout would hang here
   EXPECT_EQ(informer->stats().failures, 0u);
-  informer = std::make_unique<Informer>(*client, resources::pods, WatcherOptions{}, nullptr, clock);
+  informer = std::make_unique<Informer>(*client, resources::kPods, WatcherOptions{}, nullptr, clock);
   informer->start();
   EXPECT_GT(clock.next_wait(), Millis(0));
   informer->stop();  // in a backoff
-  informer = std::make_unique<Informer>(*client, resources::pods, WatcherOptions{}, nullptr, clock);
+  informer = std::make_unique<Informer>(*client, resources::kPods, WatcherOptions{}, nullptr, clock);
   informer->stop();  // before it began
   informer->start();
   EXPECT_FALSE(informer->synced());
@@ -240,7 +240,7 @@ TEST(WatchTls, WorksAndStops) {
   config.ca.text = authority.pem();
   Client client(config);
   std::atomic<int> changes{0};
-  Informer informer(client, resources::pods, {}, [&](const Change&) { ++changes; });
+  Informer informer(client, resources::kPods, {}, [&](const Change&) { ++changes; });
   informer.start();
   for (int i = 0; i < 20000 && changes == 0; ++i) std::this_thread::sleep_for(Millis(1));
   EXPECT_EQ(changes, 1);

@@ -162,6 +162,9 @@ void World::advance_change() {
       return end_change(true, "");
     case ChangeState::RollingBack:
       return end_change(false, "rolled back");
+    case ChangeState::Stable:
+    case ChangeState::Failed:
+      throw std::logic_error("the lead's change " + lead.change + " is in hand and not in flight");
   }
 }
 

@@ -14,11 +14,13 @@
 
 #include "runtime/agent/janitor.hpp"
 #include "runtime/agent/launcher.hpp"
+#include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/output.hpp"
 #include "runtime/agent/peers.hpp"
 #include "runtime/agent/rank_environment.hpp"
 #include "runtime/agent/rank_pages.hpp"
 #include "runtime/base/token.hpp"
+#include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
 namespace {
@@ -183,6 +185,18 @@ TEST(RankEnvironment, RigidRanksPayForNoMalleability) {
   EXPECT_EQ(value(env, "LD_PRELOAD"), "/x/libelastic_mpi.so");
   EXPECT_EQ(value(env, "PMIX_RANK"), "3");
   EXPECT_EQ(value(env, "A"), "b");
+}
+
+// A pod waits for a controller's word, and whom it names waits for a word about another pod.
+TEST(RankEnvironment, RanksDoNotGiveTheirAgentUpBeforeItEndsThem) {
+  for (const double partition : {0.5, 10.0, 60.0}) {
+    Options options;
+    options.partition_seconds = partition;
+    const auto env = rank_environment(options, {}, {"EMPI_WORD_SECONDS=1"}, {});
+    EXPECT_GT(std::stod(value(env, names::kWordSeconds)), (1 + 2 * kWaitsForWord) * partition);
+  }
+  EXPECT_EQ(value(rank_environment({}, {}, {}, {}), names::kWordSeconds),
+            std::to_string(names::kDefaultWordSeconds));
 }
 
 TEST(RankEnvironment, AnInstalledLibraryHidesNoFolderOfThePrograms) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/agent/rank_environment.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 
+#include "runtime/agent/lead/lead.hpp"
 #include "runtime/agent/mpi_parameters.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -76,6 +78,12 @@ void tell_mpi(Variables& v, const Options& options, const RankPlace& place) {
     v[name] = std::to_string(kMpiMessagesFd);
 }
 
+std::string wait_of(const Options& options) {
+  const std::chrono::duration<double> partition(options.partition_seconds);
+  const RunningTime wait = longest_wait_of_rank(std::chrono::duration_cast<RunningTime>(partition));
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
+}
+
 }  // namespace
 
 std::vector<std::string> rank_environment(const Options& options, const RankPlace& place,
@@ -88,6 +96,7 @@ std::vector<std::string> rank_environment(const Options& options, const RankPlac
   v[names::kMode] = options.malleable ? "malleable" : "rigid";
   v[names::kRunDir] = options.run_dir;
   v[names::kWindowMillis] = std::to_string(options.window_millis);
+  v[names::kWordSeconds] = wait_of(options);
   v[names::kPodName] = options.pod_name;
   v[names::kPodAddress] = options.address;
   v[names::kSocket] = place.socket;

@@ -68,6 +68,11 @@ inline constexpr std::array kChangeEvents = {
     ChangeEvent::RolledBack, ChangeEvent::JoinerLost, ChangeEvent::MemberLost,       ChangeEvent::Cancel,
     ChangeEvent::Deadline,   ChangeEvent::JobEnding,  ChangeEvent::ProbesDoNotMatch, ChangeEvent::MemberDown};
 
+// Not in Stable, nor in Failed: after it nothing of this job is changed any more.
+constexpr bool is_in_flight(ChangeState state) {
+  return state != ChangeState::Stable && state != ChangeState::Failed;
+}
+
 std::string_view to_string(ChangeState state);
 std::string_view to_string(ChangeEvent event);
 std::optional<ChangeState> change_state_from(std::string_view text);

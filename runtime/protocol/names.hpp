@@ -65,6 +65,8 @@ inline constexpr char kNetworkRate[] =
 inline constexpr char kSocket[] = "EMPI_SOCKET";  // Unix SOCK_SEQPACKET socket of the agent
 inline constexpr char kPage[] = "EMPI_PAGE";      // file of this rank's shared-memory page
 inline constexpr char kStatus[] = "EMPI_STATUS";  // "new" or "joining"
+inline constexpr char kWordSeconds[] =
+    "EMPI_WORD_SECONDS";  // so long it waits for the agent at an agreed iteration; kDefaultWordSeconds
 // Open MPI and PMIx write what they have to say by themselves to the descriptors of these numbers.
 inline constexpr char kMpiMessages[] = "OPAL_OUTPUT_STDERR_FD";
 inline constexpr char kPmixMessages[] = "PMIX_OUTPUT_STDERR_FD";
@@ -84,6 +86,7 @@ inline constexpr char kLocalReason[] = "EMPI_LOCAL_REASON";        // fresh name
 inline constexpr int kDefaultAgentPort = 7400;
 inline constexpr int kDefaultSidecarPort = 7401;
 inline constexpr int kDefaultReportPort = 7402;
+inline constexpr int kDefaultWordSeconds = 170;
 
 // --- Open MPI's codes of an abort because a peer is gone; the library holds them to its header ---
 inline constexpr int kMpiErrProcFailed = 75;

@@ -29,7 +29,7 @@ int find_fortran(dl_phdr_info* loaded, std::size_t, void* found) {
 
 std::string interposition_fault() {
   const Dl_info here = home_of(reinterpret_cast<const void*>(&home_of));
-  for (const char* const* name = wrapped_functions; *name; ++name) {
+  for (const char* const* name = kWrappedFunctions; *name; ++name) {
     const Dl_info taken = home_of(dlsym(RTLD_DEFAULT, *name));
     if (taken.dli_fbase != here.dli_fbase)
       return std::string(*name) + " is taken from " + (taken.dli_fname ? taken.dli_fname : "elsewhere") +

@@ -7,7 +7,7 @@
 namespace empi::adapt {
 
 // The MPI functions that this library defines, and a null (generated).
-extern const char* const wrapped_functions[];
+extern const char* const kWrappedFunctions[];
 
 // What is in the way, and what to do, as a clause ("MPI_Send is taken from ..."); empty when nothing is.
 // Local.

@@ -36,8 +36,6 @@ using profile::monotonic_ns;
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 30000000000;  // at the agreed iteration
-
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
@@ -127,8 +125,8 @@ std::shared_ptr<Attempt> Rank::attempt() {
 
 namespace {
 
-// What an emulation is told, from `least` on; one that says something else is ignored.
-std::optional<double> emulated(const char* name, double least) {
+// A number that this rank is told, from `least` on; something else is ignored.
+std::optional<double> told(const char* name, double least) {
   const char* text = variable(name);
   if (!text) return std::nullopt;
   const double value = std::strtod(text, nullptr);
@@ -140,9 +138,9 @@ std::optional<double> emulated(const char* name, double least) {
 }  // namespace
 
 void Rank::start_profile() {
-  if (const auto factor = emulated(names::kSlowdown, 1)) counting().set_slowdown(*factor);
-  if (const auto us = emulated(names::kNetworkDelay, 0)) counting().network().set_delay(*us);
-  if (const auto rate = emulated(names::kNetworkRate, 1)) counting().network().set_rate(*rate);
+  if (const auto factor = told(names::kSlowdown, 1)) counting().set_slowdown(*factor);
+  if (const auto us = told(names::kNetworkDelay, 0)) counting().network().set_delay(*us);
+  if (const auto rate = told(names::kNetworkRate, 1)) counting().network().set_rate(*rate);
   const char* file = variable(names::kPage);
   page_ = file ? map_page(file) : nullptr;
   if (!page_) return counting().start(counting().page());
@@ -161,6 +159,8 @@ void Rank::start_profile() {
 }
 
 void Rank::become_malleable() {
+  if (const auto seconds = told(names::kWordSeconds, 1))
+    longest_wait_ns_ = static_cast<std::uint64_t>(*seconds * 1e9);
   const char* socket = variable(names::kSocket);
   const char* mode = variable(names::kMode);
   if (!page_ || !socket || (mode && std::strcmp(mode, "malleable") != 0)) {
@@ -322,11 +322,11 @@ bool Rank::at_agreed_iteration(std::uint64_t count) {
     const std::uint64_t word = page_->control.armed.load();
     agreed = word == arm_word(count, ArmState::Confirmed);
     if (agreed || word != arm_word(count, ArmState::Armed)) break;
-    if (monotonic_ns() - start > kLongestWaitNs) {
+    if (monotonic_ns() - start > longest_wait_ns_) {
       std::fprintf(
           stderr,
           "elastic-mpi: waited %llu s at iteration %llu for the agent to confirm or withdraw a change\n",
-          static_cast<unsigned long long>(kLongestWaitNs / 1000000000),
+          static_cast<unsigned long long>(longest_wait_ns_ / 1000000000),
           static_cast<unsigned long long>(count));
       PMPI_Abort(current_world(), 1);
     }

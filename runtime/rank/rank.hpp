@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/protocol/names.hpp"
 #include "runtime/protocol/page.hpp"
 #include "runtime/rank/agent_link.hpp"
 #include "runtime/rank/attempt.hpp"
@@ -131,7 +132,8 @@ class Rank {
   bool left_ = false;             // a leaver after its commit
   std::uint64_t calls_then_ = 0;  // of MPI, when the probes began to count
   bool probes_marked_ = false;    // the page says all that can be said of where the probes stand
-  bool window_agreed_ = false;    // MPI_Probe_adapt has said so, begin is to come
+  std::uint64_t longest_wait_ns_ = names::kDefaultWordSeconds * std::uint64_t{1000000000};  // for the agent
+  bool window_agreed_ = false;  // MPI_Probe_adapt has said so, begin is to come
   bool in_window_ = false;
   std::atomic<bool> ending_{false}, finalized_{false}, released_{false};
   Threads control_, helpers_;

@@ -8,9 +8,11 @@ Usage: dev_refuses_test.py PROJECT [CASE...]
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PROJECT = pathlib.Path(sys.argv[1])
 DEV = PROJECT / "dev"
@@ -111,11 +113,97 @@ def no_network():
     assert not list(cache.glob("root-*")), "half a root is left"
 
 
+def the_keys_are_not_those_of_debian():
+    """The key of an older Debian, say: its packages are fetched, and refused."""
+    said = "W: Failed to fetch http://deb.debian.org/debian/dists/trixie/InRelease  The following signatures couldn't be verified " \
+        "because the public key is not available: NO_PUBKEY 6ED0E7B82643E131"
+    programs = programs_instead("old-keys", mmdebstrap=f'[ "$1" != --version ] || exit 0\ncat <<"END"\n{said}\nEND\nexit 25\n')
+    last_of(run("shell", "true", PATH=programs, EMPI_CACHE=f"{WORK}/cache-old-keys"), "debian-archive-keyring", "root.log")
+
+
+def last_of(result, *said):
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 2 and all(word in last for word in said), (said, result)
+
+
+def on_another_distribution(name, **programs):
+    """With apt and perl, and not Debian's keys: ./dev shell true there, and the cache it has."""
+    cache = WORK / f"cache-{name}"
+    script = "for folder in /usr/share/keyrings /etc/apt/trusted.gpg.d; do mount -t tmpfs none $folder; done; exec \"$@\""
+    return cache, {"before": [*PRIVATE, "sh", "-ec", script, "-"], "PATH": programs_instead(name, **programs),
+                   "EMPI_CACHE": str(cache)}
+
+
+def an_engine(log, start="exit 0", create="echo 7e57"):
+    """A docker that writes down what it is asked."""
+    return f'echo "$@" >>{log}\ncase $1 in\ncreate) {create} ;;\nstart) {start} ;;\nexport) tar -c -C / etc/passwd ;;\nesac\n'
+
+
+def another_distribution_without_an_engine():
+    cache, there = on_another_distribution("ubuntu", mmdebstrap="exit 0\n")
+    last_of(run("shell", "true", **there), "debian-archive-keyring, podman or docker")
+    assert not list(cache.glob("root-*")), "half a root is left"
+
+
+def another_distribution_with_an_engine():
+    """It makes the root, though there is an mmdebstrap. No short name: an engine may know no registry to look in."""
+    log = WORK / "docker.log"
+    cache, there = on_another_distribution("ubuntu-docker", docker=an_engine(log), mmdebstrap="exit 1\n")
+    run("shell", "true", **there)
+    asked = [line.split() for line in log.read_text().splitlines()]
+    assert [words[0] for words in asked] == ["info", "create", "start", "export", "rm"], asked
+    assert asked[1][1] == "docker.io/library/debian:trixie" and asked[-1][-1] == "7e57", asked
+    root, = cache.glob("root-*")
+    assert (root / ".complete").exists() and (root / "etc/passwd").exists(), list(root.iterdir())
+
+
+def an_engine_that_does_not_answer():
+    for name, said, words in (
+            ("stopped", "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", ["systemctl start docker"]),
+            ("forbidden", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
+             ["--groups docker", "as root"]),
+            ("broken", "context 'old' is not known", ["docker is installed, but does not answer: context 'old' is not known"])):
+        _, there = on_another_distribution(name, docker=f'echo "{said}" >&2; exit 1\n')
+        last_of(run("shell", "true", **there), *words)
+
+
+def an_engine_that_fails_leaves_no_container():
+    log = WORK / "failing.log"
+    no_host = 'echo "Error response from daemon: Get https://registry-1.docker.io/v2/: dial tcp: lookup registry-1.docker.io: no such host" >&2; exit 1'
+    _, there = on_another_distribution("no-registry", docker=an_engine(log, create=no_host))
+    last_of(run("shell", "true", **there), "check the network")
+    assert log.read_text().splitlines()[-1].startswith("create "), "there is no container to be removed"
+    failing = 'echo "E: Unable to locate package nonsense"; exit 100'
+    _, there = on_another_distribution("no-package", docker=an_engine(log, start=failing))
+    last_of(run("shell", "true", **there), "E: Unable to locate package nonsense")
+    assert log.read_text().splitlines()[-1] == "rm --force 7e57", log.read_text()
+    log.unlink()
+    _, there = on_another_distribution("ended", docker=an_engine(log, start="sleep 600"))
+    before = there.pop("before")
+    running = subprocess.Popen([*before, DEV, "shell", "true"], env=ENVIRONMENT | there, cwd=WORK, process_group=0, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for_word(log, "start")
+    os.killpg(running.pid, signal.SIGTERM)
+    running.wait(PATIENCE)
+    wait_for_word(log, "rm --force 7e57")
+
+
+def wait_for_word(log, word):
+    end = time.monotonic() + PATIENCE
+    while not (log.exists() and any(line.startswith(word) for line in log.read_text().splitlines())):
+        assert time.monotonic() < end, f"'{word}' was not asked"
+        time.sleep(0.05)
+
+
+def names_of_packages():
+    refused(run("shell", "true", EMPI_WITH="gdb; rm"), "EMPI_WITH", "lammps gdb")
+
+
 def the_disk_fills_while_a_root_is_made():
     """There is room when it is begun, and none soon after."""
     (WORK / "filling").mkdir()
     cache = f"{WORK}/filling/cache"
-    programs = programs_instead("filling-programs", df="echo Avail; echo 9000M\n",
+    programs = programs_instead("filling-programs", df="echo Avail; echo 9000000000\n",
                                 mmdebstrap=f'[ "$1" != --version ] || exit 0\nexec dd if=/dev/zero of={cache}/some.deb bs=1M\n')
     mount = f"mount -t tmpfs -o size=20m filling {WORK}/filling; PATH={programs}; exec \"$@\""
     result = run("shell", "true", before=[*PRIVATE, "sh", "-c", mount, "-"], EMPI_CACHE=cache)
@@ -170,7 +258,7 @@ def the_cache_is_full():
     mount = f"mount -t tmpfs -o size=20m full {WORK}/full; exec \"$@\""
     (WORK / "full").mkdir(exist_ok=True)
     refused(run("shell", "true", before=[*PRIVATE, "sh", "-c", mount, "-"], EMPI_CACHE=f"{WORK}/full/cache"),
-            "MB", f"{WORK}/full/cache", "EMPI_CACHE")
+            "MB", f"{WORK}/full/cache", "./dev clean", "EMPI_CACHE")
 
 
 def the_build_cannot_be_written():
@@ -215,6 +303,12 @@ def outputs():
         runs(run("shell", f"mkdir -p {folder} && echo written >{target}"))
         assert target.read_text() == "written\n", target
         target.unlink()
+
+
+def room_that_nobody_knows_of():
+    """Some file systems do not say what is free: that is no full disk."""
+    programs = programs_instead("silent-df", df="echo Avail; echo -\n")
+    runs(run("run", "true", "--out", "results", PATH=programs))
 
 
 def one_at_a_time_builds():
@@ -283,9 +377,11 @@ def closed_input():
     runs(result, "words\n")
 
 
-CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
+CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_keys_are_not_those_of_debian,
+         another_distribution_without_an_engine, another_distribution_with_an_engine, an_engine_that_does_not_answer,
+         an_engine_that_fails_leaves_no_container, names_of_packages, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
+         room_that_nobody_knows_of, one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ Scenario make_scenario(const Options& o) {
                         empi::format("%lld", 2ll * (field.nx / blocks) * (field.ny / blocks)),
                         "give a field whose numbers of blocks along x and y can be divided by 4");
   setup.domain = domain_of(field);
-  setup.frame = {blocks * field.dx / mesh::side, blocks * field.dy / mesh::side, setup.deck.top,
+  setup.frame = {blocks * field.dx / mesh::kSide, blocks * field.dy / mesh::kSide, setup.deck.top,
                  field.dz / o.split, field.nz * o.split};
   setup.rock = rock_of(field, setup.domain, o.split);
   // Users count levels from half a block, 4, whatever number of blocks a root square has.

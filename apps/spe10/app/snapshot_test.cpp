@@ -18,10 +18,10 @@ Setup flooded_corner() {
   Setup setup;
   setup.deck.datum_pressure = 4000;
   setup.deck.wells = {{"I", 1, 1, Well::Kind::Injector, 300, 1e6}, {"P", 8, 8}};
-  setup.wells = {{mesh::side / 2, mesh::side / 2},
-                 {4ll * mesh::side - mesh::side / 2, 4ll * mesh::side - mesh::side / 2}};
+  setup.wells = {{mesh::kSide / 2, mesh::kSide / 2},
+                 {4ll * mesh::kSide - mesh::kSide / 2, 4ll * mesh::kSide - mesh::kSide / 2}};
   setup.domain = {1, 1};
-  setup.frame = {400.0 / mesh::side, 200.0 / mesh::side, 12000, 5, 3};
+  setup.frame = {400.0 / mesh::kSide, 200.0 / mesh::kSide, 12000, 5, 3};
   setup.rock = [](mesh::Leaf, std::span<Rock> column) {
     for (std::size_t z = 0; z < column.size(); ++z) {
       const float k = 100 * static_cast<float>(z + 1);

@@ -19,7 +19,7 @@ using io::FileError;
 constexpr const char* kFetchAgain = "get the file again (docs/spe10.md says where from)";
 constexpr std::size_t kLayerBlocks = static_cast<std::size_t>(kSpe10Nx) * kSpe10Ny;
 constexpr std::size_t kAllBlocks = kLayerBlocks * kSpe10Nz;
-constexpr float largest_mD = 1e6F;
+constexpr float kLargestMilliDarcy = 1e6F;
 
 // NAME.bin, or NAME.bin.xz.
 io::PackedFile packed_file(const std::string& path, std::size_t wanted) {
@@ -32,7 +32,7 @@ io::PackedFile packed_file(const std::string& path, std::size_t wanted) {
 }
 
 void check_permeability(const std::string& path, std::size_t block, float k) {
-  if (std::isfinite(k) && k > 0 && k < largest_mD) return;
+  if (std::isfinite(k) && k > 0 && k < kLargestMilliDarcy) return;
   throw FileError::at_byte(path, 4 * block, "a permeability in mD, above 0 and below 1e6", std::to_string(k),
                            kFetchAgain);
 }
@@ -73,7 +73,7 @@ void read_numbers(const std::string& path, const char* name, std::size_t count, 
 
 // kx of all blocks, then ky, then kz.
 void read_published(const std::string& path, Field& field, std::size_t first) {
-  read_numbers(path, "permeability", 3 * kAllBlocks, 1e-12, largest_mD, [&](std::size_t n, double k) {
+  read_numbers(path, "permeability", 3 * kAllBlocks, 1e-12, kLargestMilliDarcy, [&](std::size_t n, double k) {
     const std::size_t block = n % kAllBlocks;
     if (block < first) return;
     std::vector<float>& to = n < kAllBlocks ? field.kx : n < 2 * kAllBlocks ? field.ky : field.kz;

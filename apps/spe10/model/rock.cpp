@@ -11,7 +11,7 @@ namespace {
 // The block (i, j) that holds a triangle of the aligned level or finer, by its centroid.
 std::pair<int, int> block_of(const mesh::Triangle& t, int blocks, const Field& field) {
   const auto index = [&](std::int64_t sum, int count) {
-    return std::clamp(static_cast<int>(sum * blocks / (3 * static_cast<std::int64_t>(mesh::side))), 0,
+    return std::clamp(static_cast<int>(sum * blocks / (3 * static_cast<std::int64_t>(mesh::kSide))), 0,
                       count - 1);
   };
   return {index(static_cast<std::int64_t>(t.a.x) + t.b.x + t.c.x, field.nx),

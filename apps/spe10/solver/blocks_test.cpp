@@ -24,7 +24,7 @@ SolverOptions exact() {
 
 // The block of the field that holds a triangle of the mesh.
 std::size_t block_of(const Field& field, const mesh::Triangle& t) {
-  const double blocks = blocks_per_root(field) / (3.0 * mesh::side);
+  const double blocks = blocks_per_root(field) / (3.0 * mesh::kSide);
   return field.at(static_cast<int>(blocks * (static_cast<double>(t.a.x) + t.b.x + t.c.x)),
                   static_cast<int>(blocks * (static_cast<double>(t.a.y) + t.b.y + t.c.y)), 0);
 }
@@ -48,7 +48,7 @@ void expect_seven_points(const Field& field) {
   LinearSolver(MPI_COMM_SELF, exact()).solve(reference, expected);
 
   const int root = blocks_per_root(field);
-  const Frame frame{root * field.dx / mesh::side, root * field.dy / mesh::side, 0, field.dz, field.nz};
+  const Frame frame{root * field.dx / mesh::kSide, root * field.dy / mesh::kSide, 0, field.dz, field.nz};
   Columns columns(domain_of(field), frame, rock_of(field, domain_of(field), 1));
   columns.mesh = mesh::Mesh(MPI_COMM_WORLD, domain_of(field), aligned_level(field));
   columns.connect();
@@ -110,7 +110,7 @@ struct Mixed {
 
   // With holes one prism of nine is inactive.
   explicit Mixed(MPI_Comm comm, bool holes)
-      : columns({3, 2}, {80.0 / mesh::side, 40.0 / mesh::side, 100, 3, 5}, holes ? rock_with_holes : rock) {
+      : columns({3, 2}, {80.0 / mesh::kSide, 40.0 / mesh::kSide, 100, 3, 5}, holes ? rock_with_holes : rock) {
     columns.mesh = mesh::Mesh(comm, {3, 2}, 4);
     for (int round = 0; round < 3; ++round) {
       std::vector<std::int8_t> marks(columns.mesh.cells());

@@ -15,7 +15,7 @@ using namespace spe10;
 // What flows through from the bottom, at 100 psi, to the top, at 0: ft3/day.
 double upward(const Field& field, int level) {
   const int root = blocks_per_root(field);
-  const Frame frame{root * field.dx / mesh::side, root * field.dy / mesh::side, 0, field.dz, field.nz};
+  const Frame frame{root * field.dx / mesh::kSide, root * field.dy / mesh::kSide, 0, field.dz, field.nz};
   Columns columns(domain_of(field), frame, rock_of(field, domain_of(field), 1));
   columns.mesh = mesh::Mesh(MPI_COMM_WORLD, domain_of(field), level);
   columns.connect();

@@ -94,7 +94,7 @@ Front buckley_leverett(int level) {
   setup.deck.fluid = incompressible();
   setup.domain = {16, 1};
   const double length = 800;  // ft
-  setup.frame = {length / 16 / mesh::side, length / 16 / mesh::side, 0, 10, 1};
+  setup.frame = {length / 16 / mesh::kSide, length / 16 / mesh::kSide, 0, 10, 1};
   setup.rock = constant_rock(300);
   setup.coarsest = setup.finest = level;
   setup.gravity = false;
@@ -157,10 +157,10 @@ spe10::Setup five_spot(int level) {
   setup.deck.datum_pressure = 4000;
   setup.deck.wells = {{"I", 1, 1, Well::Kind::Injector, 300, 1e6}, {"P", 8, 8}};
   // On the diagonal, one eighth of a root square from the corners.
-  setup.wells = {{mesh::side / 2, mesh::side / 2},
-                 {4ll * mesh::side - mesh::side / 2, 4ll * mesh::side - mesh::side / 2}};
+  setup.wells = {{mesh::kSide / 2, mesh::kSide / 2},
+                 {4ll * mesh::kSide - mesh::kSide / 2, 4ll * mesh::kSide - mesh::kSide / 2}};
   setup.domain = {1, 1};
-  setup.frame = {400.0 / mesh::side, 400.0 / mesh::side, 0, 5, 2};
+  setup.frame = {400.0 / mesh::kSide, 400.0 / mesh::kSide, 0, 5, 2};
   setup.rock = constant_rock(200);
   setup.coarsest = setup.finest = level;
   setup.time.first = 5, setup.time.longest = 20;

@@ -34,7 +34,7 @@ class Patch : public testing::TestWithParam<Case> {};
 
 TEST_P(Patch, LinearPressureIsExact) {
   const Rock rock = GetParam().rock;
-  const Frame frame{80.0 / mesh::side, 80.0 / mesh::side / GetParam().unit_ratio, 100, 3, 4};
+  const Frame frame{80.0 / mesh::kSide, 80.0 / mesh::kSide / GetParam().unit_ratio, 100, 3, 4};
   Columns columns({3, 2}, frame,
                   [&](mesh::Leaf, std::span<Rock> column) { std::ranges::fill(column, rock); });
   columns.mesh = mesh::Mesh(MPI_COMM_WORLD, {3, 2}, 2);
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(AnyRock, Patch,
 class Still : public testing::TestWithParam<int> {};
 
 TEST_P(Still, HydrostaticLiquidDoesNotFlow) {
-  const Frame frame{20.0 / mesh::side, 10.0 / mesh::side, 12000, 2, 6};
+  const Frame frame{20.0 / mesh::kSide, 10.0 / mesh::kSide, 12000, 2, 6};
   Columns columns({3, 2}, frame, [bits = GetParam()](mesh::Leaf leaf, std::span<Rock> column) {
     for (std::size_t z = 0; z < column.size(); ++z) {
       const float k = 1.0F + static_cast<float>((leaf.key() >> bits) % 97 * (z + 1));

@@ -26,7 +26,7 @@ spe10::Setup five_wells(const Field& field, double rate) {
   for (const Well& w : setup.deck.wells) setup.wells.push_back(block_centre(field, w.i, w.j));
   const int blocks = blocks_per_root(field);
   setup.domain = domain_of(field);
-  setup.frame = {blocks * field.dx / mesh::side, blocks * field.dy / mesh::side, 12000, field.dz, field.nz};
+  setup.frame = {blocks * field.dx / mesh::kSide, blocks * field.dy / mesh::kSide, 12000, field.dz, field.nz};
   setup.rock = rock_of(field, setup.domain, 1);
   setup.coarsest = setup.finest = aligned_level(field);
   return setup;

@@ -18,10 +18,10 @@ spe10::Setup two_wells() {
   setup.deck.top = setup.deck.datum = 8000;
   setup.deck.datum_pressure = 5000;
   setup.deck.wells = {{"I", 1, 1, Well::Kind::Injector, 300, 1e4}, {"P", 8, 8}};
-  setup.wells = {{mesh::side / 2, mesh::side / 2},
-                 {4ll * mesh::side - mesh::side / 2, 4ll * mesh::side - mesh::side / 2}};
+  setup.wells = {{mesh::kSide / 2, mesh::kSide / 2},
+                 {4ll * mesh::kSide - mesh::kSide / 2, 4ll * mesh::kSide - mesh::kSide / 2}};
   setup.domain = {1, 1};
-  setup.frame = {400.0 / mesh::side, 400.0 / mesh::side, 8000, 5, 2};
+  setup.frame = {400.0 / mesh::kSide, 400.0 / mesh::kSide, 8000, 5, 2};
   setup.rock = [](mesh::Leaf, std::span<Rock> column) {
     std::ranges::fill(column, Rock{200, 200, 20, 0, 0, 0, 0.2});
   };

@@ -37,7 +37,7 @@ struct Patch {
 
 // Root squares alternate with period 2: the patch begins at an even square so that its pattern is the mesh's.
 Patch make_patch(WellPoint well, int level) {
-  constexpr std::int64_t square = 4ll * mesh::side;
+  constexpr std::int64_t square = 4ll * mesh::kSide;
   constexpr int radius = 8;  // cells
   const int cells = 1 << level / 2, around = (radius / cells + 1) / 2 * 2 + (radius < cells ? 2 : 0);
   const auto origin = [&](std::int64_t at4) {
@@ -47,13 +47,13 @@ Patch make_patch(WellPoint well, int level) {
   const std::int64_t x0 = origin(well.x4), y0 = origin(well.y4);
   return {mesh::Mesh(MPI_COMM_SELF, {2 * around + 2, 2 * around + 2}, level),
           {well.x4 - x0 * square, well.y4 - y0 * square},
-          {static_cast<std::int32_t>(x0 * mesh::side), static_cast<std::int32_t>(y0 * mesh::side)}};
+          {static_cast<std::int32_t>(x0 * mesh::kSide), static_cast<std::int32_t>(y0 * mesh::kSide)}};
 }
 
 }  // namespace
 
 WellPoint block_centre(const Field& field, int i, int j) {
-  const std::int64_t block4 = 4ll * mesh::side / blocks_per_root(field);
+  const std::int64_t block4 = 4ll * mesh::kSide / blocks_per_root(field);
   return {(2ll * i - 1) * block4 / 2, (2ll * j - 1) * block4 / 2};
 }
 

@@ -25,7 +25,7 @@ TEST_P(Radial, FlowIsTheExactOne) {
   const float ky = GetParam().ky;
   // Far borders hold the logarithm of the distance in isotropic coordinates: with a flow of 2 pi k h darcy
   // the exact pressure is that logarithm everywhere.
-  const Frame frame{400.0 / mesh::side, 400.0 / mesh::side, 0, 3, 2};
+  const Frame frame{400.0 / mesh::kSide, 400.0 / mesh::kSide, 0, 3, 2};
   const WellPoint point = GetParam().point;
   const double stretch = std::pow(ky / kx, 0.25), radius = 0.25;
   const double x0 = 0.25 * static_cast<double>(point.x4) * frame.unit_x,
@@ -65,7 +65,7 @@ TEST_P(Radial, FlowIsTheExactOne) {
   EXPECT_NEAR(all / exact, 1, 0.01);
 }
 
-constexpr std::int64_t kQuarter = 4ll * mesh::side / 4;  // a point of the mesh in quarters of a root square
+constexpr std::int64_t kQuarter = 4ll * mesh::kSide / 4;  // a point of the mesh in quarters of a root square
 INSTANTIATE_TEST_SUITE_P(
     Places, Radial,
     testing::Values(

@@ -47,9 +47,9 @@ WaterState beyond(mesh::Border side, BorderKind kind, const WaterState& inside, 
 
 Sponge::Sponge(const Borders& borders, const Metric& metric, const mesh::Domain& domain)
     : west_(metric.x(0)),
-      east_(metric.x(static_cast<double>(domain.nx) * mesh::side)),
+      east_(metric.x(static_cast<double>(domain.nx) * mesh::kSide)),
       south_(metric.y(0)),
-      north_(metric.y(static_cast<double>(domain.ny) * mesh::side)),
+      north_(metric.y(static_cast<double>(domain.ny) * mesh::kSide)),
       sphere_(metric.frame().coordinates == Coordinates::Sphere),
       metres_(sphere_ ? metric.frame().radius * kDegree : 1) {
   std::ranges::transform(borders, width_.begin(), &Border::sponge);

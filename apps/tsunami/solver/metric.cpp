@@ -44,24 +44,24 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
   if (!(frame.width > 0 && frame.height > 0))
     throw std::invalid_argument("swe: root squares of " + std::to_string(frame.width) + " x " +
                                 std::to_string(frame.height) + " were asked for; both must be above 0");
-  if (max_level < 0 || max_level > (sphere ? 30 : mesh::max_level))
+  if (max_level < 0 || max_level > (sphere ? 30 : mesh::kMaxLevel))
     throw std::invalid_argument("swe: finest level " + std::to_string(max_level) + " is not in 0.." +
-                                std::to_string(sphere ? 30 : mesh::max_level));
+                                std::to_string(sphere ? 30 : mesh::kMaxLevel));
   if (sphere && (frame.south < -89.9 || frame.south + frame.height * domain.ny > 89.9))
     throw std::invalid_argument("swe: the domain reaches beyond latitude 89.9, where cells degenerate");
-  unit_x_ = frame.width / mesh::side * (sphere ? kRadians * frame.radius : 1);
-  unit_y_ = frame.height / mesh::side * (sphere ? kRadians * frame.radius : 1);
+  unit_x_ = frame.width / mesh::kSide * (sphere ? kRadians * frame.radius : 1);
+  unit_y_ = frame.height / mesh::kSide * (sphere ? kRadians * frame.radius : 1);
 
-  row_units_ = mesh::side >> ((max_level + 1) / 2);
+  row_units_ = mesh::kSide >> ((max_level + 1) / 2);
   areas_.resize(static_cast<std::size_t>(max_level + 2) * EdgeShape::directions);
   for (int level = 0; level <= max_level + 1; ++level) {
-    const double planar = std::ldexp(0.5 * unit_x_ * mesh::side * unit_y_ * mesh::side, -level);
+    const double planar = std::ldexp(0.5 * unit_x_ * mesh::kSide * unit_y_ * mesh::kSide, -level);
     for (int direction = 0; direction < EdgeShape::directions; ++direction) {
       // The triangle with a at the origin; its right angle lies right of ac on even levels, left on odd ones.
       const mesh::Point d = mesh::direction_vector(direction);
       const double c = d.y * 0.5 * EdgeShape::extent(level);
       const double b = c + (level % 2 == 0 ? -1 : 1) * d.x * 0.5 * EdgeShape::extent(level);
-      const double middle = (2 * c + b) / 3, scale = frame.height / mesh::side * kRadians;
+      const double middle = (2 * c + b) / 3, scale = frame.height / mesh::kSide * kRadians;
       const Means means =
           sphere ? trigonometric_means({(0 - middle) * scale, (b - middle) * scale, (2 * c - middle) * scale})
                  : Means{1, 0};
@@ -73,21 +73,21 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
   level_begin_.resize(static_cast<std::size_t>(edge_levels));
   const auto classes = EdgeShape::per_level;
   for (int level = 0; level < edge_levels; ++level) {
-    const std::int32_t rows = sphere ? 2 * ((domain.ny * mesh::side) >> extent_bits(level)) + 1 : 1;
+    const std::int32_t rows = sphere ? 2 * ((domain.ny * mesh::kSide) >> extent_bits(level)) + 1 : 1;
     level_begin_[level] = static_cast<std::int32_t>(edges_.size());
     for (std::int32_t row = 0; row < rows; ++row) {
       const double latitude =
-          frame.south + 0.5 * row * (frame.height / mesh::side) * (1 << extent_bits(level));
+          frame.south + 0.5 * row * (frame.height / mesh::kSide) * (1 << extent_bits(level));
       const double cosine = sphere ? std::cos(kRadians * latitude) : 1;
       for (int k = 0; k < classes; ++k) edges_.push_back(edge_metric(level, k / 2, k % 2 == 1, cosine));
     }
   }
 
   if (sphere) {
-    const std::int32_t rows = 3 * domain.ny * (mesh::side / row_units_) + 1;
+    const std::int32_t rows = 3 * domain.ny * (mesh::kSide / row_units_) + 1;
     for (std::int32_t row = 0; row < rows; ++row) {
       const double latitude =
-          kRadians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::side));
+          kRadians * (frame.south + row * (row_units_ / 3.0) * (frame.height / mesh::kSide));
       cos_.push_back(std::cos(latitude));
       sin_.push_back(std::sin(latitude));
     }
@@ -100,7 +100,7 @@ EdgeMetric Metric::edge_metric(int level, int direction, bool leg_of_both, doubl
                dy = d.y * unit_y_ * EdgeShape::extent(level);
   const double length = std::hypot(dx, dy);
   const int cell_level = std::max(0, leg_of_both ? level - 1 : level);
-  const double area = std::ldexp(0.5 * unit_x_ * cosine * mesh::side * unit_y_ * mesh::side, -cell_level);
+  const double area = std::ldexp(0.5 * unit_x_ * cosine * mesh::kSide * unit_y_ * mesh::kSide, -cell_level);
   return {dy / length, -dx / length, length, length / area};
 }
 
@@ -109,10 +109,10 @@ double Metric::area(mesh::Leaf leaf, const mesh::Triangle& t) const {
 }
 
 std::int64_t Metric::x4(double x) const {
-  return std::llround((x - frame_.west) / frame_.width * 4.0 * mesh::side);
+  return std::llround((x - frame_.west) / frame_.width * 4.0 * mesh::kSide);
 }
 std::int64_t Metric::y4(double y) const {
-  return std::llround((y - frame_.south) / frame_.height * 4.0 * mesh::side);
+  return std::llround((y - frame_.south) / frame_.height * 4.0 * mesh::kSide);
 }
 
 }  // namespace swe

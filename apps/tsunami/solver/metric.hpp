@@ -38,8 +38,8 @@ class Metric {
   const Frame& frame() const { return frame_; }
   int max_level() const { return max_level_; }
 
-  double x(double units) const { return frame_.west + units * (frame_.width / mesh::side); }
-  double y(double units) const { return frame_.south + units * (frame_.height / mesh::side); }
+  double x(double units) const { return frame_.west + units * (frame_.width / mesh::kSide); }
+  double y(double units) const { return frame_.south + units * (frame_.height / mesh::kSide); }
   // Of a triangle's centroid.
   struct Place {
     double x, y;

@@ -46,8 +46,8 @@ class KubeClusterTest : public ::testing::Test {
     explicit Operator(KubeClusterTest& test)
         : client(test.server.config()),
           events_client(test.server.config()),
-          jobs(client, kube::resources::elastic_mpi_jobs, {}, [](const kube::Change&) {}),
-          pods(client, kube::resources::pods, {}, [](const kube::Change&) {}),
+          jobs(client, kube::resources::kElasticMpiJobs, {}, [](const kube::Change&) {}),
+          pods(client, kube::resources::kPods, {}, [](const kube::Change&) {}),
           events(events_client, "c", "h", [](const std::string&) {}),
           root_key(test.folder + "/key"),
           cluster(

@@ -103,7 +103,7 @@ class Watching : public ::testing::Test {
     client = std::make_unique<Client>(server->config(), client_options, clock);
     options.seed = 1;
     informer = std::make_unique<Informer>(
-        *client, resources::pods, options,
+        *client, resources::kPods, options,
         [this](const Change& change) {
           const char* const signs[] = {"+", "=", "-"};
           std::lock_guard lock(mutex);

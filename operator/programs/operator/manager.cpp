@@ -24,7 +24,7 @@ namespace resources = kube::resources;
 
 constexpr Seconds kStuckWatch{900};  // three times the longest watch: the server has forgotten us
 constexpr Millis kLastWords{2000};   // for Events at the end
-constexpr Millis longest_pass{20000};
+constexpr Millis kDrainBound{20000};
 constexpr Millis kLastStops{3000};  // for programs that are to end, whose status says so already
 
 double seconds_since(kube::Instant start) {
@@ -132,11 +132,11 @@ Manager::Manager(ManagerOptions options, Log log)
   watch.namespace_name = options_.watched_namespace;
   watch.log = log_;
   watch.reduce = reduce_job;
-  jobs_ = std::make_unique<kube::Informer>(*client_, resources::elastic_mpi_jobs, watch,
+  jobs_ = std::make_unique<kube::Informer>(*client_, resources::kElasticMpiJobs, watch,
                                            [this](const kube::Change& c) { changed(c.key, c.received); });
   watch.reduce = options_.queues ? reduce_placed_pod : reduce_pod;
   watch.label_selector = std::string(kLabelRole) + "=worker";
-  pods_ = std::make_unique<kube::Informer>(*client_, resources::pods, watch, [this](const kube::Change& c) {
+  pods_ = std::make_unique<kube::Informer>(*client_, resources::kPods, watch, [this](const kube::Change& c) {
     if (const auto job = job_of(c.after ? *c.after : *c.before)) changed(*job, c.received);
     if (!scheduler_) return;
     kube_queue_->saw_pod(c.key);
@@ -314,7 +314,7 @@ int Manager::run() {
   log_("stopping");
   scheduling_.request_stop();
   queue_.shut_down();
-  if (!queue_.drain(longest_pass)) log_("a pass over a job did not come to its end in time");
+  if (!queue_.drain(kDrainBound)) log_("a pass over a job did not come to its end in time");
   for (std::thread& thread : threads_) thread.join();
   if (scheduling_.joinable()) scheduling_.join();
   asking_->finish_stops(kLastStops);

@@ -19,6 +19,10 @@
 
 namespace empi::agent {
 
+// How long a rolled back change waits for ranks to report that they have dropped the attempt. A rank whose
+// helper thread never comes back reports too (it parks the helper), so this is a last resort.
+inline constexpr std::chrono::seconds kRollbackPatience{30};
+
 // Something that agents are to do (runtime/protocol/change_plan.hpp).
 struct DriverStep {
   using Kind = StepKind;
@@ -45,7 +49,7 @@ class ChangeDriver {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  bool active() const { return state_ != ChangeState::Stable && state_ != ChangeState::Failed; }
+  bool active() const { return is_in_flight(state_); }
   ChangeState state() const { return state_; }
   const ChangePlan& plan() const { return plan_; }
   const ChangeStatus& status() const { return status_; }

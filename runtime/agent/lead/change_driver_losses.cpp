@@ -12,10 +12,6 @@ using Kind = DriverStep::Kind;
 using State = ChangeState;
 using Event = ChangeEvent;
 
-// How long a rolled back change waits for ranks to report that they have dropped the attempt. A rank whose
-// helper thread never comes back reports too (it parks the helper), so this is a last resort.
-constexpr auto kRollbackPatience = std::chrono::seconds(30);
-
 }  // namespace
 
 void ChangeDriver::give_up(ChangeEvent event, const std::string& reason, TimePoint now) {

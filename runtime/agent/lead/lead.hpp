@@ -50,6 +50,13 @@ struct LeadIdentity {
 // a lead whose members are (decision R20). The controller takes two before it names another lead.
 inline constexpr int kWaitsForWord = 6;
 
+// How long a rank at the agreed iteration waits for its agent, which it then takes for gone: longer than a
+// pod needs to end the wait or the rank. That waits for the word that names another lead; this one finds
+// another pod silent, and waits for the word about it; then the change is called back.
+constexpr RunningTime longest_wait_of_rank(RunningTime partition) {
+  return 2 * (1 + kWaitsForWord) * partition + kRollbackPatience;
+}
+
 struct Moment {
   ChangeDriver::TimePoint clock;
   RunningTime running{0};

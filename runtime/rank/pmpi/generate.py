@@ -310,7 +310,7 @@ def main():
         # For interposition.cpp; first what a reader knows.
         names = "".join(f'    "{f.name}",\n' for f in sorted(functions, key=lambda f: f.name.startswith("MPIX"))
                         if f.name not in PASSED_THROUGH)
-        out.write("namespace empi::adapt {\n\nconst char* const wrapped_functions[] = {\n" + names +
+        out.write("namespace empi::adapt {\n\nconst char* const kWrappedFunctions[] = {\n" + names +
                   "    nullptr};\n\n}  // namespace empi::adapt\n")
     with open(arguments.list, "w") as out:
         out.write("".join(sorted(f.name + "\n" for f in functions if f.name not in PASSED_THROUGH)))

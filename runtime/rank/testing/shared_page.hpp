@@ -39,6 +39,7 @@ class SharedPage {
     return counters;
   }
   const Page& page() const { return *page_; }
+  Page::Control& control() { return page_->control; }  // the agent's part
 
  private:
   std::string path_;

@@ -111,7 +111,7 @@ Refusal ClusterAccess::refusal(const kube::ApiError& error) const {
 }
 
 kube::Client::Object ClusterAccess::try_job(const std::string& name) {
-  return client_->get(resources::elastic_mpi_jobs, key(name));
+  return client_->get(resources::kElasticMpiJobs, key(name));
 }
 
 ElasticMPIJob ClusterAccess::job(const std::string& name) {
@@ -128,8 +128,7 @@ ElasticMPIJob ClusterAccess::job(const std::string& name) {
 }
 
 std::vector<ElasticMPIJob> ClusterAccess::jobs(bool of_all_namespaces) {
-  const auto list =
-      client_->list(resources::elastic_mpi_jobs, of_all_namespaces ? std::string() : namespace_);
+  const auto list = client_->list(resources::kElasticMpiJobs, of_all_namespaces ? std::string() : namespace_);
   if (!list && list.error().kind == Kind::NotFound)
     throw Refusal("Elastic MPI is not installed in the cluster of " + client_->config().origin +
                   "; see docs/operate.md, or choose another with --context");
@@ -155,7 +154,7 @@ std::vector<ElasticMPIJob> ClusterAccess::jobs(bool of_all_namespaces) {
 }
 
 std::vector<ElasticQueue> ClusterAccess::queues() {
-  const auto list = client_->list(resources::elastic_queues, "");
+  const auto list = client_->list(resources::kElasticQueues, "");
   if (!list && list.error().kind == Kind::NotFound)
     throw Refusal("the Elastic MPI of the cluster of " + client_->config().origin +
                   " knows no queues: it is older than they are, or not installed");

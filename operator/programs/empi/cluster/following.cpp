@@ -92,7 +92,7 @@ class LogFollower {
     if (follow) query.add("follow", "true");
     const std::string& since = lines_.last_time().empty() ? since_ : lines_.last_time();
     if (!since.empty()) query.add("sinceTime", since);
-    const std::string target = kube::object_path(resources::pods, access_.key(pod_), "log") + query.text();
+    const std::string target = kube::object_path(resources::kPods, access_.key(pod_), "log") + query.text();
     const auto error = access_.client().stream_text(target, [&](const char* data, std::size_t size) {
       out_ << lines_.feed({data, size}) << std::flush;
       return out_.good();
@@ -166,7 +166,7 @@ class Story {
 int exit_code_of_program(ClusterAccess& access, const std::string& job) {
   kube::ListOptions options;
   options.label_selector = worker_selector(job);
-  const auto pods = access.client().list(resources::pods, access.namespace_name(), options);
+  const auto pods = access.client().list(resources::kPods, access.namespace_name(), options);
   if (!pods) return 1;
   for (const json& pod : pods.value().items) {
     const auto code = manager::to_pod_view(pod, job).exit_code;
@@ -227,7 +227,7 @@ std::string create(ClusterAccess& access, const RunOnCluster& options, bool name
   if (refuses(violations)) throw Refusal(to_string(violations.front(), options.manifest));
   if (!names_a_namespace(text, options.manifest)) job.metadata.namespace_name.clear();
   choose_namespace(access, job, options.manifest, namespace_given);
-  const auto created = access.client().create(resources::elastic_mpi_jobs, access.namespace_name(),
+  const auto created = access.client().create(resources::kElasticMpiJobs, access.namespace_name(),
                                               object_of(job, access.namespace_name()), {.strict = true});
   if (created) return job.metadata.name;
   if (created.error().kind == Kind::AlreadyExists)

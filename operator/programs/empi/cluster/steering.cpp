@@ -28,7 +28,7 @@ bool is_true(const JobStatus& status, const char* type) {
 
 void annotate(ClusterAccess& access, const std::string& name, const char* annotation) {
   const nlohmann::json patch = {{"metadata", {{"annotations", {{annotation, "true"}}}}}};
-  const auto done = access.client().merge_patch(resources::elastic_mpi_jobs, access.key(name), patch);
+  const auto done = access.client().merge_patch(resources::kElasticMpiJobs, access.key(name), patch);
   if (!done) throw access.refusal(done.error());
 }
 
@@ -45,7 +45,7 @@ std::string scale(ClusterAccess& access, const std::string& name, int replicas) 
   if (job.spec.runtime.mode == RuntimeMode::Rigid && job.status.state != JobState::Suspended)
     throw Refusal("job " + name + " is rigid (spec.runtime.mode): set spec.suspend to true, then its size");
   const auto done =
-      access.client().merge_patch(resources::elastic_mpi_jobs, access.key(name),
+      access.client().merge_patch(resources::kElasticMpiJobs, access.key(name),
                                   {{"spec", {{"replicas", replicas}}}}, {.subresource = "scale"});
   if (!done) throw access.refusal(done.error());
   std::string text = format("%d workers are asked for, it has %d", replicas, job.status.joined_replicas);

@@ -94,8 +94,8 @@ class Bench {
   explicit Bench(const Options& options)
       : options_(options),
         client_(kube::load_config(), quick_client()),
-        jobs_(client_, resources::elastic_mpi_jobs, watched(keep_size), nullptr),
-        pods_(client_, resources::pods, watched(keep_label), [this](const kube::Change& c) { look(c); }) {
+        jobs_(client_, resources::kElasticMpiJobs, watched(keep_size), nullptr),
+        pods_(client_, resources::kPods, watched(keep_label), [this](const kube::Change& c) { look(c); }) {
     jobs_.start();
     pods_.start();
   }
@@ -179,7 +179,7 @@ class Bench {
   }
   void create(const Kind& kind, int count) {
     side_by_side(4, count, [&](int i) {
-      expect(client_.create(resources::elastic_mpi_jobs, kNamespace, job_object(kind, i)));
+      expect(client_.create(resources::kElasticMpiJobs, kNamespace, job_object(kind, i)));
     });
   }
   void remove(const Kind& kind, int number) {
@@ -188,7 +188,7 @@ class Bench {
       const std::lock_guard lock(mutex_);
       removed_.insert(name);
     }
-    expect(client_.remove(resources::elastic_mpi_jobs, {kNamespace, name}, {}));
+    expect(client_.remove(resources::kElasticMpiJobs, {kNamespace, name}, {}));
   }
 
   void alone() {
@@ -200,7 +200,7 @@ class Bench {
     figure("writes_per_start_alone", writes(before, started) / count, "writes");
     note("a start alone: " + writes_by_kind(before, started, count));
     side_by_side(4, count, [&](int i) {
-      expect(client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(kAlone, i)},
+      expect(client_.merge_patch(resources::kElasticMpiJobs, {kNamespace, name_of(kAlone, i)},
                                  {{"spec", {{"replicas", kHalf}}}}, {.subresource = "scale"}));
     });
     wait_running(kAlone, count, kHalf);
@@ -221,7 +221,7 @@ class Bench {
 
   void fill() {
     const auto begin = Clock::now();
-    expect(client_.create(resources::elastic_queues, "", queue_object(options_.jobs, "None")));
+    expect(client_.create(resources::kElasticQueues, "", queue_object(options_.jobs, "None")));
     create(kYields, options_.yields);
     create(kRuns, options_.jobs - options_.yields);
     wait_running(kYields, options_.yields, kWorkers);
@@ -295,7 +295,7 @@ class Bench {
     const Metrics before = read_metrics(options_.port);
     const auto begin = Clock::now();
     expect(
-        client_.merge_patch(resources::elastic_queues, {"", kQueue}, {{"spec", {{"preemption", "Shrink"}}}}));
+        client_.merge_patch(resources::kElasticQueues, {"", kQueue}, {{"spec", {{"preemption", "Shrink"}}}}));
     wait_running(kYields, options_.yields, kHalf);
     wait_running(kWaits, started_ + started, kWorkers);
     note(std::to_string(options_.yields) + " jobs have yielded, " + std::to_string(started) +

@@ -66,7 +66,7 @@ class Load {
  public:
   explicit Load(const Options& options)
       : options_(options), client_(kube::load_config(), quick_client()), watched_(watcher_options()) {
-    jobs_ = std::make_unique<kube::Informer>(client_, resources::elastic_mpi_jobs, watched_,
+    jobs_ = std::make_unique<kube::Informer>(client_, resources::kElasticMpiJobs, watched_,
                                              [this](const kube::Change& change) { look(change); });
     sizes_.assign(static_cast<std::size_t>(options.jobs), options.pods);
     asked_.resize(sizes_.size());
@@ -76,7 +76,7 @@ class Load {
   void start() {
     const auto begin = Clock::now();
     side_by_side(4, options_.jobs, [this](int i) {
-      const auto made = client_.create(resources::elastic_mpi_jobs, kNamespace, job_object(i, options_.pods));
+      const auto made = client_.create(resources::kElasticMpiJobs, kNamespace, job_object(i, options_.pods));
       if (!made) throw std::runtime_error(made.error().message);
     });
     wait_for_rest("started", options_.jobs);
@@ -149,7 +149,7 @@ class Load {
       wanted = size = wanted == options_.pods ? other : options_.pods;
       asked_[static_cast<std::size_t>(job)] = Clock::now();
     }
-    const auto done = client_.merge_patch(resources::elastic_mpi_jobs, {kNamespace, name_of(job)},
+    const auto done = client_.merge_patch(resources::kElasticMpiJobs, {kNamespace, name_of(job)},
                                           {{"spec", {{"replicas", size}}}}, {.subresource = "scale"});
     if (!done) throw std::runtime_error(done.error().message);
     const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ class Load {
     for (const kube::ObjectPtr& known : jobs_->list()) {
       const kube::ObjectKey key = kube::key_of(*known);
       const int wanted = sizes_[static_cast<std::size_t>(std::stoi(key.name.substr(4)))];
-      const auto live = client_.get(resources::elastic_mpi_jobs, key);
+      const auto live = client_.get(resources::kElasticMpiJobs, key);
       if (!live) continue;
       const json& job = live.value();
       const json status = job.value("status", json::object());

@@ -69,8 +69,8 @@ Cluster::Cluster(const Options& options) : options_(options), client_(kube::load
     }
     changed_.notify_all();
   };
-  jobs_ = std::make_unique<kube::Informer>(client_, resources::elastic_mpi_jobs, watched, news);
-  pods_ = std::make_unique<kube::Informer>(client_, resources::pods, watched, news);
+  jobs_ = std::make_unique<kube::Informer>(client_, resources::kElasticMpiJobs, watched, news);
+  pods_ = std::make_unique<kube::Informer>(client_, resources::kPods, watched, news);
   jobs_->start();
   pods_->start();
 }
@@ -120,18 +120,18 @@ bool Cluster::ready(const std::string& job, int count) const {
 }
 
 void Cluster::create(const json& job) {
-  const auto made = client_.create(resources::elastic_mpi_jobs, options_.namespace_name, job);
+  const auto made = client_.create(resources::kElasticMpiJobs, options_.namespace_name, job);
   if (!made) throw std::runtime_error(made.error().message);
 }
 
 void Cluster::remove(const std::string& job) {
-  const auto gone = client_.remove(resources::elastic_mpi_jobs, {options_.namespace_name, job}, {});
+  const auto gone = client_.remove(resources::kElasticMpiJobs, {options_.namespace_name, job}, {});
   if (!gone) throw std::runtime_error(gone.error().message);
   wait(job + " and its pods are gone", [&] { return pods(job).empty(); });
 }
 
 void Cluster::scale(const std::string& job, int size) {
-  const auto done = client_.merge_patch(resources::elastic_mpi_jobs, {options_.namespace_name, job},
+  const auto done = client_.merge_patch(resources::kElasticMpiJobs, {options_.namespace_name, job},
                                         {{"spec", {{"replicas", size}}}}, {.subresource = "scale"});
   if (!done) throw std::runtime_error(done.error().message);
 }
