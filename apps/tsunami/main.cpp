@@ -136,7 +136,11 @@ class Run {
                       [&] { tsunami::write_results(options_.out, summary, scenario_, solver_.gauges()); });
   }
 
-  const std::string& description() const { return scenario_.description; }
+  void introduce() const {
+    std::printf("%s\n", scenario_.description.c_str());
+    for (const std::string& remark : scenario_.remarks)
+      std::fprintf(stderr, "empi-tsunami: %s\n", remark.c_str());
+  }
 
  private:
   // A place in the sea may be in a cell whose mean is land: its height is no sea level.
@@ -265,7 +269,7 @@ int main(int argc, char** argv) {
     io::prepare(loop.joining(), [&] { scenario = tsunami::make_scenario(options); });
     const auto compute = [&]<class Solver>(std::type_identity<Solver>) {
       Run<Solver> run(loop, options, std::move(scenario));
-      if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
+      if (rank == 0 && !loop.joining()) run.introduce();
       loop.run([&](MPI_Comm world) { return run.iterate(world); });
       if (!loop.left()) run.finish(MPI_COMM_WORLD);
     };

@@ -35,7 +35,7 @@ TEST(Gauges, AreAtAPlaceInNumbers) {
               "--gauge: longitude '" + std::string(bad) + "' is no number");
     EXPECT_EQ(of("a:272:" + std::string(bad)), "--gauge: latitude '" + std::string(bad) + "' is no number");
   }
-  for (const char* bad : {"nan-5", "0-nan", "0-inf", "5-0", "0-5s"})
+  for (const char* bad : {"nan-5", "0-nan", "0-inf", "5-0", "0-5s", "-20--10"})
     EXPECT_THAT(of("a:272:-10:dart.txt:" + std::string(bad)), HasSubstr("is no window BEGIN-END")) << bad;
 }
 
