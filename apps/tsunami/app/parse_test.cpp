@@ -98,6 +98,18 @@ TEST(Borders, SpongesFitTheDomainAndItsCells) {
               HasSubstr("a sponge of 100 km is narrower than four of the finest cells, 147 km"));
 }
 
+TEST(Levels, OfWavesAreBetweenThoseOfTheMesh) {
+  Options o;
+  for (const int level : {-1, 8, 15}) {
+    o.refine_level = level;
+    EXPECT_EQ(refused([&] { check(o); }), "");
+  }
+  for (const int level : {7, 16}) {
+    o.refine_level = level;
+    EXPECT_THAT(refused([&] { check(o); }), HasSubstr("--refine-level is not from --coarsest to --finest"));
+  }
+}
+
 TEST(Borders, AWaveIsASource) {
   Options o;
   o.topography = {"sea.nc"};

@@ -264,7 +264,7 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   setup.frame.height = (options.north - options.south) / options.roots_y;
   setup.coarsest = options.coarsest;
   setup.finest = options.finest;
-  setup.coast = options.coast;
+  setup.coast = coast_level(options);
   for (std::size_t side = 0; side < setup.borders.size(); ++side) {
     const BorderOption& border = options.borders[side];
     const bool wall = border.kind == BorderOption::Kind::Wall;
@@ -275,6 +275,7 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = buffer_of(options);
+  setup.criterion.finest = wave_level(options);
   if (options.refine_flux > 0) setup.criterion.refine_flux = options.refine_flux;
   if (options.refine_speed > 0) {
     setup.criterion.refine_speed = options.refine_speed;
@@ -308,6 +309,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
   // Their courses are kept in this order.
   for (const Gauge& g : scenario.gauges)
     places += "; gauge " + g.id + empi::format(" at %g E, %g N", g.lon, g.lat);
+  if (wave_level(o) != o.finest) places += empi::format("; waves to level %d", o.refine_level);
   if (o.refine_speed > 0) places += empi::format("; refined at %g m/s of the water", o.refine_speed);
   if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
   const bool walls = std::ranges::all_of(
@@ -328,7 +330,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
-                      o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
+                      o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, coast_level(o)) +
          empi::format(
              "; order %d, %s, refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
              o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, buffer_of(o), o.manning.n,

@@ -89,6 +89,31 @@ TEST_F(ScenarioTest, GaugesAreOfTheCase) {
   EXPECT_NE(name_case(o, make_scenario(o)), before);
 }
 
+// A nest is fine where it is asked for, and not at all the shores of an ocean.
+TEST_F(ScenarioTest, ShoresAreAsFineAsWavesButForThoseOfANest) {
+  o.coarsest = 8, o.finest = 20;
+  const auto levels = [&] {
+    const swe::Parameters setup = make_setup(o, {});
+    return std::pair{setup.coast, setup.criterion.finest};
+  };
+  EXPECT_EQ(levels(), std::pair(20, 20));
+  o.regions = {{142, 143, 32, 33, 17}};
+  EXPECT_EQ(levels(), std::pair(20, 20)) << "the finest cells are no region's";
+  o.regions[0].level = 20;
+  EXPECT_EQ(levels(), std::pair(8, 20));
+  o.refine_level = 14;
+  EXPECT_EQ(levels(), std::pair(14, 14));
+  const std::string before = name_case(o, {});
+  o.coast = 10;
+  EXPECT_EQ(levels(), std::pair(10, 14));
+  EXPECT_NE(name_case(o, {}), before);
+  o.coast = o.refine_level = -1, o.regions.clear();
+  o.gauge_level = 20;
+  EXPECT_EQ(levels(), std::pair(20, 20)) << "around no gauge";
+  o.gauges = {{.id = "harbour", .lon = 145, .lat = 35}};
+  EXPECT_EQ(levels(), std::pair(8, 20));
+}
+
 TEST_F(ScenarioTest, TheBufferFollowsFromTheStepsBetweenTwoAdaptions) {
   o.adapt_every = 10;
   EXPECT_EQ(make_setup(o, {}).criterion.buffer, 4);

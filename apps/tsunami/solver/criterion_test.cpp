@@ -91,5 +91,38 @@ TEST(Refining, FollowsTheSpeedOfTheWater) {
   expect_levels(6, 6, 6);
 }
 
+// Finer cells than waves ask for are where a region wants them only.
+TEST(Refining, LeavesTheFinestCellsToANest) {
+  Parameters setup{.domain = {1, 1}, .frame = {.width = 1000, .height = 1000}, .coarsest = 6, .finest = 14};
+  setup.coast = 9;
+  setup.physics.order = 2;
+  setup.criterion = {.refine_amplitude = 0.05,
+                     .coarsen_amplitude = 0.02,
+                     .buffer = 1,
+                     .finest = 9,
+                     .regions = {{750, 800, 750, 800, 14}}};
+  Solver solver(
+      MPI_COMM_WORLD, setup, [](double x, double y) { return std::hypot(x - 200, y - 700) < 60 ? 5.0 : -10.0; },
+      [](double x, double y) { return std::exp(-((x - 500) * (x - 500) + (y - 500) * (y - 500)) / 2e4); });
+  for (int k = 0; k <= 20; ++k) {
+    int at_wave = 0, at_shore = 0, away = 0, least_in_nest = 14;
+    for (std::size_t i = 0; i < solver.cells(); ++i) {
+      const auto [x, y] = centroid(solver, i);
+      const int level = solver.mesh().leaves()[i].level();
+      if (std::hypot(x - 500, y - 500) < 100) at_wave = std::max(at_wave, level);
+      if (std::hypot(x - 200, y - 700) < 60) at_shore = std::max(at_shore, level);
+      if (std::max(std::abs(x - 775), std::abs(y - 775)) > 250) away = std::max(away, level);
+      if (std::max(std::abs(x - 775), std::abs(y - 775)) < 25) least_in_nest = std::min(least_in_nest, level);
+    }
+    ASSERT_EQ(maximum(at_wave), 9) << "step " << k;
+    ASSERT_EQ(maximum(at_shore), 9) << "step " << k;
+    ASSERT_EQ(maximum(away), 9) << "step " << k;
+    ASSERT_EQ(maximum(-least_in_nest), -14) << "step " << k;
+    solver.step(1e9);
+    if (k % 2 == 0) solver.adapt();
+    if (k % 3 == 0) solver.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
+  }
+}
+
 }  // namespace
 }  // namespace swe

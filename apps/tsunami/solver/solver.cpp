@@ -24,6 +24,9 @@ Parameters checked(const Parameters& s) {
   if (s.coast > s.finest)
     refuse("coast level " + std::to_string(s.coast) + " is finer than the finest, " +
            std::to_string(s.finest));
+  if (s.criterion.finest > s.finest)
+    refuse("the criterion's level " + std::to_string(s.criterion.finest) + " is finer than the finest, " +
+           std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) +
            " was asked for; above 0 and at most .58 keeps depths >= 0");

@@ -52,6 +52,9 @@ struct Criterion {
   double refine_flux = 1e300;
   // Layers of cells around refined ones that are refined too: buffer_for() the steps between two adaptions.
   int buffer = 2;
+  // Level that all of these refine to, and the motion of the floor; -1: the mesh's finest. Regions may ask
+  // for finer cells.
+  int finest = -1;
   std::vector<Region> regions = {};
 };
 
