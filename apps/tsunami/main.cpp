@@ -73,9 +73,12 @@ class Run {
   }
 
   bool iterate(MPI_Comm world) {
-    // What lies between two iterations is the loop's.
-    tasks_.lap(iterated_ ? Task::Adaptation : Task::Others);
-    iterated_ = true;
+    // What lies between two iterations is the loop's. Before its first one, a rank that joins has waited while
+    // the others counted.
+    if (std::exchange(iterated_, true))
+      tasks_.lap(Task::Adaptation);
+    else
+      tasks_ = {};
     if (options_.snapshot_every > 0 && clock_.time >= clock_.next_snapshot) snapshot(world);
     double limit = options_.end - clock_.time;
     if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);

@@ -61,7 +61,7 @@ json compare(const Gauge& gauge, const io::TimeSeries& computed) {
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"(index\.html|ground\.bin|progress\.json|resources\.png|map\.svg|maxima\.nc|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
+      R"(index\.html|ground\.bin|progress\.json|(resources|profiles)\.png|map\.svg|maxima\.nc|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
       R"(|wave-\d{4}\.png|gauge-[^/]*\.(csv|png))");
   io::clear_folder(folder, ours);
 }
