@@ -85,14 +85,16 @@ TEST_F(RunFolder, ProfilesOfSeveralRunsAreInOnePicture) {
     std::snprintf(text, sizeof text, "rgb(%.3f", 100 * c.r);
     return picture.find(text) != std::string::npos;
   };
-  const std::string one = svg({folder_.path("elastic")}), two = svg({folder_.path("elastic"), folder_.path("fixed/")});
+  const std::string one = svg({folder_.path("elastic")}),
+                    two = svg({folder_.path("elastic"), folder_.path("fixed/")});
   EXPECT_TRUE(fs::exists(folder_.path("elastic/profiles.png")));
   EXPECT_FALSE(fs::exists(folder_.path("fixed/profiles.png")));
   EXPECT_TRUE(has(one, draw::category(0)) && has(two, draw::category(0)));
   EXPECT_FALSE(has(one, draw::category(1)));
   EXPECT_TRUE(has(two, draw::category(1)));
-  EXPECT_NE(test::file_error_of([&] { draw_profiles({folder_.path("elastic"), folder_.path("")}); })
-                .find("cells.csv: expected the profile of a run"),
+  EXPECT_NE(test::file_error_of([&] {
+              draw_profiles({folder_.path("elastic"), folder_.path("")});
+            }).find("cells.csv: expected the profile of a run"),
             std::string::npos);
 }
 

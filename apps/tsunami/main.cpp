@@ -73,8 +73,8 @@ class Run {
   }
 
   bool iterate(MPI_Comm world) {
-    // What lies between two iterations is the loop's. Before its first one, a rank that joins has waited while
-    // the others counted.
+    // What lies between two iterations is the loop's. Before its first one, a rank that joins has waited
+    // while the others counted.
     if (std::exchange(iterated_, true))
       tasks_.lap(Task::Adaptation);
     else

@@ -85,8 +85,8 @@ class TsunamiOnPods : public testing::Test {
     }
   }
 
-  // By the tasks of the thesis' table 5.3 (mean of the ranks), whoever came and went: no more than it took, and
-  // most of it.
+  // By the tasks of the thesis' table 5.3 (mean of the ranks), whoever came and went: no more than it took,
+  // and most of it.
   void expect_times_of_the_whole_run() const {
     double all = 0;
     const auto tasks = io::read_json(fs::path(folder.path("out")) / "tsunami.json").at("seconds_by_task");

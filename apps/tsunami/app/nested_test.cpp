@@ -28,7 +28,8 @@ std::string text_of(const Floor& floor, double west, double south, int nx, int n
                      std::to_string(west) + " xll\n" + std::to_string(south) + " yll\n" +
                      std::to_string(spacing) + " cellsize\n-9999 nodata_value\n";
   for (int j = ny - 1; j >= 0; --j)
-    for (int i = 0; i < nx; ++i) text += std::to_string(floor(west + i * spacing, south + j * spacing)) + "\n";
+    for (int i = 0; i < nx; ++i)
+      text += std::to_string(floor(west + i * spacing, south + j * spacing)) + "\n";
   return text;
 }
 
@@ -49,7 +50,8 @@ class Nested : public ::testing::Test {
                            "2 mx\n2 my\n1 mt\n148.5 xlower\n32.5 ylower\n0 t0\n1 dx\n1 dy\n0 dt\n0 0\n0 0\n");
     const swe::Function floor = make_scenario(o).bed.still;
     const auto fine = io::read_topography(fine_file),
-               coarse = io::read_topography(coarse_file, {.region = io::Region{137, 150, 32, 43}, .fill = {}});
+               coarse =
+                   io::read_topography(coarse_file, {.region = io::Region{137, 150, 32, 43}, .fill = {}});
     const io::Region box = fine->region();
     for (int j = 0; j < fine->ny; ++j)
       for (int i = 0; i < fine->nx; ++i)

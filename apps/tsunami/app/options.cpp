@@ -144,13 +144,15 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(0, 30), .shows_default = true}},
           {"--coast",
            &o.coast,
-           "level of cells that the shore goes through; -1: that of --refine-level, but without it --coarsest\n"
+           "level of cells that the shore goes through; -1: that of --refine-level, but without it "
+           "--coarsest\n"
            "where --region or --gauge-level ask for the finest: no other shores are that fine before a wave "
            "comes",
            {.check = options::in_range(-1, 30), .shows_default = true}},
           {"--refine-level",
            &o.refine_level,
-           "level that waves and the source refine cells to, so that finer ones are in a --region or around a\n"
+           "level that waves and the source refine cells to, so that finer ones are in a --region or around "
+           "a\n"
            "--gauge (--gauge-level) only; -1: the finest",
            {.check = options::in_range(-1, 30), .shows_default = true}},
           {"--end", &o.end, "simulated time, s", {.check = options::positive(), .shows_default = true}},

@@ -47,7 +47,7 @@ struct Options {
   double west = -120, east = -60, south = -60, north = 0;  // degrees
   int roots_x = 1, roots_y = 1;                            // root squares
   int coarsest = 8, finest = 15;                           // mesh levels; two levels halve the cell
-  int refine_level = -1;                      // that waves and the source refine to; -1: finest
+  int refine_level = -1;                                   // that waves and the source refine to; -1: finest
   int coast = -1;                             // level of cells that the shore goes through; -1: coast_level()
   double end = 32400;                         // s of simulated time
   int adapt_every = 10;                       // steps

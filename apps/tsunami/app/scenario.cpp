@@ -52,7 +52,8 @@ Source read_source(const Options& o, const std::string& chile) {
 }
 
 bool has_moved_at_start(const io::Dtopo& motion) {
-  return motion.times.back() <= 0 || (motion.times.front() == motion.times.back() && motion.times.back() <= 1);
+  return motion.times.back() <= 0 ||
+         (motion.times.front() == motion.times.back() && motion.times.back() <= 1);
 }
 
 // Of what a run would wait for in vain.
@@ -167,10 +168,10 @@ void check_record(const Gauge& gauge, double run, std::vector<std::string>& rema
             (windowed ? "choose another window, --gauge ID:LON:LAT:FILE:BEGIN-END"
                       : "take a later --end, or the gauge without a record"));
   if (judged_window(gauge, 0, run)) return;
-  remarks.push_back("gauge " + gauge.id + " will not be judged: of " + gauge.observed + " with " + has +
-                    (windowed ? empi::format(", its window from %g s to %g s", begin, end) : "") +
-                    empi::format(" and the run until %g s less than ten minutes, or two samples, are common",
-                                 run));
+  remarks.push_back(
+      "gauge " + gauge.id + " will not be judged: of " + gauge.observed + " with " + has +
+      (windowed ? empi::format(", its window from %g s to %g s", begin, end) : "") +
+      empi::format(" and the run until %g s less than ten minutes, or two samples, are common", run));
 }
 
 int buffer_of(const Options& o) { return o.buffer < 0 ? swe::buffer_for(o.adapt_every) : o.buffer; }

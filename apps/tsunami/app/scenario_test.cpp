@@ -311,10 +311,12 @@ TEST_F(ScenarioTest, ObservedRecordsAreReadBeforeTheFirstStep) {
 // Most likely its seconds count from another event.
 TEST_F(ScenarioTest, ARecordThatHasNothingOfItsWindowOrOfTheRunIsRefused) {
   o.end = 7200;
-  o.gauges = {{.id = "g", .lon = 145, .lat = 35, .observed = folder.write("other.txt", "90000 0\n99000 1\n")}};
-  EXPECT_EQ(refusal(),
-            "other.txt: expected samples from 0 s to 7200 s, the run, for gauge g, found times from 90000 s to "
-            "99000 s; count them from the earthquake, or take a later --end, or the gauge without a record");
+  o.gauges = {
+      {.id = "g", .lon = 145, .lat = 35, .observed = folder.write("other.txt", "90000 0\n99000 1\n")}};
+  EXPECT_EQ(
+      refusal(),
+      "other.txt: expected samples from 0 s to 7200 s, the run, for gauge g, found times from 90000 s to "
+      "99000 s; count them from the earthquake, or take a later --end, or the gauge without a record");
   o.gauges[0].begin = 1200, o.gauges[0].end = 14400;
   EXPECT_THAT(refusal(), AllOf(HasSubstr("samples from 1200 s to 14400 s, the window of gauge g"),
                                HasSubstr("choose another window, --gauge ID:LON:LAT:FILE:BEGIN-END")));
@@ -337,17 +339,19 @@ TEST_F(ScenarioTest, ARunThatIsTooShortForARecordSaysSo) {
   o.end = 9500;
   const Scenario s = make_scenario(o);
   ASSERT_EQ(s.remarks.size(), 1u);
-  EXPECT_THAT(s.remarks[0],
-              AllOf(HasSubstr("gauge g will not be judged"), HasSubstr("record.txt with times from 0 s to 20000 s"),
-                    HasSubstr("its window from 9000 s to 20000 s"), HasSubstr("the run until 9500 s")));
+  EXPECT_THAT(
+      s.remarks[0],
+      AllOf(HasSubstr("gauge g will not be judged"), HasSubstr("record.txt with times from 0 s to 20000 s"),
+            HasSubstr("its window from 9000 s to 20000 s"), HasSubstr("the run until 9500 s")));
 }
 
 TEST_F(ScenarioTest, AWaveOrAMotionAfterTheEndOfTheRunIsRefused) {
   o.end = 3600;
   o.dtopo = folder.write("late.tt3", motion(143, 33, {0, 2}, 3600));
-  EXPECT_THAT(refusal(),
-              HasSubstr("late.tt3: expected a motion that begins before the run ends, at 3600 s, found times from "
-                        "3600 s to 3900 s; count them from the start of the run, or take a later --end"));
+  EXPECT_THAT(
+      refusal(),
+      HasSubstr("late.tt3: expected a motion that begins before the run ends, at 3600 s, found times from "
+                "3600 s to 3900 s; count them from the start of the run, or take a later --end"));
   o.dtopo = folder.write("jump.tt3", motion(143, 33, {2}, 4000));
   EXPECT_THAT(refusal(), HasSubstr("jump.tt3: expected a motion that begins before the run ends"));
   o.end = 0.5;  // one time of at most 1 s is `at once`
@@ -355,9 +359,10 @@ TEST_F(ScenarioTest, AWaveOrAMotionAfterTheEndOfTheRunIsRefused) {
   EXPECT_EQ(refusal(), "");
   o.end = 3600;
   o.borders[2] = {.kind = BorderOption::Kind::Wave, .wave = folder.write("wave.txt", "5000 0\n6000 1\n")};
-  EXPECT_THAT(refusal(),
-              HasSubstr("wave.txt: expected a wave that begins before the run ends, at 3600 s, found times from "
-                        "5000 s to 6000 s"));
+  EXPECT_THAT(
+      refusal(),
+      HasSubstr("wave.txt: expected a wave that begins before the run ends, at 3600 s, found times from "
+                "5000 s to 6000 s"));
   o.end = 5001;
   EXPECT_EQ(refusal(), "");
 }

@@ -102,7 +102,8 @@ TEST(Refining, LeavesTheFinestCellsToANest) {
                      .finest = 9,
                      .regions = {{750, 800, 750, 800, 14}}};
   Solver solver(
-      MPI_COMM_WORLD, setup, [](double x, double y) { return std::hypot(x - 200, y - 700) < 60 ? 5.0 : -10.0; },
+      MPI_COMM_WORLD, setup,
+      [](double x, double y) { return std::hypot(x - 200, y - 700) < 60 ? 5.0 : -10.0; },
       [](double x, double y) { return std::exp(-((x - 500) * (x - 500) + (y - 500) * (y - 500)) / 2e4); });
   for (int k = 0; k <= 20; ++k) {
     int at_wave = 0, at_shore = 0, away = 0, least_in_nest = 14;

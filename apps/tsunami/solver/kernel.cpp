@@ -293,16 +293,16 @@ void apply_friction(const Physics& physics, const Fields<Stored>& cells, double 
 }
 
 // All of the above for what cells may be stored as.
-#define SWE_STORED(Stored)                                                                                \
-  template double gains_order1(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
-                               Scratch&, const Gains<Stored>&, double*);                                  \
-  template double gains_order2(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
-                               const FaceStates&, Scratch&, const Gains<Stored>&, double*);               \
-  template bool update_cells(const Physics&, const Fields<Stored>&, const double*, double, std::int64_t,  \
-                             std::int64_t, const Gains<Stored>&, Stage, const Saved<Stored>&);            \
-  template void apply_rotation(const Fields<Stored>&, const double*, double, std::int64_t, std::int64_t); \
-  template void apply_friction(const Physics&, const Fields<Stored>&, double,                             \
-                               std::span<const std::int32_t>, std::span<const float>)
+#define SWE_STORED(Stored)                                                                                   \
+  template double gains_order1(const Physics&, const Fields<Stored>&, const Connections&, const Section&,    \
+                               Scratch&, const Gains<Stored>&, double*);                                     \
+  template double gains_order2(const Physics&, const Fields<Stored>&, const Connections&, const Section&,    \
+                               const FaceStates&, Scratch&, const Gains<Stored>&, double*);                  \
+  template bool update_cells(const Physics&, const Fields<Stored>&, const double*, double, std::int64_t,     \
+                             std::int64_t, const Gains<Stored>&, Stage, const Saved<Stored>&);               \
+  template void apply_rotation(const Fields<Stored>&, const double*, double, std::int64_t, std::int64_t);    \
+  template void apply_friction(const Physics&, const Fields<Stored>&, double, std::span<const std::int32_t>, \
+                               std::span<const float>)
 SWE_STORED(double);
 SWE_STORED(float);
 #undef SWE_STORED

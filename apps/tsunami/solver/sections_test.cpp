@@ -113,8 +113,8 @@ TEST(Threads, NoneIsRefused) {
 }
 
 // Of what grows with the cells: while they become more, a few at a time, and after a resize; in the deep, and
-// on a shelf with a raster of Manning's n, on the earth that turns. What halos take is small on a mesh of this
-// size.
+// on a shelf with a raster of Manning's n, on the earth that turns. What halos take is small on a mesh of
+// this size.
 TEST(Memory, IsAtMostTwoHundredBytesPerCellAtSecondOrder) {
   for (const bool shelf : {false, true}) {
     Parameters setup{

@@ -259,8 +259,7 @@ double BasicSolver<Stored>::apply_forces(double dt) {
 #pragma omp parallel for num_threads(threads_) if (threads_ > 1)
   for (std::size_t i = 0; i < rough.size(); i += part) {
     const std::size_t count = std::min(part, rough.size() - i);
-    apply_friction(setup_.physics, fields, dt, rough.subspan(i, count),
-                   n.empty() ? n : n.subspan(i, count));
+    apply_friction(setup_.physics, fields, dt, rough.subspan(i, count), n.empty() ? n : n.subspan(i, count));
   }
   return sponge_.apply(setup_.physics, fields, inverse_area_.data(), setup_.sea_level, dt);
 }

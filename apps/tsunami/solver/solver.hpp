@@ -264,8 +264,8 @@ class BasicSolver {
   std::vector<std::int32_t> bisected_;  // in an adaption, with their slopes
   std::vector<Slopes> slopes_;
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
-  std::vector<std::int32_t> rough_;  // shallow cells, apply_friction()'s
-  std::vector<float> roughness_;     // and n of each, where the floor has its own
+  std::vector<std::int32_t> rough_;                                    // shallow cells, apply_friction()'s
+  std::vector<float> roughness_;  // and n of each, where the floor has its own
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level

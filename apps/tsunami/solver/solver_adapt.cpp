@@ -97,9 +97,8 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (eta_[i] - b_[i] <= dry) continue;
       const double change = std::abs(gains_[0][i]) * inverse_area_[i];
-      marks[i] =
-          std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, finest - leaves[i].level()),
-                                                      c.refine_flux, 0.25 * c.refine_flux));
+      marks[i] = std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, finest - leaves[i].level()),
+                                                             c.refine_flux, 0.25 * c.refine_flux));
     }
   }
   expect_waves(marks);
