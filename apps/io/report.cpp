@@ -143,4 +143,27 @@ int draw_resources(const fs::path& folder, const std::string& title, const std::
   return static_cast<int>(std::ranges::max(workers.y));
 }
 
+void draw_profiles(const std::vector<fs::path>& runs) {
+  draw::Chart chart;
+  chart.title = "Resource profiles";
+  chart.subtitle = "the areas are worker hours";
+  chart.x_label = "run time (s)", chart.y_label = "workers";
+  chart.y_from_zero = true;
+  for (const fs::path& dir : runs) {
+    const Profile run = read_profile(dir);
+    if (run.seconds.empty())
+      throw FileError(dir / "cells.csv", "", "the profile of a run", "none", "give the folder of a run");
+    const fs::path name = dir.filename().empty() ? dir.parent_path().filename() : dir.filename();
+    char text[160];
+    std::snprintf(text, sizeof text, "%s: %.0f s, %.3g worker hours", name.c_str(), run.seconds.back(),
+                  run.worker_hours());
+    draw::Series profile{text, run.seconds, run.workers, draw::Style::Step};
+    profile.fill = 0.15;
+    // Down to zero where the run ends.
+    profile.x.push_back(run.seconds.back()), profile.y.push_back(0);
+    chart.series.push_back(profile);
+  }
+  draw::write_both(draw::render(chart), (runs.front() / "profiles.png").string());
+}
+
 }  // namespace io

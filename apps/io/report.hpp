@@ -50,4 +50,8 @@ Profile read_profile(const std::filesystem::path& folder);
 /// number of workers. `cells`: what a cell is called here.
 int draw_resources(const std::filesystem::path& folder, const std::string& title, const std::string& cells);
 
+/// profiles.png in the first folder: workers of all these runs over their run times, with worker hours (seed
+/// 000, figures 5.6 (b) and 6.8). Throws FileError for a folder without cells.csv.
+void draw_profiles(const std::vector<std::filesystem::path>& runs);
+
 }  // namespace io

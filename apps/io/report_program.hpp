@@ -22,6 +22,8 @@ struct ReportProgram {
       draw;
   /// Files for ParaView, of a run that has ended. Programs that can write them have an option --vtu.
   std::function<void(const std::filesystem::path& dir)> write_paraview = {};
+  /// Has an option --compare, for runs with a cells.csv.
+  bool compares = false;
 };
 
 /// The whole program; its exit status: 0, or 2 when something is wrong, which is said in one line.

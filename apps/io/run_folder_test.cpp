@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/io/draw/colour.hpp"
 #include "apps/io/report.hpp"
 #include "apps/io/test_files.hpp"
 
@@ -65,6 +66,36 @@ TEST_F(RunFolder, ProfileIsOfTheWholeRun) {
   EXPECT_DOUBLE_EQ(profile.worker_hours(), 3.5);
   folder_.write("summary.json", R"({"start_time_s": 100, "run_time_s": 800})");  // of another run
   EXPECT_EQ(read_profile(folder_.path("")).seconds.size(), 3u);
+}
+
+// Figure 5.6 (b) of the thesis.
+TEST_F(RunFolder, ProfilesOfSeveralRunsAreInOnePicture) {
+  fs::create_directory(folder_.path("elastic"));
+  fs::create_directory(folder_.path("fixed"));
+  const std::string head = "wall_clock_s,simulated_s,cells,ranks\n";
+  folder_.write("elastic/cells.csv", head + "0,0,9,1\n1800,5,9,4\n3600,9,9,4\n");
+  folder_.write("fixed/cells.csv", head + "50,0,9,4\n3050,9,9,4\n");
+  const auto svg = [&](const std::vector<fs::path>& runs) {
+    draw_profiles(runs);
+    const std::vector<char> bytes = read_bytes((runs.front() / "profiles.svg").string());
+    return std::string(bytes.data(), bytes.size());
+  };
+  const auto has = [](const std::string& picture, draw::Colour c) {
+    char text[80];
+    std::snprintf(text, sizeof text, "rgb(%.3f", 100 * c.r);
+    return picture.find(text) != std::string::npos;
+  };
+  const std::string one = svg({folder_.path("elastic")}),
+                    two = svg({folder_.path("elastic"), folder_.path("fixed/")});
+  EXPECT_TRUE(fs::exists(folder_.path("elastic/profiles.png")));
+  EXPECT_FALSE(fs::exists(folder_.path("fixed/profiles.png")));
+  EXPECT_TRUE(has(one, draw::category(0)) && has(two, draw::category(0)));
+  EXPECT_FALSE(has(one, draw::category(1)));
+  EXPECT_TRUE(has(two, draw::category(1)));
+  EXPECT_NE(test::file_error_of([&] {
+              draw_profiles({folder_.path("elastic"), folder_.path("")});
+            }).find("cells.csv: expected the profile of a run"),
+            std::string::npos);
 }
 
 TEST_F(RunFolder, BadTablesNameTheLine) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages of PyPI that Debian does not have: a test that wants one is skipped (77) where it is not installed.
 
-EMPI_PYPI names a folder with them for this Python: pip install --target FOLDER arviz netcdf4 xarray rasterio umbridge
+EMPI_PYPI names a folder with them for this Python: pip install --target FOLDER 'arviz<1' h5py netcdf4 xarray rasterio umbridge
 """
 import importlib
 import os

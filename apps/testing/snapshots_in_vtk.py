@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs empi-tsunami and empi-spe10 on three ranks. Promise: VTK's own reader, which is ParaView's, finds in each snapshot
 pieces that cover the domain once, with the arrays and times that the guides name.
-Usage: EMPI_WITH=python3-vtk9 ./dev run apps/testing/snapshots_in_vtk.py"""
+Usage: EMPI_WITH=python3-vtk9 ./dev run apps/testing/snapshots_in_vtk.py (part of ./dev e2e other-readers)"""
 import json
 import pathlib
 import subprocess

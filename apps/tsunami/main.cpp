@@ -73,9 +73,12 @@ class Run {
   }
 
   bool iterate(MPI_Comm world) {
-    // What lies between two iterations is the loop's.
-    tasks_.lap(iterated_ ? Task::Adaptation : Task::Others);
-    iterated_ = true;
+    // What lies between two iterations is the loop's. Before its first one, a rank that joins has waited
+    // while the others counted.
+    if (std::exchange(iterated_, true))
+      tasks_.lap(Task::Adaptation);
+    else
+      tasks_ = {};
     if (options_.snapshot_every > 0 && clock_.time >= clock_.next_snapshot) snapshot(world);
     double limit = options_.end - clock_.time;
     if (options_.snapshot_every > 0) limit = std::min(limit, clock_.next_snapshot - clock_.time);
@@ -136,7 +139,11 @@ class Run {
                       [&] { tsunami::write_results(options_.out, summary, scenario_, solver_.gauges()); });
   }
 
-  const std::string& description() const { return scenario_.description; }
+  void introduce() const {
+    std::printf("%s\n", scenario_.description.c_str());
+    for (const std::string& remark : scenario_.remarks)
+      std::fprintf(stderr, "empi-tsunami: %s\n", remark.c_str());
+  }
 
  private:
   // A place in the sea may be in a cell whose mean is land: its height is no sea level.
@@ -265,7 +272,7 @@ int main(int argc, char** argv) {
     io::prepare(loop.joining(), [&] { scenario = tsunami::make_scenario(options); });
     const auto compute = [&]<class Solver>(std::type_identity<Solver>) {
       Run<Solver> run(loop, options, std::move(scenario));
-      if (rank == 0 && !loop.joining()) std::printf("%s\n", run.description().c_str());
+      if (rank == 0 && !loop.joining()) run.introduce();
       loop.run([&](MPI_Comm world) { return run.iterate(world); });
       if (!loop.left()) run.finish(MPI_COMM_WORLD);
     };

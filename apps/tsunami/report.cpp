@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // empi-tsunami-report DIR: turns what a run left (snapshots, gauges, cells.csv) into pictures and a page that
-// shows them and, with --vtu, into files for ParaView. A process of its own, so that no rank of the run has
+// shows them and, with --vtu, into files for ParaView; with --compare its workers over time beside those of
+// other runs. A process of its own, so that no rank of the run has
 // to draw: afterwards or, with --follow, beside the job.
 
 #include "apps/io/report.hpp"
@@ -175,7 +176,8 @@ io::PageText page_text() {
       "takes and gives back workers by what it measures.",
       {{"resources", "Workers and cells over the run time"},
        {"wave", "Sea surface, and the mesh coloured by the worker that owns each cell"},
-       {"gauge", "Sea surface at a tide gauge"}}};
+       {"gauge", "Sea surface at a tide gauge"},
+       {"profiles", "Workers over the run time of several runs"}}};
 }
 
 constexpr char kMapFile[] = "map.svg";
@@ -189,7 +191,7 @@ class Report {
   void draw() {
     const fs::path description = dir_ / "tsunami.json";
     const json results = drawing_.has(description) ? io::read_json(description) : json::object();
-    // Figure 5.6 of the thesis.
+    // Figure 5.6 (a) of the thesis; (b) is --compare.
     drawing_.once(dir_ / "cells.csv", [&] {
       workers_ = io::draw_resources(dir_, "Resource profile: the job follows its mesh", "cells");
     });
@@ -259,6 +261,7 @@ int main(int argc, char** argv) {
              Report report(dir, limit, std::move(drawing));
              repeat([&] { report.draw(); });
            },
-       .write_paraview = [](const fs::path& dir) { write_paraview(dir); }},
+       .write_paraview = [](const fs::path& dir) { write_paraview(dir); },
+       .compares = true},
       argc, argv);
 }

@@ -85,6 +85,22 @@ class TsunamiOnPods : public testing::Test {
     }
   }
 
+  // By the tasks of the thesis' table 5.3 (mean of the ranks), whoever came and went: no more than it took,
+  // and most of it.
+  void expect_times_of_the_whole_run() const {
+    double all = 0;
+    const auto tasks = io::read_json(fs::path(folder.path("out")) / "tsunami.json").at("seconds_by_task");
+    for (const auto& [task, seconds] : tasks.items()) {
+      EXPECT_GE(seconds.get<double>(), 0) << task;
+      all += seconds.get<double>();
+    }
+    EXPECT_GT(tasks.at("resource adaptation").get<double>(), 0);
+    const std::vector<double> clock = io::Table(folder.path("out/cells.csv")).numbers("wall_clock_s");
+    const double took = clock.back() - clock.front();
+    EXPECT_GT(all, 0.5 * took) << tasks;
+    EXPECT_LT(all, took + 1) << tasks << ": what is before the first line";
+  }
+
   // "out" is what a run of one rank gives that nothing happened to.
   void expect_as_undisturbed() const {
     std::string alone = program() + " --out " + folder.path("alone") + " --finest 13";
@@ -171,6 +187,7 @@ TEST_F(TsunamiOnPods, ALostRankCostsAFewStepsAndNoBit) {
     EXPECT_EQ(run.pods.wait_for_end(run.members[i].uid), 0) << run.pods.all_logs();
   EXPECT_NE(run.pods.all_logs().find("the job goes on from iteration"), std::string::npos);
   expect_as_undisturbed();
+  expect_times_of_the_whole_run();
 }
 
 }  // namespace

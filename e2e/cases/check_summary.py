@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the folder that a run leaves: summary.json complete and consistent, pictures real.
 
-Usage: check_summary.py DIR [--grows N] [--shrinks N] [--pictures PREFIX ...]
+Usage: check_summary.py DIR [--grows N] [--shrinks N] [--tasks] [--pictures PREFIX ...]
 Prints every broken promise and exits 1 when there is one.
 """
 import argparse
@@ -29,6 +29,7 @@ def main():
     parser.add_argument("--shrinks", type=int, default=0, help="committed shrinks at least")
     parser.add_argument("--shrinks-from", type=int, default=0, help="one that had so many workers has become smaller")
     parser.add_argument("--pictures", nargs="*", default=[], help="a PNG must exist whose name starts so")
+    parser.add_argument("--tasks", action="store_true", help="the times of a tsunami's tasks add up to most of the run's, and no more")
     parser.add_argument("--no-gauges", action="store_true", help="an application without tide gauges")
     parser.add_argument("--no-cells", action="store_true", help="an application without a mesh")
     args = parser.parse_args()
@@ -54,6 +55,9 @@ def main():
     pause = sum(c["pause_ms"] for c in changes) / 1000
     if abs(pause - summary.get("pause_total_s", -1)) > 1e-3 + 1e-3 * pause:
         broken.append(f"pause_total_s {summary.get('pause_total_s')} is not the sum of the pauses {pause}")
+    tasks = sum(summary.get("seconds_by_task", {}).values())
+    if args.tasks and not .5 * summary["run_time_s"] < tasks < summary["run_time_s"] + 1:
+        broken.append(f"seconds_by_task has {tasks:.1f} s in all of {summary['run_time_s']} s")
     for gauge in summary.get("gauges", []):
         broken += [f"gauge {gauge} lacks {name}" for name in ("id", "rms_m", "correlation", "max_m")
                    if name not in gauge]

@@ -13,7 +13,7 @@ ended=$!
 watch whole
 # It shrinks when the wave has passed, unless messages, which a busy machine delays more than is emulated, have kept it from
 # ever having more workers than that mesh can use.
-python3 "$EMPI_SOURCE_DIR/e2e/cases/check_summary.py" "$out/whole" --grows 1 --shrinks-from 4 \
+python3 "$EMPI_SOURCE_DIR/e2e/cases/check_summary.py" "$out/whole" --grows 1 --shrinks-from 4 --tasks \
   --pictures wave gauge resources
 status=0
 wait "$ended" || status=$?

@@ -2,11 +2,9 @@
 #include "apps/spe10/report/charts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/io/draw/chart.hpp"
-#include "apps/io/file_error.hpp"
 #include "apps/io/report.hpp"
 
 namespace spe10 {
@@ -59,29 +57,6 @@ double highest_later(const std::vector<double>& day, const std::vector<double>& 
 }
 
 }  // namespace
-
-void draw_profiles(const std::vector<fs::path>& runs) {
-  Chart chart;
-  chart.title = "Resource profiles";
-  chart.subtitle = "the areas are worker hours";
-  chart.x_label = "run time (s)", chart.y_label = "workers";
-  chart.y_from_zero = true;
-  for (const fs::path& dir : runs) {
-    const io::Profile run = io::read_profile(dir);
-    if (run.seconds.empty())
-      throw io::FileError(dir / "cells.csv", "", "the profile of a run", "none", "give the folder of a run");
-    const fs::path name = dir.filename().empty() ? dir.parent_path().filename() : dir.filename();
-    char text[160];
-    std::snprintf(text, sizeof text, "%s: %.0f s, %.3g worker hours", name.c_str(), run.seconds.back(),
-                  run.worker_hours());
-    io::draw::Series profile{text, run.seconds, run.workers, Style::Step};
-    profile.fill = 0.15;
-    // Down to zero where the run ends.
-    profile.x.push_back(run.seconds.back()), profile.y.push_back(0);
-    chart.series.push_back(profile);
-  }
-  io::draw::write_both(io::draw::render(chart), (runs.front() / "profiles.png").string());
-}
 
 void draw_production(const fs::path& dir, const json& wells) {
   const io::Table table(dir / "production.csv");

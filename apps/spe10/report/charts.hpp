@@ -3,13 +3,8 @@
 #pragma once
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
-#include <vector>
 
 namespace spe10 {
-
-// profiles.png in the first folder: workers of all these runs over their run times, with worker hours (seed
-// 000, figure 6.8). Throws io::FileError for a folder without cells.csv.
-void draw_profiles(const std::vector<std::filesystem::path>& runs);
 
 // production.png in `dir`: oil, water and water cut of each producer, pressure of each well and of the field.
 // `wells` as in spe10.json.

@@ -147,7 +147,6 @@ void write_paraview(const fs::path& dir) {
 
 int main(int argc, char** argv) {
   std::vector<int> layers;
-  std::vector<std::string> others;
   return io::report_main(
       {.name = "empi-spe10-report",
        .what = "Makes pictures, charts and ParaView files from the folder that empi-spe10 wrote.",
@@ -158,21 +157,13 @@ int main(int argc, char** argv) {
                 &layers,
                 "layer to draw, 1 = top; default: top, middle, bottom",
                 {.check = options::in_range(1, 1000)}},
-               {"--compare",
-                &others,
-                "other runs: DIR/profiles.png shows the workers of all of them",
-                {.check = options::existing_folder()}},
            },
        .draw =
            [&](const fs::path& dir, io::Drawing drawing, const auto& repeat) {
-             if (!drawing.running() && !others.empty()) {
-               std::vector<fs::path> folders{dir};
-               folders.insert(folders.end(), others.begin(), others.end());
-               draw_profiles(folders);
-             }
              Report report(dir, layers, std::move(drawing));
              repeat([&] { report.draw(); });
            },
-       .write_paraview = [](const fs::path& dir) { write_paraview(dir); }},
+       .write_paraview = [](const fs::path& dir) { write_paraview(dir); },
+       .compares = true},
       argc, argv);
 }

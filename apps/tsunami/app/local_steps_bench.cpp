@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   }
   std::printf("bench local-steps.%s %.2f ratio\n", argc == 1 ? "chile" : "saving", saving(options));
   if (argc == 1) {
-    options.finest = 15;
-    options.regions = {{.west = -90, .east = -82, .south = -22, .north = -14, .level = 19}};
+    options.finest = 21, options.refine_level = 13;
+    options.regions = {{.west = -90, .east = -82, .south = -22, .north = -14, .level = 21}};
     std::printf("bench local-steps.nest %.2f ratio\n", saving(options));
   }
   MPI_Finalize();

@@ -15,6 +15,10 @@ namespace {
 
 constexpr double kKmPerDegree = 111.2;
 
+double cell_km(const Options& o, int level) {
+  return (o.north - o.south) / o.roots_y * std::pow(0.5, level / 2.0) * kKmPerDegree;
+}
+
 // Layers that waves find in their way one after the other, and cells that can show them.
 void check_sponges(const Options& o) {
   const auto refuse = [](const std::string& what) { throw empi::options::Refused("--border", what); };
@@ -23,11 +27,12 @@ void check_sponges(const Options& o) {
                            (o.north - o.south) * kKmPerDegree};
   for (std::size_t side = 0; side < o.borders.size(); ++side) {
     const double km = o.borders[side].sponge_km;
-    if (km > 0 && km < 4 * finest_cell_km(o))
+    const double cells = 4 * cell_km(o, wave_level(o));
+    if (km > 0 && km < cells)
       refuse(empi::format(
           "a sponge of %g km is narrower than four of the finest cells, %.3g km, and would throw "
-          "waves back: make it wider, or --finest larger",
-          km, 4 * finest_cell_km(o)));
+          "waves back: make it wider, or %s larger",
+          km, cells, o.refine_level < 0 ? "--finest" : "--refine-level"));
     if (side % 2 == 0) continue;
     const double both = km + o.borders[side - 1].sponge_km, width = widths[side / 2];
     if (both >= width)
@@ -40,9 +45,17 @@ void check_sponges(const Options& o) {
 
 }  // namespace
 
-double finest_cell_km(const Options& o) {
-  return (o.north - o.south) / o.roots_y * std::pow(0.5, o.finest / 2.0) * kKmPerDegree;
+int wave_level(const Options& o) { return o.refine_level < 0 ? o.finest : o.refine_level; }
+
+int coast_level(const Options& o) {
+  if (o.coast >= 0 || o.refine_level >= 0) return o.coast >= 0 ? o.coast : o.refine_level;
+  const bool nest =
+      (o.gauge_level == o.finest && !o.gauges.empty()) ||
+      std::ranges::any_of(o.regions, [&](const RegionOption& r) { return r.level == o.finest; });
+  return nest ? o.coarsest : o.finest;
 }
+
+double finest_cell_km(const Options& o) { return cell_km(o, o.finest); }
 
 void check(const Options& o) {
   const auto refuse = [](const std::string& what) { throw empi::options::Refused("empi-tsunami", what); };
@@ -52,6 +65,8 @@ void check(const Options& o) {
     refuse("latitudes beyond 85 degrees: the cells would degenerate at the poles");
   if (o.coarsest > o.finest) refuse("--coarsest is finer than --finest");
   if (o.coast > o.finest) refuse("--coast is finer than --finest");
+  if (o.refine_level > o.finest || (o.refine_level >= 0 && o.refine_level < o.coarsest))
+    refuse("--refine-level is not from --coarsest to --finest");
   if (!o.dtopo.empty() && !o.faults.empty()) refuse("--dtopo and --faults are two sources: choose one");
   const bool wave = std::ranges::any_of(
       o.borders, [](const BorderOption& b) { return b.kind == BorderOption::Kind::Wave; });
@@ -129,7 +144,16 @@ Options parse_options(int argc, char** argv) {
            {.check = options::in_range(0, 30), .shows_default = true}},
           {"--coast",
            &o.coast,
-           "level of cells that the shore goes through; -1: the finest",
+           "level of cells that the shore goes through; -1: that of --refine-level, but without it "
+           "--coarsest\n"
+           "where --region or --gauge-level ask for the finest: no other shores are that fine before a wave "
+           "comes",
+           {.check = options::in_range(-1, 30), .shows_default = true}},
+          {"--refine-level",
+           &o.refine_level,
+           "level that waves and the source refine cells to, so that finer ones are in a --region or around "
+           "a\n"
+           "--gauge (--gauge-level) only; -1: the finest",
            {.check = options::in_range(-1, 30), .shows_default = true}},
           {"--end", &o.end, "simulated time, s", {.check = options::positive(), .shows_default = true}},
           {"--adapt-every",

@@ -47,7 +47,8 @@ struct Options {
   double west = -120, east = -60, south = -60, north = 0;  // degrees
   int roots_x = 1, roots_y = 1;                            // root squares
   int coarsest = 8, finest = 15;                           // mesh levels; two levels halve the cell
-  int coast = -1;                             // level of cells that the shore goes through; -1: finest
+  int refine_level = -1;                                   // that waves and the source refine to; -1: finest
+  int coast = -1;                             // level of cells that the shore goes through; -1: coast_level()
   double end = 32400;                         // s of simulated time
   int adapt_every = 10;                       // steps
   int buffer = -1;                            // cells; -1: as far as a wave comes in adapt_every steps
@@ -75,6 +76,12 @@ struct Options {
   // microseconds. The rest is slept: a node of that speed, whatever else this machine does.
   int cell_time_us = 0, serial_time_us = 0;
 };
+
+// Levels that waves, and shores at the start, are refined to. Shores without --coast: as waves, but where
+// cells of the finest level are wanted in places (a nest) and nothing is said of waves, the coarsest; a wave
+// that comes there refines them.
+int wave_level(const Options& options);
+int coast_level(const Options& options);
 
 // Of the finest mesh level: the longer leg, north to south.
 double finest_cell_km(const Options& options);

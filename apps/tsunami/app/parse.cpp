@@ -118,7 +118,7 @@ GaugeOption parse_gauge(const std::string& text) {
   gauge.observed = parts[3];
   const std::size_t colon = gauge.observed.rfind(':');
   if (colon == std::string::npos) return gauge;
-  if (!parse_window(gauge.observed.substr(colon + 1), gauge) || !(gauge.end > gauge.begin))
+  if (!parse_window(gauge.observed.substr(colon + 1), gauge) || !(gauge.end > std::max(gauge.begin, 0.0)))
     refuse("'" + gauge.observed.substr(colon + 1) +
            "' is no window BEGIN-END in seconds after the earthquake");
   gauge.observed.resize(colon);

@@ -35,7 +35,7 @@ TEST(Gauges, AreAtAPlaceInNumbers) {
               "--gauge: longitude '" + std::string(bad) + "' is no number");
     EXPECT_EQ(of("a:272:" + std::string(bad)), "--gauge: latitude '" + std::string(bad) + "' is no number");
   }
-  for (const char* bad : {"nan-5", "0-nan", "0-inf", "5-0", "0-5s"})
+  for (const char* bad : {"nan-5", "0-nan", "0-inf", "5-0", "0-5s", "-20--10"})
     EXPECT_THAT(of("a:272:-10:dart.txt:" + std::string(bad)), HasSubstr("is no window BEGIN-END")) << bad;
 }
 
@@ -96,6 +96,18 @@ TEST(Borders, SpongesFitTheDomainAndItsCells) {
   o.borders = parse_borders({"south:sponge:100"}, false);
   EXPECT_THAT(refused([&] { check(o); }),
               HasSubstr("a sponge of 100 km is narrower than four of the finest cells, 147 km"));
+}
+
+TEST(Levels, OfWavesAreBetweenThoseOfTheMesh) {
+  Options o;
+  for (const int level : {-1, 8, 15}) {
+    o.refine_level = level;
+    EXPECT_EQ(refused([&] { check(o); }), "");
+  }
+  for (const int level : {7, 16}) {
+    o.refine_level = level;
+    EXPECT_THAT(refused([&] { check(o); }), HasSubstr("--refine-level is not from --coarsest to --finest"));
+  }
 }
 
 TEST(Borders, AWaveIsASource) {

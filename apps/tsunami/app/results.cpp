@@ -22,13 +22,6 @@ using nlohmann::json;
 
 json place_of(const GaugeOption& gauge) { return {{"id", gauge.id}, {"lon", gauge.lon}, {"lat", gauge.lat}}; }
 
-// The part of the gauge's window that both records cover; end <= begin: none.
-io::GaugeWindow common_window(const Gauge& gauge, const io::TimeSeries& computed) {
-  const io::TimeSeries& seen = gauge.record;
-  return {std::max({gauge.begin, seen.t.front(), computed.t.front()}),
-          std::min({gauge.end > 0 ? gauge.end : seen.t.back(), seen.t.back(), computed.t.back()})};
-}
-
 json compare(const Gauge& gauge, const io::TimeSeries& computed) {
   json result = place_of(gauge);
   std::size_t highest = 0;
@@ -42,16 +35,14 @@ json compare(const Gauge& gauge, const io::TimeSeries& computed) {
 
   result["observed"] = gauge.observed;
   if (!gauge.remark.empty()) result["remark"] = gauge.remark;
-  const io::GaugeWindow window = common_window(gauge, computed);
-  const auto inside =
-      std::ranges::count_if(gauge.record.t, [&](double t) { return t >= window.begin && t <= window.end; });
-  if (window.end < window.begin + 600 || inside < 2) {
+  const auto window = judged_window(gauge, computed.t.front(), computed.t.back());
+  if (!window) {
     result["not_judged"] =
         "less than ten minutes, or two samples, of the observed record are in its window and in the run";
     return result;
   }
-  const io::GaugeComparison c = io::compare_gauge(gauge.record, computed, window);
-  const io::GaugeShift shift = io::best_shift(gauge.record, computed, window);
+  const io::GaugeComparison c = io::compare_gauge(gauge.record, computed, *window);
+  const io::GaugeShift shift = io::best_shift(gauge.record, computed, *window);
   result["rms_m"] = c.rms;
   result["rms_observed_m"] = c.rms_observed;
   result["rms_shifted_m"] = shift.rms;
@@ -62,7 +53,7 @@ json compare(const Gauge& gauge, const io::TimeSeries& computed) {
   result["arrival_of_max_s"] = c.time_max_computed;
   result["max_observed_m"] = c.max_observed;
   result["arrival_of_max_observed_s"] = c.time_max_observed;
-  result["window_s"] = {window.begin, window.end};
+  result["window_s"] = {window->begin, window->end};
   return result;
 }
 
@@ -70,7 +61,7 @@ json compare(const Gauge& gauge, const io::TimeSeries& computed) {
 
 void clear_results(const std::string& folder) {
   static const std::regex ours(
-      R"(index\.html|ground\.bin|progress\.json|resources\.png|map\.svg|maxima\.nc|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
+      R"(index\.html|ground\.bin|progress\.json|(resources|profiles)\.png|map\.svg|maxima\.nc|tsunami\.(json|pvd)|tsunami-\d{4}(-\d+)?\.p?vtu)"
       R"(|wave-\d{4}\.png|gauge-[^/]*\.(csv|png))");
   io::clear_folder(folder, ours);
 }

@@ -11,8 +11,9 @@ namespace {
 
 TEST(Results, NoPictureOfAnEarlierRunStays) {
   const io::test::ScratchFolder folder;
-  const auto pictures = {"map.svg",         "wave-0001.png", "gauge-32412.csv", "gauge-32412.png",
-                         "gauge-32412.svg", "resources.png", "resources.svg"};
+  const auto pictures = {"map.svg",         "wave-0001.png",   "gauge-32412.csv",
+                         "gauge-32412.png", "gauge-32412.svg", "resources.png",
+                         "resources.svg",   "profiles.png",    "profiles.svg"};
   for (const char* name : pictures) folder.write(name, "x");
   folder.write("drawn-by-hand.svg", "x");
   clear_results(folder.path(""));

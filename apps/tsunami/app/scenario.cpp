@@ -60,6 +60,19 @@ Source read_source(const Options& o, const std::string& chile) {
                        261)}}};
 }
 
+bool has_moved_at_start(const io::Dtopo& motion) {
+  return motion.times.back() <= 0 ||
+         (motion.times.front() == motion.times.back() && motion.times.back() <= 1);
+}
+
+// Of what a run would wait for in vain.
+void begins_in_time(const std::string& file, const std::string& what, double begin, double end, double run) {
+  if (begin < run) return;
+  throw io::FileError(file, "", what + empi::format(" that begins before the run ends, at %g s", run),
+                      empi::format("times from %g s to %g s", begin, end),
+                      "count them from the start of the run, or take a later --end");
+}
+
 // Where the floor moves most must be in the domain.
 void check_source(Source& source, const io::Region& domain) {
   const io::Region box = source.motion.frames.back().region();
@@ -80,7 +93,7 @@ void check_source(Source& source, const io::Region& domain) {
 void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, Source source, bool kajiura) {
   const auto motion = std::make_shared<const io::Dtopo>(std::move(source.motion));
   const double begin = motion->times.front(), end = motion->times.back();
-  if (end <= 0 || (begin == end && end <= 1)) {
+  if (has_moved_at_start(*motion)) {
     const auto lift = [motion](double lon, double lat) { return motion->final_at(lon, lat); };
     const auto moved = std::make_shared<const io::Raster>(motion->frames.back());
     depth.push_back(moved);
@@ -112,8 +125,10 @@ std::array<swe::Wave, 4> read_waves(const Options& o) {
   std::array<swe::Wave, 4> waves;
   for (std::size_t side = 0; side < waves.size(); ++side) {
     if (o.borders[side].wave.empty()) continue;
-    const auto series = std::make_shared<const io::TimeSeries>(io::read_wave(
-        found_file(o.borders[side].wave, o, "--border wave:FILE takes a file of seconds and metres")));
+    const std::string file =
+        found_file(o.borders[side].wave, o, "--border wave:FILE takes a file of seconds and metres");
+    const auto series = std::make_shared<const io::TimeSeries>(io::read_wave(file));
+    begins_in_time(file, "a wave", series->t.front(), series->t.back(), o.end);
     swe::Wave& wave = waves[side];
     wave.surface = [series](double t) { return io::height_at(*series, t); };
     for (const double height : series->v) wave.height = std::max(wave.height, std::abs(height));
@@ -144,9 +159,43 @@ Gauge dart_32412(const std::string& chile) {
   return gauge;
 }
 
+// A record that has nothing of where it is wanted is most likely of another event. If the run alone is too
+// short, it may be a trial.
+void check_record(const Gauge& gauge, double run, std::vector<std::string>& remarks) {
+  if (gauge.observed.empty()) return;
+  const bool windowed = gauge.end > 0;
+  const double begin = std::max(gauge.begin, 0.0), end = windowed ? gauge.end : run;
+  const std::string has =
+      empi::format("times from %g s to %g s", gauge.record.t.front(), gauge.record.t.back());
+  if (std::ranges::none_of(gauge.record.t, [&](double t) { return t >= begin && t <= end; }))
+    throw io::FileError(
+        gauge.observed, "",
+        empi::format("samples from %g s to %g s, the %s ", begin, end, windowed ? "window of" : "run, for") +
+            "gauge " + gauge.id,
+        windowed ? has + " and none of these" : has,
+        std::string("count them from the earthquake, or ") +
+            (windowed ? "choose another window, --gauge ID:LON:LAT:FILE:BEGIN-END"
+                      : "take a later --end, or the gauge without a record"));
+  if (judged_window(gauge, 0, run)) return;
+  remarks.push_back(
+      "gauge " + gauge.id + " will not be judged: of " + gauge.observed + " with " + has +
+      (windowed ? empi::format(", its window from %g s to %g s", begin, end) : "") +
+      empi::format(" and the run until %g s less than ten minutes, or two samples, are common", run));
+}
+
 int buffer_of(const Options& o) { return o.buffer < 0 ? swe::buffer_for(o.adapt_every) : o.buffer; }
 
 }  // namespace
+
+std::optional<io::GaugeWindow> judged_window(const Gauge& gauge, double begin, double end) {
+  const std::vector<double>& t = gauge.record.t;
+  const io::GaugeWindow window{std::max({gauge.begin, t.front(), begin}),
+                               std::min({gauge.end > 0 ? gauge.end : t.back(), t.back(), end})};
+  const auto inside =
+      std::ranges::count_if(t, [&](double s) { return s >= window.begin && s <= window.end; });
+  if (window.end < window.begin + 600 || inside < 2) return std::nullopt;
+  return window;
+}
 
 Scenario make_scenario(const Options& options) {
   const std::string chile = options.data.empty() ? "" : options.data + "/chile2010";
@@ -184,6 +233,8 @@ Scenario make_scenario(const Options& options) {
     Source source = read_source(options, chile);
     check_source(source, domain);
     scenario.sources = empi::mix64(scenario.sources ^ source.hash);
+    if (const io::Dtopo& motion = source.motion; !has_moved_at_start(motion))
+      begins_in_time(source.name, "a motion", motion.times.front(), motion.times.back(), options.end);
     sources.insert(sources.begin(), source.name + (options.kajiura ? ", Kajiura's surface" : ""));
     add_motion(scenario, floor, depth, std::move(source), options.kajiura);
   } else {
@@ -203,6 +254,7 @@ Scenario make_scenario(const Options& options) {
   const swe::Parameters setup = make_setup(options, scenario);
   const swe::Sponge sponge(setup.borders, swe::Metric(setup.frame, setup.domain, 0), setup.domain);
   for (const Gauge& gauge : scenario.gauges) {
+    check_record(gauge, options.end, scenario.remarks);
     if (sponge.strength(gauge.lon, gauge.lat) > 0)
       throw io::FileError("gauge " + gauge.id, degrees(gauge.lon) + " E, " + degrees(gauge.lat) + " N",
                           "a place out of the sponges", "one in the layer where waves are calmed",
@@ -225,7 +277,7 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   setup.frame.height = (options.north - options.south) / options.roots_y;
   setup.coarsest = options.coarsest;
   setup.finest = options.finest;
-  setup.coast = options.coast;
+  setup.coast = coast_level(options);
   for (std::size_t side = 0; side < setup.borders.size(); ++side) {
     const BorderOption& border = options.borders[side];
     const bool wall = border.kind == BorderOption::Kind::Wall;
@@ -236,6 +288,7 @@ swe::Parameters make_setup(const Options& options, const Scenario& scenario) {
   setup.criterion.refine_amplitude = options.refine_m;
   setup.criterion.coarsen_amplitude = options.coarsen_m;
   setup.criterion.buffer = buffer_of(options);
+  setup.criterion.finest = wave_level(options);
   if (options.refine_flux > 0) setup.criterion.refine_flux = options.refine_flux;
   if (options.refine_speed > 0) {
     setup.criterion.refine_speed = options.refine_speed;
@@ -269,6 +322,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
   // Their courses are kept in this order.
   for (const Gauge& g : scenario.gauges)
     places += "; gauge " + g.id + empi::format(" at %g E, %g N", g.lon, g.lat);
+  if (wave_level(o) != o.finest) places += empi::format("; waves to level %d", o.refine_level);
   if (o.refine_speed > 0) places += empi::format("; refined at %g m/s of the water", o.refine_speed);
   if (o.refine_flux > 0) places += empi::format("; refined at a flux of %g m/s", o.refine_flux);
   const bool walls = std::ranges::all_of(
@@ -291,7 +345,7 @@ std::string name_case(const Options& o, const Scenario& scenario) {
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
-                      o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, o.coast) +
+                      o.south, o.north, o.roots_x, o.roots_y, o.coarsest, o.finest, coast_level(o)) +
          empi::format(
              "; order %d, %s, refined at %g m, coarsened at %g m, each %d steps, buffer %d; manning %g%s%s",
              o.order, o.solver.c_str(), o.refine_m, o.coarsen_m, o.adapt_every, buffer_of(o), o.manning.n,

@@ -107,6 +107,31 @@ TEST_F(ScenarioTest, WhatIsInTheFilesOfSourcesIsOfTheCase) {
   EXPECT_NE(name_case(o, make_scenario(o)), name_case(o, quick));
 }
 
+// A nest is fine where it is asked for, and not at all the shores of an ocean.
+TEST_F(ScenarioTest, ShoresAreAsFineAsWavesButForThoseOfANest) {
+  o.coarsest = 8, o.finest = 20;
+  const auto levels = [&] {
+    const swe::Parameters setup = make_setup(o, {});
+    return std::pair{setup.coast, setup.criterion.finest};
+  };
+  EXPECT_EQ(levels(), std::pair(20, 20));
+  o.regions = {{142, 143, 32, 33, 17}};
+  EXPECT_EQ(levels(), std::pair(20, 20)) << "the finest cells are no region's";
+  o.regions[0].level = 20;
+  EXPECT_EQ(levels(), std::pair(8, 20));
+  o.refine_level = 14;
+  EXPECT_EQ(levels(), std::pair(14, 14));
+  const std::string before = name_case(o, {});
+  o.coast = 10;
+  EXPECT_EQ(levels(), std::pair(10, 14));
+  EXPECT_NE(name_case(o, {}), before);
+  o.coast = o.refine_level = -1, o.regions.clear();
+  o.gauge_level = 20;
+  EXPECT_EQ(levels(), std::pair(20, 20)) << "around no gauge";
+  o.gauges = {{.id = "harbour", .lon = 145, .lat = 35}};
+  EXPECT_EQ(levels(), std::pair(8, 20));
+}
+
 TEST_F(ScenarioTest, TheBufferFollowsFromTheStepsBetweenTwoAdaptions) {
   o.adapt_every = 10;
   EXPECT_EQ(make_setup(o, {}).criterion.buffer, 4);
@@ -299,6 +324,65 @@ TEST_F(ScenarioTest, ObservedRecordsAreReadBeforeTheFirstStep) {
   EXPECT_EQ(s.gauges[0].record.t, (std::vector<double>{0, 60, 120}));
   EXPECT_EQ(s.gauges[0].record.v[1], 1.5);
   EXPECT_THAT(s.gauges[0].remark, HasSubstr("1 samples that repeat a time were averaged"));
+}
+
+// Most likely its seconds count from another event.
+TEST_F(ScenarioTest, ARecordThatHasNothingOfItsWindowOrOfTheRunIsRefused) {
+  o.end = 7200;
+  o.gauges = {
+      {.id = "g", .lon = 145, .lat = 35, .observed = folder.write("other.txt", "90000 0\n99000 1\n")}};
+  EXPECT_EQ(
+      refusal(),
+      "other.txt: expected samples from 0 s to 7200 s, the run, for gauge g, found times from 90000 s to "
+      "99000 s; count them from the earthquake, or take a later --end, or the gauge without a record");
+  o.gauges[0].begin = 1200, o.gauges[0].end = 14400;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("samples from 1200 s to 14400 s, the window of gauge g"),
+                               HasSubstr("choose another window, --gauge ID:LON:LAT:FILE:BEGIN-END")));
+  o.gauges[0].observed = folder.write("before.txt", "-900 0\n-60 1\n");
+  o.gauges[0].begin = o.gauges[0].end = 0;
+  EXPECT_THAT(refusal(), HasSubstr("found times from -900 s to -60 s"));
+  o.gauges[0].observed = folder.write("gap.txt", "0 0\n60 1\n20000 0\n");
+  o.gauges[0].begin = 1200, o.gauges[0].end = 14400;
+  EXPECT_THAT(refusal(), HasSubstr("found times from 0 s to 20000 s and none of these"));
+}
+
+TEST_F(ScenarioTest, ARunThatIsTooShortForARecordSaysSo) {
+  o.gauges = {{.id = "g",
+               .lon = 145,
+               .lat = 35,
+               .observed = folder.write("record.txt", "0 0\n9000 1\n9600 1\n20000 0\n"),
+               .begin = 9000,
+               .end = 20000}};
+  EXPECT_TRUE(make_scenario(o).remarks.empty());
+  o.end = 9500;
+  const Scenario s = make_scenario(o);
+  ASSERT_EQ(s.remarks.size(), 1u);
+  EXPECT_THAT(
+      s.remarks[0],
+      AllOf(HasSubstr("gauge g will not be judged"), HasSubstr("record.txt with times from 0 s to 20000 s"),
+            HasSubstr("its window from 9000 s to 20000 s"), HasSubstr("the run until 9500 s")));
+}
+
+TEST_F(ScenarioTest, AWaveOrAMotionAfterTheEndOfTheRunIsRefused) {
+  o.end = 3600;
+  o.dtopo = folder.write("late.tt3", motion(143, 33, {0, 2}, 3600));
+  EXPECT_THAT(
+      refusal(),
+      HasSubstr("late.tt3: expected a motion that begins before the run ends, at 3600 s, found times from "
+                "3600 s to 3900 s; count them from the start of the run, or take a later --end"));
+  o.dtopo = folder.write("jump.tt3", motion(143, 33, {2}, 4000));
+  EXPECT_THAT(refusal(), HasSubstr("jump.tt3: expected a motion that begins before the run ends"));
+  o.end = 0.5;  // one time of at most 1 s is `at once`
+  o.dtopo = folder.write("once.tt3", motion(143, 33, {2}, 1));
+  EXPECT_EQ(refusal(), "");
+  o.end = 3600;
+  o.borders[2] = {.kind = BorderOption::Kind::Wave, .wave = folder.write("wave.txt", "5000 0\n6000 1\n")};
+  EXPECT_THAT(
+      refusal(),
+      HasSubstr("wave.txt: expected a wave that begins before the run ends, at 3600 s, found times from "
+                "5000 s to 6000 s"));
+  o.end = 5001;
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(ScenarioTest, FilesAreLookedForInTheDataFolderToo) {

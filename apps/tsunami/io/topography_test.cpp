@@ -9,6 +9,7 @@
 
 #include "apps/io/test_files.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
+#include "apps/tsunami/io/test_etopo5.hpp"
 
 namespace io::test {
 namespace {
@@ -301,6 +302,30 @@ TEST(Topography, ReadsTheTohokuFiles) {
   EXPECT_GT(*high, 3);  // the uplift of the 2011 earthquake, metres
   EXPECT_LT(*high, 20);
   EXPECT_LT(*low, 0);
+}
+
+// The part of it that is kept for tests has its very numbers, at its very places.
+TEST(Topography, TheNorthernPacificIsEtopo5s) {
+  const ScratchFolder folder;
+  const auto whole = data_file("tohoku2011/etopo5.cdf"), kept = etopo5_part(folder);
+  if (whole.empty() || kept.empty())
+    GTEST_SKIP() << "no etopo5.cdf (scripts/fetch_data.sh tohoku2011), or no part of it beside";
+  const auto part = read_topography(kept), all = read_topography(whole, {part->region(), std::nullopt});
+  ASSERT_EQ(part->nx, 1560);
+  ASSERT_EQ(part->ny, 781);
+  const auto column = static_cast<int>(std::lround((part->x0 - all->x0) / all->dx)),
+             row = static_cast<int>(std::lround((part->y0 - all->y0) / all->dy));
+  ASSERT_GE(std::min(column, row), 0);
+  ASSERT_LE(column + part->nx, all->nx);
+  ASSERT_LE(row + part->ny, all->ny);
+  // The file's longitudes are rounded: over 130 degrees they gain a fiftieth of a spacing.
+  for (const int i : {0, part->nx - 1})
+    EXPECT_NEAR(part->x0 + i * part->dx, all->x0 + (column + i) * all->dx, 0.05 * all->dx);
+  for (const int j : {0, part->ny - 1})
+    EXPECT_NEAR(part->y0 + j * part->dy, all->y0 + (row + j) * all->dy, 0.05 * all->dy);
+  for (int j = 0; j < part->ny; ++j)
+    for (int i = 0; i < part->nx; ++i)
+      ASSERT_EQ(part->node(i, j), all->node(column + i, row + j)) << "column " << i << ", row " << j;
 }
 
 TEST(AnalyticOcean, HasAnOceanATrenchACoastAndMountains) {

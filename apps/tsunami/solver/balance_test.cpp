@@ -140,41 +140,6 @@ TEST(Refining, ShowsTheTrueBedAndKeepsTheRestingSea) {
   }
 }
 
-// The thesis' criterion (5.4) finds what moves, not what is high; a region counts in its time.
-TEST(Refining, FollowsTheFluxAndTheRegionsInTheirTime) {
-  constexpr double side = 1000;
-  Parameters setup{.domain = {1, 1}, .frame = {.width = side, .height = side}, .coarsest = 6, .finest = 10};
-  setup.physics.order = 2;
-  setup.criterion = {.refine_amplitude = 1e9,
-                     .coarsen_amplitude = 1e8,
-                     .refine_flux = 0.02,
-                     .buffer = 1,
-                     .regions = {{0, 100, 0, 100, 9, 20, 10}}};
-  Solver solver(
-      MPI_COMM_WORLD, setup, [](double, double) { return -10.0; },
-      [](double x, double y) {
-        return 1 + std::exp(-((x - 700) * (x - 700) + (y - 700) * (y - 700)) / 4e3);
-      });
-  double at_wave = 0, far = 0, region = 0, before = 0;
-  for (int k = 1; solver.time() < 18; ++k) {
-    solver.step(1e9);
-    if (k % 2 == 0) solver.adapt();
-    if (k % 3 == 0) solver.balance(random_capacity(static_cast<std::uint64_t>(k)), 0);
-    for (std::size_t i = 0; i < solver.cells(); ++i) {
-      const auto [x, y] = centroid(solver, i);
-      const double level = solver.mesh().leaves()[i].level();
-      if (std::hypot(x - 700, y - 700) < 200) at_wave = std::max(at_wave, level);
-      if (std::max(x, y) < 80)
-        (solver.time() < 10 ? before : region) = std::max(solver.time() < 10 ? before : region, level);
-      if (x < 300 && y > 800) far = std::max(far, level);
-    }
-  }
-  EXPECT_EQ(maximum(at_wave), 10);
-  EXPECT_LE(maximum(far), 7);
-  EXPECT_LE(maximum(before), 7);
-  EXPECT_EQ(maximum(region), 9);
-}
-
 // One side of each kind, and a floor as rough as it likes.
 enum class Sides { Closed, Mixed };
 

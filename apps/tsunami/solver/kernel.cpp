@@ -268,7 +268,7 @@ EMPI_TARGET_CLONES void apply_rotation(const Fields<Stored>& cells, const double
   Stored* const __restrict hu = cells.hu, * const __restrict hv = cells.hv;
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) {
-    const double t = 0.5 * dt * f[i], scale = 1.0 / (1.0 + t * t);
+    const double t = 0.5 * dt * f[i - begin], scale = 1.0 / (1.0 + t * t);
     const double x = hu[i], y = hv[i];
     hu[i] = static_cast<Stored>(((1.0 - t * t) * x + 2.0 * t * y) * scale);
     hv[i] = static_cast<Stored>(((1.0 - t * t) * y - 2.0 * t * x) * scale);
@@ -277,8 +277,10 @@ EMPI_TARGET_CLONES void apply_rotation(const Fields<Stored>& cells, const double
 
 template <class Stored>
 void apply_friction(const Physics& physics, const Fields<Stored>& cells, double dt,
-                    std::span<const RoughCell> rough) {
-  for (const auto& [i, manning] : rough) {
+                    std::span<const std::int32_t> rough, std::span<const float> n) {
+  for (std::size_t k = 0; k < rough.size(); ++k) {
+    const std::int32_t i = rough[k];
+    const double manning = n.empty() ? physics.manning : static_cast<double>(n[k]);
     const double eta = cells.eta[i], hu = cells.hu[i], hv = cells.hv[i], h = eta - cells.b[i];
     if (h > physics.friction_depth || h <= physics.dry_tolerance) continue;
     const double discharge = std::sqrt(hu * hu + hv * hv);
@@ -291,15 +293,16 @@ void apply_friction(const Physics& physics, const Fields<Stored>& cells, double 
 }
 
 // All of the above for what cells may be stored as.
-#define SWE_STORED(Stored)                                                                                \
-  template double gains_order1(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
-                               Scratch&, const Gains<Stored>&, double*);                                  \
-  template double gains_order2(const Physics&, const Fields<Stored>&, const Connections&, const Section&, \
-                               const FaceStates&, Scratch&, const Gains<Stored>&, double*);               \
-  template bool update_cells(const Physics&, const Fields<Stored>&, const double*, double, std::int64_t,  \
-                             std::int64_t, const Gains<Stored>&, Stage, const Saved<Stored>&);            \
-  template void apply_rotation(const Fields<Stored>&, const double*, double, std::int64_t, std::int64_t); \
-  template void apply_friction(const Physics&, const Fields<Stored>&, double, std::span<const RoughCell>)
+#define SWE_STORED(Stored)                                                                                   \
+  template double gains_order1(const Physics&, const Fields<Stored>&, const Connections&, const Section&,    \
+                               Scratch&, const Gains<Stored>&, double*);                                     \
+  template double gains_order2(const Physics&, const Fields<Stored>&, const Connections&, const Section&,    \
+                               const FaceStates&, Scratch&, const Gains<Stored>&, double*);                  \
+  template bool update_cells(const Physics&, const Fields<Stored>&, const double*, double, std::int64_t,     \
+                             std::int64_t, const Gains<Stored>&, Stage, const Saved<Stored>&);               \
+  template void apply_rotation(const Fields<Stored>&, const double*, double, std::int64_t, std::int64_t);    \
+  template void apply_friction(const Physics&, const Fields<Stored>&, double, std::span<const std::int32_t>, \
+                               std::span<const float>)
 SWE_STORED(double);
 SWE_STORED(float);
 #undef SWE_STORED

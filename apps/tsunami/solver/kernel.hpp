@@ -119,20 +119,15 @@ bool update_cells(const Physics& physics, const Fields<Stored>& cells, const dou
                   const Saved<Stored>& saved);
 
 // Turns momentum by the Coriolis force, (hu)_t = f hv, (hv)_t = -f hu, for dt: Crank and Nicolson's rotation,
-// of second order, which keeps its size. f: per cell, 1 / s. Of the cells [begin, end).
+// of second order, which keeps its size. Of the cells [begin, end), f of each of them, 1 / s.
 template <class Stored>
 void apply_rotation(const Fields<Stored>& cells, const double* f, double dt, std::int64_t begin,
                     std::int64_t end);
 
-// A cell with its Manning's n, s / m^(1/3); 0: no friction.
-struct RoughCell {
-  std::int32_t cell;
-  double manning;
-};
-
-// Implicit Manning friction on the given cells, and the limit of their speed.
+// Implicit Manning friction on the given cells, and the limit of their speed. n: of each of them, s /
+// m^(1/3), as 32 bits, for it is known to two digits; empty: Physics::manning.
 template <class Stored>
 void apply_friction(const Physics& physics, const Fields<Stored>& cells, double dt,
-                    std::span<const RoughCell> rough);
+                    std::span<const std::int32_t> rough, std::span<const float> n);
 
 }  // namespace swe

@@ -24,6 +24,9 @@ Parameters checked(const Parameters& s) {
   if (s.coast > s.finest)
     refuse("coast level " + std::to_string(s.coast) + " is finer than the finest, " +
            std::to_string(s.finest));
+  if (s.criterion.finest > s.finest)
+    refuse("the criterion's level " + std::to_string(s.criterion.finest) + " is finer than the finest, " +
+           std::to_string(s.finest));
   if (!(s.physics.cfl > 0 && s.physics.cfl <= 0.58))
     refuse("a CFL number of " + std::to_string(s.physics.cfl) +
            " was asked for; above 0 and at most .58 keeps depths >= 0");
@@ -145,10 +148,6 @@ void BasicSolver<Stored>::connect() {
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, all);
   mesh::resize_tight(inverse_area_, own);
   for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
-  const bool turns = setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere;
-  mesh::resize_tight(coriolis_, turns ? own : 0);
-  for (std::size_t i = 0; i < coriolis_.size(); ++i)
-    coriolis_[i] = 2 * setup_.physics.rotation * metric_.sine(mesh_.shapes()[i].y_sum);
   const mesh::Edges& e = mesh_.edges();
   mesh::resize_tight(edge_class_, e.size());
   for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
@@ -175,13 +174,14 @@ void BasicSolver<Stored>::connect() {
 
 template <class Stored>
 void BasicSolver<Stored>::find_rough_cells() {
-  rough_.clear();
+  rough_.clear(), roughness_.clear();
   const Physics& p = setup_.physics;
   if (!bed_.manning && !(p.manning > 0) && !(p.speed_limit > 0)) return;
   const auto shallow = [&](double b) { return b > setup_.sea_level - 1.5 * p.friction_depth; };
   const auto count =
       std::ranges::count_if(b_.begin(), b_.begin() + static_cast<std::ptrdiff_t>(cells()), shallow);
   mesh::fit_tight(rough_, static_cast<std::size_t>(count));
+  mesh::fit_tight(roughness_, bed_.manning ? static_cast<std::size_t>(count) : 0);
   mesh::LeafWalk walk(setup_.domain);
   for (std::size_t i = 0; i < cells(); ++i) {
     if (!shallow(b_[i])) continue;
@@ -190,7 +190,9 @@ void BasicSolver<Stored>::find_rough_cells() {
       const auto [x, y] = metric_.centroid(walk.triangle(mesh_.leaves()[i]));
       n = bed_.manning(x, y);
     }
-    if (n > 0 || p.speed_limit > 0) rough_.push_back({static_cast<std::int32_t>(i), n});
+    if (!(n > 0) && !(p.speed_limit > 0)) continue;
+    rough_.push_back(static_cast<std::int32_t>(i));
+    if (bed_.manning) roughness_.push_back(static_cast<float>(n));
   }
 }
 
@@ -250,17 +252,36 @@ bool BasicSolver<Stored>::step_order1(double dt) {
 template <class Stored>
 double BasicSolver<Stored>::apply_forces(double dt) {
   const Fields<Stored> fields = this->fields();
-  if (!coriolis_.empty()) {
-#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
-    for (std::int32_t s = 0; s < sections_.count(); ++s)
-      apply_rotation(fields, coriolis_.data(), dt, sections_[s].cell_begin, sections_[s].cell_end);
-  }
-  const std::span<const RoughCell> rough(rough_);
+  if (setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere) turn(dt);
+  const std::span<const std::int32_t> rough(rough_);
+  const std::span<const float> n(roughness_);
   constexpr std::size_t part = mesh::kSectionCells;
 #pragma omp parallel for num_threads(threads_) if (threads_ > 1)
-  for (std::size_t i = 0; i < rough.size(); i += part)
-    apply_friction(setup_.physics, fields, dt, rough.subspan(i, std::min(part, rough.size() - i)));
+  for (std::size_t i = 0; i < rough.size(); i += part) {
+    const std::size_t count = std::min(part, rough.size() - i);
+    apply_friction(setup_.physics, fields, dt, rough.subspan(i, count), n.empty() ? n : n.subspan(i, count));
+  }
   return sponge_.apply(setup_.physics, fields, inverse_area_.data(), setup_.sea_level, dt);
+}
+
+// By the force of the earth's rotation, which is found anew for each section: kept, it would be eight bytes
+// more of each cell.
+template <class Stored>
+void BasicSolver<Stored>::turn(double dt) {
+  const Fields<Stored> fields = this->fields();
+  const auto shapes = mesh_.shapes();
+#pragma omp parallel num_threads(threads_) if (threads_ > 1)
+  {
+    std::vector<double> f;
+#pragma omp for
+    for (std::int32_t s = 0; s < sections_.count(); ++s) {
+      const Section section = sections_[s];
+      f.clear();
+      for (std::int32_t i = section.cell_begin; i < section.cell_end; ++i)
+        f.push_back(2 * setup_.physics.rotation * metric_.sine(shapes[static_cast<std::size_t>(i)].y_sum));
+      apply_rotation(fields, f.data(), dt, section.cell_begin, section.cell_end);
+    }
+  }
 }
 
 // m^3 / s through this rank's borders.

@@ -52,6 +52,9 @@ struct Criterion {
   double refine_flux = 1e300;
   // Layers of cells around refined ones that are refined too: buffer_for() the steps between two adaptions.
   int buffer = 2;
+  // Level that all of these refine to, and the motion of the floor; -1: the mesh's finest. Regions may ask
+  // for finer cells.
+  int finest = -1;
   std::vector<Region> regions = {};
 };
 
@@ -218,6 +221,7 @@ class BasicSolver {
   double inflow() const;
   bool settle(bool sound, double came_in);
   double apply_forces(double dt);
+  void turn(double dt);
   void fill_halo(double time);
   Sloped sloped(std::size_t i) const;
   Connections connections() const;
@@ -249,7 +253,6 @@ class BasicSolver {
   Values spare_[3];  // the state before the step
   Values gains_[3];
   std::vector<double> inverse_area_;
-  std::vector<double> coriolis_;  // per own cell, 1 / s; empty without rotation
   std::vector<std::int32_t> edge_class_;
   Sections sections_;
   std::vector<Scratch> scratch_;     // per thread
@@ -261,7 +264,8 @@ class BasicSolver {
   std::vector<std::int32_t> bisected_;  // in an adaption, with their slopes
   std::vector<Slopes> slopes_;
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
-  std::vector<RoughCell> rough_;                                       // shallow ones, apply_friction()'s
+  std::vector<std::int32_t> rough_;                                    // shallow cells, apply_friction()'s
+  std::vector<float> roughness_;  // and n of each, where the floor has its own
   std::vector<Element> elements_;
   std::vector<GaugeSeries> gauges_;
   std::vector<mesh::Leaf> gauge_leaves_;   // on the finest level

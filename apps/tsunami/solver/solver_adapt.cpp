@@ -77,6 +77,7 @@ Cell BasicSolver<Stored>::coarsen(mesh::Leaf parent, const Cell& first, const Ce
 template <class Stored>
 std::vector<std::int8_t> BasicSolver<Stored>::marks() {
   const Criterion& c = setup_.criterion;
+  const int finest = c.finest < 0 ? setup_.finest : c.finest;
   const auto leaves = mesh_.leaves();
   std::vector<std::int8_t> marks(cells());
   const double dry = setup_.physics.dry_tolerance;
@@ -96,9 +97,8 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
     for (std::size_t i = 0; i < marks.size(); ++i) {
       if (eta_[i] - b_[i] <= dry) continue;
       const double change = std::abs(gains_[0][i]) * inverse_area_[i];
-      marks[i] =
-          std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, setup_.finest - leaves[i].level()),
-                                                      c.refine_flux, 0.25 * c.refine_flux));
+      marks[i] = std::max<std::int8_t>(marks[i], activity_of(std::ldexp(change, finest - leaves[i].level()),
+                                                             c.refine_flux, 0.25 * c.refine_flux));
     }
   }
   expect_waves(marks);
@@ -118,6 +118,9 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
                                          activity_of(cell_average(lift, metric_, setup_.finest, leaves[i], t),
                                                      c.refine_amplitude, c.coarsen_amplitude));
   }
+
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (marks[i] == refined && leaves[i].level() >= finest) marks[i] = lively;
 
   for (const Region& r : c.regions) {
     if (time_ < r.from || time_ >= r.until) continue;

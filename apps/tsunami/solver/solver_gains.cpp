@@ -100,8 +100,8 @@ std::size_t BasicSolver<Stored>::bytes() const {
   using mesh::bytes_of;
   std::size_t sum =
       mesh_.bytes() + sections_.bytes() +
-      bytes_of(eta_, hu_, hv_, b_, inverse_area_, coriolis_, edge_class_, border_mass_, kinds_, outer_faces_,
-               bisected_, slopes_, halo_receive_, face_send_, face_receive_, rough_);
+      bytes_of(eta_, hu_, hv_, b_, inverse_area_, edge_class_, border_mass_, kinds_, outer_faces_, bisected_,
+               slopes_, halo_receive_, face_send_, face_receive_, rough_, roughness_);
   for (const auto* arrays : {spare_, gains_}) sum += bytes_of(arrays[0], arrays[1], arrays[2]);
   for (const auto& array : outer_) sum += bytes_of(array);
   return sum + bytes_of(elements_);
