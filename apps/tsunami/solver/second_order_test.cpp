@@ -127,12 +127,15 @@ TEST(Step, DoesNotRing) {
     }
     (s.time() < 200 ? parting : parted) = std::max(s.time() < 200 ? parting : parted, now);
   });
-  record("passed", std::max(highest - 1, -lowest));
+  record("passed", std::max(highest - 1, -lowest)), record("parting", parting - 1),
+      record("parted", parted - 1);
   EXPECT_LE(highest, 1.01);
   EXPECT_GE(lowest, -0.01);
-  // Until the two waves are apart, they are limited as one.
-  EXPECT_LE(parting, 1.2);
-  EXPECT_LE(parted, 1.05);
+  // 1 % cannot hold: surface and discharge are limited each by itself and not by characteristics, so that the
+  // plateau between the two waves is made of an edge that is neither's, and keeps a ripple of it (decision
+  // R12').
+  EXPECT_LE(parting, 1.18);
+  EXPECT_LE(parted, 1.04);
 }
 
 // Planar surface rotating in a paraboloid: Thacker (1981). GeoClaw at cells of .0244 has 2.2, 3.1 and 4.5 %;
@@ -185,14 +188,16 @@ TEST(Thacker, TheBowlIsBetterAtSecondOrderThanAtFirst) {
   const Bowl bowl;
   const auto first = bowl.errors(12, 1), coarse = bowl.errors(10, 2), fine = bowl.errors(12, 2),
              augmented = bowl.errors(12, 2, RiemannSolver::Augmented);
-  const double geoclaw[] = {.022, .031, .045};
+  const double geoclaw[] = {.022, .031, .045}, least[] = {1.4, 1.25, 1.6};
   for (int k = 0; k < 3; ++k) {
     const std::string at = std::to_string(k);
     record("first" + at, first[k]), record("second" + at, fine[k]), record("augmented" + at, augmented[k]);
+    record("order" + at, order_of(coarse[k], fine[k], 2));
     EXPECT_LE(fine[k], 0.25 * first[k]) << k << ": " << fine[k] << " " << first[k];
     EXPECT_LE(fine[k], geoclaw[k]);
     EXPECT_LE(augmented[k], geoclaw[k]);
-    EXPECT_GE(order_of(coarse[k], fine[k], 2), 1.2) << k << ": " << coarse[k] << " " << fine[k];
+    // 1.5 holds after a period only: cells at the water's edge are constant, of first order (decision R12').
+    EXPECT_GE(order_of(coarse[k], fine[k], 2), least[k]) << k << ": " << coarse[k] << " " << fine[k];
   }
 }
 
