@@ -29,7 +29,7 @@ struct Scenario {
   swe::Function surface;                // m, at the start: what has moved by then, lifted to the surface
   std::array<swe::Wave, 4> waves;       // that come in, in the order of kSides; without a surface: none
   std::vector<Gauge> gauges;
-  std::uint64_t sources = 0;  // of what is in the files of the motion and of the waves
+  std::uint64_t sources = 0;         // of what is in the files of the motion and of the waves
   std::vector<std::string> remarks;  // what will not come of the options in this run, in words
 };
 
