@@ -43,9 +43,9 @@ def sea_floor(data, out):
     return unpacked
 
 
-def tohoku(program, data, faults, out, finest="17", solver="augrie", more=()):
+def tohoku(program, data, faults, out, finest="17", solver="augrie", more=(), end="14460"):
     gauges = [f"--gauge={name}:{lon}:{lat}:{data}/tohoku2011/dart_{name}_notide.txt:1200-14400"
               for name, (lon, lat) in TOHOKU_BUOYS.items()]
     return gauges_of([program, "--topography", sea_floor(data, out), "--faults", faults, "--west", "133", "--east", "175.6667",
                       "--south", "15", "--north", "57.6667", "--coarsest", "8", "--finest", finest, "--refine", ".02",
-                      "--coarsen", ".01", "--solver", solver, "--end", "14460", "--snapshot-every", "0", *more] + gauges, out)
+                      "--coarsen", ".01", "--solver", solver, "--end", end, "--snapshot-every", "0", *more] + gauges, out)

@@ -6,46 +6,23 @@ comes later is below `--refine`, and travels in cells as coarse as they like). T
 
 Usage: chile2010_convergence.py PROGRAM DATA_FOLDER
 """
-import bisect
-import csv
-import math
 import pathlib
 import sys
 import tempfile
 
 import buoys
+import records
 
 SKIPPED = 77
 FIRST_WAVE, WINDOW = (9000, 13000), (7200, 32135)  # s
 MOST_OF_FIRST_WAVE, MOST_OF_WINDOW_M = .08, .0125
 
 
-def record(folder):
-    with open(pathlib.Path(folder) / "gauge-32412.csv", encoding="ascii") as file:
-        rows = list(csv.DictReader(file))
-    return [float(row["time_s"]) for row in rows], [float(row["eta_m"]) for row in rows]
-
-
-def at(series, time):
-    times, heights = series
-    k = min(max(bisect.bisect(times, time), 1), len(times) - 1)
-    share = (time - times[k - 1]) / (times[k] - times[k - 1])
-    return heights[k - 1] + share * (heights[k] - heights[k - 1])
-
-
-def rms(function, begin, end):
-    times = range(begin, end, 5)
-    return math.sqrt(sum(function(time) ** 2 for time in times) / len(times))
-
-
 def compare(coarse, fine):
     """Differences of two runs: of the first wave over its own rms; in the window, m."""
-    a, b = record(coarse), record(fine)
-
-    def difference(time):
-        return at(a, time) - at(b, time)
-
-    return rms(difference, *FIRST_WAVE) / rms(lambda time: at(b, time), *FIRST_WAVE), rms(difference, *WINDOW)
+    a, b = records.record(coarse, "32412"), records.record(fine, "32412")
+    first = records.difference(a, b, *FIRST_WAVE) / records.rms(lambda time: records.at(b, time), *FIRST_WAVE)
+    return first, records.difference(a, b, *WINDOW)
 
 
 def main():
