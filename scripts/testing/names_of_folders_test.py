@@ -45,7 +45,7 @@ def the_demo_finds_its_files():
     job = [line.strip() for line in (out / "job.yaml").read_text().splitlines()]
     in_yaml = str(FOLDER).replace("'", "''")
     for argument in (f"--topography={in_yaml}/data/tohoku2011/etopo5.cdf",
-                     f"--faults={in_yaml}/checkout/apps/tsunami/tohoku2011-faults.csv"):
+                     f"--faults={in_yaml}/checkout/apps/tsunami/tohoku2011-rupture.csv"):
         assert f"- '{argument}'" in job, (argument, job)
 
 
