@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -79,6 +80,53 @@ TEST(Ends, NobodyWaitsForAMasterThatHasEnded) {
   ASSERT_TRUE(readable(silent.fd(), kPatienceMs)) << "the connection stays open";
   EXPECT_FALSE(silent.read_some());
   EXPECT_THROW(Connection::to(address, 30), std::runtime_error) << "somebody seems to listen";
+}
+
+// It sends what it has done, and the connection is reset: what the master had said before is there to be
+// read.
+TEST(Ends, AWorkerThatCannotSendHearsWhatItsMasterSaidLast) {
+  Listener listener("127.0.0.1"), next("127.0.0.1");
+  const Address here{"127.0.0.1", listener.port(), "key"}, there{"127.0.0.1", next.port(), "other"};
+  std::optional<Connection> master;
+  std::latch sent{1};
+  const auto of_mirror = [](const std::string& address, const std::string& id) {
+    Packer out;
+    for (const std::string& word : {std::string("master"), address, id}) out.put(word);
+    return out.take();
+  };
+  const Task last_words = [&](std::int64_t, std::byte* result) {
+    *result = std::byte{7};
+    sent.wait();
+    master->send({.kind = Kind::Successor}, of_mirror(there.text(), "mirror"));
+    master->flush();
+    const linger at_once{1, 0};
+    setsockopt(master->fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    master.reset();
+  };
+  std::string error;
+  std::jthread worker([&] {
+    try {
+      Participant participant("worker", "127.0.0.1");
+      participant.be_worker(here.text(), false);
+      participant.phase(kPhase.tasks, kPhase.width, last_words, no_values);
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  });
+  master = accept_from(listener);
+  receive(*master, Kind::Hello);
+  master->send({.kind = Kind::Welcome}, of_mirror("", ""));
+  master->flush();
+  receive(*master, Kind::Enter);
+  master->send({.kind = Kind::Work, .phase = kPhase.number, .first = 0, .count = 1});
+  master->flush();
+  sent.count_down();
+  if (readable(next.fd(), kPatienceMs)) {
+    Connection mirror = std::move(*next.accept());
+    receive(mirror, Kind::Hello);
+  }  // and is gone as well
+  worker.join();
+  EXPECT_NE(error.find(":" + std::to_string(there.port)), std::string::npos) << error;
 }
 
 // The test is the master; `successor`, its worker, gets the queue.

@@ -268,8 +268,9 @@ TEST_P(RandomLosses, GiveTheSameResults) {
         tell_lost(victim);
         std::erase(members, victim);
         EXPECT_TRUE(wait_until([&] {
-          return master_now() != victim ||
-                 std::ranges::any_of(all, [](const auto& entry) { return !entry.second->error.empty(); });
+          return master_now() != victim || std::ranges::any_of(all, [](const auto& entry) {
+                   return entry.second->over && !entry.second->error.empty();
+                 });
         }));
         break;
       }

@@ -72,7 +72,8 @@ void Worker::wait_for(short events, bool count_idle) {
 
 // Reads what there is. Whether a message is waiting.
 bool Worker::take_in() {
-  if (!lost_ && !connection_.read_some()) lost_ = true;
+  // Also where nothing can be sent any more: what the master said last may be who takes its place.
+  if (!heard_all_ && !connection_.read_some()) lost_ = heard_all_ = true;
   while (auto message = connection_.next())
     if (message->head.kind == Kind::Welcome || !of_mirror(*message)) inbox_.push_back(std::move(*message));
   return !inbox_.empty();
@@ -217,7 +218,7 @@ std::optional<Worker::End> Worker::obey(Message message) {
       HandoverState state = HandoverState::unpack(message.payload);
       std::vector<Range> in_hand(chunks_.begin(), chunks_.end());
       chunks_.clear();
-      lost_ = true;  // the connection is not ours any more
+      lost_ = heard_all_ = true;  // the connection is not ours any more
       mirror_.reset();
       std::vector<Message> early(std::make_move_iterator(inbox_.begin()),
                                  std::make_move_iterator(inbox_.end()));
@@ -245,6 +246,7 @@ void Worker::go_to(const Address& master) {
   Connection old = std::exchange(connection_, Connection::to(master, kConnectSeconds));
   master_ = master;
   inbox_.clear();
+  lost_ = heard_all_ = false;
   introduce(how_ == Newcomer::Joiner ? how_ : Newcomer::Moved, phase_.number);
   old.send({.kind = Kind::Bye});
   old.flush();

@@ -100,7 +100,8 @@ class Worker {
   std::deque<Message> inbox_;
   std::deque<Range> chunks_;
   Phase phase_;
-  bool lost_ = false;  // the connection is closed
+  bool lost_ = false;       // the connection is closed
+  bool heard_all_ = false;  // and what came by it is read
   bool bye_said_ = false, world_in_hand_ = false;
   WorldMaker world_;
   std::mutex world_mutex_;   // guards the next ones

@@ -142,7 +142,7 @@ Handover Worker::in_place_of_master() {
   handover.past = std::move(past_);
   chunks_.clear();
   mirror_.reset();
-  lost_ = true;  // there is nobody at the other end of the connection
+  lost_ = heard_all_ = true;  // there is nobody at the other end of the connection
   const std::lock_guard lock(lost_mutex_);
   handover.lost = lost_ids_;
   return handover;
@@ -153,7 +153,7 @@ void Worker::go_to_successor() {
   const Address next = Address::parse(successor_);
   connection_ = Connection::to(next, kReachesMirror);
   master_ = next;
-  lost_ = false;
+  lost_ = heard_all_ = false;
   master_id_.clear();
   successor_.clear();
   inbox_.clear();

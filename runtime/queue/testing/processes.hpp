@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -218,6 +219,7 @@ class Nodes : public testing::Test {
     const double expected = p.alone();
     int finished = 0;
     begin();
+    tell_of_deaths();
     for (auto& [id, process] : all) {
       process->thread.join();
       EXPECT_EQ(process->error, "") << id;
@@ -226,6 +228,17 @@ class Nodes : public testing::Test {
       EXPECT_EQ(process->result, expected) << id;
     }
     EXPECT_GT(finished, 0);
+  }
+
+  // What the agents do meanwhile when a process ends that should not: the master waits for who has been let
+  // in.
+  void tell_of_deaths() {
+    std::set<std::string> told;
+    while (std::ranges::any_of(all, [](const auto& entry) { return !entry.second->over; })) {
+      for (auto& [id, process] : all)
+        if (process->over && !process->error.empty() && told.insert(id).second) tell_lost(id);
+      std::this_thread::sleep_for(1ms);
+    }
   }
 
   // Whether it came to be so.
