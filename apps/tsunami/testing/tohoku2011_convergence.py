@@ -2,7 +2,7 @@
 """Tohoku 2011 at DART buoys 21413 and 21418, with the finest cell halved: how much of each record is the mesh's.
 
 Measured, from level 17 to 19 until 8300 s: 13.5 and 25 % rms of the record, maxima .663 to .751 m and 1.745 to 2.125 m (1.87 m were
-observed). The issue's 10 % does not hold: ETOPO5's cells are as wide as those of level 17, and the wave at 21418 is steeper than these.
+observed); with the rupture in time 13.4 and 20 %. The issue's 10 % does not hold (decision R12').
 
 Usage: tohoku2011_convergence.py PROGRAM DATA_FOLDER FAULTS [COARSE FINE]
 """
