@@ -121,7 +121,7 @@ std::optional<Worker::Values> Worker::await_values() {
       continue;
     }
     if (master_is_lost()) {
-      go_on_without_master();
+      if (!take_in()) go_on_without_master();
       continue;
     }
     wait_for(connection_.events(), true);
@@ -137,6 +137,7 @@ Worker::End Worker::run(const Phase& phase, const Task& task) {
     while (auto message = pop())
       if (auto end = obey(std::move(*message))) return std::move(*end);
     if (master_is_lost()) {
+      if (take_in()) continue;  // what it said before we heard of its loss
       if (auto handover = go_on_without_master()) return {{}, std::move(handover)};
       enter();
       continue;
@@ -268,6 +269,7 @@ Worker::End Worker::depart() {
       continue;
     }
     if (master_is_lost()) {
+      if (take_in()) continue;
       if (successor_.empty()) break;  // the master has ended meanwhile
       try {
         if (auto handover = go_on_without_master()) return {{}, std::move(handover)};
