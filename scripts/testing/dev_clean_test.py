@@ -8,10 +8,11 @@ Usage: dev_clean_test.py PROJECT [CASE...]
 import fcntl
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
+
+from cases import run_cases
 
 PROJECT = pathlib.Path(sys.argv[1])
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="empi-clean."))
@@ -160,11 +161,4 @@ if __name__ == "__main__":
     if os.geteuid() != 0:
         print("skipped: a user's cache takes a range of ids; inside a root of ./dev we are root")
         sys.exit(77)
-    try:
-        wanted = sys.argv[2:]
-        for case in CASES:
-            if not wanted or case.__name__ in wanted:
-                print(case.__name__, flush=True)
-                case()
-    finally:
-        shutil.rmtree(WORK, ignore_errors=True)
+    run_cases(CASES, WORK)

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from cases import run_cases
+
 PROJECT = pathlib.Path(sys.argv[1])
 DEV = PROJECT / "dev"
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="empi-dev."))
@@ -388,11 +390,4 @@ if __name__ == "__main__":
     if "EMPI_INSIDE_ROOT" not in os.environ:
         print("skipped: not inside a root of ./dev, and making one takes a while")
         sys.exit(77)
-    try:
-        wanted = sys.argv[2:]
-        for case in CASES:
-            if not wanted or case.__name__ in wanted:
-                print(case.__name__, flush=True)
-                case()
-    finally:
-        shutil.rmtree(WORK, ignore_errors=True)
+    run_cases(CASES, WORK)

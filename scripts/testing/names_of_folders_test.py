@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from cases import run_cases
+
 PROJECT = pathlib.Path(sys.argv[1])
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="empi-names."))
 FOLDER = WORK / r"R&D | it's: #1 \1"
@@ -58,8 +60,4 @@ def what_cannot_be_fetched_leaves_nothing():
     assert not list((data / "chile2010").iterdir()), list((data / "chile2010").iterdir())
 
 
-try:
-    the_demo_finds_its_files()
-    what_cannot_be_fetched_leaves_nothing()
-finally:
-    shutil.rmtree(WORK, ignore_errors=True)
+run_cases([the_demo_finds_its_files, what_cannot_be_fetched_leaves_nothing], WORK)

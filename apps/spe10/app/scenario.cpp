@@ -5,12 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
-#include "runtime/base/hash.hpp"
 #include "runtime/base/text.hpp"
 
 namespace spe10 {
@@ -81,8 +79,7 @@ Scenario make_scenario(const Options& o) {
   setup.deck = own ? bare_deck(field) : spe10_deck(o.layers);
   if (!o.deck.empty()) {
     setup.deck = read_deck(o.deck, setup.deck, field);
-    const std::vector<char> bytes = io::read_bytes(o.deck);
-    s.deck_hash = empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
+    s.deck_hash = io::hash_of_file(o.deck);
   }
   for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
   const int blocks = blocks_per_root(field);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 
 #include "apps/io/file_error.hpp"
 #include "apps/tsunami/app/sea_floor.hpp"
@@ -36,21 +35,15 @@ struct Source {
   std::uint64_t hash = 0;
 };
 
-// Of what is in it, not of its name: a file may be corrected between two runs.
-std::uint64_t hash_of(const std::string& path) {
-  const std::vector<char> bytes = io::read_bytes(path);
-  return empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
-}
-
 Source read_source(const Options& o, const std::string& chile) {
   const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
                             : o.dtopo.empty()                   ? ""
                                                                 : found_file(o.dtopo, o);
-  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo), hash_of(dtopo)};
+  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo), io::hash_of_file(dtopo)};
   // On a raster: Okada's formula is far too slow to be asked for every cell.
   if (!o.faults.empty()) {
     const std::string path = found_file(o.faults, o);
-    return {"Okada, " + path, io::rupture(io::read_faults(path)), hash_of(path)};
+    return {"Okada, " + path, io::rupture(io::read_faults(path)), io::hash_of_file(path)};
   }
   const std::vector<io::Fault> faults = io::maule_2010();
   const io::Region around{-80, -66, -43, -30};
@@ -226,7 +219,7 @@ Scenario make_scenario(const Options& options) {
   for (std::size_t side = 0; side < kSides.size(); ++side)
     if (const std::string& wave = options.borders[side].wave; !wave.empty()) {
       sources.push_back("the wave from the " + std::string(kSides[side]) + ", " + wave);
-      scenario.sources = empi::mix64(scenario.sources ^ hash_of(found_file(wave, options)));
+      scenario.sources = empi::mix64(scenario.sources ^ io::hash_of_file(found_file(wave, options)));
     }
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
