@@ -12,7 +12,8 @@ Usage: ./dev lint              formatting, shell scripts, layering, names: secon
        ./dev lint --changed    and clang-tidy on the sources that changed lately, newest first, for EMPI_LINT_SECONDS (300):
                                since EMPI_LINT_BASE (a commit), else since this branch left the main one of origin,
                                else within the day before the last commit
-       ./dev lint --all        and clang-tidy on every source (an hour on two cores; --tidy is the same)
+       ./dev lint --all        and clang-tidy on every source (an hour on two cores the first time, then what has
+                               changed since; --tidy is the same)
 USAGE
 }
 
@@ -257,30 +258,17 @@ sources_to_tidy() {
 }
 
 # Prints what clang-tidy says of each source that the build knows. It reads what CMake has noted of them, each by itself
-# (preset apart); nothing need be built but the header that is generated.
+# (preset apart); nothing need be built but the header that is generated. What was clean is remembered beside the
+# compiler cache.
 clang_tidy() {
-  local work left
+  local sources options=()
   mkdir -p build
   { [[ -e build/apart/compile_commands.json ]] || cmake --preset apart; } >build/lint.log 2>&1 || { cat build/lint.log; return; }
   cmake --build build/apart --target crd_schemas >>build/lint.log 2>&1 || { cat build/lint.log; return; }
-  work=$(mktemp -d)
-  sources_to_tidy >"$work/all" || { echo 'lint: which sources have changed is not known: see above'; return; }
-  sed -n "s#^ *\"file\": \"$PWD/\(.*\)\",\{0,1\}\$#\1#p" build/apart/compile_commands.json | sort -u >"$work/known"
-  grep -xFf "$work/known" "$work/all" >"$work/sources" || true
-  : >"$work/left"
-  deadline=$(($(date +%s) + ${EMPI_LINT_SECONDS:-300}))
-  [[ $tidy == changed ]] || deadline=$(($(date +%s) + 360000))
-  # shellcheck disable=SC2016
-  xargs -r -P "$(nproc)" -n 1 bash -c '
-    if [[ $(date +%s) -ge $1 ]]; then echo "$3" >>"$2/left"; exit; fi
-    said=$(clang-tidy -p build/apart --quiet --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option "$3" 2>"$2/errors.$$") &&
-      rm "$2/errors.$$" || said+=$(printf "\n%s: error: clang-tidy failed: " "$3"; tail -n 3 "$2/errors.$$")
-    if [[ $said == *": warning: "* || $said == *": error: "* ]]; then grep -E ": (warning|error): " <<<"$said"; fi' \
-    tidy "$deadline" "$work" <"$work/sources" >"$work/found" || echo 'lint: clang-tidy was not run on all'
-  sort -u "$work/found"
-  left=$(wc -l <"$work/left")
-  echo "lint: clang-tidy looked at $(($(wc -l <"$work/sources") - left)) sources$([[ $left == 0 ]] || echo ", not at $left more for want of time: ./dev lint --all does")" >&3
-  rm -rf "$work"
+  sources=$(sources_to_tidy) || { echo 'lint: which sources have changed is not known: see above'; return; }
+  [[ $tidy == all ]] || options=(--seconds "${EMPI_LINT_SECONDS:-300}")
+  python3 scripts/tidy.py --build build/apart --known "${CCACHE_DIR:-build/ccache}/../clang-tidy" "${options[@]}" <<<"$sources" 2>&3 ||
+    echo 'lint: clang-tidy was not run on all'
 }
 
 check formatting formatting
