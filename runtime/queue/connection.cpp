@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/queue/connection.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -85,8 +87,8 @@ void Connection::send(Head head, SharedBytes payload) {
   out_.push_back({head, std::move(payload), 0});
 }
 
-bool Connection::read_some() {
-  for (std::size_t taken_now = 0; taken_now < kTurn;) {
+bool Connection::read_some(std::size_t turn) {
+  for (std::size_t taken_now = 0; taken_now < turn;) {
     if (taken_ > 0 && (taken_ == in_.size() || taken_ > kReadAtOnce)) {
       in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(taken_));
       taken_ = 0;
@@ -148,6 +150,11 @@ std::optional<Message> Connection::next() {
   message.payload.assign(body, body + static_cast<std::ptrdiff_t>(message.head.length));
   taken_ += sizeof(Head) + message.head.length;
   return message;
+}
+
+bool Connection::delivered() const {
+  int unacknowledged = 0;
+  return out_.empty() && ioctl(fd_.get(), SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
 }
 
 short Connection::events() const { return static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT); }

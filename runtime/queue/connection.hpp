@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,6 +102,7 @@ class Connection {
   static constexpr std::uint64_t kLargestPayload = std::uint64_t{1} << 40;
   static constexpr std::uint64_t kLargestHello = 64 * 1024;
   static constexpr std::size_t kTurn = 128 * 1024;
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   // `largest`: payload that it may send us; more is an error before it is read.
   explicit Connection(UniqueFd fd, std::uint64_t largest = kLargestPayload);
@@ -111,9 +113,9 @@ class Connection {
   void send(Head head, Bytes payload) { send(head, std::make_shared<const Bytes>(std::move(payload))); }
   // Whoever is there has said who it is.
   void trust() { largest_ = kLargestPayload; }
-  // Reads and writes what can be done now; of what there is to read, no more than kTurn bytes: others have
+  // Reads and writes what can be done now; of what there is to read, no more than `turn` bytes: others have
   // their turn. False: the other side is gone.
-  bool read_some();
+  bool read_some(std::size_t turn = kTurn);
   bool write_some();
   // Waits until the socket has taken everything. For a worker: the master always reads.
   void flush();
@@ -121,6 +123,9 @@ class Connection {
   std::optional<Message> next();
   // Events for poll.
   short events() const;
+  // Whether the other side's kernel has all that was sent, so that it can be read there even if this process
+  // is killed: what waits in our kernel goes with us where something unread came in.
+  bool delivered() const;
   int fd() const { return fd_.get(); }
 
  private:

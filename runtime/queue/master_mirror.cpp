@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The master's part of mirroring the queue (mirror.hpp), and how a mirror begins as the master.
-#include <poll.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -91,7 +89,7 @@ void Master::on_mirrors(Peer& peer, const Message& message) {
 // Whoever hears that there is a mirror relies on it: that the workers know where it is comes first.
 void Master::announce_mirror() {
   if (!mirror_is_news_ || std::ranges::any_of(peers_, [](const auto& p) {
-        return p.second.welcome && (p.second.connection.events() & POLLOUT) != 0;
+        return p.second.welcome && !p.second.connection.delivered();
       }))
     return;
   mirror_is_news_ = false;

@@ -46,10 +46,7 @@ void Worker::introduce(Newcomer how, std::uint64_t phase) {
                    hello.take());
   for (;;) {
     if (const auto message = pop()) {
-      if (message->head.kind == Kind::Welcome) {
-        of_mirror(*message);
-        return;
-      }
+      if (message->head.kind == Kind::Welcome) return;
       if (message->head.kind == Kind::Moved) return go_to(Address::parse(message->text()));
       throw std::runtime_error("the master at " + whereabouts() + " does not welcome worker " + self_);
     }
@@ -73,9 +70,10 @@ void Worker::wait_for(short events, bool count_idle) {
 // Reads what there is. Whether a message is waiting.
 bool Worker::take_in() {
   // Also where nothing can be sent any more: what the master said last may be who takes its place.
-  if (!heard_all_ && !connection_.read_some()) lost_ = heard_all_ = true;
+  if (!heard_all_ && !connection_.read_some(Connection::kAll)) lost_ = heard_all_ = true;
+  // What is for the mirror counts in the order in which it was said, a welcome too.
   while (auto message = connection_.next())
-    if (message->head.kind == Kind::Welcome || !of_mirror(*message)) inbox_.push_back(std::move(*message));
+    if (!of_mirror(*message) || message->head.kind == Kind::Welcome) inbox_.push_back(std::move(*message));
   return !inbox_.empty();
 }
 

@@ -38,11 +38,12 @@ inline Message receive(Connection& connection, Kind kind) {
 }
 
 inline void say_hello(Connection& connection, const Address& to, const WorkerId& self, Newcomer how,
-                      std::uint64_t phase) {
+                      std::uint64_t phase, const std::string& pod = "") {
   Packer hello;
   hello.put(to.key);
   hello.put(self);
   hello.list(std::vector<Range>{});
+  if (!pod.empty()) hello.put(pod);
   connection.send({.kind = Kind::Hello, .phase = phase, .first = static_cast<std::int64_t>(how)},
                   hello.take());
   connection.flush();
