@@ -13,6 +13,7 @@
 namespace emj {
 namespace {
 
+using empi::amount_text;
 using empi::format;
 
 constexpr Seconds kForecastInterval{30};
@@ -127,7 +128,7 @@ std::optional<Judged> judge_budget(const Pass& pass, double budget) {
   const JobStatus& status = pass.status;
   if (!status.cost) return std::nullopt;
   const double spent = spent_until(*status.cost, pass.now);
-  const std::string of = format("%.4g of the budget of %.4g", spent, budget);
+  const std::string of = amount_text(spent) + " of the budget of " + amount_text(budget);
   if (status.completion_time)
     return Judged{spent > budget, spent > budget ? "Exceeded" : "Kept", "ended, it has cost " + of};
   if (spent > budget)
@@ -144,8 +145,8 @@ std::optional<Judged> judge_budget(const Pass& pass, double budget) {
   const double all = spent_until(*status.cost, std::max(pass.now, *forecast->finish));
   const bool dear = all > budget;
   return Judged{dear, dear ? "Dear" : "Affordable",
-                dear ? format("on %s it will have cost about %.4g, the budget is %.4g",
-                              workers_text(forecast->workers).c_str(), all, budget)
+                dear ? "on " + workers_text(forecast->workers) + " it will have cost about " +
+                           amount_text(all) + ", the budget is " + amount_text(budget)
                      : ""};
 }
 

@@ -15,11 +15,34 @@ std::string format(const char* pattern, Values... values) {
   return text;
 }
 
+// "4.56 s", "35 min", "3 h 25 min", "2 d 4 h"; never more digits than one reads.
+inline std::string seconds_text(double seconds) {
+  constexpr double minute = 60, hour = 3600, day = 24 * hour;
+  const double size = seconds < 0 ? -seconds : seconds;
+  if (!(size < 1000 * 365 * day)) return seconds < 0 ? "no time" : "for ever";
+  if (size < 2 * minute) return format("%.3g s", seconds);
+  const char* sign = seconds < 0 ? "-" : "";
+  const auto two = [sign](long long all, long long each, const char* large, const char* small) {
+    std::string text = sign + std::to_string(all / each) + large;
+    if (all % each != 0) text += " " + std::to_string(all % each) + small;
+    return text;
+  };
+  if (size < 10 * minute) return two(static_cast<long long>(size + .5), 60, " min", " s");
+  if (size < hour) return sign + std::to_string(static_cast<long long>(size / minute + .5)) + " min";
+  if (size < 2 * day) return two(static_cast<long long>(size / minute + .5), 60, " h", " min");
+  return two(static_cast<long long>(size / hour + .5), 24, " d", " h");
+}
+
+// As "%.4g", but never with an exponent where it is large.
+inline std::string amount_text(double amount) {
+  return amount >= 1e4 || amount <= -1e4 ? format("%.0f", amount) : format("%.4g", amount);
+}
+
 // "850 us", "12.3 ms", "4.56 s"
 inline std::string time_text(double seconds) {
   if (seconds < 1e-3) return format("%.3g us", seconds * 1e6);
   if (seconds < 1) return format("%.3g ms", seconds * 1e3);
-  return format("%.3g s", seconds);
+  return seconds_text(seconds);
 }
 
 // ASCII; other bytes stay.

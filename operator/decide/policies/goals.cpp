@@ -14,6 +14,7 @@
 namespace emj {
 namespace {
 
+using empi::amount_text;
 using empi::format;
 using empi::time_text;
 
@@ -105,9 +106,9 @@ Outlook dear(double budget, int cheapest, double price) {
   return {true,
           {},
           price,
-          format("of the sizes that the job may have none keeps to the budget of %.4g: on %d workers, the "
-                 "cheapest, it will have cost about %.4g",
-                 budget, cheapest, price)};
+          "of the sizes that the job may have none keeps to the budget of " + amount_text(budget) + ": on " +
+              std::to_string(cheapest) + " workers, the cheapest, it will have cost about " +
+              amount_text(price)};
 }
 
 // What a budget goes by at one moment: what each size will have cost from now on. A guess that makes fewer
@@ -259,8 +260,8 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   int to = tries ? bill.as_many_as_would_be_paid() : bill.best();
   // Not more at a time than is surely too much: what still fewer cost is better known from there.
   if (to < current && !bill.paid(current)) to = std::max(to, bill.as_many_as_would_be_paid());
-  std::string why = format(", %d would take %s and cost %.4g more", to,
-                           time_text(remaining->seconds(to)).c_str(), bill.price(to));
+  std::string why = ", " + std::to_string(to) + " would take " + time_text(remaining->seconds(to)) +
+                    " and cost " + amount_text(bill.price(to)) + " more";
   if (to != current && !tries && bill.paid(current) && !bill.is_worth_a_change(to)) {
     why += ", which is not worth a change";
     to = current;
@@ -271,8 +272,8 @@ Proposal BudgetPolicy::propose(const PolicyInput& input, PolicyState& state) con
   Outlook outlook = least_price > left
                         ? dear(*input.goals.budget, bill.cheapest(), input.goals.spent + least_price)
                         : Outlook{false, {}, input.goals.spent + bill.price(to), {}};
-  const std::string known =
-      remaining->words + format(", %.4g of %.4g spent", input.goals.spent, *input.goals.budget);
+  const std::string known = remaining->words + ", " + amount_text(input.goals.spent) + " of " +
+                            amount_text(*input.goals.budget) + " spent";
   return propose_size(to, input, *remaining, known + why, std::move(outlook));
 }
 

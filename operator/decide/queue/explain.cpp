@@ -11,7 +11,9 @@
 namespace emj::queue {
 namespace {
 
+using empi::amount_text;
 using empi::format;
+using empi::seconds_text;
 
 std::string workers_text(std::int64_t count) {
   return format("%lld worker%s", static_cast<long long>(count), count == 1 ? "" : "s");
@@ -19,15 +21,16 @@ std::string workers_text(std::int64_t count) {
 
 // Of memory and devices only what `asked` wants some of.
 std::string amounts_text(const Resources& resources, const Resources& asked) {
-  std::string text = format("%g CPU", static_cast<double>(resources.milli_cpu) / 1000);
-  if (asked.memory_mib > 0) text += format(" and %.4g GiB", static_cast<double>(resources.memory_mib) / 1024);
+  std::string text = amount_text(static_cast<double>(resources.milli_cpu) / 1000) + " CPU";
+  if (asked.memory_mib > 0)
+    text += " and " + amount_text(static_cast<double>(resources.memory_mib) / 1024) + " GiB";
   for (std::size_t k = 0; k < kDevices; ++k)
     if (asked.devices[k] > 0)
       text += format(" and %lld ", static_cast<long long>(resources.devices[k])) + device_name(k);
   return text;
 }
 
-std::string seconds_text(double seconds) { return format("%.3g s", seconds); }
+std::string before_text(int jobs) { return format("%d job%s", jobs, jobs == 1 ? "" : "s"); }
 
 std::string waited_text(const Demand& job, Time now) { return seconds_text(seconds_between(job.since, now)); }
 
@@ -132,7 +135,9 @@ std::string explain(const QueueState& state, const Grant& grant, Time now) {
       return "loses the promise of " + workers_text(job.allocation.promised) +
              (other                     ? " to " + other->name + ", which has a higher priority"
               : job.allocation.pool < 0 ? ": the queue has no such pool any more"
-                                        : ": the pool has become too small");
+              : grant.by_quota          ? ": the ResourceQuotas of namespace " + job.namespace_name +
+                                     " have no room for them any more"
+                               : ": the pool has become too small");
     case Grant::Kind::Yield:
       return "yields " + workers_text(less) + " to " + other->name + ", which has waited " +
              waited_text(*other, now) + " (" + size_text(job, grant) + ")" +
@@ -168,9 +173,9 @@ std::string explain_waiting(const QueueState& state, const Plan& plan, int job) 
   const int pool = reserved == plan.reservations.end() ? pools_of(state, demand).front() : reserved->pool;
   const Hold hold = state.rules.hold;
   const std::string held = hold == Hold::None ? "" : "the queue holds, and starts nobody (spec.hold); ";
-  std::string text =
-      held + format("%d jobs before it; needs ", static_cast<int>(place - plan.waiting.begin())) +
-      workers_text(sizes_in(demand, pool).floor) + " of " + amounts_text(demand.worker, demand.worker);
+  std::string text = held + before_text(static_cast<int>(place - plan.waiting.begin())) +
+                     " before it; needs " + workers_text(sizes_in(demand, pool).floor) + " of " +
+                     amounts_text(demand.worker, demand.worker);
   if (!placeable(state, demand)) return text + nowhere(state, demand);
   const auto barred = std::ranges::find(plan.barred, job, &Barred::job);
   if (barred != plan.barred.end())

@@ -33,9 +33,9 @@ bool overdue(const QueueState& state, const Demand& job, Time now) {
 double share_penalty(const QueueState& state, const std::string& namespace_name) {
   const FairShare& shares = state.rules.order.fair_share;
   if (!shares.by_namespace) return 0;
-  // Those that use something or want something count.
+  // Among those that have something or want something: what others have used is forgotten slowly, and who
+  // has gone has no share.
   std::set<std::string> names{namespace_name};
-  for (const auto& [name, hours] : state.usage) names.insert(name);
   for (const Demand& job : state.jobs) names.insert(job.namespace_name);
   double used = 0;
   double weights = 0;

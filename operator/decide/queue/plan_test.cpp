@@ -175,6 +175,24 @@ TEST(Waiting, OthersPassTheFirstOnlyWhenTheyCannotDelayIt) {
   }
 }
 
+TEST(Explain, TimesAreReadableHoweverLongTheyAre) {
+  QueueState state = machine(8);
+  state.jobs = {job("a", 2, 8), running(job("b", 1, 8), 8)};
+  for (const auto& [seconds, text] : {std::pair{40., "after 40 s"},
+                                      {1250., "after 21 min"},
+                                      {86400., "after 24 h"},
+                                      {260000., "after 3 d"}}) {
+    const Grant start{.job = 0, .kind = Grant::Kind::Start, .allocation = {.workers = 2, .pool = 0}};
+    EXPECT_THAT(explain(state, start, at(seconds)), HasSubstr(text));
+    const Grant grow{.job = 1,
+                     .kind = Grant::Kind::Grow,
+                     .allocation = {.workers = 8, .pool = 0},
+                     .saved = seconds / 3,
+                     .left = seconds};
+    EXPECT_THAT(explain(state, grow, at(seconds)), ::testing::Not(HasSubstr("e+")));
+  }
+}
+
 TEST(Waiting, ConservativeDelaysNobodyWithAReservation) {
   QueueState state = machine(8);
   state.rules.backfill = Backfill::Conservative;
@@ -248,6 +266,21 @@ TEST(Waiting, IsByPriorityThenByFairShare) {
   EXPECT_DOUBLE_EQ(share_penalty(state, "greedy"), 7200);
   EXPECT_DOUBLE_EQ(share_penalty(state, "modest"), 0);
   EXPECT_THAT(waiting_order(state, at(10000)), ElementsAre(2, 1, 0));
+}
+
+// Usage decays for months. Who has no job has no share: the others' are what they are without it.
+TEST(Waiting, FairShareIsAmongThoseWhoHaveJobs) {
+  QueueState state = machine(1);
+  state.rules.order.fair_share.by_namespace = true;
+  state.usage = {{"greedy", 75}, {"modest", 25}};
+  for (int i = 0; i < 8; ++i) state.usage["old-" + std::to_string(i)] = i == 0 ? 500 : 1e-3;
+  Demand greedy = job("1", 1, 1, 0), modest = job("2", 1, 1, 7000);
+  greedy.namespace_name = "greedy";
+  modest.namespace_name = "modest";
+  state.jobs = {greedy, modest};
+  EXPECT_DOUBLE_EQ(share_penalty(state, "greedy"), 7200);
+  EXPECT_DOUBLE_EQ(share_penalty(state, "modest"), 0);
+  EXPECT_THAT(waiting_order(state, at(10000)), ElementsAre(1, 0));
 }
 
 TEST(Waiting, OneThatCanNeverFitHoldsNobodyUp) {

@@ -66,8 +66,8 @@ bool pays(const QueueState& state, const Demand& job, const Pool& own, const Poo
 }
 
 std::string words(const Offer& here, const Offer& there) {
-  return empi::format("over in %.3g s for %.4g, not in %.3g s for %.4g", there.seconds, there.price,
-                      here.seconds, here.price);
+  return "over in " + empi::seconds_text(there.seconds) + " for " + empi::amount_text(there.price) +
+         ", not in " + empi::seconds_text(here.seconds) + " for " + empi::amount_text(here.price);
 }
 
 void migrate_one(Draft& draft, int i) {

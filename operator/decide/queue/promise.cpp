@@ -19,14 +19,18 @@ std::vector<int> standing_promises(const Draft& draft) {
   return standing;
 }
 
-void withdraw(Draft& draft, int i, int other) {
+void withdraw(Draft& draft, int i, int other, bool by_quota = false) {
   const Demand& job = draft.job(i);
   Allocation allocation = job.allocation;
   if (allocation.pool >= 0) draft.ledgers[allocation.pool].promised -= job.of(job.lacking());
   take(draft.quotas, job, -job.lacking());
   allocation.promised = 0;
   if (allocation.workers == 0) allocation.pool = -1;
-  draft.add({.job = i, .kind = Grant::Kind::Withdraw, .allocation = allocation, .other = other});
+  draft.add({.job = i,
+             .kind = Grant::Kind::Withdraw,
+             .allocation = allocation,
+             .other = other,
+             .by_quota = by_quota});
 }
 
 // As admission sees it: while more is held than there is, what can be taken from others may be more than the
@@ -91,10 +95,10 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
   for (const int i : standing) {
     const Demand& job = draft.job(i);
     const int pool = job.allocation.pool;  // the queue may have it no more
-    const bool kept = pool >= 0 && fits(job.of(job.allocation.promised), draft.state.pools[pool].capacity) &&
-                      job.lacking() <= quota_room(quotas, job);
-    if (job.written && !kept)
-      withdraw(draft, i, -1);
+    const bool in_pool = pool >= 0 && fits(job.of(job.allocation.promised), draft.state.pools[pool].capacity);
+    const bool in_quota = job.lacking() <= quota_room(quotas, job);
+    if (job.written && !(in_pool && in_quota))
+      withdraw(draft, i, -1, in_pool);
     else
       take(quotas, job, job.lacking());
   }

@@ -103,6 +103,7 @@ TEST(Quotas, ThatHaveBecomeTooSmallWithdrawAPromise) {
   const Plan plan = schedule(state, at(10));
   ASSERT_EQ(plan.grants.size(), 1u) << "nobody is asked for it";
   EXPECT_EQ(plan.grants[0].kind, Grant::Kind::Withdraw);
+  EXPECT_THAT(explain(state, plan.grants[0], at(10)), HasSubstr("ResourceQuotas of namespace default"));
 }
 
 // A quota counts a pod a moment before its job is seen with it.

@@ -35,6 +35,7 @@ struct Quota {
 struct Departing {
   int pool = 0;
   Resources held;
+  bool stays = false;  // for all that is known: its job is there, and cannot be read
 };
 
 struct QueueState {
@@ -70,6 +71,7 @@ struct Grant {
   int other = -1;         // job that it is done for
   double saved = 0;       // seconds, Grow
   double left = 0;        // seconds without it, Grow
+  bool by_quota = false;  // a ResourceQuota has no room for it any more, Withdraw
   std::string words{};    // what the other pool has to offer, Migrate
 };
 

@@ -23,8 +23,6 @@ using Lines = std::vector<std::string>;
 constexpr int kMostSizes = 16;  // of a curve that are all shown
 constexpr int kBarWidth = 30;
 
-std::string clock_text(Time time) { return to_string(time).substr(11, 8); }
-
 std::string span_text(Millis span) { return duration_text(std::chrono::duration<double>(span).count()); }
 
 std::string workers_text(int workers) { return format("%d worker%s", workers, workers == 1 ? "" : "s"); }

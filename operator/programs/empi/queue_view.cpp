@@ -11,9 +11,10 @@ namespace emj::cli {
 
 namespace {
 
+using empi::amount_text;
 using empi::format;
 
-double cpus(std::int64_t milli) { return static_cast<double>(milli) / 1000; }
+std::string cpus(std::int64_t milli) { return amount_text(static_cast<double>(milli) / 1000); }
 
 std::string waited_text(Time since, Time now) {
   return duration_text(std::chrono::duration<double>(now - since).count());
@@ -53,7 +54,7 @@ std::string waiting_line(const ElasticMPIJob& job, const QueueStatus& queue, Tim
   std::string text = "  " + name_of(job, namespaces) + "  " + to_string(job.status.state);
   if (job.status.queue) text += "  waits " + waited_text(wait.since, now);
   if (!reason.empty()) text += "  " + reason;
-  if (start) text += "; about " + to_string(*start).substr(11, 8);
+  if (start) text += "; about " + clock_text(*start, now);
   return text;
 }
 
@@ -82,8 +83,8 @@ std::string resources_text(const QueueStatus& status) {
     constexpr double kGibi = 1 << 30;
     text += (text.empty() ? "; " : ", ") + name;
     if (name == "memory" || name.starts_with("hugepages-"))
-      text += format(" %.4g of %.4g GiB", static_cast<double>(held) / kGibi,
-                     static_cast<double>(capacity) / kGibi);
+      text += " " + amount_text(static_cast<double>(held) / kGibi) + " of " +
+              amount_text(static_cast<double>(capacity) / kGibi) + " GiB";
     else
       text += format(" %lld of %lld", static_cast<long long>(held), static_cast<long long>(capacity));
   }
@@ -100,8 +101,8 @@ std::string queue_line(const ElasticQueue& queue) {
     promised += pool.promised_milli_cpu;
   }
   std::string text =
-      "queue " + queue.metadata.name + format("  %g of %g CPUs held", cpus(held), cpus(capacity));
-  if (promised > 0) text += format(", %g promised", cpus(promised));
+      "queue " + queue.metadata.name + "  " + cpus(held) + " of " + cpus(capacity) + " CPUs held";
+  if (promised > 0) text += ", " + cpus(promised) + " promised";
   text += resources_text(queue.status);
   const int running = queue.status.running, queued = queue.status.queued;
   return text + format("; %d job%s, %d wait%s", running, running == 1 ? " runs" : "s run", queued,

@@ -42,8 +42,6 @@ constexpr AgentTimeouts kLocalTimeouts{Millis(500), Millis(5000)};
 
 Time now() { return std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now()); }
 
-std::string clock_text() { return to_string(now()).substr(11, 8); }
-
 bool on_loopback(const ElasticMPIJob& job) {
   return job.spec.local && job.spec.local->network == LocalNetwork::Loopback;
 }
@@ -231,7 +229,7 @@ void Run::say(bool warning, const std::string& job, const std::string& text) {
   if (warning)
     console_.warning(line);
   else
-    console_.line(clock_text() + "  " + line);
+    console_.line(clock_text(now()) + "  " + line);
 }
 
 void Run::announce(const RunningJob& job) {
@@ -363,12 +361,12 @@ void Run::show() {
   last_view_ = now();
   std::vector<std::string> view;
   if (local_queue_) view.push_back(queue_line(local_queue_->queue()));
-  if (local_queue_ && !console_.live()) console_.line(clock_text() + "  " + view.back());
+  if (local_queue_ && !console_.live()) console_.line(clock_text(now()) + "  " + view.back());
   for (RunningJob& job : running_) {
     if (console_.live()) {
       for (std::string& line : job.view(last_view_)) view.push_back(std::move(line));
     } else if (const std::string line = job.line(last_view_); !line.empty()) {
-      console_.line(clock_text() + "  " + line);
+      console_.line(clock_text(now()) + "  " + line);
     }
   }
   for (std::string& line : coming_.view()) view.push_back(std::move(line));

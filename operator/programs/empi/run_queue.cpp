@@ -50,7 +50,9 @@ Result<ElasticQueue> queue_of_file(const std::string& file) {
   return {std::vector{no_kept_file(file, "an ElasticQueue manifest")}, file};
 }
 
-std::string cpus_text(std::int64_t milli) { return format("%g CPUs", static_cast<double>(milli) / 1000); }
+std::string cpus_text(std::int64_t milli) {
+  return empi::amount_text(static_cast<double>(milli) / 1000) + " CPUs";
+}
 
 }  // namespace
 

@@ -13,6 +13,7 @@ namespace emj::cli {
 namespace {
 
 using empi::format;
+using empi::seconds_text;
 
 std::string resize_text(const ResizeStatus& resize) {
   return std::to_string(resize.from) + " -> " + std::to_string(resize.to) + " workers, " +
@@ -27,12 +28,19 @@ std::string duration_text(double seconds) {
   return format("%ld:%02ld", total / 60, total % 60);
 }
 
+std::string clock_text(Time time) { return to_string(time).substr(11, 8); }
+
+std::string clock_text(Time time, Time now) {
+  const std::string text = to_string(time);
+  const bool today = text.substr(0, 10) == to_string(now).substr(0, 10);
+  return today ? text.substr(11, 8) : text.substr(0, 10) + " " + text.substr(11, 8);
+}
+
 std::string decision_text(const DecisionRecord& decision) {
-  std::string text =
-      to_string(decision.time).substr(11, 8) + "  " + to_string(decision.action) + "  " + decision.reason;
+  std::string text = clock_text(decision.time) + "  " + to_string(decision.action) + "  " + decision.reason;
   if (decision.achieved_seconds && decision.predicted_seconds)
-    text += format(" (predicted %.3g s, measured %.3g s)", *decision.predicted_seconds,
-                   *decision.achieved_seconds);
+    text += " (predicted " + seconds_text(*decision.predicted_seconds) + ", measured " +
+            seconds_text(*decision.achieved_seconds) + ")";
   return text;
 }
 
@@ -40,7 +48,7 @@ std::string tasks_text(const TaskStatus& tasks) {
   std::string text = format("phase %lld: %lld of %lld tasks done, %lld queued",
                             static_cast<long long>(tasks.phase), static_cast<long long>(tasks.done),
                             static_cast<long long>(tasks.total), static_cast<long long>(tasks.queued));
-  if (tasks.predicted_finish) text += ", done at about " + to_string(*tasks.predicted_finish).substr(11, 8);
+  if (tasks.predicted_finish) text += ", done at about " + clock_text(*tasks.predicted_finish);
   return text;
 }
 

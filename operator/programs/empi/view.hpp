@@ -12,7 +12,9 @@
 
 namespace emj::cli {
 
-std::string duration_text(double seconds);  // 1:02:03 or 2:03
+std::string duration_text(double seconds);    // 1:02:03 or 2:03
+std::string clock_text(Time time);            // 14:05:00
+std::string clock_text(Time time, Time now);  // with the date, unless it is today
 std::string decision_text(const DecisionRecord& decision);
 // "" when nothing is emulated.
 std::string tasks_text(const TaskStatus& tasks);
