@@ -15,10 +15,8 @@ namespace {
 
 using queue::Resources;
 
-std::int64_t milli(const Quantity& quantity) {
-  return std::llround(std::floor(amount(quantity) * 1000 + 1e-6));
-}
-std::int64_t mebi(const Quantity& quantity) { return std::llround(std::floor(amount(quantity) / (1 << 20))); }
+std::int64_t milli(const Quantity& quantity) { return queue::rounded_down(amount(quantity) * 1000); }
+std::int64_t mebi(const Quantity& quantity) { return queue::rounded_down(amount(quantity) / (1 << 20)); }
 
 Resources limit_of(const Amounts& quota) {
   Resources limit = queue::everything(kNotCounted);
@@ -79,11 +77,13 @@ std::string no_nodes(const PoolSpec& pool, const std::vector<NodeView>& nodes) {
   return text.empty() ? "none has all of its labels" : text;
 }
 
-// Its own workers count by their jobs, or as departing: unless they are in a pool that there is no more.
-bool counts_elsewhere(const ForeignPod& pod, const std::string& queue, const QueueSpec& spec) {
+// The queue's own workers count by their jobs, or as departing, for the pool that they are in: what of them
+// is on nodes of another one takes room there that no job counts for.
+bool counts_by_its_job(const ForeignPod& pod, const std::string& queue, const QueueSpec& spec,
+                       const PoolSpec& pool) {
   if (pod.queue.empty() || pod.queue != queue) return false;
   if (!pod.namespace_name.empty() && !admits(spec, pod.namespace_name)) return false;
-  return pod.pool.empty() || std::ranges::find(spec.pools, pod.pool, &PoolSpec::name) != spec.pools.end();
+  return pod.pool.empty() || pod.pool == pool.name;
 }
 
 void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeView>& nodes,
@@ -112,9 +112,6 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
                                const std::vector<ForeignPod>& foreign, std::set<std::string>& taken,
                                const std::string& name) {
   std::vector<PoolRoom> rooms;
-  std::vector<ForeignPod> others;
-  std::ranges::remove_copy_if(foreign, std::back_inserter(others),
-                              [&](const ForeignPod& pod) { return counts_elsewhere(pod, name, spec); });
   for (const PoolSpec& pool : spec.pools) {
     PoolRoom room;
     room.pool.name = pool.name;
@@ -126,6 +123,10 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       const Resources bound = room.pool.capacity;
       room.pool.capacity = {};
       room.unreadable = !nodes;
+      std::vector<ForeignPod> others;
+      std::ranges::remove_copy_if(foreign, std::back_inserter(others), [&](const ForeignPod& pod) {
+        return counts_by_its_job(pod, name, spec, pool);
+      });
       if (nodes) count_nodes(room, pool, *nodes, others, taken);
       room.pool.without_nodes = nodes && room.nodes == 0;
       if (room.pool.without_nodes) room.pool.no_nodes = no_nodes(pool, *nodes);

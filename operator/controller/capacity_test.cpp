@@ -43,6 +43,25 @@ TEST(Capacity, OfNodesIsWhatUsableOnesHaveAndNobodyElseUses) {
   EXPECT_EQ(rooms("[{name: a, capacity: Nodes, quota: {cpu: 2}}]")[0].pool.capacity.milli_cpu, 2000);
 }
 
+// A queue's own workers count for the pool that they are in, by their jobs: on nodes of another pool they
+// take room all the same.
+TEST(Capacity, OfNodesIsLessByWorkersOfOtherPools) {
+  const QueueSpec spec = queue_of(
+                             "  pools: [{name: hpc, capacity: Nodes, nodeSelector: {pool: hpc}}, "
+                             "{name: rest, quota: {cpu: 16}}]\n")
+                             .spec;
+  const auto free_of_hpc = [&](const std::string& pool, const std::string& queue = "main") {
+    std::set<std::string> taken;
+    return rooms_of(spec, nodes(), {{"n1", {4000, 0}, queue, pool}}, taken, "main")[0]
+        .pool.capacity.milli_cpu;
+  };
+  EXPECT_EQ(free_of_hpc("hpc"), 8000);
+  EXPECT_EQ(free_of_hpc(""), 8000);
+  EXPECT_EQ(free_of_hpc("rest"), 4000);
+  EXPECT_EQ(free_of_hpc("gone"), 4000);
+  EXPECT_EQ(free_of_hpc("hpc", "another"), 4000);
+}
+
 TEST(Capacity, OfAPoolWithoutNodesItIsSaidWhatThereIs) {
   const auto said = [](const std::string& selector, const std::vector<NodeView>& on = nodes()) {
     return rooms("[{name: a, capacity: Nodes, nodeSelector: " + selector + "}]", on)[0].pool.no_nodes;

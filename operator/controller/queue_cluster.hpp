@@ -41,7 +41,7 @@ struct ForeignPod {
   std::string node;
   queue::Resources requests;
   std::string queue{};  // to which they are not foreign,
-  std::string pool{};   // as long as it has this pool; empty: whichever
+  std::string pool{};   // on nodes of this pool; empty: of whichever
   // And takes jobs of this namespace; empty: whether it does or not. What only a label says, anybody may say.
   std::string namespace_name{};
 };
@@ -54,6 +54,7 @@ struct WorkerPods {
   std::string queue;
   std::string pool;
   queue::Resources requests;  // of all of them
+  bool in_queue = false;      // the job is there, and in that queue
 };
 
 // A ResourceQuota of a namespace, as far as it bounds workers.

@@ -209,15 +209,20 @@ Time Scheduler::plan(Time now) {
   const std::vector<WorkerPods> workers = cluster_.workers();
   std::set<std::string> counted, served;  // nodes, queues
   for (const QueueRecord& record : records) {
+    const std::string& name = record.queue.metadata.name;
     if (!record.unreadable.empty()) {
+      // Its jobs still are on its nodes, or were promised them.
+      if (const auto known = specs_.find(name); known != specs_.end())
+        rooms_of(known->second, nodes, {}, counted, name);
       if (!record.others) tell_unreadable(record);
       continue;
     }
-    troubles_.erase(record.queue.metadata.name);
+    troubles_.erase(name);
+    specs_[name] = record.queue.spec;
+    auto rooms = rooms_of(record.queue.spec, nodes, foreign, counted, name);
     if (!take_queue(record, now)) continue;
-    served.insert(record.queue.metadata.name);
-    Round round(record, records, quotas, workers,
-                rooms_of(record.queue.spec, nodes, foreign, counted, record.queue.metadata.name), now);
+    served.insert(name);
+    Round round(record, records, quotas, workers, std::move(rooms), now);
     plan_queue(round);
   }
   tell_without_queue(records);
@@ -227,6 +232,7 @@ Time Scheduler::plan(Time now) {
   };
   std::erase_if(taken_, deleted);  // nothing is gone on from
   std::erase_if(troubles_, deleted);
+  std::erase_if(specs_, deleted);
   if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin - writing_);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
 }

@@ -156,7 +156,7 @@ class Scheduler {
   bool take_queue(const QueueRecord& record, Time now);
   void add_demand(Round& round, const JobKey& key, Known& known);
   void count_others_in_quotas(Round& round);
-  static void count_departing(Round& round);
+  void count_departing(Round& round);
   void give(Round& round, const queue::Plan& plan);
   void tell_waiting(Round& round, const queue::Plan& plan);
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,
@@ -186,6 +186,7 @@ class Scheduler {
   queue::Lessons lessons_;
   std::map<std::string, Taken> taken_;
   std::map<std::string, std::string> troubles_;  // by queue: why it cannot be read, as last told
+  std::map<std::string, QueueSpec> specs_;       // by queue: as last read
   std::optional<Time> wake_;
   std::chrono::steady_clock::duration writing_{};  // of the present plans
 };

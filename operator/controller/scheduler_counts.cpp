@@ -78,7 +78,8 @@ void Scheduler::count_others_in_quotas(Round& round) {
 }
 
 // Each pod counts once: with its job, if that has a say in this queue, else here. Whoever may make pods may
-// write any label into them: those of other namespaces than the queue's take nothing from it.
+// write any label into them: those of other namespaces than the queue's take nothing from it. Those of a job
+// that is there and was never seen, since it cannot be read, are not on their way out.
 void Scheduler::count_departing(Round& round) {
   const ElasticQueue& queue = round.record.queue;
   const std::vector<PoolSpec>& pools = queue.spec.pools;
@@ -86,8 +87,11 @@ void Scheduler::count_departing(Round& round) {
     if (pods.queue != queue.metadata.name || round.jobs.contains(pods.job)) continue;
     if (!admits(queue.spec, pods.namespace_name)) continue;
     const auto pool = std::ranges::find(pools, pods.pool, &PoolSpec::name);
-    if (pool != pools.end())
-      round.state.departing.push_back({static_cast<int>(pool - pools.begin()), pods.requests});
+    if (pool == pools.end()) continue;
+    const bool unseen = std::ranges::none_of(
+        jobs_, [&](const auto& entry) { return entry.second.seen->job.metadata.uid == pods.job; });
+    round.state.departing.push_back(
+        {static_cast<int>(pool - pools.begin()), pods.requests, pods.in_queue && unseen});
   }
 }
 

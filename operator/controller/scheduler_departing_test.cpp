@@ -115,5 +115,25 @@ TEST(Scheduler, WhatAnUnreadableJobHasCounts) {
   EXPECT_EQ(world.jobs["b"]->status().state, JobState::Queued);
 }
 
+// It may run for days: what others can give is asked for.
+TEST(Scheduler, WhatAnUnreadableJobHasIsNotWaitedFor) {
+  QueueWorld world(8);
+  QueueWorld::World& a = world.add_rigid("a", 4);
+  world.settle(8);
+  world.add("c", 2, 4, kPerfect, "", "    replicas: 4\n");
+  world.settle(20);
+  ASSERT_EQ(world.jobs["c"]->size(), 4);
+  world.leftovers.push_back(std::move(world.jobs["a"]));
+  world.jobs.erase("a");
+  world.unreadable.insert("a");
+  world.restart();
+  world.scheduler->expect({key_of(a.job)});
+  world.scheduler->unreadable(key_of(a.job));
+  world.add_rigid("b", 2);
+  world.settle(40);
+  EXPECT_EQ(world.jobs["b"]->size(), 2);
+  EXPECT_EQ(world.jobs["c"]->size(), 2);
+}
+
 }  // namespace
 }  // namespace emj

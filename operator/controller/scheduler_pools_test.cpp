@@ -38,6 +38,30 @@ TEST(Scheduler, APoolMayBeRenamedWhileAPromiseIsOpen) {
   EXPECT_NE(world.jobs["b"]->status().allocation->pool, "cores");
 }
 
+// Two queues match the same nodes: they count for the first one by name, also in a pass in which that is not
+// planned for.
+TEST(Scheduler, NodesOfAQueueThatIsNotServedAreNobodyElses) {
+  for (const bool unreadable : {false, true}) {
+    SCOPED_TRACE(unreadable ? "it cannot be read" : "its status cannot be written");
+    QueueWorld world(8);
+    const std::string pools = "  pools: [{name: nodes, capacity: Nodes}]\n";
+    world.cluster.records = {{testing::queue_of(pools, "first")}, {testing::queue_of(pools, "main")}};
+    world.cluster.all_nodes = {{{"n1", {}, {8000, 0}, true}}};
+    world.restart();
+    world.settle(4);
+    if (unreadable) {
+      world.cluster.records[0].unreadable = "spec.pools: somebody else's words";
+    } else {
+      world.cluster.refused = {"first"};
+      world.restart();  // a new leader, that has to take it
+    }
+    world.add_rigid("a", 4);
+    world.settle(20);
+    EXPECT_EQ(world.jobs["a"]->status().state, JobState::Queued);
+    EXPECT_EQ(world.jobs["a"]->status().queue->cause, QueueCause::TooLarge);
+  }
+}
+
 TEST(Scheduler, WhatWaitsSaysThatItsQueueHolds) {
   QueueWorld world(4);
   ElasticQueue& queue = world.cluster.records[0].queue;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "operator/api/condition_types.hpp"
-#include "operator/kube/json_member.hpp"
+#include "operator/api/json_member.hpp"
 #include "operator/kube/outcome.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/kube/queue_objects.hpp"
@@ -148,11 +148,7 @@ std::optional<std::vector<NodeView>> KubeQueue::nodes() {
 // queue, are still that queue's.
 std::vector<ForeignPod> KubeQueue::foreign() {
   std::vector<ForeignPod> pods = node_use_.sums();
-  read_all(job_readings_, jobs_.list(), [](const json& job) {
-    return QueueOfJob{kube::uid_of(job), text(member(member(job, "spec"), "scheduling"), "queueName")};
-  });
-  std::unordered_map<std::string_view, const std::string*> queues;  // by the uid of a job
-  for (const auto& [key, reading] : job_readings_) queues[reading.second.uid] = &reading.second.queue;
+  const auto queues = queues_of_jobs();
   worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
     const auto job = queues.find(group.job);
     if (job != queues.end() && (group.queue.empty() || group.queue == *job->second))
@@ -165,12 +161,27 @@ std::vector<ForeignPod> KubeQueue::foreign() {
   return pods;
 }
 
+std::unordered_map<std::string_view, const std::string*> KubeQueue::queues_of_jobs() {
+  read_all(job_readings_, jobs_.list(), [](const json& job) {
+    return QueueOfJob{kube::uid_of(job), text(member(member(job, "spec"), "scheduling"), "queueName")};
+  });
+  std::unordered_map<std::string_view, const std::string*> queues;
+  for (const auto& [key, reading] : job_readings_) queues[reading.second.uid] = &reading.second.queue;
+  return queues;
+}
+
 std::vector<WorkerPods> KubeQueue::workers() {
+  const auto queues = queues_of_jobs();
   std::map<std::tuple<std::string, std::string, std::string>, WorkerPods> found;  // on all nodes
   worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
     if (group.queue.empty() || group.job.empty() || group.ended) return;
     WorkerPods& pods = found[{group.job, group.queue, group.pool}];
-    if (pods.job.empty()) pods = {group.job, group.namespace_name, group.queue, group.pool, {}};
+    if (pods.job.empty()) {
+      const auto job = queues.find(group.job);
+      pods = {group.job,   group.namespace_name,
+              group.queue, group.pool,
+              {},          job != queues.end() && *job->second == group.queue};
+    }
     pods.requests += requests.counted();
   });
   std::vector<WorkerPods> workers;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -57,7 +59,8 @@ class KubeQueue : public QueueCluster {
   static void read_all(Readings<T>& readings, const std::vector<kube::ObjectPtr>& objects, const Read& read);
   std::unique_ptr<kube::Informer> make(const kube::Resource& resource, const kube::WatcherOptions& watch,
                                        std::function<void(const kube::Change&)> on_change);
-  void read_queues();  // with mutex_ held
+  void read_queues();                                                         // with mutex_ held
+  std::unordered_map<std::string_view, const std::string*> queues_of_jobs();  // by the uid of a job
 
   kube::Client& client_;
   kube::Informer& jobs_;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct MemoryQueues : QueueCluster {
   std::vector<WorkerPods> workers() override { return worker_pods; }
   std::vector<NamespaceQuota> quotas() override { return all_quotas; }
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override {
-    if (refuse_status) return {Outcome::Kind::Conflict, "somebody else wrote"};
+    if (refuse_status || refused.contains(read.metadata.name))
+      return {Outcome::Kind::Conflict, "somebody else wrote"};
     for (QueueRecord& record : records)
       if (record.queue.metadata.name == read.metadata.name) record.queue.status = status;
     ++status_writes;
@@ -48,6 +50,7 @@ struct MemoryQueues : QueueCluster {
   std::vector<std::string> told_unreadable;
   int status_writes = 0;
   bool refuse_status = false;
+  std::set<std::string> refused{};  // of these queues
 };
 
 inline ElasticQueue queue_of(const std::string& spec, const std::string& name = "main") {
@@ -155,14 +158,19 @@ class QueueWorld {
   // As the server has them, whatever became of their jobs.
   void show_pods() {
     cluster.worker_pods.clear();
-    const auto show = [this](const World& world) {
+    const auto show = [this](const World& world, bool is_there) {
+      const ElasticMPIJob& job = world.job;
       for (const PodView& pod : world.pods)
         if (lives(pod) && !pod.queue.empty())
-          cluster.worker_pods.push_back(
-              {world.job.metadata.uid, world.job.metadata.namespace_name, pod.queue, pod.pool, {1000, 0}});
+          cluster.worker_pods.push_back({job.metadata.uid,
+                                         job.metadata.namespace_name,
+                                         pod.queue,
+                                         pod.pool,
+                                         {1000, 0},
+                                         is_there && pod.queue == job.spec.scheduling.queue_name});
     };
-    for (const auto& [name, world] : jobs) show(*world);
-    for (const auto& world : leftovers) show(*world);
+    for (const auto& [name, world] : jobs) show(*world, true);
+    for (const auto& world : leftovers) show(*world, unreadable.contains(world->job.metadata.name));
   }
   void check() {
     int sum = 0;
@@ -180,6 +188,7 @@ class QueueWorld {
   std::unique_ptr<Scheduler> scheduler;
   std::map<std::string, std::unique_ptr<World>> jobs;
   std::vector<std::unique_ptr<World>> leftovers;  // of jobs that are gone: their pods
+  std::set<std::string> unreadable{};             // of these: jobs that are there, but not for the operator
   bool pods_take_long = false;                    // to end
   std::vector<std::string> log;
   std::vector<std::string> history;  // each version of each allocation: "a: 4 of 0, yields to default/b"

@@ -18,7 +18,7 @@ std::vector<Ledger> make_ledgers(const QueueState& state) {
     ledgers[p].free = state.pools[p].capacity - state.pools[p].unplaceable;
   for (const Departing& pods : state.departing) {
     ledgers[pods.pool].free -= pods.held;
-    ledgers[pods.pool].releasing += pods.held;
+    if (!pods.stays) ledgers[pods.pool].releasing += pods.held;
   }
   for (const Demand& job : state.jobs) {
     for (const Left& other : job.left) {
