@@ -18,6 +18,7 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: $urgent}
 value: 1
+preemptionPolicy: Never
 END
 holds() { queue ".spec.priorities = [{name: \"$urgent\", value: 10}] | .spec.hold = \"$1\" | .spec.growth.cooldownSeconds = 1"; }
 rigid=$queued' | .spec.runtime.mode = "Rigid" | .spec.worker.replicas = 5'
