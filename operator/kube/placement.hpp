@@ -5,20 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "operator/decide/queue/resources.hpp"
+#include "operator/decide/queue/requests.hpp"
 
 namespace emj::manager {
 
-// What pods ask for, with devices by name: the nodes that have them may not have been seen yet.
-struct Requests {
-  queue::Resources plain;
-  queue::Devices devices{};
-
-  Requests& operator+=(const Requests& other);
-  Requests& operator-=(const Requests& other);
-  queue::Resources counted() const;
-  bool operator==(const Requests&) const = default;
-};
+using queue::Requests;
 
 // Where a pod is, and what its node keeps for it.
 struct Placement {

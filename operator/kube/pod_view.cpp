@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/agents/convert.hpp"
-#include "operator/kube/json_member.hpp"
+#include "operator/api/json_member.hpp"
 #include "operator/objects/pods.hpp"
 
 namespace emj::manager {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/api/json_member.hpp"
 #include "operator/api/parse.hpp"
-#include "operator/kube/json_member.hpp"
 #include "operator/kube/placement.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/objects/pods.hpp"
@@ -14,17 +14,11 @@ namespace emj::manager {
 namespace {
 
 using nlohmann::json;
+using queue::amount_at;
+using queue::rounded_down;
+using queue::rounded_up;
 
 constexpr double kMebi = 1 << 20;
-
-std::optional<double> amount_at(const json& amounts, const char* name) {
-  const json& found = member(amounts, name);
-  if (found.is_number()) return found.get<double>();
-  return found.is_string() ? parse_quantity(found.get<std::string>()) : std::nullopt;
-}
-
-std::int64_t rounded_up(double amount) { return std::llround(std::ceil(amount - 1e-6)); }
-std::int64_t rounded_down(double amount) { return std::llround(std::floor(amount + 1e-6)); }
 
 // Of the names that one thing goes by: the least that is left, in units of `unit`.
 std::optional<std::int64_t> left(const json& status, std::initializer_list<const char*> names, double unit) {
@@ -33,7 +27,8 @@ std::optional<std::int64_t> left(const json& status, std::initializer_list<const
     const auto hard = amount_at(member(status, "hard"), name);
     if (!hard) continue;
     const double used = amount_at(member(status, "used"), name).value_or(0);
-    const std::int64_t rest = rounded_down((*hard - used) / unit);
+    const double there = (*hard - used) / unit;
+    const std::int64_t rest = there < 0 ? -rounded_up(-there) : rounded_down(there);
     least = least ? std::min(*least, rest) : rest;
   }
   return least;
@@ -57,21 +52,6 @@ bool is_worker(const json& pod) {
 
 }  // namespace
 
-queue::Resources resources_of(const json& amounts) {
-  return {rounded_up(amount_at(amounts, "cpu").value_or(0) * 1000),
-          rounded_up(amount_at(amounts, "memory").value_or(0) / kMebi)};
-}
-
-queue::Devices devices_of(const json& amounts) {
-  queue::Devices devices;
-  if (!amounts.is_object()) return devices;
-  for (const auto& [name, amount] : amounts.items())
-    if (queue::is_device(name))
-      if (const double count = amount_at(amounts, name.c_str()).value_or(0); count > 0)
-        devices[name] = rounded_up(count);
-  return devices;
-}
-
 NodeView to_node_view(const json& node) {
   const json& spec = member(node, "spec");
   const json& status = member(node, "status");
@@ -84,7 +64,7 @@ NodeView to_node_view(const json& node) {
   view.allocatable = {rounded_down(amount_at(allocatable, "cpu").value_or(0) * 1000),
                       rounded_down(amount_at(allocatable, "memory").value_or(0) / kMebi),
                       {}};
-  for (const auto& [name, count] : devices_of(allocatable))
+  for (const auto& [name, count] : queue::requests_of_list(allocatable).devices)
     if (const auto place = queue::device_of_nodes(name)) view.allocatable.devices[*place] = count;
   for (const json& taint : member(spec, "taints"))
     view.taints.push_back({text(taint, "key"), text(taint, "value"), text(taint, "effect")});

@@ -8,11 +8,6 @@
 
 namespace emj::manager {
 
-// Of a list of amounts by name, "cpu" and "memory": fractions are rounded up.
-queue::Resources resources_of(const nlohmann::json& amounts);
-// Those of which there are some.
-queue::Devices devices_of(const nlohmann::json& amounts);
-
 NodeView to_node_view(const nlohmann::json& node);
 void reduce_node(nlohmann::json& node);
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/json_member.hpp"
 #include "operator/api/time.hpp"
-#include "operator/kube/json_member.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::manager {

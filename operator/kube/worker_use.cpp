@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/kube/json_member.hpp"
+#include "operator/api/json_member.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/objects/pods.hpp"
 

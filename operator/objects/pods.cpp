@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/json_member.hpp"
 #include "operator/api/requests.hpp"
 #include "operator/objects/metadata.hpp"
 #include "runtime/base/json_text.hpp"
@@ -26,13 +27,6 @@ constexpr int kGraceMarginSeconds = 30;
 
 // The template is the user's, and any of its fields may be any JSON. What has another type than it should is
 // left as it is: the server then refuses the pod and says why.
-const json& member(const json& object, const char* name) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(name);
-  return found == object.end() ? none : *found;
-}
-
 bool is_object_now(json& value) {
   if (value.is_null()) value = json::object();
   return value.is_object();
@@ -161,8 +155,10 @@ bool is_mounted(const json& mounts, std::string path) {
          });
 }
 
-void build_worker(const ElasticMPIJob& job, const std::string& pod, json& container) {
+// `cpu_is_said`: by the template, of the pod as a whole.
+void build_worker(const ElasticMPIJob& job, const std::string& pod, bool cpu_is_said, json& container) {
   if (!is_object_now(container)) return;
+  cpu_is_said = cpu_is_said || request_of(container, "cpu").has_value();
   json command = {std::string(kRuntimeFolder) + "/bin/elastic-mpi-agent", "--"};
   append(command, member(container, "command"));
   container["command"] = command;
@@ -184,7 +180,8 @@ void build_worker(const ElasticMPIJob& job, const std::string& pod, json& contai
   append(container["ports"], json::array({{{"name", "agent"}, {"containerPort", kAgentPort}}}));
   fill(container["securityContext"], container_security());
   // CPU requests without limits: throttling costs a busy-polling MPI program up to 78 times its run time.
-  fill(container["resources"], {{"requests", {{"cpu", std::to_string(job.spec.slots_per_worker)}}}});
+  if (!cpu_is_said)
+    fill(container["resources"], {{"requests", {{"cpu", std::to_string(job.spec.slots_per_worker)}}}});
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   container["readinessProbe"] = {{"httpGet", {{"path", "/v1/healthz"}, {"port", kAgentPort}}},
                                  {"periodSeconds", 1},
@@ -309,7 +306,9 @@ void put_into_pool(const PoolSpec& pool, json& spec) {
 
 void build_pod_spec(const ElasticMPIJob& job, int index, const std::string& pod, const BuildOptions& options,
                     json& spec) {
-  if (json& containers = spec["containers"]; is_list_now(containers)) build_worker(job, pod, containers[0]);
+  const bool cpu_is_said = request_of(spec, "cpu").has_value();
+  if (json& containers = spec["containers"]; is_list_now(containers))
+    build_worker(job, pod, cpu_is_said, containers[0]);
   const json& containers = spec["containers"];
   const json limits = containers.is_array() ? member(member(containers[0], "resources"), "limits") : json();
   if (json& first = spec["initContainers"]; is_list_now(first))

@@ -2,13 +2,13 @@
 #include "operator/decide/queue/job_demand.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "operator/api/json_member.hpp"
 #include "operator/api/requests.hpp"
 #include "operator/decide/pass.hpp"
 #include "operator/decide/policies/cost.hpp"
+#include "operator/decide/queue/requests.hpp"
 #include "operator/decide/queueing.hpp"
 #include "runtime/base/joined.hpp"
 #include "runtime/base/json_text.hpp"
@@ -176,9 +176,9 @@ void fill_in_budget(Demand& demand, const ElasticMPIJob& job, Time now) {
 
 // Of a job that has not started, or not again.
 std::string spent_text(const ElasticMPIJob& job, Time now) {
-  return empi::format(
-      "its budget of %.4g is spent: earlier runs have cost %.4g; raise spec.scheduling.budget",
-      amount(*job.spec.scheduling.budget), spent_until(*job.status.cost, now));
+  return "its budget of " + empi::amount_text(amount(*job.spec.scheduling.budget)) +
+         " is spent: earlier runs have cost " + empi::amount_text(spent_until(*job.status.cost, now)) +
+         "; raise spec.scheduling.budget";
 }
 
 // It is no claim to more than it has.
@@ -254,16 +254,17 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   return demand;
 }
 
-// By requests, or by limits, which are their requests then.
-std::set<std::string> devices_of(const json& container) {
-  std::set<std::string> found;
-  const json& resources =
-      container.is_object() && container.contains("resources") ? container["resources"] : json();
-  for (const char* kind : {"requests", "limits"})
-    if (resources.is_object() && resources.contains(kind) && resources[kind].is_object())
-      for (const auto& [name, amount] : resources[kind].items())
-        if (is_device(name)) found.insert(name);
-  return found;
+// The template is the user's, and any of its fields may be any JSON: what is of another type counts as
+// absent.
+json& object_at(json& object, const char* name) {
+  if (!object.is_object()) object = json::object();
+  if (!object[name].is_object()) object[name] = json::object();
+  return object[name];
+}
+json& list_at(json& object, const char* name) {
+  if (!object.is_object()) object = json::object();
+  if (!object[name].is_array()) object[name] = json::array();
+  return object[name];
 }
 
 }  // namespace
@@ -281,20 +282,16 @@ Resources WorkerNeeds::taken() const {
 }
 
 WorkerNeeds needs_of(const JobSpec& spec) {
-  const json pod = empi::json_text::try_parse(spec.worker.pod.document);
-  const auto at = [&pod](const char* path) {
-    const auto place = json::json_pointer(path);
-    return pod.is_object() && pod.contains(place) ? pod[place] : json();
-  };
-  const json container = at("/spec/containers/0");
-  const double cpus = request_of(container, "cpu").value_or(spec.slots_per_worker);
-  const double bytes = request_of(container, "memory").value_or(0);
-  WorkerNeeds needs;
-  needs.shape = {std::llround(std::ceil(cpus * 1000 - 1e-6)), std::llround(std::ceil(bytes / (1 << 20)))};
-  for (const std::string& name : devices_of(container))
-    if (const auto amount = request_of(container, name); amount && *amount > 0)
-      needs.devices[name] = std::llround(std::ceil(*amount - 1e-6));
-  if (const json selector = at("/spec/nodeSelector"); selector.is_object())
+  json pod = empi::json_text::try_parse(spec.worker.pod.document);
+  json pod_spec = member(pod, "spec");
+  json& containers = list_at(pod_spec, "containers");
+  if (containers.empty()) containers.push_back(json::object());
+  // A CPU for each slot, where nothing is said of that: its pod asks for it then, too.
+  if (!request_of(containers[0], "cpu") && !request_of(pod_spec, "cpu"))
+    object_at(object_at(containers[0], "resources"), "requests")["cpu"] = spec.slots_per_worker;
+  const Requests asked = requests_of_pod(pod_spec);
+  WorkerNeeds needs{asked.plain, {}, asked.devices};
+  if (const json& selector = member(pod_spec, "nodeSelector"); selector.is_object())
     for (const auto& [label, value] : selector.items())
       if (value.is_string()) needs.node_selector[label] = value.get<std::string>();
   return needs;

@@ -69,6 +69,26 @@ TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
   EXPECT_EQ(needs_of(job("", "", 2, 8, ", resources: {limits: {cpu: 3}}").spec).shape, (Resources{3000, 0}));
 }
 
+// A tenant may write any number. Promise: what it asks for is never less than nothing, and sums of it are
+// numbers.
+TEST(JobDemand, AHugeRequestIsAnAmountThatNoPoolHas) {
+  for (const char* amount : {"10P", "1e17", "9E", "1e300", "92233720368547758070"}) {
+    const std::string asks = std::string(amount);
+    const ElasticMPIJob greedy = job("", "", 1, 10000,
+                                     ", resources: {requests: {cpu: \"" + asks + "\", memory: \"" + asks +
+                                         "\", example.com/gpu: \"" + asks + "\"}}");
+    const WorkerNeeds needs = needs_of(greedy.spec);
+    for (const std::int64_t one : {needs.shape.milli_cpu, needs.shape.memory_mib}) {
+      EXPECT_GT(one, std::int64_t{1} << 33) << amount;
+      EXPECT_LE(one, kMostOfOne) << amount;
+    }
+    EXPECT_FALSE(fits(needs.shape * 10000, {16000, 1 << 20})) << amount;
+    EXPECT_GT(needs.devices.at("example.com/gpu"), 1'000'000) << amount;
+  }
+  EXPECT_EQ(needs_of(job("", "", 1, 2, ", resources: {requests: {cpu: \"-3\"}}").spec).shape,
+            (Resources{0, 0}));
+}
+
 // A tenant may name any device; which there are, nodes say.
 TEST(JobDemand, AWorkersDevicesCountByLimitsTooWhereANodeHasThem) {
   const ElasticMPIJob asks =

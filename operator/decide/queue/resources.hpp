@@ -2,12 +2,26 @@
 // What workers take and pools have, as a vector: a set of workers fits where each component does.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "operator/decide/queue/devices.hpp"
 
 namespace emj::queue {
+
+// Of anything, that one pod or queue can ask for (in units of a Resources): whoever writes more gets this.
+// Times the workers of a job (10,000), and added up over all jobs, it is still a number.
+inline constexpr std::int64_t kMostOfOne = std::int64_t{1} << 40;
+
+// Amounts in units of a Resources: what is asked for is rounded up, what there is down, but for an error of
+// rounding before. What is negative is nothing.
+inline std::int64_t bounded(double amount) {
+  if (!(amount > 0)) return 0;
+  return amount >= static_cast<double>(kMostOfOne) ? kMostOfOne : static_cast<std::int64_t>(amount);
+}
+inline std::int64_t rounded_up(double amount) { return bounded(std::ceil(amount - 1e-6)); }
+inline std::int64_t rounded_down(double amount) { return bounded(std::floor(amount + 1e-6)); }
 
 struct Resources {
   std::int64_t milli_cpu = 0;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace emj::manager {
+namespace emj {
 
 inline const nlohmann::json& member(const nlohmann::json& object, const char* name) {
   static const nlohmann::json none;
@@ -26,4 +26,4 @@ inline nlohmann::json only(const nlohmann::json& object, std::initializer_list<c
   return kept;
 }
 
-}  // namespace emj::manager
+}  // namespace emj
