@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker, or a master, that a test plays by hand on its end of a connection. All waits are bounded.
 #pragma once
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -18,6 +21,16 @@ inline constexpr int kPatienceMs = 30'000;
 inline bool readable(int fd, int milliseconds) {
   pollfd ready{fd, POLLIN, 0};
   return poll(&ready, 1, milliseconds) > 0;
+}
+
+// For a socket that wants options before.
+inline void connect_to(const UniqueFd& fd, const Address& address) {
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<std::uint16_t>(address.port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0)
+    throw std::runtime_error("the master cannot be reached");
 }
 
 // The next message of the other side; throws std::runtime_error when none comes.
