@@ -8,10 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 #include <system_error>
-
-#include "runtime/base/hash.hpp"
 
 namespace io {
 namespace {
@@ -52,11 +49,6 @@ std::vector<char> read_bytes(const std::string& path) {
   if (used == 0) throw FileError(path, "", "data", "an empty file", "fetch or write it again");
   bytes.resize(used);
   return bytes;
-}
-
-std::uint64_t hash_of_file(const std::string& path) {
-  const std::vector<char> bytes = read_bytes(path);
-  return empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
 }
 
 void write_bytes(const std::string& path, const void* data, std::size_t size) {

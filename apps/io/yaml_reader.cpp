@@ -8,18 +8,18 @@
 namespace io {
 
 YAML::Node YamlReader::root() const {
-  const std::vector<char> bytes = read_bytes(path_);
   try {
-    return YAML::Load(std::string(bytes.begin(), bytes.end()));
+    return YAML::Load(std::string(file_.text()));
   } catch (const YAML::ParserException& error) {
-    throw FileError::at_line(path_, static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
+    throw FileError::at_line(file_.path(), static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
                              "correct the line");
   }
 }
 
 void YamlReader::fail(const YAML::Node& node, const std::string& expected, const std::string& found,
                       const std::string& advice) const {
-  throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line) + 1, expected, found, advice);
+  throw FileError::at_line(file_.path(), static_cast<std::size_t>(node.Mark().line) + 1, expected, found,
+                           advice);
 }
 
 void YamlReader::expect_map(const YAML::Node& node, const std::string& what,

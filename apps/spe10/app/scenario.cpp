@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/input_file.hpp"
 #include "apps/io/run_folder.hpp"
 #include "runtime/base/text.hpp"
 
@@ -78,8 +79,9 @@ Scenario make_scenario(const Options& o) {
   Setup& setup = s.setup;
   setup.deck = own ? bare_deck(field) : spe10_deck(o.layers);
   if (!o.deck.empty()) {
-    setup.deck = read_deck(o.deck, setup.deck, field);
-    s.deck_hash = io::hash_of_file(o.deck);
+    const io::InputFile file(o.deck);
+    setup.deck = read_deck(file, setup.deck, field);
+    s.deck_hash = file.hash();
   }
   for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
   const int blocks = blocks_per_root(field);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: a run never goes on from the checkpoint of one that had other wells.
+// Promise: a run never goes on from the checkpoint of one that had other wells; what was read or found for
+// the checks is not read or found again.
 #include "apps/spe10/app/scenario.hpp"
 
 #include <gtest/gtest.h>
@@ -23,6 +24,13 @@ TEST(CaseOfACheckpoint, HasTheDecksContents) {
   EXPECT_NE(before, name()) << "the same file, edited";
   o.deck = folder.write("moved.yaml", "fluid: {mu_o_cp: 5}\n");
   EXPECT_EQ(before, name());
+}
+
+TEST(Checks, TheDeckIsReadOnce) {
+  const io::test::Pipe deck("fluid: {mu_o_cp: 5}\n");
+  Options o;
+  o.data = "", o.layers = 1, o.deck = deck.path();
+  EXPECT_EQ(make_scenario(o).setup.deck.fluid.mu_o, 5);
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void measurements(const YamlReader& reader, const YAML::Node& root, Problem& pro
 }  // namespace
 
 ExternalProblem read_problem(const std::string& path) {
-  const YamlReader reader(path);
+  const YamlReader reader{io::InputFile(path)};
   const YAML::Node root = reader.root();
   reader.expect_map(root, "the problem",
                     {"parameters", "outputs", "model", "observed", "noise", "truth", "relativeNoise"});

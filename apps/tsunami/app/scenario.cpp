@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/input_file.hpp"
 #include "apps/tsunami/app/sea_floor.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
@@ -39,11 +40,14 @@ Source read_source(const Options& o, const std::string& chile) {
   const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
                             : o.dtopo.empty()                   ? ""
                                                                 : found_file(o.dtopo, o);
-  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo), io::hash_of_file(dtopo)};
+  if (!dtopo.empty()) {
+    const io::InputFile file(dtopo);
+    return {dtopo, io::read_dtopo(file), file.hash()};
+  }
   // On a raster: Okada's formula is far too slow to be asked for every cell.
   if (!o.faults.empty()) {
-    const std::string path = found_file(o.faults, o);
-    return {"Okada, " + path, io::rupture(io::read_faults(path)), io::hash_of_file(path)};
+    const io::InputFile file(found_file(o.faults, o));
+    return {"Okada, " + file.path(), io::rupture(io::read_faults(file)), file.hash()};
   }
   const std::vector<io::Fault> faults = io::maule_2010();
   const io::Region around{-80, -66, -43, -30};
@@ -113,21 +117,23 @@ void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, S
                                     {std::make_shared<const io::Raster>(motion->frames.front())});
 }
 
-// Of the sides that have one.
-std::array<swe::Wave, 4> read_waves(const Options& o) {
-  std::array<swe::Wave, 4> waves;
-  for (std::size_t side = 0; side < waves.size(); ++side) {
-    if (o.borders[side].wave.empty()) continue;
-    const std::string file =
-        found_file(o.borders[side].wave, o, "--border wave:FILE takes a file of seconds and metres");
+// Of the sides that have one, into the scenario. Returns what they are called.
+std::vector<std::string> read_waves(const Options& o, Scenario& scenario) {
+  std::vector<std::string> names;
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    const std::string& name = o.borders[side].wave;
+    if (name.empty()) continue;
+    const io::InputFile file(found_file(name, o, "--border wave:FILE takes a file of seconds and metres"));
     const auto series = std::make_shared<const io::TimeSeries>(io::read_wave(file));
-    begins_in_time(file, "a wave", series->t.front(), series->t.back(), o.end);
-    swe::Wave& wave = waves[side];
+    begins_in_time(file.path(), "a wave", series->t.front(), series->t.back(), o.end);
+    names.push_back("the wave from the " + std::string(kSides[side]) + ", " + name);
+    scenario.sources = empi::mix64(scenario.sources ^ file.hash());
+    swe::Wave& wave = scenario.waves[side];
     wave.surface = [series](double t) { return io::height_at(*series, t); };
     for (const double height : series->v) wave.height = std::max(wave.height, std::abs(height));
     wave.end = series->t.back();
   }
-  return waves;
+  return names;
 }
 
 Gauge read_record(const GaugeOption& option, const Options& o) {
@@ -208,19 +214,13 @@ Scenario make_scenario(const Options& options) {
                           "the built-in ocean of " + words(box), kFetchData);
   }
   Scenario scenario;
-  scenario.waves = read_waves(options);
+  std::vector<std::string> sources = read_waves(options, scenario);
   // Heights count from where the water is at rest.
   const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {
     for (const auto& raster : depth)
       if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
     return depth.back()->at(lon, lat) - tide;
   };
-  std::vector<std::string> sources;
-  for (std::size_t side = 0; side < kSides.size(); ++side)
-    if (const std::string& wave = options.borders[side].wave; !wave.empty()) {
-      sources.push_back("the wave from the " + std::string(kSides[side]) + ", " + wave);
-      scenario.sources = empi::mix64(scenario.sources ^ io::hash_of_file(found_file(wave, options)));
-    }
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
     Source source = read_source(options, chile);

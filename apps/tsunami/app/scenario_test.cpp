@@ -107,6 +107,21 @@ TEST_F(ScenarioTest, WhatIsInTheFilesOfSourcesIsOfTheCase) {
   EXPECT_NE(name_case(o, make_scenario(o)), name_case(o, quick));
 }
 
+TEST_F(ScenarioTest, TheFileOfASourceIsReadOnce) {
+  const io::test::Pipe floor(motion(143, 33, {2}));
+  o.dtopo = floor.path();
+  EXPECT_EQ(refusal(), "");
+  o.dtopo.clear();
+  const io::test::Pipe faults(
+      "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m\n144,34,9,40,20,185,19,90,4\n");
+  o.faults = faults.path();
+  EXPECT_EQ(refusal(), "");
+  o.faults.clear();
+  const io::test::Pipe wave("0 0\n60 1\n");
+  o.borders[2] = {.kind = BorderOption::Kind::Wave, .wave = wave.path()};
+  EXPECT_EQ(refusal(), "");
+}
+
 // A nest is fine where it is asked for, and not at all the shores of an ocean.
 TEST_F(ScenarioTest, ShoresAreAsFineAsWavesButForThoseOfANest) {
   o.coarsest = 8, o.finest = 20;

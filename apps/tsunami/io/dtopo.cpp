@@ -71,9 +71,9 @@ double Dtopo::final_at(double lon, double lat) const {
   return frames.back().contains(lon, lat) ? frames.back().at(lon, lat) : 0;
 }
 
-Dtopo read_dtopo(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+Dtopo read_dtopo(const InputFile& file) {
+  const std::string& path = file.path();
+  TextScanner scanner(path, file.text());
   const DtopoHeader header = read_header(scanner);
   const int mx = whole(path, header, 0, 2), my = whole(path, header, 1, 2), mt = whole(path, header, 2, 1);
   need_positive(path, header, 6);

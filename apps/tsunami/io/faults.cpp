@@ -107,9 +107,8 @@ std::vector<double> times_of(std::span<const Fault> faults) {
 
 }  // namespace
 
-std::vector<Fault> read_faults(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+std::vector<Fault> read_faults(const InputFile& file) {
+  TextScanner scanner(file.path(), file.text());
   std::optional<Columns> columns;
   std::vector<Fault> faults;
   std::vector<std::size_t> lines;
@@ -157,8 +156,9 @@ std::vector<Fault> read_faults(const std::string& path) {
   const double first = std::ranges::min(faults, {}, &Fault::rupture_time).rupture_time;
   for (std::size_t k = 0; k < faults.size(); ++k)
     if (faults[k].rise_time == 0 && faults[k].rupture_time > first)
-      throw FileError::at_line(path, lines[k], "rise_time_s above 0, since another subfault slips earlier",
-                               "0", "say how long this one takes");
+      throw FileError::at_line(file.path(), lines[k],
+                               "rise_time_s above 0, since another subfault slips earlier", "0",
+                               "say how long this one takes");
   return faults;
 }
 

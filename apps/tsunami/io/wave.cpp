@@ -32,9 +32,8 @@ double number(const TextScanner& scanner, std::string_view word, const char* wha
 
 }  // namespace
 
-TimeSeries read_wave(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+TimeSeries read_wave(const InputFile& file) {
+  TextScanner scanner(file.path(), file.text());
   TimeSeries wave;
   bool first = true;
   while (const auto line = scanner.next_line()) {
