@@ -17,7 +17,7 @@ namespace {
 
 // The largest radius that a well has room for in the cells of the finest level, which are all around it:
 // below the equivalent radius of each, as WellModel wants it. ft.
-double largest_radius(const Setup& setup, WellPoint well, int aligned) {
+double largest_radius(Setup& setup, WellPoint well, int aligned) {
   // Within a block the mesh around its centre is the same two levels on, at half the size.
   int level = setup.finest;
   double size = 1;
@@ -39,7 +39,7 @@ double largest_radius(const Setup& setup, WellPoint well, int aligned) {
       // In a block where there may be one: cells of more than a block may have neighbours of other rock.
       for (const bool in_block : {false, true}) {
         if (in_block ? level % 2 != 0 : level % 2 == 0 && level >= aligned) continue;
-        const double radius = equivalent_radius(setup.frame, well, t, level, in_block, kx, ky);
+        const double radius = setup.radii.find(setup.frame, well, leaf, t, in_block, kx, ky);
         largest = std::min(largest, size * radius / (0.5 * (stretch + 1 / stretch)));
       }
     }
@@ -49,7 +49,8 @@ double largest_radius(const Setup& setup, WellPoint well, int aligned) {
   return largest;
 }
 
-void check_radii(const Options& o, const Setup& setup, int aligned) {
+// Leaves the radii that it has found to the simulator.
+void check_radii(const Options& o, Setup& setup, int aligned) {
   for (std::size_t w = 0; w < setup.wells.size(); ++w) {
     const Well& well = setup.deck.wells[w];
     const double largest = largest_radius(setup, setup.wells[w], aligned);

@@ -33,5 +33,20 @@ TEST(Checks, TheDeckIsReadOnce) {
   EXPECT_EQ(make_scenario(o).setup.deck.fluid.mu_o, 5);
 }
 
+TEST(Checks, TheRadiiOfTheFinestCellsAreFoundOnce) {
+  Options o;
+  o.data = "", o.layers = 2;
+  const Scenario s = make_scenario(o);
+  Columns columns(s.setup.domain, s.setup.frame, s.setup.rock);
+  columns.mesh = mesh::Mesh(MPI_COMM_WORLD, s.setup.domain, s.setup.finest);
+  columns.connect();
+  WellModel checked(s.setup.deck, s.setup.wells, s.setup.radii), other(s.setup.deck, s.setup.wells);
+  const auto found = checked.completions(columns), anew = other.completions(columns);
+  EXPECT_EQ(checked.radii().solved(), s.setup.radii.solved());
+  ASSERT_EQ(found.size(), anew.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].index, anew[i].index);
+  EXPECT_EQ(other.radii().solved() > 0, !found.empty());
+}
+
 }  // namespace
 }  // namespace spe10
