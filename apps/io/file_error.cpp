@@ -30,6 +30,9 @@ std::vector<char> read_bytes(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     throw FileError(path, "", "a file", "a directory", "name a file inside it");
   }
+  // Some of them never end.
+  if (std::filesystem::is_character_file(path, ignored) || std::filesystem::is_block_file(path, ignored))
+    throw FileError(path, "", "a file or a pipe", "a device", "name a file");
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     throw FileError(path, "", "a readable file", std::strerror(errno), "check the path and its permissions");

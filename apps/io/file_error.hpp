@@ -33,7 +33,8 @@ class FileError : public std::runtime_error {
   }
 };
 
-/// The whole file as bytes. Throws FileError for a directory, an unreadable, missing or empty file.
+/// The whole file as bytes. Throws FileError for a directory, a device, an unreadable,
+/// missing or empty file.
 std::vector<char> read_bytes(const std::string& path);
 
 /// Writes to a temporary file beside `path` and renames it, so that a reader never sees half a file.

@@ -181,19 +181,31 @@ double turn_of(const Axis& lon, double west, double east) {
   return nearest_turn(std::min(a, b), std::max(a, b), west, east);
 }
 
-std::optional<double> number_attribute(const NetcdfFile& file, const Variable& variable, const char* name) {
-  double value = 0;
-  if (nc_get_att_double(file.id(), variable.id, name, &value) != NC_NOERR) return std::nullopt;
-  return value;
+// None where there is no such attribute, or a text.
+std::vector<double> number_attribute(const NetcdfFile& file, const Variable& variable, const char* name) {
+  std::size_t length = 0;
+  if (nc_inq_attlen(file.id(), variable.id, name, &length) != NC_NOERR) return {};
+  std::vector<double> values(length);
+  if (nc_get_att_double(file.id(), variable.id, name, values.data()) != NC_NOERR) return {};
+  return values;
+}
+
+double one_number(const NetcdfFile& file, const Variable& variable, const char* name, double without) {
+  const auto values = number_attribute(file, variable, name);
+  if (values.size() > 1 || (values.size() == 1 && !std::isfinite(values[0])))
+    file.fail(place_of(variable), std::string(name) + " as one finite number",
+              values.size() > 1 ? std::to_string(values.size()) : empi::format("%g", values[0]),
+              "correct it (ncatted)");
+  return values.empty() ? without : values[0];
 }
 
 // Missing values replaced or refused, then scale and offset applied.
 void decode(const NetcdfFile& file, const Variable& variable, const TopographyOptions& options,
             Raster& raster) {
-  const auto fill = number_attribute(file, variable, "_FillValue");
-  const auto missing = number_attribute(file, variable, "missing_value");
-  const double scale = number_attribute(file, variable, "scale_factor").value_or(1);
-  const double offset = number_attribute(file, variable, "add_offset").value_or(0);
+  auto missing = number_attribute(file, variable, "missing_value");  // there may be several
+  for (const double fill : number_attribute(file, variable, "_FillValue")) missing.push_back(fill);
+  const double scale = one_number(file, variable, "scale_factor", 1);
+  const double offset = one_number(file, variable, "add_offset", 0);
   const Quantity& q = options.quantity;
   const auto where = [&](std::size_t k) {
     const auto i = k % static_cast<std::size_t>(raster.nx), j = k / static_cast<std::size_t>(raster.nx);
@@ -202,7 +214,7 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
   };
   for (std::size_t k = 0; k < raster.z.size(); ++k) {
     double& z = raster.z[k];
-    if (!std::isfinite(z) || (fill && z == *fill) || (missing && z == *missing)) {
+    if (!std::isfinite(z) || std::ranges::find(missing, z) != missing.end()) {
       if (!options.fill) {
         file.fail(place_of(variable), where(k), "a missing value",
                   "give a fill value or fill the hole first (gdal_fillnodata.py)");

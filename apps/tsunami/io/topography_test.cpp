@@ -128,6 +128,8 @@ TEST(Topography, DirectoriesMissingAndCompressedFilesAreNamed) {
   EXPECT_THAT(file_error_of([&] { read_topography(folder.path("sub")); }),
               StartsWith("sub: expected a file, found a directory"));
   EXPECT_THAT(file_error_of([&] { read_topography(folder.path("none")); }), HasSubstr("No such file"));
+  EXPECT_THAT(file_error_of([] { read_topography("/dev/zero"); }),
+              StartsWith("/dev/zero: expected a file or a pipe, found a device"));
   EXPECT_THAT(file_error_of([&] {
                 read_topography(folder.write("b.xz", std::string_view("\xFD"
                                                                       "7zXZ\0\0\0",
@@ -247,6 +249,27 @@ TEST(TopographyNetcdf, AppliesScaleAndFill) {
   grid.change = [](std::vector<double>& values) { values[5] = std::nan(""); };
   EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
               HasSubstr("missing value"));
+}
+
+// CF allows several missing values; of two scales none would be right.
+TEST(TopographyNetcdf, AnAttributeMayHaveSeveralNumbers) {
+  const ScratchFolder folder;
+  GridFile grid{.type = NC_DOUBLE};
+  grid.define = [](int file, int z) {
+    const double missing[] = {-7777, -8888, -9999};
+    nc_put_att_double(file, z, "missing_value", NC_DOUBLE, 3, missing);
+  };
+  EXPECT_DOUBLE_EQ(read_topography(write_netcdf(folder, grid))->at(10, -2), 998);
+  grid.change = [](std::vector<double>& values) { values[5] = -8888; };
+  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
+              HasSubstr("missing value"));
+  grid.change = {};
+  grid.define = [](int file, int z) {
+    const double scales[] = {1, 2};
+    nc_put_att_double(file, z, "scale_factor", NC_DOUBLE, 2, scales);
+  };
+  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
+              StartsWith("grid.nc:variable 'z': expected scale_factor as one finite number, found 2"));
 }
 
 TEST(TopographyNetcdf, OtherQuantitiesHaveTheirNamesAndBounds) {
