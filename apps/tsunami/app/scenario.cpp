@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "apps/io/file_error.hpp"
@@ -71,15 +72,20 @@ void begins_in_time(const std::string& file, const std::string& what, double beg
 }
 
 // Where the floor moves most must be in the domain.
-void check_source(Source& source, const io::Region& domain) {
+void check_source(Source& source, const io::Region& domain, std::vector<std::string>& remarks) {
   const io::Region box = source.motion.frames.back().region();
   const double turn = io::nearest_turn(box.west, box.east, domain.west, domain.east);
   for (io::Raster& frame : source.motion.frames) frame.x0 += turn;
-  const io::Raster& last = source.motion.frames.back();
-  const auto most = static_cast<int>(
-      std::ranges::max_element(last.z, {}, [](double z) { return std::abs(z); }) - last.z.begin());
-  const int column = most % last.nx, row = most / last.nx;
-  const double lon = last.x0 + column * last.dx, lat = last.y0 + row * last.dy;
+  const auto farthest = [](const io::Raster& frame) {
+    return std::ranges::max_element(frame.z, {}, [](double z) { return std::abs(z); });
+  };
+  const io::Raster& most = *std::ranges::max_element(
+      source.motion.frames, {}, [&](const io::Raster& frame) { return std::abs(*farthest(frame)); });
+  const auto node = static_cast<int>(farthest(most) - most.z.begin());
+  if (*farthest(most) == 0)
+    return remarks.push_back(source.name + " moves the floor by 0 m everywhere: water at rest is computed");
+  const int column = node % most.nx, row = node / most.nx;
+  const double lon = most.x0 + column * most.dx, lat = most.y0 + row * most.dy;
   if (domain.contains(lon, lat)) return;
   throw io::FileError(source.name, "", "a source in the domain, " + words(domain),
                       "the largest motion at " + degrees(lon) + " E, " + degrees(lat) + " N",
@@ -134,6 +140,26 @@ std::vector<std::string> read_waves(const Options& o, Scenario& scenario) {
     wave.end = series->t.back();
   }
   return names;
+}
+
+// A side that is land from end to end lets no wave in.
+void expect_sea_for_waves(const Options& o, const swe::Function& floor) {
+  constexpr int intervals = 2000;
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    if (o.borders[side].wave.empty()) continue;
+    double lowest = std::numeric_limits<double>::infinity();
+    for (int k = 0; k <= intervals; ++k) {
+      const double part = static_cast<double>(k) / intervals;
+      const double lon = side == 0 ? o.west : side == 1 ? o.east : o.west + part * (o.east - o.west);
+      const double lat = side == 2 ? o.south : side == 3 ? o.north : o.south + part * (o.north - o.south);
+      lowest = std::min(lowest, floor(lon, lat));
+    }
+    if (lowest < 0) continue;
+    const std::string name(kSides[side]);
+    throw io::FileError("--border " + name + ":wave:" + o.borders[side].wave, "",
+                        "sea in the " + name + " of the domain", "land of " + degrees(lowest) + " m and more",
+                        "choose another side, or another domain (--west ...)");
+  }
 }
 
 Gauge read_record(const GaugeOption& option, const Options& o) {
@@ -221,10 +247,11 @@ Scenario make_scenario(const Options& options) {
       if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
     return depth.back()->at(lon, lat) - tide;
   };
+  expect_sea_for_waves(options, floor);
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
     Source source = read_source(options, chile);
-    check_source(source, domain);
+    check_source(source, domain, scenario.remarks);
     scenario.sources = empi::mix64(scenario.sources ^ source.hash);
     if (const io::Dtopo& motion = source.motion; !has_moved_at_start(motion))
       begins_in_time(source.name, "a motion", motion.times.front(), motion.times.back(), options.end);

@@ -185,6 +185,18 @@ TEST_F(ScenarioTest, AFileThatDoesNotCoverTheDomainIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("sea.asc: expected elevations that lie in the domain"));
 }
 
+// What stands for `no value`, and is not said to, is no sea floor.
+TEST_F(ScenarioTest, AnElevationThatIsNoneOnEarthIsRefused) {
+  for (const double z : {-32768.0, -12001.0, 10001.0, 9.96920996838687e36}) {
+    o.topography = {folder.write("sea.asc", raster(140, 30, z))};
+    EXPECT_THAT(refusal(), HasSubstr("sea.asc:7: expected the elevation of row 1 of 11, column 1 of 11 from "
+                                     "-12000 to 10000, found"))
+        << z;
+  }
+  o.topography = {folder.write("sea.asc", raster(140, 30, -11900))};
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(ScenarioTest, TheOtherConventionOfLongitudesIsUnderstood) {
   o.west = -220, o.east = -210;
   o.gauges = {{.id = "g", .lon = -215, .lat = 35}};
@@ -211,6 +223,30 @@ TEST_F(ScenarioTest, ASourceOutsideOfTheDomainIsRefused) {
   o.dtopo = folder.write("chile.tt3", motion(-74, -36, {2}));
   EXPECT_THAT(refusal(),
               AllOf(HasSubstr("chile.tt3: expected a source in the domain"), HasSubstr("-73 E, -35 N")));
+}
+
+// Water at rest may be a check of a raster, or a mistake that takes hours.
+TEST_F(ScenarioTest, ASourceThatMovesNothingIsSaid) {
+  const auto remarks = [&] { return make_scenario(o).remarks; };
+  const auto said =
+      testing::ElementsAre(HasSubstr(" moves the floor by 0 m everywhere: water at rest is computed"));
+  o.dtopo = folder.write("still.tt3", motion(143, 33, {0}));
+  EXPECT_THAT(remarks(), said);
+  o.dtopo = folder.write("back.tt3", motion(143, 33, {1, 0}));
+  EXPECT_TRUE(remarks().empty()) << "it ends where it began";
+  o.dtopo.clear();
+  o.faults = folder.write(
+      "f.csv", "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m\n144,34,9,40,20,185,19,90,0\n");
+  EXPECT_THAT(remarks(), said);
+}
+
+TEST_F(ScenarioTest, AWaveThatFindsLandOnlyIsRefused) {
+  o.dtopo.clear();
+  o.topography.insert(o.topography.begin(), folder.write("coast.asc", raster(140, 29.5, 5, 0.1)));
+  o.borders[2] = {.kind = BorderOption::Kind::Wave, .wave = folder.write("wave.txt", "0 0\n60 1\n")};
+  EXPECT_EQ(refusal(), "") << "land on a tenth of the side";
+  o.topography.insert(o.topography.begin(), folder.write("land.asc", raster(140, 29.5, 5)));
+  EXPECT_THAT(refusal(), HasSubstr("wave.txt: expected sea in the south of the domain, found land of 5 m"));
 }
 
 TEST_F(ScenarioTest, ASourceInTimeMovesInTime) {

@@ -13,6 +13,10 @@
 namespace tsunami {
 namespace {
 
+// m, beyond what is found on earth: there a file means that it has no value, and does not say so
+// (-32768, 9.97e36).
+constexpr double kLowest = -12000, kHighest = 10000;
+
 // A raster in the domain's longitudes, and how it lies to the domain. Values stand for what is around them:
 // half a spacing beyond the last one is forgiven.
 struct Placed {
@@ -50,8 +54,10 @@ std::string words(const io::Region& r) {
 
 Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region& domain) {
   Rasters rasters;
+  io::TopographyOptions how{.region = domain, .fill = {}};
+  how.quantity.least = kLowest, how.quantity.most = kHighest;
   for (const std::string& path : paths) {
-    const Placed placed(io::read_topography(path, {.region = domain, .fill = {}}), domain);
+    const Placed placed(io::read_topography(path, how), domain);
     if (path == paths.back() ? !placed.covers : !placed.touches)
       throw io::FileError(
           path, "",

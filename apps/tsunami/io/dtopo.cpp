@@ -7,11 +7,14 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
 
 constexpr std::array<const char*, 9> kNames = {"mx", "my", "mt", "xlower", "ylower", "t0", "dx", "dy", "dt"};
+// m, more than a floor moves: a value that stands for none, or another unit.
+constexpr double kMost = 2000;
 constexpr const char* kDtopoHelp =
     "a dtopo type 3 file starts with nine lines: mx, my, mt, xlower, ylower, t0, dx, dy, dt";
 
@@ -93,11 +96,16 @@ Dtopo read_dtopo(const InputFile& file) {
     raster.z.resize(count);
     for (int row = 0; row < my; ++row) {
       for (int column = 0; column < mx; ++column) {
-        raster.node(column, my - 1 - row) = scanner.next_number([&] {
+        const auto where = [&] {
           return "the displacement of time " + std::to_string(frame + 1) + " of " + std::to_string(mt) +
                  ", row " + std::to_string(row + 1) + " of " + std::to_string(my) + ", column " +
                  std::to_string(column + 1) + " of " + std::to_string(mx);
-        });
+        };
+        const double moved = scanner.next_number(where);
+        if (std::abs(moved) > kMost)
+          scanner.fail(where() + empi::format(" from %g to %g m", -kMost, kMost), empi::format("%g", moved),
+                       "correct the value");
+        raster.node(column, my - 1 - row) = moved;
       }
     }
     dtopo.frames.push_back(std::move(raster));

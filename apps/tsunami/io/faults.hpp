@@ -15,9 +15,9 @@ namespace io {
 /// Subfaults as a table: a line of names, then a line of values for each subfault, separated by commas; lines
 /// that start with # are remarks. Columns, in any order: lon, lat (degrees), depth_km, length_km, width_km,
 /// strike, dip, rake (degrees), slip_m, and if wanted reference (a name of fault_reference(); without the
-/// column: top center), rupture_time_s and rise_time_s (without them: 0). Every subfault is checked as
-/// okada() would, and has its longitude on the first one's side of 180 degrees; one that begins to slip after
-/// another takes time for it. Serial. Throws FileError with the line.
+/// column: top center), rupture_time_s and rise_time_s (without them: 0). Every subfault is one that may be
+/// on this earth, is checked as okada() would, and has its longitude on the first one's side of 180 degrees;
+/// one that begins to slip after another takes time for it. Serial. Throws FileError with the line.
 std::vector<Fault> read_faults(const InputFile& file);
 inline std::vector<Fault> read_faults(const std::string& path) { return read_faults(InputFile(path)); }
 
