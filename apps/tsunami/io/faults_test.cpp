@@ -28,6 +28,10 @@ TEST(Faults, AreReadWithTheirReference) {
   EXPECT_EQ(faults[0].depth, 5e3);
   EXPECT_EQ(faults[1].slip, 15);
   EXPECT_EQ(faults[1].strike, 16);
+  EXPECT_EQ(
+      read_faults(folder.write("b.csv", "\xEF\xBB\xBF" + names + "1,2,9,100,50,185,19,90,1,centroid\r\n"))
+          .size(),
+      1U);
 }
 
 // A box of 358 degrees would be sampled at .9 degrees, and cut.

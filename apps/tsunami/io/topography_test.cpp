@@ -56,6 +56,12 @@ TEST(Topography, ReadsEsriHeaderAndMovesCornersToMiddles) {
   EXPECT_DOUBLE_EQ(raster->node(1, 1), 2);
 }
 
+TEST(Topography, AByteOrderMarkIsNoPartOfIt) {
+  const ScratchFolder folder;
+  EXPECT_DOUBLE_EQ(
+      read_topography(folder.write("a.asc", std::string("\xEF\xBB\xBF") + small_grid))->at(-9, 40), 60);
+}
+
 TEST(Topography, ReadsTwoCellSizesAndFortranExponents) {
   const ScratchFolder folder;
   const auto raster = read_topography(
