@@ -25,9 +25,14 @@ void YamlReader::fail(const YAML::Node& node, const std::string& expected, const
 void YamlReader::expect_map(const YAML::Node& node, const std::string& what,
                             const std::set<std::string>& keys) const {
   if (!node.IsMap()) fail(node, what + " as a map", "something else", "write NAME: VALUE lines");
-  for (const auto& entry : node)
-    if (const auto key = entry.first.as<std::string>(""); !keys.contains(key))
+  std::set<std::string> known;
+  for (const auto& entry : node) {
+    const auto key = entry.first.as<std::string>("");
+    if (!keys.contains(key))
       fail(entry.first, "one of " + empi::joined(keys), "'" + key + "'", "correct the name");
+    // Of two, the second would be ignored.
+    if (!known.insert(key).second) fail(entry.first, "each name once", "'" + key + "' again", "remove one");
+  }
 }
 
 void YamlReader::number(const YAML::Node& parent, const char* key, double lowest, double highest,

@@ -102,6 +102,8 @@ External external(const YamlReader& reader, const YAML::Node& node, const std::s
   reader.number(node, "timeoutSeconds", 1e-3, 1e9, result.options.timeout_seconds);
   double attempts = result.options.attempts;
   reader.number(node, "attempts", 1, 1000, attempts);
+  if (attempts != std::floor(attempts))
+    reader.fail(node["attempts"], "a number of attempts", node["attempts"].Scalar(), "correct it");
   result.options.attempts = static_cast<int>(attempts);
   return result;
 }
@@ -136,8 +138,9 @@ ExternalProblem read_problem(const std::string& path) {
       reader.fail(root, std::string("'") + key + "'", "none", "docs/surrogate.md has an example");
   ExternalProblem result;
   Problem& problem = result.problem;
-  if (!root["parameters"].IsSequence())
-    reader.fail(root["parameters"], "a list of parameters", "something else",
+  if (!root["parameters"].IsSequence() || root["parameters"].size() == 0)
+    reader.fail(root["parameters"], "a list of parameters",
+                root["parameters"].IsSequence() ? "none" : "something else",
                 "write - {name: ..., low: ..., high: ...}");
   std::set<std::string> names;
   for (const auto& entry : root["parameters"]) {
