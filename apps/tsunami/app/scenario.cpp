@@ -240,6 +240,9 @@ Scenario make_scenario(const Options& options) {
                           "the built-in ocean of " + words(box), kFetchData);
   }
   Scenario scenario;
+  if (built_in && !options.data.empty())
+    scenario.remarks.push_back("no bathymetry of Chile 2010 in " + options.data +
+                               ", so the ocean is the built-in one; " + kFetchData);
   std::vector<std::string> sources = read_waves(options, scenario);
   // Heights count from where the water is at rest.
   const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {

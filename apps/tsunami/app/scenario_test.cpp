@@ -445,6 +445,19 @@ TEST_F(ScenarioTest, FilesAreLookedForInTheDataFolderToo) {
   EXPECT_THAT(refusal(), HasSubstr("fetch_data.sh"));
 }
 
+// Whoever mistypes the folder's name would take the built-in ocean for Chile.
+TEST_F(ScenarioTest, ADataFolderWithoutDataIsSaid) {
+  Options chile;
+  EXPECT_TRUE(make_scenario(chile).remarks.empty());
+  chile.data = folder.path("nowhere");
+  const Scenario s = make_scenario(chile);
+  ASSERT_EQ(s.remarks.size(), 1u);
+  EXPECT_THAT(s.remarks[0],
+              AllOf(HasSubstr("nowhere, so the ocean is the built-in one"), HasSubstr("fetch_data.sh")));
+  o.data = chile.data;
+  EXPECT_TRUE(make_scenario(o).remarks.empty()) << "its topography is given";
+}
+
 nlohmann::json judged(const ScratchFolder& folder, const GaugeOption& option, double record_end,
                       double run_end) {
   Scenario s;
