@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +44,69 @@ class NetcdfFile {
   std::string path_;
   int id_ = -1;
 };
+
+constexpr std::uintmax_t padded(std::uintmax_t bytes) { return (bytes + 3) / 4 * 4; }
+
+// Of the classic formats, bytes that a whole file has at least: its header, to the byte, and its data. The
+// library reads zeros where a file ends early. Of other formats: 0, for HDF5 sees that.
+// https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html
+std::uintmax_t least_size(const NetcdfFile& file) {
+  int format = 0, dimensions = 0, variables = 0, attributes = 0, records = -1;
+  const auto check = [&](int status) { file.check(status, "", "a header"); };
+  check(nc_inq_format(file.id(), &format));
+  if (format != NC_FORMAT_CLASSIC && format != NC_FORMAT_64BIT_OFFSET && format != NC_FORMAT_CDF5) return 0;
+  check(nc_inq(file.id(), &dimensions, &variables, &attributes, &records));
+  const std::uintmax_t number = format == NC_FORMAT_CDF5 ? 8 : 4,
+                       offset = format == NC_FORMAT_CLASSIC ? 4 : 8;
+  const auto size_of = [&](nc_type type) {
+    std::size_t size = 0;
+    check(nc_inq_type(file.id(), type, nullptr, &size));
+    return std::uintmax_t{size};
+  };
+  const auto list_of_attributes = [&](int variable, int count) {
+    std::uintmax_t bytes = 4 + number;
+    for (int k = 0; k < count; ++k) {
+      char name[NC_MAX_NAME + 1] = {};
+      nc_type type = 0;
+      std::size_t length = 0;
+      check(nc_inq_attname(file.id(), variable, k, name));
+      check(nc_inq_att(file.id(), variable, name, &type, &length));
+      bytes += number + padded(std::strlen(name)) + 4 + number + padded(length * size_of(type));
+    }
+    return bytes;
+  };
+  std::uintmax_t bytes = 4 + number + (4 + number) + list_of_attributes(NC_GLOBAL, attributes) + (4 + number);
+  std::vector<std::uintmax_t> lengths(static_cast<std::size_t>(dimensions));
+  for (int k = 0; k < dimensions; ++k) {
+    char name[NC_MAX_NAME + 1] = {};
+    std::size_t length = 0;
+    check(nc_inq_dim(file.id(), k, name, &length));
+    lengths[static_cast<std::size_t>(k)] = length;
+    bytes += number + padded(std::strlen(name)) + number;
+  }
+  for (int k = 0; k < variables; ++k) {
+    char name[NC_MAX_NAME + 1] = {};
+    nc_type type = 0;
+    int rank = 0, own = 0;
+    check(nc_inq_var(file.id(), k, name, &type, &rank, nullptr, &own));
+    std::vector<int> of(static_cast<std::size_t>(rank));
+    check(nc_inq_vardimid(file.id(), k, of.data()));
+    std::uintmax_t data = size_of(type);
+    for (const int dimension : of) data *= lengths[static_cast<std::size_t>(dimension)];
+    bytes += number + padded(std::strlen(name)) + number + of.size() * number + list_of_attributes(k, own) +
+             4 + number + offset + data;
+  }
+  return bytes;
+}
+
+void expect_whole(const NetcdfFile& file) {
+  std::error_code failed;
+  const std::uintmax_t found = std::filesystem::file_size(file.path(), failed), least = least_size(file);
+  if (!failed && found < least)
+    throw FileError::at_byte(file.path(), found,
+                             "at least " + std::to_string(least) + " bytes as its header says",
+                             std::to_string(found), "the file is cut off: fetch it again");
+}
 
 struct Variable {
   int id = -1;
@@ -233,6 +299,7 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
 
 Raster read_netcdf_raster(const std::string& path, const TopographyOptions& options) {
   const NetcdfFile file(path);
+  expect_whole(file);
   const auto variable = find_variable(file, options.quantity);
   const Axis axes[2] = {read_axis(file, variable.dimensions[0], false),
                         read_axis(file, variable.dimensions[1], true)};

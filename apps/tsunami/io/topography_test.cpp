@@ -94,6 +94,8 @@ TEST(Topography, BadTextIsRefusedWithFileLineAndReason) {
       {"no_size", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 2 3 4\n",
        "no_size:5: expected a header line 'cellsize'"},
       {"no_xll", "2 ncols\n2 nrows\n0 yll\n1 cellsize\n1 2\n3 4\n", "no_xll:5: expected a header line 'xll'"},
+      {"twice", "3 ncols\n" + head + "1 2\n3 4\n",
+       "twice:2: expected each header line once, found 'ncols' again"},
       {"header_only", head, "header_only:7: expected 2 x 2 values"},
       {"short", head + "1 2\n3333333\n",
        "short:9: expected the elevation of row 2 of 2, column 2 of 2, found the end"},
@@ -292,6 +294,29 @@ TEST(TopographyNetcdf, OtherQuantitiesHaveTheirNamesAndBounds) {
               }),
               AllOf(StartsWith("grid.nc:variable 'n': expected the Manning's n at lon 10.5"),
                     HasSubstr("from 0 to 1, found 2.5; correct the value")));
+}
+
+// The library reads zeros beyond the end of a file of the classic formats: a sea floor at sea level.
+TEST(TopographyNetcdf, AFileThatIsCutOffIsRefused) {
+  const ScratchFolder folder;
+  for (const int format : {0, NC_64BIT_OFFSET, NC_64BIT_DATA})
+    for (const nc_type type : {NC_FLOAT, NC_DOUBLE}) {
+      GridFile grid{.type = type, .format = format};
+      grid.define = [](int file, int z) {
+        nc_put_att_text(file, z, "units", 5, "metre");
+        nc_put_att_text(file, NC_GLOBAL, "title", 3, "sea");
+      };
+      const auto path = write_netcdf(folder, grid);
+      EXPECT_EQ(read_topography(path)->nx, 4) << format;
+      const auto whole = std::filesystem::file_size(path);
+      for (const std::uintmax_t less : {4, 40}) {
+        std::filesystem::resize_file(path, whole - less);
+        EXPECT_THAT(file_error_of([&] { read_topography(path); }),
+                    StartsWith("grid.nc:byte " + std::to_string(whole - less) + ": expected at least " +
+                               std::to_string(whole) + " bytes as its header says"))
+            << format;
+      }
+    }
 }
 
 TEST(TopographyNetcdf, BadFilesAreRefused) {
