@@ -73,6 +73,7 @@ void begins_in_time(const std::string& file, const std::string& what, double beg
 
 // Where the floor moves most must be in the domain.
 void check_source(Source& source, const io::Region& domain, std::vector<std::string>& remarks) {
+  expect_degrees(source.name, source.motion.frames.back());
   const io::Region box = source.motion.frames.back().region();
   const double turn = io::nearest_turn(box.west, box.east, domain.west, domain.east);
   for (io::Raster& frame : source.motion.frames) frame.x0 += turn;
@@ -140,6 +141,24 @@ std::vector<std::string> read_waves(const Options& o, Scenario& scenario) {
     wave.end = series->t.back();
   }
   return names;
+}
+
+// Of rasters whose heights count downwards, all sea is land.
+void expect_sea(const std::string& names, const Rasters& rasters, const io::Region& domain, double tide) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const auto& raster : rasters) {
+    const io::Region near{domain.west - raster->dx, domain.east + raster->dx, domain.south - raster->dy,
+                          domain.north + raster->dy};
+    for (int j = 0; j < raster->ny; ++j)
+      for (int i = 0; i < raster->nx; ++i)
+        if (near.contains(raster->x0 + i * raster->dx, raster->y0 + j * raster->dy))
+          lowest = std::min(lowest, raster->node(i, j));
+  }
+  if (lowest < tide) return;
+  throw io::FileError(names, "", "sea in the domain, " + words(domain),
+                      "land of " + degrees(lowest) + " m and more",
+                      "elevations are upwards, and those of the sea below 0: turn the sign, or choose "
+                      "another domain (--west ...)");
 }
 
 // A side that is land from end to end lets no wave in.
@@ -243,13 +262,19 @@ Scenario make_scenario(const Options& options) {
   if (built_in && !options.data.empty())
     scenario.remarks.push_back("no bathymetry of Chile 2010 in " + options.data +
                                ", so the ocean is the built-in one; " + kFetchData);
+  for (const RegionOption& r : options.regions)
+    if (r.from >= options.end)
+      scenario.remarks.push_back(empi::format(
+          "the --region of level %d begins at %g s, and the run ends at %g s", r.level, r.from, options.end));
   std::vector<std::string> sources = read_waves(options, scenario);
+  const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
   // Heights count from where the water is at rest.
   const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {
     for (const auto& raster : depth)
       if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
     return depth.back()->at(lon, lat) - tide;
   };
+  expect_sea(names, depth, domain, options.tide);
   expect_sea_for_waves(options, floor);
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
@@ -265,7 +290,6 @@ Scenario make_scenario(const Options& options) {
     scenario.surface = between_points([](double, double) { return 0.0; }, {});
   }
   scenario.bed.manning = read_manning(options, domain);
-  const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
   scenario.description = "bathymetry: " + names + "; source: " + empi::joined(sources);
   if (const ManningOption& m = options.manning; !m.file.empty())
     scenario.description +=

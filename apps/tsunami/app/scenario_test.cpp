@@ -240,6 +240,36 @@ TEST_F(ScenarioTest, ASourceThatMovesNothingIsSaid) {
   EXPECT_THAT(remarks(), said);
 }
 
+TEST_F(ScenarioTest, ADomainWithoutSeaIsRefused) {
+  o.topography = {folder.write("depth.asc", raster(140, 30, 4000))};
+  EXPECT_THAT(refusal(),
+              AllOf(HasSubstr("depth.asc: expected sea in the domain, 140..150 E, 30..40 N, found land of "
+                              "4000 m and more"),
+                    HasSubstr("turn the sign")));
+  o.topography.insert(o.topography.begin(), folder.write("bay.asc", raster(144, 34, -5, 0.1)));
+  EXPECT_EQ(refusal(), "");
+  o.tide = -6;
+  EXPECT_THAT(refusal(), HasSubstr("expected sea in the domain"));
+}
+
+TEST_F(ScenarioTest, PlacesInMetresAreRefused) {
+  o.topography = {folder.write("utm.asc", raster(0, 0, -4000, 1000))};
+  EXPECT_THAT(refusal(),
+              HasSubstr("utm.asc: expected latitudes from -90 to 90 degrees, found 0 to 10000; if these "
+                        "are metres"));
+  o.topography = {folder.write("sea.asc", raster(140, 30, -4000))};
+  o.dtopo = folder.write("far.tt3", motion(143, 89.5, {2}));
+  EXPECT_THAT(refusal(), HasSubstr("far.tt3: expected latitudes from -90 to 90 degrees, found 89.5 to 91.5"));
+}
+
+TEST_F(ScenarioTest, ARegionAfterTheEndOfTheRunIsSaid) {
+  o.regions = {{142, 143, 32, 33, 12, 100, 200}};
+  EXPECT_TRUE(make_scenario(o).remarks.empty());
+  o.end = 100;
+  EXPECT_THAT(make_scenario(o).remarks,
+              testing::ElementsAre("the --region of level 12 begins at 100 s, and the run ends at 100 s"));
+}
+
 TEST_F(ScenarioTest, AWaveThatFindsLandOnlyIsRefused) {
   o.dtopo.clear();
   o.topography.insert(o.topography.begin(), folder.write("coast.asc", raster(140, 29.5, 5, 0.1)));
