@@ -144,10 +144,17 @@ TimeSeries read_dart(const std::string& path, std::chrono::sys_seconds origin) {
     for (std::size_t k = 0; k < 8; ++k) {
       field[k] = column(scanner, words, k, "the columns YY MM DD hh mm ss T HEIGHT");
     }
-    const year_month_day date{year(static_cast<int>(field[0])),
-                              month(static_cast<unsigned>(std::abs(field[1]))),
-                              day(static_cast<unsigned>(std::abs(field[2])))};
-    if (!date.ok()) scanner.fail("a date YY MM DD", in_quotes(*line), "correct the line or remove it");
+    const auto whole = [](double value, double most) {
+      return value >= 0 && value <= most && value == std::floor(value);
+    };
+    // The calendar's types keep the low bits of what is larger: a 257th month would be January.
+    const bool dated = whole(field[0], 9999) && whole(field[1], 12) && whole(field[2], 31);
+    const year_month_day date =
+        dated ? year_month_day{year(static_cast<int>(field[0])), month(static_cast<unsigned>(field[1])),
+                               day(static_cast<unsigned>(field[2]))}
+              : year_month_day{};
+    if (!dated || !date.ok())
+      scanner.fail("a date YY MM DD", in_quotes(*line), "correct the line or remove it");
     if (field[7] >= 9999) continue;
     const double since_midnight = field[3] * 3600 + field[4] * 60 + field[5];
     const auto midnight = duration_cast<seconds>(sys_days(date) - origin);

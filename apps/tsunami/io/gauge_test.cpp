@@ -53,6 +53,12 @@ TEST(Gauge, ReadsDartText) {
   EXPECT_THAT(
       file_error_of([&] { read_dart(folder.write("e.txt", "2011 13 41 0 0 0 1 5.0\n"), sys_seconds()); }),
       StartsWith("e.txt:1: expected a date"));
+  for (const char* bad : {"2011 257 11", "2e11 03 11", "2011 -3 11", "2011 3 1.5"})
+    EXPECT_THAT(file_error_of([&] {
+                  read_dart(folder.write("g.txt", std::string(bad) + " 0 0 0 1 5\n"), sys_seconds());
+                }),
+                StartsWith("g.txt:1: expected a date"))
+        << bad;
   EXPECT_THAT(file_error_of([&] { read_dart(folder.write("f.txt", "#x\n2011 03 11 0 0\n"), sys_seconds()); }),
               StartsWith("f.txt:2: "));
 }
