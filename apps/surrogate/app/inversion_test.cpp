@@ -194,6 +194,15 @@ TEST(Inversion, FindsTheObstacles) {
     }
 }
 
+// A noise of 0 would leave no density above 0 anywhere.
+TEST(Measurements, OfNothingHaveNoNoise) {
+  Problem p = oscillator();
+  p.model = [](std::span<const double>, std::span<double> y) { std::ranges::fill(y, 0.0); };
+  Inversion inversion(p, small());
+  EXPECT_NE(io::test::file_error_of([&] { run_phase(inversion); }).find("outputs that are not all 0"),
+            std::string::npos);
+}
+
 TEST(Measurements, AreTheNumbersOfAFile) {
   const io::test::ScratchFolder folder;
   Options options;

@@ -114,6 +114,9 @@ void measurements(const YamlReader& reader, const YAML::Node& root, Problem& pro
                 "give measurements, or parameters to make them from");
   if (const YAML::Node truth = root["truth"]) {
     problem.truth = numbers(reader, truth, "the true parameters", problem.parameters.size());
+    for (std::size_t k = 0; k < problem.truth.size(); ++k)
+      reader.number(truth[k], "the true " + problem.parameters[k].name, problem.parameters[k].low,
+                    problem.parameters[k].high);
     reader.number(root, "relativeNoise", 1e-9, 10, problem.relative_noise);
     if (root["noise"])
       reader.fail(root["noise"], "relativeNoise, for made-up measurements", "noise", "correct the name");

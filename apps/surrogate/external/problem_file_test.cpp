@@ -88,6 +88,8 @@ TEST_F(ProblemFile, WhatIsWrongIsSaidWithItsLine) {
       {kParameters + "outputs: 2\nmodel: {umbridge: {url: u, config: {a: 1}}}\n" + end,
        "configuration as JSON"},
       {kParameters + "outputs: 2\n" + kCommand, "expected either observed or truth, found neither"},
+      {kParameters + "outputs: 2\n" + kCommand + "truth: [2, 0]\n",
+       ":4: expected the true a from 0 to 1, found 2"},
       {kParameters + "outputs: 2\n" + kCommand + "truth: [1]\n",
        "expected 2 numbers for the true parameters, found 1"},
       {kParameters + "outputs: 2\n" + kCommand + "observed: [1, 2]\n", "expected noise"},
