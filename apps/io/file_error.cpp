@@ -8,10 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 #include <system_error>
-
-#include "runtime/base/hash.hpp"
 
 namespace io {
 namespace {
@@ -33,6 +30,9 @@ std::vector<char> read_bytes(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     throw FileError(path, "", "a file", "a directory", "name a file inside it");
   }
+  // Some of them never end.
+  if (std::filesystem::is_character_file(path, ignored) || std::filesystem::is_block_file(path, ignored))
+    throw FileError(path, "", "a file or a pipe", "a device", "name a file");
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     throw FileError(path, "", "a readable file", std::strerror(errno), "check the path and its permissions");
@@ -52,11 +52,6 @@ std::vector<char> read_bytes(const std::string& path) {
   if (used == 0) throw FileError(path, "", "data", "an empty file", "fetch or write it again");
   bytes.resize(used);
   return bytes;
-}
-
-std::uint64_t hash_of_file(const std::string& path) {
-  const std::vector<char> bytes = read_bytes(path);
-  return empi::fnv1a(std::string_view(bytes.data(), bytes.size()));
 }
 
 void write_bytes(const std::string& path, const void* data, std::size_t size) {

@@ -33,11 +33,9 @@ class FileError : public std::runtime_error {
   }
 };
 
-/// The whole file as bytes. Throws FileError for a directory, an unreadable, missing or empty file.
+/// The whole file as bytes. Throws FileError for a directory, a device, an unreadable,
+/// missing or empty file.
 std::vector<char> read_bytes(const std::string& path);
-
-/// Of what is in it, whatever it is called: of the case that a checkpoint is of. Throws as read_bytes().
-std::uint64_t hash_of_file(const std::string& path);
 
 /// Writes to a temporary file beside `path` and renames it, so that a reader never sees half a file.
 /// Throws FileError with the system's reason.

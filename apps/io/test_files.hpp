@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,24 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+};
+
+/// A file that can be read once, like what a shell makes of --dtopo <(xz -dc motion.tt3.xz). At most 64 kB.
+class Pipe {
+ public:
+  explicit Pipe(std::string_view text) {
+    if (::pipe(ends_) != 0 || ::write(ends_[1], text.data(), text.size()) != std::ssize(text))
+      throw std::runtime_error("the pipe of a test");
+    ::close(ends_[1]);
+  }
+  ~Pipe() { ::close(ends_[0]); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  std::string path() const { return "/dev/fd/" + std::to_string(ends_[0]); }
+
+ private:
+  int ends_[2] = {-1, -1};
 };
 
 /// A file of the measured data, or "" when that is not on this machine.

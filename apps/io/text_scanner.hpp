@@ -11,7 +11,12 @@ namespace io {
 /// Walks through a text file word by word and knows the line it is on, for messages.
 class TextScanner {
  public:
-  TextScanner(std::string path, std::string_view text) : path_(std::move(path)), text_(text) {}
+  /// A byte order mark of UTF-8 before it, as spreadsheets write it, is not part of the text.
+  TextScanner(std::string path, std::string_view text) : path_(std::move(path)), text_(without_mark(text)) {}
+
+  static std::string_view without_mark(std::string_view text) {
+    return text.substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+  }
 
   const std::string& path() const { return path_; }
   std::size_t line() const { return line_; }

@@ -8,26 +8,31 @@
 namespace io {
 
 YAML::Node YamlReader::root() const {
-  const std::vector<char> bytes = read_bytes(path_);
   try {
-    return YAML::Load(std::string(bytes.begin(), bytes.end()));
+    return YAML::Load(std::string(file_.text()));
   } catch (const YAML::ParserException& error) {
-    throw FileError::at_line(path_, static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
+    throw FileError::at_line(file_.path(), static_cast<std::size_t>(error.mark.line) + 1, "YAML", error.msg,
                              "correct the line");
   }
 }
 
 void YamlReader::fail(const YAML::Node& node, const std::string& expected, const std::string& found,
                       const std::string& advice) const {
-  throw FileError::at_line(path_, static_cast<std::size_t>(node.Mark().line) + 1, expected, found, advice);
+  throw FileError::at_line(file_.path(), static_cast<std::size_t>(node.Mark().line) + 1, expected, found,
+                           advice);
 }
 
 void YamlReader::expect_map(const YAML::Node& node, const std::string& what,
                             const std::set<std::string>& keys) const {
   if (!node.IsMap()) fail(node, what + " as a map", "something else", "write NAME: VALUE lines");
-  for (const auto& entry : node)
-    if (const auto key = entry.first.as<std::string>(""); !keys.contains(key))
+  std::set<std::string> known;
+  for (const auto& entry : node) {
+    const auto key = entry.first.as<std::string>("");
+    if (!keys.contains(key))
       fail(entry.first, "one of " + empi::joined(keys), "'" + key + "'", "correct the name");
+    // Of two, the second would be ignored.
+    if (!known.insert(key).second) fail(entry.first, "each name once", "'" + key + "' again", "remove one");
+  }
 }
 
 void YamlReader::number(const YAML::Node& parent, const char* key, double lowest, double highest,

@@ -5,14 +5,16 @@
 #include <set>
 #include <string>
 
+#include "apps/io/input_file.hpp"
+
 namespace io {
 
 /// Reads a YAML file of a user's, and says the line of what is not as it must be.
 class YamlReader {
  public:
-  explicit YamlReader(std::string path) : path_(std::move(path)) {}
+  explicit YamlReader(InputFile file) : file_(std::move(file)) {}
 
-  /// What is in the file. Throws FileError when there is none, or when it is no YAML.
+  /// What is in the file. Throws FileError when it is no YAML.
   YAML::Node root() const;
 
   [[noreturn]] void fail(const YAML::Node& node, const std::string& expected, const std::string& found,
@@ -29,7 +31,7 @@ class YamlReader {
   std::string text(const YAML::Node& node, const std::string& what) const;
 
  private:
-  std::string path_;
+  InputFile file_;
 };
 
 }  // namespace io

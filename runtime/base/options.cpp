@@ -101,7 +101,11 @@ void add(CLI::App& app, const Option& description) {
 
 void add(CLI::App& app, const Program& program) {
   app.footer(std::string(program.footer));
-  if (program.reads_file) app.set_config("--config", "", "read options from a TOML or INI file");
+  if (program.reads_file) {
+    app.set_config("--config", "", "read options from a TOML or INI file");
+    // Otherwise what stands in a [section] would be ignored, and of a misspelt name the value be blamed.
+    app.allow_config_extras(CLI::config_extras_mode::error);
+  }
   for (const Option& option : program.options) add(app, option);
   for (const Command& command : program.commands) {
     CLI::App& to = *app.add_subcommand(std::string(command.name), std::string(command.what));
@@ -135,6 +139,16 @@ int take_rest(const Program& program, int argc, char** argv) {
   return static_cast<int>(mark - argv);
 }
 
+void parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ConfigError& error) {
+    throw CLI::ConfigError("--config " + app.get_config_ptr()->as<std::string>() + ": " + error.what() +
+                               "; expected lines NAME = VALUE, of options without their --",
+                           CLI::ExitCodes::ConfigError);
+  }
+}
+
 }  // namespace
 
 std::optional<int> read(const Program& program, int argc, char** argv,
@@ -142,7 +156,7 @@ std::optional<int> read(const Program& program, int argc, char** argv,
   CLI::App app{std::string(program.what), std::string(program.name)};
   add(app, program);
   try {
-    app.parse(take_rest(program, argc, argv), argv);
+    parse(app, take_rest(program, argc, argv), argv);
     refuse_bad_variables(app);
     if (program.command) *program.command = app.get_subcommands().front()->get_name();
     try {

@@ -2,7 +2,12 @@
 // What no option of any program may be.
 #include "runtime/base/options.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 namespace empi::options {
 namespace {
@@ -30,6 +35,39 @@ TEST(Numbers, AreFiniteWhateverElseIsAskedOfThem) {
     EXPECT_FALSE(accepted(&values, check, {"2", "nan"})) << static_cast<int>(check.kind);
     EXPECT_TRUE(accepted(&values, check, {"2", "3"})) << static_cast<int>(check.kind);
   }
+}
+
+class ConfigFile : public testing::Test {
+ protected:
+  ConfigFile() {
+    std::string pattern = testing::TempDir() + "empi-options-XXXXXX";
+    ::close(::mkstemp(pattern.data()));
+    path_ = pattern;
+  }
+  ~ConfigFile() override { std::remove(path_.c_str()); }
+  // What the program prints when it is told to read this; empty: it goes on.
+  std::string refusal(const std::string& text) {
+    std::ofstream(path_) << text;
+    std::string program = "program", option = "--config";
+    char* argv[] = {program.data(), option.data(), path_.data()};
+    testing::internal::CaptureStderr();
+    const auto code = read({.what = "", .reads_file = true, .options = {{"--finest", &finest_}}}, 3, argv);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(code.value_or(0) != 0, !said.empty());
+    return said;
+  }
+  std::string path_;
+  int finest_ = 1;
+};
+
+TEST_F(ConfigFile, HasOptionsOfTheProgramAndNothingElse) {
+  EXPECT_EQ(refusal("# levels\nfinest = 17\n"), "");
+  EXPECT_EQ(finest_, 17);
+  for (const char* text : {"finset = 17\n", "finest = 17\nfinset = 3\n", "[mesh]\nfinest = 17\n"})
+    EXPECT_THAT(refusal(text),
+                testing::AllOf(testing::HasSubstr(path_), testing::ContainsRegex("finset|mesh"),
+                               testing::HasSubstr("expected lines NAME = VALUE")))
+        << text;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/input_file.hpp"
 #include "apps/io/run_folder.hpp"
 #include "runtime/base/text.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 // The largest radius that a well has room for in the cells of the finest level, which are all around it:
 // below the equivalent radius of each, as WellModel wants it. ft.
-double largest_radius(const Setup& setup, WellPoint well, int aligned) {
+double largest_radius(Setup& setup, WellPoint well, int aligned) {
   // Within a block the mesh around its centre is the same two levels on, at half the size.
   int level = setup.finest;
   double size = 1;
@@ -38,7 +39,7 @@ double largest_radius(const Setup& setup, WellPoint well, int aligned) {
       // In a block where there may be one: cells of more than a block may have neighbours of other rock.
       for (const bool in_block : {false, true}) {
         if (in_block ? level % 2 != 0 : level % 2 == 0 && level >= aligned) continue;
-        const double radius = equivalent_radius(setup.frame, well, t, level, in_block, kx, ky);
+        const double radius = setup.radii.find(setup.frame, well, leaf, t, in_block, kx, ky);
         largest = std::min(largest, size * radius / (0.5 * (stretch + 1 / stretch)));
       }
     }
@@ -48,7 +49,8 @@ double largest_radius(const Setup& setup, WellPoint well, int aligned) {
   return largest;
 }
 
-void check_radii(const Options& o, const Setup& setup, int aligned) {
+// Leaves the radii that it has found to the simulator.
+void check_radii(const Options& o, Setup& setup, int aligned) {
   for (std::size_t w = 0; w < setup.wells.size(); ++w) {
     const Well& well = setup.deck.wells[w];
     const double largest = largest_radius(setup, setup.wells[w], aligned);
@@ -78,8 +80,9 @@ Scenario make_scenario(const Options& o) {
   Setup& setup = s.setup;
   setup.deck = own ? bare_deck(field) : spe10_deck(o.layers);
   if (!o.deck.empty()) {
-    setup.deck = read_deck(o.deck, setup.deck, field);
-    s.deck_hash = io::hash_of_file(o.deck);
+    const io::InputFile file(o.deck);
+    setup.deck = read_deck(file, setup.deck, field);
+    s.deck_hash = file.hash();
   }
   for (const Well& well : setup.deck.wells) setup.wells.push_back(block_centre(field, well.i, well.j));
   const int blocks = blocks_per_root(field);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: a run never goes on from the checkpoint of one that had other wells.
+// Promise: a run never goes on from the checkpoint of one that had other wells; what was read or found for
+// the checks is not read or found again.
 #include "apps/spe10/app/scenario.hpp"
 
 #include <gtest/gtest.h>
@@ -23,6 +24,28 @@ TEST(CaseOfACheckpoint, HasTheDecksContents) {
   EXPECT_NE(before, name()) << "the same file, edited";
   o.deck = folder.write("moved.yaml", "fluid: {mu_o_cp: 5}\n");
   EXPECT_EQ(before, name());
+}
+
+TEST(Checks, TheDeckIsReadOnce) {
+  const io::test::Pipe deck("fluid: {mu_o_cp: 5}\n");
+  Options o;
+  o.data = "", o.layers = 1, o.deck = deck.path();
+  EXPECT_EQ(make_scenario(o).setup.deck.fluid.mu_o, 5);
+}
+
+TEST(Checks, TheRadiiOfTheFinestCellsAreFoundOnce) {
+  Options o;
+  o.data = "", o.layers = 2;
+  const Scenario s = make_scenario(o);
+  Columns columns(s.setup.domain, s.setup.frame, s.setup.rock);
+  columns.mesh = mesh::Mesh(MPI_COMM_WORLD, s.setup.domain, s.setup.finest);
+  columns.connect();
+  WellModel checked(s.setup.deck, s.setup.wells, s.setup.radii), other(s.setup.deck, s.setup.wells);
+  const auto found = checked.completions(columns), anew = other.completions(columns);
+  EXPECT_EQ(checked.radii().solved(), s.setup.radii.solved());
+  ASSERT_EQ(found.size(), anew.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].index, anew[i].index);
+  EXPECT_EQ(other.radii().solved() > 0, !found.empty());
 }
 
 }  // namespace

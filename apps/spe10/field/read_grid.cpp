@@ -298,8 +298,10 @@ class GridReader {
       Property& property = known(words, r[0]);
       const Range& range = kProperties.at(r[0]);
       for (float& value : property.values) {
+        const bool any = value > 0;
         value *= static_cast<float>(by);
-        if (!(value <= range.high)) words.fail(range.what, std::to_string(value), "is the factor right?");
+        if (!(value <= range.high) || (any && value == 0))
+          words.fail(range.what, std::to_string(value), "is the factor right?");
       }
     }
   }
@@ -325,13 +327,18 @@ class GridReader {
                     std::to_string(f.nz) + " blocks";
     bound_porosity(f);
     if (std::ranges::none_of(f.phi, [](float phi) { return phi > 0; })) lacks("a block with PORO above 0");
-    for (const char* name : {"PERMX", "PERMY", "PERMZ"})
-      for (const auto& [block, place] : properties_[name].zeros)
-        if (f.active(block))
-          throw FileError::at_line(
-              place.path, place.line,
-              std::string(name) + " " + std::to_string(block + 1) + ": " + kProperties.at(name).what,
-              "0 in a block with pores", "for a barrier give a very small one, or ACTNUM or PORO 0");
+    for (const char* name : {"PERMX", "PERMY", "PERMZ"}) {
+      const Property& p = properties_[name];
+      for (std::size_t block = 0; block < f.phi.size(); ++block) {
+        if (p.values[block] > 0 || !f.active(block)) continue;
+        const auto zero = p.zeros.find(block);  // none: COPY has it from another property
+        throw FileError(
+            zero == p.zeros.end() ? path_ : zero->second.path,
+            zero == p.zeros.end() ? "" : std::to_string(zero->second.line),
+            std::string(name) + " " + std::to_string(block + 1) + ": " + kProperties.at(name).what,
+            "0 in a block with pores", "for a barrier give a very small one, or ACTNUM or PORO 0");
+      }
+    }
     f.kx = std::move(properties_["PERMX"].values), f.ky = std::move(properties_["PERMY"].values);
     f.kz = std::move(properties_["PERMZ"].values);
     if (f.ky == f.kx) f.ky = {};

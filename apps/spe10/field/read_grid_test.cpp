@@ -94,6 +94,9 @@ TEST_F(Grid, WhatCannotBeComputedIsRefused) {
   refuses(kHead + "COPY\n PERMX PERMY 1 2 1 2 1 2 /\n/\n", {"own.grdecl:10", "boxes are not read"});
   refuses(kHead + "COPY\n PERMX PERMY /\n/\n", {"own.grdecl:10", "given before", "'PERMX'"});
   refuses(kHead + kPermeability + "MULTIPLY\n PERMX 1e6 /\n/\n", {"own.grdecl:16", "up to 1e6"});
+  refuses(kHead + kPermeability + "MULTIPLY\n PERMX 1e-60 /\n/\n", {"own.grdecl:16", "above 0", "found 0"});
+  refuses(kHead + "PORO\n 0 11*0.2 /\nPERMX\n 12*1 /\nPERMY\n 12*1 /\nCOPY\n PORO PERMZ /\n/\n" + kPorosity,
+          {"own.grdecl: expected PERMZ 1: a permeability", "0 in a block with pores"});
   refuses("METRIC\n" + kHead, {"own.grdecl:1", "field units"});
   refuses(kHead + kPermeability, {"own.grdecl", "expected PORO, found none"});
   refuses("DIMENS\n 3 2 2 /\n" + kPermeability + kPorosity, {"expected DX or DXV, found none"});

@@ -91,8 +91,8 @@ Deck bare_deck(const Field& field) {
   return deck;
 }
 
-Deck read_deck(const std::string& path, Deck deck, const Field& field) {
-  const YamlReader reader(path);
+Deck read_deck(const io::InputFile& file, Deck deck, const Field& field) {
+  const YamlReader reader(file);
   const YAML::Node root = reader.root();
   reader.expect_map(root, "a deck", {"fluid", "top_ft", "datum_ft", "datum_psi", "wells"});
   if (root["fluid"]) read_fluid(reader, root["fluid"], deck.fluid);

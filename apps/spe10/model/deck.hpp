@@ -2,8 +2,10 @@
 // What is simulated besides the rock: liquids, initial state, wells.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "apps/io/input_file.hpp"
 #include "apps/spe10/field/field.hpp"
 #include "apps/spe10/model/fluid.hpp"
 
@@ -35,6 +37,9 @@ Deck bare_deck(const Field& field);
 
 // Reads a YAML deck for a field; what is not given is as in `start`. Wells go through at least one active
 // block. Throws io::FileError with file, line and what to do.
-Deck read_deck(const std::string& path, Deck start, const Field& field);
+Deck read_deck(const io::InputFile& file, Deck start, const Field& field);
+inline Deck read_deck(const std::string& path, Deck start, const Field& field) {
+  return read_deck(io::InputFile(path), std::move(start), field);
+}
 
 }  // namespace spe10

@@ -17,7 +17,7 @@ constexpr double kRefused = 2;  // times the change of mobilities that is wanted
 Simulator::Simulator(Setup setup)
     : setup_(std::move(setup)),
       columns_(setup_.domain, setup_.frame, setup_.rock),
-      well_model_(setup_.deck, setup_.wells),
+      well_model_(setup_.deck, setup_.wells, std::move(setup_.radii)),
       transport_(columns_, setup_.deck.fluid, setup_.borders),
       wells_(setup_.deck.wells.size()) {
   if (setup_.initial_saturation < 0) setup_.initial_saturation = setup_.deck.fluid.swc;

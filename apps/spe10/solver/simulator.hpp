@@ -43,6 +43,7 @@ struct TimeControl {
 struct Setup {
   Deck deck;
   std::vector<WellPoint> wells;  // of deck.wells
+  EquivalentRadii radii;         // around them, as far as they are known
   Frame frame;
   mesh::Domain domain;
   RockOfColumn rock;

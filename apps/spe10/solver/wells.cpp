@@ -142,18 +142,11 @@ double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangl
   throw std::logic_error("wells: the patch around a well does not hold the cell beside it");
 }
 
-double WellModel::radius(const Columns& columns, WellPoint well, std::size_t column, double kx, double ky) {
-  const double ratio = ky / kx;
-  const mesh::Leaf leaf = columns.mesh.leaves()[column];
-  const bool in_block = columns.in_block[column] != 0;
-  for (const Known& k : known_)
-    if (k.well.x4 == well.x4 && k.well.y4 == well.y4 && k.leaf == leaf && k.in_block == in_block &&
-        k.ratio == ratio)
-      return k.radius;
-  const double found = equivalent_radius(columns.frame, well, columns.mesh.domain().triangle(leaf),
-                                         leaf.level(), in_block, kx, ky);
-  known_.push_back({well, leaf, in_block, ratio, found});
-  return found;
+double EquivalentRadii::find(const Frame& frame, WellPoint well, mesh::Leaf leaf, const mesh::Triangle& at,
+                             bool in_block, double kx, double ky) {
+  const auto [place, asked_first] = known_.try_emplace({well.x4, well.y4, leaf.bits, in_block, ky / kx});
+  if (asked_first) place->second = equivalent_radius(frame, well, at, leaf.level(), in_block, kx, ky);
+  return place->second;
 }
 
 std::vector<Completion> WellModel::completions(const Columns& columns) {
@@ -175,7 +168,7 @@ std::vector<Completion> WellModel::completions(const Columns& columns) {
         const double share = angle_fraction(t, points_[w], frame, kx, ky);
         // In isotropic coordinates the well is an ellipse, as good as a circle of the mean of its axes.
         const double well_radius = 0.5 * well.radius * (stretch + 1 / stretch);
-        const double r0 = radius(columns, points_[w], i, kx, ky);
+        const double r0 = radii_.find(frame, points_[w], leaf, t, columns.in_block[i] != 0, kx, ky);
         if (r0 <= well_radius)
           throw std::runtime_error("well " + well.name + ": its cells are too fine for a radius of " +
                                    std::to_string(well.radius) + " ft; use a coarser finest level");

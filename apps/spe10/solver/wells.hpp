@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wells in the mesh: which prisms they are open in, and how strongly.
 #pragma once
+#include <map>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "apps/spe10/model/deck.hpp"
@@ -31,26 +34,34 @@ double angle_fraction(const mesh::Triangle& t, WellPoint point, const Frame& fra
 double equivalent_radius(const Frame& frame, WellPoint well, const mesh::Triangle& at, int level,
                          bool in_block, double kx, double ky);
 
+// Equivalent radii by well, leaf and ky / kx. Each takes a system of equations: who has looked whether a well
+// has room in its cells hands them on.
+class EquivalentRadii {
+ public:
+  // equivalent_radius() of the leaf with the triangle `at`, solved for when it is asked for first.
+  double find(const Frame& frame, WellPoint well, mesh::Leaf leaf, const mesh::Triangle& at, bool in_block,
+              double kx, double ky);
+  std::size_t solved() const { return known_.size(); }
+
+ private:
+  std::map<std::tuple<std::int64_t, std::int64_t, std::uint64_t, bool, double>, double> known_;
+};
+
 // All completions in this rank's columns. The well may lie inside of a triangle, on an edge or on a vertex:
 // each triangle around it takes its angle's share. `deck`'s wells in `points`, all layers open. Local.
 class WellModel {
  public:
-  WellModel(const Deck& deck, std::vector<WellPoint> points) : deck_(deck), points_(std::move(points)) {}
+  // `radii`: those that are known already, of this frame.
+  WellModel(const Deck& deck, std::vector<WellPoint> points, EquivalentRadii radii = {})
+      : deck_(deck), points_(std::move(points)), radii_(std::move(radii)) {}
   std::vector<Completion> completions(const Columns& columns);
   const std::vector<WellPoint>& points() const { return points_; }
+  const EquivalentRadii& radii() const { return radii_; }
 
  private:
-  struct Known {
-    WellPoint well;
-    mesh::Leaf leaf;
-    bool in_block;
-    double ratio, radius;
-  };
-  double radius(const Columns& columns, WellPoint well, std::size_t column, double kx, double ky);
-
   const Deck& deck_;
   std::vector<WellPoint> points_;
-  std::vector<Known> known_;  // radii found before
+  EquivalentRadii radii_;
 };
 
 }  // namespace spe10

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/sampler/random.hpp"
 #include "runtime/base/hash.hpp"
 
@@ -210,6 +211,11 @@ void Inversion::absorb_reference(std::span<const double> rows) {
     double sum = 0;
     for (const double y : state_.observed) sum += std::abs(y);
     state_.noise = problem_.relative_noise * sum / static_cast<double>(m);
+    if (!(state_.noise > 0) || !std::isfinite(state_.noise))
+      throw io::FileError("measurements made from the truth", "",
+                          "outputs that are not all 0, for the noise is a part of their mean",
+                          "a mean of " + std::to_string(sum / static_cast<double>(m)),
+                          "give measurements and their noise, or another truth");
     mcmc::Draws draws(settings_.seed, kNoise, 0, 0);
     for (double& y : state_.observed) y += state_.noise * draws.normal();
   }

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/test_files.hpp"
 #include "apps/surrogate/app/options.hpp"
 #include "apps/surrogate/app/results.hpp"
 #include "apps/surrogate/app/testing/oscillator.hpp"
@@ -191,6 +192,35 @@ TEST(Inversion, FindsTheObstacles) {
       EXPECT_GT(e.swapped[pair] / e.tried[pair], 0.1);
       EXPECT_LT(e.swapped[pair] / e.tried[pair], 0.6);
     }
+}
+
+// A noise of 0 would leave no density above 0 anywhere.
+TEST(Measurements, OfNothingHaveNoNoise) {
+  Problem p = oscillator();
+  p.model = [](std::span<const double>, std::span<double> y) { std::ranges::fill(y, 0.0); };
+  Inversion inversion(p, small());
+  EXPECT_NE(io::test::file_error_of([&] { run_phase(inversion); }).find("outputs that are not all 0"),
+            std::string::npos);
+}
+
+TEST(Measurements, AreTheNumbersOfAFile) {
+  const io::test::ScratchFolder folder;
+  Options options;
+  const int count = options.channel.outputs();
+  std::string text = "\xEF\xBB\xBF# of ten sensors, 3.5\r\n";
+  for (int k = 0; k < count; ++k) text += std::to_string(k) + (k % 3 == 0 ? ",# there\r\n" : " \t");
+  options.observed = folder.write("v.txt", text);
+  const std::vector<double> observed = channel_problem(options).observed;
+  ASSERT_EQ(observed.size(), static_cast<std::size_t>(count));
+  for (int k = 0; k < count; ++k) EXPECT_EQ(observed[static_cast<std::size_t>(k)], k);
+  const auto refusal = [&](const std::string& word) {
+    folder.write("v.txt", "1 2\n" + word + "\n");
+    return io::test::file_error_of([&] { channel_problem(options); });
+  };
+  for (const std::string& bad :
+       {std::string("nan"), std::string("1x"), std::string("0x1"), std::string("1\0002", 3)})
+    EXPECT_TRUE(refusal(bad).starts_with("v.txt:2: expected a velocity in m/s, found '")) << refusal(bad);
+  EXPECT_NE(refusal("3").find("found 3; complete the file"), std::string::npos);
 }
 
 TEST(Inversion, RefusesWhatMakesNoSense) {

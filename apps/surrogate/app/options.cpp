@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/options.hpp"
 
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/input_file.hpp"
 #include "apps/io/run_folder.hpp"
+#include "apps/io/text_scanner.hpp"
 #include "apps/surrogate/external/journal.hpp"
 #include "apps/surrogate/external/model.hpp"
 #include "apps/surrogate/external/problem_file.hpp"
@@ -36,29 +36,13 @@ void check(const Options& o) {
 
 // Numbers separated by blanks, commas or ends of lines; # starts a comment.
 std::vector<double> read_numbers(const std::string& path, std::size_t count) {
-  const std::vector<char> bytes = io::read_bytes(path);
+  const io::InputFile file(path);
+  io::TextScanner scanner(path, file.text());
   std::vector<double> numbers;
-  std::size_t line = 1;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const char c = bytes[at];
-    if (c == '\n') ++line;
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',') {
-      ++at;
-      continue;
-    }
-    if (c == '#') {
-      while (at < bytes.size() && bytes[at] != '\n') ++at;
-      continue;
-    }
-    std::string word;
-    for (; at < bytes.size() && std::string(" \t\r\n,#").find(bytes[at]) == std::string::npos; ++at)
-      word += bytes[at];
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    if (*end != 0 || !std::isfinite(value))
-      throw io::FileError::at_line(path, line, "a velocity in m/s", "'" + word + "'", "correct the file");
-    numbers.push_back(value);
-  }
+  while (const auto line = scanner.next_line())
+    for (const std::string_view word : io::TextScanner::words(line->substr(0, line->find('#'))))
+      if (!io::TextScanner::parse(word, numbers.emplace_back()))
+        scanner.fail("a velocity in m/s", io::in_quotes(word), "correct the file");
   if (numbers.size() != count)
     throw io::FileError(
         path, "", std::to_string(count) + " velocities (every sensor at the first time, then at the next)",

@@ -102,6 +102,8 @@ External external(const YamlReader& reader, const YAML::Node& node, const std::s
   reader.number(node, "timeoutSeconds", 1e-3, 1e9, result.options.timeout_seconds);
   double attempts = result.options.attempts;
   reader.number(node, "attempts", 1, 1000, attempts);
+  if (attempts != std::floor(attempts))
+    reader.fail(node["attempts"], "a number of attempts", node["attempts"].Scalar(), "correct it");
   result.options.attempts = static_cast<int>(attempts);
   return result;
 }
@@ -112,6 +114,9 @@ void measurements(const YamlReader& reader, const YAML::Node& root, Problem& pro
                 "give measurements, or parameters to make them from");
   if (const YAML::Node truth = root["truth"]) {
     problem.truth = numbers(reader, truth, "the true parameters", problem.parameters.size());
+    for (std::size_t k = 0; k < problem.truth.size(); ++k)
+      reader.number(truth[k], "the true " + problem.parameters[k].name, problem.parameters[k].low,
+                    problem.parameters[k].high);
     reader.number(root, "relativeNoise", 1e-9, 10, problem.relative_noise);
     if (root["noise"])
       reader.fail(root["noise"], "relativeNoise, for made-up measurements", "noise", "correct the name");
@@ -127,7 +132,7 @@ void measurements(const YamlReader& reader, const YAML::Node& root, Problem& pro
 }  // namespace
 
 ExternalProblem read_problem(const std::string& path) {
-  const YamlReader reader(path);
+  const YamlReader reader{io::InputFile(path)};
   const YAML::Node root = reader.root();
   reader.expect_map(root, "the problem",
                     {"parameters", "outputs", "model", "observed", "noise", "truth", "relativeNoise"});
@@ -136,8 +141,9 @@ ExternalProblem read_problem(const std::string& path) {
       reader.fail(root, std::string("'") + key + "'", "none", "docs/surrogate.md has an example");
   ExternalProblem result;
   Problem& problem = result.problem;
-  if (!root["parameters"].IsSequence())
-    reader.fail(root["parameters"], "a list of parameters", "something else",
+  if (!root["parameters"].IsSequence() || root["parameters"].size() == 0)
+    reader.fail(root["parameters"], "a list of parameters",
+                root["parameters"].IsSequence() ? "none" : "something else",
                 "write - {name: ..., low: ..., high: ...}");
   std::set<std::string> names;
   for (const auto& entry : root["parameters"]) {

@@ -43,7 +43,7 @@ Grid Grid::load(const std::string& path, std::string* note) {
   const std::vector<char> bytes = io::read_bytes(path);
   const auto* end = static_cast<const char*>(std::memchr(bytes.data(), '\n', bytes.size()));
   const json header = end != nullptr ? json::parse(bytes.data(), end, nullptr, false) : json();
-  if (!header.is_object() || header.value("format", "") != kFormat)
+  if (!header.is_object() || header.value("format", json()) != json(kFormat))
     throw io::FileError::at_byte(path, 0, std::string("a header with format '") + kFormat + "'",
                                  "something else", "give a file that empi-surrogate wrote");
   const auto start = static_cast<std::size_t>(end - bytes.data()) + 1;

@@ -263,6 +263,8 @@ TEST_F(File, RefusesADamagedOne) {
   for (std::size_t size = 1; size < good.size(); size += 11)
     EXPECT_TRUE(refused({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}))
         << size << " bytes";
+  const std::string other = "{\"format\": 5}\n";
+  EXPECT_TRUE(refused({other.begin(), other.end()}));
   EXPECT_FALSE(refused(good));
 }
 

@@ -14,6 +14,7 @@ namespace tsunami {
 namespace {
 
 constexpr double kKmPerDegree = 111.2;
+constexpr double kMostCells = 1e9;  // 190 GB of all ranks
 
 double cell_km(const Options& o, int level) {
   return (o.north - o.south) / o.roots_y * std::pow(0.5, level / 2.0) * kKmPerDegree;
@@ -61,6 +62,7 @@ void check(const Options& o) {
   const auto refuse = [](const std::string& what) { throw empi::options::Refused("empi-tsunami", what); };
   if (!(o.west < o.east) || !(o.south < o.north))
     refuse("the domain is empty: west < east and south < north expected");
+  if (o.east - o.west > 360) refuse("the domain is wider than 360 degrees: a place would be there twice");
   if (o.south < -85 || o.north > 85)
     refuse("latitudes beyond 85 degrees: the cells would degenerate at the poles");
   if (o.coarsest > o.finest) refuse("--coarsest is finer than --finest");
@@ -82,6 +84,13 @@ void check(const Options& o) {
   if (o.maxima > 0 && (o.east - o.west) / o.maxima * ((o.north - o.south) / o.maxima) > 4e6)
     refuse("--maxima asks for more than 4,000,000 points in this domain: take a larger distance");
   if (o.gauge_level > o.finest) refuse("--gauge-level is finer than --finest");
+  if (o.gauge_level >= 0 && o.gauges.empty())
+    refuse("--gauge-level without a --gauge: there is none to have such cells around");
+  if (const double cells = 2.0 * o.roots_x * o.roots_y * std::exp2(o.coarsest); cells > kMostCells)
+    refuse(
+        empi::format("%.3g cells at the start, of --coarsest %d on %d x %d roots, are more than %.3g: take a "
+                     "coarser level",
+                     cells, o.coarsest, o.roots_x, o.roots_y, kMostCells));
   for (const RegionOption& r : o.regions) {
     if (r.level > o.finest) refuse("a --region of a level finer than --finest");
     if (r.west >= o.east || r.east <= o.west || r.south >= o.north || r.north <= o.south)
@@ -137,24 +146,24 @@ Options parse_options(int argc, char** argv) {
           {"--coarsest",
            &o.coarsest,
            "coarsest mesh level",
-           {.check = options::in_range(0, 30), .shows_default = true}},
+           {.check = options::in_range(0, kFinestLevel), .shows_default = true}},
           {"--finest",
            &o.finest,
            "finest mesh level; two levels halve the cell",
-           {.check = options::in_range(0, 30), .shows_default = true}},
+           {.check = options::in_range(0, kFinestLevel), .shows_default = true}},
           {"--coast",
            &o.coast,
            "level of cells that the shore goes through; -1: that of --refine-level, but without it "
            "--coarsest\n"
            "where --region or --gauge-level ask for the finest: no other shores are that fine before a wave "
            "comes",
-           {.check = options::in_range(-1, 30), .shows_default = true}},
+           {.check = options::in_range(-1, kFinestLevel), .shows_default = true}},
           {"--refine-level",
            &o.refine_level,
            "level that waves and the source refine cells to, so that finer ones are in a --region or around "
            "a\n"
            "--gauge (--gauge-level) only; -1: the finest",
-           {.check = options::in_range(-1, 30), .shows_default = true}},
+           {.check = options::in_range(-1, kFinestLevel), .shows_default = true}},
           {"--end", &o.end, "simulated time, s", {.check = options::positive(), .shows_default = true}},
           {"--adapt-every",
            &o.adapt_every,
@@ -186,7 +195,7 @@ Options parse_options(int argc, char** argv) {
           {"--gauge-level",
            &o.gauge_level,
            "level of the cells around each --gauge; -1: as elsewhere",
-           {.check = options::in_range(-1, 30), .shows_default = true}},
+           {.check = options::in_range(-1, kFinestLevel), .shows_default = true}},
           {"--gauge-radius",
            &o.gauge_radius,
            "degrees around a gauge that --gauge-level means",

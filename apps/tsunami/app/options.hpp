@@ -24,6 +24,8 @@ struct RegionOption {
 
 inline constexpr std::array<std::string_view, 4> kSides = {"west", "east", "south", "north"};
 
+inline constexpr int kFinestLevel = 30;  // of the mesh that may be asked for
+
 // What is at one side of the domain.
 struct BorderOption {
   enum class Kind { Open, Wall, Sponge, Wave };

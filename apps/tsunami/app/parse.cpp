@@ -81,8 +81,10 @@ RegionOption parse_region(const std::string& text) {
     if (rest == at || (*rest != ':' && (k < 4 || *rest != 0)) || !std::isfinite(values[k])) refuse();
     at = *rest == 0 ? rest : rest + 1;
   }
+  if (!(values[4] >= 0 && values[4] <= kFinestLevel) || values[4] != std::floor(values[4]))
+    throw Refused("--region", "'" + text + empi::format("': its level is not from 0 to %d", kFinestLevel));
   RegionOption r{values[0], values[1], values[2], values[3], static_cast<int>(values[4])};
-  if (r.level != values[4] || !(r.west < r.east) || !(r.south < r.north)) refuse();
+  if (!(r.west < r.east) || !(r.south < r.north)) refuse();
   if (*at != 0) {
     GaugeOption window;
     if (!parse_window(at, window) || !(window.end > window.begin)) refuse();

@@ -45,6 +45,9 @@ TEST(Regions, AreInNumbers) {
   for (const char* bad : {"nan:280:-20:-10:12", "-inf:280:-20:-10:12", "270:280:-20:inf:12",
                           "270:280:-20:-10:nan", "270:280:-20:-10:12:0-inf", "270:280:-20:-10:12:nan-5"})
     EXPECT_THAT(of(bad), HasSubstr("is not WEST:EAST:SOUTH:NORTH:LEVEL[:FROM-UNTIL]")) << bad;
+  for (const char* bad : {"-5", "31", "12.5", "1e300"})
+    EXPECT_EQ(of("270:280:-20:-10:" + std::string(bad)),
+              "--region: '270:280:-20:-10:" + std::string(bad) + "': its level is not from 0 to 30");
 }
 
 TEST(Borders, AreNamedBySideOrForAllOthers) {
@@ -108,6 +111,30 @@ TEST(Levels, OfWavesAreBetweenThoseOfTheMesh) {
     o.refine_level = level;
     EXPECT_THAT(refused([&] { check(o); }), HasSubstr("--refine-level is not from --coarsest to --finest"));
   }
+}
+
+TEST(Levels, OfGaugesNeedOne) {
+  Options o;
+  o.gauge_level = 12;
+  EXPECT_THAT(refused([&] { check(o); }), HasSubstr("--gauge-level without a --gauge"));
+  o.gauges = {{.id = "g", .lon = -86, .lat = -18}};
+  EXPECT_EQ(refused([&] { check(o); }), "");
+}
+
+TEST(Domain, IsNoLargerThanTheEarthAndTheMemory) {
+  Options o;
+  o.coarsest = o.finest = 30;
+  EXPECT_THAT(refused([&] { check(o); }),
+              HasSubstr("2.15e+09 cells at the start, of --coarsest 30 on 1 x 1 roots, "
+                        "are more than 1e+09: take a coarser level"));
+  o.coarsest = 20, o.roots_x = o.roots_y = 64;
+  EXPECT_THAT(refused([&] { check(o); }), HasSubstr("8.59e+09 cells at the start"));
+  o.coarsest = 15;
+  EXPECT_EQ(refused([&] { check(o); }), "");
+  o.west = -180, o.east = 180;
+  EXPECT_EQ(refused([&] { check(o); }), "");
+  o.east = 181;
+  EXPECT_THAT(refused([&] { check(o); }), HasSubstr("the domain is wider than 360 degrees"));
 }
 
 TEST(Borders, AWaveIsASource) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/input_file.hpp"
 #include "apps/tsunami/app/sea_floor.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
@@ -39,11 +41,14 @@ Source read_source(const Options& o, const std::string& chile) {
   const std::string dtopo = o.dtopo.empty() && o.faults.empty() ? in_folder(chile, "dtopo_usgs100227.tt3")
                             : o.dtopo.empty()                   ? ""
                                                                 : found_file(o.dtopo, o);
-  if (!dtopo.empty()) return {dtopo, io::read_dtopo(dtopo), io::hash_of_file(dtopo)};
+  if (!dtopo.empty()) {
+    const io::InputFile file(dtopo);
+    return {dtopo, io::read_dtopo(file), file.hash()};
+  }
   // On a raster: Okada's formula is far too slow to be asked for every cell.
   if (!o.faults.empty()) {
-    const std::string path = found_file(o.faults, o);
-    return {"Okada, " + path, io::rupture(io::read_faults(path)), io::hash_of_file(path)};
+    const io::InputFile file(found_file(o.faults, o));
+    return {"Okada, " + file.path(), io::rupture(io::read_faults(file)), file.hash()};
   }
   const std::vector<io::Fault> faults = io::maule_2010();
   const io::Region around{-80, -66, -43, -30};
@@ -67,15 +72,21 @@ void begins_in_time(const std::string& file, const std::string& what, double beg
 }
 
 // Where the floor moves most must be in the domain.
-void check_source(Source& source, const io::Region& domain) {
+void check_source(Source& source, const io::Region& domain, std::vector<std::string>& remarks) {
+  expect_degrees(source.name, source.motion.frames.back());
   const io::Region box = source.motion.frames.back().region();
   const double turn = io::nearest_turn(box.west, box.east, domain.west, domain.east);
   for (io::Raster& frame : source.motion.frames) frame.x0 += turn;
-  const io::Raster& last = source.motion.frames.back();
-  const auto most = static_cast<int>(
-      std::ranges::max_element(last.z, {}, [](double z) { return std::abs(z); }) - last.z.begin());
-  const int column = most % last.nx, row = most / last.nx;
-  const double lon = last.x0 + column * last.dx, lat = last.y0 + row * last.dy;
+  const auto farthest = [](const io::Raster& frame) {
+    return std::ranges::max_element(frame.z, {}, [](double z) { return std::abs(z); });
+  };
+  const io::Raster& most = *std::ranges::max_element(
+      source.motion.frames, {}, [&](const io::Raster& frame) { return std::abs(*farthest(frame)); });
+  const auto node = static_cast<int>(farthest(most) - most.z.begin());
+  if (*farthest(most) == 0)
+    return remarks.push_back(source.name + " moves the floor by 0 m everywhere: water at rest is computed");
+  const int column = node % most.nx, row = node / most.nx;
+  const double lon = most.x0 + column * most.dx, lat = most.y0 + row * most.dy;
   if (domain.contains(lon, lat)) return;
   throw io::FileError(source.name, "", "a source in the domain, " + words(domain),
                       "the largest motion at " + degrees(lon) + " E, " + degrees(lat) + " N",
@@ -113,21 +124,61 @@ void add_motion(Scenario& scenario, const swe::Function& floor, Rasters depth, S
                                     {std::make_shared<const io::Raster>(motion->frames.front())});
 }
 
-// Of the sides that have one.
-std::array<swe::Wave, 4> read_waves(const Options& o) {
-  std::array<swe::Wave, 4> waves;
-  for (std::size_t side = 0; side < waves.size(); ++side) {
-    if (o.borders[side].wave.empty()) continue;
-    const std::string file =
-        found_file(o.borders[side].wave, o, "--border wave:FILE takes a file of seconds and metres");
+// Of the sides that have one, into the scenario. Returns what they are called.
+std::vector<std::string> read_waves(const Options& o, Scenario& scenario) {
+  std::vector<std::string> names;
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    const std::string& name = o.borders[side].wave;
+    if (name.empty()) continue;
+    const io::InputFile file(found_file(name, o, "--border wave:FILE takes a file of seconds and metres"));
     const auto series = std::make_shared<const io::TimeSeries>(io::read_wave(file));
-    begins_in_time(file, "a wave", series->t.front(), series->t.back(), o.end);
-    swe::Wave& wave = waves[side];
+    begins_in_time(file.path(), "a wave", series->t.front(), series->t.back(), o.end);
+    names.push_back("the wave from the " + std::string(kSides[side]) + ", " + name);
+    scenario.sources = empi::mix64(scenario.sources ^ file.hash());
+    swe::Wave& wave = scenario.waves[side];
     wave.surface = [series](double t) { return io::height_at(*series, t); };
     for (const double height : series->v) wave.height = std::max(wave.height, std::abs(height));
     wave.end = series->t.back();
   }
-  return waves;
+  return names;
+}
+
+// Of rasters whose heights count downwards, all sea is land.
+void expect_sea(const std::string& names, const Rasters& rasters, const io::Region& domain, double tide) {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const auto& raster : rasters) {
+    const io::Region near{domain.west - raster->dx, domain.east + raster->dx, domain.south - raster->dy,
+                          domain.north + raster->dy};
+    for (int j = 0; j < raster->ny; ++j)
+      for (int i = 0; i < raster->nx; ++i)
+        if (near.contains(raster->x0 + i * raster->dx, raster->y0 + j * raster->dy))
+          lowest = std::min(lowest, raster->node(i, j));
+  }
+  if (lowest < tide) return;
+  throw io::FileError(names, "", "sea in the domain, " + words(domain),
+                      "land of " + degrees(lowest) + " m and more",
+                      "elevations are upwards, and those of the sea below 0: turn the sign, or choose "
+                      "another domain (--west ...)");
+}
+
+// A side that is land from end to end lets no wave in.
+void expect_sea_for_waves(const Options& o, const swe::Function& floor) {
+  constexpr int intervals = 2000;
+  for (std::size_t side = 0; side < kSides.size(); ++side) {
+    if (o.borders[side].wave.empty()) continue;
+    double lowest = std::numeric_limits<double>::infinity();
+    for (int k = 0; k <= intervals; ++k) {
+      const double part = static_cast<double>(k) / intervals;
+      const double lon = side == 0 ? o.west : side == 1 ? o.east : o.west + part * (o.east - o.west);
+      const double lat = side == 2 ? o.south : side == 3 ? o.north : o.south + part * (o.north - o.south);
+      lowest = std::min(lowest, floor(lon, lat));
+    }
+    if (lowest < 0) continue;
+    const std::string name(kSides[side]);
+    throw io::FileError("--border " + name + ":wave:" + o.borders[side].wave, "",
+                        "sea in the " + name + " of the domain", "land of " + degrees(lowest) + " m and more",
+                        "choose another side, or another domain (--west ...)");
+  }
 }
 
 Gauge read_record(const GaugeOption& option, const Options& o) {
@@ -208,23 +259,27 @@ Scenario make_scenario(const Options& options) {
                           "the built-in ocean of " + words(box), kFetchData);
   }
   Scenario scenario;
-  scenario.waves = read_waves(options);
+  if (built_in && !options.data.empty())
+    scenario.remarks.push_back("no bathymetry of Chile 2010 in " + options.data +
+                               ", so the ocean is the built-in one; " + kFetchData);
+  for (const RegionOption& r : options.regions)
+    if (r.from >= options.end)
+      scenario.remarks.push_back(empi::format(
+          "the --region of level %d begins at %g s, and the run ends at %g s", r.level, r.from, options.end));
+  std::vector<std::string> sources = read_waves(options, scenario);
+  const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
   // Heights count from where the water is at rest.
   const swe::Function floor = [depth, tide = options.tide](double lon, double lat) {
     for (const auto& raster : depth)
       if (raster->contains(lon, lat)) return raster->at(lon, lat) - tide;
     return depth.back()->at(lon, lat) - tide;
   };
-  std::vector<std::string> sources;
-  for (std::size_t side = 0; side < kSides.size(); ++side)
-    if (const std::string& wave = options.borders[side].wave; !wave.empty()) {
-      sources.push_back("the wave from the " + std::string(kSides[side]) + ", " + wave);
-      scenario.sources = empi::mix64(scenario.sources ^ io::hash_of_file(found_file(wave, options)));
-    }
+  expect_sea(names, depth, domain, options.tide);
+  expect_sea_for_waves(options, floor);
   const bool quake = sources.empty() || !options.dtopo.empty() || !options.faults.empty();
   if (quake) {
     Source source = read_source(options, chile);
-    check_source(source, domain);
+    check_source(source, domain, scenario.remarks);
     scenario.sources = empi::mix64(scenario.sources ^ source.hash);
     if (const io::Dtopo& motion = source.motion; !has_moved_at_start(motion))
       begins_in_time(source.name, "a motion", motion.times.front(), motion.times.back(), options.end);
@@ -235,7 +290,6 @@ Scenario make_scenario(const Options& options) {
     scenario.surface = between_points([](double, double) { return 0.0; }, {});
   }
   scenario.bed.manning = read_manning(options, domain);
-  const std::string names = built_in ? "built-in analytic ocean" : empi::joined(topography);
   scenario.description = "bathymetry: " + names + "; source: " + empi::joined(sources);
   if (const ManningOption& m = options.manning; !m.file.empty())
     scenario.description +=

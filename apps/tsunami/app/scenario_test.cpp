@@ -11,51 +11,22 @@
 
 #include "apps/io/test_files.hpp"
 #include "apps/tsunami/app/results.hpp"
+#include "apps/tsunami/app/testing/scenario.hpp"
 
 namespace tsunami {
 namespace {
 
-using io::test::file_error_of;
 using io::test::ScratchFolder;
+using test::motion;
+using test::raster;
+using test::ScenarioTest;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// Flat text rasters of 11 x 11 nodes, one degree (or `step`) apart.
-std::string raster(double west, double south, double z, double step = 1) {
-  std::string text = "11 ncols\n11 nrows\n" + std::to_string(west) + " xll\n" + std::to_string(south) +
-                     " yll\n" + std::to_string(step) + " cellsize\n-9999 nodata_value\n";
-  for (int k = 0; k < 121; ++k) text += std::to_string(z) + "\n";
-  return text;
-}
-
-// A motion of 3 x 3 nodes around (west + 1, south + 1), at the given times.
-std::string motion(double west, double south, const std::vector<double>& heights, double t0 = 0,
-                   double dt = 300) {
-  std::string text = "3 mx\n3 my\n" + std::to_string(heights.size()) + " mt\n" + std::to_string(west) +
-                     " xlower\n" + std::to_string(south) + " ylower\n" + std::to_string(t0) +
-                     " t0\n1 dx\n1 dy\n" + std::to_string(dt) + " dt\n";
-  for (const double h : heights) text += "0 0 0\n0 " + std::to_string(h) + " 0\n0 0 0\n";
-  return text;
-}
 
 double spacing_at(const swe::Function& f, double lon, double lat) {
   const auto* raster = f.target<swe::Interpolated>();
   return raster == nullptr ? 0 : raster->spacing(lon, lon, lat, lat);
 }
-
-class ScenarioTest : public ::testing::Test {
- protected:
-  ScenarioTest() {
-    o.west = 140, o.east = 150, o.south = 30, o.north = 40;
-    o.topography = {folder.write("sea.asc", raster(140, 30, -4000))};
-    o.dtopo = folder.write("source.tt3", motion(143, 33, {2}));
-  }
-  std::string refusal() {
-    return file_error_of([&] { make_scenario(o); });
-  }
-  ScratchFolder folder;
-  Options o;
-};
 
 TEST_F(ScenarioTest, TheTideStandsOverTheTopographysZero) {
   o.tide = 1.5;

@@ -13,10 +13,16 @@
 namespace tsunami {
 namespace {
 
+// m, beyond what is found on earth: there a file means that it has no value, and does not say so
+// (-32768, 9.97e36).
+constexpr double kLowest = -12000, kHighest = 10000;
+
 // A raster in the domain's longitudes, and how it lies to the domain. Values stand for what is around them:
 // half a spacing beyond the last one is forgiven.
 struct Placed {
-  Placed(std::unique_ptr<io::Raster> read, const io::Region& domain) : file(read->region()) {
+  Placed(const std::string& path, std::unique_ptr<io::Raster> read, const io::Region& domain)
+      : file(read->region()) {
+    expect_degrees(path, *read);
     read->x0 += io::nearest_turn(file.west, file.east, domain.west, domain.east);
     const io::Region box = read->region();
     const double dx = 0.5001 * read->dx, dy = 0.5001 * read->dy;
@@ -41,6 +47,15 @@ std::string found_file(const std::string& name, const Options& o, const std::str
   throw io::FileError(name, "", "a file" + (o.data.empty() ? "" : ", here or in " + o.data), "none", advice);
 }
 
+void expect_degrees(const std::string& path, const io::Raster& raster) {
+  const io::Region box = raster.region();
+  const double slack = std::min(raster.dy, 1.0);
+  if (box.south >= -90 - slack && box.north <= 90 + slack) return;
+  throw io::FileError(path, "", "latitudes from -90 to 90 degrees",
+                      degrees(box.south) + " to " + degrees(box.north),
+                      "if these are metres, give the places in degrees (gdalwarp -t_srs EPSG:4326)");
+}
+
 std::string degrees(double value) { return empi::format("%g", value); }
 
 std::string words(const io::Region& r) {
@@ -50,8 +65,10 @@ std::string words(const io::Region& r) {
 
 Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region& domain) {
   Rasters rasters;
+  io::TopographyOptions how{.region = domain, .fill = {}};
+  how.quantity.least = kLowest, how.quantity.most = kHighest;
   for (const std::string& path : paths) {
-    const Placed placed(io::read_topography(path, {.region = domain, .fill = {}}), domain);
+    const Placed placed(path, io::read_topography(path, how), domain);
     if (path == paths.back() ? !placed.covers : !placed.touches)
       throw io::FileError(
           path, "",
@@ -89,7 +106,7 @@ swe::Function read_manning(const Options& o, const io::Region& domain) {
       .quantity = {"Manning's n", {"manning", "n", "roughness", "Band1", "z"}, 0, 1},
   };
   if (m.elsewhere) how.fill = m.n;
-  const Placed placed(io::read_topography(path, how), domain);
+  const Placed placed(path, io::read_topography(path, how), domain);
   if (m.elsewhere ? !placed.touches : !placed.covers)
     throw io::FileError(
         path, "",

@@ -23,6 +23,9 @@ std::string found_file(const std::string& name, const Options& options,
 std::string degrees(double value);
 std::string words(const io::Region& region);
 
+/// Throws where latitudes are none, as in a raster in metres.
+void expect_degrees(const std::string& path, const io::Raster& raster);
+
 using Rasters = std::vector<std::shared_ptr<const io::Raster>>;
 
 /// Elevations, m, in order of priority: each lies in the domain, the last covers it. Of a global netCDF file

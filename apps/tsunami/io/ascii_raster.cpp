@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "apps/io/file_error.hpp"
@@ -20,6 +21,7 @@ constexpr const char* kHeaderHelp =
 struct Header {
   std::optional<double> ncols, nrows, xll, yll, dx, dy, nodata;
   bool corner = false;  // xll, yll name the corner of the first cell, not its middle
+  std::set<std::string> names;
 };
 
 // One header line, `name value [value]` or `value [value] name`; false if the line has no name: data begin.
@@ -41,6 +43,8 @@ bool read_header_line(const TextScanner& scanner, std::string_view line, Header&
     return value;
   };
   const double value = value_of(0);
+  if (!header.names.insert(name).second)
+    scanner.fail("each header line once", in_quotes(name) + " again", kHeaderHelp);
   const auto begins = [&](const char* prefix) { return name.rfind(prefix, 0) == 0; };
   if (name == "ncols" || name == "mx") {
     header.ncols = value;

@@ -7,11 +7,14 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
 
 constexpr std::array<const char*, 9> kNames = {"mx", "my", "mt", "xlower", "ylower", "t0", "dx", "dy", "dt"};
+// m, more than a floor moves: a value that stands for none, or another unit.
+constexpr double kMost = 2000;
 constexpr const char* kDtopoHelp =
     "a dtopo type 3 file starts with nine lines: mx, my, mt, xlower, ylower, t0, dx, dy, dt";
 
@@ -71,9 +74,9 @@ double Dtopo::final_at(double lon, double lat) const {
   return frames.back().contains(lon, lat) ? frames.back().at(lon, lat) : 0;
 }
 
-Dtopo read_dtopo(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+Dtopo read_dtopo(const InputFile& file) {
+  const std::string& path = file.path();
+  TextScanner scanner(path, file.text());
   const DtopoHeader header = read_header(scanner);
   const int mx = whole(path, header, 0, 2), my = whole(path, header, 1, 2), mt = whole(path, header, 2, 1);
   need_positive(path, header, 6);
@@ -93,11 +96,16 @@ Dtopo read_dtopo(const std::string& path) {
     raster.z.resize(count);
     for (int row = 0; row < my; ++row) {
       for (int column = 0; column < mx; ++column) {
-        raster.node(column, my - 1 - row) = scanner.next_number([&] {
+        const auto where = [&] {
           return "the displacement of time " + std::to_string(frame + 1) + " of " + std::to_string(mt) +
                  ", row " + std::to_string(row + 1) + " of " + std::to_string(my) + ", column " +
                  std::to_string(column + 1) + " of " + std::to_string(mx);
-        });
+        };
+        const double moved = scanner.next_number(where);
+        if (std::abs(moved) > kMost)
+          scanner.fail(where() + empi::format(" from %g to %g m", -kMost, kMost), empi::format("%g", moved),
+                       "correct the value");
+        raster.node(column, my - 1 - row) = moved;
       }
     }
     dtopo.frames.push_back(std::move(raster));

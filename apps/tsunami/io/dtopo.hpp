@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/input_file.hpp"
 #include "apps/tsunami/io/raster.hpp"
 
 namespace io {
@@ -22,6 +23,7 @@ struct Dtopo {
 
 /// GeoClaw dtopo type 3: nine header lines mx, my, mt, xlower, ylower, t0, dx, dy, dt (value then name, or
 /// name then value, or the values alone), then mt frames with rows from north to south. Throws FileError.
-Dtopo read_dtopo(const std::string& path);
+Dtopo read_dtopo(const InputFile& file);
+inline Dtopo read_dtopo(const std::string& path) { return read_dtopo(InputFile(path)); }
 
 }  // namespace io

@@ -53,6 +53,9 @@ TEST(Dtopo, BadFilesAreRefusedWithFileLineAndReason) {
       {"short", head + "1 2\n3 4\n1 2\n3 4\n1111 2\n3\n",
        "short:16: expected the displacement of time 3 of 3, row 2 of 2, column 2"},
       {"nan", head + "1 2\n3 4\n1 nan\n3 4\n1 2\n3 4\n", "nan:12: expected the displacement of time 2"},
+      {"none", head + "1 2\n3 4\n1 -9999\n3 4\n1 2\n3 4\n",
+       "none:12: expected the displacement of time 2 of 3, row 1 of 2, column 2 of 2 from -2000 to 2000 m, "
+       "found -9999"},
       {"long", head + "1 2\n3 4\n1 2\n3 4\n1 2\n3 4\n5\n", "long:16: expected the end of the file"},
       {"huge", "999999 mx\n999999 my\n999999 mt\n10 xlower\n20 ylower\n0 t0\n1 dx\n1 dy\n1 dt\n1\n",
        "huge:9: expected 999999 x"},

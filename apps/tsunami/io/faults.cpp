@@ -11,15 +11,29 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
 
-constexpr std::array<const char*, 9> kColumns = {"lon",    "lat", "depth_km", "length_km", "width_km",
-                                                 "strike", "dip", "rake",     "slip_m"};
+// What it may be on this earth: beyond, it is in another unit (metres of depth), or stands for no value.
+struct Column {
+  const char* name;
+  double least, most;
+};
+constexpr std::array<Column, 9> kColumns = {{{"lon", -360, 360},
+                                             {"lat", -85, 85},
+                                             {"depth_km", 0, 800},
+                                             {"length_km", 0, 2000},
+                                             {"width_km", 0, 1000},
+                                             {"strike", -360, 360},
+                                             {"dip", 0, 90},
+                                             {"rake", -360, 360},
+                                             {"slip_m", -200, 200}}};
 // Those that may be missing.
 constexpr std::size_t kReference = 0, kRuptureTime = 1, kRiseTime = 2;
 constexpr std::array<const char*, 3> kOptional = {"reference", "rupture_time_s", "rise_time_s"};
+constexpr double kMostSeconds = 1e6;
 constexpr const char* kHelp =
     "the first line names the columns: lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m and, if "
     "wanted, reference, rupture_time_s, rise_time_s";
@@ -47,14 +61,17 @@ Columns read_names(const TextScanner& scanner, std::string_view line) {
   const auto names = fields(line);
   Columns columns;
   columns.count = names.size();
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
     if (std::ranges::find(kOptional, name) == kOptional.end() &&
-        std::ranges::find(kColumns, name) == kColumns.end())
+        std::ranges::find(kColumns, name, &Column::name) == kColumns.end())
       scanner.fail("a name of a column", in_quotes(name), kHelp);
+    if (std::ranges::count(names, name) > 1)
+      scanner.fail("each column once", in_quotes(name) + " again", kHelp);
+  }
   for (std::size_t k = 0; k < kColumns.size(); ++k) {
-    const auto found = std::ranges::find(names, kColumns[k]);
+    const auto found = std::ranges::find(names, kColumns[k].name);
     if (found == names.end())
-      scanner.fail(std::string("a column '") + kColumns[k] + "'", in_quotes(line), kHelp);
+      scanner.fail(std::string("a column '") + kColumns[k].name + "'", in_quotes(line), kHelp);
     columns.at[k] = static_cast<std::size_t>(found - names.begin());
   }
   for (std::size_t k = 0; k < kOptional.size(); ++k)
@@ -63,10 +80,13 @@ Columns read_names(const TextScanner& scanner, std::string_view line) {
   return columns;
 }
 
-double number(const TextScanner& scanner, const char* name, const std::string& text) {
+double number(const TextScanner& scanner, const Column& column, const std::string& text) {
   double value = 0;
   if (!TextScanner::parse(text, value))
-    scanner.fail(std::string(name) + " as a finite number", in_quotes(text), "correct the line");
+    scanner.fail(std::string(column.name) + " as a finite number", in_quotes(text), "correct the line");
+  if (value < column.least || value > column.most)
+    scanner.fail(column.name + empi::format(" from %g to %g", column.least, column.most), in_quotes(text),
+                 "correct the line");
   return value;
 }
 
@@ -107,9 +127,8 @@ std::vector<double> times_of(std::span<const Fault> faults) {
 
 }  // namespace
 
-std::vector<Fault> read_faults(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+std::vector<Fault> read_faults(const InputFile& file) {
+  TextScanner scanner(file.path(), file.text());
   std::optional<Columns> columns;
   std::vector<Fault> faults;
   std::vector<std::size_t> lines;
@@ -129,11 +148,7 @@ std::vector<Fault> read_faults(const std::string& path) {
       v[k] = number(scanner, kColumns[k], parts[columns->at[k]]);
     const auto seconds = [&](std::size_t k) {
       const auto column = columns->optional[k];
-      const double value = column ? number(scanner, kOptional[k], parts[*column]) : 0;
-      if (value < 0)
-        scanner.fail(std::string(kOptional[k]) + " of 0 or more", in_quotes(parts[*column]),
-                     "correct the line");
-      return value;
+      return column ? number(scanner, {kOptional[k], 0, kMostSeconds}, parts[*column]) : 0;
     };
     Fault fault{v[0], v[1], v[2] * 1e3, v[5],       v[6],
                 v[7], v[8], v[3] * 1e3, v[4] * 1e3, FaultReference::TopCenter};
@@ -141,8 +156,6 @@ std::vector<Fault> read_faults(const std::string& path) {
     try {
       if (const auto column = columns->optional[kReference])
         fault.reference = fault_reference(parts[*column]);
-      if (std::abs(fault.lat) > 90 || std::abs(fault.lon) > 360)
-        throw std::invalid_argument("its place is not on the earth");
       okada(fault, fault.lon, fault.lat);
     } catch (const std::invalid_argument& error) {
       scanner.fail("a subfault", in_quotes(*line), error.what());
@@ -157,8 +170,9 @@ std::vector<Fault> read_faults(const std::string& path) {
   const double first = std::ranges::min(faults, {}, &Fault::rupture_time).rupture_time;
   for (std::size_t k = 0; k < faults.size(); ++k)
     if (faults[k].rise_time == 0 && faults[k].rupture_time > first)
-      throw FileError::at_line(path, lines[k], "rise_time_s above 0, since another subfault slips earlier",
-                               "0", "say how long this one takes");
+      throw FileError::at_line(file.path(), lines[k],
+                               "rise_time_s above 0, since another subfault slips earlier", "0",
+                               "say how long this one takes");
   return faults;
 }
 

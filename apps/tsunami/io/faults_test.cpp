@@ -28,6 +28,10 @@ TEST(Faults, AreReadWithTheirReference) {
   EXPECT_EQ(faults[0].depth, 5e3);
   EXPECT_EQ(faults[1].slip, 15);
   EXPECT_EQ(faults[1].strike, 16);
+  EXPECT_EQ(
+      read_faults(folder.write("b.csv", "\xEF\xBB\xBF" + names + "1,2,9,100,50,185,19,90,1,centroid\r\n"))
+          .size(),
+      1U);
 }
 
 // A box of 358 degrees would be sampled at .9 degrees, and cut.
@@ -116,11 +120,20 @@ TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
   EXPECT_THAT(error(names + "1,2,3,100,50,185,19,90,1,middle\n"),
               HasSubstr("fault reference 'middle' is unknown"));
   EXPECT_THAT(error(names + "1,2,1,100,50,185,19,90,1,centroid\n"), HasSubstr("above the ground"));
-  EXPECT_THAT(error(names + "1,95,9,100,50,185,19,90,1,top center\n"), HasSubstr("not on the earth"));
+  EXPECT_THAT(error(names + "1,95,9,100,50,185,19,90,1,top center\n"),
+              StartsWith("f.csv:2: expected lat from -85 to 85, found '95'"));
+  EXPECT_THAT(error(names + "1,2,9000,100,50,185,19,90,1,top center\n"),
+              StartsWith("f.csv:2: expected depth_km from 0 to 800, found '9000'"));
+  EXPECT_THAT(error(names + "1,2,9,100,50,185,-19,90,1,top center\n"),
+              StartsWith("f.csv:2: expected dip from 0 to 90, found '-19'"));
+  EXPECT_THAT(error(names + "1,2,9,100,50,185,19,90,-9999,top center\n"),
+              StartsWith("f.csv:2: expected slip_m from -200 to 200, found '-9999'"));
+  EXPECT_THAT(error("lon," + names + "1,1,2,9,100,50,185,19,90,1,top center\n"),
+              StartsWith("f.csv:1: expected each column once, found 'lon' again"));
   const std::string timed =
       "lon,lat,depth_km,length_km,width_km,strike,dip,rake,slip_m,rupture_time_s,rise_time_s\n";
   EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,-1,5\n"),
-              StartsWith("f.csv:2: expected rupture_time_s of 0 or more, found '-1'"));
+              StartsWith("f.csv:2: expected rupture_time_s from 0 to 1e+06, found '-1'"));
   EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,0,soon\n"),
               StartsWith("f.csv:2: expected rise_time_s as a finite number, found 'soon'"));
   EXPECT_THAT(error(timed + "1,2,9,100,50,185,19,90,1,0,0\n1,3,9,100,50,185,19,90,1,7,0\n"),

@@ -2,12 +2,14 @@
 #include "apps/tsunami/io/gauge.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/text_scanner.hpp"
+#include "runtime/base/text.hpp"
 
 namespace io {
 namespace {
@@ -108,8 +110,12 @@ TimeSeries read_gauge(const std::string& path) {
     const auto words = TextScanner::words(*line);
     if (words.empty()) continue;
     if (words[0].front() == '#') {
-      // "# level, time, q[  1  2  3], eta, aux[]"; a restarted run repeats the header.
-      geoclaw = geoclaw || (line->find("level") != line->npos && line->find("eta") != line->npos);
+      // "# level, time, q[  1  2  3], eta, aux[]"; a restarted run repeats the header. Other remarks may
+      // speak of the sea level.
+      geoclaw =
+          geoclaw || std::ranges::all_of(std::array{"level", "time", "eta"}, [&](std::string_view name) {
+            return std::ranges::find(words, name) != words.end();
+          });
       continue;
     }
     if (geoclaw && words.size() < 6)
@@ -118,6 +124,10 @@ TimeSeries read_gauge(const std::string& path) {
       scanner.fail("two columns, seconds and metres", in_quotes(*line), "correct the line");
     t.push_back(column(scanner, words, geoclaw ? 1 : 0, "a time in seconds"));
     v.push_back(column(scanner, words, geoclaw ? 5 : 1, "a height in metres"));
+    if (std::abs(v.back()) > kHighestWave)
+      scanner.fail(empi::format("a height of the tsunami from %g to %g m", -kHighestWave, kHighestWave),
+                   in_quotes(words[geoclaw ? 5 : 1]),
+                   "leave missing values out, and take depth and tide from the record");
   }
   return finish(scanner, std::move(t), std::move(v));
 }
@@ -134,10 +144,17 @@ TimeSeries read_dart(const std::string& path, std::chrono::sys_seconds origin) {
     for (std::size_t k = 0; k < 8; ++k) {
       field[k] = column(scanner, words, k, "the columns YY MM DD hh mm ss T HEIGHT");
     }
-    const year_month_day date{year(static_cast<int>(field[0])),
-                              month(static_cast<unsigned>(std::abs(field[1]))),
-                              day(static_cast<unsigned>(std::abs(field[2])))};
-    if (!date.ok()) scanner.fail("a date YY MM DD", in_quotes(*line), "correct the line or remove it");
+    const auto whole = [](double value, double most) {
+      return value >= 0 && value <= most && value == std::floor(value);
+    };
+    // The calendar's types keep the low bits of what is larger: a 257th month would be January.
+    const bool dated = whole(field[0], 9999) && whole(field[1], 12) && whole(field[2], 31);
+    const year_month_day date =
+        dated ? year_month_day{year(static_cast<int>(field[0])), month(static_cast<unsigned>(field[1])),
+                               day(static_cast<unsigned>(field[2]))}
+              : year_month_day{};
+    if (!dated || !date.ok())
+      scanner.fail("a date YY MM DD", in_quotes(*line), "correct the line or remove it");
     if (field[7] >= 9999) continue;
     const double since_midnight = field[3] * 3600 + field[4] * 60 + field[5];
     const auto midnight = duration_cast<seconds>(sys_days(date) - origin);

@@ -24,6 +24,9 @@ int repeats(const TimeSeries& series);
 /// One sample for each time: the mean of those that repeat it.
 TimeSeries averaged(const TimeSeries& series);
 
+/// m: what is higher is none, but stands for no value (9999), or is the depth of the water.
+inline constexpr double kHighestWave = 1000;
+
 /// Two columns, seconds and metres (detided DART records), or a GeoClaw gauge file (its `# level, time,
 /// q[...], eta` header): time and eta. Lines that start with # are remarks. Throws FileError.
 TimeSeries read_gauge(const std::string& path);

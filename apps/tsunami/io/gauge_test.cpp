@@ -35,6 +35,9 @@ TEST(Gauge, ReadsTwoColumnsAndGeoclaw) {
                                                "   02  0.2E+01  0.44E+04 -0.2E-14  0.2E-14  0.250E+00\n"));
   EXPECT_EQ(geoclaw.t, (std::vector<double>{0, 2}));
   EXPECT_EQ(geoclaw.v, (std::vector<double>{0.125, 0.25}));
+  const auto remarked = read_gauge(
+      folder.write("r.txt", "\xEF\xBB\xBF# metadata: time in s, m above the sea level\n0 1\n60 2\n"));
+  EXPECT_EQ(remarked.v, (std::vector<double>{1, 2}));
 }
 
 TEST(Gauge, ReadsDartText) {
@@ -50,6 +53,12 @@ TEST(Gauge, ReadsDartText) {
   EXPECT_THAT(
       file_error_of([&] { read_dart(folder.write("e.txt", "2011 13 41 0 0 0 1 5.0\n"), sys_seconds()); }),
       StartsWith("e.txt:1: expected a date"));
+  for (const char* bad : {"2011 257 11", "2e11 03 11", "2011 -3 11", "2011 3 1.5"})
+    EXPECT_THAT(file_error_of([&] {
+                  read_dart(folder.write("g.txt", std::string(bad) + " 0 0 0 1 5\n"), sys_seconds());
+                }),
+                StartsWith("g.txt:1: expected a date"))
+        << bad;
   EXPECT_THAT(file_error_of([&] { read_dart(folder.write("f.txt", "#x\n2011 03 11 0 0\n"), sys_seconds()); }),
               StartsWith("f.txt:2: "));
 }
@@ -63,6 +72,8 @@ TEST(Gauge, BadFilesAreRefusedWithFileLineAndReason) {
   EXPECT_THAT(error("word", "1 2\n3 high\n"),
               StartsWith("word:2: expected a height in metres as a finite number, found 'high'"));
   EXPECT_THAT(error("nan", "1 nan\n"), StartsWith("nan:1: "));
+  EXPECT_THAT(error("missing", "1 0.5\n2 9999\n"),
+              StartsWith("missing:2: expected a height of the tsunami from -1000 to 1000 m, found '9999'"));
   EXPECT_THAT(error("remarks", "# only\n"), HasSubstr("at least one sample"));
   EXPECT_THAT(error("empty", ""), HasSubstr("an empty file"));
 }

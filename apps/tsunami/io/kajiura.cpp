@@ -35,8 +35,12 @@ class Kernel {
   std::array<double, static_cast<std::size_t>(kReach* kReach) * kPerUnit + 1> values_{};
 };
 
+// No domain reaches beyond 85 degrees. A raster may, and to a pole, where no number of nodes makes a metre.
+constexpr double kNorthernmost = 85;
+
 double metres_east(const Raster& nodes, int row) {
-  return nodes.dx * kMetresPerDegree * std::cos((nodes.y0 + row * nodes.dy) * kDegree);
+  const double latitude = std::clamp(nodes.y0 + row * nodes.dy, -kNorthernmost, kNorthernmost);
+  return nodes.dx * kMetresPerDegree * std::cos(latitude * kDegree);
 }
 double metres_north(const Raster& nodes) { return nodes.dy * kMetresPerDegree; }
 

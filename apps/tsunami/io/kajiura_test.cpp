@@ -58,6 +58,14 @@ TEST(Kajiura, NothingIsLostAndLandMovesAsItDoes) {
   EXPECT_LT(surface.region().west, 141) << "it spreads";
 }
 
+// A global file, of which a motion is a small part.
+TEST(Kajiura, ARasterMayReachToThePoles) {
+  Raster uplift = sample([](double, double) { return 0.0; }, {-180, 180, -90, 90}, 37, 19);
+  uplift.node(18, 9) = 1;
+  const Raster surface = kajiura(uplift, [](double, double) { return -4000.0; });
+  EXPECT_NEAR(surface.at(0, 0), 1, 1e-9) << "nodes of ten degrees are wide beside the depth";
+}
+
 TEST(Kajiura, ShallowWaterFollowsEverything) {
   const Raster uplift =
       sample([](double lon, double) { return lon > 0 ? 1.0 : 0.0; }, {-1, 1, -1, 1}, 41, 41);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +44,69 @@ class NetcdfFile {
   std::string path_;
   int id_ = -1;
 };
+
+constexpr std::uintmax_t padded(std::uintmax_t bytes) { return (bytes + 3) / 4 * 4; }
+
+// Of the classic formats, bytes that a whole file has at least: its header, to the byte, and its data. The
+// library reads zeros where a file ends early. Of other formats: 0, for HDF5 sees that.
+// https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html
+std::uintmax_t least_size(const NetcdfFile& file) {
+  int format = 0, dimensions = 0, variables = 0, attributes = 0, records = -1;
+  const auto check = [&](int status) { file.check(status, "", "a header"); };
+  check(nc_inq_format(file.id(), &format));
+  if (format != NC_FORMAT_CLASSIC && format != NC_FORMAT_64BIT_OFFSET && format != NC_FORMAT_CDF5) return 0;
+  check(nc_inq(file.id(), &dimensions, &variables, &attributes, &records));
+  const std::uintmax_t number = format == NC_FORMAT_CDF5 ? 8 : 4,
+                       offset = format == NC_FORMAT_CLASSIC ? 4 : 8;
+  const auto size_of = [&](nc_type type) {
+    std::size_t size = 0;
+    check(nc_inq_type(file.id(), type, nullptr, &size));
+    return std::uintmax_t{size};
+  };
+  const auto list_of_attributes = [&](int variable, int count) {
+    std::uintmax_t bytes = 4 + number;
+    for (int k = 0; k < count; ++k) {
+      char name[NC_MAX_NAME + 1] = {};
+      nc_type type = 0;
+      std::size_t length = 0;
+      check(nc_inq_attname(file.id(), variable, k, name));
+      check(nc_inq_att(file.id(), variable, name, &type, &length));
+      bytes += number + padded(std::strlen(name)) + 4 + number + padded(length * size_of(type));
+    }
+    return bytes;
+  };
+  std::uintmax_t bytes = 4 + number + (4 + number) + list_of_attributes(NC_GLOBAL, attributes) + (4 + number);
+  std::vector<std::uintmax_t> lengths(static_cast<std::size_t>(dimensions));
+  for (int k = 0; k < dimensions; ++k) {
+    char name[NC_MAX_NAME + 1] = {};
+    std::size_t length = 0;
+    check(nc_inq_dim(file.id(), k, name, &length));
+    lengths[static_cast<std::size_t>(k)] = length;
+    bytes += number + padded(std::strlen(name)) + number;
+  }
+  for (int k = 0; k < variables; ++k) {
+    char name[NC_MAX_NAME + 1] = {};
+    nc_type type = 0;
+    int rank = 0, own = 0;
+    check(nc_inq_var(file.id(), k, name, &type, &rank, nullptr, &own));
+    std::vector<int> of(static_cast<std::size_t>(rank));
+    check(nc_inq_vardimid(file.id(), k, of.data()));
+    std::uintmax_t data = size_of(type);
+    for (const int dimension : of) data *= lengths[static_cast<std::size_t>(dimension)];
+    bytes += number + padded(std::strlen(name)) + number + of.size() * number + list_of_attributes(k, own) +
+             4 + number + offset + data;
+  }
+  return bytes;
+}
+
+void expect_whole(const NetcdfFile& file) {
+  std::error_code failed;
+  const std::uintmax_t found = std::filesystem::file_size(file.path(), failed), least = least_size(file);
+  if (!failed && found < least)
+    throw FileError::at_byte(file.path(), found,
+                             "at least " + std::to_string(least) + " bytes as its header says",
+                             std::to_string(found), "the file is cut off: fetch it again");
+}
 
 struct Variable {
   int id = -1;
@@ -181,19 +247,31 @@ double turn_of(const Axis& lon, double west, double east) {
   return nearest_turn(std::min(a, b), std::max(a, b), west, east);
 }
 
-std::optional<double> number_attribute(const NetcdfFile& file, const Variable& variable, const char* name) {
-  double value = 0;
-  if (nc_get_att_double(file.id(), variable.id, name, &value) != NC_NOERR) return std::nullopt;
-  return value;
+// None where there is no such attribute, or a text.
+std::vector<double> number_attribute(const NetcdfFile& file, const Variable& variable, const char* name) {
+  std::size_t length = 0;
+  if (nc_inq_attlen(file.id(), variable.id, name, &length) != NC_NOERR) return {};
+  std::vector<double> values(length);
+  if (nc_get_att_double(file.id(), variable.id, name, values.data()) != NC_NOERR) return {};
+  return values;
+}
+
+double one_number(const NetcdfFile& file, const Variable& variable, const char* name, double without) {
+  const auto values = number_attribute(file, variable, name);
+  if (values.size() > 1 || (values.size() == 1 && !std::isfinite(values[0])))
+    file.fail(place_of(variable), std::string(name) + " as one finite number",
+              values.size() > 1 ? std::to_string(values.size()) : empi::format("%g", values[0]),
+              "correct it (ncatted)");
+  return values.empty() ? without : values[0];
 }
 
 // Missing values replaced or refused, then scale and offset applied.
 void decode(const NetcdfFile& file, const Variable& variable, const TopographyOptions& options,
             Raster& raster) {
-  const auto fill = number_attribute(file, variable, "_FillValue");
-  const auto missing = number_attribute(file, variable, "missing_value");
-  const double scale = number_attribute(file, variable, "scale_factor").value_or(1);
-  const double offset = number_attribute(file, variable, "add_offset").value_or(0);
+  auto missing = number_attribute(file, variable, "missing_value");  // there may be several
+  for (const double fill : number_attribute(file, variable, "_FillValue")) missing.push_back(fill);
+  const double scale = one_number(file, variable, "scale_factor", 1);
+  const double offset = one_number(file, variable, "add_offset", 0);
   const Quantity& q = options.quantity;
   const auto where = [&](std::size_t k) {
     const auto i = k % static_cast<std::size_t>(raster.nx), j = k / static_cast<std::size_t>(raster.nx);
@@ -202,7 +280,7 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
   };
   for (std::size_t k = 0; k < raster.z.size(); ++k) {
     double& z = raster.z[k];
-    if (!std::isfinite(z) || (fill && z == *fill) || (missing && z == *missing)) {
+    if (!std::isfinite(z) || std::ranges::find(missing, z) != missing.end()) {
       if (!options.fill) {
         file.fail(place_of(variable), where(k), "a missing value",
                   "give a fill value or fill the hole first (gdal_fillnodata.py)");
@@ -221,6 +299,7 @@ void decode(const NetcdfFile& file, const Variable& variable, const TopographyOp
 
 Raster read_netcdf_raster(const std::string& path, const TopographyOptions& options) {
   const NetcdfFile file(path);
+  expect_whole(file);
   const auto variable = find_variable(file, options.quantity);
   const Axis axes[2] = {read_axis(file, variable.dimensions[0], false),
                         read_axis(file, variable.dimensions[1], true)};

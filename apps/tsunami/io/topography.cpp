@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/text_scanner.hpp"
 #include "apps/tsunami/io/topography_formats.hpp"
 
 namespace io {
@@ -15,10 +16,9 @@ bool starts_with(const std::vector<char>& bytes, std::string_view magic) {
 }
 
 bool is_text(const std::vector<char>& bytes) {
-  const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(bytes.size(), 4096));
-  return std::all_of(bytes.begin(), end, [](char c) {
-    return (c >= 32 && c < 127) || c == '\n' || c == '\r' || c == '\t' || c == '\f';
-  });
+  const auto text = TextScanner::without_mark({bytes.data(), std::min<std::size_t>(bytes.size(), 4096)});
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= 32 && c < 127) || c == '\n' || c == '\r' || c == '\t' || c == '\f'; });
 }
 
 void refuse_compressed(const std::string& path, const std::vector<char>& bytes, const Quantity& quantity) {

@@ -56,6 +56,12 @@ TEST(Topography, ReadsEsriHeaderAndMovesCornersToMiddles) {
   EXPECT_DOUBLE_EQ(raster->node(1, 1), 2);
 }
 
+TEST(Topography, AByteOrderMarkIsNoPartOfIt) {
+  const ScratchFolder folder;
+  EXPECT_DOUBLE_EQ(
+      read_topography(folder.write("a.asc", std::string("\xEF\xBB\xBF") + small_grid))->at(-9, 40), 60);
+}
+
 TEST(Topography, ReadsTwoCellSizesAndFortranExponents) {
   const ScratchFolder folder;
   const auto raster = read_topography(
@@ -88,6 +94,8 @@ TEST(Topography, BadTextIsRefusedWithFileLineAndReason) {
       {"no_size", "2 ncols\n2 nrows\n0 xll\n0 yll\n1 2 3 4\n",
        "no_size:5: expected a header line 'cellsize'"},
       {"no_xll", "2 ncols\n2 nrows\n0 yll\n1 cellsize\n1 2\n3 4\n", "no_xll:5: expected a header line 'xll'"},
+      {"twice", "3 ncols\n" + head + "1 2\n3 4\n",
+       "twice:2: expected each header line once, found 'ncols' again"},
       {"header_only", head, "header_only:7: expected 2 x 2 values"},
       {"short", head + "1 2\n3333333\n",
        "short:9: expected the elevation of row 2 of 2, column 2 of 2, found the end"},
@@ -128,6 +136,8 @@ TEST(Topography, DirectoriesMissingAndCompressedFilesAreNamed) {
   EXPECT_THAT(file_error_of([&] { read_topography(folder.path("sub")); }),
               StartsWith("sub: expected a file, found a directory"));
   EXPECT_THAT(file_error_of([&] { read_topography(folder.path("none")); }), HasSubstr("No such file"));
+  EXPECT_THAT(file_error_of([] { read_topography("/dev/zero"); }),
+              StartsWith("/dev/zero: expected a file or a pipe, found a device"));
   EXPECT_THAT(file_error_of([&] {
                 read_topography(folder.write("b.xz", std::string_view("\xFD"
                                                                       "7zXZ\0\0\0",
@@ -249,6 +259,27 @@ TEST(TopographyNetcdf, AppliesScaleAndFill) {
               HasSubstr("missing value"));
 }
 
+// CF allows several missing values; of two scales none would be right.
+TEST(TopographyNetcdf, AnAttributeMayHaveSeveralNumbers) {
+  const ScratchFolder folder;
+  GridFile grid{.type = NC_DOUBLE};
+  grid.define = [](int file, int z) {
+    const double missing[] = {-7777, -8888, -9999};
+    nc_put_att_double(file, z, "missing_value", NC_DOUBLE, 3, missing);
+  };
+  EXPECT_DOUBLE_EQ(read_topography(write_netcdf(folder, grid))->at(10, -2), 998);
+  grid.change = [](std::vector<double>& values) { values[5] = -8888; };
+  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
+              HasSubstr("missing value"));
+  grid.change = {};
+  grid.define = [](int file, int z) {
+    const double scales[] = {1, 2};
+    nc_put_att_double(file, z, "scale_factor", NC_DOUBLE, 2, scales);
+  };
+  EXPECT_THAT(file_error_of([&] { read_topography(write_netcdf(folder, grid)); }),
+              StartsWith("grid.nc:variable 'z': expected scale_factor as one finite number, found 2"));
+}
+
 TEST(TopographyNetcdf, OtherQuantitiesHaveTheirNamesAndBounds) {
   const ScratchFolder folder;
   const Quantity quantity{"Manning's n", {"manning", "n", "roughness", "Band1"}, 0, 1};
@@ -263,6 +294,29 @@ TEST(TopographyNetcdf, OtherQuantitiesHaveTheirNamesAndBounds) {
               }),
               AllOf(StartsWith("grid.nc:variable 'n': expected the Manning's n at lon 10.5"),
                     HasSubstr("from 0 to 1, found 2.5; correct the value")));
+}
+
+// The library reads zeros beyond the end of a file of the classic formats: a sea floor at sea level.
+TEST(TopographyNetcdf, AFileThatIsCutOffIsRefused) {
+  const ScratchFolder folder;
+  for (const int format : {0, NC_64BIT_OFFSET, NC_64BIT_DATA})
+    for (const nc_type type : {NC_FLOAT, NC_DOUBLE}) {
+      GridFile grid{.type = type, .format = format};
+      grid.define = [](int file, int z) {
+        nc_put_att_text(file, z, "units", 5, "metre");
+        nc_put_att_text(file, NC_GLOBAL, "title", 3, "sea");
+      };
+      const auto path = write_netcdf(folder, grid);
+      EXPECT_EQ(read_topography(path)->nx, 4) << format;
+      const auto whole = std::filesystem::file_size(path);
+      for (const std::uintmax_t less : {4, 40}) {
+        std::filesystem::resize_file(path, whole - less);
+        EXPECT_THAT(file_error_of([&] { read_topography(path); }),
+                    StartsWith("grid.nc:byte " + std::to_string(whole - less) + ": expected at least " +
+                               std::to_string(whole) + " bytes as its header says"))
+            << format;
+      }
+    }
 }
 
 TEST(TopographyNetcdf, BadFilesAreRefused) {

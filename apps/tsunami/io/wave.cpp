@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,9 +33,8 @@ double number(const TextScanner& scanner, std::string_view word, const char* wha
 
 }  // namespace
 
-TimeSeries read_wave(const std::string& path) {
-  const auto bytes = read_bytes(path);
-  TextScanner scanner(path, {bytes.data(), bytes.size()});
+TimeSeries read_wave(const InputFile& file) {
+  TextScanner scanner(file.path(), file.text());
   TimeSeries wave;
   bool first = true;
   while (const auto line = scanner.next_line()) {
@@ -45,6 +45,9 @@ TimeSeries read_wave(const std::string& path) {
       scanner.fail("two columns, seconds and metres", in_quotes(*line), "correct the line");
     const double t = number(scanner, words[0], "a time in seconds"),
                  v = number(scanner, words[1], "a height in metres");
+    if (std::abs(v) > kHighestWave)
+      scanner.fail(empi::format("a height in metres from %g to %g", -kHighestWave, kHighestWave),
+                   in_quotes(words[1]), "correct the line");
     if (!wave.t.empty() && t <= wave.t.back())
       scanner.fail(empi::format("a time after that of the sample before, %g s", wave.t.back()),
                    in_quotes(words[0]), "sort the samples, and give each time once");

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "apps/io/input_file.hpp"
 #include "apps/tsunami/io/gauge.hpp"
 
 namespace io {
@@ -11,7 +12,8 @@ namespace io {
 /// The first line may name the columns, in words (as NTHMP's Benchmark_2_input.txt does); lines that start
 /// with # are remarks. Serial. Throws FileError, with the line, for anything else: unlike a gauge's record, a
 /// wave is computed with, so nothing in it is sorted, averaged or left out.
-TimeSeries read_wave(const std::string& path);
+TimeSeries read_wave(const InputFile& file);
+inline TimeSeries read_wave(const std::string& path) { return read_wave(InputFile(path)); }
 
 /// Its height at a time (s), linear between two samples; 0 before the first and after the last.
 double height_at(const TimeSeries& wave, double time);

@@ -22,6 +22,9 @@ TEST(Wave, IsTwoColumnsAndNothingElse) {
   EXPECT_DOUBLE_EQ(height_at(wave, 2), -0.25);
   EXPECT_EQ(height_at(wave, -1.001), 0) << "nothing comes before";
   EXPECT_EQ(height_at(wave, 2.001), 0) << "and after it";
+  // As spreadsheets write it.
+  EXPECT_EQ(read_wave(folder.write("b.csv", "\xEF\xBB\xBFtime,height\r\n0,1\r\n2,3\r\n")).t,
+            (std::vector<double>{0, 2}));
 }
 
 TEST(Wave, BadFilesAreRefusedWithFileLineAndReason) {
@@ -35,6 +38,8 @@ TEST(Wave, BadFilesAreRefusedWithFileLineAndReason) {
            {"twice", "0 0\n# again\n0 1\n", "twice:3: expected a time after that of the sample before, 0 s"},
            {"nan", "0 0\n1 nan\n", "nan:2: expected a height in metres as a finite number, found 'nan'"},
            {"nan_first", "nan 0\n1 0\n", "nan_first:1: expected a time in seconds as a finite number"},
+           {"missing", "0 0\n1 9999\n2 0\n",
+            "missing:2: expected a height in metres from -1000 to 1000, found '9999'"},
            {"inf", "0 0\ninf 0\n", "inf:2: expected a time in seconds as a finite number, found 'inf'"},
            {"word", "0 0\n1 0.5x\n", "word:2: expected a height in metres as a finite number, found '0.5x'"},
            {"names_late", "0 0\ntime height\n1 0\n", "names_late:2: expected a time in seconds"},
