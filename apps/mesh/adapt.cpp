@@ -18,13 +18,17 @@ unsigned any_rank(unsigned mine, MPI_Comm comm) {
 
 constexpr int kHypotenuse = 2;
 
-}  // namespace
+bool is_change(const Transfer::Run& run) { return run.kind != Transfer::Kind::Keep; }
 
-// The cell across a local edge: own, halo or exterior.
-std::int32_t Mesh::across(std::size_t cell, int local) const {
-  const std::int32_t slot = topology_.cell_slots[3 * cell + static_cast<std::size_t>(local)];
-  return slot % 2 == 0 ? topology_.edges.right[slot / 2] : topology_.edges.left[slot / 2];
+// How many old cells are no more.
+std::size_t replaced_cells(std::span<const Transfer::Run> runs) {
+  std::size_t count = 0;
+  for (const Transfer::Run& run : runs)
+    if (is_change(run)) count += static_cast<std::size_t>(run.count);
+  return count;
 }
+
+}  // namespace
 
 // Marks edges until every cell with a marked edge has its hypotenuse marked; all these cells are bisected.
 void Mesh::close_marks(std::span<const std::int8_t> marks) {
@@ -38,8 +42,8 @@ void Mesh::close_marks(std::span<const std::int8_t> marks) {
     mark(topology_.cell_slots[3 * cell + kHypotenuse] / 2);
   };
   const auto own = static_cast<std::int32_t>(leaves_.size());
-  for (std::int32_t i = 0; i < own; ++i)
-    if (marks[i] > 0 && leaves_[i].level() < kMaxLevel) bisect(i);
+  for (std::size_t i = next_nonzero(marks, 0); i < marks.size(); i = next_nonzero(marks, i + 1))
+    if (marks[i] > 0 && leaves_[i].level() < kMaxLevel) bisect(static_cast<std::int32_t>(i));
 
   const std::size_t first_halo_edge = e.interior, halo_edges = halo_.size();
   do {
@@ -62,7 +66,7 @@ void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
   std::vector<std::uint8_t> willing(all_cells(), 0);
   std::vector<std::size_t> pairs;  // the first of each willing pair
   const auto agrees = [&](std::size_t i) { return marks[i] < 0 && fates_[i] == Fate::Keep; };
-  for (std::size_t i = 0; i + 1 < own; ++i) {
+  for (std::size_t i = next_nonzero(marks, 0); i + 1 < own; i = next_nonzero(marks, i + 1)) {
     if (!agrees(i) || !agrees(i + 1) || !are_siblings(leaves_[i], leaves_[i + 1])) continue;
     willing[i] = willing[i + 1] = 1;
     pairs.push_back(i);
@@ -85,55 +89,67 @@ void Mesh::agree_to_coarsen(std::span<const std::int8_t> marks) {
     if (across_agrees(i, 0) && across_agrees(i + 1, 1)) fates_[i] = Fate::Join;
 }
 
-// How many leaves there are when the fates are carried out.
-std::size_t Mesh::cells_to_come() const {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < fates_.size(); i += fates_[i] == Fate::Join ? 2 : 1) {
-    ++count;
-    if (fates_[i] != Fate::Bisect) continue;
-    ++count;
-    for (int which : {0, 1}) count += bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
+// What the fates make of the leaves.
+std::vector<Transfer::Run> Mesh::runs_to_come() const {
+  std::vector<Transfer::Run> runs;
+  std::int32_t next = 0;
+  for (std::size_t i = 0; i < fates_.size();) {
+    Transfer::Run run{.kind = Transfer::Kind::Keep,
+                      .old_begin = static_cast<std::int32_t>(i),
+                      .count = static_cast<std::int32_t>(next_nonzero(std::span(fates_), i) - i),
+                      .new_begin = next};
+    if (fates_[i] == Fate::Bisect) {
+      run.kind = Transfer::Kind::Refine, run.count = 1, run.parent = leaves_[i];
+      for (int which : {0, 1})  // a marked leg is the hypotenuse of a child
+        run.child_refined[which] = bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
+    } else if (fates_[i] == Fate::Join) {
+      run.kind = Transfer::Kind::Coarsen, run.count = 2, run.parent = leaves_[i].parent();
+    }
+    runs.push_back(run);
+    next += run.new_cells();
+    i += static_cast<std::size_t>(run.count);
   }
-  return count;
+  return runs;
 }
 
-// Carries the fates out. Cells that stay keep their shapes.
-std::vector<Transfer::Run> Mesh::replace_leaves() {
-  std::vector<Transfer::Run> runs;
-  LeafWalk walk(domain_);
-  next_leaves_.clear(), next_shapes_.clear();
-  const std::size_t count = cells_to_come();
-  reserve_tight(next_leaves_, count), reserve_tight(next_shapes_, count);
-  const auto add = [&](Leaf leaf) { next_leaves_.push_back(leaf), next_shapes_.push_back(walk.shape(leaf)); };
-  for (auto fate = fates_.begin(); fate != fates_.end();) {
-    const auto i = fate - fates_.begin();
-    const auto at = static_cast<std::int32_t>(i);
-    const Leaf leaf = leaves_[i];
-    if (*fate == Fate::Bisect) {
-      Transfer::Run run{Transfer::Kind::Refine, at, 1, leaf};
-      for (int which : {0, 1}) {  // a marked leg is the hypotenuse of a child
-        const Leaf child = leaf.child(which);
-        run.child_refined[which] = bisected_[topology_.cell_slots[3 * i + which] / 2] != 0;
-        if (run.child_refined[which])
-          add(child.child(0)), add(child.child(1));
-        else
-          add(child);
-      }
-      runs.push_back(run);
-    } else if (*fate == Fate::Join) {
-      add(leaf.parent());
-      runs.push_back({Transfer::Kind::Coarsen, at, 2, leaf.parent()});
+// Carries the fates out, in place. Cells that stay keep their shapes.
+void Mesh::replace_leaves(std::span<const Transfer::Run> runs) {
+  std::vector<Leaf> leaves;  // that are new
+  std::vector<CellShape> shapes;
+  std::vector<Piece> kept;
+  const auto add = [&](Leaf leaf, const CellShape& shape) {
+    leaves.push_back(leaf), shapes.push_back(shape);
+  };
+  for (const Transfer::Run& run : runs) {
+    const auto i = static_cast<std::size_t>(run.old_begin);
+    if (run.kind == Transfer::Kind::Keep) {
+      kept.push_back({run.old_begin, run.new_begin, run.count});
+    } else if (run.kind == Transfer::Kind::Coarsen) {
+      add(run.parent, parent_shape(leaves_[i], shapes_[i], shapes_[i + 1]));
     } else {
-      const auto end =
-          std::find_if(fate, fates_.end(), [](Fate f) { return f != Fate::Keep; }) - fates_.begin();
-      next_leaves_.insert(next_leaves_.end(), leaves_.begin() + i, leaves_.begin() + end);
-      next_shapes_.insert(next_shapes_.end(), shapes_.begin() + i, shapes_.begin() + end);
-      runs.push_back({Transfer::Kind::Keep, at, static_cast<std::int32_t>(end - i)});
+      for (int which : {0, 1}) {
+        const Leaf child = run.parent.child(which);
+        const CellShape shape = child_shape(run.parent, shapes_[i], which);
+        if (!run.child_refined[which]) {
+          add(child, shape);
+          continue;
+        }
+        for (int half : {0, 1}) add(child.child(half), child_shape(child, shape, half));
+      }
     }
-    fate += runs.back().count;
   }
-  leaves_.swap(next_leaves_), shapes_.swap(next_shapes_);
-  return runs;
+  const std::size_t before = leaves_.size(), count = before + leaves.size() - replaced_cells(runs);
+  resize_tight(leaves_, std::max(before, count)), resize_tight(shapes_, std::max(before, count));
+  move_pieces(std::span(kept), std::identity{},
+              [&](const Piece& p) { move_values(leaves_.data(), p), move_values(shapes_.data(), p); });
+  std::size_t next = 0;
+  for (const Transfer::Run& run : runs) {
+    if (!is_change(run)) continue;
+    std::copy_n(leaves.data() + next, run.new_cells(), leaves_.data() + run.new_begin);
+    std::copy_n(shapes.data() + next, run.new_cells(), shapes_.data() + run.new_begin);
+    next += static_cast<std::size_t>(run.new_cells());
+  }
+  leaves_.resize(count), shapes_.resize(count);
 }
 
 // Joining pairs on both sides of a cut can leave siblings on two ranks; the second one goes to the first
@@ -184,20 +200,23 @@ Transfer Mesh::adapt(std::span<const std::int8_t> marks, const Bisecting& bisect
   if (wanted & coarsen) agree_to_coarsen(marks);
   transfer.conformity_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const bool changed = std::ranges::any_of(fates_, [](Fate f) { return f != Fate::Keep; });
-  transfer.changed = any_rank(changed, comm_) != 0;
+  transfer.runs = runs_to_come();
+  transfer.changed = any_rank(std::ranges::any_of(transfer.runs, is_change), comm_) != 0;
   if (!transfer.changed) return transfer;
 
   if (bisecting) {
     std::vector<std::int32_t> cells;
-    for (std::size_t i = 0; i < fates_.size(); ++i)
-      if (fates_[i] == Fate::Bisect) cells.push_back(static_cast<std::int32_t>(i));
+    for (const Transfer::Run& run : transfer.runs)
+      if (run.kind == Transfer::Kind::Refine) cells.push_back(run.old_begin);
     bisecting(cells);
   }
-  transfer.runs = replace_leaves();
+  replace_leaves(transfer.runs);
   unite_siblings(transfer);
   transfer.new_cells = leaves_.size();
-  connect(comm_);
+  if (transfer.give_first_to >= 0 || transfer.take_last_from >= 0)
+    connect(comm_);
+  else
+    reconnect(transfer.runs);
   return transfer;
 }
 
@@ -206,6 +225,7 @@ void Mesh::dilate(std::span<std::int8_t> marks, int layers) const {
   std::vector<std::int32_t> grown, before;  // cells that grew in this round and in the last one
   std::vector<std::int8_t> next(marks.begin(), marks.end());
   std::vector<std::uint8_t> send(halo_.size());
+  const std::int8_t highest = marks.empty() ? std::int8_t{} : std::ranges::max(marks);
   const auto raise = [&](std::int32_t cell, std::int8_t mark) {
     if (next[cell] < mark) next[cell] = mark, grown.push_back(cell);
   };
@@ -213,11 +233,12 @@ void Mesh::dilate(std::span<std::int8_t> marks, int layers) const {
     for (std::size_t slot = 0; slot < send.size(); ++slot)
       send[slot] = static_cast<std::uint8_t>(marks[halo_.cells()[slot]]);
     const auto received = halo_.exchange(std::span<const std::uint8_t>(send));
-    if (layer == 0) {
-      const Edges& e = topology_.edges;
-      for (std::size_t k = 0; k < e.interior; ++k) {
-        const std::int32_t l = e.left[k], r = e.right[k];
-        if (marks[l] != marks[r]) raise(l, marks[r]), raise(r, marks[l]);
+    if (layer == 0) {  // most cells have the highest mark there is, and nothing raises them
+      const std::span<const std::int8_t> seen(marks);
+      for (std::size_t i = next_other(seen, highest, 0); i < own; i = next_other(seen, highest, i + 1)) {
+        for (int local : {0, 1, 2})
+          if (const auto other = static_cast<std::size_t>(across(i, local)); other < own)
+            raise(static_cast<std::int32_t>(i), marks[other]);
       }
     } else {  // only what grew in the last round can raise its neighbours in this one
       for (const std::int32_t cell : before)

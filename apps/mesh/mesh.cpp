@@ -44,7 +44,7 @@ std::vector<Leaf> uniform_leaves(const Domain& domain, int level, std::uint64_t 
   return leaves;
 }
 
-Mesh::Mesh(MPI_Comm comm, Domain domain, int level) : domain_(domain) {
+Mesh::Mesh(MPI_Comm comm, Domain domain, int level, const EdgeClasses& classes) : Mesh(domain, classes) {
   check_domain(domain);
   const auto ranks = static_cast<std::uint64_t>(size_of(comm)),
              rank = static_cast<std::uint64_t>(rank_of(comm));
@@ -77,9 +77,8 @@ std::int32_t Mesh::find(Leaf descendant) const {
 
 std::size_t Mesh::bytes() const {
   const Edges& e = topology_.edges;
-  return bytes_of(leaves_, shapes_, bounds_, boundary_, halo_leaves_, fates_, bisected_, next_leaves_,
-                  next_shapes_) +
-         bytes_of(e.left, e.right, e.shape, e.y_sum, e.sections, topology_.cell_slots, topology_.external,
+  return bytes_of(leaves_, shapes_, bounds_, boundary_, halo_leaves_, fates_, bisected_) +
+         bytes_of(e.left, e.right, e.classes, e.sections, topology_.cell_slots, topology_.external,
                   topology_.open);
 }
 
@@ -96,6 +95,13 @@ void Mesh::connect(MPI_Comm comm) {
   comm_ = comm;
   set_bounds();
   build_local_topology(domain_, leaves_, shapes_, topology_);
+  resolve_external();
+}
+
+// The same after an adaption that left this rank's cuts where they are.
+void Mesh::reconnect(std::span<const Run> runs) {
+  set_bounds();
+  update_local_topology(domain_, leaves_, shapes_, runs, topology_);
   resolve_external();
 }
 
@@ -116,6 +122,26 @@ std::pair<std::int64_t, std::int64_t> beyond(const ExternalEdge& e) {
   return {2ll * (e.from.x + e.to.x) + dy, 2ll * (e.from.y + e.to.y) - dx};
 }
 
+// Of external edges, the one that is the same edge seen from the other side, or -1.
+std::vector<std::int32_t> find_partners(std::span<const ExternalEdge> edges) {
+  struct Place {
+    Point from_plus_to;
+    std::int32_t edge;
+  };
+  std::vector<Place> places;
+  places.reserve(edges.size());
+  for (const ExternalEdge& e : edges)
+    places.push_back({e.from + e.to, static_cast<std::int32_t>(places.size())});
+  std::ranges::sort(places, {}, [](const Place& p) { return std::pair(p.from_plus_to.x, p.from_plus_to.y); });
+  std::vector<std::int32_t> partners(edges.size(), -1);
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    if (places[k - 1].from_plus_to != places[k].from_plus_to) continue;
+    partners[static_cast<std::size_t>(places[k - 1].edge)] = places[k].edge;
+    partners[static_cast<std::size_t>(places[k].edge)] = places[k - 1].edge;
+  }
+  return partners;
+}
+
 }  // namespace
 
 void Mesh::resolve_external() {
@@ -126,16 +152,27 @@ void Mesh::resolve_external() {
     const auto id = static_cast<std::int32_t>(edges.size());
     edges.left.push_back(left);
     edges.right.push_back(right);
-    edges.shape.push_back(EdgeShape::encode(
-        e.hypotenuse_level, direction_of(mine_is_left ? e.to - e.from : e.from - e.to), leg_of_both));
-    edges.y_sum.push_back(e.from.y + e.to.y);
+    const auto shape = EdgeShape::encode(
+        e.hypotenuse_level, direction_of(mine_is_left ? e.to - e.from : e.from - e.to), leg_of_both);
+    edges.classes.push_back(topology_.classes.of(shape, e.from.y + e.to.y));
     topology_.cell_slots[3 * e.cell + e.local] = 2 * id + (mine_is_left ? 0 : 1);
     return id;
   };
 
   std::vector<HaloEdge> halo_edges;
   std::vector<std::pair<ExternalEdge, Border>> border_edges;
-  for (const ExternalEdge& e : topology_.external) {
+  const std::vector<std::int32_t> partners = find_partners(topology_.external);
+  for (std::size_t k = 0; k < partners.size(); ++k) {
+    const ExternalEdge& e = topology_.external[k];
+    if (partners[k] >= 0) {
+      const ExternalEdge& other = topology_.external[static_cast<std::size_t>(partners[k])];
+      if (other.hypotenuse_level != e.hypotenuse_level)
+        throw std::logic_error("mesh: the leaves are not conforming across root triangles");
+      if (other.cell < e.cell) continue;  // it has added the edge
+      const auto id = add(e, e.cell, other.cell, true, e.local != 2 && other.local != 2);
+      topology_.cell_slots[3 * other.cell + other.local] = 2 * id + 1;
+      continue;
+    }
     const auto [x4, y4] = beyond(e);
     const auto there = domain_.locate(x4, y4, e.hypotenuse_level);
     if (!there) {
@@ -146,21 +183,10 @@ void Mesh::resolve_external() {
       border_edges.emplace_back(e, border);
       continue;
     }
-    const bool mine_is_left = leaves_[e.cell].key() < there->key();
     const int rank = owner(there->key());
-    if (rank != my_rank) {
-      halo_edges.push_back({rank, e.from + e.to, e, mine_is_left});
-    } else if (mine_is_left) {
-      const std::int32_t other = find(*there);
-      if (other < 0) throw std::logic_error("mesh: the leaves of this rank have a gap");
-      const int other_level = leaves_[other].level();
-      if (other_level != e.hypotenuse_level && other_level + 1 != e.hypotenuse_level)
-        throw std::logic_error("mesh: the leaves are not conforming across root triangles");
-      // The other cell has the edge as its hypotenuse, or as the leg that is its child's hypotenuse.
-      const int local = other_level == e.hypotenuse_level ? 2 : there->branch(e.hypotenuse_level);
-      const auto id = add(e, e.cell, other, true, e.local != 2 && local != 2);
-      topology_.cell_slots[3 * other + local] = 2 * id + 1;
-    }
+    if (rank == my_rank)
+      throw std::logic_error("mesh: the leaves of this rank have a gap or are not conforming");
+    halo_edges.push_back({rank, e.from + e.to, e, leaves_[e.cell].key() < there->key()});
   }
   edges.interior = edges.size();
 

@@ -32,9 +32,11 @@ struct BoundaryEdge {
 class Mesh {
  public:
   // Uniform mesh of the level, cut evenly over the ranks of comm. Collective; comm must outlive its use here.
-  Mesh(MPI_Comm comm, Domain domain, int level);
+  Mesh(MPI_Comm comm, Domain domain, int level, const EdgeClasses& classes = EdgeClasses::without_rows());
   // No leaves yet: assign() must follow.
-  explicit Mesh(Domain domain) : domain_(domain) {}
+  explicit Mesh(Domain domain, const EdgeClasses& classes = EdgeClasses::without_rows()) : domain_(domain) {
+    topology_.classes = classes;
+  }
 
   const Domain& domain() const { return domain_; }
   MPI_Comm comm() const { return comm_; }
@@ -45,6 +47,7 @@ class Mesh {
   // All cells that edges refer to: own, halo, exterior.
   std::size_t all_cells() const { return cells() + halo_.size() + boundary_.size(); }
   const Edges& edges() const { return topology_.edges; }
+  const EdgeClasses& edge_classes() const { return topology_.classes; }
   std::span<const BoundaryEdge> boundary() const { return boundary_; }
   // 3 per cell: 2 * edge + (0 left | 1 right); local order ab, bc, ac.
   std::span<const std::int32_t> cell_slots() const { return topology_.cell_slots; }
@@ -85,14 +88,19 @@ class Mesh {
   enum class Fate : std::uint8_t { Keep, Bisect, Join };  // join: with the sibling that follows
 
   void connect(MPI_Comm comm);
+  void reconnect(std::span<const Run> runs);
   void set_bounds();
   void resolve_external();
   void close_marks(std::span<const std::int8_t> marks);
   void agree_to_coarsen(std::span<const std::int8_t> marks);
-  std::size_t cells_to_come() const;
-  std::vector<Transfer::Run> replace_leaves();
+  std::vector<Transfer::Run> runs_to_come() const;
+  void replace_leaves(std::span<const Transfer::Run> runs);
   void unite_siblings(Transfer& transfer);
-  std::int32_t across(std::size_t cell, int local) const;
+  // The cell across a local edge: own, halo or exterior.
+  std::int32_t across(std::size_t cell, int local) const {
+    const std::int32_t slot = topology_.cell_slots[3 * cell + static_cast<std::size_t>(local)];
+    return (slot % 2 == 0 ? topology_.edges.right : topology_.edges.left)[static_cast<std::size_t>(slot / 2)];
+  }
 
   Domain domain_;
   MPI_Comm comm_ = MPI_COMM_NULL;
@@ -107,8 +115,6 @@ class Mesh {
   // Memory that adaptions use again.
   std::vector<Fate> fates_;             // per cell
   std::vector<std::uint8_t> bisected_;  // per edge
-  std::vector<Leaf> next_leaves_;
-  std::vector<CellShape> next_shapes_;
 };
 
 // 1 where a rank's interval may begin: everywhere but between siblings.

@@ -84,6 +84,15 @@ void expect_conforming(const Domain& domain, const std::vector<Leaf>& leaves) {
   }
 }
 
+// With 32 rows at most, for four rows of root squares.
+EdgeClasses classes_with_rows() {
+  EdgeClasses classes{};
+  for (std::size_t level = 0; level < classes.begin.size(); ++level)
+    classes.begin[level] = static_cast<std::int32_t>(level) * 64 * EdgeShape::per_level,
+    classes.row_bits[level] = 18;
+  return classes;
+}
+
 // The edge list of every rank agrees with the geometry.
 void expect_edges_right(Mesh& m) {
   const Edges& e = m.edges();
@@ -102,7 +111,6 @@ void expect_edges_right(Mesh& m) {
       const std::int32_t slot = m.cell_slots()[3 * i + k], edge = slot / 2;
       ASSERT_EQ(slot % 2 == 0 ? e.left[edge] : e.right[edge], i);
       const auto [from, to] = directed_edge(t, m.leaves()[i].level(), k);
-      ASSERT_EQ(e.y_sum[edge], from.y + to.y);
       const std::int32_t other = slot % 2 == 0 ? e.right[edge] : e.left[edge];
       bool both_legs = k != 2;
       if (other < own + static_cast<std::int32_t>(m.halo_cells())) {
@@ -114,8 +122,9 @@ void expect_edges_right(Mesh& m) {
         ASSERT_EQ(slot % 2 == 0, m.leaves()[i].key() < leaf_of(other).key());
       }
       const int le = m.leaves()[i].level() + (k != 2);
-      ASSERT_EQ(e.shape[edge],
-                EdgeShape::encode(le, direction_of(slot % 2 == 0 ? to - from : from - to), both_legs));
+      const auto shape =
+          EdgeShape::encode(le, direction_of(slot % 2 == 0 ? to - from : from - to), both_legs);
+      ASSERT_EQ(e.classes[edge], m.edge_classes().of(shape, from.y + to.y));
       ASSERT_EQ(EdgeShape::extent(le), std::max(std::abs(to.x - from.x), std::abs(to.y - from.y)));
     }
   }
@@ -191,7 +200,7 @@ TEST(Mesh, UniformMeshesAreConforming) {
 
 TEST(Mesh, RandomAdaptionsStayConformingAndKeepCellData) {
   const Domain domain{2, 2};
-  Mesh m(MPI_COMM_WORLD, domain, 5);
+  Mesh m(MPI_COMM_WORLD, domain, 5, classes_with_rows());
   std::vector<std::uint64_t> data;  // each cell carries its own leaf: any mix-up shows
   for (Leaf leaf : m.leaves()) data.push_back(leaf.bits);
   int coarsened = 0;
@@ -223,6 +232,56 @@ TEST(Mesh, RandomAdaptionsStayConformingAndKeepCellData) {
   }
   MPI_Allreduce(MPI_IN_PLACE, &coarsened, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   EXPECT_GT(coarsened, 1000);
+}
+
+// A ring that grows: cells in it are refined, others joined, and long runs of them stay.
+std::vector<std::int8_t> marks_of_ring(const Mesh& m, int round, int top_level) {
+  std::vector<std::int8_t> marks;
+  for (std::size_t i = 0; i < m.cells(); ++i) {
+    const Point b = m.triangle(i).b;
+    const double radius = std::hypot(b.x - 0.9 * kSide, b.y - 1.1 * kSide) / kSide;
+    const bool inside = std::abs(radius - 0.1 - 0.02 * round) < 0.15;
+    marks.push_back(inside ? (m.leaves()[i].level() < top_level ? 1 : 0) : -1);
+  }
+  return marks;
+}
+
+void expect_same_edges(const Mesh& m, const Mesh& other) {
+  const Edges &e = m.edges(), &o = other.edges();
+  EXPECT_EQ(e.interior, o.interior);
+  EXPECT_EQ(e.sections, o.sections);
+  EXPECT_TRUE(e.left == o.left && e.right == o.right);
+  EXPECT_EQ(e.classes, o.classes);
+  EXPECT_TRUE(std::ranges::equal(m.cell_slots(), other.cell_slots()));
+  EXPECT_TRUE(std::ranges::equal(m.halo_leaves(), other.halo_leaves()));
+  const auto same = [](const CellShape& a, const CellShape& b) {
+    return a.b_y == b.b_y && a.y_sum == b.y_sum && a.direction == b.direction && a.side == b.side &&
+           a.beyond_side == b.beyond_side;
+  };
+  EXPECT_TRUE(std::ranges::equal(m.shapes(), other.shapes(), same));
+}
+
+TEST(Mesh, AdaptionsLeaveTheEdgesThatARebuildFinds) {
+  std::int32_t longest = 0, changes = 0;
+  for (const int top : {11, 15}) {
+    Mesh m(MPI_COMM_WORLD, {2, 2}, 7, classes_with_rows());
+    for (int round = 0; round < 40; ++round) {
+      const auto marks = round % 10 == 9 ? random_marks(m, static_cast<std::uint64_t>(round), top)
+                                         : marks_of_ring(m, round, top);
+      const Transfer transfer = m.adapt(marks);
+      for (const mesh::Run& run : transfer.runs)
+        if (run.kind == mesh::Run::Kind::Keep)
+          longest = std::max(longest, run.count);
+        else
+          ++changes;
+      Mesh fresh = m;
+      fresh.rebuild(MPI_COMM_WORLD);
+      expect_same_edges(m, fresh);
+    }
+  }
+  const auto all_longest = gather(std::vector{longest}), all_changes = gather(std::vector{changes});
+  EXPECT_GT(std::ranges::max(all_longest), 200);
+  EXPECT_GT(std::ranges::max(all_changes), 1000);
 }
 
 TEST(Mesh, AdaptionsAreTheSameForEveryNumberOfRanks) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/mesh/leaf.hpp"
+#include "apps/mesh/run.hpp"
 
 namespace mesh {
 
@@ -45,6 +46,26 @@ struct EdgeShape {
   }
 };
 
+// Numbers for edges that are alike: of one shape, and, for who stretches the mesh by latitude, in one row.
+struct EdgeClasses {
+  std::array<std::int32_t, kMaxLevel + 2> begin;     // per EdgeShape::level(); multiples of per_level
+  std::array<std::uint8_t, kMaxLevel + 2> row_bits;  // of the sum of the end points' y, that rows do not see
+
+  std::int32_t of(std::uint16_t shape, std::int32_t y_sum) const {
+    const auto level = static_cast<std::size_t>(EdgeShape::level(shape));
+    return begin[level] + (y_sum >> row_bits[level]) * EdgeShape::per_level + shape % EdgeShape::per_level;
+  }
+  // The shapes themselves.
+  static constexpr EdgeClasses without_rows() {
+    EdgeClasses classes{};
+    for (std::size_t level = 0; level < classes.begin.size(); ++level) {
+      classes.begin[level] = static_cast<std::int32_t>(level) * EdgeShape::per_level;
+      classes.row_bits[level] = 31;
+    }
+    return classes;
+  }
+};
+
 // Cells of one section of the curve: what a pass over them needs fits a cache of 1 MB.
 inline constexpr std::int32_t kSectionCells = 2048;
 
@@ -54,8 +75,7 @@ inline constexpr std::int32_t kSectionCells = 2048;
 // boundary edges.
 struct Edges {
   std::vector<std::int32_t> left, right;
-  std::vector<std::uint16_t> shape;
-  std::vector<std::int32_t> y_sum;  // sum of the end points' y, in units
+  std::vector<std::int32_t> classes;
   std::size_t interior = 0;
   // Per section of kSectionCells cells: from which edge on (up to the next section's) its cells are left
   // cells. That holds for nearly all edges; nothing may depend on it but speed.
@@ -84,6 +104,10 @@ struct CellShape {
   int leave() const { return side == 1 ? 2 : 1; }
 };
 
+// Of the children of a leaf, and of the parent of two siblings, the first of which is `first`.
+CellShape child_shape(Leaf leaf, const CellShape& shape, int which);
+CellShape parent_shape(Leaf first, const CellShape& of_first, const CellShape& of_second);
+
 // Shapes and triangles of leaves, found along the paths from the roots. Fast for leaves asked for in curve
 // order: only the part of the path that differs from the last leaf's is walked.
 class LeafWalk {
@@ -111,6 +135,8 @@ class LeafWalk {
 struct LocalTopology {
   Edges edges;
   std::vector<std::int32_t> cell_slots;  // 3 per cell, local order ab, bc, ac: 2 * edge + (0 left | 1 right)
+  EdgeClasses classes = EdgeClasses::without_rows();  // given
+  std::int32_t on_curve = 0;                          // the first edges: those that the pass has found
   std::vector<ExternalEdge> external;
   std::vector<std::int32_t> open;  // the pass's two stacks, one from each end; kept for its memory
 };
@@ -118,5 +144,11 @@ struct LocalTopology {
 // Rebuilds `topology` (reusing its memory) for sorted, gap-free leaves and their shapes. Local, O(n).
 void build_local_topology(const Domain& domain, std::span<const Leaf> leaves,
                           std::span<const CellShape> shapes, LocalTopology& topology);
+
+// The same, edge by edge, after an adaption of the interval that `topology` is of. Local; what cells that
+// stayed beside each other have in common is moved and not found anew.
+void update_local_topology(const Domain& domain, std::span<const Leaf> leaves,
+                           std::span<const CellShape> shapes, std::span<const Run> runs,
+                           LocalTopology& topology);
 
 }  // namespace mesh

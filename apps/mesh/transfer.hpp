@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -13,18 +12,14 @@
 
 #include "apps/mesh/leaf.hpp"
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/pieces.hpp"
+#include "apps/mesh/run.hpp"
 
 namespace mesh {
 
 struct Transfer {
-  enum class Kind : std::uint8_t { Keep, Refine, Coarsen };
-  struct Run {
-    Kind kind;
-    std::int32_t old_begin;
-    std::int32_t count;                      // old cells: any number for keep, 1 for refine, 2 for coarsen
-    Leaf parent = {};                        // refine: the old leaf; coarsen: the new one
-    std::array<bool, 2> child_refined = {};  // refine: conformity bisects this child once more
-  };
+  using Run = mesh::Run;
+  using Kind = Run::Kind;
   std::vector<Run> runs;
   std::size_t new_cells = 0;  // of this rank in the end
   MPI_Comm comm = MPI_COMM_NULL;
@@ -39,11 +34,27 @@ struct Transfer {
   //   T.
   // T is trivially copyable, or a vector of such values, of the same length in every cell (a column of cells,
   // say): `blank` has that length.
-  // New cells are numbered as in the rank's final leaves. keep() may see new begin = -1 never.
+  // New cells are numbered as in the rank's final leaves. They may live where the old ones do: all get() come
+  // first, then keep() in such an order that none overwrites another's old cells, then all put().
   template <class T, class Get, class Keep, class Put, class Refine, class Coarsen>
   void apply(Get get, Keep keep, Put put, Refine refine, const Coarsen& coarsen, const T& blank = T{}) const {
     T given = blank;
-    std::int32_t next = give_first_to >= 0 ? -1 : 0;
+    const std::int32_t gives = give_first_to >= 0 ? 1 : 0;
+    std::vector<Piece> kept;
+    std::vector<T> replaced;
+    for (const Run& run : runs) {
+      if (run.kind != Kind::Keep) {
+        for (std::int32_t k = 0; k < run.count; ++k) replaced.push_back(get(run.old_begin + k));
+        continue;
+      }
+      const std::int32_t first = run.new_begin < gives ? 1 : 0;
+      if (first == 1) given = get(run.old_begin);
+      if (run.count > first)
+        kept.push_back({run.old_begin + first, run.new_begin + first - gives, run.count - first});
+    }
+    move_pieces(std::span(kept), std::identity{}, [&](const Piece& p) { keep(p.from, p.to, p.count); });
+
+    std::int32_t next = 0;
     const auto emit = [&](const T& value) {
       if (next < 0)
         given = value;
@@ -56,19 +67,18 @@ struct Transfer {
       const auto [first, second] = refine(child, value);
       emit(first), emit(second);
     };
+    auto old = replaced.begin();
     for (const Run& run : runs) {
+      if (run.kind == Kind::Keep) continue;
+      next = run.new_begin - gives;
       if (run.kind == Kind::Refine) {
-        const auto [first, second] = refine(run.parent, get(run.old_begin));
+        const auto [first, second] = refine(run.parent, *old);
         emit_child(run.parent.child(0), first, run.child_refined[0]);
         emit_child(run.parent.child(1), second, run.child_refined[1]);
-      } else if (run.kind == Kind::Coarsen) {
-        emit(coarsen(run.parent, get(run.old_begin), get(run.old_begin + 1)));
       } else {
-        std::int32_t begin = run.old_begin, count = run.count;
-        if (next < 0) emit(get(begin)), ++begin, --count;
-        if (count > 0) keep(begin, next, count);
-        next += count;
+        emit(coarsen(run.parent, old[0], old[1]));
       }
+      old += run.count;
     }
     MPI_Request request = MPI_REQUEST_NULL;
     if (give_first_to >= 0)
@@ -79,7 +89,7 @@ struct Transfer {
       check_mpi(
           MPI_Recv(wire(taken), wire_bytes(taken), MPI_BYTE, take_last_from, 303, comm, MPI_STATUS_IGNORE),
           "taking a cell");
-      put(next, taken);
+      put(static_cast<std::int32_t>(new_cells) - 1, taken);
     }
     check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "giving a cell");
   }

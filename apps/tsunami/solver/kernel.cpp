@@ -87,16 +87,17 @@ SWE_INLINE void batch_hllc(const Physics& physics, Batch& s, std::int64_t count)
   }
 }
 
-template <bool second>
-SWE_INLINE void batch_augmented(const Physics& physics, Batch& s, std::int64_t count) {
-  const double dry = physics.dry_tolerance;
+template <bool second, bool shores>
+SWE_INLINE void lanes_augmented(const Physics& physics, Batch& s, std::int64_t count) {
+  const double g = physics.gravity, dry = physics.dry_tolerance;
+#pragma omp simd
   for (std::int64_t k = 0; k < count; ++k) {
     const double nx = s.nx.v[k], ny = s.ny.v[k];
     const double Hl = s.etal[k] - s.bl[k], Hr = s.etar[k] - s.br[k];
     const double wl = (Hl > dry ? 1.0 : 0.0) / larger(Hl, dry), wr = (Hr > dry ? 1.0 : 0.0) / larger(Hr, dry);
     const double ul = s.hul[k] * wl, vl = s.hvl[k] * wl, ur = s.hur[k] * wr, vr = s.hvr[k] * wr;
-    const EdgeFlux f = augmented_flux(physics.gravity, dry, {s.etal[k], s.bl[k], ul * nx + vl * ny},
-                                      {s.etar[k], s.br[k], ur * nx + vr * ny});
+    const EdgeState left{s.etal[k], s.bl[k], ul * nx + vl * ny}, right{s.etar[k], s.br[k], ur * nx + vr * ny};
+    const EdgeFlux f = shores ? shore_flux(g, dry, left, right) : wet_flux(g, dry, left, right);
     const double tangential = f.mass > 0.0 ? vl * nx - ul * ny : vr * nx - ur * ny;
     const double m = f.mass * s.len.v[k], t = f.mass * tangential * s.len.v[k];
     const double pl = (second ? f.left + s.forcel[k] : f.left) * s.len.v[k];
@@ -106,8 +107,22 @@ SWE_INLINE void batch_augmented(const Physics& physics, Batch& s, std::int64_t c
     s.northl[k] = -(pl * ny + t * nx), s.northr[k] = pr * ny + t * nx;
     const double speed = f.speed * s.rate.v[k];
     const double undefined = 0.0 * (((Hl + Hr) + (s.hul[k] + s.hvl[k])) + (s.hur[k] + s.hvr[k]));
-    s.worst.v[k] = larger(undefined == 0.0 && speed >= 0.0 ? speed : kInfinity, s.worst.v[k]);
+    const double seen = undefined == 0.0 && speed >= 0.0 ? speed : kInfinity;
+    s.worst.v[k] = larger(seen, s.worst.v[k]);
   }
+}
+
+// Shores cost twice as much, and are few.
+template <bool second>
+SWE_INLINE void batch_augmented(const Physics& physics, Batch& s, std::int64_t count) {
+  const double dry = physics.dry_tolerance;
+  int shores = 0;
+  for (std::int64_t k = 0; k < count; ++k)
+    shores |= static_cast<int>(!(s.etal[k] - s.bl[k] > dry)) | static_cast<int>(!(s.etar[k] - s.br[k] > dry));
+  if (shores != 0)
+    lanes_augmented<second, true>(physics, s, count);
+  else
+    lanes_augmented<second, false>(physics, s, count);
 }
 
 template <bool second>

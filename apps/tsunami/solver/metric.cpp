@@ -70,11 +70,13 @@ Metric::Metric(const Frame& frame, const mesh::Domain& domain, int max_level)
   }
 
   const int edge_levels = max_level + 2;
-  level_begin_.resize(static_cast<std::size_t>(edge_levels));
   const auto classes = EdgeShape::per_level;
   for (int level = 0; level < edge_levels; ++level) {
     const std::int32_t rows = sphere ? 2 * ((domain.ny * mesh::kSide) >> extent_bits(level)) + 1 : 1;
-    level_begin_[level] = static_cast<std::int32_t>(edges_.size());
+    if (sphere) {
+      edge_classes_.begin[static_cast<std::size_t>(level)] = static_cast<std::int32_t>(edges_.size());
+      edge_classes_.row_bits[static_cast<std::size_t>(level)] = static_cast<std::uint8_t>(extent_bits(level));
+    }
     for (std::int32_t row = 0; row < rows; ++row) {
       const double latitude =
           frame.south + 0.5 * row * (frame.height / mesh::kSide) * (1 << extent_bits(level));

@@ -53,12 +53,8 @@ class Metric {
   std::int64_t y4(double y) const;
 
   const EdgeMetric* edge_table() const { return edges_.data(); }
-  std::int32_t edge_class(std::uint16_t shape, std::int32_t y_sum) const {
-    if (frame_.coordinates == Coordinates::Plane) return shape;
-    const int level = mesh::EdgeShape::level(shape);
-    return level_begin_[level] + (y_sum >> extent_bits(level)) * mesh::EdgeShape::per_level +
-           shape % mesh::EdgeShape::per_level;
-  }
+  // Where in it edges are.
+  const mesh::EdgeClasses& edge_classes() const { return edge_classes_; }
 
   // Square metres. direction: mesh::direction_of(c - a); y_sum: of the three vertices, units.
   double area(int level, int direction, std::int32_t y_sum) const {
@@ -86,7 +82,7 @@ class Metric {
   int max_level_;
   double unit_x_, unit_y_;  // metres per unit (at the equator)
   std::vector<EdgeMetric> edges_;
-  std::vector<std::int32_t> level_begin_;
+  mesh::EdgeClasses edge_classes_ = mesh::EdgeClasses::without_rows();
   std::vector<LevelArea> areas_;
   std::int32_t row_units_ = 1;
   std::vector<double> cos_, sin_;

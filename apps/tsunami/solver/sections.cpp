@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "apps/mesh/outside.hpp"
 #include "apps/mesh/tight.hpp"
 
 namespace swe {
@@ -12,6 +13,7 @@ void Sections::build(const mesh::Mesh& mesh, bool second) {
   const auto slots = mesh.cell_slots();
   const auto own = static_cast<std::int32_t>(mesh.cells());
   const auto interior = static_cast<std::int32_t>(e.interior);
+  std::vector<std::int32_t> elsewhere;  // edges of a section with a cell outside of it
   ends_.clear(), seams_.clear(), near_.clear(), outer_.clear();
   widest_ = 0;
   // At order 1 the scratch has no states at faces: longer sections meet less often.
@@ -23,13 +25,10 @@ void Sections::build(const mesh::Mesh& mesh, bool second) {
                        last = e.sections[static_cast<std::size_t>(std::min(s + joined, mesh_sections))],
                        range = last - first;
     const auto first_seam = static_cast<std::int32_t>(seams_.size());
-    bool waits = false;
-    for (std::int32_t face = 3 * begin; face < 3 * end; ++face) {
-      const std::int32_t edge = slots[face] >> 1;
-      if (static_cast<std::uint32_t>(edge - first) < static_cast<std::uint32_t>(range)) continue;
-      seams_.push_back(face);
-      waits = waits || edge >= interior;
-    }
+    mesh::find_outside(slots.data(), 3 * begin, 3 * end, 2 * first, 2 * range, seams_);
+    const bool waits = std::any_of(seams_.begin() + first_seam, seams_.end(), [&](std::int32_t face) {
+      return slots[static_cast<std::size_t>(face)] >= 2 * interior;
+    });
     const auto seams = static_cast<std::int32_t>(seams_.size()) - first_seam;
     if (second) {
       const auto add = [&](std::int32_t cell, std::int32_t slot, std::int32_t at) {
@@ -38,10 +37,12 @@ void Sections::build(const mesh::Mesh& mesh, bool second) {
         else
           outer_.push_back({(slot >> 1) - interior, at});
       };
-      const auto within = [&](std::int32_t cell) { return cell >= begin && cell < end; };
-      for (std::int32_t k = first; k < last; ++k) {
-        if (!within(e.left[k])) add(e.left[k], 2 * k, 2 * (k - first));
-        if (!within(e.right[k])) add(e.right[k], 2 * k + 1, 2 * (k - first) + 1);
+      for (const bool right : {false, true}) {
+        const std::vector<std::int32_t>& cells = right ? e.right : e.left;
+        elsewhere.clear();
+        mesh::find_outside(cells.data(), first, last, begin, end - begin, elsewhere);
+        for (const std::int32_t k : elsewhere)
+          add(cells[static_cast<std::size_t>(k)], 2 * k + right, 2 * (k - first) + right);
       }
       for (std::int32_t j = 0; j < seams; ++j) {
         const std::int32_t far = slots[seams_[static_cast<std::size_t>(first_seam + j)]] ^ 1;

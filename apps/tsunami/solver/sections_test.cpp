@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-// A wave over an island, walls and open borders, on the sphere; some 10,000 cells.
+// A wave over an island, walls and open borders, on the sphere, with an n by place; some 10,000 cells.
 Solver ocean(MPI_Comm comm, int order, RiemannSolver riemann = RiemannSolver::Hllc) {
   Parameters setup{
       .domain = {1, 2},
@@ -31,9 +31,9 @@ Solver ocean(MPI_Comm comm, int order, RiemannSolver riemann = RiemannSolver::Hl
   setup.borders = {BorderKind::Wall, BorderKind::Radiation, BorderKind::Wall, BorderKind::Radiation};
   setup.criterion = {.refine_amplitude = 0.05, .coarsen_amplitude = 0.02, .buffer = 2};
   const auto square = [](double x, double y) { return (x + 75) * (x + 75) + (y + 30) * (y + 30); };
-  return Solver(
-      comm, setup, [=](double x, double y) { return -4000 + 4500 * std::exp(-4 * square(x - 2, y)); },
-      [=](double x, double y) { return 5 * std::exp(-square(x, y)); });
+  SeaFloor floor = [=](double x, double y) { return -4000 + 4500 * std::exp(-4 * square(x - 2, y)); };
+  floor.manning = [](double x, double y) { return 0.02 + 0.01 * std::sin(x + y); };
+  return Solver(comm, setup, floor, [=](double x, double y) { return 5 * std::exp(-square(x, y)); });
 }
 
 // 1, 2 and 3 by turns, on each rank another number.

@@ -48,16 +48,17 @@ BasicSolver<Stored>::BasicSolver(const Parameters& setup, SeaFloor bed)
       bed_(std::move(bed)),
       metric_(setup.frame, setup.domain, setup.finest),
       sponge_(setup.borders, metric_, setup.domain),
-      mesh_(setup.domain),
+      mesh_(setup.domain, metric_.edge_classes()),
       scratch_(1) {}
 
 template <class Stored>
 BasicSolver<Stored>::BasicSolver(MPI_Comm comm, const Parameters& setup, SeaFloor bed, Function surface)
     : BasicSolver(setup, std::move(bed)) {
-  mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest);
-  connect();
+  mesh_ = mesh::Mesh(comm, setup.domain, setup.coarsest, metric_.edge_classes());
+  connect_anew();
   for (std::size_t i = 0; i < cells(); ++i) set_cell(i, initial_cell(mesh_.leaves()[i], surface));
   connect();
+  find_rough_cells();
   for (int round = setup.coarsest; round < setup.finest + 2; ++round) {
     std::vector<std::int8_t> wanted = marks();
     mark_shore(wanted);
@@ -119,6 +120,7 @@ void BasicSolver<Stored>::move_bed() {
     b_[i] = b;
   }
   connect();
+  find_rough_cells();
 }
 
 template <class Stored>
@@ -141,16 +143,28 @@ double BasicSolver<Stored>::volume() const {
   return static_cast<double>(sum);
 }
 
-// Everything that follows from the mesh: sizes, areas, edge classes, the halo's bed, gauges. Collective.
+template <class Stored>
+void BasicSolver<Stored>::find_areas() {
+  mesh::resize_tight(inverse_area_, cells());
+  for (std::size_t i = 0; i < cells(); ++i) inverse_area_[i] = 1 / area(i);
+}
+
+// All that follows from the mesh. Collective.
+template <class Stored>
+void BasicSolver<Stored>::connect_anew() {
+  find_areas();
+  connect();
+  if (setup_.physics.order == 2) find_kinds();
+  find_rough_cells();
+}
+
+// But areas, kinds and roughness, which cells keep: sizes, sections, the halo's bed, gauges. Collective.
 template <class Stored>
 void BasicSolver<Stored>::connect() {
   const std::size_t all = mesh_.all_cells(), own = cells();
   for (auto* field : {&eta_, &hu_, &hv_, &b_}) mesh::resize_tight(*field, all);
-  mesh::resize_tight(inverse_area_, own);
-  for (std::size_t i = 0; i < own; ++i) inverse_area_[i] = 1 / area(i);
+  inverse_area_.resize(own);
   const mesh::Edges& e = mesh_.edges();
-  mesh::resize_tight(edge_class_, e.size());
-  for (std::size_t k = 0; k < e.size(); ++k) edge_class_[k] = metric_.edge_class(e.shape[k], e.y_sum[k]);
   for (auto* arrays : {spare_, gains_})
     for (int f = 0; f < 3; ++f) mesh::resize_tight(arrays[f], own);
   border_mass_.assign(mesh_.boundary().size(), 0);
@@ -167,33 +181,8 @@ void BasicSolver<Stored>::connect() {
   for (const auto& border : mesh_.boundary()) b_[e.right[border.edge]] = b_[e.left[border.edge]];
   if (setup_.physics.order == 2) connect_faces();
 
-  find_rough_cells();
   sponge_.place(mesh_, metric_, std::span<const Stored>(b_), setup_.sea_level, setup_.physics.gravity);
   locate_gauges();
-}
-
-template <class Stored>
-void BasicSolver<Stored>::find_rough_cells() {
-  rough_.clear(), roughness_.clear();
-  const Physics& p = setup_.physics;
-  if (!bed_.manning && !(p.manning > 0) && !(p.speed_limit > 0)) return;
-  const auto shallow = [&](double b) { return b > setup_.sea_level - 1.5 * p.friction_depth; };
-  const auto count =
-      std::ranges::count_if(b_.begin(), b_.begin() + static_cast<std::ptrdiff_t>(cells()), shallow);
-  mesh::fit_tight(rough_, static_cast<std::size_t>(count));
-  mesh::fit_tight(roughness_, bed_.manning ? static_cast<std::size_t>(count) : 0);
-  mesh::LeafWalk walk(setup_.domain);
-  for (std::size_t i = 0; i < cells(); ++i) {
-    if (!shallow(b_[i])) continue;
-    double n = p.manning;
-    if (bed_.manning) {
-      const auto [x, y] = metric_.centroid(walk.triangle(mesh_.leaves()[i]));
-      n = bed_.manning(x, y);
-    }
-    if (!(n > 0) && !(p.speed_limit > 0)) continue;
-    rough_.push_back(static_cast<std::int32_t>(i));
-    if (bed_.manning) roughness_.push_back(static_cast<float>(n));
-  }
 }
 
 template <class Stored>
@@ -246,42 +235,6 @@ bool BasicSolver<Stored>::step_order1(double dt) {
   const double through = dt * inflow();
   const bool sound = advance(dt, Stage::Only);
   return settle(sound, through + apply_forces(dt));
-}
-
-// Beside what flows. m^3 that the sponges bring.
-template <class Stored>
-double BasicSolver<Stored>::apply_forces(double dt) {
-  const Fields<Stored> fields = this->fields();
-  if (setup_.physics.rotation != 0 && setup_.frame.coordinates == Coordinates::Sphere) turn(dt);
-  const std::span<const std::int32_t> rough(rough_);
-  const std::span<const float> n(roughness_);
-  constexpr std::size_t part = mesh::kSectionCells;
-#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
-  for (std::size_t i = 0; i < rough.size(); i += part) {
-    const std::size_t count = std::min(part, rough.size() - i);
-    apply_friction(setup_.physics, fields, dt, rough.subspan(i, count), n.empty() ? n : n.subspan(i, count));
-  }
-  return sponge_.apply(setup_.physics, fields, inverse_area_.data(), setup_.sea_level, dt);
-}
-
-// By the force of the earth's rotation, which is found anew for each section: kept, it would be eight bytes
-// more of each cell.
-template <class Stored>
-void BasicSolver<Stored>::turn(double dt) {
-  const Fields<Stored> fields = this->fields();
-  const auto shapes = mesh_.shapes();
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-  {
-    std::vector<double> f;
-#pragma omp for
-    for (std::int32_t s = 0; s < sections_.count(); ++s) {
-      const Section section = sections_[s];
-      f.clear();
-      for (std::int32_t i = section.cell_begin; i < section.cell_end; ++i)
-        f.push_back(2 * setup_.physics.rotation * metric_.sine(shapes[static_cast<std::size_t>(i)].y_sum));
-      apply_rotation(fields, f.data(), dt, section.cell_begin, section.cell_end);
-    }
-  }
 }
 
 // m^3 / s through this rank's borders.
@@ -431,7 +384,7 @@ void BasicSolver<Stored>::rebuild(MPI_Comm comm) {
   }
   std::vector<Element>().swap(elements_);  // = {} would keep its memory
   mesh_.assign(std::move(leaves), comm);
-  connect();
+  connect_anew();
 }
 
 template class BasicSolver<double>;

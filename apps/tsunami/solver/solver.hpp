@@ -199,18 +199,25 @@ class BasicSolver {
 
  private:
   Cell initial_cell(mesh::Leaf leaf, const Function& surface) const;
-  std::pair<Sloped, Sloped> refine(mesh::Leaf leaf, const Sloped& parent, double& added) const;
+  std::pair<Sloped, Sloped> refine(mesh::Leaf leaf, const mesh::Triangle& t, const Sloped& parent,
+                                   double& added) const;
   bool has_shore(mesh::Leaf leaf, const mesh::Triangle& t) const;
   void mark_shore(std::vector<std::int8_t>& marks) const;
   bool moves(const mesh::Triangle& t) const;
   void move_bed();
-  Cell coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const;
+  Cell coarsen(mesh::Leaf parent, const mesh::Triangle& t, const Cell& first, const Cell& second) const;
   std::vector<std::int8_t> marks();
   void locate_gauges();
   void append_gauges(std::vector<double>& values) const;
   void keep_gauges(const double* values);
+  void find_areas();
+  void connect_anew();
   void connect();
   void connect_faces();
+  void find_kind(std::size_t cell);
+  void find_border_kinds();
+  void find_kinds();
+  void find_kinds(const mesh::Transfer& t);
   // Of the state in the fields, of that time (s).
   double find_gains(double time);
   double section_gains(bool waiting);
@@ -234,7 +241,11 @@ class BasicSolver {
   Gains<Stored> gains() { return {gains_[0].data(), gains_[1].data(), gains_[2].data()}; }
   FaceStates outer_faces();
   void fill_exterior(double time);
+  bool knows_friction() const;
+  bool is_shallow(std::size_t cell) const;
+  void add_if_rough(std::size_t cell, mesh::LeafWalk& walk);
   void find_rough_cells();
+  void find_rough_cells(const mesh::Transfer& t);
   void expect_waves(std::vector<std::int8_t>& marks) const;
   using RefineCell = std::function<std::pair<Sloped, Sloped>(mesh::Leaf, const Sloped&)>;
   using CoarsenCell = std::function<Cell(mesh::Leaf, const Cell&, const Cell&)>;
@@ -249,19 +260,18 @@ class BasicSolver {
   Sponge sponge_;
   mesh::Mesh mesh_;
   Values eta_, hu_, hv_, b_;  // own, halo, exterior cells
-  // Own cells; both are the next mesh's arrays in a transfer, too.
-  Values spare_[3];  // the state before the step
+  Values spare_[3];           // of own cells, the state before the step
   Values gains_[3];
   std::vector<double> inverse_area_;
-  std::vector<std::int32_t> edge_class_;
   Sections sections_;
   std::vector<Scratch> scratch_;     // per thread
   std::vector<double> border_mass_;  // per border
   std::vector<std::uint8_t> kinds_;  // order 2: of own cells
   // Order 2: states at faces of halo cells, of what is behind borders, and of own cells for other ranks.
   std::vector<double> outer_[5];
-  std::vector<FaceAt> outer_faces_;     // which of them this rank finds
-  std::vector<std::int32_t> bisected_;  // in an adaption, with their slopes
+  std::vector<std::uint8_t> their_faces_;  // per halo slot, the halo cell's local edge
+  std::vector<FaceAt> outer_faces_;        // which of them this rank finds
+  std::vector<std::int32_t> bisected_;     // in an adaption, with their slopes
   std::vector<Slopes> slopes_;
   std::vector<std::int32_t> halo_receive_, face_send_, face_receive_;  // per halo slot
   std::vector<std::int32_t> rough_;                                    // shallow cells, apply_friction()'s

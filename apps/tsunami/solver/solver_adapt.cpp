@@ -5,20 +5,12 @@
 #include <cmath>
 
 #include "apps/mesh/mpi_check.hpp"
+#include "apps/mesh/pieces.hpp"
 #include "apps/mesh/tight.hpp"
+#include "apps/tsunami/solver/activity.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 
 namespace swe {
-namespace {
-
-enum Activity : std::int8_t { calm, lively, refined };  // may coarsen, stays, must be fine
-
-Activity activity_of(double value, double refine_above, double coarsen_below) {
-  return value > refine_above ? refined : value > coarsen_below ? lively : calm;
-}
-
-}  // namespace
-
 int buffer_for(int steps) { return static_cast<int>(std::ceil(0.2 * steps / 0.5)); }
 
 // The children get their true beds, and the parent's surface, with its slope, where that covers both. Else,
@@ -26,10 +18,9 @@ int buffer_for(int steps) { return static_cast<int>(std::ceil(0.2 * steps / 0.5)
 // water is added. Flooded land gives all of its water to the lower child; below sea level, both stand at it,
 // as at the start.
 template <class Stored>
-std::pair<Sloped, Sloped> BasicSolver<Stored>::refine(mesh::Leaf leaf, const Sloped& sloped,
-                                                      double& added) const {
+std::pair<Sloped, Sloped> BasicSolver<Stored>::refine(mesh::Leaf leaf, const mesh::Triangle& t,
+                                                      const Sloped& sloped, double& added) const {
   const Cell& parent = sloped.cell;
-  const mesh::Triangle t = setup_.domain.triangle(leaf);
   const mesh::Leaf leaf0 = leaf.child(0), leaf1 = leaf.child(1);
   const mesh::Triangle t0 = t.child(0), t1 = t.child(1);
   const double area0 = metric_.area(leaf0, t0), area1 = metric_.area(leaf1, t1);
@@ -64,8 +55,8 @@ std::pair<Sloped, Sloped> BasicSolver<Stored>::refine(mesh::Leaf leaf, const Slo
 }
 
 template <class Stored>
-Cell BasicSolver<Stored>::coarsen(mesh::Leaf parent, const Cell& first, const Cell& second) const {
-  const mesh::Triangle t = setup_.domain.triangle(parent);
+Cell BasicSolver<Stored>::coarsen(mesh::Leaf parent, const mesh::Triangle& t, const Cell& first,
+                                  const Cell& second) const {
   const double area0 = metric_.area(parent.child(0), t.child(0)),
                area1 = metric_.area(parent.child(1), t.child(1));
   const auto mean = [&](double v0, double v1) { return join(area0, v0, area1, v1); };
@@ -81,11 +72,9 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
   const auto leaves = mesh_.leaves();
   std::vector<std::int8_t> marks(cells());
   const double dry = setup_.physics.dry_tolerance;
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    const double depth = eta_[i] - b_[i], amplitude = std::abs(eta_[i] - setup_.sea_level);
-    const Activity activity = activity_of(amplitude, c.refine_amplitude, c.coarsen_amplitude);
-    marks[i] = depth > dry ? activity : calm;
-  }
+  const std::span<const Stored> eta(eta_.data(), cells()), b(b_.data(), cells());
+  mark_amplitudes(eta, b, setup_.sea_level, dry, c.refine_amplitude, c.coarsen_amplitude,
+                  std::span<std::int8_t>(marks));
   if (c.coarsen_speed < 1e300 || c.refine_speed < 1e300)
     for (std::size_t i = 0; i < marks.size(); ++i) {
       const double depth = eta_[i] - b_[i];
@@ -119,9 +108,9 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
                                                      c.refine_amplitude, c.coarsen_amplitude));
   }
 
-  for (std::size_t i = 0; i < marks.size(); ++i)
-    if (marks[i] == refined && leaves[i].level() >= finest) marks[i] = lively;
-
+  if (!c.regions.empty())  // these may ask for finer cells
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      if (marks[i] == refined && leaves[i].level() >= finest) marks[i] = lively;
   for (const Region& r : c.regions) {
     if (time_ < r.from || time_ >= r.until) continue;
     mesh::LeafWalk walk(setup_.domain);
@@ -137,20 +126,18 @@ std::vector<std::int8_t> BasicSolver<Stored>::marks() {
     }
   }
 
+  const int limit = c.regions.empty() ? finest : setup_.finest;
   // Pairs that cannot be joined without moving the shore or the water line stay.
   const auto may_join = [&](std::size_t i, std::size_t j) {
     const bool wet0 = eta_[i] > b_[i], wet1 = eta_[j] > b_[j];
     return wet0 == wet1 && (b_[i] < setup_.sea_level) == (b_[j] < setup_.sea_level);
   };
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    const int level = leaves[i].level();
-    const bool refine = marks[i] == refined && level < setup_.finest;
-    const bool coarsen = marks[i] == calm && level > setup_.coarsest;
-    marks[i] = static_cast<std::int8_t>(refine - coarsen);
-    if (coarsen && i > 0 && marks[i - 1] < 0 && mesh::are_siblings(leaves[i - 1], leaves[i]) &&
+  mark_levels(leaves, setup_.coarsest, limit, marks);
+  const std::span<const std::int8_t> seen(marks);
+  for (std::size_t i = mesh::next_nonzero(seen, 1); i < marks.size(); i = mesh::next_nonzero(seen, i + 1))
+    if (marks[i] < 0 && marks[i - 1] < 0 && mesh::are_siblings(leaves[i - 1], leaves[i]) &&
         !may_join(i - 1, i))
       marks[i - 1] = marks[i] = 0;
-  }
   return marks;
 }
 
@@ -186,24 +173,29 @@ void BasicSolver<Stored>::mark_shore(std::vector<std::int8_t>& marks) const {
 template <class Stored>
 void BasicSolver<Stored>::transfer(const mesh::Transfer& t, const RefineCell& refine,
                                    const CoarsenCell& coarsen) {
-  Values *const fields[] = {&eta_, &hu_, &hv_, &b_}, *const next[] = {&spare_[0], &spare_[1], &spare_[2],
-                                                                      &gains_[0]};
-  for (auto* field : next) mesh::resize_tight(*field, mesh_.all_cells());
+  Values* const fields[] = {&eta_, &hu_, &hv_, &b_};
+  for (auto* field : fields) mesh::resize_tight(*field, std::max(field->size(), mesh_.cells()));
+  mesh::resize_tight(inverse_area_, std::max(inverse_area_.size(), mesh_.cells()));
+  const bool second = setup_.physics.order == 2;
+  if (second) mesh::resize_tight(kinds_, std::max(kinds_.size(), mesh_.cells()));
   t.apply<Sloped>([&](std::int32_t i) { return sloped(static_cast<std::size_t>(i)); },
                   [&](std::int32_t from, std::int32_t to, std::int32_t count) {
-                    for (int f = 0; f < 4; ++f)
-                      std::copy_n(fields[f]->data() + from, count, next[f]->data() + to);
+                    for (auto* field : fields) mesh::move_values(field->data(), {from, to, count});
+                    mesh::move_values(inverse_area_.data(), {from, to, count});
+                    if (second) mesh::move_values(kinds_.data(), {from, to, count});
                   },
                   [&](std::int32_t i, const Sloped& s) {
-                    put(s.cell, static_cast<std::size_t>(i), *next[0], *next[1], *next[2], *next[3]);
+                    set_cell(static_cast<std::size_t>(i), s.cell);
+                    inverse_area_[static_cast<std::size_t>(i)] = 1 / area(static_cast<std::size_t>(i));
                   },
                   refine,
                   [&](mesh::Leaf parent, const Sloped& first, const Sloped& second) {
                     return Sloped{coarsen(parent, first.cell, second.cell)};
                   });
   std::vector<Slopes>().swap(slopes_), std::vector<std::int32_t>().swap(bisected_);
-  for (int f = 0; f < 4; ++f) fields[f]->swap(*next[f]);
   connect();
+  if (second) find_kinds(t);
+  find_rough_cells(t);
 }
 
 template <class Stored>
@@ -223,10 +215,11 @@ bool BasicSolver<Stored>::adapt() {
   added_ = 0;
   conformity_seconds_ = t.conformity_seconds;
   if (!t.changed) return false;
+  mesh::LeafWalk walk(setup_.domain);
   transfer(
-      t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, s, added_); },
+      t, [&](mesh::Leaf leaf, const Sloped& s) { return refine(leaf, walk.triangle(leaf), s, added_); },
       [&](mesh::Leaf parent, const Cell& first, const Cell& second) {
-        return coarsen(parent, first, second);
+        return coarsen(parent, walk.triangle(parent), first, second);
       });
   elastic::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &added_, 1, MPI_DOUBLE, MPI_SUM, mesh_.comm()),
                      "counting the water that refining adds");

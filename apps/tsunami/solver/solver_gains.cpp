@@ -19,7 +19,7 @@ Connections BasicSolver<Stored>::connections() const {
   return {mesh_.cell_slots().data(),
           e.left.data(),
           e.right.data(),
-          edge_class_.data(),
+          e.classes.data(),
           metric_.edge_table(),
           kinds_.data(),
           static_cast<std::int32_t>(e.size() - mesh_.boundary().size())};
@@ -100,7 +100,7 @@ std::size_t BasicSolver<Stored>::bytes() const {
   using mesh::bytes_of;
   std::size_t sum =
       mesh_.bytes() + sections_.bytes() +
-      bytes_of(eta_, hu_, hv_, b_, inverse_area_, edge_class_, border_mass_, kinds_, outer_faces_, bisected_,
+      bytes_of(eta_, hu_, hv_, b_, inverse_area_, border_mass_, kinds_, their_faces_, outer_faces_, bisected_,
                slopes_, halo_receive_, face_send_, face_receive_, rough_, roughness_);
   for (const auto* arrays : {spare_, gains_}) sum += bytes_of(arrays[0], arrays[1], arrays[2]);
   for (const auto& array : outer_) sum += bytes_of(array);

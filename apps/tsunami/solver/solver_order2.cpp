@@ -12,13 +12,12 @@
 
 namespace swe {
 
-// Which cells lie how beside their neighbours, and which states at faces cross borders: from the mesh alone.
-// Collective.
+// Which states at faces cross borders, from the mesh alone. Collective.
 template <class Stored>
 void BasicSolver<Stored>::connect_faces() {
   const mesh::Edges& e = mesh_.edges();
   const auto slots = mesh_.cell_slots();
-  const auto own = static_cast<std::int32_t>(cells()), halo = static_cast<std::int32_t>(mesh_.halo_cells()),
+  const auto halo = static_cast<std::int32_t>(mesh_.halo_cells()),
              borders = static_cast<std::int32_t>(mesh_.boundary().size()),
              interior = static_cast<std::int32_t>(e.interior);
   for (auto& f : outer_) f.resize(static_cast<std::size_t>(2 * halo + borders));
@@ -34,29 +33,66 @@ void BasicSolver<Stored>::connect_faces() {
     mine[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(local);
     outer_faces_.push_back({3 * cell + local, 2 * (halo + borders + k)});
   }
-  const auto theirs = mesh_.halo().exchange(std::span<const std::uint8_t>(mine));
-
-  mesh::resize_tight(kinds_, static_cast<std::size_t>(own));
-  for (std::int32_t i = 0; i < own; ++i) {
-    int across[3];
-    for (int k = 0; k < 3; ++k) {
-      const std::int32_t far = slots[3 * static_cast<std::size_t>(i) + k] ^ 1, edge = far >> 1;
-      const std::int32_t cell = (far & 1) != 0 ? e.right[edge] : e.left[edge];
-      across[k] = cell < own          ? face_of(slots, cell, far)
-                  : cell < own + halo ? theirs[static_cast<std::size_t>(edge - interior)]
-                                      : kMirrored[k];
-    }
-    kinds_[static_cast<std::size_t>(i)] = cell_kind(across[0], across[1], across[2]);
-  }
+  their_faces_ = mesh_.halo().exchange(std::span<const std::uint8_t>(mine));
   std::int32_t behind = halo;
   for (const auto& [edge, border] : mesh_.boundary()) {
     const std::int32_t cell = e.left[edge];
     if (setup_.borders[static_cast<std::size_t>(border)].kind == BorderKind::Wall)
       outer_faces_.push_back({3 * cell + face_of(slots, cell, 2 * edge), 2 * behind});
-    else
-      kinds_[static_cast<std::size_t>(cell)] = kConstantCell;
     ++behind;
   }
+  mesh::resize_tight(kinds_, cells());
+}
+
+// How an own cell lies beside its neighbours.
+template <class Stored>
+void BasicSolver<Stored>::find_kind(std::size_t cell) {
+  const mesh::Edges& e = mesh_.edges();
+  const auto slots = mesh_.cell_slots();
+  const auto own = static_cast<std::int32_t>(cells()), halo = static_cast<std::int32_t>(mesh_.halo_cells());
+  int across[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::int32_t far = slots[3 * cell + k] ^ 1, edge = far >> 1;
+    const std::int32_t other = (far & 1) != 0 ? e.right[edge] : e.left[edge];
+    across[k] = other < own          ? face_of(slots, other, far)
+                : other < own + halo ? their_faces_[static_cast<std::size_t>(edge) - e.interior]
+                                     : kMirrored[k];
+  }
+  kinds_[cell] = cell_kind(across[0], across[1], across[2]);
+}
+
+template <class Stored>
+void BasicSolver<Stored>::find_border_kinds() {
+  for (const auto& [edge, border] : mesh_.boundary())
+    if (setup_.borders[static_cast<std::size_t>(border)].kind != BorderKind::Wall)
+      kinds_[static_cast<std::size_t>(mesh_.edges().left[edge])] = kConstantCell;
+}
+
+template <class Stored>
+void BasicSolver<Stored>::find_kinds() {
+  for (std::size_t i = 0; i < cells(); ++i) find_kind(i);
+  find_border_kinds();
+}
+
+// After an adaption: of what is new, and of what has other neighbours. The others' have moved with them.
+template <class Stored>
+void BasicSolver<Stored>::find_kinds(const mesh::Transfer& t) {
+  const mesh::Edges& e = mesh_.edges();
+  const auto find_around = [&](std::int32_t cell) {
+    find_kind(static_cast<std::size_t>(cell));
+    for (std::int32_t k = 0; k < 3; ++k) {
+      const std::int32_t slot = mesh_.cell_slots()[static_cast<std::size_t>(3 * cell + k)];
+      const auto other = static_cast<std::size_t>(slot % 2 == 0 ? e.right[slot / 2] : e.left[slot / 2]);
+      if (other < cells()) find_kind(other);
+    }
+  };
+  const std::int32_t gives = t.give_first_to >= 0 ? 1 : 0;
+  for (const mesh::Run& run : t.runs)
+    for (std::int32_t k = 0; run.kind != mesh::Run::Kind::Keep && k < run.new_cells(); ++k)
+      if (const std::int32_t cell = run.new_begin - gives + k; cell >= 0) find_around(cell);
+  if (t.take_last_from >= 0) find_around(static_cast<std::int32_t>(cells()) - 1);
+  for (const std::int32_t cell : mesh_.halo().cells()) find_kind(static_cast<std::size_t>(cell));
+  find_border_kinds();
 }
 
 template <class Stored>
