@@ -73,11 +73,15 @@ void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) 
     const std::lock_guard lock(mutex_);
     return seen_first(key, now);
   }
-  auto needs = before && before->job.spec.worker.pod == job.spec.worker.pod &&
-                       before->job.spec.slots_per_worker == job.spec.slots_per_worker
-                   ? before->needs
-                   : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
-  const SeenJob seen = std::make_shared<const Seen>(Seen{job, std::move(count), std::move(needs)});
+  // Reading a template takes longer than all the rest.
+  const bool same = before && before->job.spec.worker.pod == job.spec.worker.pod &&
+                    before->job.spec.slots_per_worker == job.spec.slots_per_worker;
+  auto needs = same ? before->needs : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
+  std::string model_key = same && before->job.spec.scheduling.model == job.spec.scheduling.model
+                              ? before->model_key
+                              : queue::model_key(job.spec);
+  const SeenJob seen =
+      std::make_shared<const Seen>(Seen{job, std::move(count), std::move(needs), std::move(model_key)});
   const std::lock_guard lock(mutex_);
   seen_first(key, now);
   latest_[key] = seen;

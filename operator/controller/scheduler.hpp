@@ -99,6 +99,7 @@ class Scheduler {
     ElasticMPIJob job;
     queue::LivingPods pods;
     std::shared_ptr<const queue::WorkerNeeds> needs;
+    std::string model_key;
   };
   using SeenJob = std::shared_ptr<const Seen>;
   struct Known {
