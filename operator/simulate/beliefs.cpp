@@ -43,7 +43,7 @@ void Beliefs::come(int id) {
   known.key = queue::model_key(known.job.spec);
 }
 
-void Beliefs::computes(int id, int workers, Time now) {
+void Beliefs::computes(int id, int workers, Time now, double cost_seconds) {
   const auto found = known_.find(id);
   if (found == known_.end()) return;
   JobStatus& status = found->second.job.status;
@@ -52,7 +52,7 @@ void Beliefs::computes(int id, int workers, Time now) {
   const int before = status.usage->workers;
   status.usage = UsageStatus{status.usage->since, worker_seconds(*status.usage, now), workers, now};
   auto& changes = status.policy_state.changes;
-  changes.push_back({now, before, workers});
+  changes.push_back({now, before, workers, cost_seconds});
   if (changes.size() > kChangesKept) changes.erase(changes.begin());
 }
 

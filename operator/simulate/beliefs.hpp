@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a queue believes of how fast jobs are, where it is not told (--learn online, never): what the
 // product's own code makes of the sizes that each has been measured at, of earlier runs of the same program,
-// and of the prior (rules Q10, Q14). What runs took is learned, and what claims were worth by that; nobody is
-// forecast by it: forecasts stay what they are under exact curves, so that both can be compared.
+// and of the prior (rules Q10, Q14). What runs took is learned as well, and nobody is forecast by it:
+// forecasts stay what they are under exact curves, so that both can be compared.
 #pragma once
 #include <map>
 #include <memory>
@@ -40,10 +40,10 @@ class Beliefs {
     bool well = false;  // measured for so long
   };
 
-  // The job at this place of the workload has come, computes on so many workers from now on, was measured at
-  // a size.
+  // The job at this place of the workload has come, computes on so many workers from now on, which has cost
+  // it so much, was measured at a size.
   void come(int id);
-  void computes(int id, int workers, Time now);
+  void computes(int id, int workers, Time now, double cost_seconds = 0);
   void measure(int id, const Stay& stay, Time now);
   // It has ended as it is: how long it took, at its reference size, as far as that is not known but found
   // out.

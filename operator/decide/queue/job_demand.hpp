@@ -79,7 +79,8 @@ std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<in
 // scalability.
 int trusted_size(const ElasticMPIJob& job);
 
-// Seconds at speed 1 of `curve` that its present run has computed until `end`, at each size that it has had.
+// Seconds at speed 1 of `curve` that its present run has computed until `end`, at each size that it has had,
+// less what its changes have cost it.
 // A run that was begun anew has those since then, unless it goes on from a checkpoint. Of a size that is
 // forgotten (policyState.changes are five) what its workers' seconds (status.usage) come to.
 double work_done(const ElasticMPIJob& job, const Curve& curve, Time end);

@@ -34,6 +34,17 @@ double worker_seconds_since(const std::vector<SizeChange>& changes, Time end) {
   return sum;
 }
 
+// What changes have cost, of speed 1: the queue's doing, and not the program's.
+double work_lost(const std::vector<SizeChange>& changes, const Curve& curve, Time end) {
+  double lost = 0;
+  for (const SizeChange& change : changes) {
+    if (change.from == 0 || change.time > end) continue;
+    lost += std::min(change.cost_seconds, seconds_between(change.time, end)) *
+            curve.speed_of(std::max(1, change.to));
+  }
+  return lost;
+}
+
 bool goes_on_from_a_checkpoint(const JobStatus& status) {
   return status.checkpoint && status.checkpoint->restored_iteration > 0;
 }
@@ -69,10 +80,11 @@ double work_done(const ElasticMPIJob& job, const Curve& curve, Time end) {
   const bool has_run = !changes.empty() || !status.active_workers.empty();
   if (!status.start_time || !has_run) return 0;
   if (changes.empty()) return work_since(job, *status.start_time, allocated_workers(job.status), curve, end);
-  const double known = work_since(job, changes.front().time, changes.front().to, curve, end);
+  const double known = work_since(job, changes.front().time, changes.front().to, curve, end) -
+                       work_lost({changes.begin() + 1, changes.end()}, curve, end);
   // The first of a run comes from no workers; start_time is that of the job's first run.
   const bool all = changes.front().from == 0 && !goes_on_from_a_checkpoint(status);
-  return all ? known : known + work_before_changes(job, curve, end);
+  return std::max(0.0, all ? known : known + work_before_changes(job, curve, end));
 }
 
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,

@@ -125,6 +125,16 @@ TEST(Learned, ARunCountsAtEachSizeThatItHad) {
   EXPECT_TRUE(status.claims.empty());
 }
 
+// The queue's doing says nothing of the program.
+TEST(Learned, WhatItsChangesHaveCostIsNoPartOfARun) {
+  ElasticMPIJob shrunk = resized(job(), 3600, {{4, 3600}, {2, 600}});
+  const double all = learned_from(shrunk);
+  shrunk.status.policy_state.changes.back().cost_seconds = 60;
+  EXPECT_NEAR(learned_from(shrunk), all - 60 * .5, 2);
+  shrunk.status.policy_state.changes.back().cost_seconds = 1e6;
+  EXPECT_NEAR(learned_from(shrunk), 3000, 1);
+}
+
 TEST(Learned, WhatIsForgottenOfItsSizesCountsByItsWorkersSeconds) {
   ElasticMPIJob often = resized(
       job(), 6000, {{4, 6000}, {2, 4000}, {4, 3000}, {2, 2000}, {4, 1500}, {2, 1000}, {4, 500}, {2, 100}});
