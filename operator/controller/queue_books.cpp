@@ -17,6 +17,9 @@ constexpr double kDay = 86400;
 constexpr std::size_t kHead = 10;
 constexpr std::size_t kNamespaces = 256;
 constexpr double kReleases = 20;
+// Of one that takes longer the others are to learn no more: with twice the average left nobody grows, or
+// lets go.
+constexpr double kLongestRelease = 300;
 
 double capacity_milli_cpu(const queue::QueueState& state) {
   double all = 0;
@@ -124,7 +127,12 @@ void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue:
 }
 
 void count_release(QueueStatus& status, double seconds) {
-  status.release_seconds += (seconds - status.release_seconds) / kReleases;
+  const double average = release_seconds(status);
+  status.release_seconds = average + (std::clamp(seconds, 0.0, kLongestRelease) - average) / kReleases;
+}
+
+double release_seconds(const QueueStatus& status) {
+  return std::clamp(status.release_seconds, 0.0, kLongestRelease);
 }
 
 bool same_but_for_use(const QueueStatus& one, QueueStatus other) {

@@ -15,8 +15,11 @@ void count_use(QueueStatus& status, const queue::QueueState& state, Time now);
 void describe_queue(QueueStatus& status, const ElasticQueue& queue, const queue::QueueState& state,
                     const std::vector<PoolRoom>& rooms, const queue::Plan& plan, Time now);
 
-// What a shrink took from the decision until its pods were gone, into the average over about twenty.
+// What a shrink took from the decision until its pods were gone, into the average over about twenty. By a
+// clock that may have been set meanwhile: nothing at least, and five minutes at most.
 void count_release(QueueStatus& status, double seconds);
+// That average, whoever has written it.
+double release_seconds(const QueueStatus& status);
 
 // Whether they differ in nothing but how much was used and how long things took.
 bool same_but_for_use(const QueueStatus& one, QueueStatus other);

@@ -59,5 +59,19 @@ TEST(QueueBooks, SayNothingOfWhatAPoolDoesNotBound) {
   EXPECT_THAT(described(room, {1000, 1024}).pools.at(0).resources, IsEmpty());
 }
 
+// The clock of the machine may be set while somebody lets go, and a donor may be in a long iteration.
+TEST(QueueBooks, AReleaseIsCountedWithinBounds) {
+  QueueStatus status;
+  for (int i = 0; i < 3; ++i) count_release(status, -3600);
+  EXPECT_GE(status.release_seconds, 0);
+  EXPECT_LE(status.release_seconds, 5);
+  for (int i = 0; i < 300; ++i) count_release(status, 36'000);
+  EXPECT_LE(status.release_seconds, 300);
+  status.release_seconds = -175;  // as an operator before this one has left it
+  EXPECT_EQ(release_seconds(status), 0);
+  count_release(status, 6);
+  EXPECT_NEAR(status.release_seconds, .3, 1e-9);
+}
+
 }  // namespace
 }  // namespace emj

@@ -73,11 +73,15 @@ void Scheduler::saw(const ElasticMPIJob& job, const std::vector<PodView>& pods) 
     const std::lock_guard lock(mutex_);
     return seen_first(key, now);
   }
-  auto needs = before && before->job.spec.worker.pod == job.spec.worker.pod &&
-                       before->job.spec.slots_per_worker == job.spec.slots_per_worker
-                   ? before->needs
-                   : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
-  const SeenJob seen = std::make_shared<const Seen>(Seen{job, std::move(count), std::move(needs)});
+  // Reading a template takes longer than all the rest.
+  const bool same = before && before->job.spec.worker.pod == job.spec.worker.pod &&
+                    before->job.spec.slots_per_worker == job.spec.slots_per_worker;
+  auto needs = same ? before->needs : std::make_shared<const queue::WorkerNeeds>(queue::needs_of(job.spec));
+  std::string model_key = same && before->job.spec.scheduling.model == job.spec.scheduling.model
+                              ? before->model_key
+                              : queue::model_key(job.spec);
+  const SeenJob seen =
+      std::make_shared<const Seen>(Seen{job, std::move(count), std::move(needs), std::move(model_key)});
   const std::lock_guard lock(mutex_);
   seen_first(key, now);
   latest_[key] = seen;
@@ -125,10 +129,24 @@ Time Scheduler::turn() {
     if (due_ && now < *due_) return *due_;
     due_.reset();
   }
-  const Time next = plan(now);
+  Time next = now + options_.steady;
+  unbroken("the plan for all queues", [&] { next = plan(now); });
   const std::lock_guard lock(mutex_);
   wake_at(next);
   return *due_;
+}
+
+// What one job or one queue is the undoing of costs the others nothing.
+template <class Do>
+void Scheduler::unbroken(const std::string& what, const Do& act) {
+  try {
+    act();
+    defects_.erase(what);
+  } catch (const std::exception& error) {
+    if (std::exchange(defects_[what], error.what()) != error.what())
+      log_("a defect of the operator has broken off " + what + ": " + error.what());
+    if (options_.broken) options_.broken();
+  }
 }
 
 void Scheduler::run(const std::stop_token& stop) {
@@ -154,35 +172,46 @@ void Scheduler::forget(const JobKey& key) {
 }
 
 void Scheduler::take_news(Time now) {
-  std::map<JobKey, SeenJob> news;
   {
     const std::lock_guard lock(mutex_);
-    news.swap(inbox_);
+    for (auto& [key, seen] : inbox_) news_[key] = std::move(seen);
+    inbox_.clear();
   }
-  for (const auto& [key, seen] : news) {
-    const auto known = jobs_.find(key);
-    const bool another =
-        seen && known != jobs_.end() && known->second.seen->job.metadata.uid != seen->job.metadata.uid;
-    if (!seen || another) forget(key);
-    if (!seen) continue;
-    if (known != jobs_.end() && !another) {
-      unplaceable_.note(key, known->second.seen->job, seen->job, seen->needs->taken() + options_.sidecar,
-                        now);
-      learn(known->second.seen->job, seen->job);
-    }
-    jobs_[key] = {seen};
-    const auto given = outstanding_.find(key);
-    if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
-      outstanding_.erase(given);
-    const auto since = releasing_.find(key);
-    if (since == releasing_.end() || outstanding_.contains(key) || !seen->job.status.allocation ||
-        seen->pods.all() > seen->job.status.allocation->workers)
-      continue;
-    const auto taken = taken_.find(seen->job.spec.scheduling.queue_name);
-    if (taken != taken_.end())
-      count_release(taken->second.status, queue::seconds_between(since->second, now));
-    releasing_.erase(since);
+  while (!news_.empty()) {
+    const auto news = news_.extract(news_.begin());
+    unbroken("what there is to know of job " + news.key().namespace_name + "/" + news.key().name,
+             [&] { take(news.key(), news.mapped(), now); });
   }
+}
+
+// What it has counts first: it is in use, whatever is to be learned of it.
+void Scheduler::take(const JobKey& key, const SeenJob& seen, Time now) {
+  const auto known = jobs_.find(key);
+  SeenJob before = known == jobs_.end() ? nullptr : known->second.seen;
+  if (before && seen && before->job.metadata.uid != seen->job.metadata.uid) before = nullptr;
+  if (!seen || (!before && known != jobs_.end())) forget(key);
+  if (!seen) return;
+  jobs_[key] = {seen};
+  const auto given = outstanding_.find(key);
+  if (given != outstanding_.end() && version_of(seen->job) >= given->second.allocation.sequence)
+    outstanding_.erase(given);
+  if (before) {
+    unplaceable_.note(key, before->job, seen->job, seen->needs->taken() + options_.sidecar, now);
+    learn(before->job, seen->job);
+  }
+  note_release(key, *seen, now);
+}
+
+void Scheduler::note_release(const JobKey& key, const Seen& seen, Time now) {
+  const auto release = releasing_.find(key);
+  const auto& allocation = seen.job.status.allocation;
+  if (release == releasing_.end() || outstanding_.contains(key) || !allocation) return;
+  const bool called_off = allocation->workers > release->second.workers;
+  if (!called_off && seen.pods.all() > allocation->workers) return;
+  const auto taken = taken_.find(seen.job.spec.scheduling.queue_name);
+  if (!called_off && taken != taken_.end())
+    count_release(taken->second.status, queue::seconds_between(release->second.since, now));
+  releasing_.erase(release);
 }
 
 // What the job has measured, and how it has ended.
@@ -207,9 +236,11 @@ Time Scheduler::plan(Time now) {
       std::ranges::any_of(records, counts_nodes) ? cluster_.foreign() : std::vector<ForeignPod>();
   const std::vector<NamespaceQuota> quotas = cluster_.quotas();
   const std::vector<WorkerPods> workers = cluster_.workers();
-  std::set<std::string> counted, served;  // nodes, queues
+  std::set<std::string> counted;  // nodes
+  PassReport report;
   for (const QueueRecord& record : records) {
     const std::string& name = record.queue.metadata.name;
+    report.planned[name] = false;
     if (!record.unreadable.empty()) {
       // Its jobs still are on its nodes, or were promised them.
       if (const auto known = specs_.find(name); known != specs_.end())
@@ -221,9 +252,9 @@ Time Scheduler::plan(Time now) {
     specs_[name] = record.queue.spec;
     auto rooms = rooms_of(record.queue.spec, nodes, foreign, counted, name);
     if (!take_queue(record, now)) continue;
-    served.insert(name);
+    report.planned[name] = true;
     Round round(record, records, quotas, workers, std::move(rooms), now);
-    plan_queue(round);
+    unbroken("the plan for queue " + name, [&] { plan_queue(round); });
   }
   tell_without_queue(records);
   const auto deleted = [&](const auto& entry) {
@@ -233,7 +264,8 @@ Time Scheduler::plan(Time now) {
   std::erase_if(taken_, deleted);  // nothing is gone on from
   std::erase_if(troubles_, deleted);
   std::erase_if(specs_, deleted);
-  if (options_.pass) options_.pass(served, std::chrono::steady_clock::now() - begin - writing_);
+  report.took = std::chrono::steady_clock::now() - begin - writing_;
+  if (options_.pass) options_.pass(report);
   return std::min(now + options_.steady, wake_.value_or(Time::max()));
 }
 
@@ -303,7 +335,7 @@ void Scheduler::plan_queue(Round& round) {
   count_use(status, state, round.now);
   for (const NamespaceUsage& usage : status.usage) state.usage[usage.namespace_name] = usage.cpu_hours;
   state.busy = status.busy_percent / 100;
-  state.release_seconds = status.release_seconds;
+  state.release_seconds = release_seconds(status);
   const queue::Plan plan = queue::schedule(state, round.now);
   give(round, plan);
   tell_waiting(round, plan);
@@ -333,7 +365,8 @@ void Scheduler::give(Round& round, const queue::Plan& plan) {
     allocation.reason = explain(round.state, grant, round.now);
     if (grant.kind == Kind::Yield && grant.other >= 0)
       allocation.yields_to = full_name(round.state.jobs[grant.other]);
-    if (grant.allocation.workers < demand.allocation.workers) releasing_.try_emplace(key, round.now);
+    if (grant.allocation.workers < demand.allocation.workers)
+      releasing_.try_emplace(key, Release{round.now, 0}).first->second.workers = grant.allocation.workers;
     log_(key.namespace_name + "/" + key.name + ": Granted: " + allocation.reason);
     grants_.set(demand.uid, {allocation, QueueCause::Unknown, "", {}});
     outstanding_[key] = {std::move(allocation), demand.uid};
@@ -380,12 +413,14 @@ void Scheduler::write_status(const Round& round, const queue::Plan& plan) {
   const std::string& name = queue.metadata.name;
   Taken& taken = taken_.at(name);
   describe_queue(taken.status, queue, round.state, round.rooms, plan, round.now);
-  const Millis rest = urgent(taken.written, taken.status)
+  // What is counted on by the clock is always news, and worth no plan of its own.
+  const bool only_use = same_but_for_use(taken.written, taken.status);
+  const Millis rest = only_use ? std::max(options_.between_use, options_.between_status)
+                      : urgent(taken.written, taken.status)
                           ? std::min(options_.between_urgent, options_.between_status)
                           : options_.between_status;
   if (taken.written_at && round.now - *taken.written_at < rest) {
-    // What is counted on by the clock is always news, and worth no plan of its own.
-    if (!same_but_for_use(taken.written, taken.status)) wake(*taken.written_at + rest);
+    if (!only_use) wake(*taken.written_at + rest);
     return;
   }
   if (taken.status == taken.written) return;
@@ -404,9 +439,10 @@ void Scheduler::tell_without_queue(const std::vector<QueueRecord>& records) {
   for (const auto& [key, known] : jobs_) {
     const SeenJob& seen = known.seen;
     const std::string& wanted = seen->job.spec.scheduling.queue_name;
-    const auto record =
-        std::ranges::find(records, wanted, [](const QueueRecord& r) { return r.queue.metadata.name; });
-    if (record == records.end())
+    const auto record = std::ranges::lower_bound(
+        records, wanted, {},
+        [](const QueueRecord& r) -> const std::string& { return r.queue.metadata.name; });
+    if (record == records.end() || record->queue.metadata.name != wanted)
       tell(seen, QueueCause::NoSuchQueue,
            "there is no ElasticQueue \"" + wanted + "\"" +
                (names.empty() ? ", nor any other" : "; there are: " + names));

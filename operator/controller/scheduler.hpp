@@ -49,18 +49,28 @@ struct PlanReport {
   Time now;
 };
 
+// All queues that there are.
+struct PassReport {
+  std::map<std::string, bool> planned;         // by name: whether for it, or it cannot be read or taken
+  std::chrono::steady_clock::duration took{};  // but for the writes of their statuses
+};
+
 struct SchedulerOptions {
   Millis gather{100};    // a plan is made so long after the first news: news come in flocks
   Millis steady{30000};  // and this long after the last one without any
   // Of a queue's status, and where its capacity or its head has changed: each start changes that.
   Millis between_status{10000}, between_urgent{5000};
+  // Where nothing has changed but how much was used and how long things took: whoever comes after this
+  // scheduler goes on from the time of the last write.
+  Millis between_use{300'000};
   // A fence of a queue above ours that has not moved for so long is nobody's, as that of a job.
   Millis overtaken{60000};
   queue::Resources sidecar{};  // of each worker, beside its container
-  // By the scheduler's thread: of each plan, and when all queues are done, which those are, and how long that
-  // took but for the writes of their statuses.
+  // By the scheduler's thread: of each plan, when all queues are done, and of a plan that a defect of this
+  // program has broken off.
   std::function<void(const PlanReport&)> planned{};
-  std::function<void(const std::set<std::string>& queues, std::chrono::steady_clock::duration took)> pass{};
+  std::function<void(const PassReport&)> pass{};
+  std::function<void()> broken{};
 };
 
 class Scheduler {
@@ -88,7 +98,8 @@ class Scheduler {
 
   // --- the thread -----------------------------------------------------------------------------------------
 
-  // Plans if that is due. When to be called again, without news in between.
+  // Plans if that is due. When to be called again, without news in between. No exception leaves it: what a
+  // defect has broken off is told, and tried again as anything else.
   Time turn();
   // turn() until told to stop.
   void run(const std::stop_token& stop);
@@ -99,6 +110,7 @@ class Scheduler {
     ElasticMPIJob job;
     queue::LivingPods pods;
     std::shared_ptr<const queue::WorkerNeeds> needs;
+    std::string model_key;
   };
   using SeenJob = std::shared_ptr<const Seen>;
   struct Known {
@@ -110,6 +122,10 @@ class Scheduler {
   struct Outstanding {
     AllocationStatus allocation;
     std::string uid;
+  };
+  struct Release {
+    Time since;
+    int workers = 0;  // that it is to keep
   };
   // What a pass over one queue works with.
   struct Round {
@@ -146,7 +162,11 @@ class Scheduler {
   };
   void wake(Time time) { wake_ = wake_ ? std::min(*wake_, time) : time; }
   Time plan(Time now);
+  template <class Do>
+  void unbroken(const std::string& what, const Do& act);
   void take_news(Time now);
+  void take(const JobKey& key, const SeenJob& seen, Time now);
+  void note_release(const JobKey& key, const Seen& seen, Time now);
   void forget(const JobKey& key);
   void learn(const ElasticMPIJob& before, const ElasticMPIJob& now);
   void plan_queue(Round& round);
@@ -162,7 +182,7 @@ class Scheduler {
   void tell(const SeenJob& seen, QueueCause cause, const std::string& reason,
             std::optional<Time> start = std::nullopt);
   void write_status(const Round& round, const queue::Plan& plan);
-  void tell_without_queue(const std::vector<QueueRecord>& records);
+  void tell_without_queue(const std::vector<QueueRecord>& records);  // by name
 
   QueueCluster& cluster_;
   Clock clock_;
@@ -179,14 +199,16 @@ class Scheduler {
   std::optional<Time> due_;
 
   // The scheduler's thread only.
+  std::map<JobKey, SeenJob> news_;  // of the inbox, to be taken
   std::map<JobKey, Known> jobs_;
   std::map<JobKey, Outstanding> outstanding_;
-  std::map<JobKey, Time> releasing_;  // since when they let go of workers
+  std::map<JobKey, Release> releasing_;  // of those that let go of workers
   Unplaceable unplaceable_;
   queue::Lessons lessons_;
   std::map<std::string, Taken> taken_;
   std::map<std::string, std::string> troubles_;  // by queue: why it cannot be read, as last told
   std::map<std::string, QueueSpec> specs_;       // by queue: as last read
+  std::map<std::string, std::string> defects_;   // by what they broke off, as last told
   std::optional<Time> wake_;
   std::chrono::steady_clock::duration writing_{};  // of the present plans
 };

@@ -118,7 +118,7 @@ void Scheduler::add_demand(Round& round, const JobKey& key, Known& known) {
   }
   auto* demand = std::get_if<queue::Demand>(&asked);
   if (!demand) return;
-  lessons_.teach(*demand, seen->job, taken_.at(round.record.queue.metadata.name).status,
+  lessons_.teach(*demand, seen->job, seen->model_key, taken_.at(round.record.queue.metadata.name).status,
                  round.state.rules.objective, round.now);
   if (given != outstanding_.end()) {
     count_given(*demand, given->second.allocation, spec);

@@ -67,6 +67,20 @@ TEST(Scheduler, TheOperatorMayDieInFrontOfEveryWrite) {
   EXPECT_GT(writes, 5);
 }
 
+TEST(Scheduler, AShrinkThatIsRolledBackIsNoRelease) {
+  QueueWorld world(8);
+  run_a_and_let_b_come(world);
+  QueueWorld::World& a = *world.jobs["a"];
+  for (int i = 0; i < 20 && !a.lead.busy(); ++i) world.turn();
+  ASSERT_TRUE(a.lead.busy());
+  world.now += Seconds(1800);
+  a.roll_back_change("a rank did not answer");
+  world.settle(25);
+  EXPECT_EQ(a.status().allocation->workers, 8) << "it is asked again when it has rested";
+  const double release = world.cluster.records[0].queue.status.release_seconds;
+  EXPECT_EQ(release, 5) << "nobody has let go of anything";
+}
+
 // Rule Q28. What runs is resized by its owner, loses and gets workers, and ends; what waits says why.
 TEST(Scheduler, JobsOfAQueueThatCannotBeReadAreStillLookedAfter) {
   QueueWorld world(8);
@@ -309,6 +323,22 @@ TEST(Scheduler, TheQueueIsWrittenOnceForManyStartsWithinAMoment) {
   EXPECT_EQ(world.cluster.records[0].queue.status.queued, 0) << "and nothing is left unsaid";
 }
 
+// An idle queue is written with all its models otherwise, 2,880 times a day.
+TEST(Scheduler, AQueueInWhichNothingHappensIsHardlyWritten) {
+  QueueWorld world(8);
+  world.add_rigid("a", 4);
+  world.settle(60);
+  const int before = world.cluster.status_writes;
+  const QueueStatus then = world.cluster.records[0].queue.status;
+  for (int i = 0; i < 60; ++i) {  // an hour of plans
+    world.now += Seconds(60);
+    world.turn();
+  }
+  EXPECT_LE(world.cluster.status_writes - before, 12);
+  EXPECT_GE(world.cluster.status_writes - before, 6) << "what is used is written now and then";
+  EXPECT_GT(world.cluster.records[0].queue.status.usage.at(0).cpu_hours, then.usage.at(0).cpu_hours + 3);
+}
+
 // Who was promised its workers waited for them unseen.
 TEST(Scheduler, WhoIsPromisedWorkersIsAmongTheFirstThatWait) {
   QueueWorld world(8);
@@ -348,6 +378,46 @@ struct CountedQueues : testing::MemoryQueues {
   std::condition_variable grown;
   std::set<JobKey> keys;
 };
+
+// An exception that left its thread would end the operator, and the next one, which reads the same statuses.
+TEST(Scheduler, ADefectBreaksOffOnePlanAndNoMore) {
+  QueueWorld world(8);
+  run_a_and_let_b_come(world);
+  world.cluster.breaks = true;
+  world.settle(100);  // without news it is tried again after half a minute
+  EXPECT_FALSE(world.cluster.breaks);
+  expect_both_run(world);
+  EXPECT_THAT(world.log,
+              Contains("a defect of the operator has broken off the plan for all queues: of a test"));
+}
+
+TEST(Scheduler, ADefectThatAQueueIsTheUndoingOfIsToldOnceAndCostsTheOthersNothing) {
+  testing::MemoryQueues cluster;
+  for (const char* name : {"bad", "good"})
+    cluster.records.push_back({testing::queue_of("  pools: [{name: cores, quota: {cpu: 4}}]\n", name)});
+  Time now{Seconds(1'700'000'000)};
+  std::vector<std::string> log;
+  SchedulerOptions options;
+  options.planned = [](const PlanReport& report) {
+    if (report.queue == "bad") throw std::logic_error("of a test");
+  };
+  int broken = 0;
+  options.broken = [&] { ++broken; };
+  Scheduler scheduler(
+      cluster, [&] { return now; }, [&](const std::string& line) { log.push_back(line); }, options);
+  const ElasticMPIJob job = testing_world::make_job("  scheduling: {queueName: good}\n", 1, 1);
+  scheduler.saw(job, {});
+  for (int i = 0; i < 3; ++i) {
+    scheduler.news();
+    now += Seconds(1);
+    scheduler.turn();
+  }
+  EXPECT_TRUE(scheduler.grant_of(job.metadata.uid)->allocation);
+  EXPECT_EQ(broken, 3);
+  EXPECT_EQ(
+      std::ranges::count(log, "a defect of the operator has broken off the plan for queue bad: of a test"),
+      1);
+}
 
 TEST(Scheduler, IsFedByManyThreads) {
   CountedQueues cluster;

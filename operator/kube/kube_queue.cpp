@@ -123,6 +123,7 @@ void KubeQueue::read_queues() {
 std::vector<QueueRecord> KubeQueue::queues() {
   const std::lock_guard lock(mutex_);
   read_queues();
+  std::erase_if(written_, [this](const auto& own) { return !queue_readings_.contains({"", own.first}); });
   std::vector<QueueRecord> records;
   for (const auto& [key, reading] : queue_readings_) records.push_back(reading.second);
   return records;

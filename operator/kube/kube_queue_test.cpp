@@ -273,6 +273,34 @@ TEST_F(KubeQueueTest, AStatusIsWrittenAgainstTheVersionThatWasRead) {
   EXPECT_EQ(server.object(queues_path + "main")["status"]["fence"], 9);
 }
 
+// Readiness of strangers' pods and heartbeats of nodes come many times a second on a large cluster.
+TEST_F(KubeQueueTest, WhatChangesNothingThatIsPlannedByIsNoNews) {
+  json pod = pod_object("web", "1500m");
+  put_pod(pod);
+  json node = {{"apiVersion", "v1"},
+               {"metadata", {{"name", "n1"}}},
+               {"status",
+                {{"allocatable", {{"cpu", "8"}}},
+                 {"conditions", {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", "1"}}}}}}};
+  server.put("/api/v1/nodes/n1", node);
+  Seen seen(*this);
+  ASSERT_TRUE(server.wait_until([&] { return seen.foreign() == Resources{1500, 0}; }));
+  const int before = seen.news;
+  for (const char* status : {"False", "True", "False"}) {
+    pod["status"]["conditions"] = {{{"type", "Ready"}, {"status", status}}};
+    put_pod(pod);
+    node["status"]["conditions"][0]["lastHeartbeatTime"] = status;
+    server.put("/api/v1/nodes/n1", node);
+  }
+  put_pod(pod_object("next", "1"));  // each watch tells in order
+  ASSERT_TRUE(server.wait_until([&] { return seen.foreign() == Resources{2500, 0}; }));
+  node["status"]["allocatable"]["cpu"] = "7";
+  server.put("/api/v1/nodes/n1", node);
+  ASSERT_TRUE(server.wait_until([&] { return seen.queue->nodes()->at(0).allocatable.milli_cpu == 7000; }));
+  EXPECT_TRUE(server.wait_until([&] { return seen.news >= before + 2; }));
+  EXPECT_EQ(seen.news, before + 2);
+}
+
 TEST_F(KubeQueueTest, OfItsOwnStatusWritesNoNewsIsMade) {
   server.put(queues_path + "main", queue_object("main"));
   Seen seen(*this);

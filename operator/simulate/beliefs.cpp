@@ -11,6 +11,7 @@ namespace emj::simulate {
 namespace {
 
 constexpr std::size_t kMeasuredKept = 16;  // as a job's status keeps them
+constexpr std::size_t kChangesKept = 5;    // likewise
 constexpr int kFewWindows = 4, kManyWindows = 30;
 
 }  // namespace
@@ -39,6 +40,20 @@ void Beliefs::come(int id) {
   if (exact() || !job.malleable) return;
   Known& known = known_[id];
   known.job = manifest_of(job);
+  known.key = queue::model_key(known.job.spec);
+}
+
+void Beliefs::computes(int id, int workers, Time now, double cost_seconds) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) return;
+  JobStatus& status = found->second.job.status;
+  if (!status.start_time) status.start_time = now;
+  if (!status.usage) status.usage = UsageStatus{now, 0, 0, now};
+  const int before = status.usage->workers;
+  status.usage = UsageStatus{status.usage->since, worker_seconds(*status.usage, now), workers, now};
+  auto& changes = status.policy_state.changes;
+  changes.push_back({now, before, workers, cost_seconds});
+  if (changes.size() > kChangesKept) changes.erase(changes.begin());
 }
 
 void Beliefs::measure(int id, const Stay& stay, Time now) {
@@ -56,19 +71,23 @@ void Beliefs::measure(int id, const Stay& stay, Time now) {
   queue::learn_points(status_.models, known.job);
 }
 
-void Beliefs::ended(int id, const queue::Demand& demand, Time now) {
+std::optional<double> Beliefs::ended(int id, const queue::Demand& demand, Time now) {
   const auto found = known_.find(id);
-  if (found == known_.end()) return;
+  if (found == known_.end()) return std::nullopt;
   ElasticMPIJob& before = found->second.job;
-  before.status.start_time = demand.started;
   before.status.allocation = AllocationStatus{};
   before.status.allocation->workers = demand.allocation.workers;
   ElasticMPIJob after = before;
   after.status.completion_time = now;
   after.status.state = JobState::Succeeded;
-  if (measures()) queue::learn_end(status_, before, after);
+  std::optional<double> taken;
+  if (measures()) {
+    taken = queue::run_seconds(before, now);
+    queue::learn_end(status_, before, after);
+  }
   lessons_.forget(demand.uid);
   known_.erase(found);
+  return taken;
 }
 
 void Beliefs::teach(int id, queue::Demand& demand, Time now) {
@@ -85,7 +104,7 @@ void Beliefs::teach(int id, queue::Demand& demand, Time now) {
   }
   demand.curve = known.curve;
   demand.trusted = std::max(queue::trusted_size(known.job), demand.floor);
-  if (measures()) lessons_.teach(demand, known.job, status_, objective_, now);
+  if (measures()) lessons_.teach(demand, known.job, known.key, status_, objective_, now);
 }
 
 }  // namespace emj::simulate

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a queue believes of how fast jobs are, where it is not told (--learn online, never): what the
 // product's own code makes of the sizes that each has been measured at, of earlier runs of the same program,
-// and of the prior (rules Q10, Q14). Run times are not learned here: they stay what they are under exact
-// curves, so that both can be compared.
+// and of the prior (rules Q10, Q14). What runs took is learned as well, and nobody is forecast by it:
+// forecasts stay what they are under exact curves, so that both can be compared.
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "operator/api/queue.hpp"
 #include "operator/decide/queue/learned.hpp"
@@ -39,16 +40,21 @@ class Beliefs {
     bool well = false;  // measured for so long
   };
 
-  // The job at this place of the workload has come, was measured at a size, has ended as it is.
+  // The job at this place of the workload has come, computes on so many workers from now on, which has cost
+  // it so much, was measured at a size.
   void come(int id);
+  void computes(int id, int workers, Time now, double cost_seconds = 0);
   void measure(int id, const Stay& stay, Time now);
-  void ended(int id, const queue::Demand& demand, Time now);
+  // It has ended as it is: how long it took, at its reference size, as far as that is not known but found
+  // out.
+  std::optional<double> ended(int id, const queue::Demand& demand, Time now);
   // Its curve, and how far it may grow by that, as believed now. Nothing where all is known.
   void teach(int id, queue::Demand& demand, Time now);
 
  private:
   struct Known {
-    ElasticMPIJob job;  // as far as its curve goes
+    ElasticMPIJob job;  // as far as its curve and its run time go
+    std::string key;    // of its model
     std::shared_ptr<const queue::Curve> curve;
   };
 

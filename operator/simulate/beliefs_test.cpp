@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "operator/simulate/metrics.hpp"
 #include "operator/simulate/report.hpp"
 #include "operator/simulate/testing/random_trace.hpp"
@@ -82,6 +84,32 @@ TEST(Beliefs, GoFromThePriorToWhatIsMeasured) {
   Beliefs exact(workload, Learn::Oracle, 0, 1, queue::Objective::Fair);
   exact.come(0);
   EXPECT_DOUBLE_EQ(believed(exact, kOrigin), truth);
+}
+
+// At sizes that change all the time, of which the last five are remembered.
+TEST(Beliefs, FindOutHowLongARunTook) {
+  const auto law = SpeedupModel::parse("amdahl:.6");
+  const Trace trace{
+      .name = "one", .processors = 64, .jobs = {{.number = 1, .run_seconds = 5000, .processors = 16}}};
+  const Workload workload = make_workload(trace, 64, {.speedup = law.value()});
+  const Job& job = workload.jobs[0];
+  constexpr double kPause = 5;
+  for (const std::size_t stays : {1, 4, 12}) {
+    Beliefs beliefs(workload, Learn::Online, 0, 1, queue::Objective::Fair);
+    beliefs.come(0);
+    queue::Demand demand;
+    Time now = kOrigin;
+    double done = 0;
+    for (std::size_t i = 0; i < stays; ++i) {
+      const int workers = std::array{16, 8, 24, 12}[i % 4];
+      beliefs.computes(0, workers, now, i == 0 ? 0 : kPause);
+      beliefs.measure(0, {.workers = workers, .number = static_cast<int>(i)}, now + Seconds(60));
+      demand.allocation.workers = workers;
+      done += (400 - (i == 0 ? 0 : kPause)) * job.curve->speed_of(workers);
+      now += Seconds(400);
+    }
+    EXPECT_NEAR(beliefs.ended(0, demand, now).value_or(0), done, .03 * done) << stays << " sizes";
+  }
 }
 
 TEST(Beliefs, OfRigidJobsChangeNothing) {

@@ -85,9 +85,9 @@ std::string summary_json(const Trace& trace, const Workload& workload, const std
       format(
           ",\n  \"schedule\": \"%s\",\n  \"processors\": %d,\n  \"jobs\": %d,\n  \"leftOut\": {\"tooLarge\": "
           "%d, \"withoutSize\": %d, "
-          "\"cancelled\": %d},\n  \"schedules\": {",
+          "\"withoutRunTime\": %d, \"cancelled\": %d},\n  \"schedules\": {",
           results.back().name.c_str(), workload.processors, static_cast<int>(workload.jobs.size()),
-          workload.too_large, trace.without_size, trace.cancelled);
+          workload.too_large, trace.without_size, trace.without_run_time, trace.cancelled);
   const char* between_schedules = "\n";
   for (const Result& result : results) {
     text += between_schedules + std::string("    ") + quoted(result.name) + ": {";

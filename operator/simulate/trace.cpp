@@ -114,7 +114,8 @@ class Reader {
       const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), values[field]);
       if (problem != std::errc() || end != word.data() + word.size())
         return refuse_field(field, word, "a number");
-      if (!(std::abs(values[field]) <= kLargest)) return refuse_field(field, word, "at most 1e10");
+      if (!(std::abs(values[field]) <= kLargest))
+        return refuse_field(field, word, "a number from -1e10 to 1e10");
     }
     const std::string_view more = next_word(line);  // the operator's accounts have more, as a comment
     if (!more.empty() && more.front() != ';') return refuse("expected 18 fields, found more");
@@ -137,6 +138,10 @@ class Reader {
     job.processors = static_cast<int>(processors);
     if (values[kRunTime] <= 0 && values[kStatus] == kCancelled) {
       ++trace_.cancelled;
+      return;
+    }
+    if (values[kRunTime] < 0) {
+      ++trace_.without_run_time;
       return;
     }
     // What ended within its first second ran for one.

@@ -15,7 +15,7 @@ inline constexpr int kMostProcessors = 1'000'000;  // of a machine, and so of a 
 struct TraceJob {
   int number = 0;          // field 1
   double submit = 0;       // field 2, seconds since the log begins
-  double run_seconds = 1;  // field 4
+  double run_seconds = 1;  // field 4, one at least
   int processors = 1;      // field 5, else 8
   double estimate = 0;     // field 9, the user's; the run time where it is unknown or less
   int user = -1;           // field 12
@@ -26,6 +26,7 @@ struct Trace {
   int processors = 0;               // of the machine: MaxProcs, else MaxNodes of the header; 0: not said
   std::vector<TraceJob> jobs = {};  // ascending by submit
   int without_size = 0;             // left out: neither field 5 nor 8 says how many processors
+  int without_run_time = 0;         // left out: field 4 is not known, and it was not cancelled
   int cancelled = 0;                // left out: cancelled before they ran (status 5, no run time)
 };
 

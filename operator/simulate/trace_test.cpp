@@ -42,6 +42,20 @@ TEST(Trace, IsReadWithTheSizeOfItsMachine) {
   EXPECT_EQ(second.user, 7);
 }
 
+// A second would make any scheduler look good.
+TEST(Trace, LeavesOutJobsOfWhichNobodyKnowsHowLongTheyRan) {
+  const auto trace = parse_trace(std::string(kJob) +
+                                     "2 5 -1 -1 2 -1 -1 2 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
+                                     "3 6 -1 -1 2 -1 -1 2 100 -1 0 -1 -1 -1 -1 -1 -1 -1\n"
+                                     "4 7 -1 0 2 -1 -1 2 100 -1 0 -1 -1 -1 -1 -1 -1 -1\n",
+                                 "t.swf");
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().without_run_time, 2);
+  EXPECT_EQ(trace.value().cancelled, 0);
+  ASSERT_EQ(trace.value().jobs.size(), 2u);
+  EXPECT_EQ(trace.value().jobs[0].run_seconds, 1) << "it was over within its first second";
+}
+
 TEST(Trace, HasCommentsBehindJobsToo) {
   std::string line = kJob;
   line.insert(line.size() - 1, " ; namespace=a name=b");
@@ -70,7 +84,9 @@ TEST(Trace, IsRefusedByLineAndField) {
   EXPECT_EQ(refusal("1 x -1 100 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
             "t.swf:1: field 2 (submit time): expected a number, found 'x'");
   EXPECT_EQ(refusal("1 10 -1 nan 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
-            "t.swf:1: field 4 (run time): expected at most 1e10, found 'nan'");
+            "t.swf:1: field 4 (run time): expected a number from -1e10 to 1e10, found 'nan'");
+  EXPECT_THAT(refusal("1 10 -1 -1e11 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
+              HasSubstr("expected a number from -1e10 to 1e10, found '-1e11'"));
   EXPECT_THAT(refusal("1 10 -1 1e300 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),
               HasSubstr("field 4 (run time)"));
   EXPECT_THAT(refusal("1 -5 -1 1 4 -1 -1 8 200 -1 1 7 -1 -1 -1 -1 -1 -1\n"),

@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "operator/controller/scheduler.hpp"
@@ -23,7 +25,10 @@ struct MemoryQueues : QueueCluster {
       if (record.queue.metadata.name == name && record.unreadable.empty()) return record.queue.spec;
     return std::nullopt;
   }
-  std::optional<std::vector<NodeView>> nodes() override { return all_nodes; }
+  std::optional<std::vector<NodeView>> nodes() override {
+    if (std::exchange(breaks, false)) throw std::runtime_error("of a test");
+    return all_nodes;
+  }
   std::vector<ForeignPod> foreign() override { return foreign_pods; }
   std::vector<WorkerPods> workers() override { return worker_pods; }
   std::vector<NamespaceQuota> quotas() override { return all_quotas; }
@@ -51,6 +56,7 @@ struct MemoryQueues : QueueCluster {
   int status_writes = 0;
   bool refuse_status = false;
   std::set<std::string> refused{};  // of these queues
+  bool breaks = false;  // when it is read next
 };
 
 inline ElasticQueue queue_of(const std::string& spec, const std::string& name = "main") {

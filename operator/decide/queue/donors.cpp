@@ -92,7 +92,7 @@ class Donors {
     if (workers <= yields_down_to(job, priority, donation_)) return;
     const int place = job.curve->at_most(workers);
     const double loss = place > 0 ? job.curve->marginal(place - 1) : std::numeric_limits<double>::infinity();
-    heap_.push({loss * factor(draft_.state, job, draft_.now), i});
+    heap_.push({loss * factor(draft_.state, job, pool_, draft_.now), i});
   }
 
   // At least minStepPercent of what it had, to a feasible size.

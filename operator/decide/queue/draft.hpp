@@ -40,7 +40,7 @@ struct Draft {
   void wake_at(Time time) { plan.wake = plan.wake ? std::min(*plan.wake, time) : time; }
 };
 
-// What a step of the objective is worth, per CPU: that of the curve times this.
-double factor(const QueueState& state, const Demand& job, Time now);
+// What a step of the objective is worth, per CPU of this pool: that of the curve times this.
+double factor(const QueueState& state, const Demand& job, int pool, Time now);
 
 }  // namespace emj::queue

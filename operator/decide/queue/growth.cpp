@@ -7,9 +7,26 @@
 #include "operator/decide/queue/level.hpp"
 
 namespace emj::queue {
+namespace {
 
-double factor(const QueueState& state, const Demand& job, Time now) {
-  const double weight = job.weight / static_cast<double>(std::max<std::int64_t>(1, job.worker.milli_cpu));
+// Of what a worker asks for the largest part of the pool, in thousandths of its CPUs: where memory or a
+// device is gone nobody can use the CPUs.
+double taken_of(const Resources& capacity, const Resources& worker) {
+  const auto cpus = static_cast<double>(capacity.milli_cpu);
+  double most = static_cast<double>(worker.milli_cpu);
+  const auto look_at = [&](std::int64_t asked, std::int64_t there) {
+    if (asked > 0 && there > 0)
+      most = std::max(most, cpus * static_cast<double>(asked) / static_cast<double>(there));
+  };
+  look_at(worker.memory_mib, capacity.memory_mib);
+  for (std::size_t k = 0; k < kDevices; ++k) look_at(worker.devices[k], capacity.devices[k]);
+  return std::max(1.0, most);
+}
+
+}  // namespace
+
+double factor(const QueueState& state, const Demand& job, int pool, Time now) {
+  const double weight = job.weight / taken_of(state.pools[pool].capacity, job.worker);
   switch (state.rules.objective) {
     case Objective::Fair:
     case Objective::Throughput:
@@ -30,8 +47,8 @@ int growth_limit(const Draft& draft, int i, int pool) {
   const Demand& job = draft.job(i);
   const Growth& growth = state.rules.growth;
   const Curve& curve = *job.curve;
-  const double capacity = static_cast<double>(state.pools[pool].capacity.milli_cpu) /
-                          static_cast<double>(std::max<std::int64_t>(1, job.worker.milli_cpu));
+  const Resources& all = state.pools[pool].capacity;
+  const double capacity = static_cast<double>(all.milli_cpu) / taken_of(all, job.worker);  // in workers
   // On a few workers a share of them is less than one, and no job could be worth a second one.
   const double least = growth.time_value_percent > 0 ? 1 : 0;
   const double value =
@@ -89,7 +106,7 @@ class Growing {
       return;
     }
     const Claim claim{.curve = job.curve.get(),
-                      .factor = factor(draft_.state, job, draft_.now),
+                      .factor = factor(draft_.state, job, pool_, draft_.now),
                       .worker = job.worker,
                       .from = job.curve->at_most(draft_.workers(i)),
                       .to = growth_limit(draft_, i, pool_)};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/decide/queue/draft.hpp"
 #include "operator/decide/queue/plan.hpp"
 #include "operator/decide/queue/testing/jobs.hpp"
 
@@ -27,6 +28,33 @@ TEST(Growth, WhatDoesNotPayForOneIsForTheOthers) {
   EXPECT_EQ(grant_of(plan, 0), nullptr);
   ASSERT_NE(grant_of(plan, 1), nullptr);
   EXPECT_EQ(grant_of(plan, 1)->allocation.workers, 6) << "all four that are free";
+}
+
+// A worker that asks for memory or a GPU alone takes its part of the pool all the same.
+TEST(Growth, WhatAskedForNoCPUIsWorthNoMoreThanAnother) {
+  const auto gpu = device_of_nodes("example.com/growth-gpu");
+  ASSERT_TRUE(gpu);
+  QueueState state = machine(32);
+  state.pools[0].capacity.memory_mib = 32 << 10;
+  state.pools[0].capacity.devices[*gpu] = 32;
+  state.rules.growth.time_value_percent = 4;
+  const auto grown = [&](const Resources& worker) {
+    Demand one = running(job("a", 2, 32), 2);
+    one.worker = worker;
+    state.jobs = {one};
+    const Plan plan = schedule(state, at(1000));
+    return grant_of(plan, 0) ? grant_of(plan, 0)->allocation.workers : 2;
+  };
+  const int by_cpu = grown({1000, 0});
+  ASSERT_LT(by_cpu, 32) << "it is worth all in any case";
+  Resources one_gpu;
+  one_gpu.devices[*gpu] = 1;
+  for (const Resources& worker : {Resources{0, 1024}, Resources{10, 1024}, one_gpu}) {
+    EXPECT_EQ(grown(worker), by_cpu);
+    Demand demand = job("a", 2, 32);
+    demand.worker = worker;
+    EXPECT_DOUBLE_EQ(factor(state, demand, 0, at(0)), factor(state, job("b", 2, 32), 0, at(0)));
+  }
 }
 
 TEST(Moves, AReceiverThatIsNotWorthItDoesNotStandInTheWayOfTheNext) {

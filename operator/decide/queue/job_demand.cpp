@@ -327,46 +327,6 @@ std::optional<double> said_seconds(const ElasticMPIJob& job) {
   return expected ? std::optional(static_cast<double>(expected->count())) : std::nullopt;
 }
 
-namespace {
-
-// Of speed 1, by the sizes that it has run at since then, which began with `size`.
-double work_since(const ElasticMPIJob& job, Time then, int size, const Curve& curve, Time now) {
-  double work = 0;
-  const auto run_until = [&](Time end) {
-    work += std::max(0.0, seconds_between(then, end)) * curve.speed_of(std::max(1, size));
-  };
-  for (const SizeChange& change : job.status.policy_state.changes) {
-    if (change.time <= then || change.time > now) continue;
-    run_until(change.time);
-    then = change.time, size = change.to;
-  }
-  run_until(now);
-  return work;
-}
-
-}  // namespace
-
-std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
-                                double speed, Time now) {
-  const JobStatus& status = job.status;
-  const double present = curve.speed_of(std::max(1, allocated(job))) * speed;
-  if (const auto& forecast = status.forecast; forecast && allocated(job) > 0) {
-    const int told_for = forecast->workers > 0 ? forecast->workers : status.active_workers.size();
-    const double told = curve.speed_of(std::max(1, told_for)) * speed;
-    const double done = work_since(job, forecast->time, told_for, curve, now) * speed;
-    double work = forecast->seconds_left * told;
-    for (double more = std::max(told, work); work <= done; more *= 2) work += more;
-    return work - done;
-  }
-  if (!said) return std::nullopt;
-  const double all = *said * curve.speed_of(reference_size(job.spec));
-  if (allocated(job) == 0 || !status.start_time) return all;
-  const double done = std::max(0.0, seconds_between(*status.start_time, now)) * present;
-  double work = all;
-  while (work <= done) work *= 2;
-  return work - done;
-}
-
 Asked demand_of(const ElasticMPIJob& job, const LivingPods& pods, const QueueSpec& queue,
                 const Resources& sidecar, Time now) {
   return demand_of(job, needs_of(job.spec), curve_of(job, rules_of(queue).objective), pods, queue, sidecar,

@@ -79,9 +79,15 @@ std::shared_ptr<const Curve> curve_over(const ElasticMPIJob& job, std::vector<in
 // scalability.
 int trusted_size(const ElasticMPIJob& job);
 
+// Seconds at speed 1 of `curve` that its present run has computed until `end`, at each size that it has had,
+// less what its changes have cost it.
+// A run that was begun anew has those since then, unless it goes on from a checkpoint. Of a size that is
+// forgotten (policyState.changes are five) what its workers' seconds (status.usage) come to.
+double work_done(const ElasticMPIJob& job, const Curve& curve, Time end);
+
 // Seconds at speed 1 of `curve` and of the cores, from status.forecast, at whose size it ran until it last
-// changed, or as it is `said` to take at the reference size on such cores; one that is overrun doubles (rule
-// Q12). `speed`: of the cores that it has.
+// changed, or as it is `said` to take at the reference size on such cores, less work_done(); one that is
+// overrun doubles (rule Q12). `speed`: of the cores that it has.
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
                                 double speed, Time now);
 // By spec.scheduling.expectedSeconds.

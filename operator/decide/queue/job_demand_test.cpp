@@ -251,6 +251,29 @@ TEST(JobDemand, AForecastOfAnotherSizeCountsWhatWasDoneAtEach) {
   EXPECT_NEAR(*seconds_left(demand(of, 8), 8), 35, 1e-6) << "it has been given 8, and runs on 4 still";
 }
 
+// A restart keeps the time of the job's first start, and what was computed before is lost.
+TEST(JobDemand, AClaimCountsFromTheStartOfThePresentRun) {
+  ElasticMPIJob of = running(job(", expectedSeconds: 3600"), 4);
+  of.status.start_time = kNow - Seconds(18'000);  // it has waited in the queue again
+  of.status.policy_state.changes = {{kNow - Seconds(10), 0, 4}};
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 3590, 1e-6);
+  of.status.policy_state.changes.clear();  // its pods are made
+  of.status.active_workers = {};
+  of.status.state = JobState::Pending;
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 3600, 1e-6);
+}
+
+TEST(JobDemand, AClaimCountsWhatWasDoneAtEachSize) {
+  ElasticMPIJob of = running(job(", expectedSeconds: 1000"), 8);
+  measure(of, 4, 1.0);
+  measure(of, 8, .5);
+  of.status.policy_state.changes = {{kNow - Seconds(100), 0, 4}, {kNow - Seconds(10), 4, 8}};
+  EXPECT_NEAR(*seconds_left(demand(of, 8), 8), (1000 - 90 - 20) / 2., 1e-6)
+      << "1,000 s at 4 workers, its reference size: 90 s of them at that size and 10 s at twice its speed "
+         "are "
+         "done";
+}
+
 TEST(JobDemand, RulesAreThoseOfTheQueue) {
   QueueSpec spec = queue();
   EXPECT_EQ(rules_of(spec).order.max_wait.count(), 0) << "decision Q35";

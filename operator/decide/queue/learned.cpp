@@ -70,6 +70,20 @@ const LearnedModel* model_of(const std::vector<LearnedModel>& models, const std:
   return found == models.end() ? nullptr : &*found;
 }
 
+// What earlier runs of its model took, in seconds at the reference size.
+std::optional<double> learned_seconds(const ElasticMPIJob& job, const LearnedModel* model) {
+  if (!model || model->runs == 0) return std::nullopt;
+  // One that was over at once is no reason to count without end.
+  return std::max(1.0, model->worker_seconds / reference_size(job.spec));
+}
+
+// A run that takes longer than either its user or its earlier runs have said is a surprise to those that it
+// has passed.
+std::optional<double> least_expected(const ElasticMPIJob& job, const LearnedModel* model) {
+  const auto claimed = said_seconds(job), learned = learned_seconds(job, model);
+  return claimed && learned ? std::min(claimed, learned) : claimed ? claimed : learned;
+}
+
 }  // namespace
 
 std::string model_key(const JobSpec& spec) {
@@ -86,33 +100,38 @@ std::string model_key(const JobSpec& spec) {
 void learn_points(std::vector<LearnedModel>& models, const ElasticMPIJob& job) {
   if (job.status.policy_state.measured.empty()) return;
   const std::string key = model_key(job.spec);
+  const auto& start = job.status.start_time;
   for (const MeasuredSize& measured : job.status.policy_state.measured) {
     const bool known = measured.iteration_seconds > 0 && measured.compute_seconds > 0;
-    if (known) learn_point(model_for(models, job, key, measured.time), measured, speed_percent_of(job));
+    // Before it was suspended it may have been another program.
+    const bool present = !start || measured.time >= *start;
+    if (known && present)
+      learn_point(model_for(models, job, key, measured.time), measured, speed_percent_of(job));
   }
 }
 
+double run_seconds(const ElasticMPIJob& job, Time end) {
+  const auto curve = curve_of(job, Objective::Fair);
+  return work_done(job, *curve, end) / curve->speed_of(reference_size(job.spec)) * speed_percent_of(job) /
+         100;
+}
+
 void learn_end(QueueStatus& status, const ElasticMPIJob& before, const ElasticMPIJob& ended) {
-  const auto& from = before.status.start_time;
   const auto& to = ended.status.completion_time;
-  const int workers = allocated_workers(before.status);
-  if (!from || !to || workers == 0) return;
-  const int reference = reference_size(before.spec);
-  // As if it had had its last size all the time.
-  std::vector<int> sizes = {reference};
-  if (workers != reference) sizes.insert(workers < reference ? sizes.begin() : sizes.end(), workers);
-  const auto curve = curve_over(before, std::move(sizes), reference, Objective::Fair);
-  const double taken =
-      seconds_between(*from, *to) * curve->speed_of(workers) * speed_percent_of(before) / 100;
+  if (!before.status.start_time || !to || allocated_workers(before.status) == 0) return;
+  const double taken = run_seconds(before, *to);
   const bool whole = ended.status.state == JobState::Succeeded;
+  const std::string& namespace_name = before.metadata.namespace_name;
+  const std::string key = model_key(before.spec);
   // One that was cut short would have taken longer.
-  if (const auto said = said_seconds(before);
-      said && (whole || taken > *said * overrun_of(status.claims, before.metadata.namespace_name)))
-    count_claim(status.claims, before.metadata.namespace_name, *said, taken, *to);
+  if (const auto said = least_expected(before, model_of(status.models, namespace_name, key));
+      said && (whole || taken > *said * overrun_of(status.claims, namespace_name)))
+    count_claim(status.claims, namespace_name, *said, taken, *to);
   if (!whole) return;
-  LearnedModel& model = model_for(status.models, before, model_key(before.spec), *to);
+  LearnedModel& model = model_for(status.models, before, key, *to);
   ++model.runs;
-  model.worker_seconds += (taken * reference - model.worker_seconds) / std::min(kRuns, model.runs);
+  model.worker_seconds +=
+      (taken * reference_size(before.spec) - model.worker_seconds) / std::min(kRuns, model.runs);
   std::erase_if(model.points, [&](const LearnedPoint& point) { return model.runs - point.run > kRuns; });
 }
 
@@ -140,25 +159,26 @@ double overrun_of(const std::vector<ClaimRecord>& claims, const std::string& nam
   return record == claims.end() ? 1 : std::max(1.0, record->overrun);
 }
 
-void Lessons::teach(Demand& demand, const ElasticMPIJob& job, const QueueStatus& status, Objective objective,
-                    Time now) {
-  std::optional<double> said = said_seconds(job);
-  if (said) *said *= overrun_of(status.claims, demand.namespace_name);
+void Lessons::teach(Demand& demand, const ElasticMPIJob& job, const std::string& key,
+                    const QueueStatus& status, Objective objective, Time now) {
   Known& known = known_[demand.uid];
-  if (known.key.empty()) known.key = model_key(job.spec);
-  if (const LearnedModel* model = model_of(status.models, demand.namespace_name, known.key)) {
-    if (known.before != demand.curve || known.model != model->time) {
+  if (known.key != key) known = {key};
+  const LearnedModel* model = model_of(status.models, demand.namespace_name, key);
+  if (model) {
+    if (known.before != demand.curve || known.renewed != model->time) {
       const int present =
           allocated_workers(job.status) > 0 ? allocated_workers(job.status) : demand.reference;
       known.before = demand.curve;
-      known.model = model->time;
+      known.renewed = model->time;
       known.after = curve_over(job, demand.curve->sizes(), present, objective, model);
     }
     demand.curve = known.after;
     for (const LearnedPoint& point : model->points)
       demand.trusted = std::max(demand.trusted, 2 * point.workers);
-    if (model->runs > 0) said = model->worker_seconds / reference_size(job.spec);
   }
+  std::optional<double> said = learned_seconds(job, model);
+  if (!said) said = said_seconds(job);
+  if (said) *said *= overrun_of(status.claims, demand.namespace_name);
   demand.work_left = work_left(job, *demand.curve, said, demand.speed, now);
 }
 

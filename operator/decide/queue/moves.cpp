@@ -50,7 +50,7 @@ class Moving {
       const Demand& job = draft_.job(i);
       const Curve& curve = *job.curve;
       const int place = curve.at_most(job.allocation.workers);
-      const double scale = factor(draft_.state, job, draft_.now);
+      const double scale = factor(draft_.state, job, pool_, draft_.now);
       const bool receives = !free_only_in(job, pool_) && std::ranges::find(passed_, i) == passed_.end();
       if (receives && place < growth_limit(draft_, i, pool_) &&
           curve.marginal(place) * scale > receiver_.marginal &&
@@ -75,8 +75,8 @@ class Moving {
   bool balance() {
     const Demand& from = draft_.job(donor_.job);
     const Demand& to = draft_.job(receiver_.job);
-    const double from_scale = factor(draft_.state, from, draft_.now);
-    const double to_scale = factor(draft_.state, to, draft_.now);
+    const double from_scale = factor(draft_.state, from, pool_, draft_.now);
+    const double to_scale = factor(draft_.state, to, pool_, draft_.now);
     const int limit = growth_limit(draft_, receiver_.job, pool_);
     int low = from.curve->at_most(from.allocation.workers);
     int high = to.curve->at_most(to.allocation.workers);

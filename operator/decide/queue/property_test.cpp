@@ -201,13 +201,29 @@ class History {
     ADD_FAILURE() << "does not come to rest (rule Q34)";
   }
 
-  // I9, and I8: a scheduler that is made anew from what was written plans the same.
+  // I9: neither what was planned before nor where values are in memory decides. (I8, that all values stand in
+  // statuses: operator/controller/scheduler_anew_test.cpp.)
   void decides_by_values_only(const Plan& plan) {
-    const QueueState copy = state_;
+    QueueState copy = state_;
+    for (Demand& demand : copy.jobs) demand.curve = std::make_shared<const Curve>(*demand.curve);
+    std::ranges::reverse(copy.jobs);
+    schedule(copy, now_ + Seconds(1));
+    std::ranges::reverse(copy.jobs);
     const Plan again = schedule(copy, now_);
     ASSERT_EQ(plan.grants.size(), again.grants.size());
-    for (std::size_t i = 0; i < plan.grants.size(); ++i)
+    for (std::size_t i = 0; i < plan.grants.size(); ++i) {
+      EXPECT_EQ(plan.grants[i].job, again.grants[i].job);
+      EXPECT_EQ(plan.grants[i].kind, again.grants[i].kind);
+      EXPECT_EQ(plan.grants[i].other, again.grants[i].other);
       EXPECT_EQ(plan.grants[i].allocation, again.grants[i].allocation);
+    }
+    EXPECT_EQ(plan.waiting, again.waiting);
+    EXPECT_EQ(plan.wake, again.wake);
+    ASSERT_EQ(plan.reservations.size(), again.reservations.size());
+    for (std::size_t i = 0; i < plan.reservations.size(); ++i) {
+      EXPECT_EQ(plan.reservations[i].job, again.reservations[i].job);
+      EXPECT_EQ(plan.reservations[i].start, again.reservations[i].start);
+    }
   }
 
   static bool feasible(const Demand& demand, int workers) {

@@ -119,6 +119,7 @@ simulate::Result run(const std::string& name, const SimulateInput& input, const 
 void say_what_is_left_out(const simulate::Trace& trace, const simulate::Workload& workload) {
   if (trace.without_size > 0)
     std::printf("left out: %d without a number of processors\n", trace.without_size);
+  if (trace.without_run_time > 0) std::printf("left out: %d without a run time\n", trace.without_run_time);
   if (trace.cancelled > 0) std::printf("left out: %d that were cancelled before they ran\n", trace.cancelled);
   if (workload.too_large > 0) std::printf("left out: %d larger than the machine\n", workload.too_large);
 }

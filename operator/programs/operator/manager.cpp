@@ -202,9 +202,8 @@ void Manager::make_scheduler(const kube::WatcherOptions& watch) {
   SchedulerOptions options;
   options.sidecar = kSidecar;
   options.planned = [this](const PlanReport& report) { metrics_.planned(report); };
-  options.pass = [this](const std::set<std::string>& queues, kube::Instant::duration took) {
-    metrics_.scheduled(queues, took);
-  };
+  options.pass = [this](const PassReport& report) { metrics_.scheduled(report); };
+  options.broken = [this] { metrics_.scheduler_broken(); };
   scheduler_ = std::make_unique<Scheduler>(*kube_queue_, present, log_, options);
 }
 

@@ -110,17 +110,23 @@ void OperatorMetrics::planned(const PlanReport& report) {
   }
 }
 
-void OperatorMetrics::scheduled(const std::set<std::string>& queues,
-                                std::chrono::steady_clock::duration took) {
+void OperatorMetrics::scheduled(const PassReport& pass) {
   const std::lock_guard lock(mutex_);
-  pass_.observe(std::chrono::duration<double>(took).count());
-  std::erase_if(queues_, [&](const auto& queue) { return !queues.contains(queue.first); });
+  pass_.observe(std::chrono::duration<double>(pass.took).count());
+  std::erase_if(queues_, [&](const auto& queue) { return !pass.planned.contains(queue.first); });
+  for (auto& [name, queue] : queues_) queue.planned = pass.planned.at(name);
+}
+
+void OperatorMetrics::scheduler_broken() {
+  const std::lock_guard lock(mutex_);
+  ++broken_plans_;
 }
 
 void OperatorMetrics::write_queues(Exposition& out) const {
   const auto number = [](auto value) { return static_cast<double>(value); };
   out.metric(metrics::kQueueJobs);
   for (const auto& [name, queue] : queues_) {
+    if (!queue.planned) continue;
     out.sample(queue.running, {{"queue", name}, {"state", "running"}});
     out.sample(queue.queued, {{"queue", name}, {"state", "queued"}});
   }
@@ -130,6 +136,7 @@ void OperatorMetrics::write_queues(Exposition& out) const {
   out.metric(metrics::kCapacity);
   for (const auto& [name, queue] : queues_)
     for (const PoolStatus& pool : queue.pools) {
+      if (!queue.planned) continue;
       const ResourceStatus cpu{"",
                                pool.capacity_milli_cpu,
                                pool.held_milli_cpu,
@@ -144,11 +151,14 @@ void OperatorMetrics::write_queues(Exposition& out) const {
     for (const PoolStatus& pool : queue.pools)
       for (const ResourceStatus& resource : pool.resources)
         for (const auto& [state, amount] : by_state(resource))
-          out.sample(
-              number(amount),
-              {{"queue", name}, {"pool", pool.name}, {"resource", resource.resource}, {"state", state}});
+          if (queue.planned)
+            out.sample(
+                number(amount),
+                {{"queue", name}, {"pool", pool.name}, {"resource", resource.resource}, {"state", state}});
   out.metric(metrics::kSchedulerPass);
   out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
+  out.metric(metrics::kBrokenPlans);
+  out.sample(number(broken_plans_));
   out.metric(metrics::kGrants);
   constexpr std::array kReasons{"start",    "backfill", "promise", "withdraw", "yield",
                                 "giveback", "grow",     "move",    "migrate",  "leave"};

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -78,6 +77,8 @@ inline constexpr Metric kSchedulerPass{
     "empi_scheduler_pass_seconds", Type::Histogram, "seconds",
     "How long it takes to plan for all ElasticQueues, without the writes of "
     "their statuses."};
+inline constexpr Metric kBrokenPlans{"empi_scheduler_broken_total", Type::Counter, "",
+                                     "Plans for ElasticQueues that were broken off, by a defect."};
 inline constexpr Metric kGrants{
     "empi_scheduler_grants_total", Type::Counter, "",
     "What an ElasticQueue has given and taken, by reason: start, backfill, promise, "
@@ -119,8 +120,10 @@ class OperatorMetrics {
   void look(const JobKey& key, const JobStatus& status);
   void forget(const JobKey& key);
   void planned(const PlanReport& report);
-  // All queues are planned for, and these are those that there are.
-  void scheduled(const std::set<std::string>& queues, std::chrono::steady_clock::duration took);
+  // All queues that there are have been looked at. What is counted of one goes with it, and not before: it
+  // may be unreadable or somebody else's for a while.
+  void scheduled(const PassReport& pass);
+  void scheduler_broken();
 
   struct Watched {
     std::string resource;
@@ -149,6 +152,7 @@ class OperatorMetrics {
     std::optional<Time> last_resize, last_decision;
   };
   struct Queue {
+    bool planned = false;  // at the last pass: else nobody knows how it stands
     int running = 0, queued = 0;
     std::vector<PoolStatus> pools;
     Histogram waits{{1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400, 259200}};
@@ -163,6 +167,7 @@ class OperatorMetrics {
   std::map<JobKey, Seen> seen_;
   std::map<std::string, Queue> queues_;
   Histogram pass_{{.0001, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}};
+  std::uint64_t broken_plans_ = 0;
   std::array<std::uint64_t, 4> results_{};
   Histogram duration_{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}};
   std::vector<Histogram> waits_ = std::vector<Histogram>(6, wait_histogram());  // by Wait

@@ -122,7 +122,7 @@ void plan_a_start(OperatorMetrics& metrics) {
   queue::Plan plan;
   plan.grants = {{.job = 0, .kind = queue::Grant::Kind::Start, .allocation = {}}};
   metrics.planned({"main", status, state, plan, now});
-  metrics.scheduled({"main"}, Millis(2));
+  metrics.scheduled({{{"main", true}}, Millis(2)});
 }
 
 TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
@@ -142,7 +142,7 @@ TEST(OperatorMetrics, ShowsWhatQueuesHaveAndGive) {
         "empi_scheduler_grants_total{queue=\"main\",reason=\"start\"} 1",
         "empi_queue_wait_seconds_sum{queue=\"main\"} 40", "empi_scheduler_pass_seconds_count 1"})
     EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
-  metrics.scheduled({}, Millis(1));
+  metrics.scheduled({{}, Millis(1)});
   EXPECT_THAT(metrics.text(now), Not(HasSubstr("queue=\"main\""))) << "it is gone";
   EXPECT_THAT(OperatorMetrics().text({}), Not(HasSubstr("empi_queue"))) << "there can be none";
 }
@@ -176,6 +176,33 @@ TEST(OperatorMetrics, AddUpWhatNamespacesCost) {
   EXPECT_THAT(metrics.text(now), HasSubstr("empi_cost_total{queue=\"main\",namespace=\"team\"} 4\n"));
   EXPECT_THAT(metrics.text(now),
               HasSubstr("empi_scheduler_grants_total{queue=\"main\",reason=\"leave\"} 1\n"));
+}
+
+// Namespaces are charged by what is counted, and the time between two plans is paid for, too.
+TEST(OperatorMetrics, GoOnCountingWhereAQueueWasNotPlannedForMeanwhile) {
+  OperatorMetrics metrics;
+  const Time start{Seconds(1000)};
+  const QueueStatus status;
+  queue::QueueState state;
+  state.pools = {{.name = "p", .capacity = {}, .price = 1}};
+  queue::Demand& job = state.jobs.emplace_back();
+  job.namespace_name = "team";
+  job.worker = {1000, 0};
+  job.allocation = {.workers = 4, .pool = 0};
+  job.held = 4;
+  plan_a_start(metrics);
+  metrics.planned({"main", status, state, {}, start});
+  metrics.planned({"main", status, state, {}, start + Seconds(1800)});
+  metrics.scheduled({{{"main", false}}, Millis(1)});  // somebody has written its status a moment before
+  OperatorMetrics::Now now;
+  now.queues = true;
+  EXPECT_THAT(metrics.text(now), Not(HasSubstr("empi_queue_jobs{queue=\"main\""))) << "nobody knows";
+  metrics.planned({"main", status, state, {}, start + Seconds(3600)});
+  metrics.scheduled({{{"main", true}}, Millis(1)});
+  const std::string text = metrics.text(now);
+  EXPECT_THAT(text, HasSubstr("empi_cost_total{queue=\"main\",namespace=\"team\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("empi_scheduler_grants_total{queue=\"main\",reason=\"start\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("empi_queue_jobs{queue=\"main\",state=\"running\"} 0\n"));
 }
 
 // Every metric there is, before Prometheus' own judge: names, units, types, help texts.

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
+#include <memory>
 
 #include "operator/decide/testing/world.hpp"
 #include "operator/simulate/metrics.hpp"
@@ -126,6 +128,44 @@ TEST(FullRun, GoesThroughTheStatesOfARealJob) {
   EXPECT_LT(waited, options.delay + 2);
   EXPECT_TRUE(std::ranges::any_of(run.timeline, [](const Moment& m) { return m.promised == 4; }));
   for (const Moment& moment : run.timeline) EXPECT_LE(moment.held, 8);
+}
+
+// Nobody says how long its runs take, so that is known from the first alone, which had 16 workers until it was
+// shrunk to two at its end. Taken for a run on two it would be a short one, and the second would pass the
+// first that waits.
+TEST(FullRun, StartsNobodyLaterThanEarlierRunsLetOneExpect) {
+  constexpr const char* kSea = "  autoscaling: {mode: Auto, policy: {name: throughput}}\n";
+  constexpr const char* kRigid = "  runtime: {mode: Rigid}\n";
+  const std::string linear =
+      ", scalability: [{workers: 1, speedPercent: 100}, {workers: 16, speedPercent: 1600}], model: ";
+  Workload workload;
+  workload.processors = 16;
+  const auto come = [&](const char* name, double after, const char* spec, int least, int most,
+                        double seconds) {
+    Job job = of_manifest(workload, name, after, spec, least, most, linear + (least == most ? name : "sea"));
+    auto manifest = std::make_shared<ElasticMPIJob>(*job.manifest);
+    manifest->spec.scheduling.expected.reset();
+    if (!job.malleable) manifest->spec.scheduling.expected = Seconds(std::lround(seconds));
+    job.manifest = std::move(manifest);
+    job.run_seconds = seconds;
+    add(workload, std::move(job));
+  };
+  come("sea-1", 0, kSea, 2, 16, 1000);  // on four workers
+  come("dam-1", 225, kRigid, 14, 14, 60);
+  come("dam-2", 1000, kRigid, 14, 14, 900);
+  come("all", 1010, kRigid, 16, 16, 100);
+  come("sea-2", 1020, kSea, 2, 16, 1000);
+  FullOptions options = full(16);
+  options.queue.growth.time_value_percent = 100;
+  options.learn = Learn::Online;
+  options.noise_percent = 0;
+  const ScheduleRun run = run_full(workload, options);
+  const JobRun &first = run.jobs[0], &waits = run.jobs[3], &second = run.jobs[4];
+  EXPECT_EQ(first.changes, 1);
+  EXPECT_GT(queue::seconds_between(workload.jobs[0].submit, first.end), 300) << "it was not shrunk";
+  ASSERT_TRUE(waits.expected_start);
+  EXPECT_LE(queue::seconds_between(*waits.expected_start, waits.start), options.delay + options.pause);
+  EXPECT_GE(second.start, waits.start);
 }
 
 // What only its own policy can tell: with so little to gain it goes down by itself.
