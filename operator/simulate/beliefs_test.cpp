@@ -86,7 +86,8 @@ TEST(Beliefs, GoFromThePriorToWhatIsMeasured) {
   EXPECT_DOUBLE_EQ(believed(exact, kOrigin), truth);
 }
 
-// At sizes that change all the time, of which the last five are remembered.
+// At sizes that change all the time, of which the last five are remembered: those before count at their mean,
+// where a job is faster than it was on average.
 TEST(Beliefs, FindOutHowLongARunTook) {
   const auto law = SpeedupModel::parse("amdahl:.6");
   const Trace trace{
@@ -108,7 +109,7 @@ TEST(Beliefs, FindOutHowLongARunTook) {
       done += (400 - (i == 0 ? 0 : kPause)) * job.curve->speed_of(workers);
       now += Seconds(400);
     }
-    EXPECT_NEAR(beliefs.ended(0, demand, now).value_or(0), done, .03 * done) << stays << " sizes";
+    EXPECT_NEAR(beliefs.ended(0, demand, now).value_or(0), done, .05 * done) << stays << " sizes";
   }
 }
 
