@@ -56,7 +56,7 @@ struct MemoryQueues : QueueCluster {
   int status_writes = 0;
   bool refuse_status = false;
   std::set<std::string> refused{};  // of these queues
-  bool breaks = false;  // when it is read next
+  bool breaks = false;              // when it is read next
 };
 
 inline ElasticQueue queue_of(const std::string& spec, const std::string& name = "main") {
