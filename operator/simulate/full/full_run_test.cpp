@@ -130,8 +130,8 @@ TEST(FullRun, GoesThroughTheStatesOfARealJob) {
   for (const Moment& moment : run.timeline) EXPECT_LE(moment.held, 8);
 }
 
-// Nobody says how long its runs take, so that is known from the first alone, which had 16 workers until it was
-// shrunk to two at its end. Taken for a run on two it would be a short one, and the second would pass the
+// Nobody says how long its runs take, so that is known from the first alone, which had 16 workers until it
+// was shrunk to two at its end. Taken for a run on two it would be a short one, and the second would pass the
 // first that waits.
 TEST(FullRun, StartsNobodyLaterThanEarlierRunsLetOneExpect) {
   constexpr const char* kSea = "  autoscaling: {mode: Auto, policy: {name: throughput}}\n";
