@@ -137,7 +137,9 @@ double release_seconds(const QueueStatus& status) {
 
 bool same_but_for_use(const QueueStatus& one, QueueStatus other) {
   other.usage_time = one.usage_time;
-  other.usage = one.usage;
+  if (std::ranges::is_permutation(one.usage, other.usage, {}, &NamespaceUsage::namespace_name,
+                                  &NamespaceUsage::namespace_name))
+    other.usage = one.usage;
   other.busy_percent = one.busy_percent;
   other.release_seconds = one.release_seconds;
   return one == other;

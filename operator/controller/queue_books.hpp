@@ -21,7 +21,7 @@ void count_release(QueueStatus& status, double seconds);
 // That average, whoever has written it.
 double release_seconds(const QueueStatus& status);
 
-// Whether they differ in nothing but how much was used and how long things took.
+// Whether they differ in nothing but how much was used, by the same namespaces, and how long things took.
 bool same_but_for_use(const QueueStatus& one, QueueStatus other);
 
 // Whether `now` says something that should not wait: another capacity, another first job.

@@ -59,6 +59,17 @@ TEST(QueueBooks, SayNothingOfWhatAPoolDoesNotBound) {
   EXPECT_THAT(described(room, {1000, 1024}).pools.at(0).resources, IsEmpty());
 }
 
+TEST(QueueBooks, HowMuchWasUsedIsNoNewsAndByWhomIs) {
+  QueueStatus before;
+  before.usage = {{"a", 2}, {"b", 1}};
+  QueueStatus now = before;
+  now.usage = {{"b", 3}, {"a", 2}};
+  now.busy_percent = 70;
+  EXPECT_TRUE(same_but_for_use(before, now));
+  now.usage.push_back({"c", .1});
+  EXPECT_FALSE(same_but_for_use(before, now));
+}
+
 // The clock of the machine may be set while somebody lets go, and a donor may be in a long iteration.
 TEST(QueueBooks, AReleaseIsCountedWithinBounds) {
   QueueStatus status;
