@@ -21,7 +21,7 @@ struct QueueRecord {
   bool others = false;  // another operator's: nothing is written into it
 };
 
-inline constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;  // of anything: more than anybody asks for
+using queue::kNotCounted;
 
 // That keeps pods away which do not tolerate it.
 struct Taint {

@@ -276,9 +276,10 @@ TEST_F(KubeQueueTest, AStatusIsWrittenAgainstTheVersionThatWasRead) {
 // Readiness of strangers' pods and heartbeats of nodes come many times a second on a large cluster.
 TEST_F(KubeQueueTest, WhatChangesNothingThatIsPlannedByIsNoNews) {
   json pod = pod_object("web", "1500m");
+  pod["metadata"]["uid"] = "uid-of-web";
   put_pod(pod);
   json node = {{"apiVersion", "v1"},
-               {"metadata", {{"name", "n1"}}},
+               {"metadata", {{"name", "n1"}, {"uid", "uid-of-n1"}}},
                {"status",
                 {{"allocatable", {{"cpu", "8"}}},
                  {"conditions", {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", "1"}}}}}}};

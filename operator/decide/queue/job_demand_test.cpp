@@ -85,8 +85,6 @@ TEST(JobDemand, AHugeRequestIsAnAmountThatNoPoolHas) {
     EXPECT_FALSE(fits(needs.shape * 10000, {16000, 1 << 20})) << amount;
     EXPECT_GT(needs.devices.at("example.com/gpu"), 1'000'000) << amount;
   }
-  EXPECT_EQ(needs_of(job("", "", 1, 2, ", resources: {requests: {cpu: \"-3\"}}").spec).shape,
-            (Resources{0, 0}));
 }
 
 // A tenant may name any device; which there are, nodes say.

@@ -14,14 +14,17 @@ namespace emj::queue {
 // Times the workers of a job (10,000), and added up over all jobs, it is still a number.
 inline constexpr std::int64_t kMostOfOne = std::int64_t{1} << 40;
 
+// That there is: what is not bounded has so much. More than anybody asks for.
+inline constexpr std::int64_t kNotCounted = std::int64_t{1} << 50;
+
 // Amounts in units of a Resources: what is asked for is rounded up, what there is down, but for an error of
 // rounding before. What is negative is nothing.
-inline std::int64_t bounded(double amount) {
+inline std::int64_t bounded(double amount, std::int64_t most) {
   if (!(amount > 0)) return 0;
-  return amount >= static_cast<double>(kMostOfOne) ? kMostOfOne : static_cast<std::int64_t>(amount);
+  return amount >= static_cast<double>(most) ? most : static_cast<std::int64_t>(amount);
 }
-inline std::int64_t rounded_up(double amount) { return bounded(std::ceil(amount - 1e-6)); }
-inline std::int64_t rounded_down(double amount) { return bounded(std::floor(amount + 1e-6)); }
+inline std::int64_t rounded_up(double amount) { return bounded(std::ceil(amount - 1e-6), kMostOfOne); }
+inline std::int64_t rounded_down(double amount) { return bounded(std::floor(amount + 1e-6), kNotCounted); }
 
 struct Resources {
   std::int64_t milli_cpu = 0;

@@ -185,28 +185,40 @@ void LocalPods::start(const std::vector<Member>& members) {
 void LocalPods::say_lost(const std::vector<std::string>& uids) {
   const auto is_lost = [&](const std::string& uid) { return std::ranges::find(uids, uid) != uids.end(); };
   ++fence.value;
+  std::optional<std::string> told;
   wait_until("the first of the others takes the word of who is lost", [&] {
-    const auto members = membership().membership.members;
+    // By this word the job may end, and who took it before it has answered.
+    if (told && poll_exit(pod(*told)) && pod(*told).exit_code == 0) return true;
+    const auto view = find_membership();
+    if (!view) return false;
+    const auto& members = view->membership.members;
     const auto next = std::ranges::find_if(members, [&](const Member& m) { return !is_lost(m.uid); });
     if (next == members.end()) throw std::runtime_error("nobody is left");
     const LeadRequest word{fence, next->uid, uids, "pod is gone"};
+    told = next->uid;
     return call("PUT", *next, paths::kLead, json(word).dump()).status == 200;
   });
+}
+
+std::optional<MembershipView> LocalPods::find_membership() {
+  for (const std::string& uid : members_) {
+    const HttpAnswer a = call("GET", pod(uid).member, paths::kMembership);
+    if (a.status != 200) continue;
+    auto found = json::parse(a.body).get<MembershipView>();
+    if (found.membership.members.empty()) continue;
+    members_.clear();
+    for (const Member& m : found.membership.members) members_.push_back(m.uid);
+    return found;
+  }
+  return std::nullopt;
 }
 
 MembershipView LocalPods::membership() {
   std::optional<MembershipView> found;
   wait_until("a member tells the membership", [&] {
-    for (const std::string& uid : members_) {
-      const HttpAnswer a = call("GET", pod(uid).member, paths::kMembership);
-      if (a.status != 200) continue;
-      found = json::parse(a.body).get<MembershipView>();
-      if (!found->membership.members.empty()) break;
-    }
-    return found && !found->membership.members.empty();
+    found = find_membership();
+    return found.has_value();
   });
-  members_.clear();
-  for (const Member& m : found->membership.members) members_.push_back(m.uid);
   return *found;
 }
 

@@ -116,6 +116,7 @@ class LocalPods {
   std::string where_agents_wait();
   std::string where_ranks_wait();
   std::optional<ChangeStatus> find_change(const std::string& id);
+  std::optional<MembershipView> find_membership();  // as far as a member tells it now
   Pod& pod(const std::string& uid);
   std::string new_uid(const std::string& number) const;
 
