@@ -90,14 +90,18 @@ class APodIsLostInSilence : public TasksOnPods {
     std::erase_if(members, [&](const Member& m) { return m.uid == member.uid; });
     return member;
   }
-  // Nobody is dropped for mere silence: the lead says who is silent, and who follows the pods that he is
-  // lost.
+  // Where the queue is mirrored nobody is dropped for mere silence: the lead says who is silent, and who
+  // follows the pods that he is lost. Else it drops the pod by itself.
   void give_up(const Member& member) {
-    pods.wait_until("the lead says who is silent", [&] {
-      const auto silent = pods.membership().silent;
-      return std::ranges::find(silent, member.uid) != silent.end();
+    bool wants_word = false;
+    pods.wait_until("the lead says who is silent, or drops it", [&] {
+      if (!pods.running(members[0].uid)) return true;
+      const auto view = pods.find_membership();
+      if (!view) return false;
+      wants_word = std::ranges::find(view->silent, member.uid) != view->silent.end();
+      return wants_word || !view->membership.find(member.uid);
     });
-    pods.say_lost({member.uid});
+    if (wants_word) pods.say_lost({member.uid});
   }
   void wait_until_dropped() {
     pods.wait_until("the silent pod is dropped",

@@ -75,7 +75,8 @@ class LocalPods {
   ChangeStatus change(const WantedChange& wanted);  // both; then the released pods' agents have gone
   // Of members that are lost, to the lead, or to the first of the others, which leads from now on.
   void say_lost(const std::vector<std::string>& uids);
-  MembershipView membership();  // of the lead
+  std::optional<MembershipView> find_membership();  // if a member tells it now
+  MembershipView membership();                      // of the lead
   std::vector<WindowSample> samples();
   Member lead();
 
@@ -116,7 +117,6 @@ class LocalPods {
   std::string where_agents_wait();
   std::string where_ranks_wait();
   std::optional<ChangeStatus> find_change(const std::string& id);
-  std::optional<MembershipView> find_membership();  // as far as a member tells it now
   Pod& pod(const std::string& uid);
   std::string new_uid(const std::string& number) const;
 
