@@ -6,17 +6,16 @@
 #include <cstddef>
 #include <vector>
 
-namespace mesh {
+#include "runtime/base/huge_pages.hpp"
 
-// For memory that nobody has touched yet.
-void ask_for_huge_pages(void* begin, std::size_t bytes);
+namespace mesh {
 
 template <class T>
 void reserve_tight(std::vector<T>& values, std::size_t count) {
   if (values.capacity() >= count) return;
   std::vector<T> roomy;
   roomy.reserve(count + count / 16);
-  ask_for_huge_pages(roomy.data(), roomy.capacity() * sizeof(T));
+  empi::ask_for_huge_pages(roomy.data(), roomy.capacity() * sizeof(T));
   roomy.insert(roomy.end(), values.begin(), values.end());
   values.swap(roomy);
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "operator/api/json_member.hpp"
 #include "operator/api/parse.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -11,15 +12,16 @@ namespace emj {
 
 using nlohmann::json;
 
+std::optional<double> amount_at(const json& amounts, const std::string& resource) {
+  const json& found = member(amounts, resource.c_str());
+  if (found.is_number()) return found.get<double>();
+  return found.is_string() ? parse_quantity(found.get<std::string>()) : std::nullopt;
+}
+
 std::optional<double> request_of(const json& container, const std::string& resource) {
-  for (const std::string kind : {"requests", "limits"}) {
-    const auto place = json::json_pointer("/resources") / kind / resource;
-    if (!container.is_object() || !container.contains(place)) continue;
-    const json& amount = container[place];
-    if (amount.is_number()) return amount.get<double>();
-    if (!amount.is_string()) continue;
-    if (const auto read = parse_quantity(amount.get<std::string>())) return read;
-  }
+  const json& resources = member(container, "resources");
+  for (const char* kind : {"requests", "limits"})
+    if (const auto amount = amount_at(member(resources, kind), resource)) return amount;
   return std::nullopt;
 }
 

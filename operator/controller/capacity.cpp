@@ -2,8 +2,6 @@
 #include "operator/controller/capacity.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
 
 #include "operator/decide/queue/job_demand.hpp"
@@ -86,8 +84,10 @@ bool counts_by_its_job(const ForeignPod& pod, const std::string& queue, const Qu
   return pod.pool.empty() || pod.pool == pool.name;
 }
 
+template <class CountsByItsJob>
 void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeView>& nodes,
-                 const std::vector<ForeignPod>& foreign, std::set<std::string>& taken) {
+                 const std::vector<ForeignPod>& foreign, CountsByItsJob counts_by_its_job,
+                 std::set<std::string>& taken) {
   std::set<std::string> own;
   for (const NodeView& node : nodes) {
     if (!node.usable || !matches(node, pool)) continue;
@@ -100,7 +100,7 @@ void count_nodes(PoolRoom& room, const PoolSpec& pool, const std::vector<NodeVie
     room.pool.capacity += node.allocatable;
   }
   for (const ForeignPod& pod : foreign) {
-    if (!own.contains(pod.node)) continue;
+    if (!own.contains(pod.node) || counts_by_its_job(pod)) continue;
     room.pool.capacity -= pod.requests;
     room.foreign += pod.requests;
   }
@@ -123,11 +123,8 @@ std::vector<PoolRoom> rooms_of(const QueueSpec& spec, const std::optional<std::v
       const Resources bound = room.pool.capacity;
       room.pool.capacity = {};
       room.unreadable = !nodes;
-      std::vector<ForeignPod> others;
-      std::ranges::remove_copy_if(foreign, std::back_inserter(others), [&](const ForeignPod& pod) {
-        return counts_by_its_job(pod, name, spec, pool);
-      });
-      if (nodes) count_nodes(room, pool, *nodes, others, taken);
+      const auto by_its_job = [&](const ForeignPod& pod) { return counts_by_its_job(pod, name, spec, pool); };
+      if (nodes) count_nodes(room, pool, *nodes, foreign, by_its_job, taken);
       room.pool.without_nodes = nodes && room.nodes == 0;
       if (room.pool.without_nodes) room.pool.no_nodes = no_nodes(pool, *nodes);
       room.pool.capacity = smaller(room.pool.capacity, bound);

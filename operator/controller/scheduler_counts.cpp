@@ -90,8 +90,8 @@ void Scheduler::count_departing(Round& round) {
     if (pool == pools.end()) continue;
     const bool unseen = std::ranges::none_of(
         jobs_, [&](const auto& entry) { return entry.second.seen->job.metadata.uid == pods.job; });
-    round.state.departing.push_back(
-        {static_cast<int>(pool - pools.begin()), pods.requests, pods.in_queue && unseen});
+    round.state.departing.push_back({static_cast<int>(pool - pools.begin()), pods.requests,
+                                     unseen && cluster_.is_in_queue(pods.job, pods.queue)});
   }
 }
 

@@ -171,18 +171,18 @@ std::unordered_map<std::string_view, const std::string*> KubeQueue::queues_of_jo
   return queues;
 }
 
-std::vector<WorkerPods> KubeQueue::workers() {
+bool KubeQueue::is_in_queue(const std::string& job, const std::string& queue) {
   const auto queues = queues_of_jobs();
+  const auto found = queues.find(job);
+  return found != queues.end() && *found->second == queue;
+}
+
+std::vector<WorkerPods> KubeQueue::workers() {
   std::map<std::tuple<std::string, std::string, std::string>, WorkerPods> found;  // on all nodes
   worker_use_.each([&](const WorkerGroup& group, const Requests& requests) {
     if (group.queue.empty() || group.job.empty() || group.ended) return;
     WorkerPods& pods = found[{group.job, group.queue, group.pool}];
-    if (pods.job.empty()) {
-      const auto job = queues.find(group.job);
-      pods = {group.job,   group.namespace_name,
-              group.queue, group.pool,
-              {},          job != queues.end() && *job->second == group.queue};
-    }
+    if (pods.job.empty()) pods = {group.job, group.namespace_name, group.queue, group.pool, {}};
     pods.requests += requests.counted();
   });
   std::vector<WorkerPods> workers;

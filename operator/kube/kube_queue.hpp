@@ -46,6 +46,7 @@ class KubeQueue : public QueueCluster {
   std::optional<std::vector<NodeView>> nodes() override;
   std::vector<ForeignPod> foreign() override;
   std::vector<WorkerPods> workers() override;
+  bool is_in_queue(const std::string& job, const std::string& queue) override;
   std::vector<NamespaceQuota> quotas() override;
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override;
   Outcome tell_unreadable(const QueueRecord& record) override;

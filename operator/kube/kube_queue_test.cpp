@@ -273,6 +273,18 @@ TEST_F(KubeQueueTest, AStatusIsWrittenAgainstTheVersionThatWasRead) {
   EXPECT_EQ(server.object(queues_path + "main")["status"]["fence"], 9);
 }
 
+TEST_F(KubeQueueTest, AJobThatCannotBeReadIsInItsQueueAllTheSame) {
+  put_job("a", "main");
+  server.put("/apis/elasticmpi.io/v1alpha1/namespaces/a/elasticmpijobs/odd",
+             {{"metadata", {{"name", "odd"}, {"namespace", "a"}, {"uid", "uid-odd"}}},
+              {"spec", {{"worker", 7}, {"scheduling", {{"queueName", "main"}}}}}});
+  const Seen seen(*this);
+  EXPECT_TRUE(seen.queue->is_in_queue("uid-a", "main"));
+  EXPECT_TRUE(seen.queue->is_in_queue("uid-odd", "main"));
+  EXPECT_FALSE(seen.queue->is_in_queue("uid-a", "other"));
+  EXPECT_FALSE(seen.queue->is_in_queue("uid-of-nobody", "main"));
+}
+
 // Readiness of strangers' pods and heartbeats of nodes come many times a second on a large cluster.
 TEST_F(KubeQueueTest, WhatChangesNothingThatIsPlannedByIsNoNews) {
   json pod = pod_object("web", "1500m");

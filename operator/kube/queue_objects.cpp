@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "operator/api/json_member.hpp"
-#include "operator/api/parse.hpp"
+#include "operator/api/requests.hpp"
 #include "operator/kube/placement.hpp"
 #include "operator/kube/pod_view.hpp"
 #include "operator/objects/pods.hpp"
@@ -14,7 +14,6 @@ namespace emj::manager {
 namespace {
 
 using nlohmann::json;
-using queue::amount_at;
 using queue::rounded_down;
 using queue::rounded_up;
 

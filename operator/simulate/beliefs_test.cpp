@@ -55,11 +55,15 @@ TEST(Beliefs, WhatIsLearnedIsNearlyAsGoodAsTheTruth) {
   EXPECT_NE(turnaround(workload, learning(Learn::Never)), exact);
 }
 
-TEST(Beliefs, GoFromThePriorToWhatIsMeasured) {
-  const auto law = SpeedupModel::parse("amdahl:.6");
+// On 16 processors of 64, by Amdahl's law.
+Workload one_job(double seconds) {
   const Trace trace{
-      .name = "one", .processors = 64, .jobs = {{.number = 1, .run_seconds = 100, .processors = 16}}};
-  const Workload workload = make_workload(trace, 64, {.speedup = law.value()});
+      .name = "one", .processors = 64, .jobs = {{.number = 1, .run_seconds = seconds, .processors = 16}}};
+  return make_workload(trace, 64, {.speedup = SpeedupModel::parse("amdahl:.6").value()});
+}
+
+TEST(Beliefs, GoFromThePriorToWhatIsMeasured) {
+  const Workload workload = one_job(100);
   const Job& job = workload.jobs[0];
   const auto believed = [&](Beliefs& beliefs, Time now) {
     queue::Demand demand;
@@ -89,10 +93,7 @@ TEST(Beliefs, GoFromThePriorToWhatIsMeasured) {
 // At sizes that change all the time, of which the last five are remembered: those before count at their mean,
 // where a job is faster than it was on average.
 TEST(Beliefs, FindOutHowLongARunTook) {
-  const auto law = SpeedupModel::parse("amdahl:.6");
-  const Trace trace{
-      .name = "one", .processors = 64, .jobs = {{.number = 1, .run_seconds = 5000, .processors = 16}}};
-  const Workload workload = make_workload(trace, 64, {.speedup = law.value()});
+  const Workload workload = one_job(5000);
   const Job& job = workload.jobs[0];
   constexpr double kPause = 5;
   for (const std::size_t stays : {1, 4, 12}) {

@@ -4,16 +4,15 @@
 // faults of small ones cost as much as the copying. Without a source of its own, for the library in the ranks
 // exports nothing.
 #pragma once
-#include <sys/mman.h>
-
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <span>
 #include <utility>
+
+#include "runtime/base/huge_pages.hpp"
 
 namespace empi {
 
@@ -68,11 +67,7 @@ class LargeBytes {
     bytes_.reset(grown ? grown : before);
     if (!grown) throw std::bad_alloc();
     size_ = capacity_ = size;
-    // A request; a system that has none goes on with small ones.
-    constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
-    const auto address = reinterpret_cast<std::uintptr_t>(grown);
-    const std::uintptr_t from = (address + kPage - 1) / kPage * kPage, to = (address + size) / kPage * kPage;
-    if (from < to) madvise(grown + (from - address), to - from, MADV_HUGEPAGE);
+    ask_for_huge_pages(grown, size);
   }
 
   std::unique_ptr<std::byte, Free> bytes_;

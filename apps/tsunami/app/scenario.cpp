@@ -151,10 +151,11 @@ void expect_sea(const std::string& names, const Rasters& rasters, const io::Regi
                           domain.north + raster->dy};
     for (int j = 0; j < raster->ny; ++j)
       for (int i = 0; i < raster->nx; ++i)
-        if (near.contains(raster->x0 + i * raster->dx, raster->y0 + j * raster->dy))
+        if (near.contains(raster->x0 + i * raster->dx, raster->y0 + j * raster->dy)) {
           lowest = std::min(lowest, raster->node(i, j));
+          if (lowest < tide) return;
+        }
   }
-  if (lowest < tide) return;
   throw io::FileError(names, "", "sea in the domain, " + words(domain),
                       "land of " + degrees(lowest) + " m and more",
                       "elevations are upwards, and those of the sea below 0: turn the sign, or choose "

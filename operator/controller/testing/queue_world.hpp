@@ -31,6 +31,10 @@ struct MemoryQueues : QueueCluster {
   }
   std::vector<ForeignPod> foreign() override { return foreign_pods; }
   std::vector<WorkerPods> workers() override { return worker_pods; }
+  bool is_in_queue(const std::string& job, const std::string& queue) override {
+    const auto found = queue_of_job.find(job);
+    return found != queue_of_job.end() && found->second == queue;
+  }
   std::vector<NamespaceQuota> quotas() override { return all_quotas; }
   Outcome write_queue_status(const ElasticQueue& read, const QueueStatus& status) override {
     if (refuse_status || refused.contains(read.metadata.name))
@@ -50,6 +54,7 @@ struct MemoryQueues : QueueCluster {
   std::optional<std::vector<NodeView>> all_nodes;
   std::vector<ForeignPod> foreign_pods;
   std::vector<WorkerPods> worker_pods;
+  std::map<std::string, std::string> queue_of_job;  // by uid
   std::vector<NamespaceQuota> all_quotas;
   std::vector<JobKey> looked_at;
   std::vector<std::string> told_unreadable;
@@ -164,16 +169,14 @@ class QueueWorld {
   // As the server has them, whatever became of their jobs.
   void show_pods() {
     cluster.worker_pods.clear();
+    cluster.queue_of_job.clear();
     const auto show = [this](const World& world, bool is_there) {
       const ElasticMPIJob& job = world.job;
+      if (is_there) cluster.queue_of_job[job.metadata.uid] = job.spec.scheduling.queue_name;
       for (const PodView& pod : world.pods)
         if (lives(pod) && !pod.queue.empty())
-          cluster.worker_pods.push_back({job.metadata.uid,
-                                         job.metadata.namespace_name,
-                                         pod.queue,
-                                         pod.pool,
-                                         {1000, 0},
-                                         is_there && pod.queue == job.spec.scheduling.queue_name});
+          cluster.worker_pods.push_back(
+              {job.metadata.uid, job.metadata.namespace_name, pod.queue, pod.pool, {1000, 0}});
     };
     for (const auto& [name, world] : jobs) show(*world, true);
     for (const auto& world : leftovers) show(*world, unreadable.contains(world->job.metadata.name));

@@ -254,19 +254,6 @@ Demand fill_in(const ElasticMPIJob& job, const WorkerNeeds& needs, const std::sh
   return demand;
 }
 
-// The template is the user's, and any of its fields may be any JSON: what is of another type counts as
-// absent.
-json& object_at(json& object, const char* name) {
-  if (!object.is_object()) object = json::object();
-  if (!object[name].is_object()) object[name] = json::object();
-  return object[name];
-}
-json& list_at(json& object, const char* name) {
-  if (!object.is_object()) object = json::object();
-  if (!object[name].is_array()) object[name] = json::array();
-  return object[name];
-}
-
 }  // namespace
 
 int LivingPods::all() const {
@@ -282,14 +269,14 @@ Resources WorkerNeeds::taken() const {
 }
 
 WorkerNeeds needs_of(const JobSpec& spec) {
-  json pod = empi::json_text::try_parse(spec.worker.pod.document);
-  json pod_spec = member(pod, "spec");
-  json& containers = list_at(pod_spec, "containers");
-  if (containers.empty()) containers.push_back(json::object());
+  const json pod = empi::json_text::try_parse(spec.worker.pod.document);
+  const json& pod_spec = member(pod, "spec");
+  const json& containers = member(pod_spec, "containers");
+  const json first = containers.is_array() && !containers.empty() ? containers[0] : json();
   // A CPU for each slot, where nothing is said of that: its pod asks for it then, too.
-  if (!request_of(containers[0], "cpu") && !request_of(pod_spec, "cpu"))
-    object_at(object_at(containers[0], "resources"), "requests")["cpu"] = spec.slots_per_worker;
-  const Requests asked = requests_of_pod(pod_spec);
+  const bool said = request_of(first, "cpu") || request_of(pod_spec, "cpu");
+  const Requests asked =
+      requests_of_pod(pod_spec, {said ? 0 : 1000 * std::int64_t{spec.slots_per_worker}, 0});
   WorkerNeeds needs{asked.plain, {}, asked.devices};
   if (const json& selector = member(pod_spec, "nodeSelector"); selector.is_object())
     for (const auto& [label, value] : selector.items())

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/json_member.hpp"
-#include "operator/api/parse.hpp"
+#include "operator/api/requests.hpp"
 
 namespace emj::queue {
 namespace {
@@ -43,19 +43,13 @@ Resources Requests::counted() const {
   return all;
 }
 
-std::optional<double> amount_at(const json& amounts, const char* name) {
-  const json& found = member(amounts, name);
-  if (found.is_number()) return found.get<double>();
-  return found.is_string() ? parse_quantity(found.get<std::string>()) : std::nullopt;
-}
-
 Requests requests_of_list(const json& amounts) {
   Requests requests{{rounded_up(amount_at(amounts, "cpu").value_or(0) * 1000),
                      rounded_up(amount_at(amounts, "memory").value_or(0) / kMebi)}};
   if (!amounts.is_object()) return requests;
   for (const auto& [name, amount] : amounts.items())
     if (is_device(name))
-      if (const auto count = rounded_up(amount_at(amounts, name.c_str()).value_or(0)); count > 0)
+      if (const auto count = rounded_up(amount_at(amounts, name).value_or(0)); count > 0)
         requests.devices[name] = count;
   return requests;
 }
@@ -68,7 +62,7 @@ Requests requests_of_container(const json& container) {
   return requests_of_list(amounts);
 }
 
-Requests requests_of_pod(const json& spec) {
+Requests requests_of_pod(const json& spec, const Resources& unsaid) {
   Requests running, most;
   for (const json& container : member(spec, "initContainers")) {
     Requests meanwhile = running;
@@ -76,6 +70,7 @@ Requests requests_of_pod(const json& spec) {
     if (text(container, "restartPolicy") == "Always") running = meanwhile;
     most = larger(most, meanwhile);
   }
+  running.plain += unsaid;
   for (const json& container : member(spec, "containers")) running += requests_of_container(container);
   Requests requests = larger(most, running);
   const Requests whole = requests_of_container(spec);

@@ -3,7 +3,6 @@
 // tenant may write any number, so all are bounded (kMostOfOne).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 
 #include "operator/decide/queue/resources.hpp"
 
@@ -20,15 +19,13 @@ struct Requests {
   bool operator==(const Requests&) const = default;
 };
 
-// One of a list of amounts by name; nothing: it is not there, or is no amount.
-std::optional<double> amount_at(const nlohmann::json& amounts, const char* name);
-// Of such a list: "cpu" and "memory", and those of the devices of which there are some.
+// Of a list of amounts by name: "cpu" and "memory", and those of the devices of which there are some.
 Requests requests_of_list(const nlohmann::json& amounts);
 
 // Of a container: what it requests, and where it requests none of something, its limit.
 Requests requests_of_container(const nlohmann::json& container);
 // By a pod's spec: its containers, or what starts before them where that is more; what it says of itself as a
-// whole; and what its RuntimeClass takes besides.
-Requests requests_of_pod(const nlohmann::json& spec);
+// whole; and what its RuntimeClass takes besides. `unsaid`: of its containers, besides what they say.
+Requests requests_of_pod(const nlohmann::json& spec, const Resources& unsaid = {});
 
 }  // namespace emj::queue

@@ -2,6 +2,7 @@
 #include "operator/programs/operator/metrics.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "operator/api/condition_types.hpp"
 #include "operator/decide/queue/usage.hpp"
@@ -124,9 +125,9 @@ void OperatorMetrics::scheduler_broken() {
 
 void OperatorMetrics::write_queues(Exposition& out) const {
   const auto number = [](auto value) { return static_cast<double>(value); };
+  auto planned = queues_ | std::views::filter([](const auto& entry) { return entry.second.planned; });
   out.metric(metrics::kQueueJobs);
-  for (const auto& [name, queue] : queues_) {
-    if (!queue.planned) continue;
+  for (const auto& [name, queue] : planned) {
     out.sample(queue.running, {{"queue", name}, {"state", "running"}});
     out.sample(queue.queued, {{"queue", name}, {"state", "queued"}});
   }
@@ -134,9 +135,8 @@ void OperatorMetrics::write_queues(Exposition& out) const {
   for (const auto& [name, queue] : queues_)
     out.histogram(queue.waits.bounds(), queue.waits.counts(), queue.waits.sum(), {{"queue", name}});
   out.metric(metrics::kCapacity);
-  for (const auto& [name, queue] : queues_)
+  for (const auto& [name, queue] : planned)
     for (const PoolStatus& pool : queue.pools) {
-      if (!queue.planned) continue;
       const ResourceStatus cpu{"",
                                pool.capacity_milli_cpu,
                                pool.held_milli_cpu,
@@ -147,14 +147,13 @@ void OperatorMetrics::write_queues(Exposition& out) const {
         out.sample(number(milli) * 1e-3, {{"queue", name}, {"pool", pool.name}, {"state", state}});
     }
   out.metric(metrics::kResources);
-  for (const auto& [name, queue] : queues_)
+  for (const auto& [name, queue] : planned)
     for (const PoolStatus& pool : queue.pools)
       for (const ResourceStatus& resource : pool.resources)
         for (const auto& [state, amount] : by_state(resource))
-          if (queue.planned)
-            out.sample(
-                number(amount),
-                {{"queue", name}, {"pool", pool.name}, {"resource", resource.resource}, {"state", state}});
+          out.sample(
+              number(amount),
+              {{"queue", name}, {"pool", pool.name}, {"resource", resource.resource}, {"state", state}});
   out.metric(metrics::kSchedulerPass);
   out.histogram(pass_.bounds(), pass_.counts(), pass_.sum());
   out.metric(metrics::kBrokenPlans);
