@@ -2,6 +2,7 @@
 // Words and numbers for lines that people read.
 #pragma once
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -27,10 +28,10 @@ inline std::string seconds_text(double seconds) {
     if (all % each != 0) text += " " + std::to_string(all % each) + small;
     return text;
   };
-  if (size < 10 * minute) return two(static_cast<long long>(size + .5), 60, " min", " s");
-  if (size < hour) return sign + std::to_string(static_cast<long long>(size / minute + .5)) + " min";
-  if (size < 2 * day) return two(static_cast<long long>(size / minute + .5), 60, " h", " min");
-  return two(static_cast<long long>(size / hour + .5), 24, " d", " h");
+  if (size < 10 * minute) return two(std::llround(size), 60, " min", " s");
+  if (size < hour) return sign + std::to_string(std::llround(size / minute)) + " min";
+  if (size < 2 * day) return two(std::llround(size / minute), 60, " h", " min");
+  return two(std::llround(size / hour), 24, " d", " h");
 }
 
 // As "%.4g", but never with an exponent where it is large.
