@@ -159,6 +159,28 @@ citations() {
   done
 }
 
+# Code behind a line that ends with "... `FILE`:" or "... [FILE](path):" is that file's, in that order; it may leave lines
+# out.
+quotations() {
+  # shellcheck disable=SC2016  # the backticks are Markdown's
+  tracked '*.md' | xargs awk '
+    FNR == 1 { code = 0; text = "" }
+    /^```/ && code { code = 0; text = ""; if (source != "") close(source); next }
+    /^```/ {
+      code = 1; source = ""
+      if (text ~ /[`\])]:$/ && match(text, /[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)+[`\])]:$/)) source = substr(text, RSTART, RLENGTH - 2)
+      while (sub(/^\.\.\//, "", source)) {}
+      if (source != "" && (getline line < source) < 0) source = ""
+      else if (source != "") close(source)
+      next
+    }
+    code && source != "" && NF {
+      while ((found = getline line < source) > 0 && line != $0) {}
+      if (found <= 0) { print FILENAME ":" FNR ": " source " has no such line, or not in this place"; close(source); source = "" }
+    }
+    !code && NF { text = $0 }'
+}
+
 # docs/protocol.md has a heading for each route of agent and sidecar, and no others.
 routes() {
   local homes served described
@@ -276,6 +298,7 @@ check 'shell scripts' shell_scripts
 check layering layering
 check 'single homes' single_homes
 check citations citations
+check quotations quotations
 check routes routes
 check promises promises
 check 'duplicate names' duplicate_names

@@ -74,7 +74,7 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
   }
   try {
     solve(job, *inversion, folder, note);
-  } catch (const io::FileError& error) {  // the master's: the others wait for tasks
+  } catch (const std::exception& error) {  // the others wait for tasks, or for this one's
     std::fprintf(stderr, "inverse problem: %s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, io::FileError::exit_status);
   }

@@ -223,7 +223,9 @@ Ensemble make_ensemble(const Target& target, const Settings& settings, std::uint
       if (!std::isfinite(exact)) chain.log_density = -infinity();
     }
     if (!std::isfinite(chain.log_density))
-      throw std::runtime_error("sampler: none of 1000 starts between low and high has a density above 0");
+      throw std::runtime_error(
+          "sampler: none of 1000 starts between low and high has a density above 0: the measurements, their "
+          "noise or the bounds of the parameters do not fit what the model gives");
     chain.log_scale = std::log(2.4 / std::sqrt(static_cast<double>(d)));
     chain.mean = chain.x;
     chain.covariance.assign(d * d, 0);
